@@ -1,0 +1,107 @@
+"""What a column may hold, and the whole numbers that stand for it.
+
+Every cell becomes a whole number or is missing: a numeric cell a number of steps
+of the column's grid, a category cell the position of its label. All later
+arithmetic is on these integers. Everything here is public: it comes from the
+spec, never from the data.
+"""
+
+from __future__ import annotations
+
+import datetime
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Literal
+
+EPOCH = datetime.date(1970, 1, 1)
+"""Day zero of the grid of dates."""
+
+
+@dataclass(frozen=True, slots=True)
+class NumericColumn:
+    """Integers, numbers or dates: whole multiples of `step` between two bounds.
+
+    `bounds` and `missing` are counted in steps. A date counts days since
+    1970-01-01. A column without bounds can be declared, but not asked about.
+    """
+
+    name: str
+    kind: Literal["integer", "number", "date"]
+    step: Fraction = Fraction(1)
+    bounds: tuple[int, int] | None = None
+    missing: int | None = None
+
+    @property
+    def lower(self) -> int:
+        """The least value in steps; the column must have bounds."""
+        return self.limits[0]
+
+    @property
+    def upper(self) -> int:
+        """The greatest value in steps; the column must have bounds."""
+        return self.limits[1]
+
+    @property
+    def limits(self) -> tuple[int, int]:
+        """The bounds in steps; `ValueError` when none are declared."""
+        if self.bounds is None:
+            raise ValueError(f"column {self.name} has no bounds")
+        return self.bounds
+
+    def text(self, steps: int) -> str:
+        """A whole number of steps as it is published: a plain decimal or a date."""
+        if self.kind == "date":
+            return (EPOCH + datetime.timedelta(days=steps)).isoformat()
+        return decimal_text(steps * self.step, decimal_places(self.step))
+
+
+@dataclass(frozen=True, slots=True)
+class CategoryColumn:
+    """Declared texts, each published under a label; several may share a label.
+
+    `values` pairs the text in the file with its label. `missing`, when given, is
+    the position of the label that stands for every other cell.
+    """
+
+    name: str
+    kind: Literal["category", "boolean"]
+    values: tuple[tuple[str, str], ...]
+    missing: int | None = None
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The distinct labels in the declared order; a cell is a position here."""
+        return tuple(dict.fromkeys(label for _, label in self.values))
+
+
+@dataclass(frozen=True, slots=True)
+class IdColumn:
+    """Who a row belongs to. Ids are never published and never aggregated."""
+
+    name: str
+    kind: Literal["id"] = "id"
+    missing: None = None
+
+
+Column = NumericColumn | CategoryColumn | IdColumn
+
+
+def decimal_places(step: Fraction) -> int:
+    """How many decimals write any multiple of `step`; it must be a decimal."""
+    places = 0
+    while (step * 10**places).denominator != 1:
+        places += 1
+        if places > 400:
+            raise ValueError("not a finite decimal")
+    return places
+
+
+def decimal_text(value: Fraction, places: int) -> str:
+    """`value` with exactly `places` decimals, halves away from zero, no exponent."""
+    scaled = abs(value) * 10**places
+    whole = (2 * scaled.numerator + scaled.denominator) // (2 * scaled.denominator)
+    digits = str(whole).rjust(places + 1, "0")
+    sign = "-" if value < 0 and whole else ""
+    if not places:
+        return sign + digits
+    return f"{sign}{digits[:-places]}.{digits[-places:]}"

@@ -1,0 +1,94 @@
+"""Every failure a user can meet: a code, a sentence, a place and a hint.
+
+A failure is data. It is raised where it is found and printed in one place, the
+command line. The tree, with the exit status of each family:
+
+    Failure
+      UsageError     2   the command line is wrong
+      SpecError      3   the spec is wrong or impossible
+      DataError      4   the data file does not fit
+      BudgetError    5   the budget refuses
+      LedgerError    6   the ledger cannot be used
+      OutputError    7   an output could not be written
+
+No message may contain anything read from a record: texts are built from the
+spec, the command line and file names alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import ClassVar
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A span on one line of a text the user wrote, counted from one."""
+
+    source: str
+    line: int
+    column: int
+    length: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One thing that is wrong: found, expected, and what to do about it."""
+
+    code: str
+    message: str
+    hint: str = ""
+    place: Place | None = None
+
+
+class Failure(Exception):
+    """A refusal that the user can act on; carries every problem found."""
+
+    status: ClassVar[int] = 1
+
+    def __init__(self, problems: Iterable[Problem]) -> None:
+        self.problems = tuple(problems)
+        super().__init__("; ".join(problem.message for problem in self.problems))
+
+    @classmethod
+    def of(cls, code: str, message: str, hint: str = "") -> Failure:
+        """A failure of this family with a single problem and no place."""
+        return cls([Problem(code, message, hint)])
+
+
+class UsageError(Failure):
+    """The command line is wrong."""
+
+    status = 2
+
+
+class SpecError(Failure):
+    """The spec is wrong, or asks for something impossible."""
+
+    status = 3
+
+
+class DataError(Failure):
+    """The data file does not fit the spec; never because of a record's value."""
+
+    status = 4
+
+
+class BudgetError(Failure):
+    """The budget refuses the release; nothing was read, spent or written."""
+
+    status = 5
+
+
+class LedgerError(Failure):
+    """The ledger cannot be used."""
+
+    status = 6
+
+
+class OutputError(Failure):
+    """An output could not be written."""
+
+    status = 7

@@ -1,0 +1,1 @@
+"""The vocabulary of guarantees; standard library only, imports nothing above."""

@@ -1,0 +1,43 @@
+"""The two sides of the wall: what depends on records, and what may be told.
+
+A `Confidential` shows nothing: it cannot be printed, compared, tested, iterated,
+hashed or pickled. Only the key in `dpcli.privacy.key` opens it, and only
+`dpcli.mechanisms.base` may import the key (import-linter holds this as a test).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Generic, NoReturn, TypeVar
+
+T = TypeVar("T")
+
+
+class Confidential(Generic[T]):
+    """A value computed from records, sealed until a mechanism opens it."""
+
+    __slots__ = ("__sealed",)
+
+    def __init__(self, value: T) -> None:
+        self.__sealed = value
+
+    def __repr__(self) -> str:
+        return "Confidential(...)"
+
+    def _refuse(self, *_: object) -> NoReturn:
+        raise TypeError("a confidential value can only be given to a mechanism")
+
+    __bool__ = __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = _refuse
+    __hash__ = __iter__ = __len__ = __getitem__ = __format__ = _refuse  # type: ignore[assignment]
+    __int__ = __float__ = __index__ = __reduce_ex__ = __copy__ = _refuse  # type: ignore[assignment]
+
+
+@dataclass(frozen=True, slots=True)
+class Noisy(Generic[T]):
+    """A value that a mechanism released; whatever is made of it is free.
+
+    Post-processing a private answer keeps its guarantee (Dwork and Roth 2014,
+    proposition 2.1).
+    """
+
+    value: T

@@ -1,0 +1,111 @@
+"""What one privacy unit can change: from a row's influence to L0, L1, L2, Linf.
+
+This is the one audited table. Everything is in whole steps of the query's grid,
+so the sensitivities are exact integers (the squared one for L2).
+
+With big = max(|low|, |high|), reach = max(high, 0) - min(low, 0), r = rows per
+unit and cell, g = cells per unit:
+
+    relation, unit              cells  L1                    L2 squared             Linf
+    add-remove                  any    g r big               g (r big)^2            r big
+    change-one, row             one    d = high - low        d^2                    d
+                                many   max(2 big, d)         max(2 big^2, d^2)      max(big, d)
+    change-one, person          one    d = r reach           d^2                    d
+                                many   g max(2 r big, d)     g max(2(r big)^2, d^2) max(r big, d)
+
+An overall limit of k rows replaces g r by min(g r, k), and g (r big)^2 by its
+largest value under that limit: as many full cells as fit, and the remainder.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from dpcli.privacy.relation import Neighbors, PersonUnit, Unit
+
+
+@dataclass(frozen=True, slots=True)
+class Influence:
+    """The least and the most that one row can add to one cell, in steps."""
+
+    low: int
+    high: int
+
+    @property
+    def big(self) -> int:
+        """The greatest size of one row's addition."""
+        return max(abs(self.low), abs(self.high))
+
+    @property
+    def reach(self) -> int:
+        """The greatest change from one row's addition to another's, or to none."""
+        return max(self.high, 0) - min(self.low, 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Sensitivity:
+    """The most that one unit changes a whole answer, in steps of its grid.
+
+    `l0` counts changed cells, `l1` sums changes, `l2_squared` sums their squares,
+    `linf` is the greatest change of one cell.
+    """
+
+    l0: int
+    l1: int
+    l2_squared: int
+    linf: int
+
+
+def sensitivity(
+    influence: Influence, neighbors: Neighbors, unit: Unit, cells: int
+) -> Sensitivity:
+    """The table of this module, for a query of `cells` cells."""
+    rows, spread, total = _limits(unit, cells)
+    full, rest = divmod(total, rows)
+    big, reach = influence.big, influence.reach
+    if neighbors is Neighbors.ADD_REMOVE:
+        touched = full + bool(rest)
+        return _positive(
+            l0=touched,
+            l1=total * big,
+            l2_squared=full * (rows * big) ** 2 + (rest * big) ** 2,
+            linf=rows * big,
+        )
+    one_row = not isinstance(unit, PersonUnit)
+    change = influence.high - influence.low if one_row else rows * reach
+    if cells == 1:
+        return _positive(l0=1, l1=change, l2_squared=change**2, linf=change)
+    if one_row:
+        return _positive(
+            l0=2,
+            l1=max(2 * big, change),
+            l2_squared=max(2 * big**2, change**2),
+            linf=max(big, change),
+        )
+    return _positive(
+        l0=min(cells, 2 * (full + bool(rest))),
+        l1=total * max(2 * big, reach),
+        l2_squared=full * _worst_square(rows, big, reach) + _worst_square(rest, big, reach),
+        linf=max(rows * big, rows * reach),
+    )
+
+
+def _limits(unit: Unit, cells: int) -> tuple[int, int, int]:
+    """Rows per cell, cells, and rows in all that one unit can hold."""
+    if not isinstance(unit, PersonUnit):
+        return 1, 1, 1
+    spread = min(unit.cells, cells)
+    total = unit.rows_per_cell * spread
+    if unit.rows is not None:
+        total = min(total, unit.rows)
+    return min(unit.rows_per_cell, total), spread, total
+
+
+def _worst_square(rows: int, big: int, reach: int) -> int:
+    """Replacing `rows` rows of a cell: elsewhere, or by their opposites here."""
+    return max(2 * (rows * big) ** 2, (rows * reach) ** 2)
+
+
+def _positive(l0: int, l1: int, l2_squared: int, linf: int) -> Sensitivity:
+    """The sensitivity; a query that nobody can change touches no cell."""
+    return Sensitivity(l0 if l1 else 0, l1, l2_squared, linf)

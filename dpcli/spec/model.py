@@ -1,0 +1,51 @@
+"""What a correct spec says: exact, resolved, and safe to plan from.
+
+Nothing here can be half-checked: only `dpcli.spec.load` makes a `Spec`, and only
+from a text without problems.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+from dpcli.columns import Column
+from dpcli.mechanisms.base import Mechanism
+from dpcli.privacy.composition import Composition
+from dpcli.privacy.loss import Loss
+from dpcli.privacy.relation import Neighbors, Unit
+from dpcli.statistics.base import Request, Statistic
+
+
+@dataclass(frozen=True, slots=True)
+class Privacy:
+    """The guarantee a spec asks for, and the budget it may spend."""
+
+    unit: Unit
+    neighbors: Neighbors
+    budget: Loss
+    composition: Composition
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One statistic, how it is to be answered, and what it may reveal."""
+
+    request: Request
+    statistic: Statistic
+    mechanism: Mechanism
+    target: Loss
+    calibration: str = "exact"
+
+
+@dataclass(frozen=True, slots=True)
+class Spec:
+    """A checked spec; `digest` is the SHA-256 of its text in hexadecimal."""
+
+    dataset: str
+    privacy: Privacy
+    columns: tuple[Column, ...]
+    entries: tuple[Entry, ...]
+    confidence: Fraction
+    text: str
+    digest: str

@@ -1,0 +1,48 @@
+"""How many rows there are, in all or in each group."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+
+from dpcli.privacy.relation import Neighbors
+from dpcli.queries import LinearQuery
+from dpcli.statistics.base import (
+    Answer,
+    Estimate,
+    Fields,
+    Question,
+    Request,
+    Statistic,
+    shifted,
+)
+
+
+class Count(Statistic):
+    """The number of rows, in all or in each group of `by`.
+
+    With `column`, only rows whose cell in that column is present are counted.
+    The published count is the noisy one: whole, unbiased, and possibly negative.
+
+    Privacy: a row adds one to one cell, so adding or removing a row changes the
+    counts by 1 in L1 and L2. Changing a row moves it from one cell to another: 2
+    in L1, sqrt(2) in L2; a single count without conditions then does not change
+    at all, because the number of rows is public (Dwork and Roth 2014, section 3.3).
+    """
+
+    name = "count"
+    fields = Fields(
+        column=("integer", "number", "date", "category", "boolean"), column_required=False
+    )
+
+    def questions(self, request: Request, neighbors: Neighbors) -> tuple[Question, ...]:
+        """One question: the rows in each cell."""
+        present = (request.column,) if request.column else ()
+        query = LinearQuery(by=request.by, where=request.where, present=present)
+        return (Question("count", query),)
+
+    def estimate(
+        self, request: Request, answers: Sequence[Answer], confidence: Fraction
+    ) -> tuple[Estimate, ...]:
+        """The noisy counts as they are."""
+        return shifted(answers[0], confidence, unit=Fraction(1), places=0)

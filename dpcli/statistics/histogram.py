@@ -1,0 +1,45 @@
+"""How many rows fall in each bin of a number, or in each category."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+
+from dpcli.privacy.relation import Neighbors
+from dpcli.queries import LinearQuery
+from dpcli.statistics.base import (
+    Answer,
+    Estimate,
+    Fields,
+    Question,
+    Request,
+    Statistic,
+    shifted,
+)
+
+
+class Histogram(Statistic):
+    """The number of rows in each bin of a numeric column, or in each category.
+
+    Numbers are cut by `bins: {width: 10}` from the lower bound, or by
+    `bins: {edges: [18, 30, 65, 100]}`; a category column needs no bins. Every
+    declared bin is published, empty ones too. Rows without a value are in no bin.
+
+    Privacy: the bins are disjoint, so adding or removing a row changes one of them
+    by one: 1 in L1 and in L2. Changing a row moves it from one bin to another: 2 in
+    L1 and sqrt(2) in L2 (Dwork, McSherry, Nissim and Smith 2006, example 3).
+    """
+
+    name = "histogram"
+    fields = Fields(column=("integer", "number", "date", "category", "boolean"), bins=True)
+
+    def questions(self, request: Request, neighbors: Neighbors) -> tuple[Question, ...]:
+        """One question: the rows in each cell of groups and bins."""
+        query = LinearQuery(by=self.axes(request), where=request.where)
+        return (Question("count", query),)
+
+    def estimate(
+        self, request: Request, answers: Sequence[Answer], confidence: Fraction
+    ) -> tuple[Estimate, ...]:
+        """The noisy counts as they are."""
+        return shifted(answers[0], confidence, unit=Fraction(1), places=0)

@@ -1,0 +1,51 @@
+"""The total of a numeric column, in all or in each group."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+
+from dpcli.columns import decimal_places
+from dpcli.privacy.relation import Neighbors
+from dpcli.queries import Factor, LinearQuery
+from dpcli.statistics.base import (
+    Answer,
+    Estimate,
+    Fields,
+    Question,
+    Request,
+    Statistic,
+    numeric,
+    shifted,
+)
+
+
+class Sum(Statistic):
+    """The total of a numeric column, in all or in each group of `by`.
+
+    Every value is rounded to the column's grid and clamped to its bounds before it
+    is added, so the total is that of the clamped values.
+
+    Privacy: for values in [L, U], adding or removing a row changes one total by at
+    most max(|L|, |U|). Changing a row changes a single total by at most U - L (of
+    values that cannot be skipped); among several groups the row can also move, and
+    the change is at most max(2 max(|L|, |U|), U - L) in L1. The sum is over whole
+    steps, hence exact, so these are the true sensitivities (Casacuberta, Shoemate,
+    Vadhan and Wagaman 2022).
+    """
+
+    name = "sum"
+    fields = Fields(column=("integer", "number"))
+
+    def questions(self, request: Request, neighbors: Neighbors) -> tuple[Question, ...]:
+        """One question: the total of each cell, in steps."""
+        column = numeric(request)
+        query = LinearQuery(factors=(Factor(column),), by=request.by, where=request.where)
+        return (Question("sum", query, unit=column.step),)
+
+    def estimate(
+        self, request: Request, answers: Sequence[Answer], confidence: Fraction
+    ) -> tuple[Estimate, ...]:
+        """The noisy totals as they are, in the column's unit."""
+        step = numeric(request).step
+        return shifted(answers[0], confidence, unit=step, places=decimal_places(step))
