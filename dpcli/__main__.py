@@ -1,0 +1,5 @@
+"""`python -m dpcli` is the same as `dpcli`."""
+
+from dpcli.cli.main import main
+
+main()

@@ -1,0 +1,70 @@
+"""Words on standard error: failures, and tables where a terminal can show them."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from typing import TextIO
+
+from dpcli.errors import Failure
+
+
+def print_failure(failure: Failure) -> None:
+    """Every problem of a failure, with colour on a terminal that wants it."""
+    from dpcli.diagnostic import render
+
+    texts = [render(problem) for problem in failure.problems]
+    if coloured():
+        texts = [
+            text.replace("error[", "\x1b[1;31merror\x1b[0m[", 1).replace(
+                "\nhint:", "\n\x1b[36mhint\x1b[0m:", 1
+            )
+            for text in texts
+        ]
+    sys.stderr.write("\n\n".join(texts) + "\n")
+
+
+def coloured() -> bool:
+    """Whether standard error is a terminal and colour is welcome."""
+    return sys.stderr.isatty() and not os.environ.get("NO_COLOR")
+
+
+def write_table(
+    out: TextIO,
+    title: str,
+    header: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    right: Sequence[int],
+) -> None:
+    """A table, by rich on a terminal, else plain; `right` lists right-aligned columns."""
+    if not out.isatty():
+        out.write(title + "\n" + plain_table(header, rows, right))
+        return
+    from rich.box import SIMPLE_HEAD
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(title=Text(title), title_justify="left", box=SIMPLE_HEAD)
+    for position, name in enumerate(header):
+        table.add_column(Text(name), justify="right" if position in right else "left")
+    for row in rows:
+        table.add_row(*(Text(text) for text in row))
+    Console(file=out, highlight=False, no_color=bool(os.environ.get("NO_COLOR"))).print(table)
+
+
+def plain_table(
+    header: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[int]
+) -> str:
+    """The table as aligned text."""
+    lines = [header, *rows]
+    widths = [max(len(line[place]) for line in lines) for place in range(len(header))]
+    return "".join(
+        "  ".join(
+            text.rjust(width) if place in right else text.ljust(width)
+            for place, (text, width) in enumerate(zip(line, widths, strict=True))
+        ).rstrip()
+        + "\n"
+        for line in lines
+    )

@@ -1,0 +1,96 @@
+"""The entry point: commands, and the one place where failures are printed."""
+
+from __future__ import annotations
+
+import os
+import sys
+from importlib import import_module
+from typing import Annotated
+
+import typer
+
+from dpcli import __version__
+
+COMMANDS = ("release", "plan", "check", "init", "explain", "schema")
+"""Every command, in the order of `--help`; each is a module of this package."""
+
+app = typer.Typer(
+    name="dpcli",
+    help="Differentially private releases of CSV files.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"dpcli {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _root(
+    version: Annotated[
+        bool,
+        typer.Option("--version", callback=_version, is_eager=True, help="Print the version."),
+    ] = False,
+) -> None:
+    """Differentially private releases of CSV files."""
+
+
+for _name in COMMANDS:
+    _module = import_module(f"dpcli.cli.{_name}")
+    app.command(_name)(getattr(_module, _name))
+
+
+def main() -> None:
+    """Run the command line and exit with a documented status, never a traceback."""
+    sys.exit(run())
+
+
+def run() -> int:
+    """The exit status of the command in `sys.argv`; failures are printed here."""
+    from dpcli.errors import Failure
+
+    try:
+        app(standalone_mode=False)
+    except Failure as failure:
+        from dpcli.cli.console import print_failure
+
+        print_failure(failure)
+        return failure.status
+    except typer.Abort:
+        return 130
+    except typer.Exit as stop:
+        return stop.exit_code
+    except KeyboardInterrupt:
+        print("interrupted; nothing was published", file=sys.stderr)
+        return 130
+    except BrokenPipeError:
+        # Whoever read standard output has gone; the interpreter must not complain.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 7
+    except Exception as error:
+        return _unexpected(error)
+    return 0
+
+
+def _unexpected(error: Exception) -> int:
+    """A usage error of the parser, or a fault of ours told without its message."""
+    show = getattr(error, "show", None)
+    if callable(show):
+        show(file=sys.stderr)
+        return 2
+    # The words of an unexpected error may quote a record; its kind and place do not.
+    frame = error.__traceback__
+    while frame and frame.tb_next:
+        frame = frame.tb_next
+    where = f"{os.path.basename(frame.tb_frame.f_code.co_filename)}:{frame.tb_lineno}" if frame else "?"
+    print(
+        f"error[internal-fault]: a fault of dpcli's own ({type(error).__name__} at {where})\n"
+        "hint: please report it with the spec; never send the data",
+        file=sys.stderr,
+    )
+    return 1

@@ -1,0 +1,88 @@
+"""`dpcli plan`: what a release will ask, hide and reveal, before any row is read."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from dpcli.plan import Part, Plan, PlannedEntry
+
+
+def plan(
+    spec: Annotated[Path, typer.Argument(metavar="SPEC", help="The spec, a YAML file.")],
+    as_json: Annotated[bool, typer.Option("--json", help="The plan as JSON, for scripts.")] = False,
+) -> None:
+    """Print queries, sensitivities, mechanisms, scales, expected errors and the cost.
+
+    Reads no data and spends nothing. Exits 5 when the budget does not allow the
+    release.
+
+    Example: dpcli plan specs/town.yaml
+    """
+    from dpcli.plan import make_plan, require_budget
+    from dpcli.spec.load import read_spec
+
+    made = make_plan(read_spec(spec))
+    if as_json:
+        from dpcli.report.json_report import plan_json
+
+        sys.stdout.write(plan_json(made))
+    else:
+        _print(made)
+    sys.stdout.flush()
+    require_budget(made)
+
+
+def _print(made: Plan) -> None:
+    """The plan as a table and the total below it."""
+    from dpcli.cli.console import write_table
+    from dpcli.plan import exact_text
+    from dpcli.report.numbers import exact_or_up
+
+    percent = exact_or_up(made.spec.confidence * 100)
+    privacy = made.spec.privacy
+    title = f"{made.spec.dataset}: {privacy.neighbors.value} neighbours, {privacy.composition.name}"
+    header = (
+        "statistic", "question", "cells", "row adds", "L1", "L2", "mechanism", "scale",
+        f"error {percent}%", "epsilon", "delta",
+    )  # fmt: skip
+    rows = [
+        _row(entry, part, made, first=place == 0)
+        for entry in made.entries
+        for place, part in enumerate(entry.parts)
+    ]
+    write_table(sys.stdout, title, header, rows, (2, 4, 5, 7, 8, 9, 10))
+    print()
+    for word, asked, allowed in (
+        ("epsilon", made.spent.epsilon, privacy.budget.epsilon),
+        ("delta", made.spent.delta, privacy.budget.delta),
+    ):
+        verdict = "fits" if asked <= allowed else "does not fit"
+        print(f"{word:8}{exact_text(asked)} of {exact_text(allowed)} allowed: {verdict}")
+
+
+def _row(entry: PlannedEntry, part: Part, made: Plan, *, first: bool) -> tuple[str, ...]:
+    """One question of a statistic."""
+    from dpcli.plan import exact_text
+    from dpcli.report.numbers import exact_or_up, root_up, short
+
+    unit, moved = part.question.unit, part.sensitivity
+    influence = part.question.query.influence
+    low, high = (exact_or_up(step * unit) for step in (influence.low, influence.high))
+    return (
+        entry.entry.request.name if first else "",
+        part.question.role,
+        str(part.question.query.cells),
+        low if low == high else f"{low} to {high}",
+        exact_or_up(moved.l1 * unit),
+        short(root_up(moved.l2_squared * unit**2), 6),
+        "exact" if part.public else part.mechanism.name,
+        short(part.noise.scale * unit, 6),
+        short(part.error(made.spec.confidence), 6),
+        exact_text(part.loss.epsilon),
+        exact_text(part.loss.delta),
+    )

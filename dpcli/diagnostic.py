@@ -1,0 +1,96 @@
+"""How a problem is told: message, place, source line with a caret, and hint.
+
+Plain text without colour; the command line adds that.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+
+from dpcli.errors import Place, Problem
+
+WIDTH = 100
+"""Longer source lines are cut around the span, to this many terminal columns."""
+
+TAB = 4
+ELLIPSIS = "..."
+
+
+def render(problem: Problem) -> str:
+    """The problem as a person reads it, in a few lines without a final newline."""
+    lines = [f"error[{problem.code}]: {problem.message}"]
+    if problem.place is not None:
+        lines += _excerpt(problem.place)
+    if problem.hint:
+        lines.append(f"hint: {problem.hint}")
+    return "\n".join(lines)
+
+
+def _excerpt(place: Place) -> list[str]:
+    """The arrow, the source line in its gutter, and the caret under the span."""
+    number = str(place.line)
+    gutter = " " * len(number)
+    source = "".join(_shown(character) for character in place.source)
+    line, start, length = _window(place)
+    return [
+        f"{gutter}--> {source}:{place.line}:{place.column}",
+        f"{gutter} |",
+        f"{number} | {line}".rstrip(),
+        f"{gutter} | {' ' * start}{'^' * length}",
+    ]
+
+
+def _window(place: Place) -> tuple[str, int, int]:
+    """The part of the line around the span, and the caret's start and length in it."""
+    start = max(place.column - 1, 0)
+    stop = start + max(place.length, 1)
+    text = place.text
+    # Far more than is shown is never looked at: a line may be a megabyte long.
+    first, last = max(0, start - WIDTH), min(len(text), start + 2 * WIDTH)
+    shown = [_shown(character) for character in text[first:last]]
+    before, span, after = (
+        shown[: start - first],
+        shown[start - first : stop - first],
+        shown[stop - first :],
+    )
+    span_width = max(1, min(_width(span), WIDTH))
+    room = WIDTH - span_width
+    total = _width(before) + _width(after)
+    left = "".join(before)
+    if first or (total > room and _width(before) > room // 2):
+        kept = _fitting(before[::-1], max(room // 2, room - _width(after)) - len(ELLIPSIS))[::-1]
+        left = ELLIPSIS + "".join(kept) if len(kept) < len(before) or first else left
+    middle = "".join(_fitting(span, WIDTH))
+    rest = _fitting(after, max(0, WIDTH - _width(list(left)) - span_width))
+    cut = len(rest) < len(after) or last < len(text)
+    line = left + middle + "".join(rest) + (ELLIPSIS if cut else "")
+    return line, _width(list(left)), span_width
+
+
+def _fitting(characters: list[str], width: int) -> list[str]:
+    """The longest beginning that is no wider than `width`."""
+    used = 0
+    for position, character in enumerate(characters):
+        used += _width([character])
+        if used > width:
+            return characters[:position]
+    return characters
+
+
+def _shown(character: str) -> str:
+    """A character that takes the space it seems to: tabs widened, unseen ones replaced."""
+    if character == "\t":
+        return " " * TAB
+    if unicodedata.category(character) in ("Cc", "Cf", "Cs", "Zl", "Zp"):
+        return "\ufffd"
+    return character
+
+
+def _width(characters: list[str]) -> int:
+    """Terminal columns: two for wide characters, none for combining marks."""
+    total = 0
+    for character in "".join(characters):
+        if unicodedata.combining(character) or unicodedata.category(character) == "Me":
+            continue
+        total += 2 if unicodedata.east_asian_width(character) in ("W", "F") else 1
+    return total

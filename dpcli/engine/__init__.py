@@ -1,0 +1,1 @@
+"""From rows to confidential whole numbers; the only floor that reads records."""

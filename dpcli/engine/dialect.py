@@ -1,0 +1,121 @@
+"""Whether a file is plain CSV, and a plain copy of one that is not.
+
+The fast reader is used only on files that every reader of RFC 4180 understands
+alike: lines end in LF or CRLF, quotes open at the start of a field, close at its
+end, and are doubled within, and no line is blank. Anything else is first written
+out anew as Python's `csv` module reads it. What is found here decides how a file
+is read, never whether, and is told to nobody.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import mmap
+import os
+import re
+import tempfile
+from collections.abc import Iterator, Sequence
+from typing import BinaryIO
+
+from dpcli.engine.source import UTF8_MARK
+
+BLOCK = 1 << 20
+WINDOW = 1 << 24
+
+_QUOTED = re.compile(rb'(?<![^,\r\n])"(?:[^"]++|"")*+"(?![^,\r\n])')
+"""A quoted field between separators. In a text without other quotes these are all."""
+
+_BLANK = re.compile(rb"\n\r?\n")
+
+
+class Marks:
+    """Which of the characters that complicate CSV occur in a file."""
+
+    __slots__ = ("ends_early", "lone_return", "quotes")
+
+    def __init__(self, file: BinaryIO, size: int) -> None:
+        """Look at every byte once, a block at a time."""
+        self.quotes = self.lone_return = False
+        buffer = bytearray(BLOCK)
+        position, pending = 0, False
+        while read := os.preadv(file.fileno(), [buffer], position):
+            first_block = position == 0
+            position += read
+            self.quotes = self.quotes or buffer.find(b'"', 0, read) >= 0
+            if pending and buffer[0] != 0x0A:
+                self.lone_return = True
+            pending = buffer[read - 1] == 0x0D
+            if not self.lone_return and buffer.find(b"\r", 0, read) >= 0:
+                returns = buffer.count(b"\r", 0, read)
+                self.lone_return = returns - pending != buffer.count(b"\r\n", 0, read)
+            if first_block:
+                head = bytes(buffer[: min(read, 8)]).removeprefix(UTF8_MARK)
+                self.ends_early = head[:1] in (b"\r", b"\n")
+        self.lone_return = self.lone_return or pending
+
+
+def is_plain(file: BinaryIO, size: int, marks: Marks) -> bool:
+    """Whether the fast reader and the reference reader agree on the file.
+
+    Blank lines are not looked for here, but by `has_blank_lines`.
+    """
+    if marks.lone_return or marks.ends_early:
+        return False
+    return not marks.quotes or _quotes_pair_up(file, size)
+
+
+def has_blank_lines(file: BinaryIO, size: int) -> bool:
+    """Whether some line holds nothing at all; a quoted one counts as well."""
+    if not size:
+        return False
+    with mmap.mmap(file.fileno(), size, access=mmap.ACCESS_READ) as data:
+        return _BLANK.search(data) is not None
+
+
+def _quotes_pair_up(file: BinaryIO, size: int) -> bool:
+    """Whether every quote belongs to a whole quoted field."""
+    with mmap.mmap(file.fileno(), size, access=mmap.ACCESS_READ) as data:
+        start = len(UTF8_MARK) if data[:3] == UTF8_MARK else 0
+        length = WINDOW
+        while start < size:
+            end = min(start + length, size)
+            if end < size:
+                end = data.rfind(b"\n", start, end) + 1 or size
+            # A quote that is left may belong to a field that the window cuts.
+            if b'"' not in _QUOTED.sub(b"", data[start:end]):
+                start, length = end, WINDOW
+            elif end == size:
+                return False
+            else:
+                length *= 4
+    return True
+
+
+def plain_copy(file: BinaryIO, size: int, wanted: Sequence[int]) -> BinaryIO:
+    """The wanted columns as plain CSV in a nameless temporary file.
+
+    Every field is quoted, so that no cell can be taken for structure. The header
+    names the columns by their positions in `wanted`.
+    """
+    copy = tempfile.TemporaryFile(prefix="dpcli-")
+    text = io.TextIOWrapper(copy, encoding="utf-8", newline="", write_through=False)
+    writer = csv.writer(text, quoting=csv.QUOTE_ALL, lineterminator="\n")
+    records = (row for row in csv.reader(_lines(file)) if row)
+    next(records, None)
+    writer.writerow(range(len(wanted)))
+    for row in records:
+        width = len(row)
+        writer.writerow([row[index] if index < width else "" for index in wanted])
+    text.flush()
+    text.detach()
+    copy.seek(0)
+    return copy  # type: ignore[return-value]
+
+
+def _lines(file: BinaryIO) -> Iterator[str]:
+    """The lines with their ends, decoded; the mark of UTF-8 is dropped."""
+    duplicate = os.dup(file.fileno())
+    os.lseek(duplicate, 0, os.SEEK_SET)
+    with open(duplicate, encoding="utf-8-sig", errors="replace", newline="") as lines:
+        yield from lines

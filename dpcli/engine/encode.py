@@ -1,0 +1,166 @@
+"""Columns of text to columns of whole numbers, many cells at a time.
+
+Each function is total: it never fails on a cell, and decides every cell by that
+cell alone, as `dpcli.engine.grammar` writes it. Cells are tried in tiers: the
+fastest reading that is certainly right decides most, the next one decides what
+is left, and the grammar itself decides the rest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import ceil, floor
+
+import polars as pl
+
+from dpcli.columns import CategoryColumn, Column, NumericColumn
+from dpcli.engine import grammar
+
+Encoder = Callable[[pl.Series], pl.Series]
+"""From texts to whole numbers; missing cells are null unless a constant replaces them."""
+
+CERTAIN = 2.0**40
+"""Below this many steps a float64 quotient is within 2^-11 of the exact one."""
+
+MARGIN = 2.0**-8
+"""How far from a half a quotient must be for its rounding to be certain."""
+
+
+def encoder(column: Column) -> tuple[Encoder, pl.DataType]:
+    """The encoder of a column, and the type of what it makes."""
+    if isinstance(column, CategoryColumn):
+        return _categories(column), pl.Int32()
+    if not isinstance(column, NumericColumn):
+        raise TypeError("ids are not encoded")
+    low, high = column.limits
+    narrow = -(2**31) < low and high < 2**31
+    dtype: pl.DataType = pl.Int32() if narrow else pl.Int64()
+    tiers = _dates(column, dtype) if column.kind == "date" else _numbers(column, dtype)
+    constant = column.missing
+    if constant is None:
+        return tiers, dtype
+    return (lambda texts: tiers(texts).fill_null(constant)), dtype
+
+
+def _numbers(column: NumericColumn, dtype: pl.DataType) -> Encoder:
+    """Whole numbers first, then certain floats, then the grammar."""
+    low, high = column.limits
+    over, under = column.step.numerator, column.step.denominator
+    # One step beyond the bounds, in units of the text: enough to round and clamp.
+    least, most = floor((low - 1) * column.step), ceil((high + 1) * column.step)
+    whole_type = pl.Int32() if _fits(least, most, over, under, 31) else pl.Int64()
+    simple = over == under == 1
+    exact_whole = _fits(least, most, over, under, 63)
+
+    def whole(texts: pl.Series) -> pl.Series:
+        values = texts.cast(whole_type, strict=False)
+        if not simple:
+            values = values.clip(least, most)
+            values = (values * (2 * under) + over) // (2 * over)
+        return values.clip(low, high)
+
+    def encode(texts: pl.Series) -> pl.Series:
+        values = whole(texts).cast(dtype) if exact_whole else _nulls(texts, dtype)
+        return _mend(texts, values, lambda rest: _floats(rest, column, dtype))
+
+    return encode
+
+
+def _fits(least: int, most: int, over: int, under: int, bits: int) -> bool:
+    """Whether rounding to the grid cannot overflow a signed integer of `bits` + 1."""
+    return max(abs(least), abs(most)) * 2 * under + over < 2**bits
+
+
+def _floats(texts: pl.Series, column: NumericColumn, dtype: pl.DataType) -> pl.Series:
+    """Cells that a float decides with certainty; the grammar decides the others.
+
+    A text read as float64 is correctly rounded and so is the division, hence the
+    quotient is within a relative 2^-51 of the exact one.
+    """
+    low, high = column.limits
+    texts = texts.str.strip_chars(grammar.BLANKS)
+    quotient = texts.cast(pl.Float64, strict=False) / float(column.step)
+    frame = pl.DataFrame({"text": texts, "q": quotient}).with_columns(
+        fraction=pl.col("q") - pl.col("q").floor()
+    )
+    inside = (pl.col("q").abs() < CERTAIN) & ((pl.col("fraction") - 0.5).abs() > MARGIN)
+    above = pl.col("q") > high + 1 + abs(high) / CERTAIN
+    below = pl.col("q") < low - 1 - abs(low) / CERTAIN
+    decided = (
+        pl.when(above & ~pl.col("q").is_nan())
+        .then(high)
+        .when(below)
+        .then(low)
+        .when(inside)
+        .then((pl.col("q") + 0.5).floor().clip(low, high).cast(pl.Int64, strict=False))
+    )
+    values = frame.select(decided.cast(dtype, strict=False).alias("v")).to_series()
+    return _mend(texts, values, lambda rest: _by_rule(rest, column, dtype))
+
+
+def _by_rule(texts: pl.Series, column: NumericColumn, dtype: pl.DataType) -> pl.Series:
+    """The grammar, once for each distinct text."""
+    distinct = texts.unique()
+    decided = [grammar.number(text, column) for text in distinct]
+    if all(value is None for value in decided):
+        return _nulls(texts, dtype)
+    return texts.replace_strict(distinct, pl.Series(decided, dtype=pl.Int64()), return_dtype=dtype)
+
+
+def _dates(column: NumericColumn, dtype: pl.DataType) -> Encoder:
+    """ISO dates; what follows a date after a space or a T is dropped."""
+    low, high = column.limits
+
+    def days(texts: pl.Series) -> pl.Series:
+        # The reader of dates is lenient about padding and signs; the rule is not,
+        # so a date must be written as it would be written back.
+        dates = texts.str.to_date("%Y-%m-%d", strict=False)
+        frame = pl.DataFrame({"text": texts, "date": dates})
+        same = pl.col("date").dt.to_string("%Y-%m-%d") == pl.col("text")
+        real = pl.col("date").dt.year() > 0
+        number = pl.col("date").to_physical().cast(pl.Int64).clip(low, high).cast(dtype)
+        return frame.select(pl.when(same & real).then(number).alias("v")).to_series()
+
+    def with_time(texts: pl.Series) -> pl.Series:
+        texts = texts.str.strip_chars(grammar.BLANKS)
+        frame = pl.DataFrame({"text": texts})
+        after = pl.col("text").str.slice(10, 1)
+        head = pl.when(after.is_in(["", " ", "T"])).then(pl.col("text").str.slice(0, 10))
+        return days(frame.select(head.alias("head")).to_series())
+
+    return lambda texts: _mend(texts, days(texts), with_time)
+
+
+def _categories(column: CategoryColumn) -> Encoder:
+    """The position of the label of each declared text."""
+    labels = column.labels
+    texts_declared = pl.Enum([text for text, _ in column.values])
+    positions = pl.Series([labels.index(label) for _, label in column.values], dtype=pl.Int32())
+    plain = positions.to_list() == list(range(len(positions)))
+
+    def exact(texts: pl.Series) -> pl.Series:
+        codes = texts.cast(texts_declared, strict=False).to_physical()
+        return codes.cast(pl.Int32()) if plain else positions.gather(codes)
+
+    def encode(texts: pl.Series) -> pl.Series:
+        values = _mend(
+            texts, exact(texts), lambda rest: exact(rest.str.strip_chars(grammar.BLANKS))
+        )
+        return values if column.missing is None else values.fill_null(column.missing)
+
+    return encode
+
+
+def _mend(texts: pl.Series, values: pl.Series, slower: Encoder) -> pl.Series:
+    """`values`, with the next tier's answer wherever a text has none yet."""
+    if values.null_count() == texts.null_count():
+        return values
+    open_cells = (values.is_null() & texts.is_not_null() & (texts != "")).arg_true()
+    if not len(open_cells):
+        return values
+    return values.scatter(open_cells, slower(texts.gather(open_cells)))
+
+
+def _nulls(texts: pl.Series, dtype: pl.DataType) -> pl.Series:
+    """As many missing cells as there are texts."""
+    return pl.Series(texts.name, [None], dtype=dtype).new_from_index(0, len(texts))

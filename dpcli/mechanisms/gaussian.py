@@ -1,0 +1,176 @@
+"""Discrete Gaussian noise: (epsilon, delta) from the L2 sensitivity."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from itertools import count
+from math import erfc, exp, log, sqrt
+
+from dpcli.mechanisms.base import CannotCalibrate, Mechanism
+from dpcli.privacy.gaussian_delta import cells_delta, zcdp_delta
+from dpcli.privacy.interval import log_up, round_up, sqrt_up
+from dpcli.privacy.loss import Loss
+from dpcli.privacy.noise import Noise
+from dpcli.privacy.sensitivity import Sensitivity
+from dpcli.sampling.gaussian import discrete_gaussian
+
+SHORT = 30
+"""Significant bits of a published sigma: rounding up costs less than 2^-29 of it."""
+
+CLOSE = 2.0**-16
+"""Relative distance from the least sigma at which the search stops."""
+
+
+class Gaussian(Mechanism):
+    """Adds discrete Gaussian noise of standard deviation about sigma to every cell.
+
+    P[noise = k] is proportional to exp(-k^2 / (2 sigma^2)), over all whole numbers of
+    steps. Sigma is an exact rational; delta is proven and rounded up.
+
+    calibration `exact` (any epsilon): the least sigma, within about 2^-16 of it, whose
+    delta is within the target. If one cell changes, by at most D, that delta is
+
+        P[Y > epsilon sigma^2/D - D/2] - exp(epsilon) P[Y > epsilon sigma^2/D + D/2]
+
+    with Y the discrete noise itself, not its continuous likeness, for which slightly
+    too little noise would do (Canonne, Kamath and Steinke 2020, theorem 7; the
+    continuous condition is that of Balle and Wang 2018). If more cells change, the
+    smaller of two upper bounds: all L0 cells change by Linf, where only the sum of the
+    noises matters; or rho = L2^2/(2 sigma^2), and for every alpha > 1
+
+        delta <= exp((alpha - 1)(alpha rho - epsilon)) (1 - 1/alpha)^alpha / (alpha - 1).
+
+    calibration `classic` (epsilon at most 1): sigma = L2 sqrt(2 ln(1.25/delta))/epsilon
+    (Dwork and Roth 2014, theorem A.1). Above epsilon 1 it gives too little noise, and is
+    refused. It is more noise than `exact` asks for.
+
+    Privacy: the loss of an output is normal in shape, so it exceeds epsilon only in a
+    tail of the noise; delta is what that tail can tell. Delta is recomputed from sigma
+    with directed rounding, whichever calibration chose it, and draws are exact (Canonne,
+    Kamath and Steinke 2020), so it holds as computed.
+    """
+
+    name = "gaussian"
+    needs_delta = True
+    calibrations = ("exact", "classic")
+
+    def calibrate(
+        self, sensitivity: Sensitivity, target: Loss, calibration: str = "exact"
+    ) -> Noise:
+        """Sigma by the named formula, rounded up to a short rational."""
+        if target.delta <= 0:
+            raise CannotCalibrate(
+                "`gaussian` needs a delta above zero",
+                "add `delta: 1e-6`, or use `mechanism: laplace`, which needs none",
+            )
+        if calibration == "classic":
+            return Noise("gaussian", self._classic(sensitivity, target))
+        return Noise("gaussian", self._exact(sensitivity, target))
+
+    def loss(self, noise: Noise, sensitivity: Sensitivity, epsilon: Fraction) -> Loss:
+        """`epsilon` itself, with the least delta that can be proven for it."""
+        sigma = noise.scale
+        delta = cells_delta(sigma, sensitivity.l0, sensitivity.linf, epsilon)
+        if sensitivity.l0 > 1:
+            rho = sensitivity.l2_squared / (2 * sigma * sigma)
+            delta = min(delta, zcdp_delta(rho, epsilon))
+        return Loss(epsilon, delta)
+
+    def perturb(self, noise: Noise, values: Sequence[int]) -> list[int]:
+        """Each value plus its own discrete Gaussian draw."""
+        draws = discrete_gaussian(noise.scale, len(values))
+        return [value + draw for value, draw in zip(values, draws, strict=True)]
+
+    def _classic(self, sensitivity: Sensitivity, target: Loss) -> Fraction:
+        """L2 sqrt(2 ln(1.25/delta))/epsilon, rounded up."""
+        if target.epsilon > 1:
+            raise CannotCalibrate(
+                "the classic calibration is valid for epsilon up to 1 only",
+                "use the exact calibration",
+            )
+        spread = 2 * log_up(Fraction(5, 4) / target.delta) * sensitivity.l2_squared
+        return round_up(sqrt_up(spread) / target.epsilon, SHORT)
+
+    def _exact(self, sensitivity: Sensitivity, target: Loss) -> Fraction:
+        """The least sigma whose recomputed loss is within `target`."""
+
+        def excess(sigma: Fraction) -> float:
+            delta = self.loss(Noise("gaussian", sigma), sensitivity, target.epsilon).delta
+            size = _log_ratio(delta, target.delta)
+            # A float can lose the sign of a tiny difference; the comparison cannot.
+            return max(size, 1e-15) if delta > target.delta else min(size, 0.0)
+
+        start = sqrt(sensitivity.l2_squared) * _continuous_sigma(
+            float(target.epsilon), float(target.delta)
+        )
+        return _least(excess, start)
+
+
+def _log_ratio(above: Fraction, below: Fraction) -> float:
+    """log(above/below) for positive numbers that floats may not hold."""
+    if above <= 0:
+        return -1e3
+    ratio = above / below
+    return log(ratio.numerator) - log(ratio.denominator)
+
+
+def _least(excess: Callable[[Fraction], float], start: float) -> Fraction:
+    """A short sigma without excess, at most about `CLOSE` above one that has some.
+
+    From a bracket around `start`, by the secant in logarithms; every sigma that is
+    returned was tried itself, so neither floats nor rounding can mislead.
+    """
+    low, high, width = start, start, CLOSE * 8
+    low_excess, high_excess = 1.0, -1.0
+    while (high_excess := excess(_short(high))) > 0:
+        low, low_excess = high, high_excess
+        high, width = high * (1 + width), width * 4
+        if width > 1e9:
+            raise CannotCalibrate(
+                "no sigma was found that meets the target", "use a larger epsilon or delta"
+            )
+    while low >= high:
+        tried = low * (1 - width / (1 + width))
+        found = excess(_short(tried))
+        if found > 0:
+            low, low_excess = tried, found
+            break
+        low = high = tried
+        high_excess, width = found, width * 4
+        if high < 1e-9:
+            return _short(high)
+    for step in count():
+        if high <= low * (1 + CLOSE):
+            break
+        # A secant can creep where delta bends, so each third step halves.
+        share = low_excess / (low_excess - high_excess) if step % 3 < 2 else 0.5
+        tried = low * (high / low) ** min(max(share, 0.02), 0.98)
+        # Step past the estimate, towards the farther end, so that both ends close in.
+        tried *= 1 + CLOSE / 4 if high - tried > tried - low else 1 - CLOSE / 4
+        found = excess(_short(tried))
+        if found > 0:
+            low, low_excess = tried, found
+        else:
+            high, high_excess = tried, found
+    return _short(high)
+
+
+def _short(sigma: float) -> Fraction:
+    """A rational of few digits, rounded up."""
+    return round_up(Fraction(sigma), SHORT)
+
+
+def _continuous_sigma(epsilon: float, delta: float) -> float:
+    """About the least sigma of continuous noise at L2 = 1 (Balle and Wang 2018)."""
+
+    def outside(sigma: float) -> float:
+        near = erfc((epsilon * sigma - 0.5 / sigma) / sqrt(2)) / 2
+        far = erfc((epsilon * sigma + 0.5 / sigma) / sqrt(2)) / 2
+        return near - (exp(epsilon) * far if epsilon < 500 else 0.0)
+
+    low, high = -30.0, 100.0
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (middle, high) if outside(2.0**middle) > delta else (low, middle)
+    return float(2.0**high)

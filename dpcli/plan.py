@@ -1,0 +1,163 @@
+"""Spec to Plan: where sensitivity meets mechanism, before any row is read.
+
+A plan is complete and public: what will be asked, how far one unit can move each
+answer, which noise hides that, and what all of it reveals.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from math import floor, prod
+
+from dpcli.columns import decimal_places, decimal_text
+from dpcli.errors import BudgetError, Problem, SpecError
+from dpcli.mechanisms.base import CannotCalibrate, Mechanism
+from dpcli.privacy.loss import NOTHING, Loss
+from dpcli.privacy.noise import Noise
+from dpcli.privacy.sensitivity import Sensitivity, sensitivity
+from dpcli.queries import LinearQuery
+from dpcli.spec.model import Entry, Spec
+from dpcli.statistics.base import Question
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One question with all that is needed to answer it, and what that reveals.
+
+    Sensitivity and noise count steps of the question's grid. `loss` is what is
+    charged: the part's share of the entry, which the recomputed loss of `noise`
+    does not exceed; nothing when no neighbour can change the answer.
+    """
+
+    question: Question
+    sensitivity: Sensitivity
+    mechanism: Mechanism
+    noise: Noise
+    loss: Loss
+
+    @property
+    def public(self) -> bool:
+        """Whether the answer is the same for all neighbours, and given exactly."""
+        return self.sensitivity.l1 == 0
+
+    def error(self, confidence: Fraction) -> Fraction:
+        """The half-width of the noise at `confidence`, in the answer's own unit."""
+        return self.noise.half_width(confidence) * self.question.unit
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedEntry:
+    """An entry of the spec and the parts that answer it."""
+
+    entry: Entry
+    parts: tuple[Part, ...]
+
+    @property
+    def cells(self) -> int:
+        """How many numbers the entry publishes."""
+        return prod(len(axis) for axis in self.entry.statistic.axes(self.entry.request))
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Everything that a release will ask, answer and spend."""
+
+    spec: Spec
+    entries: tuple[PlannedEntry, ...]
+    asked: Loss
+    spent: Loss
+
+    @property
+    def parts(self) -> tuple[Part, ...]:
+        """Every part of every entry, in spec order."""
+        return tuple(part for planned in self.entries for part in planned.parts)
+
+    @property
+    def queries(self) -> tuple[LinearQuery, ...]:
+        """Every query, in the order of `parts`."""
+        return tuple(part.question.query for part in self.parts)
+
+    @property
+    def fits(self) -> bool:
+        """Whether the budget allows the release, compared exactly."""
+        return self.spent.within(self.spec.privacy.budget)
+
+
+def make_plan(spec: Spec) -> Plan:
+    """The complete plan of a spec; SpecError when an entry cannot be answered."""
+    problems: list[Problem] = []
+    planned: list[PlannedEntry] = []
+    for entry in spec.entries:
+        try:
+            planned.append(_planned(entry, spec))
+        except CannotCalibrate as refusal:
+            problems.append(
+                Problem(
+                    "cannot-calibrate",
+                    f"`{entry.request.name}` cannot be answered: {refusal.reason}",
+                    refusal.hint,
+                )
+            )
+    if problems:
+        raise SpecError(problems)
+    composition = spec.privacy.composition
+    return Plan(
+        spec,
+        tuple(planned),
+        asked=composition.total(entry.target for entry in spec.entries),
+        spent=composition.total(part.loss for entry in planned for part in entry.parts),
+    )
+
+
+def _planned(entry: Entry, spec: Spec) -> PlannedEntry:
+    """The parts of an entry, each with its share of the target."""
+    parts = []
+    for question in entry.statistic.questions(entry.request, spec.privacy.neighbors):
+        query = question.query
+        moved = sensitivity(
+            query.influence, spec.privacy.neighbors, spec.privacy.unit, query.cells
+        )
+        target = Loss(entry.target.epsilon * question.share, entry.target.delta * question.share)
+        noise, _ = entry.mechanism.fit(moved, target, entry.calibration)
+        loss = target if moved.l1 else NOTHING
+        parts.append(Part(question, moved, entry.mechanism, noise, loss))
+    return PlannedEntry(entry, tuple(parts))
+
+
+def require_budget(plan: Plan) -> None:
+    """Raise BudgetError, with what would fit, unless the budget allows the plan."""
+    if plan.fits:
+        return
+    budget, spent = plan.spec.privacy.budget, plan.spent
+    problems = []
+    for word, wanted, allowed in (
+        ("epsilon", spent.epsilon, budget.epsilon),
+        ("delta", spent.delta, budget.delta),
+    ):
+        if wanted > allowed:
+            fitting = Fraction(floor(allowed / wanted * 1000), 1000)
+            hint = (
+                f"multiply every {word} by {decimal_text(fitting, 3)}, drop statistics, "
+                f"or allow more under `privacy: budget:`"
+                if fitting
+                else f"drop the statistics that need {word}, or allow some under "
+                "`privacy: budget:`"
+            )
+            problems.append(
+                Problem(
+                    f"over-budget-{word}",
+                    f"the release asks for {word} {exact_text(wanted)}, "
+                    f"but the budget allows {exact_text(allowed)}",
+                    hint,
+                )
+            )
+    raise BudgetError(problems)
+
+
+def exact_text(value: Fraction) -> str:
+    """A loss as people write it: a decimal if it is one, else a fraction."""
+    try:
+        return decimal_text(value, decimal_places(value))
+    except ValueError:
+        return f"{value.numerator}/{value.denominator}"

@@ -1,0 +1,184 @@
+"""Proven deltas of discrete Gaussian noise, rounded up; mechanisms call these.
+
+Everything is certified: tails are summed or enclosed with directed rounding, and
+no approximation enters without its remainder.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from math import ceil, log
+
+from dpcli.privacy.interval import Interval, erfc, exp, exp_down, pi, round_up, sqrt
+from dpcli.privacy.interval import log as certified_log
+
+SUMMED = 32**2
+"""Variances up to this are summed term by term, larger ones enclosed by integrals."""
+
+FINEST = 4096
+"""Most bits of a sum: smaller probabilities than 2^-4000 are only bounded."""
+
+HOPELESS = 1 << 13
+"""An epsilon from which on exp(epsilon) is not worth writing down."""
+
+SHORT = 48
+"""Significant bits of a published delta."""
+
+
+def cells_delta(sigma: Fraction, cells: int, change: int, epsilon: Fraction) -> Fraction:
+    """Delta at `epsilon` when at most `cells` cells change, each by at most `change`.
+
+    One cell (Canonne, Kamath and Steinke 2020, theorem 7), with D the change:
+
+        P[Y > epsilon sigma^2/D - D/2] - exp(epsilon) P[Y > epsilon sigma^2/D + D/2].
+
+    It is largest at the largest change: the noise is log-concave, so one family of
+    threshold tests is optimal for every shift, with more power the longer the
+    shift; shorter shifts are therefore post-processings of longer ones (Blackwell
+    1953), and so are products of them. Hence the worst is that all m cells change
+    by D. Then only the sum s of the noises matters: its probability is
+    C(s mod m) exp(-s^2/(2 m sigma^2)), and a shift by m D keeps s mod m. So delta is
+    at most max C/min C times the delta of one cell with variance m sigma^2 and
+    change m D; by Poisson summation over the lattice of zero-sum vectors,
+    max C/min C <= (1 + e)/(1 - e), where `_unevenness` bounds e.
+    """
+    delta = _line_delta(cells * sigma * sigma, cells * change, epsilon)
+    uneven = _unevenness(sigma, cells)
+    if uneven >= 1:
+        return Fraction(1)
+    return _shorten(delta * (1 + uneven) / (1 - uneven))
+
+
+def zcdp_delta(rho: Fraction, epsilon: Fraction) -> Fraction:
+    """Delta at `epsilon` of any rho-zCDP mechanism.
+
+    For every alpha > 1, exp((alpha - 1)(alpha rho - epsilon)) (1 - 1/alpha)^alpha
+    / (alpha - 1) (Canonne, Kamath and Steinke 2020, proposition 12). Alpha is chosen
+    with floats, which cannot make the bound wrong, and the bound is certified.
+    """
+    above = Fraction(_best_order(float(rho), float(epsilon)))
+    alpha = 1 + above
+    try:
+        exponent = certified_log(Interval.of(above / alpha)) * alpha
+        bound = exp(exponent + above * (alpha * rho - epsilon)).high / above
+    except OverflowError:
+        return Fraction(1)
+    return _shorten(bound)
+
+
+def _shorten(delta: Fraction) -> Fraction:
+    """Rounded up to a short number, and at most one."""
+    return min(round_up(delta, SHORT), Fraction(1))
+
+
+def _best_order(rho: float, epsilon: float) -> float:
+    """alpha - 1 where the logarithm of the bound of `zcdp_delta` is about least."""
+
+    def bound(logarithm: float) -> float:
+        u: float = 2.0**logarithm
+        return u * ((1 + u) * rho - epsilon) + u * log(u) - (1 + u) * log(1 + u)
+
+    low, high = -30.0, 100.0
+    for _ in range(60):
+        first, second = low + (high - low) * 0.382, high - (high - low) * 0.382
+        low, high = (low, second) if bound(first) < bound(second) else (first, high)
+    return float(2.0 ** ((low + high) / 2))
+
+
+def _unevenness(sigma: Fraction, cells: int) -> Fraction:
+    """Sum of exp(-2 pi^2 sigma^2 |w|^2) over the dual lattice without zero, rounded up.
+
+    The dual of the zero-sum lattice is the projection of Z^m along (1, ..., 1). Each
+    point has one z with last coordinate zero, and |w|^2 = |z|^2 - (sum z)^2/m is at
+    least |z|^2/m. So the sum is at most theta^(m-1) - 1 with theta = 1 + 2 (x + x^4 +
+    x^9 + ...) <= 1 + 2x/(1 - x), x = exp(-2 pi^2 sigma^2/m).
+    """
+    if cells == 1:
+        return Fraction(0)
+    x = exp(pi() * pi() * (-2 * sigma * sigma / cells)).high
+    power = (cells - 1) * 2 * x / (1 - x) if x < 1 else Fraction(1)
+    # exp(u) - 1 <= u + u^2 for u <= 1.
+    return power + power * power if power < 1 else Fraction(1)
+
+
+def _line_delta(variance: Fraction, shift: int, epsilon: Fraction) -> Fraction:
+    """Theorem 7 of Canonne, Kamath and Steinke 2020, rounded up; may exceed one."""
+    threshold = epsilon * variance / shift - Fraction(shift, 2)
+    first = threshold.__floor__() + 1
+    if variance > SUMMED:
+        near, far = _wide_tail(variance, first), _wide_tail(variance, first + shift)
+        # The sum over all whole numbers is at least the integral (Poisson summation).
+        total = sqrt(pi() * (2 * variance)).low
+    else:
+        near, far, total = _narrow_tails(variance, first, first + shift, epsilon)
+    return (near.high - _exp_or_nothing(epsilon) * max(far.low, Fraction(0))) / total
+
+
+def _exp_or_nothing(epsilon: Fraction) -> Fraction:
+    """exp(epsilon) rounded down; nothing at all where it is too large to write."""
+    return exp_down(epsilon) if epsilon < HOPELESS else Fraction(0)
+
+
+def _wide_tail(variance: Fraction, first: int) -> Interval:
+    """Sum of f(y) = exp(-y^2/(2 variance)) over y >= `first`, by Euler and Maclaurin.
+
+    With x = first - 1/2: the integral of f beyond x, plus f'(x)/24, with a remainder
+    of at most sqrt(3)/216 < 1/124 times the integral of |f'''| beyond x. That
+    integral is f''(x) where x >= sqrt(3 variance), since f'' falls from there on, and
+    never more than the total variation of f'', 3.79/variance.
+    """
+    x = first - Fraction(1, 2)
+    square = x * x / variance
+    density = exp(Interval.of(-square / 2))
+    scaled = Interval.of(x) / sqrt(Interval.of(2 * variance))
+    integral = sqrt(pi() * (variance / 2)) * erfc(scaled)
+    varies = density.high * (square - 1) if x > 0 and square >= 3 else Fraction(4)
+    rest = varies / variance / 124
+    return integral - density * (x / variance / 24) + Interval(-rest, rest)
+
+
+def _narrow_tails(
+    variance: Fraction, first: int, second: int, epsilon: Fraction
+) -> tuple[Interval, Interval, Fraction]:
+    """The sums of f from two places on, and the sum of all of f rounded down.
+
+    f(y + 1) = f(y) r(y) and r(y + 1) = r(y) exp(-1/variance), in fixed point, once
+    with every step rounded down and once with every step rounded up.
+    """
+    depth = max(first, 0) ** 2 / (2 * variance) + epsilon
+    scale = min(FINEST, 128 + ceil(depth * 3 / 2))
+    one = 1 << scale
+    ratio_low, ratio_high = _scaled(exp(Interval.of(-1 / (2 * variance), scale)), one)
+    step_low, step_high = _scaled(exp(Interval.of(-1 / variance, scale)), one)
+    low = high = one
+    lows, highs = [], []
+    while high > 4:
+        lows.append(low)
+        highs.append(high)
+        low, high = low * ratio_low >> scale, (high * ratio_high >> scale) + 1
+        ratio_low = ratio_low * step_low >> scale
+        ratio_high = (ratio_high * step_high >> scale) + 1
+    # The ratios fall, so the rest is less than a geometric series.
+    highs.append((high << scale) // (one - ratio_high) + 1)
+    lows.append(0)
+
+    def tail(start: int) -> Interval:
+        sides = (_sum_from(lows, start), _sum_from(highs, start))
+        return Interval(Fraction(sides[0], one), Fraction(sides[1], one))
+
+    return tail(first), tail(second), Fraction(2 * sum(lows) - lows[0], one)
+
+
+def _scaled(x: Interval, one: int) -> tuple[int, int]:
+    """The ends in fixed point, rounded outwards."""
+    return (x.low * one).__floor__(), (x.high * one).__ceil__()
+
+
+def _sum_from(weights: list[int], start: int) -> int:
+    """Sum over y >= `start` of weights known for y >= 0 and even in y.
+
+    The last weight stands for all beyond, wherever the sum starts among those.
+    """
+    if start > 0:
+        return sum(weights[min(start, len(weights) - 1) :])
+    return sum(weights) + sum(weights[1 : 1 - start])

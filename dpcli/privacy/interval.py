@@ -1,0 +1,301 @@
+"""Certified arithmetic: intervals that surely contain the exact real number.
+
+Endpoints are rationals, rounded outwards to a chosen number of significant bits.
+Inside, series run on scaled whole numbers twice, once rounding every step down
+and once rounding every step up, so no error estimate has to be believed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from math import isqrt
+
+PRECISION = 192
+"""Significant bits of an interval's ends unless asked otherwise: ample for a delta."""
+
+GUARD = 40
+"""Extra bits inside a series: its steps lose fewer than 2^20 units of the last."""
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """All reals from `low` to `high`; one of them is the number that is meant.
+
+    Every operation returns an interval that contains the exact result for every
+    choice inside its operands. `bits` is the precision of its ends.
+    """
+
+    low: Fraction
+    high: Fraction
+    bits: int = PRECISION
+
+    @classmethod
+    def of(cls, value: Fraction | int, bits: int = PRECISION) -> Interval:
+        """The number itself, without rounding."""
+        return cls(Fraction(value), Fraction(value), bits)
+
+    @classmethod
+    def around(cls, low: Fraction, high: Fraction, bits: int = PRECISION) -> Interval:
+        """From `low` to `high`, rounded outwards to `bits` significant bits."""
+        return cls(round_down(low, bits), round_up(high, bits), bits)
+
+    def __add__(self, other: Interval | Fraction | int) -> Interval:
+        other = self._lift(other)
+        return self.around(self.low + other.low, self.high + other.high, self._finer(other))
+
+    def __sub__(self, other: Interval | Fraction | int) -> Interval:
+        other = self._lift(other)
+        return self.around(self.low - other.high, self.high - other.low, self._finer(other))
+
+    def __mul__(self, other: Interval | Fraction | int) -> Interval:
+        other = self._lift(other)
+        if self.low >= 0 and other.low >= 0:
+            return self.around(self.low * other.low, self.high * other.high, self._finer(other))
+        corners = [a * b for a in (self.low, self.high) for b in (other.low, other.high)]
+        return self.around(min(corners), max(corners), self._finer(other))
+
+    def __truediv__(self, other: Interval | Fraction | int) -> Interval:
+        other = self._lift(other)
+        if other.low <= 0 <= other.high:
+            raise ZeroDivisionError("the divisor may be zero")
+        if self.low >= 0 and other.low > 0:
+            return self.around(self.low / other.high, self.high / other.low, self._finer(other))
+        return self * Interval(1 / other.high, 1 / other.low, other.bits)
+
+    def _lift(self, other: Interval | Fraction | int) -> Interval:
+        return other if isinstance(other, Interval) else Interval.of(other, self.bits)
+
+    def _finer(self, other: Interval) -> int:
+        return max(self.bits, other.bits)
+
+
+def round_down(value: Fraction, bits: int = PRECISION) -> Fraction:
+    """The greatest number of `bits` significant bits that is at most `value`."""
+    above, below = value.numerator, value.denominator
+    if above.bit_length() <= bits and below & (below - 1) == 0:
+        return value
+    shift = bits - above.bit_length() + below.bit_length()
+    if shift >= 0:
+        return Fraction((above << shift) // below, 1 << shift)
+    return Fraction(above // (below << -shift) << -shift)
+
+
+def round_up(value: Fraction, bits: int = PRECISION) -> Fraction:
+    """The least number of `bits` significant bits that is at least `value`."""
+    return -round_down(-value, bits)
+
+
+def exp(x: Interval) -> Interval:
+    """exp(x); an end below about -11,000 may be widened to zero and 2^-16,384."""
+    low, high = _exp_ends(x.low, x.bits)
+    if x.high != x.low:
+        high = _exp_ends(x.high, x.bits)[1]
+    return Interval.around(low, high, x.bits)
+
+
+def log(x: Interval) -> Interval:
+    """The natural logarithm of a positive interval."""
+    if x.low <= 0:
+        raise ValueError("a logarithm needs a positive number")
+    return Interval.around(_log_ends(x.low, x.bits)[0], _log_ends(x.high, x.bits)[1], x.bits)
+
+
+def sqrt(x: Interval) -> Interval:
+    """The square root of an interval that is not negative."""
+    if x.low < 0:
+        raise ValueError("a square root needs a number that is not negative")
+    return Interval(sqrt_down(x.low, x.bits), sqrt_up(x.high, x.bits), x.bits)
+
+
+def erfc(x: Interval) -> Interval:
+    """2/sqrt(pi) times the integral of exp(-t^2) from x to infinity."""
+    low, high = _erfc_ends(x.high, x.bits)
+    if x.high != x.low:
+        high = _erfc_ends(x.low, x.bits)[1]
+    return Interval.around(low, high, x.bits)
+
+
+@lru_cache(maxsize=64)
+def pi(bits: int = PRECISION) -> Interval:
+    """The number pi, by Machin 1706: 16 atan(1/5) - 4 atan(1/239)."""
+    scale = bits + GUARD
+    total, steps = 0, 0
+    for factor, inverse in ((16, 5), (-4, 239)):
+        power, n = (1 << scale) // inverse, 1
+        while power:
+            total += factor * (power // n) * (1 if n % 4 == 1 else -1)
+            power //= inverse * inverse
+            n, steps = n + 2, steps + 1
+    # Two roundings per term and the rest of the series: under 3 units each, times 16.
+    slack = 48 * (steps + 2)
+    unit = 1 << scale
+    return Interval.around(Fraction(total - slack, unit), Fraction(total + slack, unit), bits)
+
+
+def exp_up(x: Fraction, bits: int = PRECISION) -> Fraction:
+    """exp(x), rounded up."""
+    return exp(Interval.of(x, bits)).high
+
+
+def exp_down(x: Fraction, bits: int = PRECISION) -> Fraction:
+    """exp(x), rounded down."""
+    return exp(Interval.of(x, bits)).low
+
+
+def log_up(x: Fraction, bits: int = PRECISION) -> Fraction:
+    """The natural logarithm of x, rounded up."""
+    return log(Interval.of(x, bits)).high
+
+
+def log_down(x: Fraction, bits: int = PRECISION) -> Fraction:
+    """The natural logarithm of x, rounded down."""
+    return log(Interval.of(x, bits)).low
+
+
+def sqrt_up(x: Fraction, bits: int = PRECISION) -> Fraction:
+    """The square root of x, rounded up."""
+    root = sqrt_down(x, bits)
+    if root * root == x:
+        return root
+    unit = Fraction(2) ** (_exponent(x) // 2 - bits)
+    return root + unit
+
+
+def sqrt_down(x: Fraction, bits: int = PRECISION) -> Fraction:
+    """The square root of x, rounded down to a multiple of 2^(exponent/2 - bits)."""
+    if not x:
+        return Fraction(0)
+    shift = bits - _exponent(x) // 2
+    above, below = x.numerator, x.denominator
+    square = (above << 2 * shift) // below if shift >= 0 else above // (below << -2 * shift)
+    return isqrt(square) * Fraction(2) ** -shift
+
+
+def _exponent(x: Fraction) -> int:
+    """About the binary logarithm of a positive number, within one."""
+    return x.numerator.bit_length() - x.denominator.bit_length()
+
+
+def _atanh(low: int, high: int, scale: int) -> tuple[int, int]:
+    """atanh of a number in [0, 1/3], all scaled by 2^`scale`."""
+    square_low, square_high = low * low >> scale, (high * high >> scale) + 1
+    total_low, total_high, n = 0, 0, 1
+    while high > 1:
+        total_low, total_high = total_low + low // n, total_high + high // n + 1
+        low, high = low * square_low >> scale, (high * square_high >> scale) + 1
+        n += 2
+    # The rest is a geometric series of ratio 1/9 that starts below one unit.
+    return total_low, total_high + 2
+
+
+@lru_cache(maxsize=64)
+def _log_two(scale: int) -> tuple[int, int]:
+    """log 2 = 2 atanh(1/3), scaled."""
+    third = (1 << scale) // 3
+    low, high = _atanh(third, third + 1, scale)
+    return 2 * low, 2 * high
+
+
+def _log_ends(x: Fraction, bits: int) -> tuple[Fraction, Fraction]:
+    """log x = k log 2 + 2 atanh((m - 1)/(m + 1)) for x = m 2^k, with 1 <= m < 2."""
+    if x == 1:
+        return Fraction(0), Fraction(0)
+    k = _exponent(x)
+    # Near one the logarithm is as small as x - 1, and so must the unit be.
+    near = max(0, -_exponent(abs(x - 1)))
+    scale = bits + GUARD + abs(k).bit_length() + near
+    mantissa = x / Fraction(2) ** k
+    if mantissa < 1:
+        mantissa, k = mantissa * 2, k - 1
+    ratio = (mantissa - 1) / (mantissa + 1)
+    scaled = (ratio.numerator << scale) // ratio.denominator
+    low, high = _atanh(scaled, scaled + 1, scale)
+    two_low, two_high = _log_two(scale)
+    if k < 0:
+        two_low, two_high = two_high, two_low
+    unit = 1 << scale
+    return Fraction(2 * low + k * two_low, unit), Fraction(2 * high + k * two_high, unit)
+
+
+def _exp_ends(x: Fraction, bits: int) -> tuple[Fraction, Fraction]:
+    """exp(x) = 2^k exp(r), with 0 <= r < 1 by the choice of k."""
+    if not x:
+        return Fraction(1), Fraction(1)
+    limit = max(1 << 14, 4 * bits)
+    # 16/23 < 0.696 is above log 2: beneath this, exp(x) is under 2^-limit.
+    if x < Fraction(-16 * limit, 23):
+        return Fraction(0), Fraction(1, 1 << limit)
+    if x > limit:
+        raise OverflowError("an exponential too large to enclose")
+    scale = bits + GUARD + 16
+    two_low, two_high = _log_two(scale)
+    scaled = (x.numerator << scale) // x.denominator
+    # Divide by the end of log 2 that leaves a remainder surely not negative.
+    k = scaled // (two_high if x > 0 else two_low)
+    if k >= 0:
+        low, high = scaled - k * two_high, scaled + 1 - k * two_low
+    else:
+        low, high = scaled - k * two_low, scaled + 1 - k * two_high
+    low, high = _exp_small(low, high, scale)
+    unit = Fraction(2) ** (k - scale)
+    return low * unit, high * unit
+
+
+def _exp_small(low: int, high: int, scale: int) -> tuple[int, int]:
+    """exp of a number in [0, 1], all scaled: Taylor at r/2^h, squared h times."""
+    halvings = 8
+    low, high = low >> halvings, (high >> halvings) + 1
+    total_low = total_high = term_low = term_high = 1 << scale
+    n = 1
+    while term_high > 1:
+        term_low = (term_low * low >> scale) // n
+        term_high = (term_high * high >> scale) // n + 1
+        total_low, total_high, n = total_low + term_low, total_high + term_high, n + 1
+    # Each term that is left out is under half of the one before it.
+    total_high += 2
+    for _ in range(halvings):
+        total_low = total_low * total_low >> scale
+        total_high = (total_high * total_high >> scale) + 1
+    return total_low, total_high
+
+
+def _erfc_ends(x: Fraction, bits: int) -> tuple[Fraction, Fraction]:
+    """erfc by its series (DLMF 7.6.2), or far out by its expansion (DLMF 7.12.1)."""
+    if x < 0:
+        low, high = _erfc_ends(-x, bits)
+        return 2 - high, 2 - low
+    square = x * x
+    if square > 512:
+        return _erfc_far(x, bits)
+    # erfc is near exp(-x^2), so 1 - erf loses about 1.45 x^2 bits.
+    fine = bits + 2 * int(square) + GUARD
+    scale = fine + GUARD
+    term_low = (x.numerator << scale) // x.denominator
+    twice_low = (2 * square.numerator << scale) // square.denominator
+    term_high, twice_high = term_low + 1, twice_low + 1
+    total_low, total_high, n = 0, 0, 1
+    while term_high > 2 or n <= 4 * square:
+        total_low, total_high, n = total_low + term_low, total_high + term_high, n + 2
+        term_low = (term_low * twice_low >> scale) // n
+        term_high = (term_high * twice_high >> scale) // n + 1
+    # From here on each term is under half of the one before it.
+    unit = 1 << scale
+    total = Interval(Fraction(total_low, unit), Fraction(total_high + 2 * term_high, unit), fine)
+    erf = exp(Interval.of(-square, fine)) * total * 2 / sqrt(pi(fine))
+    return max(1 - erf.high, Fraction(0)), 1 - erf.low
+
+
+def _erfc_far(x: Fraction, bits: int) -> tuple[Fraction, Fraction]:
+    """The alternating expansion: two neighbouring partial sums enclose the value."""
+    square = x * x
+    before, total, term = Interval.of(0, bits), Interval.of(1, bits), Interval.of(1, bits)
+    n = 1
+    while term.high > Fraction(1, 1 << bits) and n < square:
+        term = term * (2 * n - 1) / (2 * square)
+        before, total = total, total - term if n % 2 else total + term
+        n += 1
+    both = Interval(min(before.low, total.low), max(before.high, total.high), bits)
+    value = exp(Interval.of(-square, bits)) * both / (sqrt(pi(bits)) * x)
+    return value.low, value.high

@@ -1,0 +1,237 @@
+"""What a privacy report says, as plain data: the one source of every format.
+
+A function of the spec, the released values, the version, and the release's name
+and date. No row counts, no digests of the data, no timings.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from dpcli import __version__
+from dpcli.columns import CategoryColumn, IdColumn, NumericColumn
+from dpcli.plan import Part, Plan, PlannedEntry
+from dpcli.privacy.loss import Loss
+from dpcli.privacy.relation import Neighbors, RowUnit
+from dpcli.queries import Condition
+from dpcli.report.numbers import exact_or_up, root_up
+from dpcli.report.table import cells
+
+if TYPE_CHECKING:
+    from dpcli.release import Release, Released
+
+
+class Number(str):
+    """A plain decimal that JSON shows as a number, digit for digit."""
+
+    __slots__ = ()
+
+
+Fact = None | bool | int | str | Number | list["Fact"] | dict[str, "Fact"]
+
+LIMITS = (
+    "Timing and memory use are not protected.",
+    "People who also appear in other datasets or releases lose privacy there too.",
+    "A privacy unit that is too small, or bounds chosen by looking at the data, "
+    "void the guarantee.",
+)
+"""What no release of this tool protects, in plain words."""
+
+
+def facts(release: Release) -> dict[str, Fact]:
+    """Everything that the report of a release tells."""
+    plan = release.plan
+    statistics: list[Fact] = [
+        {**_statistic(released.planned, plan.spec.confidence), "cells": _cells(released)}
+        for released in release.entries
+    ]
+    return {
+        "dpcli_version": __version__,
+        "release_id": release.release_id,
+        "created": release.created,
+        **_guarantee(plan),
+        "statistics": statistics,
+        "post_processing": list(_post_processing(plan)),
+        "unprotected": list(_unprotected(plan)),
+        "limits": list(LIMITS),
+        "ledger": None,
+    }
+
+
+def plan_facts(plan: Plan) -> dict[str, Fact]:
+    """What is known of a release before any row is read."""
+    return {
+        "dpcli_version": __version__,
+        **_guarantee(plan),
+        "fits": plan.fits,
+        "statistics": [_statistic(planned, plan.spec.confidence) for planned in plan.entries],
+        "post_processing": list(_post_processing(plan)),
+        "unprotected": list(_unprotected(plan)),
+        "limits": list(LIMITS),
+    }
+
+
+def _guarantee(plan: Plan) -> dict[str, Fact]:
+    """The spec, what it asks for, and what that costs."""
+    spec, privacy = plan.spec, plan.spec.privacy
+    left = Loss(
+        privacy.budget.epsilon - plan.spent.epsilon, privacy.budget.delta - plan.spent.delta
+    )
+    return {
+        "spec": {"dataset": spec.dataset, "digest": spec.digest, "text": spec.text},
+        "privacy": {
+            "unit": "row" if isinstance(privacy.unit, RowUnit) else privacy.unit.column,
+            "neighbors": privacy.neighbors.value,
+            "composition": privacy.composition.name,
+            "asked": _loss(plan.asked),
+            "spent": _loss(plan.spent),
+            "budget": _loss(privacy.budget),
+            "remaining": _loss(left),
+        },
+        "confidence": _number(spec.confidence),
+    }
+
+
+def _number(value: Fraction) -> Number:
+    """A rational as a decimal: exact if short, else rounded up."""
+    return Number(exact_or_up(value))
+
+
+def _loss(loss: Loss) -> dict[str, Fact]:
+    """Epsilon and delta; rho where the composition counts in it."""
+    return {"epsilon": _number(loss.epsilon), "delta": _number(loss.delta), "rho": None}
+
+
+def _statistic(planned: PlannedEntry, confidence: Fraction) -> dict[str, Fact]:
+    """One entry: what is asked, and how it is answered."""
+    entry = planned.entry
+    request = entry.request
+    first = planned.parts[0]
+    return {
+        "name": request.name,
+        "statistic": entry.statistic.name,
+        "column": request.column.name if request.column else None,
+        "by": [key.column.name for key in request.by],
+        "where": [condition_text(condition) for condition in request.where],
+        "mechanism": _mechanism(first),
+        "sensitivity": _sensitivity(first),
+        "epsilon": _number(entry.target.epsilon),
+        "delta": _number(entry.target.delta),
+        "error95": _error(planned, confidence),
+        "parts": [_part(part, confidence) for part in planned.parts],
+        "bounds": _bounds(planned),
+    }
+
+
+def _cells(released: Released) -> list[Fact]:
+    """The published numbers of an entry, with the digits of the table."""
+    return [
+        {
+            "keys": dict(cell.keys),
+            "item": cell.item or None,
+            "value": Number(cell.value),
+            "lower": Number(cell.lower) if cell.lower else None,
+            "upper": Number(cell.upper) if cell.upper else None,
+        }
+        for cell in cells(released)
+    ]
+
+
+def _part(part: Part, confidence: Fraction) -> Fact:
+    """One question of a statistic and its share of the price."""
+    return {
+        "role": part.question.role,
+        "cells": part.question.query.cells,
+        "influence": _influence(part),
+        "mechanism": _mechanism(part),
+        "sensitivity": _sensitivity(part),
+        "epsilon": _number(part.loss.epsilon),
+        "delta": _number(part.loss.delta),
+        "error95": _number(part.error(confidence)),
+    }
+
+
+def _influence(part: Part) -> Fact:
+    """The least and the most that one row adds to one cell."""
+    influence = part.question.query.influence
+    return [_number(step * part.question.unit) for step in (influence.low, influence.high)]
+
+
+def _mechanism(part: Part) -> Fact:
+    """The noise of a part, in the answer's own unit."""
+    unit = part.question.unit
+    kind = part.noise.kind
+    return {
+        "kind": "exact" if kind == "none" else f"discrete-{kind}",
+        "scale": _number(part.noise.scale * unit),
+        "grid": _number(unit),
+    }
+
+
+def _sensitivity(part: Part) -> Fact:
+    """How far one unit can move the answer, in the answer's own unit."""
+    unit, moved = part.question.unit, part.sensitivity
+    return {
+        "l0": moved.l0,
+        "l1": _number(moved.l1 * unit),
+        "l2": _number(root_up(moved.l2_squared * unit**2)),
+        "linf": _number(moved.linf * unit),
+    }
+
+
+def _error(planned: PlannedEntry, confidence: Fraction) -> Fact:
+    """The half-width of a single answer; several make it depend on the values."""
+    if len(planned.parts) > 1:
+        return None
+    return _number(planned.parts[0].error(confidence))
+
+
+def _bounds(planned: PlannedEntry) -> Fact:
+    """The declared bounds of the column as they are written."""
+    column = planned.entry.request.column
+    if not isinstance(column, NumericColumn) or column.bounds is None:
+        return None
+    texts = [column.text(bound) for bound in column.bounds]
+    return list(texts) if column.kind == "date" else [Number(text) for text in texts]
+
+
+def condition_text(condition: Condition) -> str:
+    """A filter in plain words, such as `income from 100000 to 200000`."""
+    column = condition.column
+    assert not isinstance(column, IdColumn)
+    if isinstance(column, CategoryColumn):
+        labels = [
+            label
+            for position, label in enumerate(column.labels)
+            if any(low <= position <= high for low, high in condition.ranges)
+        ]
+        return f"{column.name} is {' or '.join(labels)}"
+    spans = [
+        column.text(low) if low == high else f"from {column.text(low)} to {column.text(high)}"
+        for low, high in condition.ranges
+    ]
+    return f"{column.name} {' or '.join(spans)}"
+
+
+def _post_processing(plan: Plan) -> list[str]:
+    """What is done to noisy answers before they are published."""
+    return [
+        f"{planned.entry.request.name}: noisy sum divided by noisy count (at least 1), "
+        "clamped to the bounds"
+        for planned in plan.entries
+        if len(planned.parts) > 1
+    ]
+
+
+def _unprotected(plan: Plan) -> list[str]:
+    """What is told exactly, and why that is within the guarantee."""
+    told = []
+    if plan.spec.privacy.neighbors is Neighbors.CHANGE_ONE:
+        told.append("the number of rows (public when neighbors are change-one)")
+    told += [
+        f"{planned.entry.request.name}: exact, no neighbour can change it"
+        for planned in plan.entries
+        if all(part.public for part in planned.parts)
+    ]
+    return told

@@ -1,0 +1,43 @@
+"""The privacy report as JSON: every number with the digits that were published."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import TYPE_CHECKING
+
+from dpcli.plan import Plan
+from dpcli.report.facts import Fact, Number, facts, plan_facts
+
+if TYPE_CHECKING:
+    from dpcli.release import Release
+
+_MARK = "\u0000number:"
+_MARKED = re.compile(r'"\\u0000number:(-?[0-9]+(?:\.[0-9]+)?)"')
+
+
+def json_report(release: Release) -> bytes:
+    """The facts of a release."""
+    return _json(facts(release)).encode()
+
+
+def plan_json(plan: Plan) -> str:
+    """The facts of a plan: those of a report that are known before any row is read."""
+    return _json(plan_facts(plan))
+
+
+def _json(fact: Fact) -> str:
+    """Indented JSON in a fixed order."""
+    text = json.dumps(_marked(fact), indent=2, ensure_ascii=False)
+    return _MARKED.sub(r"\1", text) + "\n"
+
+
+def _marked(fact: Fact) -> Fact:
+    """Numbers as marked texts, so that no float ever stands between."""
+    if isinstance(fact, Number):
+        return _MARK + fact
+    if isinstance(fact, dict):
+        return {key: _marked(value) for key, value in fact.items()}
+    if isinstance(fact, list):
+        return [_marked(value) for value in fact]
+    return fact

@@ -1,0 +1,134 @@
+"""The privacy report as Markdown: the same facts, for people to read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
+
+from dpcli.plan import Part
+from dpcli.privacy.relation import Neighbors, RowUnit
+from dpcli.report.facts import LIMITS, condition_text, facts
+from dpcli.report.numbers import exact_or_up, root_up, short
+from dpcli.report.table import cells
+
+if TYPE_CHECKING:
+    from dpcli.release import Release, Released
+
+
+def markdown_report(release: Release) -> bytes:
+    """The report as UTF-8 text."""
+    return ("\n".join(_lines(release)) + "\n").encode()
+
+
+def _lines(release: Release) -> Iterator[str]:
+    """Every line of the report."""
+    told = facts(release)
+    plan = release.plan
+    spec, privacy = plan.spec, plan.spec.privacy
+    yield f"# Privacy report: {_escaped(spec.dataset)}"
+    yield ""
+    yield from _table(
+        ("", ""),
+        [
+            ("Release", release.release_id),
+            ("Created", release.created),
+            ("Made by", f"dpcli {told['dpcli_version']}"),
+            ("Spec", f"SHA-256 `{spec.digest}`"),
+        ],
+    )
+    yield "## What it cost"
+    yield ""
+    who = "one row" if isinstance(privacy.unit, RowUnit) else "one person"
+    how = {
+        Neighbors.ADD_REMOVE: f"with or without {who}",
+        Neighbors.CHANGE_ONE: f"that differ in {who}",
+    }[privacy.neighbors]
+    yield (
+        f"Data {how} give nearly the same answers: no output is more than "
+        "exp(epsilon) times as likely under one as under the other, up to delta."
+    )
+    yield ""
+    rows = [
+        (word, exact_or_up(loss.epsilon), exact_or_up(loss.delta))
+        for word, loss in (
+            ("asked", plan.asked),
+            ("spent", plan.spent),
+            ("budget", privacy.budget),
+        )
+    ]
+    yield from _table((f"{privacy.composition.name} composition", "epsilon", "delta"), rows)
+    yield "## What was released"
+    yield ""
+    for released in release.entries:
+        yield from _entry(released, exact_or_up(spec.confidence * 100))
+    for title, key in (
+        ("What was done to the noisy answers", "post_processing"),
+        ("What is published exactly", "unprotected"),
+    ):
+        notes = told[key]
+        if isinstance(notes, list) and notes:
+            yield f"## {title}"
+            yield ""
+            yield from (f"- {_escaped(str(note))}" for note in notes)
+            yield ""
+    yield "## What is not protected"
+    yield ""
+    yield from (f"- {note}" for note in LIMITS)
+    yield ""
+    yield "## The spec"
+    yield ""
+    yield from (f"    {line}" for line in spec.text.splitlines())
+
+
+def _entry(released: Released, confidence: str) -> Iterator[str]:
+    """One statistic: what it is, how it was answered, and its numbers."""
+    entry = released.planned.entry
+    request = entry.request
+    words = [entry.statistic.name]
+    words += [f"of {request.column.name}"] if request.column else []
+    words += [f"by {', '.join(key.column.name for key in request.by)}"] if request.by else []
+    words += [f"where {' and '.join(map(condition_text, request.where))}"] if request.where else []
+    yield f"### {_escaped(request.name)}"
+    yield ""
+    yield _escaped(" ".join(words)) + "."
+    yield ""
+    asked = ("question", "mechanism", "scale", "sensitivity L1", "L2", "epsilon", "delta")
+    yield from _table(asked, [_part(part) for part in released.planned.parts])
+    keys = [key.column.name for key in request.by]
+    lines = [
+        (*(cell.keys[key] for key in keys), cell.item, cell.value, cell.lower, cell.upper)
+        for cell in cells(released)
+    ]
+    header = (*keys, "item", "value", f"lower {confidence} %", f"upper {confidence} %")
+    yield from _table(header, lines)
+
+
+def _part(part: Part) -> tuple[str, ...]:
+    """How one question was answered."""
+    unit, moved = part.question.unit, part.sensitivity
+    return (
+        part.question.role,
+        "exact" if part.public else f"discrete {part.noise.kind}",
+        short(part.noise.scale * unit, 6),
+        exact_or_up(moved.l1 * unit),
+        short(root_up(moved.l2_squared * unit**2), 6),
+        exact_or_up(part.loss.epsilon),
+        exact_or_up(part.loss.delta),
+    )
+
+
+def _table(header: Iterable[str], rows: Iterable[Iterable[str]]) -> Iterator[str]:
+    """A Markdown table and a blank line."""
+    names = [_escaped(name) for name in header]
+    yield f"| {' | '.join(names)} |"
+    yield f"|{'|'.join(' --- ' for _ in names)}|"
+    for row in rows:
+        yield f"| {' | '.join(_escaped(text) for text in row)} |"
+    yield ""
+
+
+def _escaped(text: str) -> str:
+    """Text that Markdown shows as it is."""
+    for character in "\\`*_[]<>|#":
+        text = text.replace(character, "\\" + character)
+    return text.replace("\n", " ")

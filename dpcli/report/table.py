@@ -1,0 +1,135 @@
+"""The noisy table: one long CSV, or one wide CSV for each set of keys."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import product
+from typing import TYPE_CHECKING
+
+from dpcli.columns import decimal_text
+from dpcli.plan import Plan
+from dpcli.queries import Key
+from dpcli.statistics.base import Estimate
+
+if TYPE_CHECKING:
+    from dpcli.release import Release, Released
+
+FIXED = ("statistic", "item", "value", "lower", "upper")
+"""The columns of a long table that are not keys."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One published number as text: where it lies and how sure it is."""
+
+    statistic: str
+    keys: dict[str, str]
+    item: str
+    value: str
+    lower: str
+    upper: str
+
+
+def cells(released: Released) -> Iterator[Cell]:
+    """The published numbers of an entry, in the order of the spec."""
+    entry = released.planned.entry
+    axes = entry.statistic.axes(entry.request)
+    by = len(entry.request.by)
+    places = product(*(axis.labels for axis in axes))
+    for labels, estimate in zip(places, released.estimates, strict=True):
+        yield Cell(
+            entry.request.name,
+            {axis.column.name: label for axis, label in zip(axes[:by], labels, strict=False)},
+            labels[by] if len(labels) > by else "",
+            *_texts(estimate),
+        )
+
+
+def _texts(estimate: Estimate) -> tuple[str, str, str]:
+    """Value, lower and upper as plain decimals; blank where there is no interval."""
+    places = estimate.places
+    return (
+        decimal_text(estimate.value, places),
+        "" if estimate.lower is None else decimal_text(estimate.lower, places),
+        "" if estimate.upper is None else decimal_text(estimate.upper, places),
+    )
+
+
+def key_columns(release: Release) -> tuple[str, ...]:
+    """The names of all keys, in the order in which the spec first uses them."""
+    return tuple(
+        dict.fromkeys(
+            key.column.name
+            for released in release.entries
+            for key in released.planned.entry.request.by
+        )
+    )
+
+
+def long_table(release: Release) -> bytes:
+    """One line per published number: statistic, keys, item, value, lower, upper."""
+    keys = key_columns(release)
+    lines = [
+        [cell.statistic, *(cell.keys.get(key, "") for key in keys)]
+        + [cell.item, cell.value, cell.lower, cell.upper]
+        for released in release.entries
+        for cell in cells(released)
+    ]
+    return _csv([[FIXED[0], *keys, *FIXED[1:]], *lines])
+
+
+def wide_tables(release: Release) -> dict[str, bytes]:
+    """One table per distinct set of keys, one column per statistic, by short name.
+
+    The axis of a histogram is a key of its table, named after its column.
+    """
+    groups = _wide_groups(release.plan)
+    by_name = {released.planned.entry.request.name: released for released in release.entries}
+    return {
+        name: _csv(_wide_lines(axes, [by_name[member] for member in members]))
+        for name, (axes, members) in groups.items()
+    }
+
+
+def wide_names(plan: Plan) -> tuple[str, ...]:
+    """The short names of the wide tables of a plan, known before any row is read."""
+    return tuple(_wide_groups(plan))
+
+
+def _wide_groups(plan: Plan) -> dict[str, tuple[tuple[Key, ...], list[str]]]:
+    """The axes and the statistics of each wide table, by short name."""
+    groups: dict[tuple[Key, ...], list[str]] = {}
+    for planned in plan.entries:
+        entry = planned.entry
+        groups.setdefault(entry.statistic.axes(entry.request), []).append(entry.request.name)
+    named: dict[str, tuple[tuple[Key, ...], list[str]]] = {}
+    for axes, members in groups.items():
+        words = "-".join(axis.column.name for axis in axes) or "total"
+        name = base = "".join(letter if letter.isalnum() else "-" for letter in words)[:80]
+        number = 1
+        while name in named:
+            number += 1
+            name = f"{base}-{number}"
+        named[name] = (axes, members)
+    return named
+
+
+def _wide_lines(axes: Sequence[Key], members: Sequence[Released]) -> list[list[str]]:
+    """The header and the lines of one wide table."""
+    names = [released.planned.entry.request.name for released in members]
+    columns = [[cell.value for cell in cells(released)] for released in members]
+    labels = product(*(axis.labels for axis in axes))
+    return [
+        [*(axis.column.name for axis in axes), *names],
+        *([*place, *values] for place, *values in zip(labels, *columns, strict=True)),
+    ]
+
+
+def _csv(lines: Iterable[Iterable[str]]) -> bytes:
+    """Lines as RFC 4180 text in UTF-8, ending in LF."""
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerows(lines)
+    return text.getvalue().encode()

@@ -1,0 +1,1 @@
+"""Exact integer randomness: every draw has exactly the distribution it names."""

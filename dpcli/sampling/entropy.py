@@ -1,0 +1,76 @@
+"""The one source of randomness: the operating system's generator.
+
+There is no seed, no environment variable and no other generator. Every sampler
+draws from here, and nothing else in dpcli calls `os.urandom`.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable
+
+source: Callable[[int], bytes] = os.urandom
+"""n -> n random bytes. Only tests replace it, to make their draws repeatable."""
+
+CHUNK = 4096
+"""Bytes fetched at a time for small requests: a system call costs more than these."""
+
+
+class _Buffer(threading.local):
+    """Bytes fetched and not yet used; one for each thread, so none is used twice."""
+
+    def __init__(self) -> None:
+        self.filled_by: Callable[[int], bytes] | None = None
+        self.data = b""
+        self.used = 0
+
+    def take(self, count: int) -> bytes:
+        """The next `count` bytes, each given out once."""
+        if self.filled_by is not source or self.used + count > len(self.data):
+            self.data = _fetch(CHUNK)
+            self.filled_by, self.used = source, 0
+        start, self.used = self.used, self.used + count
+        return self.data[start : self.used]
+
+
+def _fetch(count: int) -> bytes:
+    """Fresh bytes of the source, as many as were asked."""
+    data = source(count)
+    if len(data) != count:
+        raise OSError("the source of randomness gave too few bytes")
+    return data
+
+
+_buffer = _Buffer()
+
+
+def _drop_buffer() -> None:
+    """Forget fetched bytes: after a fork, parent and child hold the same ones."""
+    global _buffer
+    _buffer = _Buffer()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_drop_buffer)
+
+
+def random_bytes(count: int) -> bytes:
+    """Independent uniform bytes."""
+    return _buffer.take(count) if count <= CHUNK // 8 else _fetch(count)
+
+
+def random_bits(count: int) -> int:
+    """A uniform whole number of `count` bits: 0 <= value < 2^count."""
+    octets = (count + 7) // 8
+    return int.from_bytes(random_bytes(octets), "big") >> (8 * octets - count)
+
+
+def uniform_below(limit: int) -> int:
+    """A uniform whole number with 0 <= value < `limit`, by rejection."""
+    if limit <= 0:
+        raise ValueError("nothing lies below this limit")
+    count = (limit - 1).bit_length()
+    while (value := random_bits(count)) >= limit:
+        pass
+    return value

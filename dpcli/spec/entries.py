@@ -1,0 +1,61 @@
+"""The statistics section: every entry, and limits on all of them together."""
+
+from __future__ import annotations
+
+from math import prod
+
+from dpcli.spec.entry import resolve_entry
+from dpcli.spec.model import Entry
+from dpcli.spec.nodes import Listing, Mapping, Word, described
+from dpcli.spec.scope import Scope
+
+MOST_STATISTICS = 1_000
+MOST_CELLS_IN_ALL = 2_000_000
+
+
+def resolve_entries(section: Listing | None, scope: Scope) -> tuple[Entry, ...]:
+    """Every entry without problems; those with problems are recorded."""
+    if section is None:
+        return ()
+    if not section.items:
+        scope.findings.add(
+            "no-statistics",
+            "`statistics` is empty, expected at least one entry",
+            "add `- {name: people, statistic: count, epsilon: 0.5}`",
+            section.span,
+        )
+    if len(section.items) > MOST_STATISTICS:
+        scope.findings.add(
+            "too-many-statistics",
+            f"there are {len(section.items):,} statistics, at most {MOST_STATISTICS:,} can be",
+            "split the spec",
+            section.items[MOST_STATISTICS].span,
+        )
+        return ()
+    names: dict[str, Word] = {}
+    cells = 0
+    found: list[Entry] = []
+    for node in section.items:
+        if not isinstance(node, Mapping):
+            scope.findings.add(
+                "wrong-shape",
+                f"an entry of `statistics` is {described(node)}, expected a mapping",
+                "write `- {name: ..., statistic: ..., epsilon: ...}`",
+                node.span,
+            )
+            continue
+        entry = resolve_entry(node, scope, names)
+        if entry is None:
+            continue
+        before = cells
+        cells += prod(len(key) for key in entry.statistic.axes(entry.request))
+        if before <= MOST_CELLS_IN_ALL < cells:
+            scope.findings.add(
+                "too-many-cells",
+                f"the statistics up to here have {cells:,} cells, "
+                f"at most {MOST_CELLS_IN_ALL:,} can be released in all",
+                "use wider bins, fewer keys in `by`, or several specs",
+                node.span,
+            )
+        found.append(entry)
+    return tuple(found)

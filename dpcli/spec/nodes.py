@@ -1,0 +1,89 @@
+"""The tree of a YAML text: words, listings and mappings, each with its place.
+
+Every scalar is a word: its text is kept as written, and nothing is resolved.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+
+class Span(NamedTuple):
+    """Part of one line, counted from one."""
+
+    line: int
+    column: int
+    length: int
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """A scalar, as text."""
+
+    text: str
+    span: Span
+
+    def plain(self) -> str:
+        """The text alone."""
+        return self.text
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """A sequence of nodes."""
+
+    items: tuple[Node, ...]
+    span: Span
+
+    def plain(self) -> list[object]:
+        """The same without places."""
+        return [item.plain() for item in self.items]
+
+
+@dataclass(frozen=True, slots=True)
+class Mapping:
+    """Keys with their values, in the order written; each key occurs once."""
+
+    pairs: dict[str, tuple[Word, Node]]
+    span: Span
+
+    def plain(self) -> dict[str, object]:
+        """The same without places."""
+        return {key: value.plain() for key, (_, value) in self.pairs.items()}
+
+    def get(self, key: str) -> Node | None:
+        """The value of a key, if the key is there."""
+        pair = self.pairs.get(key)
+        return pair[1] if pair else None
+
+    def key_span(self, key: str) -> Span:
+        """Where a key is written, or the mapping itself without it."""
+        pair = self.pairs.get(key)
+        return pair[0].span if pair else self.span
+
+
+Node = Word | Listing | Mapping
+
+
+def at(node: Node, *path: str | int) -> Node:
+    """The node at the end of a path, or the last one there is along it."""
+    for part in path:
+        if isinstance(node, Mapping) and isinstance(part, str) and part in node.pairs:
+            node = node.pairs[part][1]
+        elif isinstance(node, Listing) and isinstance(part, int) and part < len(node.items):
+            node = node.items[part]
+        else:
+            break
+    return node
+
+
+def described(node: Node) -> str:
+    """What kind of node this is, in a few words."""
+    match node:
+        case Word():
+            return "a text"
+        case Listing():
+            return "a list"
+        case Mapping():
+            return "a mapping"

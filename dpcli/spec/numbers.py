@@ -1,0 +1,77 @@
+"""The one grammar of numbers and dates in a spec; every number is exact."""
+
+from __future__ import annotations
+
+import datetime
+import re
+from fractions import Fraction
+
+from dpcli.columns import EPOCH
+
+NUMBER = re.compile(r"(-?)([0-9]{1,18})(?:\.([0-9]{1,18}))?(?:e(-?[0-9]{1,3}))?")
+MOST_EXPONENT = 60
+"""Beyond it a number is a slip, and its digits only cost time."""
+
+DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
+
+
+class NotReadable(ValueError):
+    """A text that is no number or date; carries advice, which may be empty."""
+
+    def __init__(self, advice: str = "") -> None:
+        self.advice = advice
+        super().__init__(advice)
+
+
+def number(text: str) -> Fraction:
+    """The exact value of a decimal such as 12, -0.5 or 1e-6."""
+    match = NUMBER.fullmatch(text)
+    if not match:
+        raise NotReadable(_advice(text))
+    sign, whole, decimals, exponent = match.groups()
+    if len(whole) > 1 and whole.startswith("0"):
+        raise NotReadable(f"a leading zero is ambiguous: write `{whole.lstrip('0') or '0'}`")
+    if exponent and abs(int(exponent)) > MOST_EXPONENT:
+        raise NotReadable(f"an exponent is between -{MOST_EXPONENT} and {MOST_EXPONENT}")
+    digits = decimals or ""
+    value = Fraction(int(whole + digits), 10 ** len(digits)) * Fraction(10) ** int(exponent or 0)
+    return -value if sign else value
+
+
+def day(text: str) -> int:
+    """The number of days from 1970-01-01 to a date such as 2010-01-31."""
+    if not DATE.fullmatch(text):
+        raise NotReadable("write year, month and day as in `2010-01-31`")
+    try:
+        return (datetime.date.fromisoformat(text) - EPOCH).days
+    except ValueError:
+        raise NotReadable("the calendar has no such day") from None
+
+
+ADVICE: tuple[tuple[re.Pattern[str], str], ...] = (
+    (re.compile(r"[+-]?\.?(inf|nan|infinity)", re.IGNORECASE), "a finite number is needed"),
+    (re.compile(r"[0-9]{1,3}(,[0-9]{3})+"), "write the digits without commas"),
+    (re.compile(r"-?[0-9]+,[0-9]+"), "write a decimal point, not a comma"),
+    (re.compile(r"-?[0-9][0-9_]*_[0-9_]*"), "write the digits without underscores"),
+    (re.compile(r"[0-9]+(:[0-9]+)+"), "a number has no colons"),
+    (re.compile(r"\+.*"), "write it without the plus sign"),
+    (re.compile(r"-?\.[0-9]+.*"), "write a zero before the point"),
+    (re.compile(r"-?[0-9]+\.(e.*)?"), "write digits after the point, or no point"),
+    (re.compile(r"-?0[xob].*"), "write it in decimal digits"),
+    (re.compile(r"[0-9.]+ ?%"), "write a fraction of one, such as `0.95`"),
+    (re.compile(r"[0-9]+/[0-9]+"), "write a decimal, such as `0.5`"),
+    (re.compile(r"[-0-9.]+E.*"), "write the exponent with a small `e`"),
+    (re.compile(r"[-0-9.]+e\+.*"), "write the exponent without a plus sign"),
+    (re.compile(r"[-0-9.]+e-?[0-9]{4,}"), f"an exponent is at most {MOST_EXPONENT}"),
+    (re.compile(r"-?[0-9.]{19,}.*"), "a number has at most 18 digits on each side of the point"),
+)
+"""What people write instead of a number, and what to write."""
+
+
+def _advice(text: str) -> str:
+    """How to write what was probably meant."""
+    short = text[:100]
+    for pattern, advice in ADVICE:
+        if pattern.fullmatch(short):
+            return advice
+    return "write a number such as `0.5`, `10` or `1e-6`"

@@ -1,0 +1,65 @@
+"""What `dpcli init` leaves open: each placeholder asks for one decision."""
+
+from __future__ import annotations
+
+from dpcli.spec.findings import Findings
+from dpcli.spec.nodes import Listing, Mapping, Node, Word
+
+PLACEHOLDER = "FILL_IN"
+
+DECISIONS: dict[str, tuple[str, str]] = {
+    "dataset": (
+        "the name of the dataset",
+        "write the ledger account that pays, such as `dataset: survey-2024`",
+    ),
+    "unit": ("who is protected", "write `unit: row` if nobody has two rows"),
+    "neighbors": (
+        "how neighbouring datasets differ",
+        "write `add-remove`, or `change-one` if the number of rows is public",
+    ),
+    "epsilon": (
+        "how much may be revealed",
+        "write a number such as `0.5`; smaller protects more",
+    ),
+    "delta": ("the chance of a failure", "write `1e-7` or so, or remove `delta`"),
+    "type": (
+        "what the column holds",
+        "write `integer`, `number`, `category`, `boolean`, `date` or `id`, "
+        "or remove the line if no statistic uses the column",
+    ),
+    "bounds": (
+        "the limits of what is possible",
+        "write two values such as `[0, 100]`: public facts, never read from the data",
+    ),
+    "step": ("the grid that values are rounded to", "write a number such as `0.01`"),
+    "values": (
+        "the texts that the column may hold",
+        "list them from a code book, as in `[a, b]`, not from the data",
+    ),
+    "missing": ("what becomes of missing cells", "write `drop`, or a constant"),
+    "column": ("the column that is asked about", "write the name of a declared column"),
+    "statistic": ("what is asked", "write `count`, `sum`, `mean` or `histogram`"),
+    "name": ("what the statistic is called", "write a short name for the output"),
+    "width": ("the width of bins", "write a number such as `10`"),
+}
+"""For each key: the thing to decide, and how."""
+
+ELSEWHERE = ("this value", "replace `FILL_IN` with what you decide")
+
+
+def find_placeholders(node: Node, findings: Findings, key: str = "") -> None:
+    """Records every placeholder of a tree, and keeps later readers quiet about it."""
+    match node:
+        case Word(text, span) if text == PLACEHOLDER:
+            thing, how = DECISIONS.get(key, ELSEWHERE)
+            message = f"`{PLACEHOLDER}` is still here: decide {thing}"
+            findings.spoil("placeholder", message, how, span)
+        case Listing(items):
+            for item in items:
+                find_placeholders(item, findings, key)
+        case Mapping(pairs):
+            for name, (word, value) in pairs.items():
+                find_placeholders(word, findings)
+                find_placeholders(value, findings, name)
+        case _:
+            pass

@@ -1,0 +1,65 @@
+"""Epsilon, delta and confidence: exact numbers within limits of sense."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from dpcli.spec.findings import Findings
+from dpcli.spec.nodes import Word
+from dpcli.spec.scope import read_number
+from dpcli.spec.wording import shown
+
+LEAST_EPSILON = Fraction(1, 10**12)
+"""Below it no answer could be told from noise."""
+
+MOST_EPSILON = Fraction(20)
+"""Above it an answer protects nobody; e^20 is half a billion."""
+
+MOST_BUDGET = Fraction(1000)
+"""A budget may outlast many releases, but not mean `no limit`."""
+
+
+def read_epsilon(word: Word, findings: Findings, most: Fraction = MOST_EPSILON) -> Fraction | None:
+    """An epsilon that protects somebody and tells something."""
+    value = read_number(word, "`epsilon`", findings)
+    if value is None or LEAST_EPSILON <= value <= most:
+        return value
+    findings.add(
+        "epsilon-out-of-range",
+        f"`epsilon` is {shown(word.text)}, expected a number from `1e-12` to `{most}`",
+        "use `1` or less; the smaller epsilon is, the more it protects",
+        word.span,
+    )
+    return None
+
+
+def read_delta(word: Word, findings: Findings, zero: bool = False) -> Fraction | None:
+    """A delta between zero and one; zero itself only where `zero` says so."""
+    value = read_number(word, "`delta`", findings)
+    if value is None or 0 < value < 1 or (zero and value == 0):
+        return value
+    expected = "at least 0 and below 1" if zero else "above 0 and below 1"
+    findings.add(
+        "delta-out-of-range",
+        f"`delta` is {shown(word.text)}, expected a number {expected}",
+        "use `1e-6` or so, far below one divided by the number of people",
+        word.span,
+    )
+    return None
+
+
+def read_confidence(word: Word | None, findings: Findings) -> Fraction:
+    """The confidence of intervals; 0.95 when none is asked for."""
+    default = Fraction(19, 20)
+    value = default if word is None else read_number(word, "`confidence`", findings)
+    if value is None or Fraction(1, 2) <= value <= Fraction(999_999, 1_000_000):
+        return value or default
+    assert word is not None
+    findings.add(
+        "confidence-out-of-range",
+        f"`confidence` is {shown(word.text)}, expected a number from `0.5` to `0.999999`",
+        f"write `confidence: 0.{word.text}`" if word.text.isdigit() and len(word.text) == 2 else
+        "write `confidence: 0.95`",
+        word.span,
+    )
+    return default

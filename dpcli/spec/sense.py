@@ -1,0 +1,190 @@
+"""What a tree says: names resolved, numbers exact, all problems found."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from fractions import Fraction
+
+from dpcli.columns import Column, IdColumn
+from dpcli.privacy.composition import COMPOSITIONS, Composition
+from dpcli.privacy.loss import Loss
+from dpcli.privacy.relation import Neighbors, RowUnit, Unit
+from dpcli.spec.declarations import declare
+from dpcli.spec.entries import resolve_entries
+from dpcli.spec.findings import Findings
+from dpcli.spec.fit import fit
+from dpcli.spec.model import Entry, Privacy
+from dpcli.spec.nodes import Listing, Mapping, Word
+from dpcli.spec.placeholders import find_placeholders
+from dpcli.spec.prices import MOST_BUDGET, read_confidence, read_delta, read_epsilon
+from dpcli.spec.scope import Scope, read_number
+from dpcli.spec.structure import Document
+from dpcli.spec.structure import Privacy as PrivacyShape
+from dpcli.spec.wording import a_column, listed, shown
+
+DATASET = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
+VERSION = "1"
+
+
+@dataclass(frozen=True, slots=True)
+class Sense:
+    """What was understood; complete only if nothing was found wrong."""
+
+    dataset: str
+    privacy: Privacy | None
+    columns: tuple[Column, ...]
+    entries: tuple[Entry, ...]
+    confidence: Fraction
+
+
+def resolve(root: Mapping, findings: Findings) -> Sense:
+    """Everything that the spec says; its problems are added to the findings."""
+    find_placeholders(root, findings)
+    fit(Document, root, "the spec", findings)
+    dataset = _dataset(root, findings)
+    confidence = root.get("confidence")
+    columns, statistics, privacy = (
+        root.get(key) for key in ("columns", "statistics", "privacy")
+    )
+    scope = declare(columns if isinstance(columns, Mapping) else None, findings)
+    entries = resolve_entries(statistics if isinstance(statistics, Listing) else None, scope)
+    return Sense(
+        dataset,
+        _privacy(privacy, scope) if isinstance(privacy, Mapping) else None,
+        tuple(column for column in scope.columns.values() if column is not None),
+        entries,
+        read_confidence(confidence if isinstance(confidence, Word) else None, findings),
+    )
+
+
+def _dataset(root: Mapping, findings: Findings) -> str:
+    """The ledger account, after the version of the language."""
+    version, dataset = root.get("dpcli"), root.get("dataset")
+    if isinstance(version, Word) and version.text != VERSION:
+        findings.add(
+            "unknown-version",
+            f"`dpcli` is {shown(version.text)}, expected `{VERSION}`",
+            f"write `dpcli: {VERSION}`: the version of the spec language, not of the program",
+            version.span,
+        )
+    if not isinstance(dataset, Word):
+        return ""
+    if not DATASET.fullmatch(dataset.text):
+        findings.add(
+            "bad-name",
+            f"`dataset` is {shown(dataset.text)}, expected letters, digits, `.`, `_` and `-`",
+            "begin with a letter or digit, and use at most 100 characters",
+            dataset.span,
+        )
+    return dataset.text
+
+
+def _privacy(node: Mapping, scope: Scope) -> Privacy | None:
+    """The guarantee, or None after its problems are recorded."""
+    findings = scope.findings
+    shape = fit(PrivacyShape, node, "`privacy`", findings)
+    unit = _unit(node, scope)
+    composition = _composition(node, findings)
+    budget = _budget(node.get("budget"), findings)
+    if shape is None or unit is None or composition is None or budget is None:
+        return None
+    return Privacy(unit, Neighbors(shape.neighbors), budget, composition)
+
+
+def _unit(node: Mapping, scope: Scope) -> Unit | None:
+    """Who is protected: in this version, rows."""
+    unit, findings = node.get("unit"), scope.findings
+    if isinstance(unit, Word):
+        if unit.text == "row":
+            return RowUnit()
+        findings.unknown(
+            "unknown-unit",
+            f"`unit` is {shown(unit.text)}, expected `row` or `{{column: ..., max_rows: ...}}`",
+            unit.text,
+            ["row"],
+            unit.span,
+        )
+        return None
+    if not isinstance(unit, Mapping):
+        return None
+    _person(unit, scope)
+    findings.add(
+        "unit-not-available",
+        "`unit` names a person's rows, but this version protects single rows only",
+        "write `unit: row` if nobody has two rows; otherwise combine them to one row first",
+        unit.span,
+    )
+    return None
+
+
+def _person(unit: Mapping, scope: Scope) -> None:
+    """Checks the column and limits of a person's rows."""
+    findings = scope.findings
+    word = unit.get("column")
+    if isinstance(word, Word):
+        column = scope.columns.get(word.text)
+        if word.text not in scope.columns and scope.declared:
+            findings.unknown(
+                "unknown-column",
+                f"{shown(word.text)} is not a declared column",
+                word.text,
+                scope.columns,
+                word.span,
+            )
+        elif column is not None and not isinstance(column, IdColumn):
+            findings.add(
+                "wrong-column-type",
+                f"{shown(word.text)} is {a_column(column.kind)}, `unit` needs one of type `id`",
+                f"declare {shown(word.text)} as `{{type: id}}`",
+                word.span,
+            )
+    for key in ("max_rows", "max_groups"):
+        limit = unit.get(key)
+        if not isinstance(limit, Word):
+            continue
+        value = read_number(limit, f"`{key}`", findings)
+        if value is not None and (value < 1 or value.denominator != 1):
+            findings.add(
+                "limit-not-whole",
+                f"`{key}` is {shown(limit.text)}, expected a whole number above zero",
+                f"write `{key}: 1` or more",
+                limit.span,
+            )
+
+
+def _composition(node: Mapping, findings: Findings) -> Composition | None:
+    """How losses add up."""
+    by_name = {composition.name: composition for composition in COMPOSITIONS}
+    word = node.get("composition")
+    if word is None:
+        return by_name["sequential"]
+    if not isinstance(word, Word):
+        return None
+    if word.text in by_name:
+        return by_name[word.text]
+    findings.unknown(
+        "unknown-composition",
+        f"`composition` is {shown(word.text)}, this version has {listed(by_name)}",
+        word.text,
+        by_name,
+        word.span,
+    )
+    return None
+
+
+def _budget(node: object, findings: Findings) -> Loss | None:
+    """The most that all releases may reveal."""
+    if not isinstance(node, Mapping):
+        return None
+    epsilon_word, delta_word = node.get("epsilon"), node.get("delta")
+    epsilon = delta = None
+    if isinstance(epsilon_word, Word):
+        epsilon = read_epsilon(epsilon_word, findings, MOST_BUDGET)
+    delta = Fraction(0)
+    if isinstance(delta_word, Word):
+        read = read_delta(delta_word, findings, zero=True)
+        if read is None:
+            return None
+        delta = read
+    return None if epsilon is None else Loss(epsilon, delta)

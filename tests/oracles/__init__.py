@@ -1,0 +1,1 @@
+"""Second opinions: what the engine must agree with, computed another way."""

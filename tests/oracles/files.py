@@ -1,0 +1,336 @@
+"""Odd CSV files, and questions to ask of them, from a seed.
+
+Every file is legal under the written rules, however damaged its records: only the
+header is always sound. Used to compare the engine with `tests.oracles.plain`.
+"""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Sequence
+from fractions import Fraction
+from random import Random
+
+from dpcli.columns import (
+    CategoryColumn,
+    Column,
+    IdColumn,
+    NumericColumn,
+    decimal_places,
+    decimal_text,
+)
+from dpcli.queries import Condition, Factor, Key, LinearQuery
+
+NAMES = (
+    "age", "Age", "income", "visit date", "a,b", 'the "x"', "two\nlines", "*", "^.*$", "Größe",
+    "年齢", "0", "null", "a;b", "lit[1]", "{}", "n.a", "'", "x" * 300,
+)  # fmt: skip
+EXTRA_NAMES = ("note", "comment, free", "#", "NULL", "tab\there", "été")
+STEPS = tuple(
+    map(Fraction, ("1", "1", "0.01", "0.01", "0.1", "0.25", "2.5", "5", "100", "0.000001", "0.14"))
+)
+TEXTS = (
+    "0", "1", "2", "a", "A", "b", "yes", "no", "NA", "Nord, Süd", 'say "x"', "two\nlines", "é",
+    "e\N{COMBINING ACUTE ACCENT}", "\N{REPLACEMENT CHARACTER}", "a b", "01", "1.0", "x;y", "😀",
+    "null", "true", "it's", "-", "\N{NO-BREAK SPACE}",
+)  # fmt: skip
+
+ODD_NUMBERS = (
+    "", " ", "\t", "NA", "n/a", "-", ".", "NaN", "nan", "-nan", "inf", "-inf", "+INF", "Infinity",
+    "infin", "1e3", "1E+2", "1e-2", "1e", "e1", "1e400", "-1e400", "1e999999999", "-1e999999999",
+    "1e-999999999", "0e999999999", "1e99999999999999999999999", "5e-324", "1,200", "1_000", "0x10",
+    "0b1", "38.0", "38.", ".5", "-.5", "+5", "++5", "+-5", "--5", "- 5", "-0", "-0.0", "007", "1 2",
+    "5%", "$5", "½", "٣", "\N{FULLWIDTH DIGIT THREE}", "\N{MINUS SIGN}5", "1.2.3", "1e1.5", "42\n",
+    "\n42", "42\r", "4\x002", "42\x00", "\x0b42", "42\x0c", "\N{NO-BREAK SPACE}42", "42\u2028",
+    "\ufeff42", "9223372036854775807", "9223372036854775808", "-9223372036854775809",
+    "18446744073709551616", "9" * 40, "1" + "0" * 300, "0." + "0" * 300 + "1", "0" * 399 + "1",
+    "0" * 400 + "1", "1" * 400, "1" * 401, "0." + "3" * 398, "1e" + "9" * 390, "0.1", "0.5", "1.5",
+    "2.5", "-0.5", "-1.5", "0.005", "1.005", "0.015", "true", "None", "null", "1d", "1f", "1j",
+    "0o7", "'42", "42'", "2021-03-07", "0" * 5000 + "7", "-" + "9" * 5000, "1e" + "9" * 5000,
+    "1e" + "0" * 5000 + "1", "0." + "0" * 5000 + "15e5001",
+)  # fmt: skip
+ODD_DATES = (
+    "", " ", "NA", "-", "2021-3-7", "31/12/2021", "2021/12/31", "20210307", "2021-02-29",
+    "2020-02-29", "1900-02-29", "2000-02-29", "2021-13-01", "2021-00-10", "2021-10-00",
+    "2021-04-31", "0000-01-01", "0001-01-01", "9999-12-31", "10000-01-01", "-2021-01-01",
+    "+2021-01-01", "2021-03-07T10:00:00Z", "2021-03-07 10:00", "2021-03-07T", "2021-03-07Tx,y\n",
+    "2021-03-07t10", "2021-03-07x", "2021-03-07\t10", "2021-03-07\nx", "2021-03-07\x00",
+    "2021-03-07 \x00", "1970-01-01", "1969-12-31", "٢٠٢١-03-07",
+    "2021\N{MINUS SIGN}03\N{MINUS SIGN}07", "2021-W10-7", "2021-066", "18693", "inf", "nan",
+    "2021-03", "2021-03-07T" + "9" * 500, "\ufeff2021-03-07", "\N{NO-BREAK SPACE}2021-03-07",
+    "7 Mar 2021",
+)  # fmt: skip
+ODD_TEXTS = (
+    "", " ", "NA", "-", "?", "unknown", "A ", "a\n", "É", "e", "\xe9", "0.0", "00", "+1", "1.",
+    "\ufeff0", "0\x00", "yes\x0b", "YES", "null", "\N{NO-BREAK SPACE}1", "two\r\nlines",
+    "two lines", "\N{REPLACEMENT CHARACTER}", "=1+1", "x" * 500, "say x",
+)  # fmt: skip
+DAMAGE = (
+    '"', '""', ' "a,b"', 'a"b', '"a"b', '"a" ', '"a"" b"c', "'a,b'", '"\r\n"', '"\n\n,"', '"a\\"b"',
+    ",,,", "\x00", " ", "\t", '","', "\x1c", "\x85", "\u2028", ";", "\\", '"\r"', '"a\rb"',
+)  # fmt: skip
+BYTES = (
+    b"\xe9", b"\xff", b"\xfe\xff", b"\xc0\xaf", b"\xe2\x82", b"\xed\xa0\x80", b"\xf4\x90\x80\x80",
+    b"\x80", b"\x00", b"\xc3", b"\xef\xbb\xbf", b"\x1a", b"\xf0\x9f\x98", b"caf\xe9",
+)  # fmt: skip
+BLANKS = (b"", b"", b" ", b"\t", b",", b",,,,,,,,,,", b'""', b"  ,  ")
+SOUP = ',,,""\n\r\r\n 01aé.-\t\x00;'
+
+
+def generate(seed: int) -> tuple[bytes, list[Column], list[LinearQuery]]:
+    """An odd file, the columns declared of it, and questions that they allow."""
+    random = Random(seed)
+    columns = _columns(random)
+    return _file(random, columns), columns, _queries(random, columns)
+
+
+# Declarations.
+
+
+def _columns(random: Random) -> list[Column]:
+    """One to six columns of different names."""
+    names = random.sample(NAMES, 1 if random.random() < 0.15 else random.randint(2, 6))
+    columns = [_column(random, name) for name in names]
+    if all(isinstance(column, IdColumn) for column in columns):
+        columns[0] = _number_column(random, names[0])
+    return columns
+
+
+def _column(random: Random, name: str) -> Column:
+    """A column of a random kind."""
+    kind = random.choices(("number", "date", "category", "boolean", "id"), (9, 3, 5, 2, 1))[0]
+    if kind == "number":
+        return _number_column(random, name)
+    if kind == "date":
+        return _date_column(random, name)
+    if kind == "id":
+        return IdColumn(name)
+    texts = random.sample(TEXTS, 2 if kind == "boolean" else random.randint(1, 7))
+    if kind == "boolean":
+        return CategoryColumn(name, "boolean", ((texts[0], texts[0]), (texts[1], texts[1])))
+    labels = texts if random.random() < 0.6 else [random.choice("uvwx") for _ in texts]
+    missing = random.randrange(len(set(labels))) if random.random() < 0.3 else None
+    return CategoryColumn(name, "category", tuple(zip(texts, labels, strict=True)), missing)
+
+
+def _number_column(random: Random, name: str) -> NumericColumn:
+    """Integers or numbers with bounds near or far, on either side of zero."""
+    size = random.choice((1, 3, 10, 100, 1000, 10**6, 10**9, 2**31, 10**15, 2**61))
+    low = random.choice((0, 0, 1, -size, -1, -size // 2, size // 2, random.randint(-size, size)))
+    high = min(low + random.choice((1, 1, size, size, random.randint(1, size))), 2**62 - 1)
+    missing = random.randint(low, high) if random.random() < 0.3 else None
+    if random.random() < 0.4:
+        return NumericColumn(name, "integer", bounds=(low, high), missing=missing)
+    return NumericColumn(name, "number", random.choice(STEPS), (low, high), missing)
+
+
+def _date_column(random: Random, name: str) -> NumericColumn:
+    """Dates within a few days, some years, or all of the calendar."""
+    first, last = _day("0001-01-01"), _day("9999-12-31")
+    low, high = random.choice(
+        (
+            (_day("2021-01-01"), _day("2021-12-31")),
+            (_day("2021-03-05"), _day("2021-03-09")),
+            (-1, 1),
+            (_day("1899-12-30"), _day("2099-12-31")),
+            (first, last),
+        )
+    )
+    missing = random.randint(low, high) if random.random() < 0.3 else None
+    return NumericColumn(name, "date", bounds=(low, high), missing=missing)
+
+
+def _day(text: str) -> int:
+    """Days since 1970-01-01."""
+    return (datetime.date.fromisoformat(text) - datetime.date(1970, 1, 1)).days
+
+
+# Questions.
+
+
+def _queries(random: Random, columns: Sequence[Column]) -> list[LinearQuery]:
+    """One to six questions, of which the first is often the plain number of rows."""
+    queries = [_query(random, columns) for _ in range(random.randint(1, 5))]
+    return [LinearQuery(), *queries] if random.random() < 0.5 else queries
+
+
+def _query(random: Random, columns: Sequence[Column]) -> LinearQuery:
+    """Any product of at most two factors, in at most three groupings."""
+    numeric = [column for column in columns if isinstance(column, NumericColumn)]
+    usable = [column for column in columns if not isinstance(column, IdColumn)]
+    factors = []
+    for _ in range(random.choice((0, 0, 1, 1, 1, 2)) if numeric else 0):
+        column = random.choice(numeric)
+        offset = random.choice((0, 0, (column.lower + column.upper) // 2, column.lower))
+        factors.append(Factor(column, offset))
+    if len(factors) == 2 and any(abs(end) > 2**50 for f in factors for end in f.limits):
+        factors.pop()
+    by = [_key(random, random.choice(usable)) for _ in range(random.choice((0, 0, 1, 1, 2, 3)))]
+    where = [_condition(random, random.choice(usable)) for _ in range(random.choice((0, 0, 1, 2)))]
+    present = random.sample(usable, random.choice((0, 0, 1)))
+    return LinearQuery(tuple(factors), tuple(by), tuple(where), tuple(present))
+
+
+def _key(random: Random, column: CategoryColumn | NumericColumn) -> Key:
+    """The labels of a category, or a few bins over all of the bounds."""
+    if isinstance(column, CategoryColumn):
+        return Key(column)
+    low, high = column.limits
+    cuts = {random.randint(low, high) for _ in range(random.randint(0, 6))}
+    return Key(column, tuple(sorted(cuts | {low, high})))
+
+
+def _condition(random: Random, column: CategoryColumn | NumericColumn) -> Condition:
+    """One to three ranges, which may overlap or lie partly outside the bounds."""
+    if isinstance(column, CategoryColumn):
+        last = len(column.labels) - 1
+        picks = random.sample(range(last + 1), random.randint(1, last + 1))
+        return Condition(column, tuple((pick, pick) for pick in picks))
+    low, high = column.limits
+    ranges = []
+    for _ in range(random.choice((1, 1, 1, 2, 3))):
+        ends = sorted((random.randint(low, high), random.randint(low, high)))
+        if random.random() < 0.3:
+            ends[random.randrange(2)] = random.choice((low, high))
+        ranges.append((min(ends), max(ends)))
+    return Condition(column, tuple(ranges))
+
+
+# Cells.
+
+
+def _cell(random: Random, column: Column | None, oddness: float) -> str:
+    """The text of one cell, before it is written as a field."""
+    odd = random.random() < oddness
+    if isinstance(column, CategoryColumn):
+        text = random.choice(ODD_TEXTS if odd else [declared for declared, _ in column.values])
+    elif isinstance(column, NumericColumn) and column.kind == "date":
+        text = random.choice(ODD_DATES) if odd else _date_text(random, column)
+    elif isinstance(column, NumericColumn):
+        text = random.choice(ODD_NUMBERS) if odd else _number_text(random, column)
+    else:
+        pool = (*ODD_TEXTS, *ODD_NUMBERS, "free, text", "p1", "p2", "p3")
+        text = random.choice(pool)
+    if random.random() < 0.08:
+        text = random.choice((" ", "\t", "  ", "")) + text + random.choice((" ", "\t ", ""))
+    return text
+
+
+def _date_text(random: Random, column: NumericColumn) -> str:
+    """A date within the bounds or just beyond them, sometimes with a time."""
+    low, high = column.limits
+    days = random.choice((low, high, random.randint(low, high), random.randint(low, high)))
+    days += random.choice((0, 0, 0, -1, 1))
+    days = min(max(days, _day("0001-01-01")), _day("9999-12-31"))
+    date = (datetime.date(1970, 1, 1) + datetime.timedelta(days=days)).isoformat()
+    return date + random.choice(("", "", "", "T00:00:00", " 23:59", "T24:61"))
+
+
+def _number_text(random: Random, column: NumericColumn) -> str:
+    """A number within the bounds, at or beyond them, or between two steps."""
+    low, high = column.limits
+    steps = Fraction(random.choice((low, high, *(random.randint(low, high) for _ in range(4)))))
+    steps += random.choice((0, 0, 0, 0, 1, -1, Fraction(1, 2), Fraction(-1, 2)))
+    steps += random.choice((0, 0, 0, Fraction(1, 10**6), Fraction(-1, 10**6)))
+    number = steps * column.step
+    places = decimal_places(number) if number else 0
+    text = decimal_text(number, places)
+    style = random.random()
+    if style < 0.1 and not text.startswith("-"):
+        return "+" + text
+    if style < 0.2:
+        return text + ("0" * random.randint(1, 3) if "." in text else ".0")
+    if style < 0.3:
+        power = random.randint(-5, 25)
+        scaled = number / Fraction(10) ** power
+        sign = random.choice(("", "+")) if power >= 0 else ""
+        letter = random.choice("eE")
+        return f"{decimal_text(scaled, decimal_places(scaled))}{letter}{sign}{power}"
+    if style < 0.35 and text.startswith("0."):
+        return text[1:]
+    return text
+
+
+# Records and files.
+
+
+def _field(random: Random, text: str, quoting: float) -> bytes:
+    """A cell as RFC 4180 writes it, quoted when it must be or now and then."""
+    if any(mark in text for mark in ',"\r\n') or random.random() < quoting:
+        text = '"' + text.replace('"', '""') + '"'
+    return text.encode()
+
+
+def _file(random: Random, columns: Sequence[Column]) -> bytes:
+    """A sound header, and records from well-formed to ruined."""
+    extra = random.sample(EXTRA_NAMES, random.choice((0, 0, 1, 2, 3)))
+    if len(columns) == 1 and random.random() < 0.6:
+        extra = []
+    layout: list[Column | None] = [*columns, *(None for _ in extra)]
+    names = [column.name for column in columns] + extra
+    order = random.sample(range(len(names)), len(names))
+    newlines = random.choice(((b"\n",), (b"\n",), (b"\r\n",), (b"\r",), (b"\n", b"\r\n", b"\r")))
+    quoting = random.choice((0.0, 0.0, 0.1, 1.0))
+    oddness = random.choice((0.0, 0.1, 0.3, 0.8))
+    damage = random.choice((0.0, 0.0, 0.05, 0.3))
+    blanks = random.choice((0.0, 0.0, 0.1))
+    rows = 0 if random.random() < 0.03 else random.choice((1, 3, 10, 30, 60))
+
+    parts = [b"\xef\xbb\xbf"] if random.random() < 0.2 else []
+    if random.random() < 0.05:
+        parts += [random.choice(newlines)] * random.randint(1, 3)
+    parts.append(b",".join(_field(random, names[at], quoting) for at in order))
+    parts.append(random.choice(newlines))
+    for _ in range(rows):
+        if random.random() < blanks:
+            parts.append(random.choice(BLANKS))
+            parts.append(random.choice(newlines))
+        fields = [_field(random, _cell(random, layout[at], oddness), quoting) for at in order]
+        parts.append(_record(random, fields, damage))
+        parts.append(random.choice(newlines))
+    parts += _ending(random, damage, newlines)
+    return b"".join(parts)
+
+
+def _record(random: Random, fields: list[bytes], damage: float) -> bytes:
+    """Fields joined by commas, after whatever damage befalls them."""
+    if random.random() >= damage:
+        return b",".join(fields)
+    at = random.randrange(len(fields))
+    kind = random.randrange(8)
+    if kind == 0:
+        fields = fields[:at]
+    elif kind == 1:
+        fields = fields + [random.choice((b"", b"9", b'"x,y"', b" "))] * random.randint(1, 4)
+    elif kind == 2:
+        fields[at] = random.choice(DAMAGE).encode()
+    elif kind == 3:
+        fields[at] += random.choice(DAMAGE).encode()
+    elif kind == 4:
+        fields[at] = random.choice((b" ", b"\t", b'"', b"x")) + fields[at]
+    elif kind == 5:
+        cut = random.randint(0, len(fields[at]))
+        fields[at] = fields[at][:cut] + random.choice(BYTES) + fields[at][cut:]
+    elif kind == 6:
+        return "".join(random.choices(SOUP, k=random.randint(1, 30))).encode()
+    else:
+        fields[at] = fields[at] * 2
+    return b",".join(fields)
+
+
+def _ending(random: Random, damage: float, newlines: Sequence[bytes]) -> list[bytes]:
+    """How the file stops: cleanly, without a newline, in blank lines or in a quote."""
+    kind = random.randrange(12)
+    if kind == 0:
+        return [random.choice(newlines)] * random.randint(1, 4)
+    if kind == 1:
+        return [random.choice((b" ", b"\t", b",", b",,", b'""', b"\x00", b"\x1a"))]
+    if kind == 2 and damage:
+        return [b'1,"never closed', random.choice(newlines), b"1,2,3"]
+    if kind == 3 and damage:
+        return [random.choice((b'"', b'1,"', b'1,"a""', b'"1",', b"\xc3", b'1,"\r'))]
+    if kind == 4 and random.random() < 0.1:
+        return [b"1,", b"y" * 140_000, b",1"]
+    if kind in (5, 6, 7):
+        return [b"1"]
+    return []
