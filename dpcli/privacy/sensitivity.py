@@ -13,8 +13,10 @@ unit and cell, g = cells per unit:
     change-one, person          one    d = r reach           d^2                    d
                                 many   g max(2 r big, d)     g max(2(r big)^2, d^2) max(r big, d)
 
-An overall limit of k rows replaces g r by min(g r, k), and g (r big)^2 by its
-largest value under that limit: as many full cells as fit, and the remainder.
+An overall limit of k rows replaces g r by min(g r, k), and the squares by their
+largest sum under that limit. Squares are convex, so the worst unit fills as many
+cells as it can, r rows each, and puts the remainder in one more. When a unit is
+exchanged for another, a full cell of one may meet the remainder of the other.
 """
 
 from __future__ import annotations
@@ -60,12 +62,12 @@ def sensitivity(
     influence: Influence, neighbors: Neighbors, unit: Unit, cells: int
 ) -> Sensitivity:
     """The table of this module, for a query of `cells` cells."""
-    rows, spread, total = _limits(unit, cells)
+    rows, total = _limits(unit, cells)
     full, rest = divmod(total, rows)
+    touched = full + bool(rest)
     big, reach = influence.big, influence.reach
     if neighbors is Neighbors.ADD_REMOVE:
-        touched = full + bool(rest)
-        return _positive(
+        return _sensitivity(
             l0=touched,
             l1=total * big,
             l2_squared=full * (rows * big) ** 2 + (rest * big) ** 2,
@@ -74,38 +76,51 @@ def sensitivity(
     one_row = not isinstance(unit, PersonUnit)
     change = influence.high - influence.low if one_row else rows * reach
     if cells == 1:
-        return _positive(l0=1, l1=change, l2_squared=change**2, linf=change)
+        return _sensitivity(l0=1, l1=change, l2_squared=change**2, linf=change)
     if one_row:
-        return _positive(
+        return _sensitivity(
             l0=2,
             l1=max(2 * big, change),
             l2_squared=max(2 * big**2, change**2),
             linf=max(big, change),
         )
-    return _positive(
-        l0=min(cells, 2 * (full + bool(rest))),
+    return _sensitivity(
+        l0=min(cells, 2 * touched),
         l1=total * max(2 * big, reach),
-        l2_squared=full * _worst_square(rows, big, reach) + _worst_square(rest, big, reach),
-        linf=max(rows * big, rows * reach),
+        l2_squared=_exchanged(influence, rows, full, rest),
+        linf=max(rows * big, change),
     )
 
 
-def _limits(unit: Unit, cells: int) -> tuple[int, int, int]:
-    """Rows per cell, cells, and rows in all that one unit can hold."""
+def _limits(unit: Unit, cells: int) -> tuple[int, int]:
+    """The rows that one unit can have in one cell, and in all cells."""
     if not isinstance(unit, PersonUnit):
-        return 1, 1, 1
-    spread = min(unit.cells, cells)
-    total = unit.rows_per_cell * spread
+        return 1, 1
+    total = unit.rows_per_cell * min(unit.cells, cells)
     if unit.rows is not None:
         total = min(total, unit.rows)
-    return min(unit.rows_per_cell, total), spread, total
+    return min(unit.rows_per_cell, total), total
 
 
-def _worst_square(rows: int, big: int, reach: int) -> int:
-    """Replacing `rows` rows of a cell: elsewhere, or by their opposites here."""
-    return max(2 * (rows * big) ** 2, (rows * reach) ** 2)
+def _exchanged(influence: Influence, rows: int, full: int, rest: int) -> int:
+    """The largest sum of squares when one unit's rows give way to another's.
+
+    Each unit has `full` cells of `rows` rows and one of `rest`; the arrangements
+    differ in which of these lie in the same cell.
+    """
+    big = influence.big
+    up, down = max(influence.high, 0), max(-influence.low, 0)
+
+    def met(one: int, other: int) -> int:
+        """Two groups of rows in one cell, or each in a cell of its own."""
+        together = max(up * one + down * other, down * one + up * other) ** 2
+        return max(together, (one * big) ** 2 + (other * big) ** 2)
+
+    straight = full * met(rows, rows) + met(rest, rest)
+    crossed = (full - 1) * met(rows, rows) + 2 * met(rows, rest) if full else 0
+    return max(straight, crossed)
 
 
-def _positive(l0: int, l1: int, l2_squared: int, linf: int) -> Sensitivity:
+def _sensitivity(l0: int, l1: int, l2_squared: int, linf: int) -> Sensitivity:
     """The sensitivity; a query that nobody can change touches no cell."""
     return Sensitivity(l0 if l1 else 0, l1, l2_squared, linf)

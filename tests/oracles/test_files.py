@@ -29,7 +29,7 @@ def test_headers_are_sound(start: int) -> None:
 
 
 def test_questions_fit_the_declarations() -> None:
-    """Questions stay within declared columns, whose constants and bins lie in the bounds."""
+    """Questions use declared columns; their constants and bins lie in the bounds."""
     for seed in SEEDS:
         _, columns, queries = generate(seed)
         assert len({column.name for column in columns}) == len(columns), seed

@@ -1,4 +1,4 @@
-"""The oracle obeys the written rules, by small files with answers worked out by hand."""
+"""The oracle obeys the written rules: small files, answers worked out by hand."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def test_line_ends_in_quotes() -> None:
 
 
 def test_a_very_long_cell() -> None:
-    """A cell has no greatest length, and the limit of the csv module is left as it was."""
+    """A cell may be of any length, and the limit of the csv module is left alone."""
     before = csv.field_size_limit(1000)
     try:
         assert evaluate([total(AGE)], b"x,age\n" + b"y" * 200_000 + b",20\n") == [[20]]
@@ -202,7 +202,7 @@ def test_numbers(cell: str, steps: int | None) -> None:
     ],
 )
 def test_rounding(cell: str, steps: int) -> None:
-    """A number becomes its nearest whole step, a half the step above, then is clamped."""
+    """A number becomes the nearest whole step, halves upwards, and is clamped."""
     assert value(INCOME, cell) == steps
 
 

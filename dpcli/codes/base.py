@@ -1,0 +1,23 @@
+"""What an error code is: a stable word, what it means and how to mend it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+Family = Literal["spec", "data", "budget", "ledger", "output", "usage", "internal"]
+
+
+@dataclass(frozen=True, slots=True)
+class Code:
+    """One error code, as `dpcli explain` tells it.
+
+    `example` is a text that produces it, or a situation in words; `mend` says what
+    to do instead. Names are kebab-case and never change their meaning.
+    """
+
+    name: str
+    family: Family
+    meaning: str
+    example: str
+    mend: str

@@ -1,0 +1,111 @@
+"""The first spec for a data file, from its header alone.
+
+It passes no check until every `FILL_IN` has been decided by a person: types,
+bounds and budgets are public choices and must not be read from the data.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import unicodedata
+from collections.abc import Sequence
+
+from dpcli.spec.declarations import LONGEST_NAME, MOST_COLUMNS
+from dpcli.spec.placeholders import PLACEHOLDER
+from dpcli.spec.sense import DATASET
+
+PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+
+TAKEN = frozenset({"y", "n", "yes", "no", "on", "off", "true", "false", "null", PLACEHOLDER.lower()})
+"""Plain words that other readers of YAML take for something else."""
+
+SIMPLE_KEY = 1000
+"""A longer key must be marked as one, by YAML's rules."""
+
+HEAD = """\
+# What to release from this dataset, and how much that may reveal.
+# Replace every {placeholder}, then run `dpcli check` on this file.
+dpcli: 1
+dataset: {dataset}  # the ledger account that pays for releases
+
+privacy:
+  unit: {placeholder}  # `row`, if nobody has two rows
+  neighbors: {placeholder}  # `add-remove`, or `change-one` if the number of rows is public
+  budget: {{epsilon: {placeholder}}}  # the most that all releases together may reveal, such as 2
+
+# Declare what may be in a column from a code book, never from the data:
+#   {{type: integer, bounds: [18, 100]}}
+#   {{type: number, bounds: [0, 200000], step: 100}}
+#   {{type: category, values: [a, b]}}    or from text to label: {{0: no, 1: yes}}
+#   {{type: boolean, values: ["0", "1"]}}    the texts for false and true
+#   {{type: date, bounds: [2010-01-01, 2024-12-31]}}
+#   {{type: id}}
+# Remove the columns that no statistic uses.
+columns:
+"""
+
+TAIL = """
+# More examples, for a category `sex` and an integer `age`:
+#   - {{name: by_sex, statistic: count, by: [sex], epsilon: 0.25}}
+#   - {{name: mean_age, statistic: mean, column: age, by: [sex], epsilon: 0.5}}
+#   - {{name: ages, statistic: histogram, column: age, bins: {{width: 10}}, epsilon: 0.25}}
+#   - {{name: adults, statistic: count, where: {{age: {{min: 18}}}}, epsilon: 0.25}}
+statistics:
+  - {{name: rows, statistic: count, epsilon: {placeholder}}}  # such as 0.5
+"""
+
+
+def draft_spec(header: Sequence[str], dataset: str) -> str:
+    """A commented spec for a data file with these column names."""
+    name = dataset if DATASET.fullmatch(dataset) else PLACEHOLDER
+    text = HEAD.format(placeholder=PLACEHOLDER, dataset=_word(name, keep=True))
+    lines: list[str] = []
+    seen: set[str] = set()
+    declared = 0
+    for position, column in enumerate(header, 1):
+        reason = _unfit(column, seen)
+        if not reason and declared == MOST_COLUMNS:
+            lines.append(f"  # the columns from number {position} on are too many to declare")
+            break
+        seen.add(unicodedata.normalize("NFC", column))
+        if reason:
+            lines.append(f"  # column {position} cannot be declared: {reason}")
+            continue
+        declared += 1
+        lines += _declaration(_word(column))
+    if not declared:
+        text = text.rstrip("\n") + " {}\n"
+    return text + "".join(f"{line}\n" for line in lines) + TAIL.format(placeholder=PLACEHOLDER)
+
+
+def _unfit(column: str, seen: set[str]) -> str:
+    """Why a name cannot be declared; empty if it can."""
+    if not column:
+        return "its name is empty"
+    if len(column) > LONGEST_NAME:
+        return f"its name is longer than {LONGEST_NAME:,} characters"
+    if any(unicodedata.category(character) in ("Cc", "Cs", "Zl", "Zp") for character in column):
+        return "its name holds an invisible character"
+    if unicodedata.normalize("NFC", column) in seen:
+        return "its name is that of an earlier column"
+    return ""
+
+
+def _declaration(word: str) -> list[str]:
+    """The lines that declare a column."""
+    value = f"{{type: {PLACEHOLDER}}}"
+    return [f"  ? {word}", f"  : {value}"] if len(word) > SIMPLE_KEY else [f"  {word}: {value}"]
+
+
+def _word(text: str, keep: bool = False) -> str:
+    """A text as YAML reads it back, in quotes unless it is a plain word."""
+    if keep or (PLAIN.fullmatch(text) and text.lower() not in TAKEN):
+        return text
+    quoted = json.dumps(text, ensure_ascii=False)
+    return "".join(
+        json.dumps(character)[1:-1]
+        if unicodedata.category(character) in ("Cf", "Co", "Cn") and ord(character) < 0x10000
+        else character
+        for character in quoted
+    )

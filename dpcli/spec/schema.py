@@ -1,0 +1,175 @@
+"""The JSON Schema of the spec, for editors: shapes from the models, names from the registries.
+
+It catches slips while typing. What it cannot say (bounds on the grid, names that
+are declared) is left to `dpcli check`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dpcli.mechanisms import MECHANISMS
+from dpcli.privacy.composition import COMPOSITIONS
+from dpcli.spec.entries import MOST_STATISTICS
+from dpcli.spec.entry import NAME
+from dpcli.spec.prices import MOST_EPSILON
+from dpcli.spec.sense import DATASET
+from dpcli.spec.structure import COLUMN_SHAPES, Document, Entry, Privacy, Shape
+from dpcli.statistics import STATISTICS
+
+Json = dict[str, Any]
+
+
+def spec_schema() -> dict[str, object]:
+    """The schema in the dialect of 2020-12."""
+    definitions: Json = {}
+    document = _schema(Document, definitions)
+    columns = {
+        f"{kind}_column": _schema(shape, definitions) for kind, shape in COLUMN_SHAPES.items()
+    }
+    definitions |= columns
+    definitions["privacy"] = _privacy(_schema(Privacy, definitions))
+    definitions["statistic"] = _statistic(_schema(Entry, definitions))
+    definitions["column"] = _column()
+    fields: Json = document["properties"]
+    fields["dpcli"] |= {"type": ["integer", "string"], "enum": [1, "1"]}
+    fields["dataset"] |= {"type": "string", "pattern": f"^{DATASET.pattern}$"}
+    fields["confidence"] |= {"minimum": 0.5, "maximum": 0.999999}
+    fields["privacy"] = {"$ref": "#/$defs/privacy"}
+    fields["columns"] = {
+        "description": "What each column may hold; public facts, never read from the data.",
+        "type": "object",
+        "propertyNames": {"minLength": 1},
+        "additionalProperties": {"$ref": "#/$defs/column"},
+    }
+    fields["statistics"] = {
+        "description": "What is released, in the order of the output.",
+        "type": "array",
+        "minItems": 1,
+        "maxItems": MOST_STATISTICS,
+        "items": {"$ref": "#/$defs/statistic"},
+    }
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "dpcli spec",
+        **{key: value for key, value in document.items() if key != "title"},
+        "$defs": definitions,
+    }
+
+
+def _schema(shape: type[Shape], definitions: Json) -> Json:
+    """The schema of one model; its inner models join the definitions."""
+    schema: Json = _tidy(shape.model_json_schema())
+    definitions |= schema.pop("$defs", {})
+    return schema
+
+
+def _tidy(value: Any) -> Any:
+    """Without generated titles, and without the null that stands for absence."""
+    if isinstance(value, list):
+        return [_tidy(item) for item in value]
+    if not isinstance(value, dict):
+        return value
+    tidy = {
+        key: _tidy(item)
+        for key, item in value.items()
+        if not (key == "title" and isinstance(item, str)) and not (key == "default")
+    }
+    options = tidy.get("anyOf")
+    if isinstance(options, list) and {"type": "null"} in options:
+        rest = [option for option in options if option != {"type": "null"}]
+        del tidy["anyOf"]
+        tidy |= rest[0] if len(rest) == 1 else {"anyOf": rest}
+    return tidy
+
+
+def _privacy(schema: Json) -> Json:
+    """The privacy section, with the compositions of this version."""
+    fields: Json = schema["properties"]
+    fields["composition"] |= {"type": "string", "enum": [rule.name for rule in COMPOSITIONS]}
+    for option in fields["unit"]["oneOf"]:
+        if "type" in option:
+            option |= {"type": "string", "const": "row"}
+    return schema
+
+
+def _column() -> Json:
+    """A column: the shape that its type names."""
+    return {
+        "type": "object",
+        "required": ["type"],
+        "properties": {"type": {"enum": list(COLUMN_SHAPES)}},
+        "allOf": [
+            {
+                "if": {"properties": {"type": {"const": kind}}, "required": ["type"]},
+                "then": {"$ref": f"#/$defs/{kind}_column"},
+            }
+            for kind in COLUMN_SHAPES
+        ],
+    }
+
+
+def _statistic(schema: Json) -> Json:
+    """An entry: the fields that its statistic and mechanism take."""
+    fields: Json = schema["properties"]
+    fields["name"] |= {"type": "string", "pattern": f"^{NAME.pattern}$"}
+    fields["statistic"] |= {
+        "type": "string",
+        "oneOf": [
+            {"const": statistic.name, "description": _first_line(statistic)}
+            for statistic in STATISTICS
+        ],
+    }
+    fields["mechanism"] |= {
+        "type": "string",
+        "oneOf": [
+            {"const": mechanism.name, "description": _first_line(mechanism)}
+            for mechanism in MECHANISMS
+        ],
+    }
+    calibrations = dict.fromkeys(name for m in MECHANISMS for name in m.calibrations)
+    fields["calibration"] |= {"type": "string", "enum": list(calibrations)}
+    fields["epsilon"] |= {"exclusiveMinimum": 0, "maximum": int(MOST_EPSILON)}
+    fields["delta"] |= {"exclusiveMinimum": 0, "exclusiveMaximum": 1}
+    return schema | {"allOf": [*_by_statistic(), *_by_mechanism()]}
+
+
+def _by_statistic() -> list[Json]:
+    """For each statistic, which fields it requires and which it refuses."""
+    rules: list[Json] = []
+    for statistic in STATISTICS:
+        takes, then = statistic.fields, {}
+        refused = [] if takes.column else ["column"]
+        refused += [] if takes.bins else ["bins"]
+        if takes.column and takes.column_required:
+            then["required"] = ["column"]
+        if refused:
+            then["properties"] = dict.fromkeys(refused, False)
+        rules.append({"if": _is("statistic", statistic.name), "then": then})
+    return rules
+
+
+def _by_mechanism() -> list[Json]:
+    """For each mechanism, whether it takes a delta, and its calibrations."""
+    rules: list[Json] = []
+    for position, mechanism in enumerate(MECHANISMS):
+        condition = _is("mechanism", mechanism.name)
+        if position == 0:
+            condition = {"anyOf": [condition, {"not": {"required": ["mechanism"]}}]}
+        then: Json = {"properties": {"calibration": {"enum": list(mechanism.calibrations)}}}
+        if mechanism.needs_delta:
+            then["required"] = ["delta"]
+        else:
+            then["properties"]["delta"] = False
+        rules.append({"if": condition, "then": then})
+    return rules
+
+
+def _is(key: str, value: str) -> Json:
+    """The condition that a key is there and has this value."""
+    return {"properties": {key: {"const": value}}, "required": [key]}
+
+
+def _first_line(thing: object) -> str:
+    """What a docstring says first."""
+    return (type(thing).__doc__ or "").strip().splitlines()[0]

@@ -1,0 +1,140 @@
+"""The one audited table, against every small unit and every neighbour."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import combinations, combinations_with_replacement, product
+
+import pytest
+
+from dpcli.privacy.relation import Neighbors, PersonUnit, RowUnit, Unit
+from dpcli.privacy.sensitivity import Influence, Sensitivity, sensitivity
+
+INFLUENCES = [(1, 1), (0, 1), (0, 3), (-2, 1), (-1, 1), (2, 3), (-3, -2), (0, 0), (-3, 0)]
+
+
+def contributions(influence: Influence, unit: Unit, cells: int) -> set[tuple[int, ...]]:
+    """Every vector of sums that one unit can add, by enumeration of its rows."""
+    values = range(influence.low, influence.high + 1)
+    if isinstance(unit, RowUnit):
+        # A row lies in one cell; an influence that includes zero covers skipped rows.
+        return {
+            tuple(value if cell == place else 0 for cell in range(cells))
+            for value in values
+            for place in range(cells)
+        }
+    limit = unit.rows_per_cell * unit.cells if unit.rows is None else unit.rows
+    found = set()
+    for size in range(min(unit.cells, cells) + 1):
+        for touched in combinations(range(cells), size):
+            for counts in product(range(1, unit.rows_per_cell + 1), repeat=size):
+                if sum(counts) <= limit:
+                    found |= set(_sums(touched, counts, values, cells))
+    return found
+
+
+def _sums(
+    touched: tuple[int, ...], counts: tuple[int, ...], values: range, cells: int
+) -> Iterator[tuple[int, ...]]:
+    """Sums over the touched cells, for every choice of values of the rows there."""
+    totals = [
+        {sum(rows) for rows in combinations_with_replacement(values, count)} for count in counts
+    ]
+    for chosen in product(*totals):
+        vector = [0] * cells
+        for place, total in zip(touched, chosen, strict=True):
+            vector[place] = total
+        yield tuple(vector)
+
+
+def worst(influence: Influence, neighbors: Neighbors, unit: Unit, cells: int) -> Sensitivity:
+    """The greatest change in each norm over all pairs of neighbours."""
+    vectors = contributions(influence, unit, cells)
+    others = vectors if neighbors is Neighbors.CHANGE_ONE else {(0,) * cells}
+    changes = {
+        tuple(abs(a - b) for a, b in zip(one, other, strict=True))
+        for one in vectors
+        for other in others
+    }
+    return Sensitivity(
+        l0=max(sum(1 for part in change if part) for change in changes),
+        l1=max(map(sum, changes)),
+        l2_squared=max(sum(part**2 for part in change) for change in changes),
+        linf=max(map(max, changes)),
+    )
+
+
+@pytest.mark.parametrize("neighbors", Neighbors)
+@pytest.mark.parametrize("cells", [1, 2, 3])
+@pytest.mark.parametrize("low_high", INFLUENCES)
+def test_a_row_moves_an_answer_exactly_as_far_as_the_table_says(
+    neighbors: Neighbors, cells: int, low_high: tuple[int, int]
+) -> None:
+    """No neighbour exceeds the table for rows, and some neighbour reaches it in each norm."""
+    influence = Influence(*low_high)
+    claimed = sensitivity(influence, neighbors, RowUnit(), cells)
+    found = worst(influence, neighbors, RowUnit(), cells)
+
+    assert (claimed.l1, claimed.l2_squared, claimed.linf) == (
+        found.l1,
+        found.l2_squared,
+        found.linf,
+    )
+    assert claimed.l0 >= found.l0
+
+
+@pytest.mark.parametrize("neighbors", Neighbors)
+@pytest.mark.parametrize("cells", [1, 3])
+@pytest.mark.parametrize("low_high", [(1, 1), (0, 2), (-2, 1)])
+@pytest.mark.parametrize(("per_cell", "groups"), [(1, 1), (1, 2), (2, 1), (2, 2)])
+@pytest.mark.parametrize("rows", [None, 1, 3])
+def test_a_person_moves_an_answer_no_further_than_the_table_says(
+    neighbors: Neighbors,
+    cells: int,
+    low_high: tuple[int, int],
+    per_cell: int,
+    groups: int,
+    rows: int | None,
+) -> None:
+    """No person within the limits exceeds the table in any norm."""
+    influence = Influence(*low_high)
+    unit = PersonUnit("id", per_cell, groups, rows)
+    claimed = sensitivity(influence, neighbors, unit, cells)
+    found = worst(influence, neighbors, unit, cells)
+
+    assert found.l0 <= claimed.l0
+    assert found.l1 <= claimed.l1
+    assert found.l2_squared <= claimed.l2_squared
+    assert found.linf <= claimed.linf
+
+
+@pytest.mark.parametrize("low_high", [(1, 1), (0, 2), (-2, 1)])
+@pytest.mark.parametrize(("per_cell", "groups"), [(1, 1), (1, 2), (2, 1), (2, 2)])
+def test_a_person_reaches_the_table_under_add_remove(
+    low_high: tuple[int, int], per_cell: int, groups: int
+) -> None:
+    """Some person changes the answer by exactly the claimed L1, L2 and Linf."""
+    influence = Influence(*low_high)
+    unit = PersonUnit("id", per_cell, groups)
+
+    assert sensitivity(influence, Neighbors.ADD_REMOVE, unit, 3) == worst(
+        influence, Neighbors.ADD_REMOVE, unit, 3
+    )
+
+
+def test_textbook_salaries() -> None:
+    """A total of salaries in [20k, 200k] moves by 200k unbounded and 180k bounded."""
+    salaries = Influence(20_000, 200_000)
+
+    assert sensitivity(salaries, Neighbors.ADD_REMOVE, RowUnit(), 1).l1 == 200_000
+    assert sensitivity(salaries, Neighbors.CHANGE_ONE, RowUnit(), 1).l1 == 180_000
+
+
+def test_textbook_histogram() -> None:
+    """An age histogram has L1 1 and 2, and L2 1 and sqrt 2."""
+    one = Influence(0, 1)
+    added = sensitivity(one, Neighbors.ADD_REMOVE, RowUnit(), 10)
+    changed = sensitivity(one, Neighbors.CHANGE_ONE, RowUnit(), 10)
+
+    assert (added.l1, added.l2_squared) == (1, 1)
+    assert (changed.l1, changed.l2_squared) == (2, 2)
