@@ -12,6 +12,9 @@ from dpcli.errors import Place, Problem
 WIDTH = 100
 """Longer source lines are cut around the span, to this many terminal columns."""
 
+WIDEST_SPAN = 80
+"""Wider carets would leave no room for what stands before."""
+
 TAB = 4
 ELLIPSIS = "..."
 
@@ -53,16 +56,19 @@ def _window(place: Place) -> tuple[str, int, int]:
         shown[start - first : stop - first],
         shown[stop - first :],
     )
-    span_width = max(1, min(_width(span), WIDTH))
+    kept_span = _fitting(span, WIDEST_SPAN)
+    span_width = max(1, _width(kept_span))
     room = WIDTH - span_width
     total = _width(before) + _width(after)
     left = "".join(before)
     if first or (total > room and _width(before) > room // 2):
         kept = _fitting(before[::-1], max(room // 2, room - _width(after)) - len(ELLIPSIS))[::-1]
         left = ELLIPSIS + "".join(kept) if len(kept) < len(before) or first else left
-    middle = "".join(_fitting(span, WIDTH))
+    middle = "".join(kept_span)
     rest = _fitting(after, max(0, WIDTH - _width(list(left)) - span_width))
-    cut = len(rest) < len(after) or last < len(text)
+    if len(kept_span) < len(span):
+        rest = []
+    cut = len(kept_span) + len(rest) < len(span) + len(after) or last < len(text)
     line = left + middle + "".join(rest) + (ELLIPSIS if cut else "")
     return line, _width(list(left)), span_width
 

@@ -37,6 +37,11 @@ def new_release_id() -> str:
     return secrets.token_hex(8)
 
 
+def now() -> str:
+    """The date and time of a release in UTC, to the second."""
+    return datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
 def release(plan: Plan, data: str, release_id: str) -> Release:
     """Read the data once, answer every question once, and return what may be told.
 
@@ -50,8 +55,7 @@ def release(plan: Plan, data: str, release_id: str) -> Release:
         exact = aggregate(plan.queries, source)
     finally:
         source.close()
-    created = datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-    return Release(plan, release_id, created, _answered(plan, exact))
+    return Release(plan, release_id, now(), _answered(plan, exact))
 
 
 def _answered(

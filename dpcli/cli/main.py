@@ -47,7 +47,17 @@ for _name in COMMANDS:
 
 def main() -> None:
     """Run the command line and exit with a documented status, never a traceback."""
-    sys.exit(run())
+    # Plugins are other people's code in a process that holds records.
+    os.environ["PYDANTIC_DISABLE_PLUGINS"] = "__all__"
+    status = run()
+    try:
+        sys.stdout.flush()
+        sys.stderr.flush()
+    except OSError:
+        status = status or 7
+    # Everything is closed and on disk; taking the interpreter apart with polars in
+    # it would take longer than a small release.
+    os._exit(status)
 
 
 def run() -> int:
@@ -69,8 +79,6 @@ def run() -> int:
         print("interrupted; nothing was published", file=sys.stderr)
         return 130
     except BrokenPipeError:
-        # Whoever read standard output has gone; the interpreter must not complain.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 7
     except Exception as error:
         return _unexpected(error)

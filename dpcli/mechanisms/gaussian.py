@@ -28,8 +28,8 @@ class Gaussian(Mechanism):
     P[noise = k] is proportional to exp(-k^2 / (2 sigma^2)), over all whole numbers of
     steps. Sigma is an exact rational; delta is proven and rounded up.
 
-    calibration `exact` (any epsilon): the least sigma, within about 2^-16 of it, whose
-    delta is within the target. If one cell changes, by at most D, that delta is
+    calibration `exact` (any epsilon): a sigma whose delta is within the target, while one
+    smaller by 2^-16 of it is not. If one cell changes, by at most D, that delta is
 
         P[Y > epsilon sigma^2/D - D/2] - exp(epsilon) P[Y > epsilon sigma^2/D + D/2]
 

@@ -9,10 +9,19 @@ from __future__ import annotations
 from fractions import Fraction
 from math import ceil, log
 
-from dpcli.privacy.interval import Interval, erfc, exp, exp_down, pi, round_up, sqrt
+from dpcli.privacy.interval import (
+    PRECISION,
+    Interval,
+    erfc,
+    exp,
+    exp_down,
+    pi,
+    round_up,
+    sqrt,
+)
 from dpcli.privacy.interval import log as certified_log
 
-SUMMED = 32**2
+SUMMED = 64**2
 """Variances up to this are summed term by term, larger ones enclosed by integrals."""
 
 FINEST = 4096
@@ -95,7 +104,8 @@ def _unevenness(sigma: Fraction, cells: int) -> Fraction:
     """
     if cells == 1:
         return Fraction(0)
-    x = exp(pi() * pi() * (-2 * sigma * sigma / cells)).high
+    # Not less than 2^-192: immense denominators would only cost time.
+    x = max(exp(pi() * pi() * (-2 * sigma * sigma / cells)).high, Fraction(1, 1 << PRECISION))
     power = (cells - 1) * 2 * x / (1 - x) if x < 1 else Fraction(1)
     # exp(u) - 1 <= u + u^2 for u <= 1.
     return power + power * power if power < 1 else Fraction(1)

@@ -77,9 +77,10 @@ def round_down(value: Fraction, bits: int = PRECISION) -> Fraction:
     if above.bit_length() <= bits and below & (below - 1) == 0:
         return value
     shift = bits - above.bit_length() + below.bit_length()
-    if shift >= 0:
-        return Fraction((above << shift) // below, 1 << shift)
-    return Fraction(above // (below << -shift) << -shift)
+    whole = (above << shift) // below if shift >= 0 else above // (below << -shift)
+    if whole.bit_length() > bits:
+        whole, shift = whole >> 1, shift - 1
+    return Fraction(whole, 1 << shift) if shift >= 0 else Fraction(whole << -shift)
 
 
 def round_up(value: Fraction, bits: int = PRECISION) -> Fraction:
@@ -157,10 +158,7 @@ def log_down(x: Fraction, bits: int = PRECISION) -> Fraction:
 def sqrt_up(x: Fraction, bits: int = PRECISION) -> Fraction:
     """The square root of x, rounded up."""
     root = sqrt_down(x, bits)
-    if root * root == x:
-        return root
-    unit = Fraction(2) ** (_exponent(x) // 2 - bits)
-    return root + unit
+    return root if root * root == x else root + Fraction(2) ** (_exponent(x) // 2 - bits)
 
 
 def sqrt_down(x: Fraction, bits: int = PRECISION) -> Fraction:
@@ -289,13 +287,13 @@ def _erfc_ends(x: Fraction, bits: int) -> tuple[Fraction, Fraction]:
 
 def _erfc_far(x: Fraction, bits: int) -> tuple[Fraction, Fraction]:
     """The alternating expansion: two neighbouring partial sums enclose the value."""
-    square = x * x
-    before, total, term = Interval.of(0, bits), Interval.of(1, bits), Interval.of(1, bits)
+    square, fine = x * x, bits + GUARD
+    before, total, term = Interval.of(0, fine), Interval.of(1, fine), Interval.of(1, fine)
     n = 1
-    while term.high > Fraction(1, 1 << bits) and n < square:
+    while term.high > Fraction(1, 1 << fine) and n < square:
         term = term * (2 * n - 1) / (2 * square)
         before, total = total, total - term if n % 2 else total + term
         n += 1
-    both = Interval(min(before.low, total.low), max(before.high, total.high), bits)
-    value = exp(Interval.of(-square, bits)) * both / (sqrt(pi(bits)) * x)
+    both = Interval(min(before.low, total.low), max(before.high, total.high), fine)
+    value = exp(Interval.of(-square, fine)) * both / (sqrt(pi(fine)) * x)
     return value.low, value.high

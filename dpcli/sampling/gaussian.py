@@ -69,9 +69,7 @@ def discrete_gaussian_array(sigma: Fraction, count: int) -> NDArray[np.int64]:
     return draws
 
 
-def _accept(
-    sigma: Fraction, scale: Fraction, proposed: NDArray[np.int64]
-) -> NDArray[np.bool_]:
+def _accept(sigma: Fraction, scale: Fraction, proposed: NDArray[np.int64]) -> NDArray[np.bool_]:
     """Which proposals to keep, decided exactly.
 
     The first 32 bits of a uniform U, read as the whole number u, place 2^32 U in

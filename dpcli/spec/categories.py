@@ -28,10 +28,11 @@ def category_column(
     good = True
     seen: dict[str, Word] = {}
     for text, label in words:
-        good &= _good_text(text, "value", findings)
+        fine = _good_text(text, "value", findings)
         if label is not text:
-            good &= _good_text(label, "label", findings)
-        good &= _no_formula(label, findings)
+            good &= fine
+            fine = _good_text(label, "label", findings)
+        good &= fine and _no_formula(label, findings)
         good &= _new(text, seen, findings)
     pairs = tuple((text.text, label.text) for text, label in words)
     return _with_missing(CategoryColumn(name, "category", pairs), node, findings, good)

@@ -72,6 +72,8 @@ def _unknown_label(column: CategoryColumn, word: Word, scope: Scope) -> None:
     )
     if label is None:
         otherwise = f"declare it in the `values` of {shown(column.name)}"
+        if column.kind == "boolean":
+            otherwise = "write `true` or `false`"
         scope.findings.unknown(
             "unknown-label", message, word.text, column.labels, word.span, otherwise
         )

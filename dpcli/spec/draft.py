@@ -17,7 +17,7 @@ from dpcli.spec.sense import DATASET
 
 PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
-TAKEN = frozenset({"y", "n", "yes", "no", "on", "off", "true", "false", "null", PLACEHOLDER.lower()})
+TAKEN = frozenset({"y", "n", "yes", "no", "on", "off", "true", "false", "null", "fill_in"})
 """Plain words that other readers of YAML take for something else."""
 
 SIMPLE_KEY = 1000

@@ -21,6 +21,9 @@ Path = tuple[str | int, ...]
 NEEDED = {
     "dpcli": "add `dpcli: 1`, the version of the spec language",
     "dataset": "add `dataset: NAME`, the ledger account that pays",
+    "privacy": "add `privacy: {unit: row, neighbors: add-remove, budget: {epsilon: ...}}`",
+    "columns": "add `columns:` with a line for each column that is used",
+    "statistics": "add `statistics:` with an entry for each question",
     "unit": "add `unit: row` if nobody has two rows",
     "neighbors": "add `neighbors: add-remove`, or `change-one` if the number of rows is public",
     "budget": "add `budget: {epsilon: ...}`: the most that all releases may reveal",
@@ -149,7 +152,9 @@ def _wrong_length(node: Node, path: Path, name: str, ctx: Any, findings: Finding
     findings.add(
         "wrong-shape",
         f"{name} has {items}, expected {expected}",
-        "write `[..., ...]` with both",
+        "begin with the lower bound and end with the upper"
+        if last == "edges"
+        else f"write `{last}: [..., ...]`",
         node.span,
     )
 
@@ -206,8 +211,12 @@ def _shape_hint(node: Node, name: str, expected: str) -> str:
     """How to write the kind of node that fits."""
     plain = name.strip("`")
     word = shown(node.text).strip("`") if isinstance(node, Word) else "..."
-    if expected == "a list":
+    if isinstance(node, Word) and expected.endswith("a list"):
         return f"write `[{word}]`"
+    if isinstance(node, Listing) and "single value" in expected:
+        return "remove the brackets" if len(node.items) == 1 else "write one value"
+    if expected == "a list":
+        return "write `[..., ...]`, or lines below it that begin with `- `"
     if expected == "a mapping":
         return "write `{key: value}` or indented `key: value` lines below it"
     if expected == "a single value" and "item" not in plain:

@@ -110,30 +110,43 @@ def _bounds(
     if not on_grid:
         return None
     if low.denominator != 1 or high.denominator != 1:
-        _off_grid(low, high, step, node, findings)
+        _off_grid(low, high, step, node, isinstance(shape, IntegerColumn), findings)
         return None
     if max(abs(low), abs(high)) >= MOST_STEPS:
         findings.add(
             "grid-too-fine",
             f"the bounds are 2^62 steps of {shown(plain(step))} or more from zero",
-            f"use a larger step, such as `step: {plain(coarse_step(low * step, high * step))}`"
-            if isinstance(shape, NumberColumn)
-            else "use narrower bounds, or a larger step",
+            _larger_step(low, high, step),
             at(node, "bounds").span,
         )
         return None
     return low.numerator, high.numerator
 
 
+def _larger_step(low: Fraction, high: Fraction, step: Fraction) -> str:
+    """Advice for bounds with too many steps: the least step, by tens, that will do."""
+    factor = 1
+    while max(abs(low), abs(high)) / factor >= MOST_STEPS:
+        factor *= 10
+    if (low / factor).denominator == 1 and (high / factor).denominator == 1:
+        return f"use a larger step, such as `step: {plain(step * factor)}`"
+    return "use narrower bounds, or a larger step"
+
+
 def _off_grid(
-    low: Fraction, high: Fraction, step: Fraction, node: Mapping, findings: Findings
+    low: Fraction, high: Fraction, step: Fraction, node: Mapping, whole: bool, findings: Findings
 ) -> None:
-    """Records bounds between two steps, with the nearest bounds and steps that fit."""
+    """Records bounds between two steps, with the nearest bounds and steps that fit.
+
+    `whole` says that only whole steps will do.
+    """
     nearest = [plain(_nearest(side) * step) for side in (low, high)]
     fine = _dividing(step, low * step, high * step)
-    instead = f"write `bounds: [{nearest[0]}, {nearest[1]}]`, or "
+    ways = [f"`bounds: [{nearest[0]}, {nearest[1]}]`", f"`step: {plain(fine)}`"]
     if _nearest(low) == _nearest(high):
-        instead = ""
+        del ways[0]
+    elif whole and fine < 1:
+        del ways[1]
     side, word = ("lower", 0) if low.denominator != 1 else ("upper", 1)
     node_at_fault = at(node, "bounds", word)
     assert isinstance(node_at_fault, Word)
@@ -141,7 +154,7 @@ def _off_grid(
         "off-grid",
         f"the {side} bound is {shown(node_at_fault.text)}, "
         f"expected a multiple of the step {shown(plain(step))}",
-        f"{instead}`step: {plain(fine)}`",
+        f"write {' or '.join(ways)}",
         node_at_fault.span,
     )
 

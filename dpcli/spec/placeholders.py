@@ -38,7 +38,7 @@ DECISIONS: dict[str, tuple[str, str]] = {
     ),
     "missing": ("what becomes of missing cells", "write `drop`, or a constant"),
     "column": ("the column that is asked about", "write the name of a declared column"),
-    "statistic": ("what is asked", "write `count`, `sum`, `mean` or `histogram`"),
+    "statistic": ("what is asked", "write `count`, or the name of another statistic"),
     "name": ("what the statistic is called", "write a short name for the output"),
     "width": ("the width of bins", "write a number such as `10`"),
 }
@@ -58,8 +58,7 @@ def find_placeholders(node: Node, findings: Findings, key: str = "") -> None:
             for item in items:
                 find_placeholders(item, findings, key)
         case Mapping(pairs):
-            for name, (word, value) in pairs.items():
-                find_placeholders(word, findings)
+            for name, (_, value) in pairs.items():
                 find_placeholders(value, findings, name)
         case _:
             pass

@@ -73,7 +73,7 @@ def _tidy(value: Any) -> Any:
     tidy = {
         key: _tidy(item)
         for key, item in value.items()
-        if not (key == "title" and isinstance(item, str)) and not (key == "default")
+        if not (key == "title" and isinstance(item, str)) and key != "default"
     }
     options = tidy.get("anyOf")
     if isinstance(options, list) and {"type": "null"} in options:
@@ -138,7 +138,8 @@ def _by_statistic() -> list[Json]:
     """For each statistic, which fields it requires and which it refuses."""
     rules: list[Json] = []
     for statistic in STATISTICS:
-        takes, then = statistic.fields, {}
+        takes = statistic.fields
+        then: Json = {}
         refused = [] if takes.column else ["column"]
         refused += [] if takes.bins else ["bins"]
         if takes.column and takes.column_required:

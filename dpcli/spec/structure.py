@@ -196,7 +196,7 @@ class Entry(Shape):
 
 
 class Document(Shape):
-    """The top level; its sections are fitted one by one."""
+    """What is released from a dataset, and how much that may reveal."""
 
     dpcli: Text = Field(description="The version of the spec language: 1.")
     dataset: Text = Field(description="The ledger account that pays.")

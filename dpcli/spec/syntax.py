@@ -29,6 +29,8 @@ PHRASES: tuple[tuple[str, str, str], ...] = (
         "this line does not fit the lines above it",
         "indent the items of one list alike, with spaces",
     ),
+    ("escape", "an unknown escape in a double-quoted text", "use single quotes"),
+    ("hexdecimal", "an incomplete escape in a double-quoted text", "use single quotes"),
     ("quoted scalar", "a quoted text is not closed", "close it with the same quote"),
     ("expected ',' or ']'", "a `,` or `]` is expected here", "close the list, or quote its texts"),
     (
@@ -37,8 +39,6 @@ PHRASES: tuple[tuple[str, str, str], ...] = (
         "close the mapping, or quote its texts",
     ),
     ("expected ':'", "a `:` is expected after this key", "write `key: value`"),
-    ("escape", "an unknown escape in a double-quoted text", "use single quotes"),
-    ("hexdecimal", "an incomplete escape in a double-quoted text", "use single quotes"),
     ("alphabetic or numeric", "`&` or `*` begins a text here", "put the text in quotes"),
     ("node content", "a value is expected here", "give a value, or remove the key"),
     ("<document start>", "the spec has ended above this line", "remove this line"),
@@ -53,7 +53,7 @@ def in_plain_words(error: yaml.MarkedYAMLError, lines: list[str]) -> tuple[str, 
     complaint = f"{error.problem or ''} {error.context or ''}"
     mark = error.problem_mark or error.context_mark
     open_quote = "quoted scalar" in complaint and "end of stream" in complaint
-    if open_quote and error.context_mark:
+    if (open_quote or "alphabetic or numeric" in complaint) and error.context_mark:
         mark = error.context_mark
     if mark is None:
         return "the text is not YAML", "check its quotes and brackets", Span(1, 1, 1)
@@ -65,10 +65,9 @@ def in_plain_words(error: yaml.MarkedYAMLError, lines: list[str]) -> tuple[str, 
         bracket = "[" if "flow sequence" in complaint else "{"
         message = f"this {shown(bracket)} is not closed where the next lines expect it"
         return message, "close it", Span(opened.line + 1, opened.column + 1, 1)
-    if "block" in complaint and _before(span, lines).strip():
+    ended = "block mapping" in complaint or "block collection" in complaint
+    if ended and _before(span, lines).strip():
         return "more text follows a value that has ended", "quote the whole text", span
-    if "quoted scalar" in complaint and not open_quote and "escape" not in complaint:
-        return "a quoted text is not written as YAML allows", "use single quotes", span
     for part, message, hint in PHRASES:
         if part in complaint:
             return message, hint, span

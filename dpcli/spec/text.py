@@ -20,6 +20,8 @@ MOST_BYTES = 2**20
 MOST_DEPTH = 20
 MOST_NODES = 100_000
 
+YAML_TAG = "tag:yaml.org,2002:"
+
 LINE_BREAK = re.compile(r"\r\n|\r|\n")
 REFUSED = re.compile(
     "[^\t\n\r\x20-\x7e\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]"
@@ -262,7 +264,7 @@ class _Composer:
         if tag is not None:
             self._findings.spoil(
                 "yaml-tag",
-                f"{shown(str(tag))} is a YAML tag",
+                f"{shown(str(tag).replace(YAML_TAG, '!!'))} is a YAML tag",
                 "remove it; put the text in quotes if `!` belongs to it",
                 self._event_span(event),
             )

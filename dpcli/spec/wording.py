@@ -61,7 +61,10 @@ def similar(word: str, choices: Iterable[str]) -> str | None:
             return choice
     if len(every) > COMPARED or not 2 <= len(word) <= SHOWN:
         return None
-    limit = 1 if len(word) < 5 else 2
+    for choice in every:
+        if min(len(word), len(choice)) > 2 and (choice.startswith(word) or word.startswith(choice)):
+            return choice
+    limit = 1 if len(word) < 7 else 2
     near = [(slips(word, choice, limit), choice) for choice in every]
     best = min(near, key=lambda pair: pair[0], default=(limit + 1, ""))
     return best[1] if best[0] <= limit else None

@@ -6,14 +6,14 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
+import hypothesis
+import hypothesis.strategies as st
 import pytest
 
 from dpcli.privacy import interval
 from dpcli.privacy.interval import Interval
 
 mpmath = pytest.importorskip("mpmath")
-hypothesis = pytest.importorskip("hypothesis")
-st = pytest.importorskip("hypothesis.strategies")
 
 FRACTIONS = st.fractions(min_value=-40, max_value=40, max_denominator=10**12)
 POSITIVE = st.builds(
@@ -113,8 +113,8 @@ def test_named_directions(x: Fraction) -> None:
     assert interval.sqrt_down(x) ** 2 <= x <= interval.sqrt_up(x) ** 2
     assert exact(interval.log_down(x)) <= mpmath.log(exact(x)) <= exact(interval.log_up(x))
     small = x / (1 + x)
-    assert exact(interval.exp_down(small)) < mpmath.exp(exact(small)) < exact(
-        interval.exp_up(small)
+    assert (
+        exact(interval.exp_down(small)) < mpmath.exp(exact(small)) < exact(interval.exp_up(small))
     )
 
 

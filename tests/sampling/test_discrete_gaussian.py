@@ -7,7 +7,7 @@ from math import sqrt
 
 import pytest
 
-from dpcli.sampling import gaussian
+from dpcli.sampling import entropy, gaussian
 from dpcli.sampling.gaussian import (
     discrete_gaussian,
     discrete_gaussian_array,
@@ -57,8 +57,6 @@ def test_near_ties_are_decided_exactly(stream: Stream, monkeypatch: pytest.Monke
 
 def test_floats_and_certified_digits_agree(monkeypatch: pytest.MonkeyPatch) -> None:
     """The same entropy gives the same draws, however little the floats are trusted."""
-    from dpcli.sampling import entropy
-
     runs = []
     for margin in (gaussian.MARGIN, 2.0**28):
         # Continued comparisons draw from a stream of their own, so as not to shift this one.

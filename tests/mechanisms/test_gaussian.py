@@ -1,0 +1,164 @@
+"""The Gaussian's proven deltas: known answers, and bounds against plain sums."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from math import exp, log, sqrt
+
+import pytest
+
+from dpcli.mechanisms.base import CannotCalibrate
+from dpcli.mechanisms.gaussian import Gaussian
+from dpcli.privacy import gaussian_delta
+from dpcli.privacy.gaussian_delta import cells_delta, zcdp_delta
+from dpcli.privacy.interval import Interval
+from dpcli.privacy.loss import Loss
+from dpcli.privacy.sensitivity import Sensitivity
+
+COUNT = Sensitivity(1, 1, 1, 1)
+
+
+def coarse(step: int) -> Sensitivity:
+    """One cell that changes by at most so many steps."""
+    return Sensitivity(1, step, step * step, step)
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "continuous", "delta"), [("1", "4.2246788", 1.0197e-6), ("2", "2.2304763", 1.1e-6)]
+)
+def test_continuous_noise_is_too_little(epsilon: str, continuous: str, delta: float) -> None:
+    """At the continuous sigma for delta 1e-6, the discrete noise has a larger delta."""
+    proven = cells_delta(Fraction(continuous), 1, 1, Fraction(epsilon))
+    assert abs(float(proven) - delta) < delta * 1e-3
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "delta", "least"),
+    [
+        ("1", "1e-6", 4.2246788),
+        ("2", "1e-6", 2.2304763),
+        ("10", "1e-6", 0.5410868),
+        ("0.1", "1e-9", 50.2098183),
+    ],
+)
+def test_on_a_fine_grid_sigma_is_the_continuous_one(epsilon: str, delta: str, least: float) -> None:
+    """With many steps to the sensitivity, sigma is that of Balle and Wang 2018."""
+    noise, _ = Gaussian().fit(coarse(2000), Loss(Fraction(epsilon), Fraction(delta)))
+    assert least * 0.999999 <= float(noise.scale) / 2000 <= least * 1.0001
+
+
+def test_sigma_has_few_digits() -> None:
+    """A published sigma is a rational of at most 30 significant bits."""
+    for epsilon in ("0.3", "1", "7"):
+        noise, _ = Gaussian().fit(coarse(123_457), Loss(Fraction(epsilon), Fraction("1e-7")))
+        odd = noise.scale.numerator // (noise.scale.numerator & -noise.scale.numerator)
+        assert odd.bit_length() <= 30
+
+
+def test_classic_is_the_formula_rounded_up() -> None:
+    """The classic sigma is sqrt(2 ln(1.25/delta)) L2/epsilon, and hardly more."""
+    noise, _ = Gaussian().fit(COUNT, Loss(Fraction(1, 2), Fraction("1e-6")), "classic")
+    formula = sqrt(2 * log(1.25e6)) / 0.5
+    assert formula * (1 - 1e-15) < float(noise.scale) < formula * (1 + 1e-8)
+
+
+def test_classic_is_refused_above_one() -> None:
+    """Above epsilon one the classic formula gives too little noise, and is refused."""
+    with pytest.raises(CannotCalibrate, match="up to 1 only") as refusal:
+        Gaussian().fit(COUNT, Loss(Fraction(10), Fraction("1e-6")), "classic")
+    assert "exact" in refusal.value.hint
+
+
+@pytest.mark.parametrize("variance", [3, 100, 1025, 4000])
+@pytest.mark.parametrize("start", [-90, -1, 0, 1, 5, 40, 56, 57, 200, 400])
+def test_enclosed_tails_hold_the_sums(variance: int, start: int) -> None:
+    """The integral with its correction encloses the sum that it stands for."""
+    narrow = gaussian_delta._narrow_tails(Fraction(variance), start, start + 1, Fraction(200))
+    wide = gaussian_delta._wide_tail(Fraction(variance), start)
+    if narrow[0].low > 0:
+        assert wide.low <= narrow[0].low <= narrow[0].high <= wide.high
+    assert wide.low <= narrow[0].high < narrow[0].low + Fraction(1, 1 << 100)
+
+
+@pytest.mark.parametrize("variance", [Fraction(1, 50), Fraction(1), Fraction(40)])
+def test_sums_agree_with_floats(variance: Fraction) -> None:
+    """Certified sums contain, up to rounding, what floats add up to."""
+    reach = range(-120, 121)
+    weights = {y: exp(-y * y / (2 * float(variance))) for y in reach}
+    for start in (-7, 0, 1, 4, 90):
+        near, far, total = gaussian_delta._narrow_tails(variance, start, start + 3, Fraction(1))
+        for tail, first in ((near, start), (far, start + 3)):
+            plain = sum(weight for y, weight in weights.items() if y >= first)
+            assert abs(float(tail.low) - plain) <= 1e-12 * plain + 1e-30
+        assert abs(float(total) - sum(weights.values())) < 1e-12 * float(total)
+
+
+def test_both_ways_of_summing_meet() -> None:
+    """On either side of the switch from sums to integrals, delta is the same curve."""
+    edge = sqrt(gaussian_delta.SUMMED)
+    below, above = (
+        float(cells_delta(Fraction(edge * side), 1, 1, Fraction(1, 20))) for side in (1, 1 + 1e-9)
+    )
+    assert abs(below / above - 1) < 1e-3
+
+
+def test_the_zcdp_bound_is_above_the_exact_delta() -> None:
+    """What holds for every mechanism of its rho is never less than the Gaussian's own."""
+    for sigma, epsilon in ((1, "0.01"), (1, "8"), (5, "0.1"), (5, "1"), (300, "0.01")):
+        rho = Fraction(1, 2 * sigma**2)
+        assert zcdp_delta(rho, Fraction(epsilon)) >= cells_delta(
+            Fraction(sigma), 1, 1, Fraction(epsilon)
+        )
+
+
+def test_the_zcdp_bound_has_known_values() -> None:
+    """For rho 1/2 at epsilon 5 the bound is that of Canonne, Kamath and Steinke 2020."""
+    best = min(
+        exp((a - 1) * (a / 2 - 5)) / (a - 1) * (1 - 1 / a) ** a
+        for a in (1 + i / 1000 for i in range(1, 20_000))
+    )
+    assert abs(float(zcdp_delta(Fraction(1, 2), Fraction(5))) / best - 1) < 1e-6
+
+
+def test_several_cells_cost_what_their_length_costs() -> None:
+    """Four cells of one step each need about the noise of one cell of two steps."""
+    target = Loss(Fraction(1), Fraction("1e-6"))
+    four, _ = Gaussian().fit(Sensitivity(4, 4, 4, 1), target)
+    one, _ = Gaussian().fit(coarse(2), target)
+    assert abs(float(four.scale / one.scale) - 1) < 1e-3
+
+
+def test_unevenness_is_an_upper_bound() -> None:
+    """The bound on how unevenly sums fall on residues is above a direct count."""
+    for sigma, cells in ((Fraction(1, 2), 2), (Fraction(4, 5), 2), (Fraction(1), 3)):
+        reach = range(-9, 10)
+        weights = {y: exp(-y * y / (2 * float(sigma) ** 2)) for y in reach}
+        sums = {0: 1.0}
+        for _ in range(cells):
+            sums = {
+                s: sum(sums.get(s - y, 0.0) * weights[y] for y in reach)
+                for s in range(-9 * cells, 9 * cells + 1)
+            }
+        spread = 2 * cells * float(sigma) ** 2
+        shares = [sums[s] / exp(-s * s / spread) for s in range(cells)]
+        bound = float(gaussian_delta._unevenness(sigma, cells))
+        assert max(shares) / min(shares) <= (1 + bound) / (1 - bound) * (1 + 1e-9)
+
+
+@pytest.mark.parametrize(
+    ("sigma", "epsilon"),
+    [("1e-30", "1"), ("1e-3", "1e6"), ("5", "1e6"), ("1e12", "1e-9"), ("1e6", "2e4"), ("40", "0")],
+)
+def test_extreme_parameters_have_a_bound(sigma: str, epsilon: str) -> None:
+    """However odd the parameters, delta is a number from zero to one."""
+    for cells, change in ((1, 1), (3, 7), (1000, 1 << 40)):
+        assert 0 <= cells_delta(Fraction(sigma), cells, change, Fraction(epsilon)) <= 1
+        rho = Fraction(cells * change**2) / (2 * Fraction(sigma) ** 2)
+        assert 0 <= zcdp_delta(rho, Fraction(epsilon)) <= 1
+
+
+def test_a_rounded_delta_is_short_and_above() -> None:
+    """A published delta is rounded up to a short number."""
+    exact = Interval.of(1) / 3
+    short = gaussian_delta._shorten(exact.low)
+    assert exact.high < short < exact.high * (1 + Fraction(1, 1 << 40))

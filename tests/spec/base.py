@@ -1,0 +1,41 @@
+"""A small good spec; a text with some of its sections gets the others from here."""
+
+from __future__ import annotations
+
+import re
+
+SECTIONS = {
+    "dpcli": "dpcli: 1",
+    "dataset": "dataset: d",
+    "privacy": "privacy: {unit: row, neighbors: add-remove, budget: {epsilon: 1}}",
+    "columns": """columns:
+  sex: {type: category, values: {0: male, 1: female}}
+  age: {type: integer, bounds: [0, 100]}
+  income: {type: number, bounds: [0, 200000], step: 100}
+  day: {type: date, bounds: [2020-01-01, 2020-12-31]}
+  flag: {type: boolean}
+  who: {type: id}
+  free: {type: integer}""",
+    "statistics": "statistics: [{name: n, statistic: count, epsilon: 1}]",
+}
+
+
+def completed(text: str) -> str:
+    """The text followed by every section that it does not have."""
+    rest = [
+        section
+        for key, section in SECTIONS.items()
+        if not re.search(rf"^{key}:", text, re.MULTILINE)
+    ]
+    return "\n".join([text.rstrip("\n"), *rest]) + "\n"
+
+
+def with_statistic(fields: str) -> str:
+    """A good spec with one statistic; a name and an epsilon are given."""
+    return completed(f"statistics:\n  - {{name: n, epsilon: 1, {fields}}}")
+
+
+def with_column(declaration: str, statistic: str = "statistic: count, column: x") -> str:
+    """A good spec whose only column is `x`, and which asks about it."""
+    columns = f"columns:\n  x: {declaration}"
+    return completed(f"{columns}\nstatistics:\n  - {{name: n, epsilon: 1, {statistic}}}")
