@@ -21,3 +21,11 @@ class Code:
     meaning: str
     example: str
     mend: str
+
+    def page(self) -> str:
+        """The whole explanation as plain text."""
+        example = "\n".join(f"    {line}" for line in self.example.splitlines())
+        return (
+            f"{self.name} ({self.family} error)\n\n{self.meaning}\n\n"
+            f"For example:\n\n{example}\n\nTo mend it: {self.mend}\n"
+        )

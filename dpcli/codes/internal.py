@@ -1,7 +1,16 @@
-"""Error codes of our own faults."""
+"""Error codes of faults that are dpcli's own."""
 
 from __future__ import annotations
 
 from dpcli.codes.base import Code
 
-CODES: tuple[Code, ...] = ()
+CODES: tuple[Code, ...] = (
+    Code(
+        "internal-fault",
+        "internal",
+        "Something went wrong that should not be able to. Only the kind and the place of "
+        "the fault are told, because its words might be part of a record.",
+        "a bug",
+        "Please report it with the spec and the command line; never send the data.",
+    ),
+)

@@ -1,7 +1,15 @@
-"""Error codes of files that cannot be written."""
+"""Error codes of outputs that could not be written."""
 
 from __future__ import annotations
 
 from dpcli.codes.base import Code
 
-CODES: tuple[Code, ...] = ()
+CODES: tuple[Code, ...] = (
+    Code(
+        "output-failed",
+        "output",
+        "An output could not be written to its end. No half-written file is left behind.",
+        "a full disk, or a folder without write permission",
+        "Free space or fix the permissions, then publish again.",
+    ),
+)

@@ -1,7 +1,50 @@
-"""Error codes of the command line."""
+"""Error codes of command lines."""
 
 from __future__ import annotations
 
 from dpcli.codes.base import Code
 
-CODES: tuple[Code, ...] = ()
+CODES: tuple[Code, ...] = (
+    Code(
+        "output-is-input",
+        "usage",
+        "An output has the name of the spec or of the data file.",
+        "dpcli release spec.yaml data.csv -o data.csv",
+        "Name another file for the output.",
+    ),
+    Code(
+        "output-twice",
+        "usage",
+        "Two outputs have the same name.",
+        "dpcli release spec.yaml data.csv -o out.json --report out.json",
+        "Give every output a name of its own.",
+    ),
+    Code(
+        "output-folder",
+        "usage",
+        "An output is a folder, or lies in one that does not exist.",
+        "dpcli release spec.yaml data.csv -o results/2026/out.csv   (no such folder)",
+        "Make the folder first.",
+    ),
+    Code(
+        "output-exists",
+        "usage",
+        "An output exists already, and is not replaced unless that is asked for.",
+        "the same command a second time",
+        "Use --force, or name another file.",
+    ),
+    Code(
+        "report-format",
+        "usage",
+        "The name of a report does not end in a known format.",
+        "--report report.txt",
+        "End the name in .json or .md.",
+    ),
+    Code(
+        "unknown-word",
+        "usage",
+        "`dpcli explain` knows error codes, statistics, mechanisms and compositions.",
+        "dpcli explain averge",
+        "Check the spelling; the message lists all words.",
+    ),
+)

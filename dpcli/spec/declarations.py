@@ -46,6 +46,8 @@ def declare(section: Mapping | None, findings: Findings) -> Scope:
         )
     twins: dict[str, Word] = {}
     for name, (key, value) in section.pairs.items():
+        if findings.full:
+            break
         scope.spans[name] = key.span
         good = good_name(key, findings)
         twin = twins.setdefault(unicodedata.normalize("NFC", name), key)

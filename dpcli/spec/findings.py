@@ -15,6 +15,9 @@ from dpcli.spec.wording import listed, shown, similar
 MOST = 100
 """Nobody mends more problems than this at once."""
 
+ENOUGH = 1000
+"""After so many, looking for more would only cost time."""
+
 
 class Findings:
     """Everything wrong with one text, in the order of its lines."""
@@ -27,6 +30,11 @@ class Findings:
 
     def __bool__(self) -> bool:
         return self._count > 0
+
+    @property
+    def full(self) -> bool:
+        """Whether readers may stop: the text has more problems than are told."""
+        return self._count >= ENOUGH
 
     def place(self, span: Span) -> Place:
         """The span with its source line, held inside the text."""
@@ -46,7 +54,7 @@ class Findings:
             return
         self._count += 1
         # Texts with thousands of problems must not take seconds to refuse.
-        if self._count <= 50 * MOST:
+        if self._count <= ENOUGH:
             self._found.append((span, Problem(code, message, hint, self.place(span))))
 
     def spoil(self, code: str, message: str, hint: str, span: Span) -> None:
@@ -88,7 +96,7 @@ class Findings:
             return found
         more = Problem(
             "more-problems",
-            f"{self._count - MOST} more problems are not listed",
+            f"{'more than ' * self.full}{self._count - MOST} other problems are not listed",
             "mend those above and check again",
         )
         return [*found[:MOST], more]

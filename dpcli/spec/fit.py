@@ -8,7 +8,7 @@ from typing import Any, get_args
 
 from pydantic import ValidationError
 
-from dpcli.spec.findings import Findings
+from dpcli.spec.findings import ENOUGH, Findings
 from dpcli.spec.nodes import Listing, Mapping, Node, Word, at, described
 from dpcli.spec.structure import LIST_TAG, MAPPING_TAG, TEXT_TAG, AnyShape, Shape
 from dpcli.spec.wording import listed, shown, similar
@@ -52,10 +52,10 @@ def fit(
         details = error.errors(include_url=False, include_input=False)
     unknown = {
         _path(node, detail["loc"])
-        for detail in details
+        for detail in details[:ENOUGH]
         if detail["type"] == "extra_forbidden"
     }
-    for detail in details:
+    for detail in details[:ENOUGH]:
         _explain(shape, node, what, detail, unknown, findings, advice)
     return None
 

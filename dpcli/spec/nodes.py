@@ -17,8 +17,7 @@ class Span(NamedTuple):
     length: int
 
 
-@dataclass(frozen=True, slots=True)
-class Word:
+class Word(NamedTuple):
     """A scalar, as text."""
 
     text: str

@@ -56,6 +56,8 @@ def find_placeholders(node: Node, findings: Findings, key: str = "") -> None:
             findings.spoil("placeholder", message, how, span)
         case Listing(items):
             for item in items:
+                if isinstance(item, Word) and item.text != PLACEHOLDER:
+                    continue
                 find_placeholders(item, findings, key)
         case Mapping(pairs):
             for name, (_, value) in pairs.items():

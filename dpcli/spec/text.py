@@ -154,6 +154,12 @@ class _Composer:
     def _node(self, event: yaml.Event, depth: int) -> Node:
         """The node that begins with an event."""
         self._nodes += 1
+        if isinstance(event, yaml.ScalarEvent) and self._nodes <= MOST_NODES:
+            if event.anchor is not None or event.tag is not None:
+                self._refuse_properties(event)
+            return Word(event.value, self._between(event, event))
+        if self._findings.full:
+            raise _Stop
         if self._nodes > MOST_NODES:
             self._stop(
                 "too-many-nodes",
@@ -171,8 +177,6 @@ class _Composer:
             )
             return Word("", span)
         self._refuse_properties(event)
-        if isinstance(event, yaml.ScalarEvent):
-            return Word(event.value, self._event_span(event))
         if depth > MOST_DEPTH:
             self._stop(
                 "too-deep",
@@ -189,7 +193,10 @@ class _Composer:
         items = []
         while not isinstance(event := next(self._events), yaml.SequenceEndEvent):
             node = self._node(event, depth + 1)
-            self._refuse_void(event, node, "the list item")
+            if _void(event):
+                self._refuse_void(node, "the list item")
+            if self._findings.full:
+                raise _Stop
             items.append(node)
         return Listing(tuple(items), self._whole(start, event, items[0].span if items else None))
 
@@ -198,14 +205,16 @@ class _Composer:
         pairs: dict[str, tuple[Word, Node]] = {}
         first: Span | None = None
         while not isinstance(event := next(self._events), yaml.MappingEndEvent):
+            if self._findings.full:
+                raise _Stop
             key = self._node(event, depth + 1)
             first = first or key.span
             value_event = next(self._events)
             value = self._node(value_event, depth + 1)
             if self._good_key(event, key, pairs) and isinstance(key, Word):
-                if isinstance(value, Word) and _void(value_event):
+                if _void(value_event):
                     value = Word("", key.span)
-                self._refuse_void(value_event, value, shown(key.text))
+                    self._refuse_void(value, shown(key.text))
                 pairs[key.text] = (key, value)
         return Mapping(pairs, self._whole(start, event, first))
 
@@ -241,15 +250,14 @@ class _Composer:
             return False
         return isinstance(event, yaml.ScalarEvent)
 
-    def _refuse_void(self, event: yaml.Event, node: Node, what: str) -> None:
+    def _refuse_void(self, node: Node, what: str) -> None:
         """Reports a value that was left out."""
-        if _void(event):
-            self._findings.spoil(
-                "empty-value",
-                f"{what} has no value",
-                'give a value, or remove it; `""` is the empty text',
-                node.span,
-            )
+        self._findings.spoil(
+            "empty-value",
+            f"{what} has no value",
+            'give a value, or remove it; `""` is the empty text',
+            node.span,
+        )
 
     def _refuse_properties(self, event: yaml.Event) -> None:
         """Reports an anchor or a tag."""
@@ -284,10 +292,10 @@ class _Composer:
         start, end = first.start_mark, last.end_mark
         if start is None or end is None:
             return Span(1, 1, 1)
-        stop = end.column
-        if end.line != start.line and start.line < len(self._findings.lines):
-            stop = len(self._findings.lines[start.line])
-        return Span(start.line + 1, start.column + 1, max(1, stop - start.column))
+        line, column, stop = start.line, start.column, end.column
+        if end.line != line and line < len(self._findings.lines):
+            stop = len(self._findings.lines[line])
+        return Span(line + 1, column + 1, stop - column if stop > column else 1)
 
     def _stop(self, code: str, message: str, hint: str, event: yaml.Event) -> None:
         """Records a last problem and ends the reading."""

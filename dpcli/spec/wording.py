@@ -44,9 +44,10 @@ def _visible(character: str) -> str:
 
 def listed(words: Iterable[str], last: str = "and") -> str:
     """`a`, `b` and `c`; what exceeds a dozen is counted."""
-    every = [shown(word) for word in words]
-    if len(every) > LISTED:
-        return f"{', '.join(every[:LISTED])} and {len(every) - LISTED} more"
+    given = list(words)
+    every = [shown(word) for word in given[:LISTED]]
+    if len(given) > LISTED:
+        return f"{', '.join(every)} and {len(given) - LISTED} more"
     if len(every) < 2:
         return "".join(every)
     return f"{', '.join(every[:-1])} {last} {every[-1]}"
@@ -55,12 +56,12 @@ def listed(words: Iterable[str], last: str = "and") -> str:
 def similar(word: str, choices: Iterable[str]) -> str | None:
     """The choice that was probably meant: another case, or one or two slips away."""
     every = list(choices)
+    if len(every) > COMPARED or not 2 <= len(word) <= SHOWN:
+        return None
     folded = word.casefold().replace("-", "_")
     for choice in every:
         if choice.casefold().replace("-", "_") == folded:
             return choice
-    if len(every) > COMPARED or not 2 <= len(word) <= SHOWN:
-        return None
     for choice in every:
         if min(len(word), len(choice)) > 2 and (choice.startswith(word) or word.startswith(choice)):
             return choice

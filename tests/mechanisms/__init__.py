@@ -1,0 +1,1 @@
+"""Laws of mechanisms, and their known answers."""

@@ -1,0 +1,1 @@
+"""Draws, against the distributions they name."""

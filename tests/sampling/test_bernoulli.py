@@ -104,6 +104,18 @@ def test_digits_are_the_true_expansion(x: Fraction) -> None:
                 assert threshold.digits(length) == int(mpmath.floor(wanted * 2**length))
 
 
+def test_a_comparison_ends_at_the_first_difference(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Bits just below the digits are true, just above false, and equal ones go on."""
+    threshold = Threshold.exponential(Fraction(1))
+    digits, longer = threshold.digits(32), threshold.digits(96) & (1 << 64) - 1
+    assert threshold.exceeds(digits - 1, 32)
+    assert not threshold.exceeds(digits + 1, 32)
+    monkeypatch.setattr(entropy, "CHUNK", 1)
+    for step, wanted in ((-1, True), (1, False)):
+        monkeypatch.setattr(entropy, "source", Script((longer + step).to_bytes(8, "big")))
+        assert threshold.exceeds(digits, 32) is wanted
+
+
 def test_certain_events_are_certain() -> None:
     """exp(-0) is one: no random bits can lie above it."""
     certain = Threshold.exponential(Fraction(0))

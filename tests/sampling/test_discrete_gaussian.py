@@ -5,6 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from math import sqrt
 
+import numpy as np
 import pytest
 
 from dpcli.sampling import entropy, gaussian
@@ -13,7 +14,8 @@ from dpcli.sampling.gaussian import (
     discrete_gaussian_array,
     discrete_gaussian_scalar,
 )
-from tests.sampling.streams import CUT, Stream, gaussian_cdf, p_value, two_sample_p_value
+from dpcli.sampling.threshold import Threshold
+from tests.sampling.streams import CUT, Script, Stream, gaussian_cdf, p_value, two_sample_p_value
 
 SIGMAS = [
     Fraction(1, 2),
@@ -65,6 +67,27 @@ def test_floats_and_certified_digits_agree(monkeypatch: pytest.MonkeyPatch) -> N
         monkeypatch.setattr("dpcli.sampling.threshold.random_bits", lambda bits: 0)
         runs.append(discrete_gaussian_array(Fraction(1000, 7), 3000).tolist())
     assert runs[0] == runs[1]
+
+
+@pytest.mark.parametrize("proposal", [0, 3, -7, 40])
+def test_acceptance_is_decided_at_its_exact_digits(
+    monkeypatch: pytest.MonkeyPatch, proposal: int
+) -> None:
+    """A proposal is kept just below the digits of its probability, not just above them."""
+    sigma, scale = Fraction(10), Fraction(11)
+    exponent = (abs(proposal) - sigma**2 / scale) ** 2 / (2 * sigma**2)
+    threshold = Threshold.exponential(exponent)
+    first, rest = threshold.digits(32), threshold.digits(96) & (1 << 64) - 1
+    monkeypatch.setattr(entropy, "CHUNK", 1)
+    for bits, more, wanted in (
+        (first - 1, None, True),
+        (first + 1, None, False),
+        (first, rest - 1, True),
+        (first, rest + 1, False),
+    ):
+        continued = b"" if more is None else more.to_bytes(8, "big")
+        monkeypatch.setattr(entropy, "source", Script(bits.to_bytes(4, "little"), continued))
+        assert bool(gaussian._accept(sigma, scale, np.array([proposal]))[0]) is wanted
 
 
 @pytest.mark.parametrize("sigma", [Fraction(1, 2), Fraction(1 << 30)], ids=str)

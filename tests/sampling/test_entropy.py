@@ -53,6 +53,16 @@ def test_threads_never_share_bytes() -> None:
     assert len(set(drawn)) == len(drawn) == 8000
 
 
+def test_each_thread_fetches_for_itself(stream: Stream) -> None:
+    """A thread never takes from what another thread has fetched."""
+    entropy.random_bytes(8)
+    thread = threading.Thread(target=entropy.random_bytes, args=(8,))
+    thread.start()
+    thread.join()
+    entropy.random_bytes(8)
+    assert stream.calls == 2
+
+
 def test_a_replaced_source_is_used_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """No byte fetched from one source is given out after another took its place."""
     entropy.random_bytes(1)

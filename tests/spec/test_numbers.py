@@ -183,15 +183,17 @@ def test_every_number_in_a_spec(text: str) -> None:
     (problem,) = caught.value.problems
     expected = "not-a-number" if value is None else "epsilon-out-of-range"
     assert problem.code == expected
-    assert problem.place is not None and (problem.place.line, problem.place.column) == (2, 43)
+    assert problem.place is not None and (problem.place.line, problem.place.column) == (2, 42)
 
 
-@pytest.mark.parametrize("text", [t for t in REFUSED if t.isascii() and t.strip() == t and t])
+@pytest.mark.parametrize("text", [t for t in REFUSED if t and t.strip(" \n'") == t and "#" not in t])
 def test_every_plain_number_in_a_spec(text: str) -> None:
     """Without quotes too, no reader of YAML turns a text into another number."""
     with pytest.raises(SpecError):
-        load_spec(completed(f"statistics:\n  - name: n\n    statistic: count\n    epsilon: {text}")
-                  if "#" not in text else "", "spec.yaml")
+        load_spec(
+            completed(f"statistics:\n  - name: n\n    statistic: count\n    epsilon: {text}"),
+            "spec.yaml",
+        )
 
 
 @pytest.mark.parametrize(

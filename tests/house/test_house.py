@@ -1,0 +1,111 @@
+"""The surroundings: style, types, floors, and rules of the house."""
+
+from __future__ import annotations
+
+import ast
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from dpcli.codes import CODES
+from dpcli.mechanisms import MECHANISMS
+from dpcli.statistics import STATISTICS
+
+ROOT = Path(__file__).parents[2]
+PACKAGE = sorted((ROOT / "dpcli").rglob("*.py"))
+LONGEST = 300
+
+CHECKS = {
+    "ruff check": [sys.executable, "-m", "ruff", "check", "."],
+    "ruff format": [sys.executable, "-m", "ruff", "format", "--check", "."],
+    "mypy": [sys.executable, "-m", "mypy"],
+    "import-linter": [str(Path(sys.executable).with_name("lint-imports"))],
+}
+
+
+@pytest.mark.parametrize("check", CHECKS)
+def test_the_tools_are_content(check: str) -> None:
+    """Style, format, types and floors pass as configured."""
+    done = subprocess.run(CHECKS[check], cwd=ROOT, capture_output=True, text=True, check=False)
+
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("path", PACKAGE, ids=lambda path: str(path.relative_to(ROOT)))
+def test_a_file_is_short_and_says_what_it_is(path: Path) -> None:
+    """No file of the package exceeds 300 lines, and each begins with a docstring."""
+    text = path.read_text(encoding="utf-8")
+    told = ast.get_docstring(ast.parse(text))
+
+    assert len(text.splitlines()) <= LONGEST
+    assert told
+    assert len(told.splitlines()[0]) < 80
+
+
+def used_codes() -> Iterator[str]:
+    """Every error code that the package raises."""
+    for path in PACKAGE:
+        if path.parent.name == "codes":
+            continue
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if not isinstance(node, ast.Call) or not node.args:
+                continue
+            name = node.func.attr if isinstance(node.func, ast.Attribute) else ""
+            name = node.func.id if isinstance(node.func, ast.Name) else name
+            first = node.args[0]
+            if name in ("of", "Problem") and isinstance(first, ast.Constant):
+                yield str(first.value)
+
+
+@pytest.mark.parametrize("code", sorted(set(used_codes())))
+def test_every_code_can_be_explained(code: str) -> None:
+    """A code that can be printed is in the catalogue."""
+    assert code in {known.name for known in CODES}
+
+
+def test_codes_are_unique_words() -> None:
+    """Every code is one kebab-case word that no statistic or mechanism has."""
+    names = [code.name for code in CODES]
+    taken = {member.name for member in (*STATISTICS, *MECHANISMS)}
+
+    assert len(set(names)) == len(names)
+    assert all(re.fullmatch(r"[a-z]+(-[a-z0-9]+)*", name) for name in names)
+    assert not taken & set(names)
+
+
+def test_no_generator_but_the_operating_systems() -> None:
+    """Nothing in the package draws from numpy or random, or asks for a seed."""
+    for path in PACKAGE:
+        text = path.read_text(encoding="utf-8")
+        assert not re.search(r"numpy\.random|np\.random|import random|default_rng", text), path
+
+
+@pytest.mark.parametrize(
+    ("command", "unwanted"),
+    [
+        ("--version", {"polars", "numpy", "yaml", "pydantic", "rich"}),
+        ("plan", {"polars", "numpy", "rich", "sqlite3"}),
+        ("check", {"polars", "numpy", "rich", "sqlite3"}),
+        ("explain", {"polars", "numpy", "rich", "yaml"}),
+    ],
+)
+def test_commands_import_only_what_they_use(command: str, unwanted: set[str]) -> None:
+    """A command that reads no rows does not load what reads them."""
+    words = {
+        "plan": ["plan", "specs/minimal.yaml"],
+        "check": ["check", "specs/minimal.yaml"],
+        "explain": ["explain", "laplace"],
+    }.get(command, [command])
+    code = (
+        "import sys; from dpcli.cli.main import run; "
+        f"sys.argv = ['dpcli', *{words!r}]; run(); print(*sys.modules, file=sys.stderr)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+
+    assert not unwanted & set(done.stderr.split())
