@@ -6,7 +6,7 @@ import datetime
 import secrets
 from dataclasses import dataclass
 
-from dpcli.engine.aggregate import aggregate
+from dpcli.engine.dialect import Inspection
 from dpcli.engine.header import require_columns
 from dpcli.engine.source import open_source
 from dpcli.plan import Plan, PlannedEntry, require_budget
@@ -52,7 +52,11 @@ def release(plan: Plan, data: str, release_id: str) -> Release:
     source = open_source(data)
     try:
         require_columns(source.header, plan.spec.columns)
-        exact = aggregate(plan.queries, source)
+        inspection = Inspection(source.file, source.size)
+        # Loading polars takes a while, in which the inspection reads the file.
+        from dpcli.engine.aggregate import aggregate
+
+        exact = aggregate(plan.queries, source, inspection)
     finally:
         source.close()
     return Release(plan, release_id, now(), _answered(plan, exact))

@@ -9,12 +9,14 @@ is read, never whether, and is told to nobody.
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import io
 import mmap
 import os
 import re
 import tempfile
+import threading
 from collections.abc import Iterator, Sequence
 from typing import BinaryIO
 
@@ -29,40 +31,55 @@ _QUOTED = re.compile(rb'(?<![^,\r\n])"(?:[^"]++|"")*+"(?![^,\r\n])')
 _BLANK = re.compile(rb"\n\r?\n")
 
 
-class Marks:
-    """Which of the characters that complicate CSV occur in a file."""
+class Inspection:
+    """A look at every byte of a file, once, on a thread of its own.
 
-    __slots__ = ("ends_early", "lone_return", "quotes")
+    It begins at once, so that it can run while other things are being loaded, and
+    says at its end whether the file is plain and whether it has quotes. Blank lines
+    are not looked for here, but by `has_blank_lines`.
+    """
 
     def __init__(self, file: BinaryIO, size: int) -> None:
-        """Look at every byte once, a block at a time."""
-        self.quotes = self.lone_return = False
-        buffer = bytearray(BLOCK)
-        position, pending = 0, False
-        while read := os.preadv(file.fileno(), [buffer], position):
-            first_block = position == 0
-            position += read
-            self.quotes = self.quotes or buffer.find(b'"', 0, read) >= 0
-            if pending and buffer[0] != 0x0A:
-                self.lone_return = True
-            pending = buffer[read - 1] == 0x0D
-            if not self.lone_return and buffer.find(b"\r", 0, read) >= 0:
-                returns = buffer.count(b"\r", 0, read)
-                self.lone_return = returns - pending != buffer.count(b"\r\n", 0, read)
-            if first_block:
-                head = bytes(buffer[: min(read, 8)]).removeprefix(UTF8_MARK)
-                self.ends_early = head[:1] in (b"\r", b"\n")
-        self.lone_return = self.lone_return or pending
+        self._file, self._size = file, size
+        self._plain = self._quotes = False
+        self._thread = threading.Thread(target=self._inspect, daemon=True)
+        self._thread.start()
+
+    @property
+    def plain(self) -> bool:
+        """Whether the fast reader and the reference reader agree on the file."""
+        self._thread.join()
+        return self._plain
+
+    @property
+    def quotes(self) -> bool:
+        """Whether a double quote occurs."""
+        self._thread.join()
+        return self._quotes
+
+    def _inspect(self) -> None:
+        """Decide; a file that cannot be read is not plain, and fails later, in words."""
+        with contextlib.suppress(OSError, ValueError, MemoryError):
+            self._quotes, odd = _marks(self._file)
+            self._plain = not odd and (not self._quotes or _quotes_pair_up(self._file, self._size))
 
 
-def is_plain(file: BinaryIO, size: int, marks: Marks) -> bool:
-    """Whether the fast reader and the reference reader agree on the file.
-
-    Blank lines are not looked for here, but by `has_blank_lines`.
-    """
-    if marks.lone_return or marks.ends_early:
-        return False
-    return not marks.quotes or _quotes_pair_up(file, size)
+def _marks(file: BinaryIO) -> tuple[bool, bool]:
+    """Whether quotes occur; whether a CR stands alone or a blank line stands first."""
+    quotes = lone = pending = False
+    buffer = bytearray(BLOCK)
+    position = 0
+    while read := os.preadv(file.fileno(), [buffer], position):
+        if not position:
+            lone = bytes(buffer[:8]).removeprefix(UTF8_MARK)[:1] in (b"\r", b"\n")
+        position += read
+        quotes = quotes or buffer.find(b'"', 0, read) >= 0
+        lone = lone or (pending and buffer[0] != 0x0A)
+        pending = buffer[read - 1] == 0x0D
+        if not lone and buffer.find(b"\r", 0, read) >= 0:
+            returns = buffer.count(b"\r", 0, read) - pending
+            lone = returns != buffer.count(b"\r\n", 0, read)
+    return quotes, lone or pending
 
 
 def has_blank_lines(file: BinaryIO, size: int) -> bool:
@@ -92,7 +109,7 @@ def _quotes_pair_up(file: BinaryIO, size: int) -> bool:
     return True
 
 
-def plain_copy(file: BinaryIO, size: int, wanted: Sequence[int]) -> BinaryIO:
+def plain_copy(file: BinaryIO, wanted: Sequence[int]) -> BinaryIO:
     """The wanted columns as plain CSV in a nameless temporary file.
 
     Every field is quoted, so that no cell can be taken for structure. The header
@@ -103,10 +120,10 @@ def plain_copy(file: BinaryIO, size: int, wanted: Sequence[int]) -> BinaryIO:
     writer = csv.writer(text, quoting=csv.QUOTE_ALL, lineterminator="\n")
     records = (row for row in csv.reader(_lines(file)) if row)
     next(records, None)
-    writer.writerow(range(len(wanted)))
+    writer.writerow(range(max(1, len(wanted))))
     for row in records:
         width = len(row)
-        writer.writerow([row[index] if index < width else "" for index in wanted])
+        writer.writerow([row[index] if index < width else "" for index in wanted] or [""])
     text.flush()
     text.detach()
     copy.seek(0)

@@ -8,8 +8,6 @@ from dpcli.columns import CategoryColumn
 from dpcli.spec.findings import Findings
 from dpcli.spec.nodes import Listing, Mapping, Word
 from dpcli.spec.numbers import NotReadable, number
-from dpcli.spec.structure import BooleanColumn as BooleanShape
-from dpcli.spec.structure import CategoryColumn as CategoryShape
 from dpcli.spec.wording import listed, shown
 
 BOOLEAN_LABELS = ("false", "true")
@@ -20,14 +18,14 @@ FORMULA = ("=", "+", "-", "@", "\t", "\r")
 """First characters that make a spreadsheet evaluate a cell."""
 
 
-def category_column(
-    name: str, shape: CategoryShape, node: Mapping, findings: Findings
-) -> CategoryColumn | None:
+def category_column(name: str, node: Mapping, findings: Findings) -> CategoryColumn | None:
     """The column, or None after its problems are recorded."""
     words = _pairs(node)
     good = True
     seen: dict[str, Word] = {}
     for text, label in words:
+        if findings.full:
+            return None
         fine = _good_text(text, "value", findings)
         if label is not text:
             good &= fine
@@ -35,12 +33,10 @@ def category_column(
         good &= fine and _no_formula(label, findings)
         good &= _new(text, seen, findings)
     pairs = tuple((text.text, label.text) for text, label in words)
-    return _with_missing(CategoryColumn(name, "category", pairs), node, findings, good)
+    return _with_missing(CategoryColumn(name, "category", pairs), node, findings, good=good)
 
 
-def boolean_column(
-    name: str, shape: BooleanShape, node: Mapping, findings: Findings
-) -> CategoryColumn | None:
+def boolean_column(name: str, node: Mapping, findings: Findings) -> CategoryColumn | None:
     """The column with the labels false and true, or None after its problems."""
     words = [text for text, _ in _pairs(node)]
     good = True
@@ -50,7 +46,7 @@ def boolean_column(
         good &= _new(text, seen, findings)
     texts = [word.text for word in words] or list(BOOLEAN_LABELS)
     pairs = tuple(zip(texts, BOOLEAN_LABELS, strict=True))
-    return _with_missing(CategoryColumn(name, "boolean", pairs), node, findings, good)
+    return _with_missing(CategoryColumn(name, "boolean", pairs), node, findings, good=good)
 
 
 def _pairs(node: Mapping) -> list[tuple[Word, Word]]:
@@ -138,7 +134,7 @@ def _new(text: Word, seen: dict[str, Word], findings: Findings) -> bool:
 
 
 def _with_missing(
-    column: CategoryColumn, node: Mapping, findings: Findings, good: bool
+    column: CategoryColumn, node: Mapping, findings: Findings, *, good: bool
 ) -> CategoryColumn | None:
     """The column with the label for missing cells, if it asks for one."""
     word = node.get("missing")
@@ -149,7 +145,7 @@ def _with_missing(
         message = (
             f"`missing` is {shown(word.text)}, expected `drop` or a label: {listed(labels, 'or')}"
         )
-        findings.unknown("unknown-label", message, word.text, labels, word.span, DROP)
+        findings.unknown("unknown-label", message, word.text, labels, word.span, otherwise=DROP)
         return None
     if not good:
         return None

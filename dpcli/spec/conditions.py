@@ -75,7 +75,7 @@ def _unknown_label(column: CategoryColumn, word: Word, scope: Scope) -> None:
         if column.kind == "boolean":
             otherwise = "write `true` or `false`"
         scope.findings.unknown(
-            "unknown-label", message, word.text, column.labels, word.span, otherwise
+            "unknown-label", message, word.text, column.labels, word.span, otherwise=otherwise
         )
         return
     scope.findings.add(

@@ -9,7 +9,7 @@ from dpcli.spec.categories import boolean_column, category_column
 from dpcli.spec.findings import Findings
 from dpcli.spec.fit import fit
 from dpcli.spec.grid import numeric_column, proposed_step
-from dpcli.spec.nodes import Mapping, Word, described
+from dpcli.spec.nodes import Mapping, Node, Word, described
 from dpcli.spec.scope import Scope
 from dpcli.spec.structure import COLUMN_SHAPES, BooleanColumn, CategoryColumn
 from dpcli.spec.structure import IdColumn as IdShape
@@ -47,6 +47,7 @@ def declare(section: Mapping | None, findings: Findings) -> Scope:
     twins: dict[str, Word] = {}
     for name, (key, value) in section.pairs.items():
         if findings.full:
+            scope.declared = False
             break
         scope.spans[name] = key.span
         good = good_name(key, findings)
@@ -92,23 +93,37 @@ def good_name(key: Word, findings: Findings) -> bool:
     return False
 
 
-def _column(key: Word, node: object, findings: Findings) -> Column | None:
+def _column(key: Word, node: Node, findings: Findings) -> Column | None:
     """One declared column, or None after its problems are recorded."""
+    kind = _type(key, node, findings)
+    if kind is None or not isinstance(node, Mapping):
+        return None
+    advice = {"step": f"add `step: {proposed_step(node)}`: values are rounded to multiples of it"}
+    shape = fit(COLUMN_SHAPES[kind], node, a_column(kind), findings, advice)
+    match shape:
+        case None:
+            return None
+        case CategoryColumn():
+            return category_column(key.text, node, findings)
+        case BooleanColumn():
+            return boolean_column(key.text, node, findings)
+        case IdShape():
+            return IdColumn(key.text)
+        case _:
+            return numeric_column(key.text, shape, node, findings)
+
+
+def _type(key: Word, node: Node, findings: Findings) -> str | None:
+    """The type of a column, or None after its problem is recorded."""
     name = shown(key.text)
     if not isinstance(node, Mapping):
-        if isinstance(node, Word):
-            findings.add(
-                "wrong-shape",
-                f"the declaration of {name} is {shown(node.text)}, expected a mapping",
-                f"write `{{type: {node.text if node.text in COLUMN_SHAPES else '...'}}}`",
-                node.span,
-            )
-            return None
+        word = node.text if isinstance(node, Word) else ""
         findings.add(
             "wrong-shape",
-            f"the declaration of {name} is a list, expected a mapping",
-            "write `{type: ...}`",
-            key.span,
+            f"the declaration of {name} is {shown(word) if word else described(node)}, "
+            "expected a mapping",
+            f"write `{{type: {word if word in COLUMN_SHAPES else '...'}}}`",
+            node.span,
         )
         return None
     kind = node.get("type")
@@ -120,26 +135,16 @@ def _column(key: Word, node: object, findings: Findings) -> Column | None:
             key.span,
         )
         return None
-    if not isinstance(kind, Word) or kind.text not in COLUMN_SHAPES:
-        word = kind.text if isinstance(kind, Word) else ""
-        found = shown(word) if isinstance(kind, Word) else described(kind)
-        findings.unknown(
-            "unknown-choice",
-            f"`type` is {found}, expected {listed(COLUMN_SHAPES, 'or')}",
-            ELSEWHERE.get(word.casefold(), word),
-            COLUMN_SHAPES,
-            kind.span,
-            otherwise="write one of these, spelled exactly so",
-        )
-        return None
-    advice = {"step": f"add `step: {proposed_step(node)}`: values are rounded to multiples of it"}
-    shape = fit(COLUMN_SHAPES[kind.text], node, a_column(kind.text), findings, advice)
-    if shape is None:
-        return None
-    if isinstance(shape, CategoryColumn):
-        return category_column(key.text, shape, node, findings)
-    if isinstance(shape, BooleanColumn):
-        return boolean_column(key.text, shape, node, findings)
-    if isinstance(shape, IdShape):
-        return IdColumn(key.text)
-    return numeric_column(key.text, shape, node, findings)
+    word = kind.text if isinstance(kind, Word) else ""
+    if word in COLUMN_SHAPES:
+        return word
+    findings.unknown(
+        "unknown-choice",
+        f"`type` is {shown(word) if word else described(kind)}, "
+        f"expected {listed(COLUMN_SHAPES, 'or')}",
+        ELSEWHERE.get(word.casefold(), word),
+        COLUMN_SHAPES,
+        kind.span,
+        otherwise="write one of these, spelled exactly so",
+    )
+    return None

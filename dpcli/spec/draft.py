@@ -98,7 +98,7 @@ def _declaration(word: str) -> list[str]:
     return [f"  ? {word}", f"  : {value}"] if len(word) > SIMPLE_KEY else [f"  {word}: {value}"]
 
 
-def _word(text: str, keep: bool = False) -> str:
+def _word(text: str, *, keep: bool = False) -> str:
     """A text as YAML reads it back, in quotes unless it is a plain word."""
     if keep or (PLAIN.fullmatch(text) and text.lower() not in TAKEN):
         return text

@@ -266,7 +266,6 @@ class _Resolver:
         self._findings.add(
             "field-not-taken",
             f"{shown(statistic.name)} takes no {shown(key)}; it takes {listed(fields)}",
-            f"remove {shown(key)}"
-            + (", or use `statistic: histogram`" if key == "bins" else ""),
+            f"remove {shown(key)}" + (", or use `statistic: histogram`" if key == "bins" else ""),
             self._node.key_span(key),
         )

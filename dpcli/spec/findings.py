@@ -69,6 +69,7 @@ class Findings:
         word: str,
         choices: Iterable[str],
         span: Span,
+        *,
         otherwise: str = "",
     ) -> None:
         """A word that is none of the choices.

@@ -56,7 +56,7 @@ def fit(
         if detail["type"] == "extra_forbidden"
     }
     for detail in details[:ENOUGH]:
-        _explain(shape, node, what, detail, unknown, findings, advice)
+        _explain(shape, node, what, detail, unknown=unknown, findings=findings, advice=advice)
     return None
 
 
@@ -77,6 +77,7 @@ def _explain(
     root: Mapping,
     what: str,
     detail: Any,
+    *,
     unknown: set[Path],
     findings: Findings,
     advice: Advice[str, str],
@@ -117,7 +118,7 @@ def _explain(
         )
         return
     if detail["type"] in ("too_short", "too_long"):
-        _wrong_length(node, path, name, detail["ctx"], findings)
+        _wrong_length(node, path, name, findings)
         return
     expected = _expected(detail)
     findings.add(
@@ -140,7 +141,7 @@ def _missing(
     )
 
 
-def _wrong_length(node: Node, path: Path, name: str, ctx: Any, findings: Findings) -> None:
+def _wrong_length(node: Node, path: Path, name: str, findings: Findings) -> None:
     """Records a list with too few or too many items."""
     count = len(node.items) if isinstance(node, Listing) else 0
     items = f"{count} item" if count == 1 else f"{count} items"

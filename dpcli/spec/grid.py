@@ -83,7 +83,7 @@ def _step(shape: NumericShape, node: Mapping, findings: Findings) -> Fraction | 
 
 
 def _bounds(
-    shape: NumericShape, node: Mapping, step: Fraction, findings: Findings, on_grid: bool = True
+    shape: NumericShape, node: Mapping, step: Fraction, findings: Findings, *, on_grid: bool = True
 ) -> tuple[int, int] | None:
     """The bounds in steps, if there are any and they are good."""
     words = [at(node, "bounds", position) for position in (0, 1)]
@@ -109,8 +109,21 @@ def _bounds(
         return None
     if not on_grid:
         return None
+    return _on_grid(low, high, step, shape=shape, node=node, findings=findings)
+
+
+def _on_grid(
+    low: Fraction,
+    high: Fraction,
+    step: Fraction,
+    *,
+    shape: NumericShape,
+    node: Mapping,
+    findings: Findings,
+) -> tuple[int, int] | None:
+    """The bounds as whole numbers of steps, if they are such and not too many."""
     if low.denominator != 1 or high.denominator != 1:
-        _off_grid(low, high, step, node, isinstance(shape, IntegerColumn), findings)
+        _off_grid(low, high, step, node, findings, whole=isinstance(shape, IntegerColumn))
         return None
     if max(abs(low), abs(high)) >= MOST_STEPS:
         findings.add(
@@ -134,7 +147,7 @@ def _larger_step(low: Fraction, high: Fraction, step: Fraction) -> str:
 
 
 def _off_grid(
-    low: Fraction, high: Fraction, step: Fraction, node: Mapping, whole: bool, findings: Findings
+    low: Fraction, high: Fraction, step: Fraction, node: Mapping, findings: Findings, *, whole: bool
 ) -> None:
     """Records bounds between two steps, with the nearest bounds and steps that fit.
 

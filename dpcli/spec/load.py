@@ -36,7 +36,7 @@ def load_spec(text: bytes | str, source: str) -> Spec:
 def read_spec(path: Path | str) -> Spec:
     """The spec in a file; `SpecError` if it cannot be read or is wrong."""
     try:
-        with open(path, "rb") as file:
+        with Path(path).open("rb") as file:
             raw = file.read(MOST_BYTES + 1)
     except (OSError, ValueError) as error:
         raise _unreadable(path, error) from None

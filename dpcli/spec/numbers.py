@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import datetime
+import datetime as dt
 import re
 from fractions import Fraction
 
@@ -43,35 +43,35 @@ def day(text: str) -> int:
     if not DATE.fullmatch(text):
         raise NotReadable("write year, month and day as in `2010-01-31`")
     try:
-        return (datetime.date.fromisoformat(text) - EPOCH).days
+        return (dt.date.fromisoformat(text) - EPOCH).days
     except ValueError:
         raise NotReadable("the calendar has no such day") from None
 
 
-ADVICE: tuple[tuple[re.Pattern[str], str], ...] = (
-    (re.compile(r"[+-]?\.?(inf|nan|infinity)", re.IGNORECASE), "a finite number is needed"),
-    (re.compile(r"[0-9]{1,3}(,[0-9]{3})+"), "write the digits without commas"),
-    (re.compile(r"-?[0-9]+,[0-9]+"), "write a decimal point, not a comma"),
-    (re.compile(r"-?[0-9][0-9_]*_[0-9_]*"), "write the digits without underscores"),
-    (re.compile(r"[0-9]+(:[0-9]+)+"), "a number has no colons"),
-    (re.compile(r"\+.*"), "write it without the plus sign"),
-    (re.compile(r"-?\.[0-9]+.*"), "write a zero before the point"),
-    (re.compile(r"-?[0-9]+\.(e.*)?"), "write digits after the point, or no point"),
-    (re.compile(r"-?0[xob].*"), "write it in decimal digits"),
-    (re.compile(r"[0-9.]+ ?%"), "write a fraction of one, such as `0.95`"),
-    (re.compile(r"[0-9]+/[0-9]+"), "write a decimal, such as `0.5`"),
-    (re.compile(r"[-0-9.]+E.*"), "write the exponent with a small `e`"),
-    (re.compile(r"[-0-9.]+e\+.*"), "write the exponent without a plus sign"),
-    (re.compile(r"[-0-9.]+e-?[0-9]{4,}"), f"an exponent is at most {MOST_EXPONENT}"),
-    (re.compile(r"-?[0-9.]{19,}.*"), "a number has at most 18 digits on each side of the point"),
+ADVICE: tuple[tuple[str, str], ...] = (
+    (r"(?i)[+-]?\.?(inf|nan|infinity)", "a finite number is needed"),
+    (r"[0-9]{1,3}(,[0-9]{3})+", "write the digits without commas"),
+    (r"-?[0-9]+,[0-9]+", "write a decimal point, not a comma"),
+    (r"-?[0-9][0-9_]*_[0-9_]*", "write the digits without underscores"),
+    (r"[0-9]+(:[0-9]+)+", "a number has no colons"),
+    (r"\+.*", "write it without the plus sign"),
+    (r"-?\.[0-9]+.*", "write a zero before the point"),
+    (r"-?[0-9]+\.(e.*)?", "write digits after the point, or no point"),
+    (r"-?0[xob].*", "write it in decimal digits"),
+    (r"[0-9.]+ ?%", "write a fraction of one, such as `0.95`"),
+    (r"[0-9]+/[0-9]+", "write a decimal, such as `0.5`"),
+    (r"[-0-9.]+E.*", "write the exponent with a small `e`"),
+    (r"[-0-9.]+e\+.*", "write the exponent without a plus sign"),
+    (r"[-0-9.]+e-?[0-9]{4,}", f"an exponent is at most {MOST_EXPONENT}"),
+    (r"-?[0-9.]{19,}.*", "a number has at most 18 digits on each side of the point"),
 )
-"""What people write instead of a number, and what to write."""
+"""What people write instead of a number, and what to write; compiled when needed."""
 
 
 def _advice(text: str) -> str:
     """How to write what was probably meant."""
     short = text[:100]
     for pattern, advice in ADVICE:
-        if pattern.fullmatch(short):
+        if re.fullmatch(pattern, short):
             return advice
     return "write a number such as `0.5`, `10` or `1e-6`"

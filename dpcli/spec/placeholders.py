@@ -24,8 +24,10 @@ DECISIONS: dict[str, tuple[str, str]] = {
     "delta": ("the chance of a failure", "write `1e-7` or so, or remove `delta`"),
     "type": (
         "what the column holds",
-        "write `integer`, `number`, `category`, `boolean`, `date` or `id`, "
-        "or remove the line if no statistic uses the column",
+        (
+            "write `integer`, `number`, `category`, `boolean`, `date` or `id`, "
+            "or remove the line if no statistic uses the column"
+        ),
     ),
     "bounds": (
         "the limits of what is possible",

@@ -33,7 +33,7 @@ def read_epsilon(word: Word, findings: Findings, most: Fraction = MOST_EPSILON) 
     return None
 
 
-def read_delta(word: Word, findings: Findings, zero: bool = False) -> Fraction | None:
+def read_delta(word: Word, findings: Findings, *, zero: bool = False) -> Fraction | None:
     """A delta between zero and one; zero itself only where `zero` says so."""
     value = read_number(word, "`delta`", findings)
     if value is None or 0 < value < 1 or (zero and value == 0):
@@ -58,8 +58,9 @@ def read_confidence(word: Word | None, findings: Findings) -> Fraction:
     findings.add(
         "confidence-out-of-range",
         f"`confidence` is {shown(word.text)}, expected a number from `0.5` to `0.999999`",
-        f"write `confidence: 0.{word.text}`" if word.text.isdigit() and len(word.text) == 2 else
-        "write `confidence: 0.95`",
+        f"write `confidence: 0.{word.text}`"
+        if word.text.isdigit() and len(word.text) == 2
+        else "write `confidence: 0.95`",
         word.span,
     )
     return default

@@ -1,4 +1,4 @@
-"""The JSON Schema of the spec, for editors: shapes from the models, names from the registries.
+"""The JSON Schema of the spec, for editors: a form of the models and registries.
 
 It catches slips while typing. What it cannot say (bounds on the grid, names that
 are declared) is left to `dpcli check`.

@@ -72,7 +72,7 @@ class Scope:
 
 def read_number(node: Word, name: str, findings: Findings) -> Fraction | None:
     """The exact number that a word says."""
-    return _read("not-a-number", number, "a number", node, name, findings)
+    return _read("not-a-number", number, "a number", node=node, name=name, findings=findings)
 
 
 def read_steps(
@@ -80,7 +80,7 @@ def read_steps(
 ) -> Fraction | None:
     """The number or date that a word says, in steps of a grid; maybe between two."""
     if kind == "date":
-        days = _read("not-a-date", day, "a date", node, name, findings)
+        days = _read("not-a-date", day, "a date", node=node, name=name, findings=findings)
         return None if days is None else Fraction(days)
     value = read_number(node, name, findings)
     return None if value is None else value / step
@@ -109,6 +109,7 @@ def _read(
     code: str,
     reader: Callable[[str], Fraction | int],
     expected: str,
+    *,
     node: Word,
     name: str,
     findings: Findings,

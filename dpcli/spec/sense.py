@@ -44,9 +44,7 @@ def resolve(root: Mapping, findings: Findings) -> Sense:
     fit(Document, root, "the spec", findings)
     dataset = _dataset(root, findings)
     confidence = root.get("confidence")
-    columns, statistics, privacy = (
-        root.get(key) for key in ("columns", "statistics", "privacy")
-    )
+    columns, statistics, privacy = (root.get(key) for key in ("columns", "statistics", "privacy"))
     scope = declare(columns if isinstance(columns, Mapping) else None, findings)
     entries = resolve_entries(statistics if isinstance(statistics, Listing) else None, scope)
     return Sense(

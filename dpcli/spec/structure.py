@@ -35,11 +35,9 @@ Number = Annotated[
 Whole = Annotated[
     str, WithJsonSchema({"type": ["integer", "string"], "minimum": 1, "pattern": "^[1-9][0-9]*$"})
 ]
-Date = Annotated[
-    str, WithJsonSchema({"type": "string", "pattern": "^[0-9]{4}-[0-9]{2}-[0-9]{2}$"})
-]
+Date = Annotated[str, WithJsonSchema({"type": "string", "pattern": "^[0-9]{4}-[0-9]{2}-[0-9]{2}$"})]
 Values = Annotated[dict[str, Text], Field(min_length=1)]
-OneOrMore = Annotated[list[Text], Field(min_length=1)]
+OneOrMore = Annotated[list[Text], Field(min_length=1, fail_fast=True)]
 
 
 class Shape(BaseModel):

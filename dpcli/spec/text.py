@@ -7,30 +7,23 @@ to say is refused: aliases, tags, merge keys, directives, duplicate keys.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 
 import yaml
 
 from dpcli.spec.findings import Findings
-from dpcli.spec.nodes import Listing, Mapping, Node, Span, Word
+from dpcli.spec.nodes import Mapping, Span
 from dpcli.spec.syntax import in_plain_words
+from dpcli.spec.tree import Composer, Stop
 from dpcli.spec.wording import shown
 
 MOST_BYTES = 2**20
-MOST_DEPTH = 20
-MOST_NODES = 100_000
-
-YAML_TAG = "tag:yaml.org,2002:"
 
 LINE_BREAK = re.compile(r"\r\n|\r|\n")
-REFUSED = re.compile(
-    "[^\t\n\r\x20-\x7e\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]"
-)
+REFUSED = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
+REFUSED_BEYOND_ASCII = "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]"
+"""Left uncompiled: most specs are ASCII, and such a set takes long to compile."""
+
 DIRECTIVE = re.compile(r"^%.*", re.MULTILINE)
-
-
-class _Stop(Exception):
-    """Reading on would not help; what was found has been recorded."""
 
 
 def read_text(raw: bytes, source: str) -> tuple[Mapping | None, Findings, str]:
@@ -52,7 +45,7 @@ def read_text(raw: bytes, source: str) -> tuple[Mapping | None, Findings, str]:
     try:
         _refuse_characters(text, findings)
         return _document(text, findings), findings, text
-    except _Stop:
+    except Stop:
         return None, findings, text
 
 
@@ -76,7 +69,7 @@ def _not_utf8(raw: bytes, position: int, source: str) -> Findings:
 
 def _refuse_characters(text: str, findings: Findings) -> None:
     """Stops at characters that cannot be seen, and at directives."""
-    found = REFUSED.search(text)
+    found = REFUSED.search(text) if text.isascii() else re.search(REFUSED_BEYOND_ASCII, text)
     if found:
         findings.add(
             "control-character",
@@ -84,7 +77,7 @@ def _refuse_characters(text: str, findings: Findings) -> None:
             "remove it, or write it as an escape in double quotes",
             _span(text, found.start(), 1),
         )
-        raise _Stop
+        raise Stop
     found = DIRECTIVE.search(text)
     if found:
         findings.add(
@@ -93,7 +86,7 @@ def _refuse_characters(text: str, findings: Findings) -> None:
             "remove the line; a spec has no directives",
             _span(text, found.start(), len(found[0])),
         )
-        raise _Stop
+        raise Stop
 
 
 def _span(text: str, position: int, length: int) -> Span:
@@ -106,203 +99,10 @@ def _document(text: str, findings: Findings) -> Mapping | None:
     """The single mapping that the text holds."""
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     try:
-        return _Composer(yaml.parse(text, Loader=loader), findings).document()
+        return Composer(yaml.parse(text, Loader=loader), findings).document()
     except yaml.MarkedYAMLError as error:
         message, hint, mark = in_plain_words(error, findings.lines)
         findings.add("yaml-syntax", message, hint, mark)
     except (yaml.YAMLError, RecursionError):
         findings.add("yaml-syntax", "the text is not YAML", "check its quotes", Span(1, 1, 1))
     return None
-
-
-class _Composer:
-    """Builds the tree from parser events, within limits of depth and size."""
-
-    def __init__(self, events: Iterator[yaml.Event], findings: Findings) -> None:
-        self._events, self._findings = events, findings
-        self._nodes = 0
-
-    def document(self) -> Mapping | None:
-        """The mapping of the only document."""
-        next(self._events)
-        start = next(self._events)
-        if isinstance(start, yaml.StreamEndEvent):
-            self._stop("empty-spec", "the spec is empty", "`dpcli init DATA` drafts one", start)
-        root = self._node(next(self._events), 1)
-        next(self._events)
-        more = next(self._events)
-        if isinstance(more, yaml.DocumentStartEvent):
-            self._stop(
-                "several-documents",
-                "a second document begins here, expected one",
-                "put each spec in a file of its own",
-                more,
-            )
-        if isinstance(root, Mapping):
-            return root
-        if isinstance(root, Word) and not root.text:
-            self._stop("empty-spec", "the spec is empty", "`dpcli init DATA` drafts one", start)
-        kind = "a list" if isinstance(root, Listing) else "a text"
-        self._findings.add(
-            "wrong-shape",
-            f"the spec is {kind}, expected a mapping with `dpcli: 1`, `dataset: ...` and so on",
-            "`dpcli init DATA` drafts one",
-            root.span,
-        )
-        return None
-
-    def _node(self, event: yaml.Event, depth: int) -> Node:
-        """The node that begins with an event."""
-        self._nodes += 1
-        if isinstance(event, yaml.ScalarEvent) and self._nodes <= MOST_NODES:
-            if event.anchor is not None or event.tag is not None:
-                self._refuse_properties(event)
-            return Word(event.value, self._between(event, event))
-        if self._findings.full:
-            raise _Stop
-        if self._nodes > MOST_NODES:
-            self._stop(
-                "too-many-nodes",
-                f"the spec has more than {MOST_NODES:,} keys and values",
-                "group the values of long categories before the release",
-                event,
-            )
-        if isinstance(event, yaml.AliasEvent):
-            span, anchor = self._event_span(event), getattr(event, "anchor", "")
-            self._findings.spoil(
-                "yaml-alias",
-                f"{shown(f'*{anchor}')} repeats another part of the text",
-                "write the part out; a spec has no aliases",
-                span,
-            )
-            return Word("", span)
-        self._refuse_properties(event)
-        if depth > MOST_DEPTH:
-            self._stop(
-                "too-deep",
-                f"lists and mappings are nested more than {MOST_DEPTH} deep",
-                "a spec needs no more than six levels",
-                event,
-            )
-        if isinstance(event, yaml.SequenceStartEvent):
-            return self._listing(event, depth)
-        return self._mapping(event, depth)
-
-    def _listing(self, start: yaml.Event, depth: int) -> Listing:
-        """The items up to the end of a sequence."""
-        items = []
-        while not isinstance(event := next(self._events), yaml.SequenceEndEvent):
-            node = self._node(event, depth + 1)
-            if _void(event):
-                self._refuse_void(node, "the list item")
-            if self._findings.full:
-                raise _Stop
-            items.append(node)
-        return Listing(tuple(items), self._whole(start, event, items[0].span if items else None))
-
-    def _mapping(self, start: yaml.Event, depth: int) -> Mapping:
-        """The pairs up to the end of a mapping."""
-        pairs: dict[str, tuple[Word, Node]] = {}
-        first: Span | None = None
-        while not isinstance(event := next(self._events), yaml.MappingEndEvent):
-            if self._findings.full:
-                raise _Stop
-            key = self._node(event, depth + 1)
-            first = first or key.span
-            value_event = next(self._events)
-            value = self._node(value_event, depth + 1)
-            if self._good_key(event, key, pairs) and isinstance(key, Word):
-                if _void(value_event):
-                    value = Word("", key.span)
-                    self._refuse_void(value, shown(key.text))
-                pairs[key.text] = (key, value)
-        return Mapping(pairs, self._whole(start, event, first))
-
-    def _good_key(
-        self, event: yaml.Event, key: Node, pairs: dict[str, tuple[Word, Node]]
-    ) -> bool:
-        """Whether a key is a text, no merge, and new."""
-        if not isinstance(key, Word):
-            self._findings.spoil(
-                "key-not-text",
-                "a list or mapping stands where a key is expected",
-                "quote the key if brackets belong to it",
-                key.span,
-            )
-            return False
-        if key.text == "<<" and isinstance(event, yaml.ScalarEvent) and not event.style:
-            self._findings.spoil(
-                "yaml-merge",
-                "`<<` merges another mapping into this one",
-                "write the keys out; a spec has no merge keys",
-                key.span,
-            )
-            return False
-        if key.text in pairs and isinstance(event, yaml.ScalarEvent):
-            before = pairs[key.text][0].span
-            self._findings.spoil(
-                "duplicate-key",
-                f"{shown(key.text)} is given twice: first on line {before.line} "
-                f"(column {before.column}), again on line {key.span.line}",
-                "keep one of them",
-                key.span,
-            )
-            return False
-        return isinstance(event, yaml.ScalarEvent)
-
-    def _refuse_void(self, node: Node, what: str) -> None:
-        """Reports a value that was left out."""
-        self._findings.spoil(
-            "empty-value",
-            f"{what} has no value",
-            'give a value, or remove it; `""` is the empty text',
-            node.span,
-        )
-
-    def _refuse_properties(self, event: yaml.Event) -> None:
-        """Reports an anchor or a tag."""
-        anchor, tag = getattr(event, "anchor", None), getattr(event, "tag", None)
-        if anchor is not None:
-            self._findings.spoil(
-                "yaml-alias",
-                f"{shown(f'&{anchor}')} names a part of the text",
-                "remove it; put the text in quotes if `&` belongs to it",
-                self._event_span(event),
-            )
-        if tag is not None:
-            self._findings.spoil(
-                "yaml-tag",
-                f"{shown(str(tag).replace(YAML_TAG, '!!'))} is a YAML tag",
-                "remove it; put the text in quotes if `!` belongs to it",
-                self._event_span(event),
-            )
-
-    def _event_span(self, event: yaml.Event) -> Span:
-        """The span of an event on its first line."""
-        return self._between(event, event)
-
-    def _whole(self, start: yaml.Event, end: yaml.Event, first: Span | None) -> Span:
-        """A bracketed collection from end to end; a block by its first key or item."""
-        if first is not None and not getattr(start, "flow_style", False):
-            return first
-        return self._between(start, end)
-
-    def _between(self, first: yaml.Event, last: yaml.Event) -> Span:
-        """From the start of an event to the end of another, or to the end of the line."""
-        start, end = first.start_mark, last.end_mark
-        if start is None or end is None:
-            return Span(1, 1, 1)
-        line, column, stop = start.line, start.column, end.column
-        if end.line != line and line < len(self._findings.lines):
-            stop = len(self._findings.lines[line])
-        return Span(line + 1, column + 1, stop - column if stop > column else 1)
-
-    def _stop(self, code: str, message: str, hint: str, event: yaml.Event) -> None:
-        """Records a last problem and ends the reading."""
-        self._findings.add(code, message, hint, self._event_span(event))
-        raise _Stop
-
-
-def _void(event: yaml.Event) -> bool:
-    """Whether a scalar was left out rather than written as an empty text."""
-    return isinstance(event, yaml.ScalarEvent) and not event.value and not event.style

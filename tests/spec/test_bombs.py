@@ -54,7 +54,8 @@ BOMBS: list[str] = [
     *(
         completed(
             "columns:\n  a: {type: number, bounds: [0, 1000000], step: 1e-9}\nstatistics:\n"
-            f"  - {{name: n, statistic: histogram, column: a, bins: {{width: {width}}}, epsilon: 1}}"
+            "  - {name: n, statistic: histogram, column: a, epsilon: 1, "
+            f"bins: {{width: {width}}}}}"
         )
         for width in ("1e-9", "1e-60", "1e60", "1")
     ),

@@ -186,7 +186,9 @@ def test_every_number_in_a_spec(text: str) -> None:
     assert problem.place is not None and (problem.place.line, problem.place.column) == (2, 42)
 
 
-@pytest.mark.parametrize("text", [t for t in REFUSED if t and t.strip(" \n'") == t and "#" not in t])
+@pytest.mark.parametrize(
+    "text", [t for t in REFUSED if t and t.strip(" \n'") == t and "#" not in t]
+)
 def test_every_plain_number_in_a_spec(text: str) -> None:
     """Without quotes too, no reader of YAML turns a text into another number."""
     with pytest.raises(SpecError):
@@ -207,8 +209,20 @@ def test_dates(text: str, days: int) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["", "2023-02-29", "2024-13-01", "2024-1-1", "20240101", "2024-W01-1", "0000-01-01",
-     "2024-01-01T00:00", "01/02/2024", "2024-01-01 ", "\u0662024-01-01", "-2024-01-01"],
+    [
+        "",
+        "2023-02-29",
+        "2024-13-01",
+        "2024-1-1",
+        "20240101",
+        "2024-W01-1",
+        "0000-01-01",
+        "2024-01-01T00:00",
+        "01/02/2024",
+        "2024-01-01 ",
+        "\u0662024-01-01",
+        "-2024-01-01",
+    ],
 )
 def test_refused_dates(text: str) -> None:
     """What is no day of the calendar, written in full, is refused with advice."""
@@ -227,8 +241,7 @@ DUPLICATES = [
     "statistics: [{name: n, name: n, statistic: count, epsilon: 1}]",
     "statistics: [{name: n, statistic: count, where: {sex: male, sex: female}, epsilon: 1}]",
     "statistics: [{name: n, statistic: count, where: {age: {min: 1, min: 2}}, epsilon: 1}]",
-    "statistics: [{name: n, statistic: histogram, column: age, bins: {width: 1, width: 2}, "
-    "epsilon: 1}]",
+    "statistics: [{name: n, epsilon: 1, bins: {width: 1, width: 2}, statistic: histogram, column: age}]",
 ]
 
 

@@ -1,0 +1,82 @@
+"""A drafted spec asks for every decision, and passes once they are taken."""
+
+from __future__ import annotations
+
+import unicodedata
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dpcli.errors import SpecError
+from dpcli.spec.draft import draft_spec
+from dpcli.spec.load import load_spec
+from dpcli.spec.text import read_text
+
+DECISIONS = (
+    ("unit: FILL_IN", "unit: row"),
+    ("neighbors: FILL_IN", "neighbors: add-remove"),
+    ("budget: {epsilon: FILL_IN}", "budget: {epsilon: 2}"),
+    ("epsilon: FILL_IN", "epsilon: 0.5"),
+    ("dataset: FILL_IN", "dataset: survey"),
+    ("{type: FILL_IN}", "{type: integer, bounds: [0, 100]}"),
+)
+
+
+def filled(text: str) -> str:
+    """A draft with every decision taken."""
+    for question, answer in DECISIONS:
+        text = text.replace(question, answer)
+    return text
+
+
+def test_a_draft_asks() -> None:
+    """Every placeholder is a problem of its own, and there is no other."""
+    text = draft_spec(["age", "sex"], "survey")
+    with pytest.raises(SpecError) as caught:
+        load_spec(text, "draft.yaml")
+    problems = caught.value.problems
+    assert {problem.code for problem in problems} == {"placeholder"}
+    assert len(problems) == 6
+    assert all(problem.hint for problem in problems)
+
+
+def test_a_filled_draft_passes() -> None:
+    """Once the decisions are taken the draft is a good spec about the same columns."""
+    spec = load_spec(filled(draft_spec(["age", "no", "a: b"], "survey")), "draft.yaml")
+    assert [column.name for column in spec.columns] == ["age", "no", "a: b"]
+    assert spec.dataset == "survey"
+
+
+def test_a_dataset_that_is_no_name() -> None:
+    """A file name that cannot name a dataset is left to be decided."""
+    assert "dataset: FILL_IN" in draft_spec(["age"], "my file")
+
+
+def test_an_empty_header() -> None:
+    """A file without columns still gives a spec, of counts."""
+    assert load_spec(filled(draft_spec([], "survey")), "draft.yaml").columns == ()
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.lists(st.one_of(st.text(max_size=12), st.text(min_size=990, max_size=1010)), max_size=6))
+def test_any_header(header: list[str]) -> None:
+    """Whatever the names, those that can be declared are read back exactly, in order."""
+    expected: list[str] = []
+    for name in header:
+        invisible = any(unicodedata.category(c) in ("Cc", "Cs", "Zl", "Zp") for c in name)
+        twin = unicodedata.normalize("NFC", name)
+        seen = [unicodedata.normalize("NFC", other) for other in expected]
+        if name and len(name) <= 1000 and not invisible and twin not in seen:
+            expected.append(name)
+    text = filled(draft_spec(header, "survey")).replace("FILL_IN", "'FILL_IN'")
+    if any("FILL_IN" in name for name in header):
+        return
+    assert [column.name for column in load_spec(text, "draft.yaml").columns] == expected
+
+
+def test_a_very_wide_file() -> None:
+    """A draft for more columns than can be declared still is YAML."""
+    text = draft_spec([f"c{number}" for number in range(10_500)], "survey")
+    root, findings, _ = read_text(text.encode(), "draft.yaml")
+    assert root is not None and not findings

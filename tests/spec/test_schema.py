@@ -1,0 +1,120 @@
+"""The JSON Schema accepts good specs and catches the usual slips."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+
+from dpcli.spec.nodes import Listing, Node, Word
+from dpcli.spec.schema import spec_schema
+from dpcli.spec.text import read_text
+from dpcli.statistics import STATISTICS
+from tests.spec.base import completed, with_column, with_statistic
+
+SPECS = sorted((Path(__file__).parents[2] / "specs").glob("*.yaml"))
+
+SCHEMA = spec_schema()
+VALIDATOR = jsonschema.Draft202012Validator(SCHEMA)
+
+
+def as_editors_read(node: Node) -> Any:
+    """The tree as a reader of YAML 1.2 resolves it; quotes are not considered."""
+    if isinstance(node, Word):
+        if re.fullmatch(r"-?[0-9]+", node.text):
+            return int(node.text)
+        if re.fullmatch(r"-?[0-9]+(\.[0-9]*)?(e-?[0-9]+)?", node.text):
+            return float(node.text)
+        return {"true": True, "false": False}.get(node.text, node.text)
+    if isinstance(node, Listing):
+        return [as_editors_read(item) for item in node.items]
+    return {key: as_editors_read(value) for key, (_, value) in node.pairs.items()}
+
+
+def complaints(text: str) -> list[str]:
+    """What the schema says against a text."""
+    root, findings, _ = read_text(text.encode(), "spec.yaml")
+    assert root is not None and not findings
+    return [error.message for error in VALIDATOR.iter_errors(as_editors_read(root))]
+
+
+def test_the_schema_is_one() -> None:
+    """The schema is valid JSON Schema 2020-12, in plain JSON, and names no pydantic."""
+    jsonschema.Draft202012Validator.check_schema(SCHEMA)
+    assert "pydantic" not in json.dumps(SCHEMA)
+
+
+@pytest.mark.parametrize("path", SPECS, ids=lambda path: path.name)
+def test_specs_of_the_repository(path: Path) -> None:
+    """Every spec in `specs/` validates."""
+    assert complaints(path.read_text(encoding="utf-8")) == []
+
+
+GOOD = [
+    completed(""),
+    with_column("{type: number, bounds: [0, 1e3], step: 0.1, missing: 0.5}"),
+    with_column("{type: category, values: {0: male, 1: female}}"),
+    with_column("{type: boolean, values: ['0', '1']}"),
+    with_column("{type: date, bounds: [2010-01-01, 2024-12-31]}"),
+    with_statistic("statistic: histogram, column: age, bins: {edges: [0, 50, 100]}"),
+    with_statistic("statistic: mean, column: age, by: [sex, {column: age, bins: {width: 20}}]"),
+    with_statistic("statistic: count, where: {income: {min: 1}, sex: [male], flag: true}"),
+    with_statistic("statistic: count, mechanism: gaussian, delta: 1e-7, calibration: classic"),
+]
+
+BAD = [
+    completed("dpcli: 2"),
+    completed("dataset: my data"),
+    completed("statistic: []"),
+    completed("statistics: []"),
+    completed("confidence: 95"),
+    completed("privacy: {unit: row, neighbors: add-remove}"),
+    completed("privacy: {unit: rows, neighbors: add-remove, budget: {epsilon: 1}}"),
+    completed("privacy: {unit: row, neighbors: addremove, budget: {epsilon: 1}}"),
+    completed("privacy: {unit: row, neighbors: add-remove, budget: {epsilon: yes}}"),
+    completed("privacy: {unit: row, neighbors: add-remove, budget: {epsilom: 1}}"),
+    completed("privacy: {unit: row, neighbors: add-remove, budget: {epsilon: 1}, composition: x}"),
+    with_column("{type: int}"),
+    with_column("{bounds: [0, 1]}"),
+    with_column("{type: number, bounds: [0, 1]}"),
+    with_column("{type: integer, bounds: [0]}"),
+    with_column("{type: date, bounds: [yesterday, today]}"),
+    with_column("{type: category}"),
+    with_column("{type: category, values: []}"),
+    with_column("{type: id, missing: drop}"),
+    with_statistic("statistic: cuont"),
+    with_statistic("statistic: sum"),
+    with_statistic("statistic: count, bins: {width: 1}"),
+    with_statistic("statistic: count, by: sex"),
+    with_statistic("statistic: count, where: [sex]"),
+    with_statistic("statistic: count, where: {age: {minimum: 1}}"),
+    with_statistic("statistic: count, mechanism: gaussian"),
+    with_statistic("statistic: count, delta: 1e-7"),
+    with_statistic("statistic: count, calibration: classic"),
+    completed("statistics: [{name: my count, statistic: count, epsilon: 1}]"),
+    completed("statistics: [{name: n, statistic: count, epsilon: 50}]"),
+    completed("statistics: [{name: n, statistic: count}]"),
+]
+
+
+@pytest.mark.parametrize("text", GOOD)
+def test_good_specs(text: str) -> None:
+    """Good specs validate."""
+    assert complaints(text) == []
+
+
+@pytest.mark.parametrize("text", BAD)
+def test_usual_slips(text: str) -> None:
+    """A typical slip fails validation."""
+    assert complaints(text)
+
+
+def test_every_statistic_is_offered() -> None:
+    """Editors offer every registered statistic with the first line of its docstring."""
+    text = json.dumps(SCHEMA)
+    for statistic in STATISTICS:
+        assert f'"const": "{statistic.name}", "description": "' in text
