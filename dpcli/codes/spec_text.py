@@ -50,7 +50,7 @@ CODES: tuple[Code, ...] = (
     Code(
         "too-many-nodes",
         "spec",
-        "The spec has more than 100,000 keys and values.",
+        "The spec has more than 100,000 keys, values and brackets.",
         "values: [1, 2, 3, ... 100001]",
         "Group the values of long categories before the release.",
     ),

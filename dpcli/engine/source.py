@@ -54,15 +54,13 @@ def open_source(name: str) -> Source:
     Raises DataError when it is missing, unreadable, not text, or has no header;
     never because of anything after the first record.
     """
-    raw = _standard_input() if name == "-" else _open(name)
+    file = _regular(_standard_input() if name == "-" else _open(name), name)
     try:
-        file = _regular(raw, name)
         size = os.fstat(file.fileno()).st_size
-        header = _header(file, size)
+        return Source(file, size, _header(file, size))
     except BaseException:
-        raw.close()
+        file.close()
         raise
-    return Source(file, size, header)
 
 
 def _standard_input() -> BinaryIO:
@@ -101,15 +99,13 @@ def _open(name: str) -> BinaryIO:
 
 
 def _regular(raw: BinaryIO, name: str) -> BinaryIO:
-    """`raw` if it is a plain regular file, else its content in a nameless copy."""
+    """`raw` if it is a plain regular file at its start, else a copy of its content."""
+    packed = name.lower().endswith(".gz")
     regular = stat.S_ISREG(os.fstat(raw.fileno()).st_mode)
-    if name.lower().endswith(".gz"):
-        return _copied(_unpacked(raw))
-    if not regular:
-        return _copied(_blocks(raw))
-    if name == "-" and raw.tell():
-        return _copied(_blocks(raw))
-    return raw
+    if regular and not packed and not (name == "-" and raw.tell()):
+        return raw
+    with raw:
+        return _copied(_unpacked(raw) if packed else _blocks(raw))
 
 
 def _blocks(raw: BinaryIO) -> Iterator[bytes]:

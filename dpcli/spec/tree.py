@@ -69,10 +69,13 @@ class Composer:
             return Word(event.value, self._between(event, event))
         if self._findings.full:
             raise Stop
+        if isinstance(event, yaml.CollectionStartEvent):
+            # Its end is one more event to read.
+            self._nodes += 1
         if self._nodes > MOST_NODES:
             self._stop(
                 "too-many-nodes",
-                f"the spec has more than {MOST_NODES:,} keys and values",
+                f"the spec has more than {MOST_NODES:,} keys, values and brackets",
                 "group the values of long categories before the release",
                 event,
             )

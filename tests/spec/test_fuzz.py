@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpcli.diagnostic import render
-from dpcli.errors import SpecError
+from dpcli.errors import Problem, SpecError
 from dpcli.spec.load import load_spec
 from tests.spec.base import SECTIONS, completed
 
@@ -151,24 +151,30 @@ VALUES = st.recursive(
 )
 
 
-def check(text: str | bytes) -> None:
-    """Loads a text; every problem must be printable and lie inside the text."""
+def problems_of(text: str | bytes) -> tuple[Problem, ...]:
+    """What is wrong with a text; nothing if it is a spec."""
     try:
         load_spec(text, "fuzz.yaml")
     except SpecError as failure:
-        assert failure.problems
-        for problem in failure.problems:
-            render(problem)
-            if problem.place is None:
-                assert problem.code == "more-problems"
-                continue
-            place = problem.place
-            assert place.source == "fuzz.yaml" and place.line >= 1
-            assert 1 <= place.column <= len(place.text) + 1
-            assert 1 <= place.length <= max(1, len(place.text) - place.column + 1)
-            if isinstance(text, str) and problem.code != "not-utf8":
-                lines = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
-                assert lines.split("\n")[place.line - 1] == place.text
+        return failure.problems or (Problem("none", "a failure without problems"),)
+    return ()
+
+
+def check(text: str | bytes) -> None:
+    """Loads a text; every problem must be printable and lie inside the text."""
+    for problem in problems_of(text):
+        assert render(problem)
+        place = problem.place
+        if place is None:
+            assert problem.code == "more-problems"
+            continue
+        assert place.source == "fuzz.yaml"
+        assert place.line >= 1
+        assert 1 <= place.column <= len(place.text) + 1
+        assert 1 <= place.length <= max(1, len(place.text) - place.column + 1)
+        if isinstance(text, str) and problem.code != "not-utf8":
+            lines = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
+            assert lines.split("\n")[place.line - 1] == place.text
 
 
 @settings(max_examples=300, deadline=None)

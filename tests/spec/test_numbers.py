@@ -241,7 +241,7 @@ DUPLICATES = [
     "statistics: [{name: n, name: n, statistic: count, epsilon: 1}]",
     "statistics: [{name: n, statistic: count, where: {sex: male, sex: female}, epsilon: 1}]",
     "statistics: [{name: n, statistic: count, where: {age: {min: 1, min: 2}}, epsilon: 1}]",
-    "statistics: [{name: n, epsilon: 1, bins: {width: 1, width: 2}, statistic: histogram, column: age}]",
+    "statistics: [{name: n, epsilon: 1, statistic: count, by: [{column: sex, column: sex}]}]",
 ]
 
 

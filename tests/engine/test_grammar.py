@@ -1,0 +1,103 @@
+"""Every way to decide a cell decides it alike."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from random import Random
+
+import polars as pl
+import pytest
+
+from dpcli.columns import CategoryColumn, Column, NumericColumn
+from dpcli.engine import grammar
+from dpcli.engine.encode import encoder
+from tests.oracles.plain import value
+
+ALPHABET = "0123456789" * 3 + "+-.eE" * 3 + " \tinfatyINFNx_,:T/٣\0"
+
+COLUMNS: list[Column] = [
+    NumericColumn("x", "integer", Fraction(1), (-5, 100)),
+    NumericColumn("x", "integer", Fraction(5), (-1, 20), missing=3),
+    NumericColumn("x", "number", Fraction(1, 100), (0, 20_000_000)),
+    NumericColumn("x", "number", Fraction(1, 3), (-(2**40), 2**40)),
+    NumericColumn("x", "number", Fraction(250), (-(2**61), 2**61)),
+    NumericColumn("x", "date", Fraction(1), (-719_162, 2_932_896)),
+    NumericColumn("x", "date", Fraction(1), (18_000, 18_500)),
+    CategoryColumn("x", "category", (("a", "A"), ("b", "B"), ("1", "A"))),
+]
+
+FAMOUS = [
+    " 2", "3.0", "1e3", "0x10", "1_000", "٣", "+5", "9223372036854775807", "9223372036854775808",
+    "-9223372036854775809", "1e400", "-1e400", "1e-400", "nan", "-nan", "NaN", "inf", "-Infinity",
+    "infinit", "", " ", "\t", "--5", "5-", "1e", "e5", ".", "1.", ".5", "+.5e+3", "-0", "0.5", "1.5",
+    "2.5", "-0.5", "-2.5", "2.4999999999999999999999999999", "2.5000000000000000000000000000001",
+    "0.005", "0.015", "0.0049999999999999999999", "1" * 400, "0" * 5000 + "7", "0." + "3" * 5000,
+    "2020-01-05", "2020-1-5", "+2020-01-05", " 2020-01-05 ", "2020-01-05T10:00", "2020-01-05 x",
+    "2020-02-30", "0000-01-01", "0001-01-01", "9999-12-31", "10000-01-01", "20200105", "-0001-01-01",
+    "2020-01-05\n", "2020-01-0510", "a", " a\t", "A", "a ", "ab", "a\0", "42\0", "42\n", "4 2",
+]  # fmt: skip
+
+
+def odd_texts(column: Column, count: int) -> list[str]:
+    """Random texts that look like numbers, dates or nothing, and near halves."""
+    random = Random(repr(column))
+    texts = list(FAMOUS)
+    for _ in range(count):
+        texts.append("".join(random.choices(ALPHABET, k=random.randint(0, 12))))
+        if isinstance(column, NumericColumn):
+            halves = random.randint(2 * column.lower - 3, 2 * column.upper + 3)
+            exact = halves * column.step / 2
+            texts.append(str(float(exact)))
+            texts.append(f"{float(exact):.3f}")
+            texts.append(str(random.randint(-(10**6), 10**6)))
+        texts.append(f"{random.randint(0, 9999):04}-{random.randint(0, 13)}-{random.randint(0, 32)}")
+        texts.append(
+            f"{random.randint(0, 9999):04}-{random.randint(0, 13):02}-{random.randint(0, 32):02}"
+        )
+    return texts
+
+
+@pytest.mark.parametrize("column", COLUMNS, ids=repr)
+def test_the_fast_path_agrees_with_the_oracle_on_every_cell(column: Column) -> None:
+    """Columns of odd texts are encoded as the oracle reads each of them."""
+    texts = odd_texts(column, 4000)
+    encode, dtype = encoder(column)
+    encoded = encode(pl.Series("x", texts, dtype=pl.String()))
+
+    assert encoded.dtype == dtype
+    for text, found in zip(texts, encoded, strict=True):
+        assert found == value(column, text), text
+
+
+@pytest.mark.parametrize("column", COLUMNS[:5], ids=repr)
+def test_the_grammar_agrees_with_the_oracle_on_every_number(column: NumericColumn) -> None:
+    """The exact rules by themselves give the oracle's integers."""
+    for text in odd_texts(column, 2000):
+        found = grammar.number(text, column)
+        expected = value(column, text)
+        assert (found if found is not None else column.missing) == expected, text
+
+
+@pytest.mark.parametrize("column", COLUMNS, ids=repr)
+def test_a_cell_is_decided_by_that_cell_alone(column: Column) -> None:
+    """A text means the same alone, among others, and in any order."""
+    texts = odd_texts(column, 300)
+    encode, _ = encoder(column)
+    together = encode(pl.Series("x", texts, dtype=pl.String())).to_list()
+    backwards = encode(pl.Series("x", texts[::-1], dtype=pl.String())).to_list()
+
+    assert together == backwards[::-1]
+    for text, found in zip(texts[:200], together, strict=False):
+        assert encode(pl.Series("x", [text], dtype=pl.String())).to_list() == [found]
+
+
+def test_sums_of_large_values_are_exact(tmp_path: object) -> None:
+    """Values near 2^62 add up without wrapping."""
+    from dpcli.engine.sums import combination
+    from dpcli.queries import Factor, LinearQuery
+
+    column = NumericColumn("x", "integer", Fraction(1), (0, 2**62 - 1))
+    ((_, total),) = combination(LinearQuery(factors=(Factor(column),)))
+    frame = pl.DataFrame({"v": [2**62 - 1] * 1000}, schema={"v": pl.Int64()})
+
+    assert frame.select(total.expression({column: "v"}, 10**6)).item() == 1000 * (2**62 - 1)

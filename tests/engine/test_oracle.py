@@ -1,0 +1,60 @@
+"""The engine against the oracle: the same whole numbers, whatever the file."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from dpcli.engine import aggregate, sample
+from dpcli.engine.dialect import Inspection
+from dpcli.engine.source import open_source
+from dpcli.privacy.key import unseal
+from dpcli.queries import LinearQuery
+from tests.oracles.files import generate
+from tests.oracles.plain import evaluate
+
+FILES = 2000
+PER_TEST = 100
+
+
+def engine(queries: Sequence[LinearQuery], path: Path) -> list[list[int]]:
+    """What the engine seals, opened."""
+    source = open_source(str(path))
+    try:
+        inspection = Inspection(source.file, source.size)
+        sealed = aggregate.aggregate(queries, source, inspection)
+    finally:
+        source.close()
+    return [list(unseal(answer)) for answer in sealed]
+
+
+@pytest.mark.parametrize("raw_keys", [False, True])
+@pytest.mark.parametrize("start", range(0, FILES, PER_TEST))
+def test_thousands_of_odd_files_are_read_by_the_written_rules(
+    start: int, raw_keys: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However cells and lines are damaged, engine and oracle agree to the integer."""
+    monkeypatch.setattr(aggregate, "few_distinct", lambda *_: raw_keys)
+    path = tmp_path / "data.csv"
+    for seed in range(start, start + PER_TEST):
+        data, _, queries = generate(seed)
+        path.write_bytes(data)
+        assert engine(queries, path) == evaluate(queries, data), seed
+
+
+@pytest.mark.parametrize("size", [1, 3])
+def test_large_files_with_quotes_are_read_by_the_written_rules(
+    size: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A file of many blocks, with line ends inside quotes, gives the oracle's integers."""
+    monkeypatch.setattr(sample, "WORTHWHILE", 1 << 20)
+    path = tmp_path / "data.csv"
+    for seed in range(20):
+        data, _, queries = generate(seed)
+        lines = data.split(b"\n")
+        body = b"\n".join(lines[1:]) + b"\n"
+        repeated = data + b"\n" + body * (size * 2**20 // max(len(body), 1) + 1)
+        path.write_bytes(repeated)
+        assert engine(queries, path) == evaluate(queries, repeated), seed
