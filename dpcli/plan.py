@@ -115,9 +115,7 @@ def _planned(entry: Entry, spec: Spec) -> PlannedEntry:
     parts = []
     for question in entry.statistic.questions(entry.request, spec.privacy.neighbors):
         query = question.query
-        moved = sensitivity(
-            query.influence, spec.privacy.neighbors, spec.privacy.unit, query.cells
-        )
+        moved = sensitivity(query.influence, spec.privacy.neighbors, spec.privacy.unit, query.cells)
         target = Loss(entry.target.epsilon * question.share, entry.target.delta * question.share)
         noise, _ = entry.mechanism.fit(moved, target, entry.calibration)
         loss = target if moved.l1 else NOTHING
@@ -141,8 +139,7 @@ def require_budget(plan: Plan) -> None:
                 f"multiply every {word} by {decimal_text(fitting, 3)}, drop statistics, "
                 f"or allow more under `privacy: budget:`"
                 if fitting
-                else f"drop the statistics that need {word}, or allow some under "
-                "`privacy: budget:`"
+                else f"drop the statistics that need {word}, or allow some under `privacy: budget:`"
             )
             problems.append(
                 Problem(

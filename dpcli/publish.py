@@ -60,13 +60,14 @@ def publish(files: Mapping[Path, bytes]) -> None:
             written.append((temporary, final))
             _write(temporary, content)
         for temporary, target in written:
-            os.replace(temporary, target)
+            temporary.replace(target)
         for folder in {final.parent for _, final in written}:
             _sync_folder(folder)
     except OSError as error:
+        reason = error.strerror or "input or output error"
         raise OutputError.of(
             "output-failed",
-            f"`{target}` could not be written: {(error.strerror or 'input or output error').lower()}",
+            f"`{target}` could not be written: {reason.lower()}",
             "free space or fix the permissions, then run the release again",
         ) from None
     finally:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import product
+from itertools import pairwise, product
 from math import prod
 
 from dpcli.columns import CategoryColumn, Column, NumericColumn
@@ -37,7 +37,7 @@ class Key:
         last = len(texts) - 2
         return tuple(
             f"[{low},{high}{']' if position == last else ')'}"
-            for position, (low, high) in enumerate(zip(texts, texts[1:], strict=False))
+            for position, (low, high) in enumerate(pairwise(texts))
         )
 
     def __len__(self) -> int:

@@ -62,9 +62,7 @@ def release(plan: Plan, data: str, release_id: str) -> Release:
     return Release(plan, release_id, now(), _answered(plan, exact))
 
 
-def _answered(
-    plan: Plan, exact: list[Confidential[tuple[int, ...]]]
-) -> tuple[Released, ...]:
+def _answered(plan: Plan, exact: list[Confidential[tuple[int, ...]]]) -> tuple[Released, ...]:
     """Noise for every part, then estimates from the noisy answers alone."""
     sealed = iter(exact)
     released = []

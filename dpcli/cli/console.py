@@ -54,9 +54,7 @@ def write_table(
     Console(file=out, highlight=False, no_color=bool(os.environ.get("NO_COLOR"))).print(table)
 
 
-def plain_table(
-    header: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[int]
-) -> str:
+def plain_table(header: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[int]) -> str:
     """The table as aligned text."""
     lines = [header, *rows]
     widths = [max(len(line[place]) for line in lines) for place in range(len(header))]

@@ -28,8 +28,11 @@ def explain(
 
         close = get_close_matches(word, pages, n=1, cutoff=0.5)
         hint = f"did you mean `{close[0]}`? " if close else ""
+        words = ", ".join(name for name, page in pages.items() if " error)" not in page[:60])
         raise UsageError.of(
-            "unknown-word", f"nothing is known of `{word}`", f"{hint}known: {', '.join(pages)}"
+            "unknown-word",
+            f"nothing is known of `{word}`",
+            f"{hint}known: {words}, and every error code",
         )
     sys.stdout.write(pages[word].rstrip() + "\n")
 

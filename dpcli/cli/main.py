@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from importlib import import_module
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -80,7 +81,7 @@ def run() -> int:
         return 130
     except BrokenPipeError:
         return 7
-    except Exception as error:
+    except Exception as error:  # noqa: BLE001 - whatever it is, no traceback
         return _unexpected(error)
     return 0
 
@@ -92,10 +93,11 @@ def _unexpected(error: Exception) -> int:
         show(file=sys.stderr)
         return 2
     # The words of an unexpected error may quote a record; its kind and place do not.
-    frame = error.__traceback__
-    while frame and frame.tb_next:
-        frame = frame.tb_next
-    where = f"{os.path.basename(frame.tb_frame.f_code.co_filename)}:{frame.tb_lineno}" if frame else "?"
+    trace = error.__traceback__
+    while trace and trace.tb_next:
+        trace = trace.tb_next
+    name = Path(trace.tb_frame.f_code.co_filename).name if trace else "?"
+    where = f"{name}:{trace.tb_lineno if trace else 0}"
     print(
         f"error[internal-fault]: a fault of dpcli's own ({type(error).__name__} at {where})\n"
         "hint: please report it with the spec; never send the data",

@@ -24,7 +24,9 @@ def release(
     ] = None,
     report: Annotated[
         list[Path] | None,
-        typer.Option("--report", metavar="PATH", help="A privacy report, .json or .md; repeatable."),
+        typer.Option(
+            "--report", metavar="PATH", help="A privacy report, .json or .md; repeatable."
+        ),
     ] = None,
     release_id: Annotated[
         str | None, typer.Option("--release-id", metavar="ID", help="Name of this release.")

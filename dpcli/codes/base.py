@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-Family = Literal["spec", "data", "budget", "ledger", "output", "usage", "internal"]
+Family = Literal["spec", "plan", "data", "budget", "ledger", "output", "usage", "internal"]
 
 
 @dataclass(frozen=True, slots=True)

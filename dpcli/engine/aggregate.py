@@ -22,9 +22,7 @@ from dpcli.queries import Key, LinearQuery
 Answers = list[Confidential[tuple[int, ...]]]
 
 
-def aggregate(
-    queries: Sequence[LinearQuery], source: Source, inspection: Inspection
-) -> Answers:
+def aggregate(queries: Sequence[LinearQuery], source: Source, inspection: Inspection) -> Answers:
     """The exact answer to every query, sealed, from one scan of the file.
 
     The file must have every column the queries read. Nothing that happens here
@@ -59,9 +57,7 @@ def _silent() -> Iterator[None]:
         os.close(null)
 
 
-def _aggregate(
-    queries: Sequence[LinearQuery], source: Source, inspection: Inspection
-) -> Answers:
+def _aggregate(queries: Sequence[LinearQuery], source: Source, inspection: Inspection) -> Answers:
     """Read the file as it is if it is plain, else a plain copy of it."""
     used = tuple(dict.fromkeys(column for query in queries for column in query.columns))
     wanted = {column: source.header.index(column.name) for column in used}
@@ -97,9 +93,7 @@ def _scan(
     read = [pl.col(f"t{index}") for index in wanted.values()] or [pl.col("t0")]
     blank = pl.all_horizontal(text.is_null() for text in read).alias("blank")
     clusters = fuse(queries)
-    frames = [
-        _grouped(texts, blank, queries, cluster, source, wanted) for cluster in clusters
-    ]
+    frames = [_grouped(texts, blank, queries, cluster, source, wanted) for cluster in clusters]
     results = pl.collect_all(frames, engine="streaming")
     answers: dict[int, tuple[int, ...]] = {}
     for cluster, result in zip(clusters, results, strict=True):
@@ -127,12 +121,12 @@ def _grouped(
 ) -> pl.LazyFrame:
     """One row per occupied joint cell: its number, its sums, and whether it has blanks."""
     sums = _sums(queries, cluster)
-    values = {
+    values: dict[Column, str] = {
         column: f"v{wanted[column]}"
         for column in wanted
         if any(column in plain.columns for plain in sums)
     }
-    keys = {
+    keys: dict[Column, str] = {
         column: f"k{wanted[column]}"
         for column in dict.fromkeys(axis.column for axis in cluster.axes)
     }
@@ -154,7 +148,9 @@ def _grouped(
     both = {**values, **{c: n for c, n in keys.items() if c not in values}}
     encoded = [_encoded(column, f"t{wanted[column]}", name) for column, name in both.items()]
     rows = texts.select(*encoded, blank)
-    return rows.with_columns(_cell(cluster.axes, both).alias("cell"), row).group_by("cell").agg(told)
+    return (
+        rows.with_columns(_cell(cluster.axes, both).alias("cell"), row).group_by("cell").agg(told)
+    )
 
 
 def _encoded(column: Column, text: str, name: str) -> pl.Expr:

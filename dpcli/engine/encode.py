@@ -33,7 +33,7 @@ def encoder(column: Column) -> tuple[Encoder, pl.DataType]:
     if not isinstance(column, NumericColumn):
         raise TypeError("ids are not encoded")
     low, high = column.limits
-    narrow = -(2**31) < low and high < 2**31
+    narrow = low > -(2**31) and high < 2**31
     dtype: pl.DataType = pl.Int32() if narrow else pl.Int64()
     tiers = _dates(column, dtype) if column.kind == "date" else _numbers(column, dtype)
     constant = column.missing
@@ -68,7 +68,7 @@ def _numbers(column: NumericColumn, dtype: pl.DataType) -> Encoder:
 
 def _fits(least: int, most: int, over: int, under: int, bits: int) -> bool:
     """Whether rounding to the grid cannot overflow a signed integer of `bits` + 1."""
-    return max(abs(least), abs(most)) * 2 * under + over < 2**bits
+    return max(abs(least), abs(most)) * 2 * under + over < 1 << bits
 
 
 def _floats(texts: pl.Series, column: NumericColumn, dtype: pl.DataType) -> pl.Series:

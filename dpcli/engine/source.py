@@ -95,7 +95,7 @@ def _open(name: str) -> BinaryIO:
             f"`{name}` cannot be opened: {(reason or 'unreadable').lower()}",
             "check the path and its permissions",
         ) from None
-    return file  # type: ignore[return-value]
+    return file
 
 
 def _regular(raw: BinaryIO, name: str) -> BinaryIO:
@@ -124,10 +124,11 @@ def _unpacked(raw: BinaryIO) -> Iterator[bytes]:
     total = 0
     unpack: zlib._Decompress | None = None
     for block in _blocks(raw):
-        while block:
+        rest = block
+        while rest:
             unpack = unpack or zlib.decompressobj(wbits=31)
             try:
-                plain = unpack.decompress(block, BLOCK)
+                plain = unpack.decompress(rest, BLOCK)
             except zlib.error:
                 raise broken from None
             total += len(plain)
@@ -138,16 +139,16 @@ def _unpacked(raw: BinaryIO) -> Iterator[bytes]:
                     "unpack it yourself and name the plain file",
                 )
             yield plain
-            block = unpack.unconsumed_tail
+            rest = unpack.unconsumed_tail
             if unpack.eof:
-                block, unpack = unpack.unused_data, None
+                rest, unpack = unpack.unused_data, None
     if unpack is not None:
         raise broken
 
 
 def _copied(blocks: Iterator[bytes]) -> BinaryIO:
     """The content in a private temporary file that has no name."""
-    copy = tempfile.TemporaryFile(prefix="dpcli-")
+    copy = tempfile.TemporaryFile(prefix="dpcli-")  # noqa: SIM115 - closed by the caller
     try:
         for block in blocks:
             copy.write(block)
@@ -163,7 +164,7 @@ def _copied(blocks: Iterator[bytes]) -> BinaryIO:
         copy.close()
         raise
     copy.seek(0)
-    return copy  # type: ignore[return-value]
+    return copy
 
 
 def _header(file: BinaryIO, size: int) -> tuple[str, ...]:

@@ -16,7 +16,10 @@ from dpcli.privacy.loss import Loss
 class Composition(Protocol):
     """A rule that bounds the loss of all answers by the losses of each."""
 
-    name: str
+    @property
+    def name(self) -> str:
+        """What a spec calls the rule."""
+        ...
 
     def total(self, losses: Iterable[Loss]) -> Loss:
         """The loss of publishing every answer."""

@@ -28,8 +28,8 @@ class Confidential(Generic[T]):
         raise TypeError("a confidential value can only be given to a mechanism")
 
     __bool__ = __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = _refuse
-    __hash__ = __iter__ = __len__ = __getitem__ = __format__ = _refuse  # type: ignore[assignment]
-    __int__ = __float__ = __index__ = __reduce_ex__ = __copy__ = _refuse  # type: ignore[assignment]
+    __hash__ = __iter__ = __len__ = __getitem__ = __format__ = _refuse
+    __int__ = __float__ = __index__ = __reduce_ex__ = __copy__ = _refuse
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,5 +11,5 @@ T = TypeVar("T")
 
 def unseal(sealed: Confidential[T]) -> T:
     """The confidential value itself, for a mechanism that is about to perturb it."""
-    value: T = sealed._Confidential__sealed  # type: ignore[attr-defined]
+    value: T = sealed._Confidential__sealed  # type: ignore[attr-defined]  # noqa: SLF001 - the key
     return value

@@ -58,9 +58,7 @@ class Sensitivity:
     linf: int
 
 
-def sensitivity(
-    influence: Influence, neighbors: Neighbors, unit: Unit, cells: int
-) -> Sensitivity:
+def sensitivity(influence: Influence, neighbors: Neighbors, unit: Unit, cells: int) -> Sensitivity:
     """The table of this module, for a query of `cells` cells."""
     rows, total = _limits(unit, cells)
     full, rest = divmod(total, rows)

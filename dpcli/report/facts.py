@@ -33,8 +33,10 @@ Fact = None | bool | int | str | Number | list["Fact"] | dict[str, "Fact"]
 LIMITS = (
     "Timing and memory use are not protected.",
     "People who also appear in other datasets or releases lose privacy there too.",
-    "A privacy unit that is too small, or bounds chosen by looking at the data, "
-    "void the guarantee.",
+    (
+        "A privacy unit that is too small, or bounds chosen by looking at the data, "
+        "void the guarantee."
+    ),
 )
 """What no release of this tool protects, in plain words."""
 

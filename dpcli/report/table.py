@@ -73,8 +73,11 @@ def long_table(release: Release) -> bytes:
     """One line per published number: statistic, keys, item, value, lower, upper."""
     keys = key_columns(release)
     lines = [
-        [cell.statistic, *(cell.keys.get(key, "") for key in keys)]
-        + [cell.item, cell.value, cell.lower, cell.upper]
+        [
+            cell.statistic,
+            *(cell.keys.get(key, "") for key in keys),
+            *(cell.item, cell.value, cell.lower, cell.upper),
+        ]
         for released in release.entries
         for cell in cells(released)
     ]

@@ -46,7 +46,8 @@ def numeric_column(
             return None
         if bounds and not bounds[0] <= missing <= bounds[1]:
             low, high = at(bounds_node, 0), at(bounds_node, 1)
-            assert isinstance(low, Word) and isinstance(high, Word)
+            assert isinstance(low, Word)
+            assert isinstance(high, Word)
             findings.add(
                 "out-of-bounds",
                 f"`missing` is {shown(missing_node.text)}, expected a value "

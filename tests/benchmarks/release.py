@@ -14,8 +14,8 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-sys.path.insert(0, str(Path(__file__).parent))
-from timing import in_turn, show
+sys.path.insert(0, str(Path(__file__).parents[2]))
+from tests.benchmarks.timing import in_turn, show
 
 SPEC = """
 dpcli: 1

@@ -6,8 +6,8 @@ import sys
 import tempfile
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parent))
-from timing import in_turn, show
+sys.path.insert(0, str(Path(__file__).parents[2]))
+from tests.benchmarks.timing import in_turn, show
 
 ROOT = Path(__file__).parents[2]
 

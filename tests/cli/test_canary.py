@@ -34,7 +34,9 @@ MALFORMED: dict[str, Callable[[Table], bytes]] = {
     "long rows": lambda table: lines([table[0], *(row * 2 for row in table[1:])]).encode(),
     "blank lines": lambda table: lines(table, "\n\n").encode(),
     "no end": lambda table: lines(table).rstrip("\n").encode(),
-    "unclosed quote": lambda table: lines([table[0], *(['"' + r[0], *r[1:]] for r in table[1:])]).encode(),
+    "unclosed quote": lambda table: lines(
+        [table[0], *(['"' + r[0], *r[1:]] for r in table[1:])]
+    ).encode(),
     "open quote at the end": lambda table: lines(table).encode() + b'"' + table[1][0].encode(),
     "quote inside": lambda table: lines(
         [table[0], *([f'{c[:1]}"{c[1:]}' for c in row] for row in table[1:])]
@@ -50,7 +52,9 @@ MALFORMED: dict[str, Callable[[Table], bytes]] = {
         [table[0], *([c + "é" for c in row] for row in table[1:])]
     ).encode("latin-1"),
     "half a pair": lambda table: lines(table).encode().replace(b"41", b"\xed\xa0\x80"),
-    "long cells": lambda table: lines([table[0], *([c * 9000 for c in r] for r in table[1:])]).encode(),
+    "long cells": lambda table: lines(
+        [table[0], *([c * 9000 for c in r] for r in table[1:])]
+    ).encode(),
 }
 
 

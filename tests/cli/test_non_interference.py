@@ -104,7 +104,9 @@ def test_a_row_that_counts_nowhere_changes_no_byte(
     for text in (DATA, DATA + "1,2,unknown,,\n"):
         data.write_text(text, encoding="utf-8")
         freeze()
-        outcome = dpcli("release", spec, data, "-o", tmp_path / "out.csv", "--release-id", "r", "--force")
+        outcome = dpcli(
+            "release", spec, data, "-o", tmp_path / "out.csv", "--release-id", "r", "--force"
+        )
         seen.append((outcome, parts(tmp_path)))
 
     assert seen[0] == seen[1]
@@ -119,7 +121,9 @@ def test_the_order_of_rows_changes_no_byte(
     for text in (DATA, header + "".join(reversed(rows))):
         data.write_text(text, encoding="utf-8")
         freeze()
-        outcome = dpcli("release", spec, data, "-o", tmp_path / "out.csv", "--release-id", "r", "--force")
+        outcome = dpcli(
+            "release", spec, data, "-o", tmp_path / "out.csv", "--release-id", "r", "--force"
+        )
         seen.append((outcome, parts(tmp_path)))
 
     assert seen[0] == seen[1]

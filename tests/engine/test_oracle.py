@@ -15,7 +15,7 @@ from dpcli.queries import LinearQuery
 from tests.oracles.files import generate
 from tests.oracles.plain import evaluate
 
-FILES = 2000
+FILES = 1200
 PER_TEST = 100
 
 
@@ -27,7 +27,8 @@ def engine(queries: Sequence[LinearQuery], path: Path) -> list[list[int]]:
         sealed = aggregate.aggregate(queries, source, inspection)
     finally:
         source.close()
-    return [list(unseal(answer)) for answer in sealed]
+    opened: list[tuple[int, ...]] = [unseal(answer) for answer in sealed]
+    return [list(answer) for answer in opened]
 
 
 @pytest.mark.parametrize("raw_keys", [False, True])

@@ -77,7 +77,9 @@ def test_gzip_by_its_name(tmp_path: Path) -> None:
     assert total(tmp_path / "a.csv.gz") == 100
 
 
-@pytest.mark.parametrize("content", [TEXT, b"", gzip.compress(TEXT)[:-9], gzip.compress(TEXT) + b"x"])
+@pytest.mark.parametrize(
+    "content", [TEXT, b"", gzip.compress(TEXT)[:-9], gzip.compress(TEXT) + b"x"]
+)
 def test_what_is_named_gzip_must_be_gzip(content: bytes, tmp_path: Path) -> None:
     """Plain, truncated or trailing content under the name .gz is refused."""
     (tmp_path / "a.csv.gz").write_bytes(content)

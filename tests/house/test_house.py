@@ -70,7 +70,8 @@ def test_every_code_can_be_explained(code: str) -> None:
 def test_codes_are_unique_words() -> None:
     """Every code is one kebab-case word that no statistic or mechanism has."""
     names = [code.name for code in CODES]
-    taken = {member.name for member in (*STATISTICS, *MECHANISMS)}
+    taken = {statistic.name for statistic in STATISTICS}
+    taken |= {mechanism.name for mechanism in MECHANISMS}
 
     assert len(set(names)) == len(names)
     assert all(re.fullmatch(r"[a-z]+(-[a-z0-9]+)*", name) for name in names)

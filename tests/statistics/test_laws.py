@@ -101,7 +101,9 @@ def test_answers_add_up_over_rows(statistic: Statistic) -> None:
         both = answers(queries, [first, second])
         summed = [
             [a + b for a, b in zip(one, other, strict=True)]
-            for one, other in zip(answers(queries, [first]), answers(queries, [second]), strict=True)
+            for one, other in zip(
+                answers(queries, [first]), answers(queries, [second]), strict=True
+            )
         ]
         assert both == summed
 
