@@ -1,4 +1,4 @@
-"""Whether the axes of a cluster have few distinct texts, by a look at three places.
+"""Whether the axes of a cluster have few distinct texts: a look at three places.
 
 Grouping by raw texts and encoding one text per group is much faster than encoding
 every cell, unless nearly every row has a text of its own. The choice changes time

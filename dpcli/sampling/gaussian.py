@@ -1,4 +1,4 @@
-"""Exact draws of the discrete Gaussian distribution: P[k] ~ exp(-k^2 / (2 sigma^2))."""
+"""Exact draws of the discrete Gaussian: P[k] ~ exp(-k^2 / (2 sigma^2))."""
 
 from __future__ import annotations
 
