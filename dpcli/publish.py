@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import secrets
+import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -74,6 +75,20 @@ def publish(files: Mapping[Path, bytes]) -> None:
         for temporary, _ in written:
             with contextlib.suppress(OSError):
                 temporary.unlink()
+
+
+def publish_to_stdout(content: bytes) -> None:
+    """Write to standard output, all of it. Raises OutputError."""
+    try:
+        sys.stdout.buffer.write(content)
+        sys.stdout.buffer.flush()
+    except OSError as error:
+        reason = error.strerror or "input or output error"
+        raise OutputError.of(
+            "output-failed",
+            f"standard output could not be written: {reason.lower()}",
+            "name a file with -o, or read the whole of standard output",
+        ) from None
 
 
 def _write(path: Path, content: bytes) -> None:

@@ -79,7 +79,13 @@ def run() -> int:
     except KeyboardInterrupt:
         print("interrupted; nothing was published", file=sys.stderr)
         return 130
-    except BrokenPipeError:
+    except (BrokenPipeError, SystemExit):
+        # The parser exits by itself when whoever read standard output has gone.
+        return 7
+    except OSError as error:
+        if error.filename is not None:
+            return _unexpected(error)
+        print("error[output-failed]: standard output could not be written", file=sys.stderr)
         return 7
     except Exception as error:  # noqa: BLE001 - whatever it is, no traceback
         return _unexpected(error)

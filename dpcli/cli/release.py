@@ -45,7 +45,7 @@ def release(
     Example: dpcli release specs/town.yaml sample_data/people.csv -o noisy.csv
     """
     from dpcli.plan import make_plan, require_budget
-    from dpcli.publish import publish, require_writable
+    from dpcli.publish import publish, publish_to_stdout, require_writable
     from dpcli.report.formats import report_format
     from dpcli.spec.load import read_spec
 
@@ -69,8 +69,7 @@ def release(
     files |= {path: write(made) for path, write in writers.items()}
     publish(files)
     if not tables:
-        sys.stdout.buffer.write(b"\n".join(contents.values()))
-        sys.stdout.buffer.flush()
+        publish_to_stdout(b"\n".join(contents.values()))
     if not quiet:
         _summary(made)
 
