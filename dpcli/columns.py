@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal
 
+from dpcli.privacy.decimals import decimal_places, decimal_text
+
 EPOCH = datetime.date(1970, 1, 1)
 """Day zero of the grid of dates."""
 
@@ -84,24 +86,3 @@ class IdColumn:
 
 
 Column = NumericColumn | CategoryColumn | IdColumn
-
-
-def decimal_places(step: Fraction) -> int:
-    """How many decimals write any multiple of `step`; it must be a decimal."""
-    places = 0
-    while (step * 10**places).denominator != 1:
-        places += 1
-        if places > 400:
-            raise ValueError("not a finite decimal")
-    return places
-
-
-def decimal_text(value: Fraction, places: int) -> str:
-    """`value` with exactly `places` decimals, halves away from zero, no exponent."""
-    scaled = abs(value) * 10**places
-    whole = (2 * scaled.numerator + scaled.denominator) // (2 * scaled.denominator)
-    digits = str(whole).rjust(places + 1, "0")
-    sign = "-" if value < 0 and whole else ""
-    if not places:
-        return sign + digits
-    return f"{sign}{digits[:-places]}.{digits[-places:]}"

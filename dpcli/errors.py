@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Self
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,7 @@ class Failure(Exception):
         super().__init__("; ".join(problem.message for problem in self.problems))
 
     @classmethod
-    def of(cls, code: str, message: str, hint: str = "") -> Failure:
+    def of(cls, code: str, message: str, hint: str = "") -> Self:
         """A failure of this family with a single problem and no place."""
         return cls([Problem(code, message, hint)])
 

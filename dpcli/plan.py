@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from math import floor, prod
 
-from dpcli.columns import decimal_places, decimal_text
 from dpcli.errors import BudgetError, Problem, SpecError
 from dpcli.mechanisms.base import CannotCalibrate, Mechanism
+from dpcli.privacy.decimals import decimal_text, plain_text
 from dpcli.privacy.loss import NOTHING, Loss
 from dpcli.privacy.noise import Noise
 from dpcli.privacy.sensitivity import Sensitivity, sensitivity
@@ -144,17 +144,9 @@ def require_budget(plan: Plan) -> None:
             problems.append(
                 Problem(
                     f"over-budget-{word}",
-                    f"the release asks for {word} {exact_text(wanted)}, "
-                    f"but the budget allows {exact_text(allowed)}",
+                    f"the release asks for {word} {plain_text(wanted)}, "
+                    f"but the budget allows {plain_text(allowed)}",
                     hint,
                 )
             )
     raise BudgetError(problems)
-
-
-def exact_text(value: Fraction) -> str:
-    """A loss as people write it: a decimal if it is one, else a fraction."""
-    try:
-        return decimal_text(value, decimal_places(value))
-    except ValueError:
-        return f"{value.numerator}/{value.denominator}"

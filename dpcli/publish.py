@@ -12,13 +12,23 @@ from pathlib import Path
 from dpcli.errors import OutputError, Problem, UsageError
 
 
-def require_writable(targets: Sequence[Path], inputs: Sequence[Path], *, force: bool) -> None:
+def require_writable(
+    targets: Sequence[Path], inputs: Sequence[Path], *, force: bool, twice: bool = False
+) -> None:
     """Raise UsageError, before anything is spent, for outputs that cannot be meant.
 
     An output must not be an input, must not exist already unless `force`, and must
     lie in a folder that exists; no two outputs may be the same file.
     """
     problems = []
+    if twice:
+        problems.append(
+            Problem(
+                "output-twice",
+                "two reports would be written to the same file",
+                "give every output a name of its own",
+            )
+        )
     precious = {path.resolve() for path in inputs}
     seen: set[Path] = set()
     for target in targets:

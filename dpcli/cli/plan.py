@@ -40,7 +40,7 @@ def plan(
 def _print(made: Plan) -> None:
     """The plan as a table and the total below it."""
     from dpcli.cli.console import write_table
-    from dpcli.plan import exact_text
+    from dpcli.privacy.decimals import plain_text
     from dpcli.report.numbers import exact_or_up
 
     percent = exact_or_up(made.spec.confidence * 100)
@@ -62,12 +62,12 @@ def _print(made: Plan) -> None:
         ("delta", made.spent.delta, privacy.budget.delta),
     ):
         verdict = "fits" if asked <= allowed else "does not fit"
-        print(f"{word:8}{exact_text(asked)} of {exact_text(allowed)} allowed: {verdict}")
+        print(f"{word:8}{plain_text(asked)} of {plain_text(allowed)} allowed: {verdict}")
 
 
 def _row(entry: PlannedEntry, part: Part, made: Plan, *, first: bool) -> tuple[str, ...]:
     """One question of a statistic."""
-    from dpcli.plan import exact_text
+    from dpcli.privacy.decimals import plain_text
     from dpcli.report.numbers import exact_or_up, root_up, short
 
     unit, moved = part.question.unit, part.sensitivity
@@ -83,6 +83,6 @@ def _row(entry: PlannedEntry, part: Part, made: Plan, *, first: bool) -> tuple[s
         "exact" if part.public else part.mechanism.name,
         short(part.noise.scale * unit, 6),
         short(part.error(made.spec.confidence), 6),
-        exact_text(part.loss.epsilon),
-        exact_text(part.loss.delta),
+        plain_text(part.loss.epsilon),
+        plain_text(part.loss.delta),
     )

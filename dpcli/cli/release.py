@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 if TYPE_CHECKING:
-    from dpcli.plan import Plan
     from dpcli.release import Release
 
 
@@ -29,7 +28,23 @@ def release(
         ),
     ] = None,
     release_id: Annotated[
-        str | None, typer.Option("--release-id", metavar="ID", help="Name of this release.")
+        str | None,
+        typer.Option(
+            "--release-id", metavar="ID", help="Name of this release, to retry it [random]."
+        ),
+    ] = None,
+    ledger: Annotated[
+        Path | None,
+        typer.Option(
+            "--ledger",
+            metavar="PATH",
+            envvar="DPCLI_LEDGER",
+            help="The budget ledger; must exist [dpcli-ledger.sqlite beside SPEC, made if absent].",
+        ),
+    ] = None,
+    period: Annotated[
+        str | None,
+        typer.Option("--period", metavar="YYYY-MM-DD", help="The day of the data, for a window."),
     ] = None,
     layout: Annotated[
         Literal["long", "wide"], typer.Option(help="One long table, or one per set of keys.")
@@ -40,53 +55,46 @@ def release(
     """Aggregate DATA as SPEC asks, add noise, and write a noisy table and a report.
 
     The table goes to stdout, or to OUT with a report beside it; everything else goes
-    to stderr. The budget is checked before DATA is opened.
+    to stderr. The budget is checked before DATA is opened, and the release is charged
+    and stored in the ledger before anything is written. The same --release-id again
+    publishes the same bytes for nothing, whatever DATA now holds.
 
     Example: dpcli release specs/town.yaml sample_data/people.csv -o noisy.csv
     """
+    from dpcli.cli.ledger_file import open_ledger
+    from dpcli.cli.outputs import Wanted
+    from dpcli.cli.words import checked_day, checked_id
     from dpcli.plan import make_plan, require_budget
-    from dpcli.publish import publish, publish_to_stdout, require_writable
-    from dpcli.report.formats import report_format
+    from dpcli.publish import require_writable
+    from dpcli.release import charge_for, new_release_id
+    from dpcli.release import release as make_release
+    from dpcli.report.formats import render
+    from dpcli.report.table import wide_names
     from dpcli.spec.load import read_spec
 
-    reports = list(report or ())
-    if output is not None and not reports:
-        reports = [output.with_name(output.name.removesuffix(".csv") + ".report.json")]
-    writers = {path: report_format(path) for path in reports}
+    release_id, period = checked_id(release_id), checked_day(period)
+    wanted = Wanted(output, list(report or ()), layout)
     plan = make_plan(read_spec(spec))
     require_budget(plan)
-    tables = _table_paths(plan, output, layout)
-    inputs = [spec] if data == "-" else [spec, Path(data)]
-    require_writable([*tables.values(), *reports], inputs, force=force)
+    made: list[Release] = []
 
-    from dpcli.release import new_release_id
-    from dpcli.release import release as make_release
-    from dpcli.report.table import long_table, wide_tables
+    def rendered(release: Release) -> dict[str, bytes]:
+        made.append(release)
+        return render(release)
 
-    made = make_release(plan, data, release_id or new_release_id())
-    contents = {"": long_table(made)} if layout == "long" else wide_tables(made)
-    files = {tables[name]: content for name, content in contents.items() if name in tables}
-    files |= {path: write(made) for path, write in writers.items()}
-    publish(files)
-    if not tables:
-        publish_to_stdout(b"\n".join(contents.values()))
-    if not quiet:
-        _summary(made)
-
-
-def _table_paths(plan: Plan, output: Path | None, layout: str) -> dict[str, Path]:
-    """Where each table goes: OUT, or one file per set of keys beside it."""
-    if output is None:
-        return {}
-    if layout == "long":
-        return {"": output}
-    from dpcli.report.table import wide_names
-
-    names = wide_names(plan)
-    if len(names) == 1:
-        return {names[0]: output}
-    stem = output.name.removesuffix(".csv")
-    return {name: output.with_name(f"{stem}.{name}.csv") for name in names}
+    with open_ledger(ledger, spec) as book:
+        inputs = [spec, book.path, book.store.anchor, *([] if data == "-" else [Path(data)])]
+        targets = list(wanted.files(wide_names(plan)))
+        require_writable(targets, inputs, force=force, twice=wanted.twice)
+        charge = charge_for(plan, release_id or new_release_id(), period)
+        stored = make_release(plan, data, book, charge, rendered)
+    wanted.publish(stored)
+    if quiet:
+        return
+    if stored.fresh:
+        _summary(made[-1])
+    else:
+        print(f"release {stored.release_id} published again, nothing charged", file=sys.stderr)
 
 
 SUMMARY_LINES = 40
@@ -96,13 +104,14 @@ SUMMARY_LINES = 40
 def _summary(made: Release) -> None:
     """Values, intervals and epsilon on standard error."""
     from dpcli.cli.console import write_table
-    from dpcli.plan import exact_text
+    from dpcli.privacy.decimals import plain_text
+    from dpcli.privacy.loss import loss_text
     from dpcli.report.numbers import exact_or_up
     from dpcli.report.table import cells
 
     rows: list[tuple[str, ...]] = []
     for released in made.entries:
-        epsilon = exact_text(released.planned.entry.target.epsilon)
+        epsilon = plain_text(released.planned.entry.target.epsilon)
         for position, cell in enumerate(cells(released)):
             if position == SUMMARY_LINES:
                 rows.append(("", f"... {released.planned.cells - position} more", "", "", "", ""))
@@ -116,8 +125,9 @@ def _summary(made: Release) -> None:
     header = ("statistic", "group", "value", f"lower {percent}%", f"upper {percent}%", "epsilon")
     title = f"release {made.release_id} of {plan.spec.dataset}"
     write_table(sys.stderr, title, header, rows, (2, 3, 4, 5))
-    budget = plan.spec.privacy.budget
-    parts = [f"epsilon {exact_text(plan.spent.epsilon)} of {exact_text(budget.epsilon)}"]
-    if plan.spent.delta:
-        parts.append(f"delta {exact_text(plan.spent.delta)} of {exact_text(budget.delta)}")
-    print("spent " + ", ".join(parts), file=sys.stderr)
+    balance = made.standing.balance
+    print(
+        f"spent {loss_text(plan.spent)}; {loss_text(balance.remaining)} left of "
+        f"{loss_text(balance.budget)} (entry {made.standing.entry} of {made.standing.ledger})",
+        file=sys.stderr,
+    )

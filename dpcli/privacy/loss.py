@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
+from dpcli.privacy.decimals import plain_text
+
 
 @dataclass(frozen=True, slots=True)
 class Loss:
@@ -24,3 +26,9 @@ class Loss:
 
 NOTHING = Loss(Fraction(0))
 """The loss of an answer that does not depend on anybody."""
+
+
+def loss_text(loss: Loss) -> str:
+    """A loss as people write it, such as `epsilon 0.5, delta 0.000001`."""
+    delta = f", delta {plain_text(loss.delta)}" if loss.delta else ""
+    return f"epsilon {plain_text(loss.epsilon)}{delta}"

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from dpcli import __version__
 from dpcli.columns import CategoryColumn, IdColumn, NumericColumn
+from dpcli.ledger.balance import DAYS_A_YEAR
 from dpcli.plan import Part, Plan, PlannedEntry
 from dpcli.privacy.loss import Loss
 from dpcli.privacy.relation import Neighbors, RowUnit
@@ -19,6 +20,7 @@ from dpcli.report.numbers import exact_or_up, root_up
 from dpcli.report.table import cells
 
 if TYPE_CHECKING:
+    from dpcli.ledger.ledger import Standing
     from dpcli.release import Release, Released
 
 
@@ -52,12 +54,12 @@ def facts(release: Release) -> dict[str, Fact]:
         "dpcli_version": __version__,
         "release_id": release.release_id,
         "created": release.created,
-        **_guarantee(plan),
+        **_guarantee(plan, release.standing.balance.remaining),
         "statistics": statistics,
         "post_processing": list(_post_processing(plan)),
         "unprotected": list(_unprotected(plan)),
         "limits": list(LIMITS),
-        "ledger": None,
+        "ledger": _ledger(release.standing),
     }
 
 
@@ -65,7 +67,7 @@ def plan_facts(plan: Plan) -> dict[str, Fact]:
     """What is known of a release before any row is read."""
     return {
         "dpcli_version": __version__,
-        **_guarantee(plan),
+        **_guarantee(plan, None),
         "fits": plan.fits,
         "statistics": [_statistic(planned, plan.spec.confidence) for planned in plan.entries],
         "post_processing": list(_post_processing(plan)),
@@ -74,12 +76,42 @@ def plan_facts(plan: Plan) -> dict[str, Fact]:
     }
 
 
-def _guarantee(plan: Plan) -> dict[str, Fact]:
-    """The spec, what it asks for, and what that costs."""
+def _ledger(standing: Standing) -> dict[str, Fact]:
+    """Where the release is recorded, and what its account has spent with it."""
+    told: dict[str, Fact] = {
+        "name": standing.ledger,
+        "entry": standing.entry,
+        "head": standing.head,
+    }
+    if standing.terms.window is not None:
+        told["window"] = window_facts(standing)
+    return told
+
+
+def window_facts(standing: Standing) -> dict[str, Fact]:
+    """What a window protects and what not, with the loss of each span of time."""
+    window, budget = standing.terms.window or 1, standing.terms.budget
+    a_year = -(-DAYS_A_YEAR // window)
+    return {
+        "periods": window,
+        "period": standing.period,
+        "per_window": _loss(standing.balance.spent),
+        "per_year_at_most": _loss(Loss(budget.epsilon * a_year, budget.delta * a_year)),
+        "lifetime": _loss(standing.balance.lifetime),
+        "protects": (
+            f"what anybody did within any {window} consecutive days, whatever is known of "
+            "the other days"
+        ),
+        "does_not_protect": (
+            "somebody who is in the data in every window: what they reveal adds up over "
+            "windows, to the loss per year and for ever"
+        ),
+    }
+
+
+def _guarantee(plan: Plan, left: Loss | None) -> dict[str, Fact]:
+    """The spec, what it asks for, what that costs, and what is left if it is known."""
     spec, privacy = plan.spec, plan.spec.privacy
-    left = Loss(
-        privacy.budget.epsilon - plan.spent.epsilon, privacy.budget.delta - plan.spent.delta
-    )
     return {
         "spec": {"dataset": spec.dataset, "digest": spec.digest, "text": spec.text},
         "privacy": {
@@ -89,7 +121,7 @@ def _guarantee(plan: Plan) -> dict[str, Fact]:
             "asked": _loss(plan.asked),
             "spent": _loss(plan.spent),
             "budget": _loss(privacy.budget),
-            "remaining": _loss(left),
+            "remaining": _loss(left) if left else None,
         },
         "confidence": _number(spec.confidence),
     }

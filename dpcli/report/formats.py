@@ -1,4 +1,4 @@
-"""Which report a file name asks for: one line per format."""
+"""What a release leaves behind: every table and every report, as named bytes."""
 
 from __future__ import annotations
 
@@ -9,23 +9,38 @@ from typing import TYPE_CHECKING
 from dpcli.errors import UsageError
 from dpcli.report.json_report import json_report
 from dpcli.report.markdown import markdown_report
+from dpcli.report.table import long_table, wide_tables
 
 if TYPE_CHECKING:
     from dpcli.release import Release
 
-FORMATS: tuple[tuple[str, Callable[[Release], bytes]], ...] = (
+LONG = "table.csv"
+"""The name of the long table."""
+
+WIDE = "wide/"
+"""Wide tables are named by this and the keys of the table."""
+
+REPORTS: tuple[tuple[str, Callable[[Release], bytes]], ...] = (
     (".json", json_report),
     (".md", markdown_report),
 )
-"""Endings and what writes them."""
+"""Reports by the ending of the file they are asked for in; one line per format."""
 
 
-def report_format(path: Path) -> Callable[[Release], bytes]:
-    """The writer for the ending of `path`; UsageError for an unknown one."""
-    for ending, write in FORMATS:
+def render(release: Release) -> dict[str, bytes]:
+    """All outputs of a release, so that any of them can be published later."""
+    outputs = {LONG: long_table(release)}
+    outputs |= {f"{WIDE}{name}": table for name, table in wide_tables(release).items()}
+    outputs |= {f"report{ending}": write(release) for ending, write in REPORTS}
+    return outputs
+
+
+def report_name(path: Path) -> str:
+    """The output that a report file asks for; UsageError for an unknown ending."""
+    for ending, _ in REPORTS:
         if path.name.lower().endswith(ending):
-            return write
-    known = ", ".join(ending for ending, _ in FORMATS)
+            return f"report{ending}"
+    known = ", ".join(ending for ending, _ in REPORTS)
     raise UsageError.of(
         "report-format",
         f"`{path}` does not say which report is wanted",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from math import isqrt
 
-from dpcli.columns import decimal_places, decimal_text
+from dpcli.privacy.decimals import decimal_places, decimal_text
 
 PLACES = 12
 """Decimals of a number that has no short exact decimal."""

@@ -6,7 +6,7 @@ import unicodedata
 from collections.abc import Iterable
 from fractions import Fraction
 
-from dpcli.columns import decimal_places, decimal_text
+from dpcli.privacy.decimals import decimal_places, decimal_text
 
 SHOWN = 60
 """Longer words are cut: a message must stay one line that a person reads."""

@@ -6,7 +6,8 @@ from collections.abc import Callable, Sequence
 from fractions import Fraction
 from math import ceil, floor
 
-from dpcli.columns import NumericColumn, decimal_places
+from dpcli.columns import NumericColumn
+from dpcli.privacy.decimals import decimal_places
 from dpcli.privacy.noise import combined_half_width
 from dpcli.privacy.relation import Neighbors
 from dpcli.queries import Factor, LinearQuery

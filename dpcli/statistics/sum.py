@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 
-from dpcli.columns import decimal_places
+from dpcli.privacy.decimals import decimal_places
 from dpcli.privacy.relation import Neighbors
 from dpcli.queries import Factor, LinearQuery
 from dpcli.statistics.base import (

@@ -11,14 +11,8 @@ from collections.abc import Sequence
 from fractions import Fraction
 from random import Random
 
-from dpcli.columns import (
-    CategoryColumn,
-    Column,
-    IdColumn,
-    NumericColumn,
-    decimal_places,
-    decimal_text,
-)
+from dpcli.columns import CategoryColumn, Column, IdColumn, NumericColumn
+from dpcli.privacy.decimals import decimal_places, decimal_text
 from dpcli.queries import Condition, Factor, Key, LinearQuery
 
 NAMES = (

@@ -1,0 +1,41 @@
+"""Which ledger a command means."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from dpcli.ledger.ledger import Ledger
+
+DEFAULT = "dpcli-ledger.sqlite"
+"""The ledger beside a spec, made when it is first needed."""
+
+
+@contextmanager
+def open_ledger(named: Path | None, spec: Path) -> Iterator[Ledger]:
+    """The named ledger, which must exist, or the one beside the spec."""
+    from dpcli.ledger.ledger import Ledger
+    from dpcli.ledger.store import Store
+
+    store = Store.create(spec.parent / DEFAULT) if named is None else Store.open(named)
+    ledger = Ledger(store)
+    try:
+        yield ledger
+    finally:
+        ledger.close()
+
+
+@contextmanager
+def existing_ledger(named: Path | None) -> Iterator[Ledger]:
+    """The named ledger, or the default one of this folder; it must exist."""
+    from dpcli.ledger.ledger import Ledger
+    from dpcli.ledger.store import Store
+
+    ledger = Ledger(Store.open(named or Path(DEFAULT)))
+    try:
+        yield ledger
+    finally:
+        ledger.close()

@@ -1,0 +1,1 @@
+"""What has been spent: accounts, charges and the exact bytes of every release."""

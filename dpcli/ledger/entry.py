@@ -1,0 +1,72 @@
+"""One line of the ledger, and the chain that makes it evident when one is changed.
+
+Every entry hashes its content together with the seal of the entry before it, and
+its seal hashes that with the bytes that it published. A report can therefore print
+the hash of its own entry, and the next entry covers the report.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from dpcli.ledger.terms import Payload
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A recorded event: an account that was opened, or a release that was charged.
+
+    `payload` is canonical JSON; `head` is the hash that a report prints, `seal`
+    what the next entry builds on.
+    """
+
+    number: int
+    kind: str
+    dataset: str
+    release_id: str | None
+    payload: str
+    previous: str
+    head: str
+    seal: str
+
+    def content(self) -> Payload:
+        """The payload as plain data."""
+        content: Payload = json.loads(self.payload)
+        return content
+
+    def expected_head(self) -> str:
+        """The hash that the other fields give."""
+        return head_of(self.previous, self.number, self.kind, self.payload)
+
+
+def genesis(identity: str, anchor: str) -> str:
+    """What the first entry of a ledger builds on."""
+    return _hash("dpcli ledger 1", identity, anchor)
+
+
+def canonical(payload: Payload) -> str:
+    """JSON with one way to write everything."""
+    return json.dumps(payload, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+
+
+def head_of(previous: str, number: int, kind: str, payload: str) -> str:
+    """The hash of an entry without the bytes that it published."""
+    return _hash(previous, str(number), kind, payload)
+
+
+def seal_of(head: str, outputs: Mapping[str, bytes]) -> str:
+    """The hash of an entry and of the bytes that it published."""
+    digests = (f"{name} {hashlib.sha256(content).hexdigest()}" for name, content in outputs.items())
+    return _hash(head, *sorted(digests))
+
+
+def _hash(*parts: str) -> str:
+    """SHA-256 over parts that cannot run into each other."""
+    digest = hashlib.sha256()
+    for part in parts:
+        encoded = part.encode("utf-8", "surrogatepass")
+        digest.update(len(encoded).to_bytes(8, "big") + encoded)
+    return digest.hexdigest()

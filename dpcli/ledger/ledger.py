@@ -1,0 +1,254 @@
+"""Charging for a release and storing its bytes, in one transaction.
+
+A crash at any instant leaves either no charge and no bytes, or a charge whose bytes
+can be published again, for nothing. Nothing is ever refunded.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+
+from dpcli.errors import BudgetError, LedgerError
+from dpcli.ledger.balance import Balance, Spend, balance, period_number, spend_of
+from dpcli.ledger.entry import Entry, canonical, head_of, seal_of
+from dpcli.ledger.store import Store, told
+from dpcli.ledger.terms import Payload, Terms, terms_from
+from dpcli.privacy.loss import Loss, loss_text
+
+
+@dataclass(frozen=True, slots=True)
+class Charge:
+    """What a release will be charged for: its parts, and what names it."""
+
+    terms: Terms
+    release_id: str
+    digest: str
+    created: str
+    period: str | None
+    parts: tuple[Payload, ...]
+
+    def payload(self) -> Payload:
+        """The charge as plain JSON."""
+        return {
+            "dataset": self.terms.dataset,
+            "release_id": self.release_id,
+            "digest": self.digest,
+            "created": self.created,
+            "period": self.period,
+            "parts": list(self.parts),
+        }
+
+    @property
+    def spend(self) -> Spend:
+        """What the charge adds to what the account has spent."""
+        losses = tuple(
+            Loss(Fraction(str(part["epsilon"])), Fraction(str(part["delta"])))
+            for part in self.parts
+        )
+        return Spend(losses, period_number(self.period) if self.period else None)
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """Where a release stands in the ledger, and what is left after it."""
+
+    ledger: str
+    entry: int
+    head: str
+    terms: Terms
+    period: str | None
+    balance: Balance
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """A release that was charged: the exact bytes of its outputs, by name."""
+
+    release_id: str
+    outputs: Mapping[str, bytes]
+    fresh: bool
+
+
+Render = Callable[[Standing], Mapping[str, bytes]]
+"""The outputs of a release, once its place in the ledger is known."""
+
+
+class Ledger:
+    """An open ledger: accounts, balances, and the releases that they paid for."""
+
+    def __init__(self, store: Store) -> None:
+        self.store = store
+
+    @property
+    def path(self) -> Path:
+        """The file of the ledger."""
+        return self.store.path
+
+    def close(self) -> None:
+        """Close the file."""
+        self.store.close()
+
+    def accounts(self) -> dict[str, Terms]:
+        """The terms of every account, by dataset, in the order of opening."""
+        with told(self.path):
+            entries = self.store.entries("kind = 'open'")
+            return {entry.dataset: terms_from(entry.content()) for entry in entries}
+
+    def releases(self, dataset: str) -> list[Entry]:
+        """What an account was charged for, in order."""
+        with told(self.path):
+            return self.store.entries("kind = 'release' AND dataset = ?", dataset)
+
+    def balance(self, terms: Terms) -> Balance:
+        """What an account has spent so far."""
+        with told(self.path):
+            return balance(terms, [spend_of(entry) for entry in self.releases(terms.dataset)])
+
+    def stored(self, release_id: str, digest: str | None = None) -> Stored | None:
+        """The release of that name, if there is one.
+
+        LedgerError if it was made from another spec than the one with `digest`.
+        """
+        with told(self.path):
+            found = self.store.entries("release_id = ?", release_id)
+            if not found:
+                return None
+            (entry,) = found
+            if digest is not None and entry.content()["digest"] != digest:
+                raise LedgerError.of(
+                    "release-id-taken",
+                    f"release `{release_id}` was made from another spec",
+                    "use the spec of that release, or give this one an id of its own",
+                )
+            packed = self.store.outputs(entry.number)
+            if entry.seal != seal_of(entry.head, packed):
+                raise LedgerError.of(
+                    "ledger-in-doubt",
+                    f"the ledger `{self.path}` cannot be trusted: entry {entry.number} was changed",
+                    "the stored outputs are not the ones that were published",
+                )
+            outputs = {name: zlib.decompress(content) for name, content in packed.items()}
+            return Stored(release_id, outputs, fresh=False)
+
+    def require_room(self, charge: Charge) -> Balance:
+        """The balance after a charge; BudgetError or LedgerError if it may not be made."""
+        terms = self._agreed(charge)
+        entries = self.releases(terms.dataset)
+        before = [spend_of(entry) for entry in entries]
+        period = charge.spend.period
+        after = balance(terms, [*before, charge.spend], period)
+        if not after.within:
+            raise _refusal(charge, balance(terms, before, period), terms)
+        return after
+
+    def _agreed(self, charge: Charge) -> Terms:
+        """The terms of the account that pays; LedgerError if the spec differs."""
+        terms = self.accounts().get(charge.terms.dataset, charge.terms)
+        differences = list(terms.differences(charge.terms))
+        if differences:
+            told_apart = "; ".join(
+                f"its {word} is {mine}, the spec says {theirs}"
+                for word, mine, theirs in differences
+            )
+            raise LedgerError.of(
+                "account-differs",
+                f"the account `{terms.dataset}` was opened on other terms: {told_apart}",
+                "an account keeps its terms; change the spec back, or name another dataset if "
+                "these are other people",
+            )
+        if (charge.period is None) != (terms.window is None):
+            raise LedgerError.of(
+                "period-required" if terms.window else "period-not-taken",
+                f"the account `{terms.dataset}` "
+                + (
+                    f"counts windows of {terms.window} periods, and the release names none"
+                    if terms.window
+                    else "has no window, and the release names a period"
+                ),
+                "give the day the data are about by --period YYYY-MM-DD"
+                if terms.window
+                else "leave --period out",
+            )
+        return terms
+
+    def open_account(self, terms: Terms, created: str) -> None:
+        """Open an account; LedgerError if the dataset has one."""
+        with told(self.path):
+            with self.store.writing():
+                if terms.dataset in self.accounts():
+                    raise LedgerError.of(
+                        "account-exists",
+                        f"the dataset `{terms.dataset}` has an account",
+                        "an account keeps its terms; see `dpcli ledger show`",
+                    )
+                self._append("open", terms.dataset, None, {**terms.payload(), "created": created})
+            self.store.remember()
+
+    def commit(self, charge: Charge, render: Render) -> Stored:
+        """Charge for a release and store its outputs, or return those stored before.
+
+        The balance is checked again while nobody else can write.
+        """
+        with told(self.path):
+            with self.store.writing():
+                stored = self.stored(charge.release_id, charge.digest)
+                if stored is None:
+                    after = self.require_room(charge)
+                    if charge.terms.dataset not in self.accounts():
+                        opened = {**charge.terms.payload(), "created": charge.created}
+                        self._append("open", charge.terms.dataset, None, opened)
+                    stored = self._charged(charge, after, render)
+            self.store.remember()
+        return stored
+
+    def _charged(self, charge: Charge, after: Balance, render: Render) -> Stored:
+        """Add the charge and what `render` makes of its place."""
+        outputs: dict[str, bytes] = {}
+
+        def packed(number: int, head: str) -> dict[str, bytes]:
+            terms = self.accounts()[charge.terms.dataset]
+            standing = Standing(self.path.name, number, head, terms, charge.period, after)
+            outputs.update(render(standing))
+            return {name: zlib.compress(content) for name, content in outputs.items()}
+
+        self._append("release", charge.terms.dataset, charge.release_id, charge.payload(), packed)
+        return Stored(charge.release_id, outputs, fresh=True)
+
+    def _append(
+        self,
+        kind: str,
+        dataset: str,
+        release_id: str | None,
+        content: Payload,
+        outputs: Callable[[int, str], dict[str, bytes]] = lambda *_: {},
+    ) -> None:
+        """Add an entry to the chain, within a transaction."""
+        last = self.store.entries("number = (SELECT max(number) FROM entries)")
+        number = last[0].number + 1 if last else 1
+        previous = last[0].seal if last else self.store.genesis()
+        payload = canonical(content)
+        head = head_of(previous, number, kind, payload)
+        published = outputs(number, head)
+        seal = seal_of(head, published)
+        entry = Entry(number, kind, dataset, release_id, payload, previous, head, seal)
+        self.store.insert(entry, published)
+
+
+def _refusal(charge: Charge, before: Balance, terms: Terms) -> BudgetError:
+    """What was asked, what remains, and what would fit."""
+    asked = Loss(
+        sum((loss.epsilon for loss in charge.spend.losses), start=Fraction(0)),
+        sum((loss.delta for loss in charge.spend.losses), start=Fraction(0)),
+    )
+    window = f" in {terms.window} periods" if terms.window else ""
+    return BudgetError.of(
+        "account-exhausted",
+        f"the release asks for {loss_text(asked)}, but the account `{terms.dataset}` has "
+        f"{loss_text(before.remaining)} left of {loss_text(terms.budget)}{window}",
+        "ask for no more than what is left"
+        + (", or wait until a window without earlier releases" if terms.window else ""),
+    )

@@ -1,0 +1,82 @@
+"""What an account fixes when it is opened, and never changes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+
+from dpcli.privacy.loss import Loss, loss_text
+from dpcli.privacy.relation import PersonUnit
+from dpcli.spec.model import Spec
+
+Payload = dict[str, object]
+"""What an entry records, as plain JSON."""
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """The dataset that pays, the guarantee it pays for, and its budget.
+
+    With a `window` of w periods the budget bounds the loss of any w consecutive
+    periods (w-event privacy: Kellaris, Papadopoulos, Xiao and Papadias 2014);
+    without one it bounds all releases for ever.
+    """
+
+    dataset: str
+    unit: str
+    neighbors: str
+    composition: str
+    budget: Loss
+    window: int | None = None
+
+    def payload(self) -> Payload:
+        """The terms as plain JSON, numbers as exact fractions."""
+        return {
+            "dataset": self.dataset,
+            "unit": self.unit,
+            "neighbors": self.neighbors,
+            "composition": self.composition,
+            "epsilon": str(self.budget.epsilon),
+            "delta": str(self.budget.delta),
+            "window": self.window,
+        }
+
+    def differences(self, other: Terms) -> Iterator[tuple[str, str, str]]:
+        """What the account fixes, what it says and what `other` says, where they differ.
+
+        Windows are not compared: a spec does not speak of them.
+        """
+        for word in ("unit", "neighbors", "composition"):
+            mine, theirs = getattr(self, word), getattr(other, word)
+            if mine != theirs:
+                yield word, mine, theirs
+        if self.budget != other.budget:
+            yield "budget", loss_text(self.budget), loss_text(other.budget)
+
+
+def terms_of(spec: Spec) -> Terms:
+    """The terms that a spec asks for."""
+    privacy = spec.privacy
+    unit = "row"
+    if isinstance(privacy.unit, PersonUnit):
+        unit = (
+            f"{privacy.unit.column}, {privacy.unit.rows_per_cell} rows per group, "
+            f"{privacy.unit.cells} groups, {privacy.unit.rows} rows"
+        )
+    return Terms(
+        spec.dataset, unit, privacy.neighbors.value, privacy.composition.name, privacy.budget
+    )
+
+
+def terms_from(payload: Mapping[str, object]) -> Terms:
+    """The terms that an entry records."""
+    window = payload["window"]
+    return Terms(
+        str(payload["dataset"]),
+        str(payload["unit"]),
+        str(payload["neighbors"]),
+        str(payload["composition"]),
+        Loss(Fraction(str(payload["epsilon"])), Fraction(str(payload["delta"]))),
+        window if isinstance(window, int) else None,
+    )
