@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 from collections.abc import Sequence
@@ -66,3 +67,8 @@ def plain_table(header: Sequence[str], rows: Sequence[Sequence[str]], right: Seq
         + "\n"
         for line in lines
     )
+
+
+def print_json(told: object) -> None:
+    """JSON for scripts."""
+    sys.stdout.write(json.dumps(told, indent=2) + "\n")

@@ -5,10 +5,23 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
+
+import typer
 
 if TYPE_CHECKING:
     from dpcli.ledger.ledger import Ledger
+
+Named = Annotated[
+    Path | None,
+    typer.Option(
+        "--ledger",
+        metavar="PATH",
+        envvar="DPCLI_LEDGER",
+        help="The ledger; must exist [dpcli-ledger.sqlite in this folder].",
+    ),
+]
+AsJson = Annotated[bool, typer.Option("--json", help="JSON, for scripts.")]
 
 DEFAULT = "dpcli-ledger.sqlite"
 """The ledger beside a spec, made when it is first needed."""

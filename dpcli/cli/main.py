@@ -12,7 +12,7 @@ import typer
 
 from dpcli import __version__
 
-COMMANDS = ("release", "plan", "check", "init", "explain", "schema")
+COMMANDS = ("release", "plan", "check", "init", "ledger", "explain", "schema")
 """Every command, in the order of `--help`; each is a module of this package."""
 
 app = typer.Typer(
@@ -42,8 +42,11 @@ def _root(
 
 
 for _name in COMMANDS:
-    _module = import_module(f"dpcli.cli.{_name}")
-    app.command(_name)(getattr(_module, _name))
+    _command = getattr(import_module(f"dpcli.cli.{_name}"), _name)
+    if isinstance(_command, typer.Typer):
+        app.add_typer(_command, name=_name)
+    else:
+        app.command(_name)(_command)
 
 
 def main() -> None:

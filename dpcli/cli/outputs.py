@@ -45,12 +45,17 @@ class Wanted:
         places = {self.output.with_name(f"{self._stem}.{name}.csv"): name for name in tables}
         return {**{path: WIDE + name for path, name in places.items()}, **self.reports}
 
+    @staticmethod
+    def tables(stored: Stored) -> list[str]:
+        """The names of the wide tables of a stored release."""
+        return [name.removeprefix(WIDE) for name in stored.outputs if name.startswith(WIDE)]
+
     def publish(self, stored: Stored) -> None:
         """Copy what is wanted to its files, or to standard output.
 
         OutputError says how to publish again what is charged already.
         """
-        tables = [name.removeprefix(WIDE) for name in stored.outputs if name.startswith(WIDE)]
+        tables = self.tables(stored)
         try:
             publish({path: stored.outputs[name] for path, name in self.files(tables).items()})
             if self.output is None:

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
 
 from dpcli.errors import UsageError
+
+if TYPE_CHECKING:
+    from dpcli.privacy.loss import Loss
 
 
 def checked_day(period: str | None) -> str | None:
@@ -30,4 +34,34 @@ def checked_id(release_id: str | None) -> str | None:
         "bad-release-id",
         "the release id is not a plain word",
         "use up to 100 letters, digits, `.`, `_`, `:` and `-`",
+    )
+
+
+def checked_name(dataset: str) -> str:
+    """The name of a dataset as a spec would write it; UsageError for another."""
+    if re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}", dataset):
+        return dataset
+    raise UsageError.of(
+        "bad-dataset",
+        "the name of the dataset is not one that a spec can have",
+        "use up to 100 letters, digits, `.`, `_` and `-`",
+    )
+
+
+def checked_budget(epsilon: str, delta: str) -> Loss:
+    """A budget from its words, exactly; UsageError unless it can be one."""
+    from dpcli.privacy.loss import Loss
+    from dpcli.spec.numbers import NotReadable, number
+    from dpcli.spec.prices import LEAST_EPSILON, MOST_BUDGET
+
+    try:
+        budget = Loss(number(epsilon), number(delta))
+    except NotReadable:
+        budget = Loss(LEAST_EPSILON - 1)
+    if LEAST_EPSILON <= budget.epsilon <= MOST_BUDGET and 0 <= budget.delta < 1:
+        return budget
+    raise UsageError.of(
+        "bad-budget",
+        f"epsilon `{epsilon}` and delta `{delta}` are no budget",
+        "epsilon is a decimal from 1e-12 to 1000, delta one from 0 to below 1",
     )

@@ -1,0 +1,142 @@
+"""`dpcli ledger show` and `history`: what was spent, and what is left."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from dpcli.cli.ledger_file import AsJson, Named
+
+if TYPE_CHECKING:
+    from dpcli.ledger.ledger import Ledger
+    from dpcli.ledger.terms import Terms
+    from dpcli.plan import Plan
+
+MOST_RUNS = 10_000
+"""Runs to look ahead; more than anybody plans."""
+
+
+def show(
+    spec: Annotated[
+        Path | None, typer.Option(metavar="SPEC", help="How many more runs of this spec fit.")
+    ] = None,
+    as_json: AsJson = False,
+    path: Named = None,
+) -> None:
+    """Print what every account has spent and what is left.
+
+    Example: dpcli ledger show --spec specs/town.yaml
+    """
+    from dpcli.cli.console import print_json, write_table
+    from dpcli.cli.ledger_file import existing_ledger
+    from dpcli.plan import make_plan
+    from dpcli.privacy.decimals import plain_text
+    from dpcli.spec.load import read_spec
+
+    plan = make_plan(read_spec(spec)) if spec else None
+    told = []
+    with existing_ledger(path) as book:
+        for terms in book.accounts().values():
+            balance = book.balance(terms)
+            told.append(
+                {
+                    **terms.payload(),
+                    "epsilon": plain_text(terms.budget.epsilon),
+                    "delta": plain_text(terms.budget.delta),
+                    "releases": len(book.releases(terms.dataset)),
+                    "spent_epsilon": plain_text(balance.spent.epsilon),
+                    "spent_delta": plain_text(balance.spent.delta),
+                    "remaining_epsilon": plain_text(balance.remaining.epsilon),
+                    "remaining_delta": plain_text(balance.remaining.delta),
+                    "more_runs": _more_runs(book, terms, plan),
+                }
+            )
+    if as_json:
+        print_json(told)
+        return
+    columns = (
+        "dataset", "neighbors", "composition", "window", "releases", "epsilon", "spent_epsilon",
+        "remaining_epsilon", "delta", "spent_delta", "remaining_delta",
+        *(("more_runs",) if plan else ()),
+    )  # fmt: skip
+    rows = [
+        ["" if account[name] is None else str(account[name]) for name in columns]
+        for account in told
+    ]
+    header = [name.replace("_", " ") for name in columns]
+    write_table(sys.stdout, "accounts", header, rows, range(3, len(columns)))
+
+
+def history(
+    dataset: Annotated[
+        str | None, typer.Argument(metavar="DATASET", help="Only this account.")
+    ] = None,
+    as_json: AsJson = False,
+    path: Named = None,
+) -> None:
+    """Print what was charged, entry by entry.
+
+    Example: dpcli ledger history town-survey
+    """
+    from dpcli.cli.console import print_json, write_table
+    from dpcli.cli.ledger_file import existing_ledger
+    from dpcli.ledger.balance import balance, spend_of
+    from dpcli.privacy.decimals import plain_text
+
+    told: list[dict[str, object]] = []
+    with existing_ledger(path) as book:
+        for name, terms in book.accounts().items():
+            for entry in book.releases(name) if dataset in (None, name) else ():
+                content = entry.content()
+                total = balance(terms, [spend_of(entry)]).lifetime
+                told.append(
+                    {
+                        "entry": entry.number,
+                        "created": content["created"],
+                        "dataset": name,
+                        "release_id": entry.release_id,
+                        "period": content["period"],
+                        "epsilon": plain_text(total.epsilon),
+                        "delta": plain_text(total.delta),
+                        "spec_digest": content["digest"],
+                        "head": entry.head,
+                        "parts": content["parts"],
+                    }
+                )
+    told.sort(key=lambda one: int(str(one["entry"])))
+    if as_json:
+        print_json(told)
+        return
+    columns = ("entry", "created", "dataset", "release_id", "period", "epsilon", "delta")
+    rows = [["" if one[name] is None else str(one[name]) for name in columns] for one in told]
+    write_table(sys.stdout, "releases", [c.replace("_", " ") for c in columns], rows, (0, 5, 6))
+
+
+def _more_runs(book: Ledger, terms: Terms, plan: Plan | None) -> int | None:
+    """How many more releases of a plan an account allows, up to a limit."""
+    from dpcli.ledger.balance import Spend, balance, spend_of
+    from dpcli.ledger.terms import terms_of
+
+    if plan is None or plan.spec.dataset != terms.dataset:
+        return None
+    if list(terms.differences(terms_of(plan.spec))):
+        return 0
+    # In a window that is still empty, if the account has one.
+    before = [spend_of(entry) for entry in book.releases(terms.dataset)]
+    before = [] if terms.window else before
+    period = 0 if terms.window else None
+    cost = Spend(tuple(part.loss for part in plan.parts), period)
+
+    def fits(runs: int) -> bool:
+        return balance(terms, [*before, *([cost] * runs)], period).within
+
+    low, high = 0, 1
+    while high < MOST_RUNS and fits(high):
+        low, high = high, high * 2
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if fits(middle) else (low, middle)
+    return low
