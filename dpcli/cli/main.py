@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 from importlib import import_module
 from pathlib import Path
@@ -53,6 +54,9 @@ def main() -> None:
     """Run the command line and exit with a documented status, never a traceback."""
     # Plugins are other people's code in a process that holds records.
     os.environ["PYDANTIC_DISABLE_PLUGINS"] = "__all__"
+    for name in ("SIGTERM", "SIGHUP"):
+        if hasattr(signal, name):
+            signal.signal(getattr(signal, name), _stop)
     status = run()
     try:
         sys.stdout.flush()
@@ -62,6 +66,11 @@ def main() -> None:
     # Everything is closed and on disk; taking the interpreter apart with polars in
     # it would take longer than a small release.
     os._exit(status)
+
+
+def _stop(number: int, _frame: object) -> None:
+    """Unwind as if interrupted, so that temporary files go and locks are freed."""
+    raise KeyboardInterrupt(number)
 
 
 def run() -> int:
@@ -79,9 +88,8 @@ def run() -> int:
         return 130
     except typer.Exit as stop:
         return stop.exit_code
-    except KeyboardInterrupt:
-        print("interrupted; nothing was published", file=sys.stderr)
-        return 130
+    except KeyboardInterrupt as interrupt:
+        return 128 + (interrupt.args[0] if interrupt.args else signal.SIGINT)
     except (BrokenPipeError, SystemExit):
         # The parser exits by itself when whoever read standard output has gone.
         return 7

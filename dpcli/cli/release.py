@@ -87,8 +87,16 @@ def release(
         targets = list(wanted.files(wide_names(plan)))
         require_writable(targets, inputs, force=force, twice=wanted.twice)
         charge = charge_for(plan, release_id or new_release_id(), period)
-        stored = make_release(plan, data, book, charge, rendered)
-    wanted.publish(stored)
+        try:
+            stored = make_release(plan, data, book, charge, rendered)
+            wanted.publish(stored)
+        except KeyboardInterrupt:
+            print(
+                f"interrupted; run it again with --release-id {charge.release_id}, which charges "
+                "it once at most",
+                file=sys.stderr,
+            )
+            raise
     if quiet:
         return
     if stored.fresh:

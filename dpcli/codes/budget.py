@@ -21,4 +21,13 @@ CODES: tuple[Code, ...] = (
         "a gaussian statistic with delta 1e-6 and a budget without delta",
         "Allow some delta, give each less, or use the laplace mechanism.",
     ),
+    Code(
+        "account-exhausted",
+        "budget",
+        "The dataset's account does not have enough left for this release, after all that was "
+        "released from it before. Nothing was read, spent or written.",
+        "the eleventh nightly run on a budget for ten",
+        "Ask for no more than what is left; `dpcli ledger show --spec SPEC` says how many "
+        "more runs fit. What was spent never comes back.",
+    ),
 )

@@ -1,7 +1,84 @@
-"""Error codes of ledgers that cannot be used."""
+"""Error codes of ledgers and accounts."""
 
 from __future__ import annotations
 
 from dpcli.codes.base import Code
 
-CODES: tuple[Code, ...] = ()
+CODES: tuple[Code, ...] = (
+    Code(
+        "ledger-missing",
+        "ledger",
+        "A ledger that was named by --ledger or DPCLI_LEDGER does not exist. It is not made "
+        "anew, for an empty ledger would be a fresh budget.",
+        "dpcli release spec.yaml data.csv --ledger typo.sqlite",
+        "Check the name. `dpcli ledger init PATH` makes a new ledger.",
+    ),
+    Code(
+        "ledger-exists",
+        "ledger",
+        "A new ledger was to be made where there is a file already.",
+        "dpcli ledger init ledger.sqlite   (twice)",
+        "Name a new file.",
+    ),
+    Code(
+        "ledger-unusable",
+        "ledger",
+        "The ledger cannot be read or written now: it is locked, read-only, damaged, not a "
+        "ledger, or the disk is full. Nothing was charged.",
+        "a ledger in a folder without write permission",
+        "Check the file, its folder and the disk, then try again.",
+    ),
+    Code(
+        "ledger-in-doubt",
+        "ledger",
+        "The ledger is not what it was: an entry was changed, removed, or an older copy was "
+        "put in its place. It is never taken for an empty one.",
+        "cp backup.sqlite ledger.sqlite",
+        "Find out who changed it. `dpcli ledger verify --against REPORT` compares it with "
+        "published reports. Put the last true copy back, with its anchor.",
+    ),
+    Code(
+        "account-differs",
+        "ledger",
+        "The dataset's account was opened with another unit, neighbour relation, composition "
+        "or budget than the spec has. An account keeps its terms for ever.",
+        "raising `budget: {epsilon: 1}` to 2 after the first release",
+        "Change the spec back. Another dataset name is right only for other people.",
+    ),
+    Code(
+        "account-exists",
+        "ledger",
+        "The dataset has an account already.",
+        "dpcli ledger open town --epsilon 1   (twice)",
+        "See its terms by `dpcli ledger show`; they cannot be changed.",
+    ),
+    Code(
+        "period-required",
+        "ledger",
+        "The account bounds what any so many consecutive days reveal, so each release must "
+        "say which day its data are about.",
+        "dpcli release spec.yaml data.csv   (on an account with --window 7)",
+        "Add --period YYYY-MM-DD.",
+    ),
+    Code(
+        "period-not-taken",
+        "ledger",
+        "The account has no window: all its releases count for ever, whatever their day.",
+        "dpcli release spec.yaml data.csv --period 2026-11-21",
+        "Leave --period out.",
+    ),
+    Code(
+        "release-id-taken",
+        "ledger",
+        "A release of that id was made from another spec.",
+        "changing the spec and running the same command again",
+        "Use the spec of that release, or give this one an id of its own.",
+    ),
+    Code(
+        "no-such-release",
+        "ledger",
+        "The ledger has no release of that id.",
+        "dpcli ledger export typo",
+        "`dpcli ledger history` lists all releases.",
+    ),
+)

@@ -47,4 +47,32 @@ CODES: tuple[Code, ...] = (
         "dpcli explain averge",
         "Check the spelling; the message lists all words.",
     ),
+    Code(
+        "not-a-day",
+        "usage",
+        "A period is the day that the data are about.",
+        "--period yesterday",
+        "Write it as YYYY-MM-DD.",
+    ),
+    Code(
+        "bad-release-id",
+        "usage",
+        "The id of a release is a plain word, so that files and scripts can carry it.",
+        '--release-id "my release"',
+        "Use up to 100 letters, digits, `.`, `_`, `:` and `-`.",
+    ),
+    Code(
+        "bad-dataset",
+        "usage",
+        "The name of a dataset has characters that a spec does not allow.",
+        'dpcli ledger open "my data" --epsilon 1',
+        "Use up to 100 letters, digits, `.`, `_` and `-`.",
+    ),
+    Code(
+        "bad-budget",
+        "usage",
+        "A budget is an epsilon from 1e-12 to 1000 and a delta from 0 to below 1, as decimals.",
+        "--epsilon 1,5",
+        "Write a decimal point, and no other signs.",
+    ),
 )

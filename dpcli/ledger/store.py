@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import sqlite3
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from dpcli.errors import LedgerError
@@ -154,13 +154,14 @@ class Store:
 
     def remember(self) -> None:
         """Bring the anchor up to the last entry; a failure is mended by the next run."""
-        known = read_anchor(self.anchor, self.meta("identity"))
-        rows = self.connection.execute(
-            "SELECT number, seal FROM entries WHERE number > ?", (max(known, default=0),)
-        )
-        new = dict(rows)
-        if new:
-            append_anchor(self.anchor, new)
+        with suppress(OSError, ForeignAnchor):
+            known = read_anchor(self.anchor, self.meta("identity"))
+            rows = self.connection.execute(
+                "SELECT number, seal FROM entries WHERE number > ?", (max(known, default=0),)
+            )
+            new = dict(rows)
+            if new:
+                append_anchor(self.anchor, new)
 
     @contextmanager
     def writing(self) -> Iterator[None]:
@@ -168,11 +169,15 @@ class Store:
         self.connection.execute("BEGIN IMMEDIATE")
         try:
             yield
-            self.connection.execute("COMMIT")
+            self._commit()
         except BaseException:
             if self.connection.in_transaction:
                 self.connection.execute("ROLLBACK")
             raise
+
+    def _commit(self) -> None:
+        """The instant at which a charge exists."""
+        self.connection.execute("COMMIT")
 
     @contextmanager
     def closed_on_failure(self) -> Iterator[None]:

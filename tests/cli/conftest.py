@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -75,11 +75,25 @@ def dpcli(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) ->
     return command
 
 
+def forget(folder: Path) -> None:
+    """Remove the ledger of a folder, which only tests may do."""
+    for path in folder.glob("dpcli-ledger.sqlite*"):
+        path.unlink()
+
+
+@pytest.fixture(autouse=True)
+def no_ledger_among_the_specs() -> Iterator[None]:
+    """Whatever a test releases beside the sample specs, their folder stays as it was."""
+    yield
+    forget(ROOT / "specs")
+
+
 @pytest.fixture
-def freeze(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
-    """Begin the same noise and the same time again, each time it is called."""
+def freeze(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[[], None]:
+    """Begin the same noise, the same time and a fresh ledger, each time it is called."""
 
     def again() -> None:
+        forget(tmp_path)
         monkeypatch.setattr(entropy, "source", Stream("frozen"))
         monkeypatch.setattr("dpcli.release.now", lambda: "2026-01-01T00:00:00Z")
 

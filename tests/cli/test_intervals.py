@@ -9,7 +9,7 @@ import pytest
 
 from dpcli.plan import PlannedEntry, make_plan
 from dpcli.privacy.noise import Noise
-from dpcli.release import release
+from dpcli.release import answer
 from dpcli.sampling import entropy
 from dpcli.spec.load import read_spec
 from dpcli.statistics.base import Answer
@@ -38,7 +38,7 @@ def test_intervals_hold_the_truth_as_often_as_they_say(
     expected = [truth(planned, [next(exact) for _ in planned.parts]) for planned in plan.entries]
     held = [0] * len(expected)
     for _ in range(RELEASES):
-        for place, released in enumerate(release(plan, str(PEOPLE), "r").entries):
+        for place, released in enumerate(answer(plan, str(PEOPLE))):
             for estimate, value in zip(released.estimates, expected[place], strict=True):
                 assert estimate.lower is not None
                 assert estimate.upper is not None

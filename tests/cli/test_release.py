@@ -15,7 +15,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.conftest import DATA, PEOPLE, ROOT, SPEC, SPECS, Command
+from dpcli import publish
+from tests.cli.conftest import DATA, PEOPLE, ROOT, SPEC, SPECS, Command, forget
 
 DPCLI = [sys.executable, "-m", "dpcli"]
 
@@ -58,7 +59,7 @@ def test_the_table_goes_to_stdout_and_all_else_to_stderr(
     outcome = dpcli("release", spec, data)
 
     assert all(len(line) == 6 for line in lines(outcome.out))
-    assert "spent epsilon 6 of 10" in outcome.err
+    assert "spent epsilon 6, delta 0.000001; epsilon 4," in outcome.err
 
 
 def test_report_and_table_show_the_same_digits(
@@ -109,6 +110,7 @@ def test_standard_input_is_read_like_a_file(spec: Path, data: Path) -> None:
         capture_output=True,
         check=True,
     )
+    forget(spec.parent)
     read = subprocess.run([*DPCLI, "release", spec, data, "-q"], capture_output=True, check=True)
 
     assert [line[:-3] for line in lines(piped.stdout.decode())] == [
@@ -181,6 +183,7 @@ def test_exactly_the_budget_is_allowed(dpcli: Command, data: Path, tmp_path: Pat
             "  - {name: b, statistic: count, epsilon: 0.2}\n" + extra,
             encoding="utf-8",
         )
+        forget(tmp_path)
         assert dpcli("release", spec, data, "-q").status == status
 
 
@@ -236,16 +239,25 @@ def test_no_half_written_file_is_left(
     dpcli: Command, spec: Path, data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """When a disk is full, nothing appears, and the status is 7."""
+    words = ["release", spec, data, "-o", tmp_path / "out.csv", "--release-id", "r"]
+    sync = publish._write
 
-    def full(_: int) -> None:
+    def full(path: Path, content: bytes) -> None:
+        sync(path, content[:10])
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(os, "fsync", full)
-    outcome = dpcli("release", spec, data, "-o", tmp_path / "out.csv")
+    monkeypatch.setattr(publish, "_write", full)
+    outcome = dpcli(*words)
+    left = sorted(path.name for path in tmp_path.iterdir() if "ledger" not in path.name)
+    monkeypatch.setattr(publish, "_write", sync)
+    again = dpcli(*words)
 
     assert outcome.status == 7
     assert "output-failed" in outcome.err
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["data.csv", "spec.yaml"]
+    assert "--release-id r, which costs nothing" in outcome.err
+    assert left == ["data.csv", "spec.yaml"]
+    assert again.status == 0
+    assert "nothing charged" in again.err
 
 
 def test_a_closed_pipe_ends_quietly(spec: Path, data: Path) -> None:

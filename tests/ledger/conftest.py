@@ -1,0 +1,51 @@
+"""Ledgers with accounts and charges, without any data."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+
+from dpcli.ledger.ledger import Charge, Ledger, Standing
+from dpcli.ledger.store import Store
+from dpcli.ledger.terms import Terms
+from dpcli.privacy.loss import Loss
+
+Make = Callable[..., Charge]
+
+
+def charge(
+    release_id: str,
+    epsilon: str = "1/10",
+    *,
+    budget: str = "1",
+    dataset: str = "town",
+    digest: str = "d",
+    period: str | None = None,
+    window: int | None = None,
+) -> Charge:
+    """A charge of one answer with this epsilon."""
+    terms = Terms(dataset, "row", "add-remove", "sequential", Loss(Fraction(budget)), window)
+    part: dict[str, object] = {"epsilon": epsilon, "delta": "0"}
+    return Charge(terms, release_id, digest, "2026-01-01T00:00:00Z", period, (part,))
+
+
+def render(standing: Standing) -> dict[str, bytes]:
+    """Outputs that tell where they stand."""
+    return {"table.csv": f"{standing.entry} {standing.head}".encode()}
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    """Where the ledger of a test is."""
+    return tmp_path / "ledger.sqlite"
+
+
+@pytest.fixture
+def ledger(path: Path) -> Iterator[Ledger]:
+    """A fresh ledger without accounts."""
+    book = Ledger(Store.create(path))
+    yield book
+    book.close()
