@@ -10,11 +10,21 @@ import typer
 
 if TYPE_CHECKING:
     from dpcli.plan import Part, Plan, PlannedEntry
+    from dpcli.privacy.loss import Loss
 
 
 def plan(
     spec: Annotated[Path, typer.Argument(metavar="SPEC", help="The spec, a YAML file.")],
     as_json: Annotated[bool, typer.Option("--json", help="The plan as JSON, for scripts.")] = False,
+    ledger: Annotated[
+        Path | None,
+        typer.Option(
+            "--ledger",
+            metavar="PATH",
+            envvar="DPCLI_LEDGER",
+            help="The budget ledger [dpcli-ledger.sqlite beside SPEC, if there].",
+        ),
+    ] = None,
 ) -> None:
     """Print queries, sensitivities, mechanisms, scales, expected errors and the cost.
 
@@ -27,20 +37,33 @@ def plan(
     from dpcli.spec.load import read_spec
 
     made = make_plan(read_spec(spec))
+    left = _left(made, ledger, spec)
     if as_json:
         from dpcli.report.json_report import plan_json
 
-        sys.stdout.write(plan_json(made))
+        sys.stdout.write(plan_json(made, left))
     else:
-        _print(made)
+        _print(made, left)
     sys.stdout.flush()
     require_budget(made)
 
 
-def _print(made: Plan) -> None:
-    """The plan as a table and the total below it."""
+def _left(made: Plan, ledger: Path | None, spec: Path) -> Loss | None:
+    """What the account has left, if there is a ledger and it has the account."""
+    from dpcli.cli.ledger_file import DEFAULT, existing_ledger
+
+    if ledger is None and not (spec.parent / DEFAULT).exists():
+        return None
+    with existing_ledger(ledger or spec.parent / DEFAULT) as book:
+        terms = book.accounts().get(made.spec.dataset)
+        return book.balance(terms).remaining if terms else None
+
+
+def _print(made: Plan, left: Loss | None) -> None:
+    """The plan as a table, and the total and the balance below it."""
     from dpcli.cli.console import write_table
     from dpcli.privacy.decimals import plain_text
+    from dpcli.privacy.loss import loss_text
     from dpcli.report.numbers import exact_or_up
 
     percent = exact_or_up(made.spec.confidence * 100)
@@ -63,6 +86,8 @@ def _print(made: Plan) -> None:
     ):
         verdict = "fits" if asked <= allowed else "does not fit"
         print(f"{word:8}{plain_text(asked)} of {plain_text(allowed)} allowed: {verdict}")
+    if left is not None:
+        print(f"account {loss_text(left)} left before this release")
 
 
 def _row(entry: PlannedEntry, part: Part, made: Plan, *, first: bool) -> tuple[str, ...]:

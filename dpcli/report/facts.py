@@ -63,11 +63,11 @@ def facts(release: Release) -> dict[str, Fact]:
     }
 
 
-def plan_facts(plan: Plan) -> dict[str, Fact]:
+def plan_facts(plan: Plan, left: Loss | None) -> dict[str, Fact]:
     """What is known of a release before any row is read."""
     return {
         "dpcli_version": __version__,
-        **_guarantee(plan, None),
+        **_guarantee(plan, left),
         "fits": plan.fits,
         "statistics": [_statistic(planned, plan.spec.confidence) for planned in plan.entries],
         "post_processing": list(_post_processing(plan)),

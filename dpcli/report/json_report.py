@@ -7,6 +7,7 @@ import re
 from typing import TYPE_CHECKING
 
 from dpcli.plan import Plan
+from dpcli.privacy.loss import Loss
 from dpcli.report.facts import Fact, Number, facts, plan_facts
 
 if TYPE_CHECKING:
@@ -21,9 +22,9 @@ def json_report(release: Release) -> bytes:
     return _json(facts(release)).encode()
 
 
-def plan_json(plan: Plan) -> str:
-    """The facts of a plan: those of a report that are known before any row is read."""
-    return _json(plan_facts(plan))
+def plan_json(plan: Plan, left: Loss | None) -> str:
+    """The facts of a plan, and what is left of the account if that is known."""
+    return _json(plan_facts(plan, left))
 
 
 def _json(fact: Fact) -> str:

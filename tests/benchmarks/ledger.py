@@ -1,0 +1,68 @@
+"""Ten years of nightly releases on one ledger: what one more costs, at first and at last.
+
+`python tests/benchmarks/ledger.py [RELEASES]` prints whole-process times of a release
+and of `ledger verify` on a new ledger and on one with that many releases.
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[2]))
+from dpcli.ledger.ledger import Charge, Ledger, Standing
+from dpcli.ledger.store import Store
+from dpcli.plan import make_plan
+from dpcli.release import Release, answer, charge_for
+from dpcli.report.formats import render
+from dpcli.spec.load import read_spec
+from tests.benchmarks.timing import in_turn, show
+
+ROOT = Path(__file__).parents[2]
+
+
+def main() -> None:
+    """Fill a ledger, then time both in turn."""
+    releases = int(sys.argv[1]) if len(sys.argv) > 1 else 3650
+    data = ROOT / "sample_data" / "people.csv"
+    with tempfile.TemporaryDirectory() as name:
+        commands = {}
+        for folder, filled in (("new", 0), ("old", releases)):
+            place = Path(name) / folder
+            place.mkdir()
+            text = (ROOT / "specs" / "town.yaml").read_text(encoding="utf-8")
+            lines = [
+                "  budget: {epsilon: 1000, delta: 0.9}" if "budget:" in line else line
+                for line in text.splitlines()
+            ]
+            spec = place / "spec.yaml"
+            spec.write_text("\n".join(lines) + "\n", encoding="utf-8")
+            ledger = place / "dpcli-ledger.sqlite"
+            fill(Ledger(Store.create(ledger)), spec, data, filled)
+            dpcli = [sys.executable, "-m", "dpcli"]
+            commands[f"release, {filled} before"] = [*dpcli, "release", str(spec), str(data)]
+            commands[f"verify, {filled} before"] = [
+                *dpcli, "ledger", "verify", "--ledger", str(ledger),
+            ]  # fmt: skip
+            print(f"{filled} releases: {ledger.stat().st_size / 1e6:.1f} MB")
+        show(in_turn(commands, rounds=7), base="release, 0 before")
+
+
+def fill(book: Ledger, spec: Path, data: Path, releases: int) -> None:
+    """Charge for that many releases of the same answers, without syncing each."""
+    plan = make_plan(read_spec(spec))
+    entries = answer(plan, str(data))
+    book.store.connection.execute("PRAGMA synchronous = OFF")
+    for number in range(releases):
+        charge = charge_for(plan, f"night-{number}", None)
+
+        def outputs(standing: Standing, charge: Charge = charge) -> dict[str, bytes]:
+            return render(Release(plan, charge.release_id, charge.created, entries, standing))
+
+        book.commit(charge, outputs)
+    book.close()
+
+
+if __name__ == "__main__":
+    main()

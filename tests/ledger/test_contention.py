@@ -1,0 +1,67 @@
+"""Many releases at once on one account: exactly as many as it can pay for."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from dpcli.ledger.ledger import Ledger
+from dpcli.ledger.store import Store
+
+SPEC = """\
+dpcli: 1
+dataset: town
+privacy: {unit: row, neighbors: add-remove, budget: {epsilon: 1}}
+columns: {sex: {type: category, values: [f, m]}}
+statistics: [{name: n, statistic: count, by: [sex], epsilon: EPSILON}]
+"""
+
+
+def contend(folder: Path, processes: int, epsilon: str) -> Counter[int]:
+    """Statuses of that many releases, all started at once on no ledger."""
+    (folder / "spec.yaml").write_text(SPEC.replace("EPSILON", epsilon), encoding="utf-8")
+    (folder / "data.csv").write_text("sex\nf\nm\n", encoding="utf-8")
+    running = [
+        subprocess.Popen(
+            [
+                *(sys.executable, "-m", "dpcli", "release", "spec.yaml", "data.csv", "-q"),
+                *("-o", f"o{number}.csv", "--release-id", f"r{number}"),
+            ],
+            cwd=folder,
+            stderr=subprocess.PIPE,
+        )
+        for number in range(processes)
+    ]
+    told = [process.communicate()[1] for process in running]
+    assert not any(b"Traceback" in text for text in told)
+    return Counter(process.returncode for process in running)
+
+
+def paid(folder: Path) -> tuple[int, bool]:
+    """How many releases were charged, and whether they spent the whole budget."""
+    book = Ledger(Store.open(folder / "dpcli-ledger.sqlite"))
+    terms = book.accounts()["town"]
+    spent = book.balance(terms).spent
+    charged = len(book.releases("town"))
+    book.close()
+    return charged, spent == terms.budget
+
+
+def test_a_few_at_once(tmp_path: Path) -> None:
+    """Of ten releases at once, four are paid for, and six are refused."""
+    assert contend(tmp_path, 10, "0.25") == {0: 4, 5: 6}
+    assert paid(tmp_path) == (4, True)
+    assert len(list(tmp_path.glob("o*.csv"))) == 4
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", range(20))
+def test_sixty_four_at_once(tmp_path: Path, number: int) -> None:
+    """Of sixty-four releases at once, exactly ten are paid for, whoever comes first."""
+    assert contend(tmp_path, 64, "0.1") == {0: 10, 5: 54}
+    assert paid(tmp_path) == (10, True)
+    assert len(list(tmp_path.glob("o*.csv"))) == 10
