@@ -34,7 +34,7 @@ def main() -> None:
             text = (ROOT / "specs" / "town.yaml").read_text(encoding="utf-8")
             lines = [
                 "  budget: {epsilon: 1000, delta: 0.9}" if "budget:" in line else line
-                for line in text.splitlines()
+                for line in text.replace("epsilon: 0.", "epsilon: 0.0").splitlines()
             ]
             spec = place / "spec.yaml"
             spec.write_text("\n".join(lines) + "\n", encoding="utf-8")
