@@ -45,6 +45,8 @@ def require_writable(
         elif not resolved.parent.is_dir():
             problem = ("output-folder", f"the folder of `{target}` does not exist")
             hint = "make the folder first"
+        elif _is_device(target):
+            continue
         elif target.exists() and not force:
             problem = ("output-exists", f"`{target}` exists already")
             hint = "use --force to replace it"
@@ -59,12 +61,16 @@ def require_writable(
 def publish(files: Mapping[Path, bytes]) -> None:
     """Write every file under a temporary name, sync it, and rename it into place.
 
-    Nothing is renamed before all are written. Raises OutputError.
+    Nothing is renamed before all are written. Devices and pipes, which cannot be
+    renamed, are written to last. Raises OutputError.
     """
     written: list[tuple[Path, Path]] = []
     target = Path()
     try:
+        devices = [target for target in files if _is_device(target)]
         for target, content in files.items():
+            if target in devices:
+                continue
             # A link is replaced in the place that it points to, as a shell would.
             final = target.resolve()
             temporary = final.with_name(f".{final.name}.{secrets.token_hex(4)}.tmp")
@@ -74,6 +80,9 @@ def publish(files: Mapping[Path, bytes]) -> None:
             temporary.replace(target)
         for folder in {final.parent for _, final in written}:
             _sync_folder(folder)
+        for target in devices:
+            with target.open("wb") as device:
+                device.write(files[target])
     except OSError as error:
         reason = error.strerror or "input or output error"
         raise OutputError.of(
@@ -85,6 +94,11 @@ def publish(files: Mapping[Path, bytes]) -> None:
         for temporary, _ in written:
             with contextlib.suppress(OSError):
                 temporary.unlink()
+
+
+def _is_device(path: Path) -> bool:
+    """Whether a path is something that takes bytes, but is no file to be replaced."""
+    return path.exists() and not path.is_file() and not path.is_dir()
 
 
 def publish_to_stdout(content: bytes) -> None:

@@ -154,7 +154,7 @@ class Store:
 
     def remember(self) -> None:
         """Bring the anchor up to the last entry; a failure is mended by the next run."""
-        with suppress(OSError, ForeignAnchor):
+        with suppress(OSError, ForeignAnchor, sqlite3.Error):
             known = read_anchor(self.anchor, self.meta("identity"))
             rows = self.connection.execute(
                 "SELECT number, seal FROM entries WHERE number > ?", (max(known, default=0),)

@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import json
 import os
+import resource
 import stat
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
+from dpcli.ledger.store import Store
+from dpcli.ledger.verify import faults
 from tests.cli.conftest import Command, data, dpcli, forget, spec
 
 __all__ = ["data", "dpcli", "spec"]
@@ -197,3 +202,39 @@ def test_a_read_only_ledger_is_refused(
     dpcli("release", spec, data, "-q")
     (folder / "dpcli-ledger.sqlite").chmod(stat.S_IRUSR)
     assert dpcli("release", spec, data, "-q", "--release-id", "x").status == 6
+
+
+def test_devices_are_written_to_and_not_replaced(
+    dpcli: Command, folder: Path, spec: Path, data: Path
+) -> None:
+    """A full device ends with status 7, and the same id costs nothing afterwards."""
+    words = ["release", spec, data, "-q", "--release-id", "r", "--report", "r.json"]
+    if not Path("/dev/full").exists():
+        pytest.skip("no full device here")
+    full = dpcli(*words, "-o", "/dev/full")
+    null = dpcli(*words, "-o", "/dev/null", "--force")
+
+    assert (full.status, null.status) == (7, 0)
+    assert "--release-id r, which costs nothing" in full.err
+    assert stat.S_ISCHR(Path("/dev/full").stat().st_mode)
+    assert len(json.loads(dpcli("ledger", "history", "--json").out)) == 1
+
+
+def test_a_file_size_limit_is_all_or_nothing(folder: Path, spec: Path, data: Path) -> None:
+    """Under any limit there is a documented status, and a retry without it succeeds."""
+    command = [sys.executable, "-m", "dpcli", "release", str(spec), str(data), "-q"]
+    for kilobytes in (1, 8, 16, 40):
+        forget(folder)
+        words = [*command, "--force", "-o", f"{kilobytes}.csv", "--release-id", "r"]
+
+        def limit(size: int = kilobytes * 1024) -> None:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
+
+        limited = subprocess.run(words, preexec_fn=limit, capture_output=True, check=False)
+        assert limited.returncode in {0, 6, 7}
+        assert b"Traceback" not in limited.stderr
+        assert subprocess.run(words, capture_output=True, check=False).returncode == 0
+        store = Store.open(folder / "dpcli-ledger.sqlite")
+        assert not list(faults(store))
+        assert len(store.entries("kind = 'release'")) == 1
+        store.close()
