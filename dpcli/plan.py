@@ -105,8 +105,8 @@ def make_plan(spec: Spec) -> Plan:
     return Plan(
         spec,
         tuple(planned),
-        asked=composition.total(entry.target for entry in spec.entries),
-        spent=composition.total(part.loss for entry in planned for part in entry.parts),
+        asked=composition.total((entry.target, 1) for entry in spec.entries),
+        spent=composition.total((part.loss, 1) for entry in planned for part in entry.parts),
     )
 
 

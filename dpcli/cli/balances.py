@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     from dpcli.ledger.terms import Terms
     from dpcli.plan import Plan
 
-MOST_RUNS = 10_000
+MOST_RUNS = 1_000_000
 """Runs to look ahead; more than anybody plans."""
 
 
@@ -83,7 +84,7 @@ def history(
     """
     from dpcli.cli.console import print_json, write_table
     from dpcli.cli.ledger_file import existing_ledger
-    from dpcli.ledger.balance import balance, spend_of
+    from dpcli.ledger.balance import balance, spend
     from dpcli.privacy.decimals import plain_text
 
     told: list[dict[str, object]] = []
@@ -91,19 +92,19 @@ def history(
         for name, terms in book.accounts().items():
             for entry in book.releases(name) if dataset in (None, name) else ():
                 content = entry.content()
-                total = balance(terms, [spend_of(entry)]).lifetime
+                total = balance(terms, [spend(entry.parts, entry.period)]).lifetime
                 told.append(
                     {
                         "entry": entry.number,
                         "created": content["created"],
                         "dataset": name,
                         "release_id": entry.release_id,
-                        "period": content["period"],
+                        "period": entry.period,
                         "epsilon": plain_text(total.epsilon),
                         "delta": plain_text(total.delta),
                         "spec_digest": content["digest"],
                         "head": entry.head,
-                        "parts": content["parts"],
+                        "parts": json.loads(entry.parts),
                     }
                 )
     told.sort(key=lambda one: int(str(one["entry"])))
@@ -117,7 +118,7 @@ def history(
 
 def _more_runs(book: Ledger, terms: Terms, plan: Plan | None) -> int | None:
     """How many more releases of a plan an account allows, up to a limit."""
-    from dpcli.ledger.balance import Spend, balance, spend_of
+    from dpcli.ledger.balance import Spend, balance
     from dpcli.ledger.terms import terms_of
 
     if plan is None or plan.spec.dataset != terms.dataset:
@@ -125,13 +126,12 @@ def _more_runs(book: Ledger, terms: Terms, plan: Plan | None) -> int | None:
     if list(terms.differences(terms_of(plan.spec))):
         return 0
     # In a window that is still empty, if the account has one.
-    before = [spend_of(entry) for entry in book.releases(terms.dataset)]
-    before = [] if terms.window else before
+    before = [] if terms.window else book.spends(terms)
     period = 0 if terms.window else None
-    cost = Spend(tuple(part.loss for part in plan.parts), period)
+    losses = tuple(part.loss for part in plan.parts)
 
     def fits(runs: int) -> bool:
-        return balance(terms, [*before, *([cost] * runs)], period).within
+        return balance(terms, [*before, Spend(losses, period, runs)], period).within
 
     low, high = 0, 1
     while high < MOST_RUNS and fits(high):

@@ -7,11 +7,12 @@ composition, so that rounding never adds up: 100,000 spends of 1/100,000 are one
 from __future__ import annotations
 
 import datetime
+import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 
-from dpcli.ledger.entry import Entry
 from dpcli.ledger.terms import Terms
 from dpcli.privacy.composition import COMPOSITIONS, Composition
 from dpcli.privacy.loss import Loss
@@ -21,10 +22,11 @@ DAYS_A_YEAR = 365
 
 @dataclass(frozen=True, slots=True)
 class Spend:
-    """What one release revealed, part by part, and the period it belongs to."""
+    """What releases revealed, part by part, their period, and how many they are."""
 
     losses: tuple[Loss, ...]
     period: int | None
+    count: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +90,7 @@ def _inside(spend: Spend, start: int, window: int) -> bool:
 
 def _total(rule: Composition, spends: Iterable[Spend]) -> Loss:
     """The loss of publishing all answers of these releases."""
-    return rule.total(loss for spend in spends for loss in spend.losses)
+    return rule.total((loss, spend.count) for spend in spends for loss in spend.losses)
 
 
 def rule_of(terms: Terms) -> Composition:
@@ -96,15 +98,16 @@ def rule_of(terms: Terms) -> Composition:
     return next(rule for rule in COMPOSITIONS if rule.name == terms.composition)
 
 
-def spend_of(entry: Entry) -> Spend:
-    """What a recorded release revealed."""
-    content = entry.content()
-    parts = content["parts"]
-    period = content["period"]
-    assert isinstance(parts, list)
-    return Spend(
-        tuple(Loss(Fraction(part["epsilon"]), Fraction(part["delta"])) for part in parts),
-        period_number(str(period)) if period is not None else None,
+def spend(parts: str, period: str | None, count: int = 1) -> Spend:
+    """What recorded releases of the same parts in the same period revealed."""
+    return Spend(_losses(parts), period_number(period) if period else None, count)
+
+
+@lru_cache(maxsize=4096)
+def _losses(parts: str) -> tuple[Loss, ...]:
+    """The losses in recorded parts; the same few texts recur night after night."""
+    return tuple(
+        Loss(Fraction(part["epsilon"]), Fraction(part["delta"])) for part in json.loads(parts)
     )
 
 

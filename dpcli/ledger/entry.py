@@ -19,18 +19,21 @@ from dpcli.ledger.terms import Payload
 class Entry:
     """A recorded event: an account that was opened, or a release that was charged.
 
-    `payload` is canonical JSON; `head` is the hash that a report prints, `seal`
-    what the next entry builds on.
+    `parts` and `payload` are canonical JSON: the mechanisms with their parameters,
+    and all else. `head` is the hash that a report prints, `seal` what the next entry
+    builds on; they are empty in an entry that is not in a ledger yet.
     """
 
     number: int
     kind: str
     dataset: str
     release_id: str | None
+    period: str | None
+    parts: str
     payload: str
     previous: str
-    head: str
-    seal: str
+    head: str = ""
+    seal: str = ""
 
     def content(self) -> Payload:
         """The payload as plain data."""
@@ -38,8 +41,9 @@ class Entry:
         return content
 
     def expected_head(self) -> str:
-        """The hash that the other fields give."""
-        return head_of(self.previous, self.number, self.kind, self.payload)
+        """The hash of everything but the bytes that the entry published."""
+        named = (self.kind, self.dataset, self.release_id or "", self.period or "")
+        return _hash(self.previous, str(self.number), *named, self.parts, self.payload)
 
 
 def genesis(identity: str, anchor: str) -> str:
@@ -47,14 +51,9 @@ def genesis(identity: str, anchor: str) -> str:
     return _hash("dpcli ledger 1", identity, anchor)
 
 
-def canonical(payload: Payload) -> str:
+def canonical(payload: object) -> str:
     """JSON with one way to write everything."""
     return json.dumps(payload, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
-
-
-def head_of(previous: str, number: int, kind: str, payload: str) -> str:
-    """The hash of an entry without the bytes that it published."""
-    return _hash(previous, str(number), kind, payload)
 
 
 def seal_of(head: str, outputs: Mapping[str, bytes]) -> str:

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
 
 from dpcli.errors import BudgetError, LedgerError
-from dpcli.ledger.balance import Balance, Spend, balance, period_number, spend_of
-from dpcli.ledger.entry import Entry, canonical, head_of, seal_of
+from dpcli.ledger.balance import Balance, Spend, balance, spend
+from dpcli.ledger.entry import Entry, canonical, seal_of
 from dpcli.ledger.store import Store, told
 from dpcli.ledger.terms import Payload, Terms, terms_from
 from dpcli.privacy.loss import Loss, loss_text
@@ -31,25 +31,10 @@ class Charge:
     period: str | None
     parts: tuple[Payload, ...]
 
-    def payload(self) -> Payload:
-        """The charge as plain JSON."""
-        return {
-            "dataset": self.terms.dataset,
-            "release_id": self.release_id,
-            "digest": self.digest,
-            "created": self.created,
-            "period": self.period,
-            "parts": list(self.parts),
-        }
-
     @property
     def spend(self) -> Spend:
         """What the charge adds to what the account has spent."""
-        losses = tuple(
-            Loss(Fraction(str(part["epsilon"])), Fraction(str(part["delta"])))
-            for part in self.parts
-        )
-        return Spend(losses, period_number(self.period) if self.period else None)
+        return spend(canonical(self.parts), self.period)
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +91,12 @@ class Ledger:
     def balance(self, terms: Terms) -> Balance:
         """What an account has spent so far."""
         with told(self.path):
-            return balance(terms, [spend_of(entry) for entry in self.releases(terms.dataset)])
+            return balance(terms, self.spends(terms))
+
+    def spends(self, terms: Terms) -> list[Spend]:
+        """What an account was charged for, equal charges counted together."""
+        with told(self.path):
+            return [spend(*charged) for charged in self.store.spends(terms.dataset)]
 
     def stored(self, release_id: str, digest: str | None = None) -> Stored | None:
         """The release of that name, if there is one.
@@ -137,8 +127,7 @@ class Ledger:
     def require_room(self, charge: Charge) -> Balance:
         """The balance after a charge; BudgetError or LedgerError if it may not be made."""
         terms = self._agreed(charge)
-        entries = self.releases(terms.dataset)
-        before = [spend_of(entry) for entry in entries]
+        before = self.spends(terms)
         period = charge.spend.period
         after = balance(terms, [*before, charge.spend], period)
         if not after.within:
@@ -185,7 +174,7 @@ class Ledger:
                         f"the dataset `{terms.dataset}` has an account",
                         "an account keeps its terms; see `dpcli ledger show`",
                     )
-                self._append("open", terms.dataset, None, {**terms.payload(), "created": created})
+                self._append(_opening(terms, created))
             self.store.remember()
 
     def commit(self, charge: Charge, render: Render) -> Stored:
@@ -199,8 +188,7 @@ class Ledger:
                 if stored is None:
                     after = self.require_room(charge)
                     if charge.terms.dataset not in self.accounts():
-                        opened = {**charge.terms.payload(), "created": charge.created}
-                        self._append("open", charge.terms.dataset, None, opened)
+                        self._append(_opening(charge.terms, charge.created))
                     stored = self._charged(charge, after, render)
             self.store.remember()
         return stored
@@ -215,27 +203,31 @@ class Ledger:
             outputs.update(render(standing))
             return {name: zlib.compress(content) for name, content in outputs.items()}
 
-        self._append("release", charge.terms.dataset, charge.release_id, charge.payload(), packed)
+        payload = canonical({"digest": charge.digest, "created": charge.created})
+        parts = canonical(charge.parts)
+        dataset, named = charge.terms.dataset, charge.release_id
+        self._append(Entry(0, "release", dataset, named, charge.period, parts, payload, ""), packed)
         return Stored(charge.release_id, outputs, fresh=True)
 
     def _append(
         self,
-        kind: str,
-        dataset: str,
-        release_id: str | None,
-        content: Payload,
+        entry: Entry,
         outputs: Callable[[int, str], dict[str, bytes]] = lambda *_: {},
     ) -> None:
-        """Add an entry to the chain, within a transaction."""
+        """Add an entry to the end of the chain, within a transaction."""
         last = self.store.entries("number = (SELECT max(number) FROM entries)")
         number = last[0].number + 1 if last else 1
         previous = last[0].seal if last else self.store.genesis()
-        payload = canonical(content)
-        head = head_of(previous, number, kind, payload)
+        placed = replace(entry, number=number, previous=previous)
+        head = placed.expected_head()
         published = outputs(number, head)
-        seal = seal_of(head, published)
-        entry = Entry(number, kind, dataset, release_id, payload, previous, head, seal)
-        self.store.insert(entry, published)
+        self.store.insert(replace(placed, head=head, seal=seal_of(head, published)), published)
+
+
+def _opening(terms: Terms, created: str) -> Entry:
+    """The entry of a new account, before it has its place."""
+    payload = canonical({**terms.payload(), "created": created})
+    return Entry(0, "open", terms.dataset, None, None, "[]", payload, "")
 
 
 def _refusal(charge: Charge, before: Balance, terms: Terms) -> BudgetError:

@@ -14,11 +14,14 @@ STATEMENTS = (
     kind TEXT NOT NULL,
     dataset TEXT NOT NULL,
     release_id TEXT UNIQUE,
+    period TEXT,
+    parts TEXT NOT NULL,
     payload TEXT NOT NULL,
     previous TEXT NOT NULL,
     head TEXT NOT NULL,
     seal TEXT NOT NULL
 ) STRICT""",
+    "CREATE INDEX entries_by_account ON entries (kind, dataset)",
     """CREATE TABLE outputs (
     number INTEGER NOT NULL REFERENCES entries (number),
     name TEXT NOT NULL,

@@ -11,6 +11,7 @@ import os
 import sqlite3
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
+from dataclasses import astuple
 from pathlib import Path
 
 from dpcli.errors import LedgerError
@@ -22,7 +23,7 @@ from dpcli.sampling.entropy import random_bytes
 PATIENCE = 300.0
 """Seconds to wait for others who are writing; each needs a fraction of one."""
 
-COLUMNS = "number, kind, dataset, release_id, payload, previous, head, seal"
+COLUMNS = "number, kind, dataset, release_id, period, parts, payload, previous, head, seal"
 
 
 class Store:
@@ -137,6 +138,14 @@ class Store:
         query = f"SELECT {COLUMNS} FROM entries WHERE {where} ORDER BY number"  # noqa: S608
         return [Entry(*row) for row in self.connection.execute(query, values)]
 
+    def spends(self, dataset: str) -> list[tuple[str, str | None, int]]:
+        """The parts that an account was charged for, each with its period and how often."""
+        query = (
+            "SELECT parts, period, count(*) FROM entries "
+            "WHERE kind = 'release' AND dataset = ? GROUP BY parts, period"
+        )
+        return self.connection.execute(query, (dataset,)).fetchall()
+
     def outputs(self, number: int) -> dict[str, bytes]:
         """The bytes that an entry published, by name."""
         query = "SELECT name, content FROM outputs WHERE number = ? ORDER BY name"
@@ -145,10 +154,9 @@ class Store:
     def insert(self, entry: Entry, outputs: Mapping[str, bytes]) -> None:
         """Add an entry and what it publishes, within a transaction."""
         self.connection.execute(
-            f"INSERT INTO entries ({COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",  # noqa: S608
-            (entry.number, entry.kind, entry.dataset, entry.release_id, entry.payload,
-             entry.previous, entry.head, entry.seal),
-        )  # fmt: skip
+            f"INSERT INTO entries ({COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",  # noqa: S608
+            astuple(entry),
+        )
         rows = [(entry.number, name, content) for name, content in outputs.items()]
         self.connection.executemany("INSERT INTO outputs VALUES (?, ?, ?)", rows)
 
@@ -200,9 +208,6 @@ def chain_fault(entries: list[Entry], start: str) -> str:
         if entry.number != number:
             return f"entry {number} is missing"
         if entry.previous != previous or entry.head != entry.expected_head():
-            return f"entry {number} was changed"
-        content = entry.content()
-        if (content.get("dataset"), content.get("release_id")) != (entry.dataset, entry.release_id):
             return f"entry {number} was changed"
         previous = entry.seal
     return ""

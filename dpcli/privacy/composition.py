@@ -21,8 +21,8 @@ class Composition(Protocol):
         """What a spec calls the rule."""
         ...
 
-    def total(self, losses: Iterable[Loss]) -> Loss:
-        """The loss of publishing every answer."""
+    def total(self, losses: Iterable[tuple[Loss, int]]) -> Loss:
+        """The loss of publishing every answer, each given with how often."""
         ...
 
 
@@ -37,12 +37,12 @@ class Sequential:
 
     name: str = "sequential"
 
-    def total(self, losses: Iterable[Loss]) -> Loss:
+    def total(self, losses: Iterable[tuple[Loss, int]]) -> Loss:
         """The exact sums; nothing is rounded."""
         epsilon, delta = Fraction(0), Fraction(0)
-        for loss in losses:
-            epsilon += loss.epsilon
-            delta += loss.delta
+        for loss, count in losses:
+            epsilon += count * loss.epsilon
+            delta += count * loss.delta
         return Loss(epsilon, delta)
 
 

@@ -59,7 +59,7 @@ def changes() -> Iterator[str]:
     """Every single-field change, deletion, duplication and swap of neighbours."""
     fields = {
         "kind": "'x'", "dataset": "'x'", "release_id": "'x'",
-        "payload": "replace(payload, '1', '2')",
+        "payload": "replace(payload, '1', '2')", "parts": "'[]   '", "period": "'2026-01-01'",
         "previous": "'x'", "head": "'x'", "seal": "'x'", "number": "number + 100",
     }  # fmt: skip
     for number in range(1, ENTRIES + 1):
@@ -80,7 +80,8 @@ def changes() -> Iterator[str]:
                 f"WHERE number IN ({number}, {number + 1})"
             )
     yield (
-        "INSERT INTO entries SELECT number + 1, kind, dataset, 'new', payload, seal, head, seal "
+        "INSERT INTO entries SELECT number + 1, kind, dataset, 'new', period, parts, payload, "
+        "seal, head, seal "
         f"FROM entries WHERE number = {ENTRIES}"
     )
     for name in ("identity", "anchor"):
