@@ -12,6 +12,7 @@ from dpcli.columns import Column, NumericColumn
 from dpcli.engine.dialect import Inspection, has_blank_lines, plain_copy
 from dpcli.engine.encode import encoder
 from dpcli.engine.fuse import Cluster, fuse
+from dpcli.engine.patience import patiently
 from dpcli.engine.sample import few_distinct
 from dpcli.engine.source import Source
 from dpcli.engine.sums import PlainSum, combination
@@ -94,7 +95,7 @@ def _scan(
     blank = pl.all_horizontal(text.is_null() for text in read).alias("blank")
     clusters = fuse(queries)
     frames = [_grouped(texts, blank, queries, cluster, source, wanted) for cluster in clusters]
-    results = pl.collect_all(frames, engine="streaming")
+    results = patiently(lambda: pl.collect_all(frames, engine="streaming"))
     answers: dict[int, tuple[int, ...]] = {}
     for cluster, result in zip(clusters, results, strict=True):
         answers |= _rolled_up(result, queries, cluster)
