@@ -1,4 +1,4 @@
-"""One line of the ledger, and the chain that makes it evident when one is changed.
+"""One line of the ledger, and the chain that shows when one was changed.
 
 Every entry hashes its content together with the seal of the entry before it, and
 its seal hashes that with the bytes that it published. A report can therefore print
