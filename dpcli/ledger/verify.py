@@ -1,4 +1,4 @@
-"""Whether a ledger is what it was: its tables, its chain, its anchor, its outputs."""
+"""Whether a ledger is what it was: tables, chain, anchor and outputs."""
 
 from __future__ import annotations
 
