@@ -20,42 +20,53 @@ def require_writable(
     An output must not be an input, must not exist already unless `force`, and must
     lie in a folder that exists; no two outputs may be the same file.
     """
-    problems = []
-    if twice:
-        problems.append(
-            Problem(
-                "output-twice",
-                "two reports would be written to the same file",
-                "give every output a name of its own",
-            )
-        )
-    precious = {path.resolve() for path in inputs}
+    problems = [_twice("two reports")] if twice else []
+    precious = {path.resolve() for path in inputs if not _is_odd(path)}
     seen: set[Path] = set()
     for target in targets:
-        resolved = target.resolve()
-        if resolved in precious:
-            problem = ("output-is-input", f"`{target}` is an input of this release")
-            hint = "name another file for the output"
-        elif resolved in seen:
-            problem = ("output-twice", f"two outputs would be written to `{target}`")
-            hint = "give every output a name of its own"
-        elif target.is_dir():
-            problem = ("output-folder", f"`{target}` is a folder")
-            hint = "name a file in it"
-        elif not resolved.parent.is_dir():
-            problem = ("output-folder", f"the folder of `{target}` does not exist")
-            hint = "make the folder first"
-        elif _is_device(target):
-            continue
-        elif target.exists() and not force:
-            problem = ("output-exists", f"`{target}` exists already")
-            hint = "use --force to replace it"
-        else:
-            seen.add(resolved)
-            continue
-        problems.append(Problem(*problem, hint))
+        problem = _problem(target, precious, seen, force=force)
+        if problem is not None:
+            problems.append(problem)
     if problems:
         raise UsageError(problems)
+
+
+def _twice(what: str) -> Problem:
+    """Two outputs in one place."""
+    return Problem(
+        "output-twice",
+        f"{what} would be written to the same file",
+        "give every output a name of its own",
+    )
+
+
+def _problem(target: Path, precious: set[Path], seen: set[Path], *, force: bool) -> Problem | None:
+    """Why `target` cannot be meant, if it cannot; notes in `seen` where it is."""
+    if _is_odd(target):
+        return Problem(
+            "output-folder",
+            f"`{target}` cannot name a file",
+            "use a plain name of fewer than 200 characters",
+        )
+    resolved = target.resolve()
+    if resolved in precious:
+        return Problem(
+            "output-is-input",
+            f"`{target}` is an input of this release",
+            "name another file for the output",
+        )
+    if resolved in seen:
+        return _twice(f"two outputs, `{target}` one of them,")
+    seen.add(resolved)
+    if target.is_dir():
+        return Problem("output-folder", f"`{target}` is a folder", "name a file in it")
+    if not resolved.parent.is_dir():
+        return Problem(
+            "output-folder", f"the folder of `{target}` does not exist", "make the folder first"
+        )
+    if target.is_file() and not force:
+        return Problem("output-exists", f"`{target}` exists already", "use --force to replace it")
+    return None
 
 
 def publish(files: Mapping[Path, bytes]) -> None:
@@ -94,6 +105,16 @@ def publish(files: Mapping[Path, bytes]) -> None:
         for temporary, _ in written:
             with contextlib.suppress(OSError):
                 temporary.unlink()
+
+
+def _is_odd(path: Path) -> bool:
+    """Whether a path is no name that a file could have here."""
+    try:
+        path.resolve()
+        path.exists()
+    except (OSError, ValueError, RuntimeError):
+        return True
+    return not path.name or len(os.fsencode(path.name)) > 200
 
 
 def _is_device(path: Path) -> bool:

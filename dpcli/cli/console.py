@@ -6,6 +6,7 @@ import json
 import os
 import sys
 from collections.abc import Sequence
+from shutil import get_terminal_size
 from typing import TextIO
 
 from dpcli.errors import Failure
@@ -39,8 +40,11 @@ def write_table(
     right: Sequence[int],
 ) -> None:
     """A table, by rich on a terminal, else plain; `right` lists right-aligned columns."""
-    if not out.isatty():
-        out.write(title + "\n" + plain_table(header, rows, right))
+    plain = plain_table(header, rows, right)
+    widest = max(map(len, plain.splitlines()))
+    # A table that does not fit is better wrapped by the terminal than cut.
+    if not out.isatty() or widest + 2 > get_terminal_size().columns:
+        out.write(title + "\n" + plain)
         return
     from rich.box import SIMPLE_HEAD
     from rich.console import Console

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import signal
 import sys
@@ -57,6 +58,7 @@ def main() -> None:
     for name in ("SIGTERM", "SIGHUP"):
         if hasattr(signal, name):
             signal.signal(getattr(signal, name), _stop)
+    _open_standard_streams()
     status = run()
     try:
         sys.stdout.flush()
@@ -66,6 +68,26 @@ def main() -> None:
     # Everything is closed and on disk; taking the interpreter apart with polars in
     # it would take longer than a small release.
     os._exit(status)
+
+
+def _open_standard_streams() -> None:
+    """Have all three streams, in UTF-8, even if whoever started us closed some.
+
+    Otherwise the next file to be opened would take the number of a closed one. What
+    is written to a closed standard output still fails, and is told.
+    """
+    for number, flags in ((0, os.O_RDONLY), (1, os.O_RDONLY), (2, os.O_WRONLY)):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, flags)
+    if sys.stdout is None:
+        sys.stdout = open(1, "w", encoding="utf-8", closefd=False)  # noqa: SIM115 - for good
+    if sys.stderr is None:
+        sys.stderr = open(2, "w", encoding="utf-8", closefd=False)  # noqa: SIM115 - for good
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(encoding="utf-8", errors="backslashreplace")
 
 
 def _stop(number: int, _frame: object) -> None:

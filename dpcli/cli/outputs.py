@@ -22,8 +22,9 @@ class Wanted:
     """
 
     def __init__(self, output: Path | None, reports: Sequence[Path], layout: str) -> None:
+        output = None if output == Path("-") else output
         self.output, self.wide = output, layout == "wide"
-        if output is not None and not reports:
+        if output is not None and not reports and output.name:
             reports = [output.with_name(f"{self._stem}.report.json")]
         self.reports = {path: report_name(path) for path in reports}
         self.twice = len(self.reports) < len(reports)

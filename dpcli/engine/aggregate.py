@@ -65,7 +65,8 @@ def _aggregate(queries: Sequence[LinearQuery], source: Source, inspection: Inspe
     if inspection.plain:
         with suppress(pl.exceptions.PolarsError):
             answers, blank = _scan(queries, source, wanted, quotes=inspection.quotes)
-            if not blank or not has_blank_lines(source.file, source.size):
+            single = len(source.header) == 1
+            if single or not blank or not has_blank_lines(source.file, source.size):
                 return answers
     # Bytes that are not UTF-8 end up here as well: the copy decodes them by rule.
     with plain_copy(source.file, tuple(wanted.values())) as copy:

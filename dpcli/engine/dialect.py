@@ -2,7 +2,8 @@
 
 The fast reader is used only on files that every reader of RFC 4180 understands
 alike: lines end in LF or CRLF, quotes open at the start of a field, close at its
-end, and are doubled within, and no line is blank. Anything else is first written
+end, and are doubled within, and no line is blank (unless there is one column, where
+an empty cell makes a blank line). Anything else is first written
 out anew as Python's `csv` module reads it. What is found here decides how a file
 is read, never whether, and is told to nobody.
 """
@@ -94,6 +95,7 @@ def _quotes_pair_up(file: BinaryIO, size: int) -> bool:
     """Whether every quote belongs to a whole quoted field."""
     with mmap.mmap(file.fileno(), size, access=mmap.ACCESS_READ) as data:
         start = len(UTF8_MARK) if data[:3] == UTF8_MARK else 0
+        longest = WINDOW * 8
         length = WINDOW
         while start < size:
             end = min(start + length, size)
@@ -102,7 +104,7 @@ def _quotes_pair_up(file: BinaryIO, size: int) -> bool:
             # A quote that is left may belong to a field that the window cuts.
             if b'"' not in _QUOTED.sub(b"", data[start:end]):
                 start, length = end, WINDOW
-            elif end == size:
+            elif end == size or length >= longest:
                 return False
             else:
                 length *= 4
@@ -118,10 +120,13 @@ def plain_copy(file: BinaryIO, wanted: Sequence[int]) -> BinaryIO:
     copy = tempfile.TemporaryFile(prefix="dpcli-")  # noqa: SIM115 - closed by the caller
     text = io.TextIOWrapper(copy, encoding="utf-8", newline="", write_through=False)
     writer = csv.writer(text, quoting=csv.QUOTE_ALL, lineterminator="\n")
-    records = (row for row in csv.reader(_lines(file)) if row)
-    next(records, None)
+    records = csv.reader(_lines(file))
+    header = next((row for row in records if row), [])
     writer.writerow(range(max(1, len(wanted))))
     for row in records:
+        # In a file of one column a blank line is a row whose only cell is missing.
+        if not row and len(header) > 1:
+            continue
         width = len(row)
         writer.writerow([row[index] if index < width else "" for index in wanted] or [""])
     text.flush()

@@ -117,7 +117,7 @@ def _dates(column: NumericColumn, dtype: pl.DataType) -> Encoder:
         dates = texts.str.to_date("%Y-%m-%d", strict=False)
         frame = pl.DataFrame({"text": texts, "date": dates})
         same = pl.col("date").dt.to_string("%Y-%m-%d") == pl.col("text")
-        real = pl.col("date").dt.year() > 0
+        real = pl.col("date").dt.year().is_between(1, 9999)
         number = pl.col("date").to_physical().cast(pl.Int64).clip(low, high).cast(dtype)
         return frame.select(pl.when(same & real).then(number).alias("v")).to_series()
 

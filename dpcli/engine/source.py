@@ -88,7 +88,7 @@ def _open(name: str) -> BinaryIO:
             f"there is no file `{name}`",
             "check the path; patterns and addresses are not expanded",
         ) from None
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RuntimeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "not a path"
         raise DataError.of(
             "data-unreadable",
@@ -101,7 +101,11 @@ def _open(name: str) -> BinaryIO:
 def _regular(raw: BinaryIO, name: str) -> BinaryIO:
     """`raw` if it is a plain regular file at its start, else a copy of its content."""
     packed = name.lower().endswith(".gz")
-    regular = stat.S_ISREG(os.fstat(raw.fileno()).st_mode)
+    mode = os.fstat(raw.fileno()).st_mode
+    if name != "-" and stat.S_ISCHR(mode):
+        raw.close()
+        raise DataError.of("data-unreadable", f"`{name}` is a device", "name one CSV file, or `-`")
+    regular = stat.S_ISREG(mode)
     if regular and not packed and not (name == "-" and raw.tell()):
         return raw
     with raw:

@@ -36,6 +36,10 @@ LIMITS = (
     "Timing and memory use are not protected.",
     "People who also appear in other datasets or releases lose privacy there too.",
     (
+        "A row is what the rules of CSV make of the text: a writer that does not escape quotes "
+        "can glue rows together, and they count as one."
+    ),
+    (
         "A privacy unit that is too small, or bounds chosen by looking at the data, "
         "void the guarantee."
     ),

@@ -33,7 +33,7 @@ def _lines(release: Release) -> Iterator[str]:
             ("Release", release.release_id),
             ("Created", release.created),
             ("Made by", f"dpcli {told['dpcli_version']}"),
-            ("Spec", f"SHA-256 `{spec.digest}`"),
+            ("Spec", f"SHA-256 {spec.digest}"),
         ],
     )
     yield "## What it cost"
@@ -129,6 +129,7 @@ def _table(header: Iterable[str], rows: Iterable[Iterable[str]]) -> Iterator[str
 
 def _escaped(text: str) -> str:
     """Text that Markdown shows as it is."""
-    for character in "\\`*_[]<>|#":
+    text = text.replace("&", "&amp;")
+    for character in "\\`*_[]<>|#~":
         text = text.replace(character, "\\" + character)
     return text.replace("\n", " ")

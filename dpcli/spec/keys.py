@@ -57,15 +57,6 @@ def _group(item: Node, word: Word, user: str, scope: Scope) -> Key | None:
             word.span,
         )
         return None
-    if column.name.startswith(FORMULA):
-        scope.findings.add(
-            "formula-label",
-            f"the key column {shown(column.name)} begins with {shown(column.name[0])}: "
-            "spreadsheets would read its heading as a formula",
-            "rename the column in the data file",
-            word.span,
-        )
-        return None
     bins = item.get("bins") if isinstance(item, Mapping) else None
     return axis(column, bins, word, scope, f"{{column: {inline(word.text)}, bins: {{width: ...}}}}")
 
@@ -78,6 +69,15 @@ def axis(
     example: str,
 ) -> Key | None:
     """The labels of a category, or the bins of a number; `example` shows the latter."""
+    if column.name.startswith(FORMULA):
+        scope.findings.add(
+            "formula-label",
+            f"the key column {shown(column.name)} begins with {shown(column.name[0])}: "
+            "spreadsheets would read its heading as a formula",
+            "rename the column in the data file",
+            word.span,
+        )
+        return None
     if isinstance(column, CategoryColumn):
         if bins is None:
             return Key(column)

@@ -37,9 +37,10 @@ class Mean(Statistic):
 
     Privacy: two answers about the same rows, charged both. Centred values lie in
     [-(U-L)/2, (U-L)/2], so adding or removing a row changes the sum by at most
-    (U-L)/2 and the count by 1. When neighbours change a row and no row can be
-    skipped, the number of rows is public: the divisor is exact and free, the
-    average of n rows has sensitivity (U-L)/n, and the sum gets all of epsilon.
+    (U-L)/2, rounded up to a whole step, and the count by 1. When neighbours change
+    a row and no row can be skipped, the number of rows is public: the divisor is
+    exact and free, the average of n rows has sensitivity (U-L)/n, and the sum gets
+    all of epsilon.
     """
 
     name = "mean"

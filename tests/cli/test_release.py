@@ -19,6 +19,7 @@ from dpcli import publish
 from tests.cli.conftest import DATA, PEOPLE, ROOT, SPEC, SPECS, Command, forget
 
 DPCLI = [sys.executable, "-m", "dpcli"]
+LEDGER = "dpcli-ledger.sqlite"
 
 
 def lines(text: str) -> list[list[str]]:
@@ -352,3 +353,55 @@ def test_the_readme_commands_exist() -> None:
 
     assert "dpcli release specs/town.yaml sample_data/people.csv" in readme
     assert "-m pytest" in readme
+
+
+@pytest.mark.parametrize(("closed", "status"), [("<&-", 0), (">&-", 7), ("2>&-", 0)])
+def test_closed_streams_are_no_fault(spec: Path, data: Path, closed: str, status: int) -> None:
+    """Whoever closes a standard stream gets a documented status and no traceback."""
+    command = f"{' '.join(DPCLI)} release {spec} {data} -q {closed}"
+    done = subprocess.run(
+        f"({command})", shell=True, cwd=spec.parent, capture_output=True, text=True, check=False
+    )
+
+    assert done.returncode == status
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("name", ["/", ".", "", "loop", "x" * 300, "no/such/out.csv"])
+def test_impossible_outputs_are_refused_before_anything_is_spent(
+    name: str, dpcli: Command, spec: Path, data: Path, tmp_path: Path
+) -> None:
+    """A name that no file can have is a mistake of the command line."""
+    (tmp_path / "loop").symlink_to("loop")
+    output = tmp_path / name if name == "loop" else name
+    outcome = dpcli("release", spec, data, "-q", "-o", output)
+
+    assert outcome.status == 2
+    assert json.loads(dpcli("ledger", "show", "--json", "--ledger", tmp_path / LEDGER).out) == []
+
+
+def test_a_dash_is_standard_output(dpcli: Command, spec: Path, data: Path) -> None:
+    """`-o -` writes the table to standard output and makes no file."""
+    outcome = dpcli("release", spec, data, "-q", "-o", "-")
+
+    assert outcome.out.startswith("statistic,")
+    assert not Path("-").exists()
+
+
+def test_tiny_numbers_are_told_exactly(dpcli: Command, tmp_path: Path) -> None:
+    """A delta of 1e-15 and a step of 1e-15 are shown as they are."""
+    spec = tmp_path / "spec.yaml"
+    spec.write_text(
+        "dpcli: 1\ndataset: d\n"
+        "privacy: {unit: row, neighbors: add-remove, budget: {epsilon: 1, delta: 2e-15}}\n"
+        "columns: {x: {type: number, bounds: [0, 1e-12], step: 1e-15}}\n"
+        "statistics: [{name: s, statistic: sum, column: x, mechanism: gaussian, epsilon: 1, "
+        "delta: 1e-15}]\n",
+        encoding="utf-8",
+    )
+    plan = json.loads(dpcli("plan", spec, "--json").out, parse_float=str)
+
+    assert plan["privacy"]["spent"]["delta"] == "0.000000000000001"
+    assert plan["privacy"]["budget"]["delta"] == "0.000000000000002"
+    assert plan["statistics"][0]["mechanism"]["grid"] == "0.000000000000001"
+    assert plan["statistics"][0]["sensitivity"]["l1"] == "0.000000000001"

@@ -43,12 +43,18 @@ def table(data: bytes) -> tuple[list[str], list[list[str]]]:
     text = data.decode("utf-8-sig", errors="replace")
     limit = csv.field_size_limit(sys.maxsize)
     try:
-        records = [record for record in csv.reader(io.StringIO(text, newline="")) if record]
+        lines = list(csv.reader(io.StringIO(text, newline="")))
     finally:
         csv.field_size_limit(limit)
-    if not records:
+    while lines and not lines[0]:
+        del lines[0]
+    if not lines:
         raise ValueError("no header")
-    return records[0], records[1:]
+    header, *records = lines
+    if len(header) == 1:
+        # The only cell of a record is missing where its line is blank.
+        return header, [record or [""] for record in records]
+    return header, [record for record in records if record]
 
 
 def value(column: Column, cell: str) -> int | None:

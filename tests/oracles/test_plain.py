@@ -44,7 +44,8 @@ def present(column: Column) -> LinearQuery:
         (b"age\r\n20\r\n30\r\n", 2),
         (b"age\r20\r30\r", 2),
         (b"age\n20\r30\r\n40", 3),
-        (b"\n\nage\n\n20\n\n\n30\n\n", 2),
+        (b"\n\nage\n\n20\n\n\n30\n\n", 6),
+        (b"\n\nage,x\n\n20,1\n\n\n30,1\n\n", 2),
         (b'age\n""\n20\n', 2),
         (b"age\n \n\t\n20\n", 3),
         (b"age\n,\n,,,\n", 2),
@@ -57,7 +58,7 @@ def present(column: Column) -> LinearQuery:
     ],
 )
 def test_records(data: bytes, rows: int) -> None:
-    """Records end at LF, CRLF or CR outside quotes, and blank lines are none."""
+    """Records end at LF, CRLF or CR outside quotes; blank lines are none but in one column."""
     assert evaluate([ROWS], data) == [[rows]]
 
 
