@@ -29,7 +29,7 @@ def charge(
     """A charge of one answer with this epsilon."""
     terms = Terms(dataset, "row", "add-remove", "sequential", Loss(Fraction(budget)), window)
     part: dict[str, object] = {"epsilon": epsilon, "delta": "0"}
-    return Charge(terms, release_id, digest, "2026-01-01T00:00:00Z", period, (part,))
+    return Charge(terms, release_id, digest, f"when {release_id} was made", period, (part,))
 
 
 def render(standing: Standing) -> dict[str, bytes]:
