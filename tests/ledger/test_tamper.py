@@ -59,7 +59,7 @@ def changes() -> Iterator[str]:
     """Every single-field change, deletion, duplication and swap of neighbours."""
     fields = {
         "kind": "'x'", "dataset": "'x'", "release_id": "'x'",
-        "payload": "replace(payload, '1', '2')", "parts": "'[]   '", "period": "'2026-01-01'",
+        "payload": "payload || ' '", "parts": "'[]   '", "period": "'2026-01-01'",
         "previous": "'x'", "head": "'x'", "seal": "'x'", "number": "number + 100",
     }  # fmt: skip
     for number in range(1, ENTRIES + 1):
