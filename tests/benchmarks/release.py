@@ -23,7 +23,7 @@ dataset: benchmark
 privacy:
   unit: row
   neighbors: add-remove
-  budget: {epsilon: 5}
+  budget: {epsilon: 1000}
 columns:
   age: {type: integer, bounds: [18, 98]}
   income: {type: integer, bounds: [0, 200000]}
@@ -79,6 +79,8 @@ def main() -> None:
     if not data.exists():
         make_file(data, rows)
     spec = folder / "dpcli-benchmark.yaml"
+    for ledger in folder.glob("dpcli-ledger.sqlite*"):
+        ledger.unlink()
     regions = ", ".join(f"region-{number}" for number in range(16))
     spec.write_text(SPEC.replace("REGIONS", regions))
     code = FUSED.replace("PATH", repr(str(data)))
