@@ -40,6 +40,10 @@ class Noise:
                 return _gaussian_half_width(float(self.scale), outside)
 
 
+PRECISION = 1e-9
+"""Relative width at which a quantile is known well enough to be printed."""
+
+
 def combined_half_width(first: Noise, second: Noise, weight: float, confidence: Fraction) -> float:
     """z with P[|first + weight * second| <= z] = `confidence`, in steps.
 
@@ -89,7 +93,7 @@ def _solve(decreasing: Callable[[float], float], target: float, high: float) -> 
     low = 0.0
     while decreasing(high) > target:
         low, high = high, high * 2
-    for _ in range(80):
+    while high - low > PRECISION * high:
         middle = (low + high) / 2
         low, high = (middle, high) if decreasing(middle) > target else (low, middle)
     return high

@@ -103,7 +103,7 @@ def _edge(fits: Callable[[float], bool], inside: float, limit: float) -> float:
     """The farthest point from `inside` towards `limit` that still fits."""
     if fits(limit) or not fits(inside):
         return limit if fits(limit) else inside
-    for _ in range(60):
+    for _ in range(40):
         middle = (inside + limit) / 2
         inside, limit = (middle, limit) if fits(middle) else (inside, middle)
     return limit
