@@ -59,8 +59,8 @@ def show(
         print_json(told)
         return
     columns = (
-        "dataset", "neighbors", "composition", "window", "releases", "epsilon", "spent_epsilon",
-        "remaining_epsilon", "delta", "spent_delta", "remaining_delta",
+        "dataset", "unit", "neighbors", "composition", "window", "releases", "epsilon",
+        "spent_epsilon", "remaining_epsilon", "delta", "spent_delta", "remaining_delta",
         *(("more_runs",) if plan else ()),
     )  # fmt: skip
     rows = [
@@ -68,7 +68,7 @@ def show(
         for account in told
     ]
     header = [name.replace("_", " ") for name in columns]
-    write_table(sys.stdout, "accounts", header, rows, range(3, len(columns)))
+    write_table(sys.stdout, "accounts", header, rows, range(4, len(columns)))
 
 
 def history(

@@ -27,6 +27,9 @@ def init(
         Path | None,
         typer.Option(help="Its anchor file, best in another folder [PATH.anchor]."),
     ] = None,
+    network: Annotated[
+        bool, typer.Option("--network", help="Allow a network drive that one machine uses.")
+    ] = False,
 ) -> None:
     """Make a ledger without accounts, and the anchor that remembers its entries.
 
@@ -37,7 +40,7 @@ def init(
 
     if path.exists():
         raise LedgerError.of("ledger-exists", f"`{path}` exists already", "name a new file")
-    Store.create(path, anchor.absolute() if anchor else None).close()
+    Store.create(path, anchor.absolute() if anchor else None, network=network).close()
     typer.echo(f"{path}: a new ledger")
 
 
@@ -129,9 +132,12 @@ def export(
 
 @ledger.command("verify")
 def verify(
+    more: Annotated[
+        list[Path] | None, typer.Argument(metavar="[REPORT...]", help="More reports.")
+    ] = None,
     against: Annotated[
         list[Path] | None,
-        typer.Option(metavar="REPORT", help="A published report in JSON; repeatable."),
+        typer.Option(metavar="REPORT", help="A published report in JSON; more may follow."),
     ] = None,
     as_json: AsJson = False,
     path: Named = None,
@@ -147,8 +153,9 @@ def verify(
     from dpcli.errors import LedgerError, Problem
     from dpcli.ledger.verify import faults, report_faults
 
+    reports = [*(against or ()), *(more or ())]
     with existing_ledger(path) as book:
-        found = [*faults(book.store), *report_faults(book.store, against or ())]
+        found = [*faults(book.store), *report_faults(book.store, reports)]
         count = len(book.store.entries())
         name = book.path
     if found:
@@ -158,9 +165,10 @@ def verify(
             for fault in found
         )
     if as_json:
-        print_json({"entries": count, "reports": len(against or ()), "intact": True})
+        print_json({"entries": count, "reports": len(reports), "intact": True})
     else:
-        typer.echo(f"{name}: {count} entries, {len(against or ())} reports, all intact")
+        compared = f", {len(reports)} published reports agree" if reports else ""
+        typer.echo(f"{name}: {count} entries, all intact{compared}")
 
 
 def _terms(terms: Terms) -> str:

@@ -24,7 +24,7 @@ CODES: tuple[Code, ...] = (
         "ledger-unusable",
         "ledger",
         "The ledger cannot be read or written now: it is locked, read-only, damaged, not a "
-        "ledger, or the disk is full. Nothing was charged.",
+        "ledger, or the disk is full. The hint says whether something was charged.",
         "a ledger in a folder without write permission",
         "Check the file, its folder and the disk, then try again.",
     ),
@@ -36,6 +36,14 @@ CODES: tuple[Code, ...] = (
         "cp backup.sqlite ledger.sqlite",
         "Find out who changed it. `dpcli ledger verify --against REPORT` compares it with "
         "published reports. Put the last true copy back, with its anchor.",
+    ),
+    Code(
+        "ledger-on-network",
+        "ledger",
+        "The ledger lies on a drive of another machine. Some such drives do not keep locks, and "
+        "then one budget could pay twice.",
+        "a spec in a home folder on NFS",
+        "Keep the ledger on a local disk, and name it by --ledger or DPCLI_LEDGER.",
     ),
     Code(
         "account-differs",

@@ -47,12 +47,16 @@ def begin_anchor(path: Path, identity: str) -> None:
 
 
 def append_anchor(path: Path, entries: dict[int, str]) -> None:
-    """Remember entries; each line is written whole or ignored when it is read."""
+    """Remember entries; each line is written whole or ignored when it is read.
+
+    Without entries it only shows that the file can be written.
+    """
     lines = "".join(f"{number} {seal}\n" for number, seal in sorted(entries.items()))
     descriptor = os.open(path, os.O_WRONLY | os.O_APPEND)
     try:
-        # A line that was cut short must not swallow the next one.
-        os.write(descriptor, ("\n" + lines).encode("ascii"))
-        os.fsync(descriptor)
+        if lines:
+            # A line that was cut short must not swallow the next one.
+            os.write(descriptor, ("\n" + lines).encode("ascii"))
+            os.fsync(descriptor)
     finally:
         os.close(descriptor)

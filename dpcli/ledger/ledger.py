@@ -15,7 +15,8 @@ from pathlib import Path
 from dpcli.errors import BudgetError, LedgerError
 from dpcli.ledger.balance import Balance, Spend, balance, spend
 from dpcli.ledger.entry import Entry, canonical, seal_of
-from dpcli.ledger.store import Store, told
+from dpcli.ledger.failures import told
+from dpcli.ledger.store import Store
 from dpcli.ledger.terms import Payload, Terms, terms_from
 from dpcli.privacy.loss import Loss, loss_text
 
@@ -167,6 +168,7 @@ class Ledger:
     def open_account(self, terms: Terms, created: str) -> None:
         """Open an account; LedgerError if the dataset has one."""
         with told(self.path):
+            self.store.require_anchor()
             with self.store.writing():
                 if terms.dataset in self.accounts():
                     raise LedgerError.of(
@@ -183,6 +185,7 @@ class Ledger:
         The balance is checked again while nobody else can write.
         """
         with told(self.path):
+            self.store.require_anchor()
             with self.store.writing():
                 stored = self.stored(charge.release_id, charge.digest)
                 if stored is None:

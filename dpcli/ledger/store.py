@@ -11,12 +11,13 @@ import os
 import sqlite3
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import astuple
+from dataclasses import astuple, replace
 from pathlib import Path
 
 from dpcli.errors import LedgerError
 from dpcli.ledger.anchor import ForeignAnchor, append_anchor, begin_anchor, read_anchor
 from dpcli.ledger.entry import Entry, genesis
+from dpcli.ledger.failures import doubt, failed, missing, require_local, told
 from dpcli.ledger.schema import APPLICATION, STATEMENTS, VERSION
 from dpcli.sampling.entropy import random_bytes
 
@@ -37,47 +38,55 @@ class Store:
     def open(cls, path: Path) -> Store:
         """The ledger at `path`, which must exist; LedgerError if it is in doubt."""
         if not path.is_file():
-            raise _missing(path)
+            raise missing(path)
         store = cls(path, _connect(path, "rw"))
         with told(path), store.closed_on_failure():
             if not store.is_ledger():
-                raise _doubt(path, "it is empty, or not a ledger of dpcli")
+                raise doubt(path, "it is empty, or not a ledger of dpcli")
+            if not store.meta("network", default=""):
+                require_local(path)
             store.check()
         return store
 
     @classmethod
-    def create(cls, path: Path, anchor: Path | None = None) -> Store:
+    def create(cls, path: Path, anchor: Path | None = None, *, network: bool = False) -> Store:
         """A ledger at `path`: the one that is there, or a new one with its anchor.
 
-        LedgerError if the anchor remembers entries that the file does not have.
+        With `network` it may lie on a network drive. LedgerError if the anchor
+        remembers entries that the file does not have.
         """
+        if path.is_file() and path.stat().st_size:
+            return cls.open(path)
+        if not network:
+            require_local(path)
         store = cls(path, _connect(path, "rwc"))
         with told(path), store.closed_on_failure():
             with store.writing():
                 if not store.is_ledger():
-                    store._initialise(anchor or path.with_name(path.name + ".anchor"))
+                    place = anchor or path.with_name(path.name + ".anchor")
+                    store._initialise(place, network=network)
             store.check()
         return store
 
-    def _initialise(self, anchor: Path) -> None:
+    def _initialise(self, anchor: Path, *, network: bool) -> None:
         """Make the tables; the anchor comes first, so that it is never missing."""
         if self.connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
-            raise _doubt(self.path, "it is a database of something else")
+            raise doubt(self.path, "it is a database of something else")
         try:
             if read_anchor(anchor, None):
-                raise _doubt(
+                raise doubt(
                     self.path, f"it is missing, but its anchor `{anchor.name}` remembers entries"
                 )
             identity = random_bytes(16).hex()
             begin_anchor(anchor, identity)
         except ForeignAnchor:
-            raise _doubt(self.path, f"`{anchor}` is not an anchor") from None
+            raise doubt(self.path, f"`{anchor}` is not an anchor") from None
         for statement in STATEMENTS:
             self.connection.execute(statement)
-        place = os.path.relpath(anchor, self.path.parent)
-        self.connection.executemany(
-            "INSERT INTO meta VALUES (?, ?)", [("identity", identity), ("anchor", place)]
-        )
+        facts = {"identity": identity, "anchor": os.path.relpath(anchor, self.path.parent)}
+        if network:
+            facts["network"] = "allowed"
+        self.connection.executemany("INSERT INTO meta VALUES (?, ?)", facts.items())
         self.connection.execute(f"PRAGMA application_id = {APPLICATION}")
         self.connection.execute(f"PRAGMA user_version = {VERSION}")
 
@@ -86,20 +95,20 @@ class Store:
         application = self.connection.execute("PRAGMA application_id").fetchone()[0]
         version = self.connection.execute("PRAGMA user_version").fetchone()[0]
         if application == APPLICATION and version > VERSION:
-            raise _doubt(self.path, "it was written by a newer version of dpcli")
+            raise doubt(self.path, "it was written by a newer version of dpcli")
         return bool(application == APPLICATION and version == VERSION)
 
     def check(self) -> None:
         """Raise LedgerError unless file, chain and anchor agree."""
         verdict = self.connection.execute("PRAGMA quick_check(1)").fetchone()[0]
         if verdict != "ok":
-            raise _doubt(self.path, "the file is damaged")
+            raise doubt(self.path, "the file is damaged")
         try:
             fault = chain_fault(self.entries(), self.genesis()) or self._anchor_fault()
         except (ValueError, TypeError, AttributeError):
             fault = "an entry cannot be read"
         if fault:
-            raise _doubt(self.path, fault)
+            raise doubt(self.path, fault)
 
     def _anchor_fault(self) -> str:
         """What the anchor remembers otherwise; empty if it agrees."""
@@ -122,12 +131,12 @@ class Store:
         """Where the anchor is."""
         return self.path.parent / self.meta("anchor")
 
-    def meta(self, name: str) -> str:
-        """A fact about the ledger itself."""
+    def meta(self, name: str, default: str | None = None) -> str:
+        """A fact about the ledger itself; LedgerError if it must be there and is not."""
         row = self.connection.execute("SELECT value FROM meta WHERE name = ?", (name,)).fetchone()
-        if row is None:
-            raise _doubt(self.path, "it does not know itself")
-        return str(row[0])
+        if row is None and default is None:
+            raise doubt(self.path, "it does not know itself")
+        return str(row[0]) if row else str(default)
 
     def genesis(self) -> str:
         """What the first entry builds on."""
@@ -161,15 +170,37 @@ class Store:
         self.connection.executemany("INSERT INTO outputs VALUES (?, ?, ?)", rows)
 
     def remember(self) -> None:
-        """Bring the anchor up to the last entry; a failure is mended by the next run."""
+        """Bring the anchor up to the last entry, as far as that is possible now.
+
+        Whatever fails here is caught up with before the next charge.
+        """
         with suppress(OSError, ForeignAnchor, sqlite3.Error):
-            known = read_anchor(self.anchor, self.meta("identity"))
-            rows = self.connection.execute(
-                "SELECT number, seal FROM entries WHERE number > ?", (max(known, default=0),)
-            )
-            new = dict(rows)
-            if new:
-                append_anchor(self.anchor, new)
+            self._catch_up()
+
+    def require_anchor(self) -> None:
+        """Raise LedgerError unless the anchor can take what comes; it is brought up to date.
+
+        An anchor that stays behind would let an older copy of the ledger pass.
+        """
+        try:
+            self._catch_up()
+        except ForeignAnchor:
+            raise doubt(
+                self.path, f"its anchor `{self.anchor.name}` belongs to another ledger"
+            ) from None
+        except OSError as error:
+            raise LedgerError.of(
+                "ledger-unusable",
+                f"the ledger `{self.path}` cannot be used: its anchor `{self.anchor.name}` cannot "
+                f"be written: {(error.strerror or 'input or output error').lower()}",
+                "nothing was charged; let whoever writes the ledger write its anchor as well",
+            ) from None
+
+    def _catch_up(self) -> None:
+        """Append the entries that the anchor does not know yet."""
+        known = read_anchor(self.anchor, self.meta("identity"))
+        query = "SELECT number, seal FROM entries WHERE number > ?"
+        append_anchor(self.anchor, dict(self.connection.execute(query, (max(known, default=0),))))
 
     @contextmanager
     def writing(self) -> Iterator[None]:
@@ -184,8 +215,22 @@ class Store:
             raise
 
     def _commit(self) -> None:
-        """The instant at which a charge exists."""
-        self.connection.execute("COMMIT")
+        """The instant at which a charge exists.
+
+        If the disk fails in it, nobody can know here whether the charge exists.
+        """
+        try:
+            self.connection.execute("COMMIT")
+        except sqlite3.Error as error:
+            failure = failed(self.path, error)
+            raise LedgerError(
+                replace(
+                    problem,
+                    hint="the charge was made or it was not: `dpcli ledger history` tells, and "
+                    "the same --release-id charges it once at most",
+                )
+                for problem in failure.problems
+            ) from None
 
     @contextmanager
     def closed_on_failure(self) -> Iterator[None]:
@@ -229,63 +274,3 @@ def _connect(path: Path, mode: str) -> sqlite3.Connection:
             connection.close()
             raise
     return connection
-
-
-@contextmanager
-def told(path: Path) -> Iterator[None]:
-    """Failures of SQLite and of the file system as LedgerErrors."""
-    try:
-        yield
-    except sqlite3.Error as error:
-        raise _failed(path, error) from None
-    except OSError as error:
-        reason = (error.strerror or "input or output error").lower()
-        raise LedgerError.of(
-            "ledger-unusable",
-            f"the ledger `{path}` cannot be used: {reason}",
-            "check its folder, its permissions and the disk",
-        ) from None
-
-
-def _failed(path: Path, error: sqlite3.Error) -> LedgerError:
-    """What SQLite met, in plain words."""
-    name = getattr(error, "sqlite_errorname", "") or ""
-    words = {
-        "SQLITE_BUSY": "others kept it locked for too long",
-        "SQLITE_LOCKED": "others kept it locked for too long",
-        "SQLITE_READONLY": "it may not be written",
-        "SQLITE_CANTOPEN": "it cannot be opened",
-        "SQLITE_FULL": "the disk is full",
-        "SQLITE_IOERR": "the disk failed",
-        "SQLITE_PERM": "it may not be written",
-        "SQLITE_NOTADB": "it is not an SQLite database",
-        "SQLITE_CORRUPT": "the file is damaged",
-        "SQLITE_CONSTRAINT": "an entry does not fit the chain",
-        "SQLITE_ERROR": "it does not have the tables of a ledger",
-    }
-    known = [text for code, text in words.items() if name.startswith(code)]
-    reason = known[0] if known else "SQLite refused it"
-    return LedgerError.of(
-        "ledger-unusable",
-        f"the ledger `{path}` cannot be used: {reason}",
-        "nothing was charged; check the file, its folder and the disk, then try again",
-    )
-
-
-def _doubt(path: Path, reason: str) -> LedgerError:
-    """A ledger that cannot be trusted."""
-    return LedgerError.of(
-        "ledger-in-doubt",
-        f"the ledger `{path}` cannot be trusted: {reason}",
-        "find out who changed it, and compare it with published reports by "
-        "`dpcli ledger verify --against`; never start a new one to spend again",
-    )
-
-
-def _missing(path: Path) -> LedgerError:
-    """A ledger that was named and is not there."""
-    return LedgerError.of(
-        "ledger-missing",
-        f"there is no ledger `{path}`",
-        "check the name; `dpcli ledger init PATH` makes a new one, with an empty history",
-    )

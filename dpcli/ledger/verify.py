@@ -7,8 +7,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from dpcli.ledger.entry import seal_of
+from dpcli.ledger.failures import told
 from dpcli.ledger.schema import STATEMENTS
-from dpcli.ledger.store import Store, told
+from dpcli.ledger.store import Store
 
 
 def faults(store: Store) -> Iterator[str]:

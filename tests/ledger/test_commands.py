@@ -238,3 +238,56 @@ def test_a_file_size_limit_is_all_or_nothing(folder: Path, spec: Path, data: Pat
         assert not list(faults(store))
         assert len(store.entries("kind = 'release'")) == 1
         store.close()
+
+
+def test_an_anchor_that_cannot_be_written_stops_releases(
+    dpcli: Command, folder: Path, spec: Path, data: Path
+) -> None:
+    """Without a growing anchor an older copy would pass, so nothing more is charged."""
+    dpcli("release", spec, data, "-q", "--release-id", "one")
+    anchor = folder / "dpcli-ledger.sqlite.anchor"
+    before = anchor.read_bytes()
+    anchor.unlink()
+    anchor.mkdir()
+    refused = dpcli("release", spec, data, "-q", "--release-id", "two")
+    anchor.rmdir()
+    anchor.write_bytes(before)
+
+    assert (refused.status, refused.out) == (6, "")
+    assert len(json.loads(dpcli("ledger", "history", "--json").out)) == 1
+
+
+def test_a_network_drive_is_refused_unless_it_is_allowed(
+    dpcli: Command, folder: Path, spec: Path, data: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No ledger is made or used on a drive of another machine, unless somebody says so."""
+    number = folder.stat().st_dev
+    mounts = folder / "mounts"
+    mounts.write_text(
+        f"30 1 {os.major(number)}:{os.minor(number)} / / rw - nfs4 server:/home rw\n", "utf-8"
+    )
+    monkeypatch.setattr("dpcli.ledger.place.MOUNTS", mounts)
+    refused = dpcli("release", spec, data, "-q")
+    made = dpcli("ledger", "init", "shared.sqlite", "--network")
+    allowed = dpcli("release", spec, data, "-q", "--ledger", "shared.sqlite")
+
+    assert (refused.status, made.status, allowed.status) == (6, 0, 0)
+    assert "ledger-on-network" in refused.err
+    assert "nfs4" in refused.err
+    assert not (folder / "dpcli-ledger.sqlite").exists()
+
+
+def test_many_reports_are_verified_at_once(
+    dpcli: Command, folder: Path, spec: Path, data: Path
+) -> None:
+    """A pattern that the shell expands to several reports can follow --against."""
+    dpcli("release", spec, data, "-q", "--release-id", "a", "--report", "a.json")
+    report = (folder / "a.json").read_text(encoding="utf-8")
+    (folder / "b.json").write_text(report, encoding="utf-8")
+    verified = dpcli("ledger", "verify", "--against", "a.json", "b.json")
+    (folder / "b.json").write_text(report.replace('"entry": 2', '"entry": 1'), encoding="utf-8")
+    refused = dpcli("ledger", "verify", "--against", "a.json", "b.json")
+
+    assert (verified.status, refused.status) == (0, 6)
+    assert "2 published reports agree" in verified.out
+    assert "`b.json`" in refused.err

@@ -1,0 +1,83 @@
+"""What can be wrong with a ledger file, in plain words: always a LedgerError."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from dpcli.errors import LedgerError
+from dpcli.ledger.place import network_file_system
+
+
+@contextmanager
+def told(path: Path) -> Iterator[None]:
+    """Failures of SQLite and of the file system as LedgerErrors."""
+    try:
+        yield
+    except sqlite3.Error as error:
+        raise failed(path, error) from None
+    except OSError as error:
+        reason = (error.strerror or "input or output error").lower()
+        raise LedgerError.of(
+            "ledger-unusable",
+            f"the ledger `{path}` cannot be used: {reason}",
+            "check its folder, its permissions and the disk",
+        ) from None
+
+
+def failed(path: Path, error: sqlite3.Error) -> LedgerError:
+    """What SQLite met, in plain words."""
+    name = getattr(error, "sqlite_errorname", "") or ""
+    words = {
+        "SQLITE_BUSY": "others kept it locked for too long",
+        "SQLITE_LOCKED": "others kept it locked for too long",
+        "SQLITE_READONLY": "it may not be written",
+        "SQLITE_CANTOPEN": "it cannot be opened",
+        "SQLITE_FULL": "the disk is full",
+        "SQLITE_IOERR": "the disk failed",
+        "SQLITE_PERM": "it may not be written",
+        "SQLITE_NOTADB": "it is not an SQLite database",
+        "SQLITE_CORRUPT": "the file is damaged",
+        "SQLITE_CONSTRAINT": "an entry does not fit the chain",
+        "SQLITE_ERROR": "it does not have the tables of a ledger",
+    }
+    known = [text for code, text in words.items() if name.startswith(code)]
+    reason = known[0] if known else "SQLite refused it"
+    return LedgerError.of(
+        "ledger-unusable",
+        f"the ledger `{path}` cannot be used: {reason}",
+        "nothing was charged; check the file, its folder and the disk, then try again",
+    )
+
+
+def doubt(path: Path, reason: str) -> LedgerError:
+    """A ledger that cannot be trusted."""
+    return LedgerError.of(
+        "ledger-in-doubt",
+        f"the ledger `{path}` cannot be trusted: {reason}",
+        "find out who changed it, and compare it with published reports by "
+        "`dpcli ledger verify --against`; never start a new one to spend again",
+    )
+
+
+def require_local(path: Path) -> None:
+    """Refuse a ledger on a network drive."""
+    kind = network_file_system(path)
+    if kind is not None:
+        raise LedgerError.of(
+            "ledger-on-network",
+            f"the ledger `{path}` lies on a network drive ({kind}), which may not keep its locks",
+            "keep it on a local disk and name it by --ledger; if only one machine ever uses it, "
+            "`dpcli ledger init PATH --network` makes one there",
+        )
+
+
+def missing(path: Path) -> LedgerError:
+    """A ledger that was named and is not there."""
+    return LedgerError.of(
+        "ledger-missing",
+        f"there is no ledger `{path}`",
+        "check the name; `dpcli ledger init PATH` makes a new one, with an empty history",
+    )
