@@ -77,12 +77,28 @@ class CategoryColumn:
 
 
 @dataclass(frozen=True, slots=True)
-class IdColumn:
-    """Who a row belongs to. Ids are never published and never aggregated."""
+class OpenColumn:
+    """Texts that are not declared: which there are is as private as the rows.
+
+    Only groups with private keys may be made of them.
+    """
 
     name: str
+    kind: Literal["category"] = "category"
+    missing: None = None
+
+
+@dataclass(frozen=True, slots=True)
+class IdColumn:
+    """Who or what a row belongs to. Ids are never published, at most counted.
+
+    A row whose id is empty belongs to nobody, or, if `each`, is one of its own.
+    """
+
+    name: str
+    each: bool = False
     kind: Literal["id"] = "id"
     missing: None = None
 
 
-Column = NumericColumn | CategoryColumn | IdColumn
+Column = NumericColumn | CategoryColumn | OpenColumn | IdColumn

@@ -15,9 +15,11 @@ from dpcli.mechanisms.base import CannotCalibrate, Mechanism
 from dpcli.privacy.decimals import decimal_text, plain_text
 from dpcli.privacy.loss import NOTHING, Loss
 from dpcli.privacy.noise import Noise
+from dpcli.privacy.relation import Neighbors, PersonUnit
 from dpcli.privacy.sensitivity import Sensitivity, sensitivity
-from dpcli.queries import LinearQuery
-from dpcli.spec.model import Entry, Spec
+from dpcli.privacy.threshold import Selection, selection
+from dpcli.queries import LinearQuery, Query
+from dpcli.spec.model import Entry, Privacy, Spec
 from dpcli.statistics.base import Question
 
 
@@ -27,7 +29,8 @@ class Part:
 
     Sensitivity and noise count steps of the question's grid. `loss` is what is
     charged: the part's share of the entry, which the recomputed loss of `noise`
-    does not exceed; nothing when no neighbour can change the answer.
+    does not exceed; nothing when no neighbour can change the answer. With a
+    `selection` the answer also says which groups there are.
     """
 
     question: Question
@@ -35,6 +38,7 @@ class Part:
     mechanism: Mechanism
     noise: Noise
     loss: Loss
+    selection: Selection | None = None
 
     @property
     def public(self) -> bool:
@@ -54,9 +58,10 @@ class PlannedEntry:
     parts: tuple[Part, ...]
 
     @property
-    def cells(self) -> int:
-        """How many numbers the entry publishes."""
-        return prod(len(axis) for axis in self.entry.statistic.axes(self.entry.request))
+    def cells(self) -> int | None:
+        """How many numbers the entry publishes; None if its groups are private."""
+        axes = self.entry.statistic.axes(self.entry.request)
+        return None if self.entry.keys else prod(len(axis) for axis in axes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +79,7 @@ class Plan:
         return tuple(part for planned in self.entries for part in planned.parts)
 
     @property
-    def queries(self) -> tuple[LinearQuery, ...]:
+    def queries(self) -> tuple[Query, ...]:
         """Every query, in the order of `parts`."""
         return tuple(part.question.query for part in self.parts)
 
@@ -113,14 +118,29 @@ def make_plan(spec: Spec) -> Plan:
 def _planned(entry: Entry, spec: Spec) -> PlannedEntry:
     """The parts of an entry, each with its share of the target."""
     parts = []
-    for question in entry.statistic.questions(entry.request, spec.privacy.neighbors):
-        query = question.query
-        moved = sensitivity(query.influence, spec.privacy.neighbors, spec.privacy.unit, query.cells)
+    for question in entry.statistic.questions(entry.request, spec.privacy.relation):
         target = Loss(entry.target.epsilon * question.share, entry.target.delta * question.share)
-        noise, _ = entry.mechanism.fit(moved, target, entry.calibration)
-        loss = target if moved.l1 else NOTHING
-        parts.append(Part(question, moved, entry.mechanism, noise, loss))
+        moved = moves(question.query, spec.privacy, spec.privacy.neighbors)
+        if not entry.selects:
+            noise, _ = entry.mechanism.fit(moved, target, entry.calibration)
+            loss = target if moved.l1 else NOTHING
+            parts.append(Part(question, moved, entry.mechanism, noise, loss))
+            continue
+        # Half of delta for the noise, if it needs any, and the rest for the keys.
+        spent = target.delta / 2 if entry.mechanism.needs_delta else Fraction(0)
+        noise, _ = entry.mechanism.fit(moved, Loss(target.epsilon, spent), entry.calibration)
+        alone = moves(question.query, spec.privacy, Neighbors.ADD_REMOVE)
+        rule = selection(noise, alone, target.delta - spent)
+        parts.append(Part(question, moved, entry.mechanism, noise, target, rule))
     return PlannedEntry(entry, tuple(parts))
+
+
+def moves(query: Query, privacy: Privacy, neighbors: Neighbors) -> Sensitivity:
+    """How far one unit can move the answer to a query."""
+    unit = privacy.unit
+    if isinstance(unit, PersonUnit) and isinstance(query, LinearQuery) and query.totals:
+        unit = unit.in_totals
+    return sensitivity(query.influence, neighbors, unit, query.cells)
 
 
 def require_budget(plan: Plan) -> None:

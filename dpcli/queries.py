@@ -1,4 +1,4 @@
-"""The questions, as data: what each row adds to which cell.
+"""The questions, as data: what each row, or each person, adds to which cell.
 
 A query says nothing of how it is computed. The engine executes it, the plan
 prints it, and a few lines of plain Python in the tests recompute it.
@@ -6,13 +6,13 @@ prints it, and a few lines of plain Python in the tests recompute it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from abc import abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise, product
+from itertools import pairwise
 from math import prod
 
-from dpcli.columns import CategoryColumn, Column, NumericColumn
+from dpcli.columns import CategoryColumn, Column, NumericColumn, OpenColumn
 from dpcli.privacy.sensitivity import Influence
 
 
@@ -22,10 +22,12 @@ class Key:
 
     `edges`, in steps, cut a numeric column into half-open bins [e0, e1), [e1, e2)
     and so on; the last one includes its upper edge. First and last edge are the
-    column's bounds, so every value that is present lies in exactly one bin.
+    column's bounds, so every value that is present lies in exactly one bin. The
+    labels of an open column are in the data, and private: it has neither labels nor
+    length here.
     """
 
-    column: CategoryColumn | NumericColumn
+    column: CategoryColumn | NumericColumn | OpenColumn
     edges: tuple[int, ...] = ()
 
     @property
@@ -33,6 +35,8 @@ class Key:
         """The published names along this axis, in order."""
         if isinstance(self.column, CategoryColumn):
             return self.column.labels
+        if isinstance(self.column, OpenColumn):
+            raise TypeError("an open column has no public labels")
         texts = [self.column.text(edge) for edge in self.edges]
         last = len(texts) - 2
         return tuple(
@@ -42,9 +46,16 @@ class Key:
 
     def __len__(self) -> int:
         """How many cells lie along this axis."""
+        if isinstance(self.column, OpenColumn):
+            raise TypeError("an open column has no public labels")
         if isinstance(self.column, CategoryColumn):
             return len(self.column.labels)
         return len(self.edges) - 1
+
+    @property
+    def open(self) -> bool:
+        """Whether its labels are known from the data alone."""
+        return isinstance(self.column, OpenColumn)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,31 +80,50 @@ class Factor:
         return low - self.offset, high - self.offset
 
 
-@dataclass(frozen=True)
-class LinearQuery:
-    """For each cell, the sum over its rows of a product of factors.
+@dataclass(frozen=True, kw_only=True)
+class Query:
+    """What is asked of rows: in which cells they lie, and which of them count.
 
-    No factor means that every row adds one. A row is skipped when it fails a
-    condition, when a column it needs is missing, or when it lies in no cell.
+    `by` are the groups, `items` axes within each group. A row is skipped when it
+    fails a condition, when a column it needs is missing, or when it lies in no cell.
     `present` names columns that must not be missing beyond those in use.
     """
 
-    factors: tuple[Factor, ...] = ()
     by: tuple[Key, ...] = ()
+    items: tuple[Key, ...] = ()
     where: tuple[Condition, ...] = ()
     present: tuple[Column, ...] = ()
 
+    @property
+    @abstractmethod
+    def influence(self) -> Influence:
+        """The least and the most that one row (or one person) can add to one cell."""
+
     @cached_property
-    def cells(self) -> int:
-        """How many numbers the query asks for."""
-        return prod(len(key) for key in self.by)
+    def axes(self) -> tuple[Key, ...]:
+        """All axes, groups first."""
+        return self.by + self.items
+
+    @cached_property
+    def open(self) -> bool:
+        """Whether its groups are private: known from the data alone."""
+        return any(key.open for key in self.by)
+
+    @cached_property
+    def cells(self) -> int | None:
+        """How many numbers the query asks for; None if its groups are private."""
+        return None if self.open else prod(len(key) for key in self.axes)
+
+    @cached_property
+    def width(self) -> int:
+        """How many numbers it asks for in each group."""
+        return prod(len(key) for key in self.items)
 
     @cached_property
     def columns(self) -> tuple[Column, ...]:
         """Every column that the query reads, each once."""
-        used: list[Column] = [key.column for key in self.by]
+        used: list[Column] = [key.column for key in self.axes]
         used += [condition.column for condition in self.where]
-        used += [factor.column for factor in self.factors]
         used += self.present
         return tuple(dict.fromkeys(used))
 
@@ -102,21 +132,59 @@ class LinearQuery:
         """Whether some row could add nothing anywhere."""
         return bool(self.where) or any(column.missing is None for column in self.columns)
 
+
+@dataclass(frozen=True, kw_only=True)
+class LinearQuery(Query):
+    """For each cell, the sum over its rows of a product of factors.
+
+    No factor means that every row adds one. With `totals`, what the rows of one
+    person add to one cell is first added up and then clamped to this range, in
+    steps; a person without a row that counts adds nothing.
+    """
+
+    factors: tuple[Factor, ...] = ()
+    totals: tuple[int, int] | None = None
+
+    @cached_property
+    def columns(self) -> tuple[Column, ...]:
+        """Every column that the query reads, each once."""
+        used = [*super().columns, *(factor.column for factor in self.factors)]
+        return tuple(dict.fromkeys(used))
+
     @cached_property
     def influence(self) -> Influence:
         """The least and the most that one row can add to one cell.
 
         Interval arithmetic over the declared bounds, widened to include zero for
-        rows that may be skipped.
+        rows that may be skipped. With `totals`, what one person can add to one cell.
         """
         low, high = 1, 1
         for factor in self.factors:
             corners = [a * b for a in (low, high) for b in factor.limits]
             low, high = min(corners), max(corners)
-        if self.may_skip:
+        if self.totals is not None:
+            low, high = self.totals
+        if self.may_skip or self.totals is not None:
             low, high = min(low, 0), max(high, 0)
         return Influence(low, high)
 
-    def keys(self) -> Iterator[tuple[str, ...]]:
-        """The labels of every cell, the last axis fastest."""
-        return product(*(key.labels for key in self.by))
+
+@dataclass(frozen=True, kw_only=True)
+class DistinctQuery(Query):
+    """For each cell, how many different values its rows have in a column."""
+
+    column: Column
+
+    @cached_property
+    def columns(self) -> tuple[Column, ...]:
+        """Every column that the query reads, each once."""
+        return tuple(dict.fromkeys((*super().columns, self.column)))
+
+    @cached_property
+    def influence(self) -> Influence:
+        """A row adds one value at most, and none that is there already.
+
+        Nor does a person with several rows add more than one for each, so the table
+        for sums of numbers from zero to one holds.
+        """
+        return Influence(0, 1)

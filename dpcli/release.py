@@ -4,25 +4,34 @@ from __future__ import annotations
 
 import datetime
 import secrets
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, cast
 
 from dpcli.engine.dialect import Inspection
 from dpcli.engine.header import require_columns
 from dpcli.engine.source import open_source
 from dpcli.ledger.ledger import Charge, Ledger, Standing, Stored
-from dpcli.ledger.terms import terms_of
-from dpcli.plan import Plan, PlannedEntry, require_budget
-from dpcli.privacy.confidential import Confidential
+from dpcli.ledger.terms import Payload, terms_of
+from dpcli.mechanisms.base import in_groups
+from dpcli.plan import Part, Plan, PlannedEntry, require_budget
+from dpcli.privacy.confidential import Cells, Confidential, Group, Groups
 from dpcli.statistics.base import Answer, Estimate
+
+if TYPE_CHECKING:
+    from dpcli.engine.rollup import Sealed
 
 
 @dataclass(frozen=True, slots=True)
 class Released:
-    """The published numbers of one entry, cell by cell."""
+    """The published numbers of one entry, cell by cell.
+
+    `groups` are the groups that were selected, in order, where keys are private.
+    """
 
     planned: PlannedEntry
     estimates: tuple[Estimate, ...]
+    groups: tuple[Group, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +84,7 @@ def release(
 
 def charge_for(plan: Plan, release_id: str, period: str | None) -> Charge:
     """What a release of a plan will be charged for, now."""
-    parts = tuple(
+    parts: tuple[Payload, ...] = tuple(
         {
             "statistic": planned.entry.request.name,
             "question": part.question.role,
@@ -89,11 +98,22 @@ def charge_for(plan: Plan, release_id: str, period: str | None) -> Charge:
             "linf": str(part.sensitivity.linf),
             "epsilon": str(part.loss.epsilon),
             "delta": str(part.loss.delta),
+            **_selection(part),
         }
         for planned in plan.entries
         for part in planned.parts
     )
     return Charge(terms_of(plan.spec), release_id, plan.spec.digest, now(), period, parts)
+
+
+def _selection(part: Part) -> dict[str, str]:
+    """How groups were selected, if the part did that."""
+    if part.selection is None:
+        return {}
+    return {
+        "threshold": str(part.selection.threshold),
+        "keys_delta": str(part.selection.delta),
+    }
 
 
 def answer(plan: Plan, data: str) -> tuple[Released, ...]:
@@ -105,22 +125,50 @@ def answer(plan: Plan, data: str) -> tuple[Released, ...]:
         # Loading polars takes a while, in which the inspection reads the file.
         from dpcli.engine.aggregate import aggregate
 
-        exact = aggregate(plan.queries, source, inspection)
+        exact = aggregate(plan.queries, plan.spec.privacy.unit, source, inspection)
     finally:
         source.close()
     return _answered(plan, exact)
 
 
-def _answered(plan: Plan, exact: list[Confidential[tuple[int, ...]]]) -> tuple[Released, ...]:
-    """Noise for every part, then estimates from the noisy answers alone."""
-    sealed = iter(exact)
+def _answered(plan: Plan, exact: Sequence[Sealed]) -> tuple[Released, ...]:
+    """Noise for every part, then estimates from the noisy answers alone.
+
+    Entries that select groups come first: the others tell of those groups alone.
+    """
+    sealed: dict[str, list[tuple[Part, Sealed]]] = {}
+    parts = iter(exact)
+    for planned in plan.entries:
+        sealed[planned.entry.request.name] = [(part, next(parts)) for part in planned.parts]
+    counts: dict[str, dict[Group, int]] = {}
+    for planned in plan.entries:
+        if planned.entry.selects:
+            ((part, groups),) = sealed[planned.entry.request.name]
+            assert part.selection is not None
+            noisy = part.mechanism.select(part.noise, part.selection, cast("_Groups", groups))
+            counts[planned.entry.request.name] = noisy.value
     released = []
     for planned in plan.entries:
-        answers = []
-        for part in planned.parts:
-            noisy = part.mechanism.answer(part.noise, part.sensitivity, next(sealed))
-            answers.append(Answer(noisy.value, part.noise))
         entry = planned.entry
+        selected = tuple(counts[entry.keys]) if entry.keys else None
+        answers = [
+            Answer(tuple(counts[entry.request.name].values()), part.noise)
+            if entry.selects
+            else _answer(part, answer, selected)
+            for part, answer in sealed[entry.request.name]
+        ]
         estimates = entry.statistic.estimate(entry.request, answers, plan.spec.confidence)
-        released.append(Released(planned, estimates))
+        released.append(Released(planned, estimates, selected))
     return tuple(released)
+
+
+_Groups = Confidential[Groups]
+_Cells = Confidential[Cells]
+
+
+def _answer(part: Part, exact: Sealed, selected: Sequence[Group] | None) -> Answer:
+    """The noisy answer to one part, in selected groups where keys are private."""
+    if selected is not None:
+        exact = in_groups(cast("_Groups", exact), selected, part.question.query.width)
+    noisy = part.mechanism.answer(part.noise, part.sensitivity, cast("_Cells", exact))
+    return Answer(noisy.value, part.noise)

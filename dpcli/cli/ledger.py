@@ -49,10 +49,16 @@ def open_account(
     dataset: Annotated[str, typer.Argument(metavar="DATASET", help="The dataset that pays.")],
     epsilon: Annotated[str, typer.Option(metavar="E", help="The budget.")],
     delta: Annotated[str, typer.Option(metavar="D", help="The budget's delta.")] = "0",
+    each: Annotated[
+        bool, typer.Option("--each", help="Rows without an id are people of their own.")
+    ] = False,
     neighbors: Annotated[
         Literal["add-remove", "change-one"], typer.Option(help="As in the specs of the dataset.")
     ] = "add-remove",
-    unit: Annotated[Literal["row"], typer.Option(help="As in the specs of the dataset.")] = "row",
+    unit: Annotated[
+        str,
+        typer.Option(metavar="row|COLUMN", help="`row`, or the column of the people's ids."),
+    ] = "row",
     composition: Annotated[
         Literal["sequential"], typer.Option(help="As in the specs of the dataset.")
     ] = "sequential",
@@ -70,13 +76,13 @@ def open_account(
     Example: dpcli ledger open visits --epsilon 1 --window 7
     """
     from dpcli.cli.ledger_file import DEFAULT, open_ledger
-    from dpcli.cli.words import checked_budget, checked_name
+    from dpcli.cli.words import checked_budget, checked_name, checked_unit
     from dpcli.ledger.terms import Terms
     from dpcli.release import now
 
     terms = Terms(
         checked_name(dataset),
-        unit,
+        checked_unit(unit, each=each),
         neighbors,
         composition,
         checked_budget(epsilon, delta),

@@ -122,7 +122,7 @@ def _summary(made: Release) -> None:
         epsilon = plain_text(released.planned.entry.target.epsilon)
         for position, cell in enumerate(cells(released)):
             if position == SUMMARY_LINES:
-                rows.append(("", f"... {released.planned.cells - position} more", "", "", "", ""))
+                rows.append(("", f"... {len(released.estimates) - position} more", "", "", "", ""))
                 break
             group = ", ".join((*cell.keys.values(), *([cell.item] if cell.item else [])))
             name = "" if position else cell.statistic

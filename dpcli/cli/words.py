@@ -48,6 +48,19 @@ def checked_name(dataset: str) -> str:
     )
 
 
+def checked_unit(unit: str, *, each: bool) -> str:
+    """A unit as accounts name it: `row`, or people by a column; UsageError otherwise."""
+    from dpcli.privacy.relation import PersonUnit, RowUnit, unit_text
+
+    if unit and (unit != "row" or not each):
+        return unit_text(RowUnit() if unit == "row" else PersonUnit(unit, 1, 1, 1, each))
+    raise UsageError.of(
+        "bad-unit",
+        "`--each` is for people, and the unit is rows" if unit else "the unit has no name",
+        "write `--unit COLUMN` with the column of the people's ids",
+    )
+
+
 def checked_budget(epsilon: str, delta: str) -> Loss:
     """A budget from its words, exactly; UsageError unless it can be one."""
     from dpcli.privacy.loss import Loss

@@ -69,6 +69,13 @@ CODES: tuple[Code, ...] = (
         "Use up to 100 letters, digits, `.`, `_` and `-`.",
     ),
     Code(
+        "bad-unit",
+        "usage",
+        "The unit of an account is `row`, or the column of the people's ids.",
+        "dpcli ledger open town --epsilon 1 --unit row --each",
+        "Write --unit COLUMN, with --each if rows without an id are people of their own.",
+    ),
+    Code(
         "bad-budget",
         "usage",
         "A budget is an epsilon from 1e-12 to 1000 and a delta from 0 to below 1, as decimals.",

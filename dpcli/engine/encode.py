@@ -13,7 +13,7 @@ from math import ceil, floor
 
 import polars as pl
 
-from dpcli.columns import CategoryColumn, Column, NumericColumn
+from dpcli.columns import CategoryColumn, Column, IdColumn, NumericColumn, OpenColumn
 from dpcli.engine import grammar
 
 Encoder = Callable[[pl.Series], pl.Series]
@@ -26,12 +26,37 @@ MARGIN = 2.0**-8
 """How far from a half a quotient must be for its rounding to be certain."""
 
 
-def encoder(column: Column) -> tuple[Encoder, pl.DataType]:
+LONGEST_KEY = 1000
+"""Characters of a text that may be published as a key."""
+
+
+def encoded(column: Column, text: str) -> pl.Expr:
+    """A column of texts as whole numbers; open columns and ids as cleaned texts."""
+    if isinstance(column, OpenColumn):
+        return _key_text(pl.col(text))
+    if isinstance(column, IdColumn):
+        return _stripped(pl.col(text))
+    encode, dtype = encoder(column)
+    return pl.col(text).map_batches(encode, return_dtype=dtype, is_elementwise=True)
+
+
+def _stripped(text: pl.Expr) -> pl.Expr:
+    """The text without blanks around it, null if nothing is left."""
+    stripped = text.str.strip_chars(grammar.BLANKS)
+    return pl.when(stripped != "").then(stripped)
+
+
+def _key_text(text: pl.Expr) -> pl.Expr:
+    """A text that may be a key: not too long, and without invisible characters."""
+    stripped = _stripped(text)
+    short = stripped.str.len_chars() <= LONGEST_KEY
+    return pl.when(short & ~stripped.str.contains(grammar.INVISIBLE)).then(stripped)
+
+
+def encoder(column: CategoryColumn | NumericColumn) -> tuple[Encoder, pl.DataType]:
     """The encoder of a column, and the type of what it makes."""
     if isinstance(column, CategoryColumn):
         return _categories(column), pl.Int32()
-    if not isinstance(column, NumericColumn):
-        raise TypeError("ids are not encoded")
     low, high = column.limits
     narrow = low > -(2**31) and high < 2**31
     dtype: pl.DataType = pl.Int32() if narrow else pl.Int64()

@@ -5,7 +5,9 @@ A cell is stripped of spaces and tabs; then it is a value, or it is missing.
     number    [+-] digits [. digits] [e[+-]digits], or inf, infinity in any case;
               rounded to the grid (halves upwards), then clamped to the bounds
     date      YYYY-MM-DD, then nothing, or a space or T and anything; clamped
-    category  one of the declared texts, to the letter
+    category  one of the declared texts, to the letter; if none are declared, any
+              text of at most 1,000 characters, none of them invisible
+    id        any text
 
 Everything else is missing: `nan`, `0x10`, `1_000`, `1,200`, digits of other
 scripts. The fast path in `dpcli.engine.encode` must
@@ -22,6 +24,10 @@ from math import floor
 from dpcli.columns import EPOCH, NumericColumn
 
 BLANKS = " \t"
+
+INVISIBLE = r"[\p{Cc}\p{Zl}\p{Zp}]"
+"""Control characters and line ends, which no published key may hold."""
+
 FARTHEST = 200
 """Decimal places from the point. Bounds lie below 2^62 steps and steps within 10^100
 of one, so a number that starts farther away is decided by its magnitude alone."""

@@ -6,13 +6,14 @@ with an x; so a total, a mean and a count of the same rows need two sums, not fo
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import polars as pl
 
 from dpcli.columns import Column
-from dpcli.queries import Condition, Factor, LinearQuery
+from dpcli.engine.cluster import Cluster
+from dpcli.queries import Condition, Factor, LinearQuery, Query
 
 MOST_SHORT = 2**32
 """Rows that polars can count in a group; a file has at most as many as bytes."""
@@ -41,7 +42,7 @@ class PlainSum:
         `name` tells where the whole numbers of a column are; a file of `size` bytes
         has at most that many rows.
         """
-        mask = self._mask(name)
+        mask = passing(self.where, self.known, name)
         if self.factors:
             most = 1
             for factor in self.factors:
@@ -61,17 +62,19 @@ class PlainSum:
                 return pl.col(name[column]).count().cast(pl.Int64)
         return (pl.col("row") if mask is None else mask.cast(pl.Int64)).sum()
 
-    def _mask(self, name: Mapping[Column, str]) -> pl.Expr | None:
-        """Which rows pass, or None if all do."""
-        tests = [
-            pl.any_horizontal(
-                pl.col(name[condition.column]).is_between(low, high)
-                for low, high in condition.ranges
-            )
-            for condition in self.where
-        ]
-        tests += [pl.col(name[column]).is_not_null() for column in self.known]
-        return pl.all_horizontal(tests).fill_null(value=False) if tests else None
+
+def passing(
+    where: Sequence[Condition], known: Iterable[Column], name: Mapping[Column, str]
+) -> pl.Expr | None:
+    """Which rows meet all conditions and know all columns, or None if all do."""
+    tests = [
+        pl.any_horizontal(
+            pl.col(name[condition.column]).is_between(low, high) for low, high in condition.ranges
+        )
+        for condition in where
+    ]
+    tests += [pl.col(name[column]).is_not_null() for column in known]
+    return pl.all_horizontal(tests).fill_null(value=False) if tests else None
 
 
 Combination = tuple[tuple[int, PlainSum], ...]
@@ -81,7 +84,7 @@ Combination = tuple[tuple[int, PlainSum], ...]
 def combination(query: LinearQuery) -> Combination:
     """The plain sums that make up `query`, within its cells."""
     # Rows that are missing on an axis lie in no cell, which needs no test.
-    axes = {key.column for key in query.by}
+    axes = {key.column for key in query.axes}
     known = frozenset(
         column for column in query.present if column.missing is None and column not in axes
     )
@@ -94,3 +97,10 @@ def combination(query: LinearQuery) -> Combination:
         return ((1, total),)
     with_value = known | ({column} if column.missing is None and column not in axes else set())
     return ((1, total), (-factor.offset, PlainSum((), query.where, with_value)))
+
+
+def sums_of(queries: Sequence[Query], cluster: Cluster) -> tuple[PlainSum, ...]:
+    """The plain sums of all members of a cluster, each once."""
+    members = (queries[position] for position in cluster.members)
+    linear = (query for query in members if isinstance(query, LinearQuery))
+    return tuple(dict.fromkeys(plain for query in linear for _, plain in combination(query)))

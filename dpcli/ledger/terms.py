@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from dpcli.privacy.loss import Loss, loss_text
-from dpcli.privacy.relation import PersonUnit
+from dpcli.privacy.relation import unit_text
 from dpcli.spec.model import Spec
 
 Payload = dict[str, object]
@@ -58,14 +58,12 @@ class Terms:
 def terms_of(spec: Spec) -> Terms:
     """The terms that a spec asks for."""
     privacy = spec.privacy
-    unit = "row"
-    if isinstance(privacy.unit, PersonUnit):
-        unit = (
-            f"{privacy.unit.column}, {privacy.unit.rows_per_cell} rows per group, "
-            f"{privacy.unit.cells} groups, {privacy.unit.rows} rows"
-        )
     return Terms(
-        spec.dataset, unit, privacy.neighbors.value, privacy.composition.name, privacy.budget
+        spec.dataset,
+        unit_text(privacy.unit),
+        privacy.neighbors.value,
+        privacy.composition.name,
+        privacy.budget,
     )
 
 

@@ -12,11 +12,12 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import ClassVar, final
 
-from dpcli.privacy.confidential import Confidential, Noisy
+from dpcli.privacy.confidential import Cells, Confidential, Group, Groups, Noisy
 from dpcli.privacy.key import unseal
 from dpcli.privacy.loss import NOTHING, Loss
 from dpcli.privacy.noise import Noise
 from dpcli.privacy.sensitivity import Sensitivity
+from dpcli.privacy.threshold import Selection
 
 UNCHANGEABLE = Noise("none", Fraction(0))
 """No noise, for an answer of sensitivity zero: no neighbour can change it."""
@@ -76,8 +77,8 @@ class Mechanism(ABC):
 
     @final
     def answer(
-        self, noise: Noise, sensitivity: Sensitivity, exact: Confidential[tuple[int, ...]]
-    ) -> Noisy[tuple[int, ...]]:
+        self, noise: Noise, sensitivity: Sensitivity, exact: Confidential[Cells]
+    ) -> Noisy[Cells]:
         """The sealed numbers with noise added; nothing else ever unseals them.
 
         Refuses noise without scale unless the sensitivity is zero.
@@ -91,3 +92,31 @@ class Mechanism(ABC):
         if len(noisy) != len(values):
             raise ValueError("a mechanism must answer every cell")
         return Noisy(tuple(noisy))
+
+    @final
+    def select(
+        self, noise: Noise, rule: Selection, exact: Confidential[Groups]
+    ) -> Noisy[dict[Group, int]]:
+        """The groups whose noisy count reaches the threshold, with that count.
+
+        Every group in the data gets noise of its own; nothing tells of those that
+        do not reach the threshold, nor how many they are.
+        """
+        if noise.scale <= 0 or noise.kind == "none":
+            raise ValueError("groups that somebody can change need noise")
+        groups = unseal(exact)
+        keys = sorted(groups)
+        noisy = self.perturb(noise, [groups[key][0] for key in keys])
+        counts = zip(keys, noisy, strict=True)
+        return Noisy({key: count for key, count in counts if count >= rule.threshold})
+
+
+def in_groups(
+    exact: Confidential[Groups], groups: Sequence[Group], width: int
+) -> Confidential[Cells]:
+    """The cells of groups that were selected, still sealed; zeros for one without rows.
+
+    Which groups, and in which order, is public by now.
+    """
+    found, nothing = unseal(exact), (0,) * width
+    return Confidential(tuple(cell for key in groups for cell in found.get(key, nothing)))

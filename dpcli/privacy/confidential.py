@@ -7,10 +7,20 @@ hashed or pickled. Only the key in `dpcli.privacy.key` opens it, and only
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Generic, NoReturn, TypeVar
 
 T = TypeVar("T")
+
+Cells = tuple[int, ...]
+"""Whole numbers, cell by cell."""
+
+Group = tuple[str, ...]
+"""The labels of a group whose key is private."""
+
+Groups = Mapping[Group, Cells]
+"""The cells of each group that is in the data."""
 
 
 class Confidential(Generic[T]):

@@ -75,6 +75,16 @@ def zcdp_delta(rho: Fraction, epsilon: Fraction) -> Fraction:
     return _shorten(bound)
 
 
+def tail_up(sigma: Fraction, least: int) -> Fraction:
+    """P[Y >= least] of discrete Gaussian noise Y for `least` above zero, rounded up."""
+    variance = sigma * sigma
+    if variance > SUMMED:
+        total = sqrt(pi() * (2 * variance)).low
+        return _shorten(_wide_tail(variance, least).high / total)
+    near, _, total = _narrow_tails(variance, least, least, Fraction(0))
+    return _shorten(near.high / total)
+
+
 def _shorten(delta: Fraction) -> Fraction:
     """Rounded up to a short number, and at most one."""
     return min(round_up(delta, SHORT), Fraction(1))

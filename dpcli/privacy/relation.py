@@ -27,14 +27,49 @@ class RowUnit:
 class PersonUnit:
     """All rows with one id are protected together, within enforced limits.
 
-    At most `rows_per_cell` rows of a person enter one cell of a query, and rows of
-    a person enter at most `cells` cells; `rows` limits them over all cells.
+    At most `rows` rows of a person are used. Of these at most `rows_per_cell` enter
+    one cell of a query, and they enter at most `cells` cells. If `each`, a row
+    without an id is a person of its own; else it is left out.
     """
 
     column: str
     rows_per_cell: int
     cells: int
-    rows: int | None = None
+    rows: int
+    each: bool = False
+
+    def limits_groups(self, cells: int | None) -> bool:
+        """Whether some of the `rows` can be too many for a query of `cells` cells."""
+        return self.rows_per_cell < self.rows or (cells != 1 and self.cells < self.rows)
+
+    @property
+    def in_totals(self) -> PersonUnit:
+        """The unit where a person enters each of `cells` cells with one total."""
+        return PersonUnit(self.column, 1, self.cells, self.cells, self.each)
 
 
 Unit = RowUnit | PersonUnit
+
+
+@dataclass(frozen=True, slots=True)
+class Relation:
+    """What the guarantee is about: who is protected, and how neighbours differ."""
+
+    unit: Unit
+    neighbors: Neighbors
+
+    @property
+    def size_is_public(self) -> bool:
+        """Whether all neighbours have the same number of rows."""
+        return self.neighbors is Neighbors.CHANGE_ONE and isinstance(self.unit, RowUnit)
+
+
+def unit_text(unit: Unit) -> str:
+    """Who is protected, in a few words that two ledgers can compare.
+
+    The limits on a person's rows are not part of it: they decide how much noise is
+    needed, not whom it protects.
+    """
+    if isinstance(unit, RowUnit):
+        return "row"
+    return f"person by {unit.column}" + (" or single row without one" if unit.each else "")

@@ -58,11 +58,12 @@ class Sensitivity:
     linf: int
 
 
-def sensitivity(influence: Influence, neighbors: Neighbors, unit: Unit, cells: int) -> Sensitivity:
-    """The table of this module, for a query of `cells` cells."""
-    rows, total = _limits(unit, cells)
+def sensitivity(
+    influence: Influence, neighbors: Neighbors, unit: Unit, cells: int | None
+) -> Sensitivity:
+    """The table of this module, for a query of `cells` cells; None for any number."""
+    rows, total, touched = _limits(unit, cells)
     full, rest = divmod(total, rows)
-    touched = full + bool(rest)
     big, reach = influence.big, influence.reach
     if neighbors is Neighbors.ADD_REMOVE:
         return _sensitivity(
@@ -83,21 +84,20 @@ def sensitivity(influence: Influence, neighbors: Neighbors, unit: Unit, cells: i
             linf=max(big, change),
         )
     return _sensitivity(
-        l0=min(cells, 2 * touched),
+        l0=2 * touched if cells is None else min(cells, 2 * touched),
         l1=total * max(2 * big, reach),
         l2_squared=_exchanged(influence, rows, full, rest),
         linf=max(rows * big, change),
     )
 
 
-def _limits(unit: Unit, cells: int) -> tuple[int, int]:
-    """The rows that one unit can have in one cell, and in all cells."""
+def _limits(unit: Unit, cells: int | None) -> tuple[int, int, int]:
+    """The rows one unit can have in one cell and in all cells, and the cells it can touch."""
     if not isinstance(unit, PersonUnit):
-        return 1, 1
-    total = unit.rows_per_cell * min(unit.cells, cells)
-    if unit.rows is not None:
-        total = min(total, unit.rows)
-    return min(unit.rows_per_cell, total), total
+        return 1, 1, 1
+    most = unit.cells if cells is None else min(unit.cells, cells)
+    total = min(unit.rows_per_cell * most, unit.rows)
+    return min(unit.rows_per_cell, total), total, min(most, total)
 
 
 def _exchanged(influence: Influence, rows: int, full: int, rest: int) -> int:

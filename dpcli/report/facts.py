@@ -10,12 +10,13 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from dpcli import __version__
-from dpcli.columns import CategoryColumn, IdColumn, NumericColumn
+from dpcli.columns import CategoryColumn, NumericColumn
 from dpcli.ledger.balance import DAYS_A_YEAR
 from dpcli.plan import Part, Plan, PlannedEntry
 from dpcli.privacy.loss import Loss
-from dpcli.privacy.relation import Neighbors, RowUnit
+from dpcli.privacy.relation import RowUnit, Unit
 from dpcli.queries import Condition
+from dpcli.report.notes import bounding, limits, post_processing, selections, unprotected
 from dpcli.report.numbers import exact_or_up, root_up
 from dpcli.report.table import cells
 
@@ -32,20 +33,6 @@ class Number(str):
 
 Fact = None | bool | int | str | Number | list["Fact"] | dict[str, "Fact"]
 
-LIMITS = (
-    "Timing and memory use are not protected.",
-    "People who also appear in other datasets or releases lose privacy there too.",
-    (
-        "A row is what the rules of CSV make of the text: a writer that does not escape quotes "
-        "can glue rows together, and they count as one."
-    ),
-    (
-        "A privacy unit that is too small, or bounds chosen by looking at the data, "
-        "void the guarantee."
-    ),
-)
-"""What no release of this tool protects, in plain words."""
-
 
 def facts(release: Release) -> dict[str, Fact]:
     """Everything that the report of a release tells."""
@@ -60,9 +47,7 @@ def facts(release: Release) -> dict[str, Fact]:
         "created": release.created,
         **_guarantee(plan, release.standing.balance.remaining),
         "statistics": statistics,
-        "post_processing": list(_post_processing(plan)),
-        "unprotected": list(_unprotected(plan)),
-        "limits": list(LIMITS),
+        **_notes(plan),
         "ledger": _ledger(release.standing),
     }
 
@@ -74,9 +59,18 @@ def plan_facts(plan: Plan, left: Loss | None) -> dict[str, Fact]:
         **_guarantee(plan, left),
         "fits": plan.fits,
         "statistics": [_statistic(planned, plan.spec.confidence) for planned in plan.entries],
-        "post_processing": list(_post_processing(plan)),
-        "unprotected": list(_unprotected(plan)),
-        "limits": list(LIMITS),
+        **_notes(plan),
+    }
+
+
+def _notes(plan: Plan) -> dict[str, Fact]:
+    """What is said in sentences."""
+    return {
+        "bounding": list(bounding(plan)),
+        "selections": list(selections(plan)),
+        "post_processing": list(post_processing(plan)),
+        "unprotected": list(unprotected(plan)),
+        "limits": list(limits(plan)),
     }
 
 
@@ -119,7 +113,7 @@ def _guarantee(plan: Plan, left: Loss | None) -> dict[str, Fact]:
     return {
         "spec": {"dataset": spec.dataset, "digest": spec.digest, "text": spec.text},
         "privacy": {
-            "unit": "row" if isinstance(privacy.unit, RowUnit) else privacy.unit.column,
+            "unit": _unit(privacy.unit),
             "neighbors": privacy.neighbors.value,
             "composition": privacy.composition.name,
             "asked": _loss(plan.asked),
@@ -128,6 +122,18 @@ def _guarantee(plan: Plan, left: Loss | None) -> dict[str, Fact]:
             "remaining": _loss(left) if left else None,
         },
         "confidence": _number(spec.confidence),
+    }
+
+
+def _unit(unit: Unit) -> Fact:
+    """Who is protected, as a spec says it."""
+    if isinstance(unit, RowUnit):
+        return "row"
+    return {
+        "column": unit.column,
+        "max_rows": unit.rows,
+        "max_groups": unit.cells,
+        "max_rows_per_group": unit.rows_per_cell,
     }
 
 
@@ -159,6 +165,7 @@ def _statistic(planned: PlannedEntry, confidence: Fraction) -> dict[str, Fact]:
         "error95": _error(planned, confidence),
         "parts": [_part(part, confidence) for part in planned.parts],
         "bounds": _bounds(planned),
+        "keys": _keys(planned),
     }
 
 
@@ -225,6 +232,18 @@ def _error(planned: PlannedEntry, confidence: Fraction) -> Fact:
     return _number(planned.parts[0].error(confidence))
 
 
+def _keys(planned: PlannedEntry) -> Fact:
+    """Where groups are private: which entry selects them, and its rule."""
+    if planned.entry.keys is None:
+        return None
+    rule = planned.parts[0].selection
+    return {
+        "selected_by": planned.entry.keys,
+        "threshold": rule.threshold if rule else None,
+        "delta": _number(rule.delta) if rule else None,
+    }
+
+
 def _bounds(planned: PlannedEntry) -> Fact:
     """The declared bounds of the column as they are written."""
     column = planned.entry.request.column
@@ -237,7 +256,6 @@ def _bounds(planned: PlannedEntry) -> Fact:
 def condition_text(condition: Condition) -> str:
     """A filter in plain words, such as `income from 100000 to 200000`."""
     column = condition.column
-    assert not isinstance(column, IdColumn)
     if isinstance(column, CategoryColumn):
         labels = [
             label
@@ -250,26 +268,3 @@ def condition_text(condition: Condition) -> str:
         for low, high in condition.ranges
     ]
     return f"{column.name} {' or '.join(spans)}"
-
-
-def _post_processing(plan: Plan) -> list[str]:
-    """What is done to noisy answers before they are published."""
-    return [
-        f"{planned.entry.request.name}: noisy sum divided by noisy count (at least 1), "
-        "clamped to the bounds"
-        for planned in plan.entries
-        if len(planned.parts) > 1
-    ]
-
-
-def _unprotected(plan: Plan) -> list[str]:
-    """What is told exactly, and why that is within the guarantee."""
-    told = []
-    if plan.spec.privacy.neighbors is Neighbors.CHANGE_ONE:
-        told.append("the number of rows (public when neighbors are change-one)")
-    told += [
-        f"{planned.entry.request.name}: exact, no neighbour can change it"
-        for planned in plan.entries
-        if all(part.public for part in planned.parts)
-    ]
-    return told

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from dpcli.plan import Part
 from dpcli.privacy.relation import Neighbors, RowUnit
-from dpcli.report.facts import LIMITS, condition_text, facts
+from dpcli.report.facts import condition_text, facts
+from dpcli.report.notes import limits
 from dpcli.report.numbers import exact_or_up, root_up, short
 from dpcli.report.table import cells
 
@@ -62,6 +63,8 @@ def _lines(release: Release) -> Iterator[str]:
     for released in release.entries:
         yield from _entry(released, exact_or_up(spec.confidence * 100))
     for title, key in (
+        ("How much one person can add", "bounding"),
+        ("Which groups are shown", "selections"),
         ("What was done to the noisy answers", "post_processing"),
         ("What is published exactly", "unprotected"),
     ):
@@ -73,7 +76,7 @@ def _lines(release: Release) -> Iterator[str]:
             yield ""
     yield "## What is not protected"
     yield ""
-    yield from (f"- {note}" for note in LIMITS)
+    yield from (f"- {note}" for note in limits(plan))
     yield ""
     yield "## The spec"
     yield ""

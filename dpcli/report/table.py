@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
@@ -19,6 +20,12 @@ if TYPE_CHECKING:
 
 FIXED = ("statistic", "item", "value", "lower", "upper")
 """The columns of a long table that are not keys."""
+
+
+FORMULA = ("=", "+", "-", "@", "\t", "\r")
+"""First characters that make a spreadsheet evaluate a cell."""
+
+_NUMBER = re.compile(r"-?[0-9]+(\.[0-9]+)?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,14 +45,26 @@ def cells(released: Released) -> Iterator[Cell]:
     entry = released.planned.entry
     axes = entry.statistic.axes(entry.request)
     by = len(entry.request.by)
-    places = product(*(axis.labels for axis in axes))
-    for labels, estimate in zip(places, released.estimates, strict=True):
+    for labels, estimate in zip(places(released), released.estimates, strict=True):
         yield Cell(
             entry.request.name,
             {axis.column.name: label for axis, label in zip(axes[:by], labels, strict=False)},
             labels[by] if len(labels) > by else "",
             *_texts(estimate),
         )
+
+
+def places(released: Released) -> Iterator[tuple[str, ...]]:
+    """The labels of every cell of an entry, the last axis fastest."""
+    entry = released.planned.entry
+    axes = entry.statistic.axes(entry.request)
+    if released.groups is None:
+        yield from product(*(axis.labels for axis in axes))
+        return
+    items = [axis.labels for axis in axes[len(entry.request.by) :]]
+    for group in released.groups:
+        for item in product(*items):
+            yield (*group, *item)
 
 
 def _texts(estimate: Estimate) -> tuple[str, str, str]:
@@ -124,7 +143,7 @@ def _wide_lines(axes: Sequence[Key], members: Sequence[Released]) -> list[list[s
     """The header and the lines of one wide table."""
     names = [released.planned.entry.request.name for released in members]
     columns = [[cell.value for cell in cells(released)] for released in members]
-    labels = product(*(axis.labels for axis in axes))
+    labels = places(members[0])
     return [
         [*(axis.column.name for axis in axes), *names],
         *([*place, *values] for place, *values in zip(labels, *columns, strict=True)),
@@ -134,5 +153,15 @@ def _wide_lines(axes: Sequence[Key], members: Sequence[Released]) -> list[list[s
 def _csv(lines: Iterable[Iterable[str]]) -> bytes:
     """Lines as RFC 4180 text in UTF-8, ending in LF."""
     text = io.StringIO()
-    csv.writer(text, lineterminator="\n").writerows(lines)
+    safe = ([_harmless(cell) for cell in line] for line in lines)
+    csv.writer(text, lineterminator="\n").writerows(safe)
     return text.getvalue().encode()
+
+
+def _harmless(cell: str) -> str:
+    """A cell that no spreadsheet takes for a formula (OWASP ASVS 5.0, 1.2.10).
+
+    Labels that are declared cannot begin so, and numbers may; it is the keys found in
+    the data that get a quote before them.
+    """
+    return f"'{cell}" if cell.startswith(FORMULA) and not _NUMBER.fullmatch(cell) else cell

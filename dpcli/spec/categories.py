@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import unicodedata
 
-from dpcli.columns import CategoryColumn
+from dpcli.columns import CategoryColumn, OpenColumn
 from dpcli.spec.findings import Findings
 from dpcli.spec.nodes import Listing, Mapping, Word
 from dpcli.spec.numbers import NotReadable, number
@@ -18,8 +18,12 @@ FORMULA = ("=", "+", "-", "@", "\t", "\r")
 """First characters that make a spreadsheet evaluate a cell."""
 
 
-def category_column(name: str, node: Mapping, findings: Findings) -> CategoryColumn | None:
+def category_column(
+    name: str, node: Mapping, findings: Findings
+) -> CategoryColumn | OpenColumn | None:
     """The column, or None after its problems are recorded."""
+    if node.get("values") is None:
+        return _open_column(name, node, findings)
     words = _pairs(node)
     good = True
     seen: dict[str, Word] = {}
@@ -34,6 +38,20 @@ def category_column(name: str, node: Mapping, findings: Findings) -> CategoryCol
         good &= _new(text, seen, findings)
     pairs = tuple((text.text, label.text) for text, label in words)
     return _with_missing(CategoryColumn(name, "category", pairs), node, findings, good=good)
+
+
+def _open_column(name: str, node: Mapping, findings: Findings) -> OpenColumn | None:
+    """A category without declared values, whose keys are private."""
+    word = node.get("missing")
+    if not isinstance(word, Word) or word.text == "drop":
+        return OpenColumn(name)
+    findings.add(
+        "unknown-label",
+        f"`missing` is {shown(word.text)}, expected `drop`: no labels are declared",
+        DROP,
+        word.span,
+    )
+    return None
 
 
 def boolean_column(name: str, node: Mapping, findings: Findings) -> CategoryColumn | None:

@@ -108,9 +108,26 @@ def _column(key: Word, node: Node, findings: Findings) -> Column | None:
         case BooleanColumn():
             return boolean_column(key.text, node, findings)
         case IdShape():
-            return IdColumn(key.text)
+            return _id_column(key.text, node, findings)
         case _:
             return numeric_column(key.text, shape, node, findings)
+
+
+def _id_column(name: str, node: Mapping, findings: Findings) -> IdColumn | None:
+    """A column of ids, and what becomes of rows without one."""
+    word = node.get("missing")
+    choice = word.text if isinstance(word, Word) else "drop"
+    if choice in ("drop", "each"):
+        return IdColumn(name, each=choice == "each")
+    findings.unknown(
+        "unknown-choice",
+        f"`missing` is {shown(choice)}, expected `drop` or `each`",
+        choice,
+        ("drop", "each"),
+        node.span if word is None else word.span,
+        otherwise="`drop` leaves out rows without an id; `each` makes each a person of its own",
+    )
+    return None
 
 
 def _type(key: Word, node: Node, findings: Findings) -> str | None:

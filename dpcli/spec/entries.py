@@ -8,6 +8,7 @@ from dpcli.spec.entry import resolve_entry
 from dpcli.spec.model import Entry
 from dpcli.spec.nodes import Listing, Mapping, Word, described
 from dpcli.spec.scope import Scope
+from dpcli.spec.selection import Placed, share_selections
 
 MOST_STATISTICS = 1_000
 MOST_CELLS_IN_ALL = 2_000_000
@@ -34,7 +35,7 @@ def resolve_entries(section: Listing | None, scope: Scope) -> tuple[Entry, ...]:
         return ()
     names: dict[str, Word] = {}
     cells = 0
-    found: list[Entry] = []
+    found: list[Placed] = []
     for node in section.items:
         if not isinstance(node, Mapping):
             scope.findings.add(
@@ -48,7 +49,8 @@ def resolve_entries(section: Listing | None, scope: Scope) -> tuple[Entry, ...]:
         if entry is None:
             continue
         before = cells
-        cells += prod(len(key) for key in entry.statistic.axes(entry.request))
+        axes = entry.statistic.axes(entry.request)
+        cells += 0 if any(key.open for key in axes) else prod(len(key) for key in axes)
         if before <= MOST_CELLS_IN_ALL < cells:
             scope.findings.add(
                 "too-many-cells",
@@ -57,5 +59,5 @@ def resolve_entries(section: Listing | None, scope: Scope) -> tuple[Entry, ...]:
                 "use wider bins, fewer keys in `by`, or several specs",
                 node.span,
             )
-        found.append(entry)
-    return tuple(found)
+        found.append((entry, node))
+    return share_selections(found, scope)

@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 import re
-from fractions import Fraction
+from dataclasses import replace
 from math import prod
 
-from dpcli.columns import CategoryColumn, Column, NumericColumn
-from dpcli.mechanisms import MECHANISMS
-from dpcli.mechanisms.base import Mechanism
-from dpcli.privacy.loss import Loss
+from dpcli.columns import CategoryColumn, Column, IdColumn, NumericColumn
+from dpcli.privacy.relation import RowUnit
 from dpcli.queries import Condition, Key
+from dpcli.spec.answering import Answering
 from dpcli.spec.conditions import conditions
 from dpcli.spec.fit import fit
 from dpcli.spec.keys import axis, groups
 from dpcli.spec.model import Entry
 from dpcli.spec.nodes import Mapping, Node, Word
-from dpcli.spec.prices import read_delta, read_epsilon
 from dpcli.spec.scope import Scope
+from dpcli.spec.selection import selects
 from dpcli.spec.structure import Entry as EntryShape
+from dpcli.spec.totals import Totals
 from dpcli.spec.wording import a_column, listed, shown
 from dpcli.statistics import STATISTICS
 from dpcli.statistics.base import Request, Statistic
@@ -50,15 +50,19 @@ class _Resolver:
         self._name(names)
         if fit(EntryShape, node, "a statistic", self._findings) is None:
             return None
-        statistic, mechanism = self._statistic(), self._mechanism()
+        statistic, answering = self._statistic(), Answering(node, self._scope, self._user)
         by = groups(node.get("by"), self._user, self._scope)
         where = conditions(node.get("where"), self._user, self._scope)
-        target = self._target(mechanism)
-        calibration = self._calibration(mechanism)
         request = self._request(statistic, by, where) if statistic else None
-        if not (statistic and mechanism and request and target and calibration):
+        mechanism, target = answering.mechanism, answering.target
+        if not (statistic and mechanism and request and target and answering.calibration):
             return None
-        cells = prod(len(key) for key in statistic.axes(request))
+        totals = Totals(node, statistic, request.column, self._scope, self._user)
+        chooses = selects(node, statistic, request.by, self._scope)
+        if chooses is None or not totals.good or not self._counts_somebody(statistic, request):
+            return None
+        axes = statistic.axes(request)
+        cells = prod(len(key) for key in axes if not key.open)
         if cells > MOST_CELLS:
             self._findings.add(
                 "too-many-cells",
@@ -67,7 +71,26 @@ class _Resolver:
                 node.span,
             )
             return None
-        return Entry(request, statistic, mechanism, target, calibration)
+        if totals.summed:
+            request = replace(request, totals=totals.clamp)
+        entry = Entry(request, statistic, mechanism, target, answering.calibration)
+        if chooses:
+            entry = replace(entry, keys=request.name)
+        return replace(entry, rival=totals.rival(request))
+
+    def _counts_somebody(self, statistic: Statistic, request: Request) -> bool:
+        """Whether there are people to count, where people are counted."""
+        people = "id" in statistic.fields.column and request.column is None
+        if not people or not isinstance(self._scope.unit, RowUnit):
+            return True
+        self._findings.add(
+            "nobody-to-count",
+            f"{self._user} counts different people, but `unit` is `row`",
+            "name a `column` whose values are counted, or protect people by "
+            "`unit: {column: ..., max_rows: ...}`",
+            self._node.span,
+        )
+        return False
 
     def _word(self, key: str) -> Word | None:
         """The value of a field, if it is there."""
@@ -115,75 +138,6 @@ class _Resolver:
         )
         return None
 
-    def _mechanism(self) -> Mechanism | None:
-        """The mechanism of that name, or the first."""
-        word = self._word("mechanism")
-        if word is None:
-            return MECHANISMS[0]
-        by_name = {mechanism.name: mechanism for mechanism in MECHANISMS}
-        if word.text in by_name:
-            return by_name[word.text]
-        self._findings.unknown(
-            "unknown-mechanism",
-            f"`mechanism` is {shown(word.text)}, expected {listed(by_name, 'or')}",
-            word.text,
-            by_name,
-            word.span,
-            otherwise="write one of these, spelled exactly so",
-        )
-        return None
-
-    def _target(self, mechanism: Mechanism | None) -> Loss | None:
-        """What the entry may reveal."""
-        epsilon_word, delta_word = self._word("epsilon"), self._word("delta")
-        if epsilon_word is None:
-            return None
-        epsilon = read_epsilon(epsilon_word, self._findings)
-        delta: Fraction | None = Fraction(0)
-        if delta_word is not None:
-            delta = read_delta(delta_word, self._findings)
-        if mechanism is None or epsilon is None or delta is None:
-            return None
-        if delta_word is not None and not mechanism.needs_delta:
-            others = [other.name for other in MECHANISMS if other.needs_delta]
-            instead = f", or use `mechanism: {others[0]}`" if others else ""
-            self._findings.add(
-                "delta-not-taken",
-                f"{shown(mechanism.name)} takes no `delta`: its guarantee is pure",
-                f"remove `delta`{instead}",
-                self._node.key_span("delta"),
-            )
-            return None
-        if delta_word is None and mechanism.needs_delta:
-            self._findings.add(
-                "delta-required",
-                f"{shown(mechanism.name)} needs a `delta`, and {self._user} has none",
-                "add `delta: 1e-7` or so, far below one divided by the number of people",
-                (self._word("mechanism") or self._node).span,
-            )
-            return None
-        return Loss(epsilon, delta)
-
-    def _calibration(self, mechanism: Mechanism | None) -> str | None:
-        """How the mechanism shall choose its noise."""
-        word = self._word("calibration")
-        if mechanism is None:
-            return None
-        if word is None:
-            return mechanism.calibrations[0]
-        if word.text in mechanism.calibrations:
-            return word.text
-        self._findings.unknown(
-            "unknown-calibration",
-            f"`calibration` is {shown(word.text)}, "
-            f"{shown(mechanism.name)} has {listed(mechanism.calibrations)}",
-            word.text,
-            mechanism.calibrations,
-            word.span,
-            otherwise="write one of these, or leave `calibration` out",
-        )
-        return None
-
     def _request(
         self,
         statistic: Statistic,
@@ -223,7 +177,9 @@ class _Resolver:
         if not fields.column:
             self._refuse("column", statistic)
             return False, None
-        column = self._scope.usable(word.text, word.span, self._user)
+        column: Column | None = self._scope.columns.get(word.text)
+        if not (isinstance(column, IdColumn) and "id" in fields.column):
+            column = self._scope.usable(word.text, word.span, self._user)
         if column is not None and column.kind not in fields.column:
             self._findings.add(
                 "wrong-column-type",

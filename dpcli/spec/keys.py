@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from math import ceil
 
-from dpcli.columns import CategoryColumn, NumericColumn
+from dpcli.columns import CategoryColumn, NumericColumn, OpenColumn
 from dpcli.queries import Key
 from dpcli.spec.categories import FORMULA
 from dpcli.spec.nodes import Listing, Mapping, Node, Word, at
@@ -46,7 +46,7 @@ def groups(node: Node | None, user: str, scope: Scope) -> tuple[Key, ...] | None
 
 def _group(item: Node, word: Word, user: str, scope: Scope) -> Key | None:
     """One axis of groups."""
-    column = scope.usable(word.text, word.span, user)
+    column = scope.key(word.text, word.span, user)
     if column is None:
         return None
     if column.name in RESERVED:
@@ -62,7 +62,7 @@ def _group(item: Node, word: Word, user: str, scope: Scope) -> Key | None:
 
 
 def axis(
-    column: CategoryColumn | NumericColumn,
+    column: CategoryColumn | NumericColumn | OpenColumn,
     bins: Node | None,
     word: Word,
     scope: Scope,
@@ -78,7 +78,7 @@ def axis(
             word.span,
         )
         return None
-    if isinstance(column, CategoryColumn):
+    if isinstance(column, CategoryColumn | OpenColumn):
         if bins is None:
             return Key(column)
         scope.findings.add(

@@ -13,7 +13,7 @@ from dpcli.columns import Column
 from dpcli.mechanisms.base import Mechanism
 from dpcli.privacy.composition import Composition
 from dpcli.privacy.loss import Loss
-from dpcli.privacy.relation import Neighbors, Unit
+from dpcli.privacy.relation import Neighbors, Relation, Unit
 from dpcli.statistics.base import Request, Statistic
 
 
@@ -26,16 +26,33 @@ class Privacy:
     budget: Loss
     composition: Composition
 
+    @property
+    def relation(self) -> Relation:
+        """Who is protected, and how neighbours differ."""
+        return Relation(self.unit, self.neighbors)
+
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One statistic, how it is to be answered, and what it may reveal."""
+    """One statistic, how it is to be answered, and what it may reveal.
+
+    Where groups are private, `keys` names the entry whose noisy counts select them
+    for all entries of the same `by`; it may be this one. `rival` asks the same with
+    the other of the two bounds on people, where both are possible.
+    """
 
     request: Request
     statistic: Statistic
     mechanism: Mechanism
     target: Loss
     calibration: str = "exact"
+    keys: str | None = None
+    rival: Request | None = None
+
+    @property
+    def selects(self) -> bool:
+        """Whether its noisy counts decide which groups are shown."""
+        return self.keys == self.request.name
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from math import floor
 
-from dpcli.columns import CategoryColumn, Column, IdColumn, NumericColumn
+from dpcli.columns import CategoryColumn, Column, IdColumn, NumericColumn, OpenColumn
+from dpcli.privacy.relation import Unit
 from dpcli.spec.findings import Findings
 from dpcli.spec.nodes import Span, Word
 from dpcli.spec.numbers import NotReadable, day, number
@@ -27,9 +28,25 @@ class Scope:
     columns: dict[str, Column | None] = field(default_factory=dict)
     spans: dict[str, Span] = field(default_factory=dict)
     unbounded: set[str] = field(default_factory=set)
+    unit: Unit | None = None
 
     def usable(self, name: str, span: Span, user: str) -> CategoryColumn | NumericColumn | None:
-        """The column of that name if a statistic may read it."""
+        """The column of that name if a statistic may read its values."""
+        column = self.key(name, span, user)
+        if isinstance(column, OpenColumn):
+            self.findings.add(
+                "values-required",
+                f"{shown(name)} has no declared `values`, and {user} needs them",
+                "add `values: [...]`; without them the column can only stand in `by`",
+                self.spans[name],
+            )
+            return None
+        return column
+
+    def key(
+        self, name: str, span: Span, user: str
+    ) -> CategoryColumn | NumericColumn | OpenColumn | None:
+        """The column of that name if rows may be grouped by it."""
         if name not in self.columns:
             if not self.declared:
                 return None
@@ -46,7 +63,8 @@ class Scope:
             self.findings.add(
                 "id-column",
                 f"{shown(name)} is an `id` column, expected one that may be asked about",
-                "ids say whose row it is; they are never counted or published",
+                "ids say whose row it is; they are never published, and only "
+                "`count_distinct` can count them",
                 span,
             )
             return None

@@ -6,10 +6,10 @@ import re
 from dataclasses import dataclass
 from fractions import Fraction
 
-from dpcli.columns import Column, IdColumn
+from dpcli.columns import Column
 from dpcli.privacy.composition import COMPOSITIONS, Composition
 from dpcli.privacy.loss import Loss
-from dpcli.privacy.relation import Neighbors, RowUnit, Unit
+from dpcli.privacy.relation import Neighbors
 from dpcli.spec.declarations import declare
 from dpcli.spec.entries import resolve_entries
 from dpcli.spec.findings import Findings
@@ -18,10 +18,11 @@ from dpcli.spec.model import Entry, Privacy
 from dpcli.spec.nodes import Listing, Mapping, Word
 from dpcli.spec.placeholders import find_placeholders
 from dpcli.spec.prices import MOST_BUDGET, read_confidence, read_delta, read_epsilon
-from dpcli.spec.scope import Scope, read_number
+from dpcli.spec.scope import Scope
 from dpcli.spec.structure import Document
 from dpcli.spec.structure import Privacy as PrivacyShape
-from dpcli.spec.wording import a_column, listed, shown
+from dpcli.spec.unit import read_unit
+from dpcli.spec.wording import listed, shown
 
 DATASET = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 VERSION = "1"
@@ -46,6 +47,8 @@ def resolve(root: Mapping, findings: Findings) -> Sense:
     confidence = root.get("confidence")
     columns, statistics, privacy = (root.get(key) for key in ("columns", "statistics", "privacy"))
     scope = declare(columns if isinstance(columns, Mapping) else None, findings)
+    if isinstance(privacy, Mapping):
+        scope.unit = read_unit(privacy.get("unit"), scope)
     entries = resolve_entries(statistics if isinstance(statistics, Listing) else None, scope)
     return Sense(
         dataset,
@@ -82,73 +85,12 @@ def _privacy(node: Mapping, scope: Scope) -> Privacy | None:
     """The guarantee, or None after its problems are recorded."""
     findings = scope.findings
     shape = fit(PrivacyShape, node, "`privacy`", findings)
-    unit = _unit(node, scope)
+    unit = scope.unit
     composition = _composition(node, findings)
     budget = _budget(node.get("budget"), findings)
     if shape is None or unit is None or composition is None or budget is None:
         return None
     return Privacy(unit, Neighbors(shape.neighbors), budget, composition)
-
-
-def _unit(node: Mapping, scope: Scope) -> Unit | None:
-    """Who is protected: in this version, rows."""
-    unit, findings = node.get("unit"), scope.findings
-    if isinstance(unit, Word):
-        if unit.text == "row":
-            return RowUnit()
-        findings.unknown(
-            "unknown-unit",
-            f"`unit` is {shown(unit.text)}, expected `row` or `{{column: ..., max_rows: ...}}`",
-            unit.text,
-            ["row"],
-            unit.span,
-        )
-        return None
-    if not isinstance(unit, Mapping):
-        return None
-    _person(unit, scope)
-    findings.add(
-        "unit-not-available",
-        "`unit` names a person's rows, but this version protects single rows only",
-        "write `unit: row` if nobody has two rows; otherwise combine them to one row first",
-        unit.span,
-    )
-    return None
-
-
-def _person(unit: Mapping, scope: Scope) -> None:
-    """Checks the column and limits of a person's rows."""
-    findings = scope.findings
-    word = unit.get("column")
-    if isinstance(word, Word):
-        column = scope.columns.get(word.text)
-        if word.text not in scope.columns and scope.declared:
-            findings.unknown(
-                "unknown-column",
-                f"{shown(word.text)} is not a declared column",
-                word.text,
-                scope.columns,
-                word.span,
-            )
-        elif column is not None and not isinstance(column, IdColumn):
-            findings.add(
-                "wrong-column-type",
-                f"{shown(word.text)} is {a_column(column.kind)}, `unit` needs one of type `id`",
-                f"declare {shown(word.text)} as `{{type: id}}`",
-                word.span,
-            )
-    for key in ("max_rows", "max_groups"):
-        limit = unit.get(key)
-        if not isinstance(limit, Word):
-            continue
-        value = read_number(limit, f"`{key}`", findings)
-        if value is not None and (value < 1 or value.denominator != 1):
-            findings.add(
-                "limit-not-whole",
-                f"`{key}` is {shown(limit.text)}, expected a whole number above zero",
-                f"write `{key}: 1` or more",
-                limit.span,
-            )
 
 
 def _composition(node: Mapping, findings: Findings) -> Composition | None:

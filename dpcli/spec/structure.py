@@ -50,9 +50,12 @@ class Unit(Shape):
     """One person protected with all rows, up to enforced limits."""
 
     column: Text = Field(description="The column of type `id` that says whose row it is.")
-    max_rows: Whole = Field(description="At most so many rows of a person enter one cell.")
+    max_rows: Whole = Field(description="At most so many rows of a person are used.")
     max_groups: Whole | None = Field(
-        None, description="Rows of a person enter at most so many cells."
+        None, description="They lie in at most so many groups; as `max_rows` when absent."
+    )
+    max_rows_per_group: Whole | None = Field(
+        None, description="At most so many lie in one group; as `max_rows` when absent."
     )
 
 
@@ -136,10 +139,17 @@ class CategoryColumn(Shape):
     """Known texts, each published under a label."""
 
     type: Literal["category"]
-    values: Annotated[
-        Annotated[OneOrMore, Tag(LIST_TAG)] | Annotated[Values, Tag(MAPPING_TAG)],
-        Discriminator(kind_of),
-    ] = Field(description="The texts in the file, or a mapping from text to label.")
+    values: (
+        Annotated[
+            Annotated[OneOrMore, Tag(LIST_TAG)] | Annotated[Values, Tag(MAPPING_TAG)],
+            Discriminator(kind_of),
+        ]
+        | None
+    ) = Field(
+        None,
+        description="The texts in the file, or a mapping from text to label; when absent, "
+        "groups of the column have private keys.",
+    )
     missing: Text | None = Field(None, description="`drop`, or a label.")
 
 
@@ -157,6 +167,9 @@ class IdColumn(Shape):
     """Whose row it is; never published."""
 
     type: Literal["id"]
+    missing: Text | None = Field(
+        None, description="`drop`, or `each`: a row without an id is a person of its own."
+    )
 
 
 class Entry(Shape):
@@ -187,6 +200,18 @@ class Entry(Shape):
         | None
     ) = Field(None, description="Column to value, values, or {min, max}: all must hold.")
     bins: Bins | None = None
+    bound: Text | None = Field(
+        None, description="`rows`: limit a person's rows; `sum`: add them up and clamp the total."
+    )
+    unit_bounds: list[Number] | None = Field(
+        None,
+        description="The least and most that one person's total in a group can be.",
+        min_length=2,
+        max_length=2,
+    )
+    keys: Text | None = Field(
+        None, description="`private`: the noisy counts say which groups are shown."
+    )
     mechanism: Text | None = Field(None, description="How the answer is made noisy.")
     epsilon: Number = Field(description="What this entry may reveal, above 0 and at most 20.")
     delta: Number | None = Field(None, description="Only for mechanisms that need it.")

@@ -10,15 +10,16 @@ from typing import ClassVar
 
 from dpcli.columns import Column, NumericColumn
 from dpcli.privacy.noise import Noise
-from dpcli.privacy.relation import Neighbors
-from dpcli.queries import Condition, Key, LinearQuery
+from dpcli.privacy.relation import Relation
+from dpcli.queries import Condition, Key, Query
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
     """One entry of a spec with its names resolved: what is asked, not its price.
 
-    `bins` is the axis along which a histogram counts.
+    `bins` is the axis along which a histogram counts. `totals`, in steps, clamps what
+    one person adds to a group, over all their rows; without it their kept rows count.
     """
 
     name: str
@@ -26,6 +27,7 @@ class Request:
     bins: Key | None = None
     by: tuple[Key, ...] = ()
     where: tuple[Condition, ...] = ()
+    totals: tuple[int, int] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +39,7 @@ class Question:
     """
 
     role: str
-    query: LinearQuery
+    query: Query
     share: Fraction = Fraction(1)
     unit: Fraction = Fraction(1)
 
@@ -69,11 +71,15 @@ class Fields:
     """Which optional fields of an entry a statistic reads.
 
     `column` lists the kinds of column it accepts (none: the field is refused).
+    `totals` says whether what a person adds can be added up first (`bound: sum`), and
+    `keys` whether its noisy answer can say which groups there are (`keys: private`).
     """
 
     column: tuple[str, ...] = ()
     column_required: bool = True
     bins: bool = False
+    totals: bool = False
+    keys: bool = False
 
 
 class Statistic(ABC):
@@ -87,7 +93,7 @@ class Statistic(ABC):
     fields: ClassVar[Fields] = Fields()
 
     @abstractmethod
-    def questions(self, request: Request, neighbors: Neighbors) -> tuple[Question, ...]:
+    def questions(self, request: Request, relation: Relation) -> tuple[Question, ...]:
         """The queries that answer `request`; their shares sum to one."""
 
     @abstractmethod

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 
-from dpcli.privacy.relation import Neighbors
+from dpcli.privacy.relation import Relation
 from dpcli.queries import LinearQuery
 from dpcli.statistics.base import (
     Answer,
@@ -21,24 +21,31 @@ from dpcli.statistics.base import (
 class Count(Statistic):
     """The number of rows, in all or in each group of `by`.
 
-    With `column`, only rows whose cell in that column is present are counted.
-    The published count is the noisy one: whole, unbiased, and possibly negative.
+    With `column`, only rows whose cell in that column is present are counted. The
+    published count is the noisy one: whole, unbiased, and possibly negative. With
+    `bound: sum`, all rows of a person in a group are counted, up to `unit_bounds`.
 
     Privacy: a row adds one to one cell, so adding or removing a row changes the
     counts by 1 in L1 and L2. Changing a row moves it from one cell to another: 2
     in L1, sqrt(2) in L2; a single count without conditions then does not change
     at all, because the number of rows is public (Dwork and Roth 2014, section 3.3).
+    A person with several rows moves the counts by as many as the limits let in.
     """
 
     name = "count"
     fields = Fields(
-        column=("integer", "number", "date", "category", "boolean"), column_required=False
+        column=("integer", "number", "date", "category", "boolean"),
+        column_required=False,
+        totals=True,
+        keys=True,
     )
 
-    def questions(self, request: Request, neighbors: Neighbors) -> tuple[Question, ...]:
+    def questions(self, request: Request, relation: Relation) -> tuple[Question, ...]:
         """One question: the rows in each cell."""
         present = (request.column,) if request.column else ()
-        query = LinearQuery(by=request.by, where=request.where, present=present)
+        query = LinearQuery(
+            by=request.by, where=request.where, present=present, totals=request.totals
+        )
         return (Question("count", query),)
 
     def estimate(

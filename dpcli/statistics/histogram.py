@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 
-from dpcli.privacy.relation import Neighbors
+from dpcli.privacy.relation import Relation
 from dpcli.queries import LinearQuery
 from dpcli.statistics.base import (
     Answer,
@@ -27,15 +27,17 @@ class Histogram(Statistic):
 
     Privacy: the bins are disjoint, so adding or removing a row changes one of them
     by one: 1 in L1 and in L2. Changing a row moves it from one bin to another: 2 in
-    L1 and sqrt(2) in L2 (Dwork, McSherry, Nissim and Smith 2006, example 3).
+    L1 and sqrt(2) in L2 (Dwork, McSherry, Nissim and Smith 2006, example 3). A person
+    moves as many rows as the limits let in; each bin of each group counts as a group.
     """
 
     name = "histogram"
     fields = Fields(column=("integer", "number", "date", "category", "boolean"), bins=True)
 
-    def questions(self, request: Request, neighbors: Neighbors) -> tuple[Question, ...]:
+    def questions(self, request: Request, relation: Relation) -> tuple[Question, ...]:
         """One question: the rows in each cell of groups and bins."""
-        query = LinearQuery(by=self.axes(request), where=request.where)
+        items = (request.bins,) if request.bins else ()
+        query = LinearQuery(by=request.by, items=items, where=request.where)
         return (Question("count", query),)
 
     def estimate(

@@ -9,7 +9,7 @@ from math import ceil, floor
 from dpcli.columns import NumericColumn
 from dpcli.privacy.decimals import decimal_places
 from dpcli.privacy.noise import combined_half_width
-from dpcli.privacy.relation import Neighbors
+from dpcli.privacy.relation import Relation
 from dpcli.queries import Factor, LinearQuery
 from dpcli.statistics.base import (
     Answer,
@@ -37,7 +37,8 @@ class Mean(Statistic):
 
     Privacy: two answers about the same rows, charged both. Centred values lie in
     [-(U-L)/2, (U-L)/2], so adding or removing a row changes the sum by at most
-    (U-L)/2, rounded up to a whole step, and the count by 1. When neighbours change
+    (U-L)/2, rounded up to a whole step, and the count by 1; a person, by that for every
+    row that the limits let in. When neighbours change
     a row and no row can be skipped, the number of rows is public: the divisor is
     exact and free, the average of n rows has sensitivity (U-L)/n, and the sum gets
     all of epsilon.
@@ -46,14 +47,14 @@ class Mean(Statistic):
     name = "mean"
     fields = Fields(column=("integer", "number"))
 
-    def questions(self, request: Request, neighbors: Neighbors) -> tuple[Question, ...]:
+    def questions(self, request: Request, relation: Relation) -> tuple[Question, ...]:
         """The centred sum and the count of the same rows."""
         column = numeric(request)
         rows = LinearQuery(by=request.by, where=request.where, present=(column,))
         total = LinearQuery(
             factors=(Factor(column, centre(column)),), by=request.by, where=request.where
         )
-        public = neighbors is Neighbors.CHANGE_ONE and not rows.may_skip and rows.cells == 1
+        public = relation.size_is_public and not rows.may_skip and rows.cells == 1
         share = Fraction(1) if public else SUM_SHARE
         return (
             Question("centred sum", total, share, column.step),

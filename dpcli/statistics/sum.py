@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from dpcli.privacy.decimals import decimal_places
-from dpcli.privacy.relation import Neighbors
+from dpcli.privacy.relation import Relation
 from dpcli.queries import Factor, LinearQuery
 from dpcli.statistics.base import (
     Answer,
@@ -24,23 +24,28 @@ class Sum(Statistic):
     """The total of a numeric column, in all or in each group of `by`.
 
     Every value is rounded to the column's grid and clamped to its bounds before it
-    is added, so the total is that of the clamped values.
+    is added, so the total is that of the clamped values. With `bound: sum`, the rows of
+    a person in a group are added up first, all of them, and that is clamped to
+    `unit_bounds`: far less noise than clamping each of many rows.
 
     Privacy: for values in [L, U], adding or removing a row changes one total by at
     most max(|L|, |U|). Changing a row changes a single total by at most U - L (of
     values that cannot be skipped); among several groups the row can also move, and
-    the change is at most max(2 max(|L|, |U|), U - L) in L1. The sum is over whole
+    the change is at most max(2 max(|L|, |U|), U - L) in L1. A person moves it by as much
+    for every row that the limits let in, or by `unit_bounds` in every group. The sum is over whole
     steps, hence exact, so these are the true sensitivities (Casacuberta, Shoemate,
     Vadhan and Wagaman 2022).
     """
 
     name = "sum"
-    fields = Fields(column=("integer", "number"))
+    fields = Fields(column=("integer", "number"), totals=True)
 
-    def questions(self, request: Request, neighbors: Neighbors) -> tuple[Question, ...]:
+    def questions(self, request: Request, relation: Relation) -> tuple[Question, ...]:
         """One question: the total of each cell, in steps."""
         column = numeric(request)
-        query = LinearQuery(factors=(Factor(column),), by=request.by, where=request.where)
+        query = LinearQuery(
+            factors=(Factor(column),), by=request.by, where=request.where, totals=request.totals
+        )
         return (Question("sum", query, unit=column.step),)
 
     def estimate(

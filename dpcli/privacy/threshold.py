@@ -1,0 +1,68 @@
+"""From which noisy count on a group may be shown without telling of anybody.
+
+A group that is in the data because of one person alone must stay hidden, except
+with a probability that delta pays for (Korolova, Kenthapadi, Mishra and Ntoulas
+2009; on the whole numbers, Desfontaines, Voss, Gipson and Mandayam 2022).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+from dpcli.privacy.gaussian_delta import tail_up as gaussian_tail_up
+from dpcli.privacy.interval import Interval, exp
+from dpcli.privacy.noise import Noise
+from dpcli.privacy.sensitivity import Sensitivity
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """Groups are shown when their noisy count reaches `threshold`.
+
+    A person shows a group that is theirs alone with a probability of at most
+    `delta`, over all such groups together.
+
+    Privacy: let two neighbours differ in one person. Groups that both have are hidden
+    by the noise of their counts. The others are at most `l0` groups, each with a count
+    of at most `linf`; the chance that any of them is shown is at most delta, so
+    showing none of them changes the probability of no set of outputs by more. Hence
+    noise that is (epsilon, delta')-private for the counts makes the whole
+    (epsilon, delta' + delta)-private. When neighbours exchange a person, each has such
+    groups; both distributions then share the case that none is shown, of probability
+    1 - delta at least, and the same bound holds.
+    """
+
+    threshold: int
+    delta: Fraction
+
+
+def selection(noise: Noise, alone: Sensitivity, delta: Fraction) -> Selection:
+    """The least threshold that meets `delta`; `alone` is what adding one unit does.
+
+    With l0 groups of count linf at most, l0 P[noise >= threshold - linf] <= delta
+    (the union bound, which costs less than a part in 1/delta).
+    """
+    low, high = 0, 1
+    while alone.l0 * tail_up(noise, high) > delta:
+        low, high = high, 2 * high
+    while high - low > 1:
+        middle = (low + high) // 2
+        if alone.l0 * tail_up(noise, middle) > delta:
+            low = middle
+        else:
+            high = middle
+    return Selection(alone.linf + high, delta)
+
+
+def tail_up(noise: Noise, least: int) -> Fraction:
+    """P[noise >= least] for `least` above zero, rounded up.
+
+    Of Laplace noise of scale t it is exp(-least/t) / (1 + exp(-1/t)).
+    """
+    if noise.kind == "gaussian":
+        return gaussian_tail_up(noise.scale, least)
+    if noise.kind == "laplace":
+        ratio = exp(Interval.of(-1 / noise.scale))
+        return (exp(Interval.of(-least / noise.scale)) / (ratio + 1)).high
+    raise ValueError("a group whose count has no noise cannot be hidden")

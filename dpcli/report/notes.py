@@ -1,0 +1,105 @@
+"""What a report says in sentences: limits, bounds on people, and what stays exact."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from dpcli.plan import Plan, PlannedEntry
+from dpcli.privacy.relation import Neighbors, PersonUnit, RowUnit
+from dpcli.queries import LinearQuery
+from dpcli.report.numbers import exact_or_up
+
+LIMITS = (
+    "Timing and memory use are not protected.",
+    "People who also appear in other datasets or releases lose privacy there too.",
+    (
+        "A row is what the rules of CSV make of the text: a writer that does not escape quotes "
+        "can glue rows together, and they count as one."
+    ),
+    (
+        "A privacy unit that is too small, or bounds chosen by looking at the data, "
+        "void the guarantee."
+    ),
+)
+"""What no release of this tool protects, in plain words."""
+
+DIFFERENT_IDS = (
+    "A person with several ids counts as several people: ids are compared as texts, without "
+    "the spaces around them."
+)
+
+
+def limits(plan: Plan) -> tuple[str, ...]:
+    """What this release does not protect."""
+    people = isinstance(plan.spec.privacy.unit, PersonUnit)
+    return (*LIMITS, DIFFERENT_IDS) if people else LIMITS
+
+
+def bounding(plan: Plan) -> list[str]:
+    """How what one person adds was limited; empty where every row stands alone."""
+    unit = plan.spec.privacy.unit
+    if not isinstance(unit, PersonUnit):
+        return []
+    rows = f"at most {unit.rows:,} {'row' if unit.rows == 1 else 'rows'} of a person are used"
+    told = [f"{rows}, drawn by lot from that person's rows alone; the answers are of these rows"]
+    if unit.cells < unit.rows:
+        told.append(f"of each grouped statistic, these rows enter at most {unit.cells:,} groups")
+    if unit.rows_per_cell < unit.rows:
+        told.append(f"at most {unit.rows_per_cell:,} of them enter one group")
+    told.append(
+        "a row without an id counts as a person of its own"
+        if unit.each
+        else "rows without an id are left out"
+    )
+    return [*told, *(note for planned in plan.entries for note in _totals(planned, unit))]
+
+
+def _totals(planned: PlannedEntry, unit: PersonUnit) -> Iterator[str]:
+    """How a person's total was limited."""
+    for part in planned.parts:
+        query = part.question.query
+        if isinstance(query, LinearQuery) and query.totals is not None:
+            low, high = (exact_or_up(bound * part.question.unit) for bound in query.totals)
+            groups = f", in at most {unit.cells:,} groups" if planned.entry.request.by else ""
+            yield (
+                f"{planned.entry.request.name}: all rows of a person are looked at, and what "
+                f"they add to a group is clamped to [{low}, {high}]{groups}"
+            )
+
+
+def selections(plan: Plan) -> list[str]:
+    """From which noisy count on a private group is shown."""
+    return [
+        f"{planned.entry.request.name}: a group is shown when its noisy value reaches "
+        f"{part.selection.threshold:,}; one that is in the data because of one "
+        f"{'row' if isinstance(plan.spec.privacy.unit, RowUnit) else 'person'} alone is shown "
+        f"with a probability of at most {exact_or_up(part.selection.delta)}"
+        for planned in plan.entries
+        for part in planned.parts
+        if part.selection is not None
+    ]
+
+
+def post_processing(plan: Plan) -> list[str]:
+    """What is done to noisy answers before they are published."""
+    return [
+        f"{planned.entry.request.name}: noisy sum divided by noisy count (at least 1), "
+        "clamped to the bounds"
+        for planned in plan.entries
+        if len(planned.parts) > 1
+    ]
+
+
+def unprotected(plan: Plan) -> list[str]:
+    """What is told exactly, and why that is within the guarantee."""
+    told = []
+    privacy = plan.spec.privacy
+    if privacy.neighbors is Neighbors.CHANGE_ONE:
+        many = "rows" if isinstance(privacy.unit, RowUnit) else "people"
+        told.append(f"the number of {many} (public when neighbors are change-one)")
+    told += [
+        f"{planned.entry.request.name}: exact, no neighbour can change it"
+        for planned in plan.entries
+        if all(part.public for part in planned.parts)
+    ]
+    return told

@@ -1,0 +1,63 @@
+"""How many different people, or values of a column, there are."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+
+from dpcli.privacy.relation import PersonUnit, Relation
+from dpcli.queries import DistinctQuery, LinearQuery, Query
+from dpcli.statistics.base import (
+    Answer,
+    Estimate,
+    Fields,
+    Question,
+    Request,
+    Statistic,
+    shifted,
+)
+
+
+class CountDistinct(Statistic):
+    """The number of different people, or of different values of `column`.
+
+    Without `column`, people with a row that counts, in all or in each group of `by`;
+    all rows of a person are looked at. With `column`, the values that the kept rows
+    have there; numbers are compared on their grid, and ids as texts.
+
+    Privacy: a person adds one to each group they are in, at most `max_groups` of
+    them: that many in L1, its root in L2. A row adds at most one value, and one that
+    was there already adds none, so the values in a group change by no more than the
+    rows that the limits let in. Under change-one a row or person may take away as
+    much and bring as much elsewhere.
+    """
+
+    name = "count_distinct"
+    fields = Fields(
+        column=("integer", "number", "date", "category", "boolean", "id"),
+        column_required=False,
+        keys=True,
+    )
+
+    def questions(self, request: Request, relation: Relation) -> tuple[Question, ...]:
+        """One question: the people, or the values, in each cell."""
+        column = request.column
+        query: Query
+        if column is None or self._is_person(column.name, relation):
+            query = LinearQuery(by=request.by, where=request.where, totals=(0, 1))
+        else:
+            query = DistinctQuery(
+                by=request.by, where=request.where, present=(column,), column=column
+            )
+        return (Question("distinct", query),)
+
+    @staticmethod
+    def _is_person(name: str, relation: Relation) -> bool:
+        """Whether the values of a column are the people who are protected."""
+        return isinstance(relation.unit, PersonUnit) and relation.unit.column == name
+
+    def estimate(
+        self, request: Request, answers: Sequence[Answer], confidence: Fraction
+    ) -> tuple[Estimate, ...]:
+        """The noisy numbers as they are."""
+        return shifted(answers[0], confidence, unit=Fraction(1), places=0)
