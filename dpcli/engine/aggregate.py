@@ -11,6 +11,7 @@ import polars as pl
 from dpcli.columns import Column, IdColumn
 from dpcli.engine.cluster import clusters_of
 from dpcli.engine.dialect import Inspection, has_blank_lines, plain_copy
+from dpcli.engine.draw import Draw
 from dpcli.engine.patience import patiently
 from dpcli.engine.persons import person_frames
 from dpcli.engine.rollup import Sealed, rolled_up
@@ -64,13 +65,15 @@ def _aggregate(
     queries: Sequence[Query], unit: Unit, source: Source, inspection: Inspection
 ) -> Answers:
     """Read the file as it is if it is plain, else a plain copy of it."""
+    draw = Draw()
     used = dict.fromkeys(column for query in queries for column in query.columns)
     if isinstance(unit, PersonUnit):
         used |= {IdColumn(unit.column, unit.each): None}
     wanted = {column: source.header.index(column.name) for column in used}
     if inspection.plain:
         with suppress(pl.exceptions.PolarsError):
-            answers, blank = _scan(queries, unit, source, wanted, quotes=inspection.quotes)
+            quotes = inspection.quotes
+            answers, blank = _scan(queries, unit, draw, source, wanted, quotes=quotes)
             single = len(source.header) == 1
             if single or not blank or not has_blank_lines(source.file, source.size):
                 return answers
@@ -79,12 +82,13 @@ def _aggregate(
         names = tuple(map(str, wanted.values())) or ("nothing",)
         again = Source(copy, os.fstat(copy.fileno()).st_size, names)
         places = {column: place for place, column in enumerate(wanted)}
-        return _scan(queries, unit, again, places, quotes=True)[0]
+        return _scan(queries, unit, draw, again, places, quotes=True)[0]
 
 
 def _scan(
     queries: Sequence[Query],
     unit: Unit,
+    draw: Draw,
     source: Source,
     wanted: Mapping[Column, int],
     *,
@@ -104,7 +108,7 @@ def _scan(
     clusters = clusters_of(queries, unit)
     if isinstance(unit, PersonUnit):
         results = patiently(
-            lambda: person_frames(texts, queries, clusters, unit, source.size, wanted)
+            lambda: person_frames(texts, queries, clusters, unit, draw, source.size, wanted)
         )
     else:
         frames = row_frames(texts, queries, clusters, source, wanted)

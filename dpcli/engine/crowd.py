@@ -8,7 +8,7 @@ So memory grows with the number of people, not with the number of rows.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager
 from types import TracebackType
@@ -44,16 +44,21 @@ class Crowd(AbstractContextManager["Crowd"]):
     """All people of a file, and of each at most `limit` rows.
 
     `names` are the encoded columns that each row carries, whole numbers without
-    nulls. Dealing and settling run on a thread of their own, in the order of the
-    file, while the next rows are read.
+    nulls, each with the number that stands for a missing cell. Dealing and settling
+    run on a thread of their own, in the order of the file, while the next rows are
+    read.
     """
 
     def __init__(
-        self, limit: int, names: Sequence[str], totals: Sequence[Totals], size: int
+        self,
+        limit: int,
+        names: Mapping[str, int | None],
+        totals: Sequence[Totals],
+        draw: Draw,
+        size: int,
     ) -> None:
         self._names = tuple(names)
         self.people = People()
-        draw = Draw()
         count = 1 << (min(max(size // PARTITION, 1), MOST_PARTITIONS).bit_length() - 1)
         # Their patience differs, lest all of them settle at the same time.
         self._partitions = [
@@ -90,7 +95,7 @@ class Crowd(AbstractContextManager["Crowd"]):
             self._hand_over()
 
     def settled(self) -> Iterator[tuple[pl.DataFrame, Sequence[Totals]]]:
-        """The kept rows and the totals of each partition, one after the other.
+        """The kept rows and the totals of each partition that has any, one by one.
 
         A row has its `person`, its `lot` and the encoded columns.
         """
@@ -103,7 +108,8 @@ class Crowd(AbstractContextManager["Crowd"]):
             while ready:
                 ready.popleft().result()
                 partition = self._partitions.pop()
-                yield partition.rows(), partition.totals
+                if len(partition):
+                    yield partition.rows(), partition.totals
 
     def _hand_over(self) -> None:
         """Give the waiting rows to the worker, and wait if it is far behind."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -22,13 +22,13 @@ class Partition:
     def __init__(
         self,
         limit: int,
-        names: Sequence[str],
+        names: Mapping[str, int | None],
         totals: Sequence[Totals],
         draw: Draw,
         everybody: People,
         patience: int,
     ) -> None:
-        self._limit, self._names, self.totals = np.uint32(limit), tuple(names), totals
+        self._limit, self._names, self.totals = np.uint32(limit), names, totals
         self._draw, self._everybody, self._patience = draw, everybody, patience
         self._people: Numbers = np.zeros(0, dtype=np.int64)
         self._ordinals: Counts = np.zeros(0, dtype=np.uint32)
@@ -36,6 +36,10 @@ class Partition:
         self._columns: list[Column] = []
         self._new: list[Sequence[Column]] = []
         self._waiting = 0
+
+    def __len__(self) -> int:
+        """How many rows are kept."""
+        return len(self._people)
 
     def add(self, columns: Sequence[Column]) -> None:
         """Take in rows; the first column says whose they are."""
@@ -123,9 +127,13 @@ class Partition:
         return self._draw.lots(self._everybody.words(people), ordinals)
 
     def _frame(self, people: Numbers, lots: Words, columns: Sequence[Column]) -> pl.DataFrame:
-        """Rows as a table."""
+        """Rows as a table, with null for what is absent."""
         named = dict(zip(self._names, columns, strict=True))
-        return pl.DataFrame({"person": people, "lot": lots, **named})
+        return pl.DataFrame({"person": people, "lot": lots, **named}).with_columns(
+            pl.when(pl.col(name) != absent).then(pl.col(name)).alias(name)
+            for name, absent in self._names.items()
+            if absent is not None
+        )
 
 
 def _least(run: Counts, rank: Counts, lots: Words, limit: np.uint32) -> Numbers:

@@ -12,6 +12,7 @@ from dpcli.engine.cluster import Cluster
 from dpcli.engine.crowd import Crowd
 from dpcli.engine.dictionary import Dictionary
 from dpcli.engine.distinct import distinct_values, how_many
+from dpcli.engine.draw import Draw
 from dpcli.engine.encode import encoded
 from dpcli.engine.limits import within
 from dpcli.engine.people import NOBODY
@@ -26,6 +27,7 @@ def person_frames(
     queries: Sequence[Query],
     clusters: Sequence[Cluster],
     unit: PersonUnit,
+    draw: Draw,
     size: int,
     wanted: Mapping[Column, int],
 ) -> list[pl.DataFrame]:
@@ -34,7 +36,7 @@ def person_frames(
     `texts` has a column `t0`, `t1` and so on for each column of the file, and
     `blank` for rows that are blank wherever they are read.
     """
-    return _Persons(queries, clusters, unit, size, wanted).frames(texts)
+    return _Persons(queries, clusters, unit, draw, size, wanted).frames(texts)
 
 
 class _Persons:
@@ -45,10 +47,12 @@ class _Persons:
         queries: Sequence[Query],
         clusters: Sequence[Cluster],
         unit: PersonUnit,
+        draw: Draw,
         size: int,
         wanted: Mapping[Column, int],
     ) -> None:
-        self._queries, self._clusters, self._unit, self._size = queries, clusters, unit, size
+        self._queries, self._clusters, self._unit = queries, clusters, unit
+        self._draw, self._size = draw, size
         (self._whose,) = (place for column, place in wanted.items() if column.name == unit.column)
         self._names = {
             column: f"v{place}" for column, place in wanted.items() if place != self._whose
@@ -60,8 +64,12 @@ class _Persons:
 
     def frames(self, texts: pl.LazyFrame) -> list[pl.DataFrame]:
         """The occupied cells of each cluster."""
-        carried = [name for name in self._names.values() if name != "person"]
-        with Crowd(self._unit.rows, carried, self._totals(), self._size) as crowd:
+        carried = {
+            name: _absent(column) if column.missing is None else None
+            for column, name in self._names.items()
+            if name != "person"
+        }
+        with Crowd(self._unit.rows, carried, self._totals(), self._draw, self._size) as crowd:
             blank = self._read(texts, crowd)
             return self._aggregated(crowd, blank=blank)
 
@@ -108,17 +116,12 @@ class _Persons:
         """The sums over all partitions, cluster by cluster."""
         parts: list[list[pl.DataFrame]] = [[] for _ in self._clusters]
         for rows, totals in crowd.settled():
-            known = rows.with_columns(
-                pl.when(pl.col(name) != _absent(column)).then(pl.col(name)).alias(name)
-                for column, name in self._names.items()
-                if name != "person" and column.missing is None
-            )
             added_up = iter(totals)
             for found, cluster, by in zip(parts, self._clusters, self._by, strict=True):
                 if cluster.kind.totals:
                     found.append(next(added_up).sums())
                 else:
-                    found.append(self._partial(known, cluster, by))
+                    found.append(self._partial(rows, cluster, by))
         return [
             self._whole(found, cluster, by, blank=blank)
             for found, cluster, by in zip(parts, self._clusters, self._by, strict=True)
@@ -147,6 +150,10 @@ class _Persons:
         self, parts: Sequence[pl.DataFrame], cluster: Cluster, by: GroupBy, *, blank: bool
     ) -> pl.DataFrame:
         """All partitions of a cluster together, open axes as texts."""
+        if not parts:
+            count = len(cluster.members) + len(sums_of(self._queries, cluster))
+            names = [*by.names, *(f"s{number}" for number in range(count))]
+            return pl.DataFrame(schema=dict.fromkeys(names, pl.Int64)).with_columns(blank=blank)
         together = pl.concat(parts)
         if cluster.kind.distinct is not None:
             keys = [*by.names, "value"]

@@ -7,10 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from dpcli.engine import aggregate, sample
+from dpcli.engine import aggregate, rows, sample
 from dpcli.engine.dialect import Inspection
 from dpcli.engine.source import open_source
 from dpcli.privacy.key import unseal
+from dpcli.privacy.relation import RowUnit
 from dpcli.queries import LinearQuery
 from tests.oracles.files import generate
 from tests.oracles.plain import evaluate
@@ -24,7 +25,7 @@ def engine(queries: Sequence[LinearQuery], path: Path) -> list[list[int]]:
     source = open_source(str(path))
     try:
         inspection = Inspection(source.file, source.size)
-        sealed = aggregate.aggregate(queries, source, inspection)
+        sealed = aggregate.aggregate(queries, RowUnit(), source, inspection)
     finally:
         source.close()
     opened: list[tuple[int, ...]] = [unseal(answer) for answer in sealed]
@@ -37,7 +38,7 @@ def test_thousands_of_odd_files_are_read_by_the_written_rules(
     start: int, raw_keys: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """However cells and lines are damaged, engine and oracle agree to the integer."""
-    monkeypatch.setattr(aggregate, "few_distinct", lambda *_: raw_keys)
+    monkeypatch.setattr(rows, "few_distinct", lambda *_: raw_keys)
     path = tmp_path / "data.csv"
     for seed in range(start, start + PER_TEST):
         data, _, queries = generate(seed)

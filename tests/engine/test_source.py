@@ -31,7 +31,7 @@ def total(name: Path | str) -> int:
     """The sum of ages in a file."""
     source = open_source(str(name))
     try:
-        sealed = aggregate([TOTAL], source, Inspection(source.file, source.size))
+        sealed = aggregate([TOTAL], RowUnit(), source, Inspection(source.file, source.size))
     finally:
         source.close()
     return unseal(sealed[0])[0]
@@ -125,7 +125,7 @@ def test_a_file_that_is_replaced_stays_the_one_that_was_opened(tmp_path: Path) -
     source = open_source(str(path))
     (tmp_path / "new").write_bytes(b"id,age\n" + b"1,100\n" * 1000)
     (tmp_path / "new").rename(path)
-    sealed = aggregate([TOTAL], source, Inspection(source.file, source.size))
+    sealed = aggregate([TOTAL], RowUnit(), source, Inspection(source.file, source.size))
     source.close()
     assert unseal(sealed[0])[0] == 90
 

@@ -59,6 +59,11 @@ ODD_TEXTS = (
     "\ufeff0", "0\x00", "yes\x0b", "YES", "null", "\N{NO-BREAK SPACE}1", "two\r\nlines",
     "two lines", "\N{REPLACEMENT CHARACTER}", "=1+1", "x" * 500, "say x",
 )  # fmt: skip
+ODD_IDS = (
+    "1", "2", "3", "12", " 12", "12\t", "012", "+12", "-12", "12.0", "0", "-0", "00", "p1", "P1",
+    " p1 ", "", " ", "\t", "NA", "é", "e\N{COMBINING ACUTE ACCENT}", "9223372036854775807",
+    "9223372036854775808", "1" * 30, "a\nb", "\N{NO-BREAK SPACE}", "x" * 2000,
+)  # fmt: skip
 DAMAGE = (
     '"', '""', ' "a,b"', 'a"b', '"a"b', '"a" ', '"a"" b"c', "'a,b'", '"\r\n"', '"\n\n,"', '"a\\"b"',
     ",,,", "\x00", " ", "\t", '","', "\x1c", "\x85", "\u2028", ";", "\\", '"\r"', '"a\rb"',
@@ -162,7 +167,9 @@ def _query(random: Random, columns: Sequence[Column]) -> LinearQuery:
     by = [_key(random, random.choice(usable)) for _ in range(random.choice((0, 0, 1, 1, 2, 3)))]
     where = [_condition(random, random.choice(usable)) for _ in range(random.choice((0, 0, 1, 2)))]
     present = random.sample(usable, random.choice((0, 0, 1)))
-    return LinearQuery(tuple(factors), tuple(by), tuple(where), tuple(present))
+    return LinearQuery(
+        factors=tuple(factors), by=tuple(by), where=tuple(where), present=tuple(present)
+    )
 
 
 def _key(random: Random, column: CategoryColumn | NumericColumn) -> Key:
@@ -202,6 +209,8 @@ def _cell(random: Random, column: Column | None, oddness: float) -> str:
         text = random.choice(ODD_DATES) if odd else _date_text(random, column)
     elif isinstance(column, NumericColumn):
         text = random.choice(ODD_NUMBERS) if odd else _number_text(random, column)
+    elif isinstance(column, IdColumn):
+        text = random.choice(ODD_IDS)
     else:
         pool = (*ODD_TEXTS, *ODD_NUMBERS, "free, text", "p1", "p2", "p3")
         text = random.choice(pool)

@@ -11,31 +11,157 @@ import datetime
 import io
 import re
 import sys
-from collections.abc import Iterator, Sequence
+import unicodedata
+from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
+from itertools import product
 from math import floor
+from typing import cast
 
-from dpcli.columns import CategoryColumn, Column, IdColumn, NumericColumn
-from dpcli.queries import Key, LinearQuery
+from dpcli.columns import CategoryColumn, Column, IdColumn, NumericColumn, OpenColumn
+from dpcli.privacy.relation import PersonUnit, RowUnit, Unit
+from dpcli.queries import DistinctQuery, Key, LinearQuery, Query
 
 NUMBER = re.compile(r"([+-]?)(?:([0-9]+)(?:\.([0-9]*))?|\.([0-9]+))(?:[eE]([+-]?[0-9]+))?")
 INFINITY = re.compile(r"([+-]?)(?:inf|infinity)", re.IGNORECASE | re.ASCII)
 DATE = re.compile(r"([0-9]{4})-([0-9]{2})-([0-9]{2})(?:[T ].*)?", re.DOTALL)
 
 
-def evaluate(queries: Sequence[LinearQuery], data: bytes) -> list[list[int]]:
-    """The noise-free integers of every query, cell by cell, the last axis fastest."""
+ROW = RowUnit()
+
+Lot = Callable[[str, int], int]
+"""The lot of a person's row: from the id and how many of their rows came before."""
+
+Answer = list[int] | dict[tuple[str, ...], list[int]]
+"""The integers of every cell; by group where keys are private."""
+
+Row = dict[Column, int | str | None]
+
+
+def evaluate(
+    queries: Sequence[Query], data: bytes, unit: Unit = ROW, lot: Lot = lambda *_: 0
+) -> list[Answer]:
+    """The noise-free answer to every query, cell by cell, the last axis fastest."""
     header, rows = table(data)
-    columns = {column for query in queries for column in query.columns}
+    columns: set[Column] = {column for query in queries for column in query.columns}
     place = {column: header.index(column.name) for column in columns}
-    answers = [[0] * query.cells for query in queries]
-    for row in rows:
+    whose = header.index(unit.column) if isinstance(unit, PersonUnit) else None
+    people: dict[object, list[tuple[int, Row]]] = {}
+    for number, row in enumerate(rows):
         values = {
             column: value(column, row[at] if at < len(row) else "") for column, at in place.items()
         }
-        for query, answer in zip(queries, answers, strict=True):
-            _add(query, values, answer)
-    return answers
+        name: object = number
+        if isinstance(unit, PersonUnit) and whose is not None:
+            text = row[whose].strip(" \t") if whose < len(row) else ""
+            if not text and not unit.each:
+                continue
+            name = text or number
+        mine = people.setdefault(name, [])
+        mine.append((lot(str(name), len(mine)) if isinstance(unit, PersonUnit) else 0, values))
+    return [_answer(query, list(people.values()), unit) for query in queries]
+
+
+def _answer(query: Query, people: list[list[tuple[int, Row]]], unit: Unit) -> Answer:
+    """One query, person by person."""
+    groups: dict[tuple[str, ...], list[int]] = {}
+    seen: dict[tuple[tuple[str, ...], int], set[object]] = {}
+    for rows in people:
+        for (group, item), added in _adds(query, [row for _, row in _limited(query, rows, unit)]):
+            cells = groups.setdefault(group, [0] * query.width)
+            if isinstance(added, int):
+                cells[item] += added
+            else:
+                known = seen.setdefault((group, item), set())
+                known |= added
+                cells[item] = len(known)
+    if query.open:
+        return groups
+    every = product(*(key.labels for key in query.by))
+    return [cell for group in every for cell in groups.get(group, [0] * query.width)]
+
+
+def _limited(query: Query, rows: list[tuple[int, Row]], unit: Unit) -> list[tuple[int, Row]]:
+    """The rows of a person that may enter a query, in the order of their lots."""
+    ordered = sorted(rows, key=lambda pair: pair[0])
+    if not isinstance(unit, PersonUnit):
+        return ordered
+    totals = isinstance(query, LinearQuery) and query.totals is not None
+    if not totals:
+        ordered = ordered[: unit.rows]
+    entered: dict[object, int] = {}
+    chosen = []
+    for one, row in ordered:
+        cell = _cell(query, row)
+        if cell is None or (cell not in entered and len(entered) == unit.cells):
+            continue
+        entered[cell] = entered.get(cell, 0) + 1
+        if totals or entered[cell] <= unit.rows_per_cell:
+            chosen.append((one, row))
+    return chosen
+
+
+def _adds(
+    query: Query, rows: list[Row]
+) -> Iterator[tuple[tuple[tuple[str, ...], int], int | set[object]]]:
+    """What the rows of one person add to each cell: a number, or values seen there."""
+    cells: dict[tuple[tuple[str, ...], int], list[Row]] = {}
+    for row in rows:
+        cell = _cell(query, row)
+        if cell is not None:
+            cells.setdefault(cell, []).append(row)
+    for cell, inside in cells.items():
+        passed = [row for row in inside if _passes(query, row)]
+        if isinstance(query, DistinctQuery):
+            yield cell, {row[query.column] for row in passed}
+        elif isinstance(query, LinearQuery):
+            total = sum(_term(query, row) for row in passed)
+            if query.totals is not None and passed:
+                total = min(max(total, query.totals[0]), query.totals[1])
+            yield cell, total
+
+
+def _term(query: LinearQuery, row: Row) -> int:
+    """What one row adds."""
+    term = 1
+    for factor in query.factors:
+        found = row[factor.column]
+        assert isinstance(found, int)
+        term *= found - factor.offset
+    return term
+
+
+def _passes(query: Query, row: Row) -> bool:
+    """Whether a row counts: it knows what is needed and meets all conditions."""
+    if any(row[column] is None for column in query.columns):
+        return False
+    return all(
+        any(low <= cast("int", row[condition.column]) <= high for low, high in condition.ranges)
+        for condition in query.where
+    )
+
+
+def _cell(query: Query, row: Row) -> tuple[tuple[str, ...], int] | None:
+    """The group of a row and its place among the items there, or None for nowhere."""
+    labels = []
+    for key in query.by:
+        found = row[key.column]
+        if isinstance(found, str):
+            labels.append(found)
+            continue
+        position = None if found is None else next(_positions(key, found), None)
+        if position is None:
+            return None
+        labels.append(key.labels[position])
+    item = 0
+    for key in query.items:
+        found = row[key.column]
+        assert not isinstance(found, str)
+        position = None if found is None else next(_positions(key, found), None)
+        if position is None:
+            return None
+        item = item * len(key) + position
+    return tuple(labels), item
 
 
 def table(data: bytes) -> tuple[list[str], list[list[str]]]:
@@ -57,18 +183,21 @@ def table(data: bytes) -> tuple[list[str], list[list[str]]]:
     return header, [record for record in records if record]
 
 
-def value(column: Column, cell: str) -> int | None:
-    """The whole number that stands for a cell, or None when it is missing."""
+def value(column: Column, cell: str) -> int | str | None:
+    """What stands for a cell, a whole number or a text, or None when it is missing."""
     found = _present(column, cell.strip(" \t"))
     return column.missing if found is None else found
 
 
-def _present(column: Column, text: str) -> int | None:
+def _present(column: Column, text: str) -> int | str | None:
     """The value of a stripped cell, before `missing` is considered."""
     if text == "":
         return None
     if isinstance(column, IdColumn):
-        return 0
+        return text
+    if isinstance(column, OpenColumn):
+        odd = any(unicodedata.category(letter) in ("Cc", "Zl", "Zp") for letter in text)
+        return None if odd or len(text) > 1000 else text
     if isinstance(column, CategoryColumn):
         matches = [label for declared, label in column.values if declared == text]
         return column.labels.index(matches[0]) if matches else None
@@ -126,27 +255,6 @@ def _integer(text: str) -> int:
 def _clamped(column: NumericColumn, steps: int) -> int:
     """The nearest whole number of steps within the bounds."""
     return min(max(steps, column.lower), column.upper)
-
-
-def _add(query: LinearQuery, values: dict[Column, int | None], answer: list[int]) -> None:
-    """Adds one row to the cell of `answer` in which it lies, if any."""
-    known = {column: values[column] for column in query.columns}
-    row = {column: found for column, found in known.items() if found is not None}
-    if len(row) < len(known):
-        return
-    for condition in query.where:
-        if not any(low <= row[condition.column] <= high for low, high in condition.ranges):
-            return
-    cell = 0
-    for key in query.by:
-        position = next(_positions(key, row[key.column]), None)
-        if position is None:
-            return
-        cell = cell * len(key) + position
-    term = 1
-    for factor in query.factors:
-        term *= row[factor.column] - factor.offset
-    answer[cell] += term
 
 
 def _positions(key: Key, found: int) -> Iterator[int]:

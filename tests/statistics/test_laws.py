@@ -10,13 +10,14 @@ import pytest
 
 from dpcli.columns import CategoryColumn, Column, NumericColumn
 from dpcli.privacy.noise import Noise
-from dpcli.privacy.relation import Neighbors, RowUnit
+from dpcli.privacy.relation import Neighbors, Relation, RowUnit
 from dpcli.privacy.sensitivity import sensitivity
 from dpcli.queries import Condition, Key, LinearQuery
 from dpcli.statistics import STATISTICS
 from dpcli.statistics.base import Answer, Request, Statistic
 from tests.oracles.plain import evaluate
 
+ADDED = Relation(RowUnit(), Neighbors.ADD_REMOVE)
 SEX = CategoryColumn("sex", "category", (("f", "f"), ("m", "m")))
 SEX_FILLED = CategoryColumn("sex", "category", (("f", "f"), ("m", "m")), missing=1)
 OPEN = CategoryColumn("open", "boolean", (("0", "false"), ("1", "true")))
@@ -70,7 +71,7 @@ def test_no_neighbour_exceeds_the_sensitivity_and_some_reach_it(
 ) -> None:
     """Over all neighbours of small files each query moves exactly as far as is claimed."""
     for request in requests(statistic):
-        queries = [question.query for question in statistic.questions(request, neighbors)]
+        queries = [question.query for question in statistic.questions(request, Relation(RowUnit(), neighbors))]
         every = rows_of(request)
         alone = {row: answers(queries, [row]) for row in every}
         nothing = answers(queries, [])
@@ -95,7 +96,7 @@ def test_no_neighbour_exceeds_the_sensitivity_and_some_reach_it(
 def test_answers_add_up_over_rows(statistic: Statistic) -> None:
     """A row changes every file by the same amount, so single rows tell the sensitivity."""
     request = next(requests(statistic))
-    queries = [q.query for q in statistic.questions(request, Neighbors.ADD_REMOVE)]
+    queries = [q.query for q in statistic.questions(request, ADDED)]
     every = rows_of(request)
     for first, second in product(every, every):
         both = answers(queries, [first, second])
@@ -115,7 +116,7 @@ def test_shares_spend_the_whole_entry_and_no_more(
 ) -> None:
     """The shares of a statistic's questions sum to one."""
     for request in requests(statistic):
-        questions = statistic.questions(request, neighbors)
+        questions = statistic.questions(request, Relation(RowUnit(), neighbors))
         assert sum(question.share for question in questions) == 1
 
 
@@ -128,7 +129,7 @@ def test_any_noisy_answer_gives_one_finite_estimate_per_cell(
     """Zero, negative and huge noisy answers give ordered intervals, one per cell."""
     noise = Noise("gaussian" if kind == "gaussian" else "laplace", Fraction(7, 2))
     for request in requests(statistic):
-        queries = [question.query for question in statistic.questions(request, neighbors)]
+        queries = [question.query for question in statistic.questions(request, Relation(RowUnit(), neighbors))]
         for extreme in (0, -1, 1, 10**30, -(10**30)):
             given = [Answer((extreme,) * query.cells, noise) for query in queries]
             estimates = statistic.estimate(request, given, Fraction(19, 20))
@@ -146,7 +147,7 @@ def test_any_noisy_answer_gives_one_finite_estimate_per_cell(
 def test_without_noise_the_estimate_is_the_plain_value(statistic: Statistic) -> None:
     """Answers without noise give an interval that holds the published value."""
     for request in requests(statistic):
-        queries = [q.query for q in statistic.questions(request, Neighbors.ADD_REMOVE)]
+        queries = [q.query for q in statistic.questions(request, ADDED)]
         rows = ["1,f,1\n", "0,m,1\n", "2,f,1\n"]
         given = [
             Answer(tuple(values), Noise("laplace", Fraction(1, 100)))

@@ -1,0 +1,56 @@
+"""Odd CSV files about people, the limits on them, and questions, from a seed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from random import Random
+
+from dpcli.columns import Column, IdColumn, NumericColumn, OpenColumn
+from dpcli.privacy.relation import PersonUnit
+from dpcli.queries import DistinctQuery, Key, Query
+from tests.oracles import files
+
+
+def generate(seed: int) -> tuple[bytes, PersonUnit, list[Query]]:
+    """An odd file, who its rows belong to, and questions about them."""
+    random = Random(seed)
+    who = IdColumn("who", each=random.random() < 0.3)
+    other = [column for column in files._columns(random) if not isinstance(column, IdColumn)]
+    place, ward, car = OpenColumn("place"), OpenColumn("ward"), IdColumn("car")
+    columns: list[Column] = [who, place, ward, car, *other]
+    rows = random.randint(1, 5)
+    unit = PersonUnit(
+        "who", random.randint(1, rows), random.randint(1, rows + 1), rows, each=who.each
+    )
+    queries = [_query(random, other, (place, ward), car) for _ in range(random.randint(1, 6))]
+    return files._file(random, columns), unit, queries
+
+
+def _query(
+    random: Random, columns: Sequence[Column], opened: Sequence[OpenColumn], car: IdColumn
+) -> Query:
+    """A question of any kind, whose groups may be private."""
+    query = files._query(random, columns)
+    by = query.by
+    for column in opened:
+        if random.random() < 0.25:
+            by = (*by, Key(column))
+    items: tuple[Key, ...] = ()
+    if by and not by[0].open and random.random() < 0.4:
+        by, items = by[1:], by[:1]
+    kind = random.random()
+    if kind < 0.3:
+        column = random.choice([*columns, *opened, car])
+        return DistinctQuery(
+            by=by, where=query.where, present=(*query.present, column), column=column
+        )
+    if kind < 0.6:
+        factors = query.factors[:1]
+        if any(isinstance(each.column, NumericColumn) and each.offset for each in factors):
+            factors = (replace(factors[0], offset=0),)
+        high = max([*(abs(end) for each in factors for end in each.limits), 3])
+        low = random.choice((0, 1, -high, -1))
+        clamp = (low, random.randint(low + 1, 2 * high + 2))
+        return replace(query, by=by, items=items, factors=factors, totals=clamp)
+    return replace(query, by=by, items=items)
