@@ -15,7 +15,7 @@ from tests.oracles.plain import value
 
 ALPHABET = "0123456789" * 3 + "+-.eE" * 3 + " \tinfatyINFNx_,:T/٣\0"
 
-COLUMNS: list[Column] = [
+COLUMNS: list[CategoryColumn | NumericColumn] = [
     NumericColumn("x", "integer", Fraction(1), (-5, 100)),
     NumericColumn("x", "integer", Fraction(5), (-1, 20), missing=3),
     NumericColumn("x", "number", Fraction(1, 100), (0, 20_000_000)),
@@ -62,7 +62,9 @@ def odd_texts(column: Column, count: int) -> list[str]:
 
 
 @pytest.mark.parametrize("column", COLUMNS, ids=repr)
-def test_the_fast_path_agrees_with_the_oracle_on_every_cell(column: Column) -> None:
+def test_the_fast_path_agrees_with_the_oracle_on_every_cell(
+    column: CategoryColumn | NumericColumn,
+) -> None:
     """Columns of odd texts are encoded as the oracle reads each of them."""
     texts = odd_texts(column, 4000)
     encode, dtype = encoder(column)
@@ -83,7 +85,7 @@ def test_the_grammar_agrees_with_the_oracle_on_every_number(column: NumericColum
 
 
 @pytest.mark.parametrize("column", COLUMNS, ids=repr)
-def test_a_cell_is_decided_by_that_cell_alone(column: Column) -> None:
+def test_a_cell_is_decided_by_that_cell_alone(column: CategoryColumn | NumericColumn) -> None:
     """A text means the same alone, among others, and in any order."""
     texts = odd_texts(column, 300)
     encode, _ = encoder(column)

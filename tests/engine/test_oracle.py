@@ -10,17 +10,17 @@ import pytest
 from dpcli.engine import aggregate, rows, sample
 from dpcli.engine.dialect import Inspection
 from dpcli.engine.source import open_source
-from dpcli.privacy.key import unseal
 from dpcli.privacy.relation import RowUnit
 from dpcli.queries import LinearQuery
 from tests.oracles.files import generate
-from tests.oracles.plain import evaluate
+from tests.oracles.opened import opened
+from tests.oracles.plain import Answer, evaluate
 
 FILES = 1200
 PER_TEST = 100
 
 
-def engine(queries: Sequence[LinearQuery], path: Path) -> list[list[int]]:
+def engine(queries: Sequence[LinearQuery], path: Path) -> list[Answer]:
     """What the engine seals, opened."""
     source = open_source(str(path))
     try:
@@ -28,8 +28,7 @@ def engine(queries: Sequence[LinearQuery], path: Path) -> list[list[int]]:
         sealed = aggregate.aggregate(queries, RowUnit(), source, inspection)
     finally:
         source.close()
-    opened: list[tuple[int, ...]] = [unseal(answer) for answer in sealed]
-    return [list(answer) for answer in opened]
+    return opened(sealed)
 
 
 @pytest.mark.parametrize("raw_keys", [False, True])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -14,11 +14,11 @@ from dpcli.engine.dialect import Inspection
 from dpcli.engine.draw import Draw
 from dpcli.engine.people import People
 from dpcli.engine.source import open_source
-from dpcli.privacy.key import unseal
 from dpcli.privacy.relation import RowUnit, Unit
 from dpcli.queries import LinearQuery, Query
 from dpcli.sampling import entropy
 from tests.oracles.crowds import generate
+from tests.oracles.opened import opened
 from tests.oracles.plain import Answer, Lot, evaluate
 from tests.sampling.streams import Stream
 
@@ -34,13 +34,7 @@ def engine(queries: Sequence[Query], unit: Unit, path: Path) -> list[Answer]:
         sealed = aggregate.aggregate(queries, unit, source, inspection)
     finally:
         source.close()
-    opened = [unseal(answer) for answer in sealed]  # type: ignore[arg-type,misc]
-    return [
-        {key: list(cells) for key, cells in answer.items()}
-        if isinstance(answer, Mapping)
-        else list(answer)
-        for answer in opened
-    ]
+    return opened(sealed)
 
 
 def lots(freeze: Callable[[], None]) -> Lot:

@@ -18,8 +18,9 @@ from dpcli.engine.dialect import Inspection
 from dpcli.engine.header import require_columns
 from dpcli.engine.source import open_source
 from dpcli.errors import DataError
-from dpcli.privacy.key import unseal
+from dpcli.privacy.relation import RowUnit
 from dpcli.queries import Factor, LinearQuery
+from tests.oracles.opened import cells_of, opened
 
 AGE = NumericColumn("age", "integer", Fraction(1), (0, 100))
 TOTAL = LinearQuery(factors=(Factor(AGE),))
@@ -34,7 +35,7 @@ def total(name: Path | str) -> int:
         sealed = aggregate([TOTAL], RowUnit(), source, Inspection(source.file, source.size))
     finally:
         source.close()
-    return unseal(sealed[0])[0]
+    return cells_of(opened(sealed)[0])[0]
 
 
 def code(name: Path | str) -> str:
@@ -127,7 +128,7 @@ def test_a_file_that_is_replaced_stays_the_one_that_was_opened(tmp_path: Path) -
     (tmp_path / "new").rename(path)
     sealed = aggregate([TOTAL], RowUnit(), source, Inspection(source.file, source.size))
     source.close()
-    assert unseal(sealed[0])[0] == 90
+    assert cells_of(opened(sealed)[0])[0] == 90
 
 
 @pytest.mark.parametrize("names", [["age", "age"], ["Age"], [" age"], []])

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from random import Random
 
-from dpcli.columns import Column, IdColumn, NumericColumn, OpenColumn
+from dpcli.columns import Column, IdColumn, OpenColumn
 from dpcli.privacy.relation import PersonUnit
 from dpcli.queries import DistinctQuery, Key, Query
 from tests.oracles import files
@@ -33,9 +33,9 @@ def _query(
     """A question of any kind, whose groups may be private."""
     query = files._query(random, columns)
     by = query.by
-    for column in opened:
+    for each in opened:
         if random.random() < 0.25:
-            by = (*by, Key(column))
+            by = (*by, Key(each))
     items: tuple[Key, ...] = ()
     if by and not by[0].open and random.random() < 0.4:
         by, items = by[1:], by[:1]
@@ -47,9 +47,9 @@ def _query(
         )
     if kind < 0.6:
         factors = query.factors[:1]
-        if any(isinstance(each.column, NumericColumn) and each.offset for each in factors):
+        if any(factor.offset for factor in factors):
             factors = (replace(factors[0], offset=0),)
-        high = max([*(abs(end) for each in factors for end in each.limits), 3])
+        high = max([*(abs(end) for factor in factors for end in factor.limits), 3])
         low = random.choice((0, 1, -high, -1))
         clamp = (low, random.randint(low + 1, 2 * high + 2))
         return replace(query, by=by, items=items, factors=factors, totals=clamp)

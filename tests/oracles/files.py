@@ -156,7 +156,7 @@ def _queries(random: Random, columns: Sequence[Column]) -> list[LinearQuery]:
 def _query(random: Random, columns: Sequence[Column]) -> LinearQuery:
     """Any product of at most two factors, in at most three groupings."""
     numeric = [column for column in columns if isinstance(column, NumericColumn)]
-    usable = [column for column in columns if not isinstance(column, IdColumn)]
+    usable = [c for c in columns if isinstance(c, CategoryColumn | NumericColumn)]
     factors = []
     for _ in range(random.choice((0, 0, 1, 1, 1, 2)) if numeric else 0):
         column = random.choice(numeric)

@@ -23,12 +23,11 @@ def contributions(influence: Influence, unit: Unit, cells: int) -> set[tuple[int
             for value in values
             for place in range(cells)
         }
-    limit = unit.rows_per_cell * unit.cells if unit.rows is None else unit.rows
     found = set()
     for size in range(min(unit.cells, cells) + 1):
         for touched in combinations(range(cells), size):
             for counts in product(range(1, unit.rows_per_cell + 1), repeat=size):
-                if sum(counts) <= limit:
+                if sum(counts) <= unit.rows:
                     found |= set(_sums(touched, counts, values, cells))
     return found
 
@@ -83,43 +82,44 @@ def test_a_row_moves_an_answer_exactly_as_far_as_the_table_says(
     assert claimed.l0 >= found.l0
 
 
+LIMITS = [
+    (per_cell, groups, rows)
+    for per_cell, groups, rows in product((1, 2, 3), repeat=3)
+    if per_cell <= rows
+]
+
+
 @pytest.mark.parametrize("neighbors", Neighbors)
-@pytest.mark.parametrize("cells", [1, 3])
-@pytest.mark.parametrize("low_high", [(1, 1), (0, 2), (-2, 1)])
-@pytest.mark.parametrize(("per_cell", "groups"), [(1, 1), (1, 2), (2, 1), (2, 2)])
-@pytest.mark.parametrize("rows", [None, 1, 3])
-def test_a_person_moves_an_answer_no_further_than_the_table_says(
+@pytest.mark.parametrize("cells", [1, 2, 3, None])
+@pytest.mark.parametrize("low_high", [(1, 1), (0, 2), (-2, 1), (0, 0)])
+@pytest.mark.parametrize(("per_cell", "groups", "rows"), LIMITS)
+def test_a_person_moves_an_answer_exactly_as_far_as_the_table_says(
     neighbors: Neighbors,
-    cells: int,
+    cells: int | None,
     low_high: tuple[int, int],
     per_cell: int,
     groups: int,
-    rows: int | None,
+    rows: int,
 ) -> None:
-    """No person within the limits exceeds the table in any norm."""
+    """No person within the limits exceeds the table; some reach it where cells suffice.
+
+    When people are exchanged, each needs cells that the other has not; with fewer, the
+    table may say more than anybody can do. Any number of cells is as many as that.
+    """
     influence = Influence(*low_high)
     unit = PersonUnit("id", per_cell, groups, rows)
     claimed = sensitivity(influence, neighbors, unit, cells)
-    found = worst(influence, neighbors, unit, cells)
+    enough = 2 * min(groups, rows)
+    if cells is None and enough > 4:
+        pytest.skip("more cells than can be enumerated")
+    found = worst(influence, neighbors, unit, enough if cells is None else cells)
 
     assert found.l0 <= claimed.l0
     assert found.l1 <= claimed.l1
     assert found.l2_squared <= claimed.l2_squared
     assert found.linf <= claimed.linf
-
-
-@pytest.mark.parametrize("low_high", [(1, 1), (0, 2), (-2, 1)])
-@pytest.mark.parametrize(("per_cell", "groups"), [(1, 1), (1, 2), (2, 1), (2, 2)])
-def test_a_person_reaches_the_table_under_add_remove(
-    low_high: tuple[int, int], per_cell: int, groups: int
-) -> None:
-    """Some person changes the answer by exactly the claimed L1, L2 and Linf."""
-    influence = Influence(*low_high)
-    unit = PersonUnit("id", per_cell, groups)
-
-    assert sensitivity(influence, Neighbors.ADD_REMOVE, unit, 3) == worst(
-        influence, Neighbors.ADD_REMOVE, unit, 3
-    )
+    if cells in (1, None) or neighbors is Neighbors.ADD_REMOVE or cells >= enough:
+        assert found == claimed
 
 
 def test_textbook_salaries() -> None:

@@ -1,0 +1,32 @@
+"""Sealed answers, opened: what only tests and mechanisms may do."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, cast
+
+from dpcli.privacy.confidential import Cells, Confidential, Groups
+from dpcli.privacy.key import unseal
+
+if TYPE_CHECKING:
+    from dpcli.engine.rollup import Sealed
+    from tests.oracles.plain import Answer
+
+
+def opened(sealed: Sequence[Sealed]) -> list[Answer]:
+    """The integers of every answer."""
+    return [_answer(answer) for answer in sealed]
+
+
+def _answer(sealed: Sealed) -> Answer:
+    """The integers of one answer, by group where keys are private."""
+    content = unseal(cast("Confidential[Cells | Groups]", sealed))
+    if isinstance(content, Mapping):
+        return {key: list(cells) for key, cells in content.items()}
+    return list(content)
+
+
+def cells_of(answer: Answer) -> list[int]:
+    """The cells of an answer whose groups are public."""
+    assert isinstance(answer, list)
+    return answer
