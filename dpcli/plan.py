@@ -6,7 +6,7 @@ answer, which noise hides that, and what all of it reveals.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import floor, prod
 
@@ -52,10 +52,14 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class PlannedEntry:
-    """An entry of the spec and the parts that answer it."""
+    """An entry of the spec and the parts that answer it.
+
+    `rival` is what would answer it if people were bounded in the other way.
+    """
 
     entry: Entry
     parts: tuple[Part, ...]
+    rival: tuple[Part, ...] = ()
 
     @property
     def cells(self) -> int | None:
@@ -116,6 +120,12 @@ def make_plan(spec: Spec) -> Plan:
 
 
 def _planned(entry: Entry, spec: Spec) -> PlannedEntry:
+    """The parts of an entry, and of the same with the other bound on people."""
+    rival = replace(entry, request=entry.rival, rival=None) if entry.rival else None
+    return PlannedEntry(entry, _parts(entry, spec), _parts(rival, spec) if rival else ())
+
+
+def _parts(entry: Entry, spec: Spec) -> tuple[Part, ...]:
     """The parts of an entry, each with its share of the target."""
     parts = []
     for question in entry.statistic.questions(entry.request, spec.privacy.relation):
@@ -132,14 +142,17 @@ def _planned(entry: Entry, spec: Spec) -> PlannedEntry:
         alone = moves(question.query, spec.privacy, Neighbors.ADD_REMOVE)
         rule = selection(noise, alone, target.delta - spent)
         parts.append(Part(question, moved, entry.mechanism, noise, target, rule))
-    return PlannedEntry(entry, tuple(parts))
+    return tuple(parts)
 
 
 def moves(query: Query, privacy: Privacy, neighbors: Neighbors) -> Sensitivity:
     """How far one unit can move the answer to a query."""
     unit = privacy.unit
-    if isinstance(unit, PersonUnit) and isinstance(query, LinearQuery) and query.totals:
-        unit = unit.in_totals
+    if isinstance(unit, PersonUnit):
+        if isinstance(query, LinearQuery) and query.totals is not None:
+            unit = unit.in_totals
+        elif not query.axes:
+            unit = unit.ungrouped
     return sensitivity(query.influence, neighbors, unit, query.cells)
 
 

@@ -128,10 +128,10 @@ def answer(plan: Plan, data: str) -> tuple[Released, ...]:
         exact = aggregate(plan.queries, plan.spec.privacy.unit, source, inspection)
     finally:
         source.close()
-    return _answered(plan, exact)
+    return answered(plan, exact)
 
 
-def _answered(plan: Plan, exact: Sequence[Sealed]) -> tuple[Released, ...]:
+def answered(plan: Plan, exact: Sequence[Sealed]) -> tuple[Released, ...]:
     """Noise for every part, then estimates from the noisy answers alone.
 
     Entries that select groups come first: the others tell of those groups alone.

@@ -64,13 +64,14 @@ def _print(made: Plan, left: Loss | None) -> None:
     from dpcli.cli.console import write_table
     from dpcli.privacy.decimals import plain_text
     from dpcli.privacy.loss import loss_text
+    from dpcli.report.notes import bounding, rivals, selections
     from dpcli.report.numbers import exact_or_up
 
     percent = exact_or_up(made.spec.confidence * 100)
     privacy = made.spec.privacy
     title = f"{made.spec.dataset}: {privacy.neighbors.value} neighbours, {privacy.composition.name}"
     header = (
-        "statistic", "question", "cells", "row adds", "L1", "L2", "mechanism", "scale",
+        "statistic", "question", "cells", "adds", "L1", "L2", "mechanism", "scale",
         f"error {percent}%", "epsilon", "delta",
     )  # fmt: skip
     rows = [
@@ -80,6 +81,8 @@ def _print(made: Plan, left: Loss | None) -> None:
     ]
     write_table(sys.stdout, title, header, rows, (2, 4, 5, 7, 8, 9, 10))
     print()
+    notes = [*bounding(made), *selections(made), *rivals(made)]
+    print("".join(f"{note}\n" for note in [*notes, *([""] if notes else [])]), end="")
     for word, asked, allowed in (
         ("epsilon", made.spent.epsilon, privacy.budget.epsilon),
         ("delta", made.spent.delta, privacy.budget.delta),
@@ -101,7 +104,7 @@ def _row(entry: PlannedEntry, part: Part, made: Plan, *, first: bool) -> tuple[s
     return (
         entry.entry.request.name if first else "",
         part.question.role,
-        str(part.question.query.cells),
+        "private" if part.question.query.cells is None else str(part.question.query.cells),
         low if low == high else f"{low} to {high}",
         exact_or_up(moved.l1 * unit),
         short(root_up(moved.l2_squared * unit**2), 6),

@@ -79,7 +79,8 @@ def clusters_of(queries: Sequence[Query], unit: Unit) -> list[Cluster]:
 def _kind(query: Query, unit: Unit) -> Kind:
     """What a query shares with others."""
     totals = isinstance(query, LinearQuery) and query.totals is not None
-    binding = totals or (isinstance(unit, PersonUnit) and unit.limits_groups(query.cells))
+    limited = isinstance(unit, PersonUnit) and unit.limits_groups
+    binding = totals or (limited and bool(query.axes))
     return Kind(
         tuple(key for key in query.by if key.open),
         tuple(sorted(query.axes, key=repr)) if binding else None,

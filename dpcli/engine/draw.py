@@ -1,4 +1,4 @@
-"""Which of a person's rows are kept: a lot for each row, drawn from that person alone.
+"""Which of a person's rows are kept: lots, drawn from that person alone.
 
 The lot depends on a secret of this release, on the id, and on how many rows the same
 person has before it: never on where the row stands in the file, and never on other

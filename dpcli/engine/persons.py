@@ -133,8 +133,7 @@ class _Persons:
         if cluster.kind.groups is not None:
             unit = self._unit
             people, lots = placed["person"].to_numpy(), placed["lot"].to_numpy()
-            most = unit.cells if by.names != ["cell"] or cluster.axes else 1
-            stays = within(people, lots, by.groups(placed), most, unit.rows_per_cell)
+            stays = within(people, lots, by.groups(placed), unit.cells, unit.rows_per_cell)
             placed = placed.filter(pl.Series(stays))
         distinct = cluster.kind.distinct
         if distinct is not None:

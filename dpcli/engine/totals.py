@@ -1,4 +1,4 @@
-"""What each person adds to each cell, over all their rows, and the clamped sums of it."""
+"""What each person adds to each cell, over all their rows, clamped and summed."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ class PersonUnit:
     """All rows with one id are protected together, within enforced limits.
 
     At most `rows` rows of a person are used. Of these at most `rows_per_cell` enter
-    one cell of a query, and they enter at most `cells` cells. If `each`, a row
+    one cell of a query with groups, and they enter at most `cells` cells. If `each`, a row
     without an id is a person of its own; else it is left out.
     """
 
@@ -38,9 +38,15 @@ class PersonUnit:
     rows: int
     each: bool = False
 
-    def limits_groups(self, cells: int | None) -> bool:
-        """Whether some of the `rows` can be too many for a query of `cells` cells."""
-        return self.rows_per_cell < self.rows or (cells != 1 and self.cells < self.rows)
+    @property
+    def limits_groups(self) -> bool:
+        """Whether some of the `rows` can be too many for a query with groups."""
+        return self.rows_per_cell < self.rows or self.cells < self.rows
+
+    @property
+    def ungrouped(self) -> PersonUnit:
+        """The unit for a query without groups: all of the `rows` enter its one cell."""
+        return PersonUnit(self.column, self.rows, 1, self.rows, self.each)
 
     @property
     def in_totals(self) -> PersonUnit:

@@ -1,4 +1,4 @@
-"""What a report says in sentences: limits, bounds on people, and what stays exact."""
+"""What a report says in sentences: limits, bounds on people, what is exact."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dpcli.plan import Plan, PlannedEntry
 from dpcli.privacy.relation import Neighbors, PersonUnit, RowUnit
 from dpcli.queries import LinearQuery
-from dpcli.report.numbers import exact_or_up
+from dpcli.report.numbers import exact_or_up, short
 
 LIMITS = (
     "Timing and memory use are not protected.",
@@ -78,6 +78,23 @@ def selections(plan: Plan) -> list[str]:
         for part in planned.parts
         if part.selection is not None
     ]
+
+
+def rivals(plan: Plan) -> list[str]:
+    """What the noise would be if people were bounded in the other way, where both fit."""
+    told = []
+    for planned in plan.entries:
+        if planned.rival:
+            used, other = (
+                parts[0].error(plan.spec.confidence) for parts in (planned.parts, planned.rival)
+            )
+            totals = planned.entry.request.totals is not None
+            first, second = ("sum", "rows") if totals else ("rows", "sum")
+            told.append(
+                f"{planned.entry.request.name}: the error of the noise is {short(used, 6)} with "
+                f"`bound: {first}`, and {short(other, 6)} with `bound: {second}`"
+            )
+    return told
 
 
 def post_processing(plan: Plan) -> list[str]:

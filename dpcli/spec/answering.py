@@ -1,4 +1,4 @@
-"""How an entry is answered and what that may reveal: mechanism, price, calibration."""
+"""How an entry is answered, and what that may reveal."""
 
 from __future__ import annotations
 

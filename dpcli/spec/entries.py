@@ -60,4 +60,4 @@ def resolve_entries(section: Listing | None, scope: Scope) -> tuple[Entry, ...]:
                 node.span,
             )
         found.append((entry, node))
-    return share_selections(found, scope)
+    return share_selections(found, scope, whole=len(found) == len(section.items))

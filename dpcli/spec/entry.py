@@ -214,11 +214,15 @@ class _Resolver:
 
     def _refuse(self, key: str, statistic: Statistic) -> None:
         """Records a field that the statistic does not take."""
-        fields = [name for name in EntryShape.model_fields if name not in ("column", "bins")]
-        if statistic.fields.column:
-            fields.insert(2, "column")
-        if statistic.fields.bins:
-            fields.insert(3, "bins")
+        takes = statistic.fields
+        refused = {
+            "column": not takes.column,
+            "bins": not takes.bins,
+            "bound": not takes.totals,
+            "unit_bounds": not takes.totals,
+            "keys": not takes.keys,
+        }
+        fields = [name for name in EntryShape.model_fields if not refused.get(name)]
         self._findings.add(
             "field-not-taken",
             f"{shown(statistic.name)} takes no {shown(key)}; it takes {listed(fields)}",

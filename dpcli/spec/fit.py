@@ -14,7 +14,11 @@ from dpcli.spec.structure import LIST_TAG, MAPPING_TAG, TEXT_TAG, AnyShape, Shap
 from dpcli.spec.wording import listed, shown, similar
 
 TAGS = (TEXT_TAG, MAPPING_TAG, LIST_TAG)
-PAIRS = {"bounds": "lower and upper bound", "values": "the texts for false and true"}
+PAIRS = {
+    "bounds": "lower and upper bound",
+    "unit_bounds": "the least and the most of one person's total",
+    "values": "the texts for false and true",
+}
 
 Path = tuple[str | int, ...]
 
@@ -27,6 +31,7 @@ NEEDED = {
     "unit": "add `unit: row` if nobody has two rows",
     "neighbors": "add `neighbors: add-remove`, or `change-one` if the number of rows is public",
     "budget": "add `budget: {epsilon: ...}`: the most that all releases may reveal",
+    "max_rows": "add `max_rows: ...`: how many rows of one person are used at most",
     "epsilon": "add `epsilon: ...`, such as `epsilon: 0.5`; smaller protects more",
     "values": "add `values: [...]`: the texts in the file, or a mapping from text to label",
     "name": "add `name: ...`: what the statistic is called in the output",

@@ -15,6 +15,7 @@ from dpcli.spec.entry import NAME
 from dpcli.spec.prices import MOST_EPSILON
 from dpcli.spec.sense import DATASET
 from dpcli.spec.structure import COLUMN_SHAPES, Document, Entry, Privacy, Shape
+from dpcli.spec.totals import BOUNDS
 from dpcli.statistics import STATISTICS
 
 Json = dict[str, Any]
@@ -129,6 +130,8 @@ def _statistic(schema: Json) -> Json:
     }
     calibrations = dict.fromkeys(name for m in MECHANISMS for name in m.calibrations)
     fields["calibration"] |= {"type": "string", "enum": list(calibrations)}
+    fields["bound"] |= {"type": "string", "enum": list(BOUNDS)}
+    fields["keys"] |= {"type": "string", "const": "private"}
     fields["epsilon"] |= {"exclusiveMinimum": 0, "maximum": int(MOST_EPSILON)}
     fields["delta"] |= {"exclusiveMinimum": 0, "exclusiveMaximum": 1}
     return schema | {"allOf": [*_by_statistic(), *_by_mechanism()]}
@@ -142,6 +145,8 @@ def _by_statistic() -> list[Json]:
         then: Json = {}
         refused = [] if takes.column else ["column"]
         refused += [] if takes.bins else ["bins"]
+        refused += [] if takes.totals else ["bound", "unit_bounds"]
+        refused += [] if takes.keys else ["keys"]
         if takes.column and takes.column_required:
             then["required"] = ["column"]
         if refused:
@@ -161,8 +166,10 @@ def _by_mechanism() -> list[Json]:
         if mechanism.needs_delta:
             then["required"] = ["delta"]
         else:
-            then["properties"]["delta"] = False
+            # Without a delta of its own, the only use of one is to select groups.
+            then["dependentRequired"] = {"delta": ["keys"]}
         rules.append({"if": condition, "then": then})
+    rules.append({"dependentRequired": {"keys": ["delta"], "unit_bounds": ["bound"]}})
     return rules
 
 

@@ -51,8 +51,12 @@ def selects(node: Mapping, statistic: Statistic, by: Sequence[Key], scope: Scope
     return None
 
 
-def share_selections(placed: Sequence[Placed], scope: Scope) -> tuple[Entry, ...]:
-    """The entries, each with the entry that selects its groups, if keys are private."""
+def share_selections(placed: Sequence[Placed], scope: Scope, *, whole: bool) -> tuple[Entry, ...]:
+    """The entries, each with the entry that selects its groups, if keys are private.
+
+    Unless these are the `whole` section, a missing selection may be in an entry that has
+    problems of its own, and nobody is blamed.
+    """
     selectors: dict[tuple[Key, ...], Entry] = {}
     for entry, node in placed:
         if not entry.selects:
@@ -70,7 +74,7 @@ def share_selections(placed: Sequence[Placed], scope: Scope) -> tuple[Entry, ...
     for entry, node in placed:
         open_keys = [key.column.name for key in entry.request.by if key.open]
         selector = selectors.get(entry.request.by)
-        if open_keys and selector is None:
+        if open_keys and selector is None and whole:
             names = ", ".join(key.column.name for key in entry.request.by)
             scope.findings.add(
                 "keys-required",

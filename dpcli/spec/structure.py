@@ -167,7 +167,7 @@ class IdColumn(Shape):
     """Whose row it is; never published."""
 
     type: Literal["id"]
-    missing: Text | None = Field(
+    missing: Annotated[str, WithJsonSchema({"enum": ["drop", "each"]})] | None = Field(
         None, description="`drop`, or `each`: a row without an id is a person of its own."
     )
 

@@ -1,4 +1,4 @@
-"""`bound` and `unit_bounds`: whether rows are limited, or what a person adds up to."""
+"""`bound` and `unit_bounds`: limiting a person's rows, or their total."""
 
 from __future__ import annotations
 

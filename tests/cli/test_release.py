@@ -89,7 +89,8 @@ def test_the_report_has_the_promised_keys(
 
     assert list(report) == [
         "dpcli_version", "release_id", "created", "spec", "privacy", "confidence",
-        "statistics", "post_processing", "unprotected", "limits", "ledger",
+        "statistics", "bounding", "selections", "post_processing", "unprotected", "limits",
+        "ledger",
     ]  # fmt: skip
     assert set(report["privacy"]) == {
         "unit", "neighbors", "composition", "asked", "spent", "budget", "remaining",

@@ -89,6 +89,8 @@ def _limited(query: Query, rows: list[tuple[int, Row]], unit: Unit) -> list[tupl
     totals = isinstance(query, LinearQuery) and query.totals is not None
     if not totals:
         ordered = ordered[: unit.rows]
+        if not query.axes:
+            return ordered
     entered: dict[object, int] = {}
     chosen = []
     for one, row in ordered:
