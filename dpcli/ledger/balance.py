@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import datetime
 import json
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
+from operator import itemgetter
 
 from dpcli.ledger.terms import Terms
 from dpcli.privacy.composition import COMPOSITIONS, Composition
@@ -61,10 +63,7 @@ def balance(terms: Terms, spends: Sequence[Spend], period: int | None = None) ->
     lifetime = _total(rule, spends)
     if terms.window is None:
         return Balance(terms.budget, lifetime, lifetime)
-    windows = [
-        _total(rule, [spend for spend in spends if _inside(spend, start, terms.window)])
-        for start in _starts(spends, terms.window, period)
-    ]
+    windows = list(_windows(rule, spends, terms.window, period))
     worst = Loss(
         max((loss.epsilon for loss in windows), default=Fraction(0)),
         max((loss.delta for loss in windows), default=Fraction(0)),
@@ -72,20 +71,30 @@ def balance(terms: Terms, spends: Sequence[Spend], period: int | None = None) ->
     return Balance(terms.budget, worst, lifetime)
 
 
-def _starts(spends: Sequence[Spend], window: int, period: int | None) -> list[int]:
-    """Where the windows begin that can be worst: at a period with a release.
+def _windows(
+    rule: Composition, spends: Sequence[Spend], window: int, period: int | None
+) -> Iterator[Loss]:
+    """The losses of the windows that can be worst: they begin at a release.
 
-    With a `period`, only windows that contain it.
+    With a `period`, only of windows that contain it, or begin there. The window slides over the
+    releases in order, and keeps count of what it holds.
     """
-    starts = sorted({spend.period for spend in spends if spend.period is not None})
-    if period is None:
-        return starts
-    return [start for start in {*starts, period} if start <= period < start + window]
-
-
-def _inside(spend: Spend, start: int, window: int) -> bool:
-    """Whether a release belongs to a window."""
-    return spend.period is not None and start <= spend.period < start + window
+    dated = sorted(
+        ((one.period, one) for one in spends if one.period is not None), key=itemgetter(0)
+    )
+    starts = sorted({*(start for start, _ in dated), *([] if period is None else [period])})
+    inside: Counter[tuple[Loss, ...]] = Counter()
+    first = last = 0
+    for start in starts:
+        if period is not None and not start <= period < start + window:
+            continue
+        while last < len(dated) and dated[last][0] < start + window:
+            inside[dated[last][1].losses] += dated[last][1].count
+            last += 1
+        while first < last and dated[first][0] < start:
+            inside[dated[first][1].losses] -= dated[first][1].count
+            first += 1
+        yield rule.total((loss, count) for losses, count in inside.items() for loss in losses)
 
 
 def _total(rule: Composition, spends: Iterable[Spend]) -> Loss:

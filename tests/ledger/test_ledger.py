@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlite3
 from fractions import Fraction
 from pathlib import Path
+from random import Random
 
 import pytest
 
@@ -200,3 +201,25 @@ def test_a_truncated_ledger_is_refused(path: Path, ledger: Ledger) -> None:
                 opened(path).close()
     path.write_bytes(whole)
     Store.open(path).close()
+
+
+@pytest.mark.parametrize("window", [1, 2, 5, 30])
+def test_the_worst_window_is_found_however_releases_lie(window: int) -> None:
+    """Sliding over the releases gives what looking at every window gives."""
+    random = Random(window)
+    terms = Terms("town", "row", "add-remove", "sequential", Loss(Fraction(1)), window)
+    for _ in range(50):
+        spends = [
+            Spend((Loss(Fraction(random.randint(1, 9), 10)),), random.randint(1, 40), 1)
+            for _ in range(random.randint(0, 30))
+        ]
+        period = random.choice([None, random.randint(1, 40)])
+        windows = range(-window, 80) if period is None else range(period - window + 1, period + 1)
+        worst = max(
+            sum(
+                (one.losses[0].epsilon for one in spends if one.period in range(at, at + window)),
+                start=Fraction(0),
+            )
+            for at in windows
+        )
+        assert balance(terms, spends, period).spent.epsilon == worst
