@@ -94,12 +94,20 @@ def _windows(
         while first < last and dated[first][0] < start:
             inside[dated[first][1].losses] -= dated[first][1].count
             first += 1
-        yield rule.total((loss, count) for losses, count in inside.items() for loss in losses)
+        yield _composed(rule, inside)
 
 
 def _total(rule: Composition, spends: Iterable[Spend]) -> Loss:
     """The loss of publishing all answers of these releases."""
-    return rule.total((loss, spend.count) for spend in spends for loss in spend.losses)
+    counted: Counter[tuple[Loss, ...]] = Counter()
+    for one in spends:
+        counted[one.losses] += one.count
+    return _composed(rule, counted)
+
+
+def _composed(rule: Composition, counted: Counter[tuple[Loss, ...]]) -> Loss:
+    """The loss of releases, counted by what each of them revealed."""
+    return rule.total((loss, count) for losses, count in counted.items() for loss in losses)
 
 
 def rule_of(terms: Terms) -> Composition:
