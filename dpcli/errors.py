@@ -58,6 +58,14 @@ class Failure(Exception):
         return cls([Problem(code, message, hint)])
 
 
+class Stopped(BaseException):
+    """Somebody asked the program to end, by a signal; it unwinds and ends so."""
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+        super().__init__(number)
+
+
 class UsageError(Failure):
     """The command line is wrong."""
 

@@ -11,20 +11,30 @@ from pathlib import Path
 
 from dpcli.errors import OutputError, Problem, UsageError
 
+DATABASE = b"SQLite format 3\0"
+"""How files begin that no output may replace."""
+
 
 def require_writable(
-    targets: Sequence[Path], inputs: Sequence[Path], *, force: bool, twice: bool = False
+    targets: Sequence[Path],
+    inputs: Sequence[Path],
+    *,
+    force: bool,
+    twice: bool = False,
+    known: Mapping[Path, bytes] | None = None,
 ) -> None:
     """Raise UsageError, before anything is spent, for outputs that cannot be meant.
 
     An output must not be an input, must not exist already unless `force`, and must
-    lie in a folder that exists; no two outputs may be the same file.
+    lie in a folder that exists; no two outputs may be the same file. One that holds
+    what is `known` to belong there may exist, and no database may be replaced.
     """
     problems = [_twice("two reports")] if twice else []
     precious = {path.resolve() for path in inputs if not _is_odd(path)}
     seen: set[Path] = set()
     for target in targets:
-        problem = _problem(target, precious, seen, force=force)
+        there = (known or {}).get(target)
+        problem = _problem(target, precious, seen, force=force, known=there)
         if problem is not None:
             problems.append(problem)
     if problems:
@@ -40,7 +50,9 @@ def _twice(what: str) -> Problem:
     )
 
 
-def _problem(target: Path, precious: set[Path], seen: set[Path], *, force: bool) -> Problem | None:
+def _problem(
+    target: Path, precious: set[Path], seen: set[Path], *, force: bool, known: bytes | None
+) -> Problem | None:
     """Why `target` cannot be meant, if it cannot; notes in `seen` where it is."""
     if _is_odd(target):
         return Problem(
@@ -64,8 +76,22 @@ def _problem(target: Path, precious: set[Path], seen: set[Path], *, force: bool)
         return Problem(
             "output-folder", f"the folder of `{target}` does not exist", "make the folder first"
         )
-    if target.is_file() and not force:
-        return Problem("output-exists", f"`{target}` exists already", "use --force to replace it")
+    if target.is_file():
+        with contextlib.suppress(OSError):
+            with target.open("rb") as file:
+                start = file.read(len(DATABASE))
+            if start == DATABASE:
+                return Problem(
+                    "output-is-input",
+                    f"`{target}` is a database, perhaps somebody's ledger",
+                    "name another file for the output",
+                )
+            if known is not None and target.read_bytes() == known:
+                return None
+        if not force:
+            return Problem(
+                "output-exists", f"`{target}` exists already", "use --force to replace it"
+            )
     return None
 
 

@@ -68,7 +68,7 @@ def release(
     nothing is read. The budget is checked before the data file is opened, and again
     when it is charged. Raises BudgetError, DataError or LedgerError.
     """
-    stored = ledger.stored(charge.release_id, charge.digest)
+    stored = ledger.stored(charge.release_id, charge)
     if stored is not None:
         return stored
     require_budget(plan)

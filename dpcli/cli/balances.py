@@ -32,14 +32,15 @@ def show(
     Example: dpcli ledger show --spec specs/town.yaml
     """
     from dpcli.cli.console import print_json, write_table
-    from dpcli.cli.ledger_file import existing_ledger
+    from dpcli.cli.ledger_file import DEFAULT, existing_ledger
     from dpcli.plan import make_plan
     from dpcli.privacy.decimals import plain_text
     from dpcli.spec.load import read_spec
 
     plan = make_plan(read_spec(spec)) if spec else None
     told = []
-    with existing_ledger(path) as book:
+    beside = spec.parent / DEFAULT if spec else None
+    with existing_ledger(path or beside) as book:
         for terms in book.accounts().values():
             balance = book.balance(terms)
             told.append(

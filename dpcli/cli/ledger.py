@@ -36,11 +36,20 @@ def init(
     Example: dpcli ledger init /srv/privacy/ledger.sqlite --anchor /var/lib/dpcli/anchor
     """
     from dpcli.errors import LedgerError
-    from dpcli.ledger.store import Store
+    from dpcli.ledger.creation import create_ledger
+    from dpcli.ledger.failures import require_file_name, told
 
-    if path.exists():
-        raise LedgerError.of("ledger-exists", f"`{path}` exists already", "name a new file")
-    Store.create(path, anchor.absolute() if anchor else None, network=network).close()
+    require_file_name(path)
+    with told(path):
+        if path.exists() or path.is_symlink():
+            raise LedgerError.of("ledger-exists", f"`{path}` exists already", "name a new file")
+    try:
+        create_ledger(path, anchor.absolute() if anchor else None, network=network).close()
+    except LedgerError:
+        # What was made just now and holds nothing shall not look like a lost ledger.
+        if path.is_file() and not path.stat().st_size:
+            path.unlink()
+        raise
     typer.echo(f"{path}: a new ledger")
 
 
@@ -90,7 +99,7 @@ def open_account(
     )
     with open_ledger(path, Path(DEFAULT)) as book:
         book.open_account(terms, now())
-    typer.echo(f"{dataset}: account opened with {_terms(terms)}")
+        typer.echo(f"{dataset}: account opened in {book.path} with {_terms(terms)}")
 
 
 ledger.command("show")(show)
@@ -118,22 +127,23 @@ def export(
     """
     from dpcli.cli.ledger_file import existing_ledger
     from dpcli.cli.outputs import Wanted
+    from dpcli.cli.words import checked_id
     from dpcli.errors import LedgerError
     from dpcli.publish import require_writable
 
     wanted = Wanted(output, list(report or ()), layout)
     with existing_ledger(path) as book:
-        stored = book.stored(release_id)
+        stored = book.stored(checked_id(release_id) or "")
         if stored is None:
             raise LedgerError.of(
                 "no-such-release",
                 f"the ledger has no release `{release_id}`",
                 "`dpcli ledger history` lists them",
             )
-        inputs = [book.path, book.store.anchor]
-    targets = list(wanted.files(wanted.tables(stored)))
-    require_writable(targets, inputs, force=force, twice=wanted.twice)
-    wanted.publish(stored)
+        inputs = book.store.files()
+    known = wanted.contents(stored)
+    require_writable(list(known), inputs, force=force, twice=wanted.twice, known=known)
+    wanted.publish(stored, "run the command again")
 
 
 @ledger.command("verify")
@@ -160,9 +170,9 @@ def verify(
     from dpcli.ledger.verify import faults, report_faults
 
     reports = [*(against or ()), *(more or ())]
-    with existing_ledger(path) as book:
+    with existing_ledger(path, doubtful=True) as book:
         found = [*faults(book.store), *report_faults(book.store, reports)]
-        count = len(book.store.entries())
+        count = 0 if found else len(book.store.entries())
         name = book.path
     if found:
         hint = "find out who changed it; never start a new one to spend again"

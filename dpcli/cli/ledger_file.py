@@ -18,6 +18,7 @@ Named = Annotated[
         "--ledger",
         metavar="PATH",
         envvar="DPCLI_LEDGER",
+        readable=False,
         help="The ledger; must exist [dpcli-ledger.sqlite in this folder].",
     ),
 ]
@@ -30,10 +31,12 @@ DEFAULT = "dpcli-ledger.sqlite"
 @contextmanager
 def open_ledger(named: Path | None, spec: Path) -> Iterator[Ledger]:
     """The named ledger, which must exist, or the one beside the spec."""
+    from dpcli.ledger.creation import create_ledger
     from dpcli.ledger.ledger import Ledger
     from dpcli.ledger.store import Store
 
-    store = Store.create(spec.parent / DEFAULT) if named is None else Store.open(named)
+    _say_when_waiting()
+    store = create_ledger(spec.parent / DEFAULT) if named is None else Store.open(named)
     ledger = Ledger(store)
     try:
         yield ledger
@@ -42,13 +45,25 @@ def open_ledger(named: Path | None, spec: Path) -> Iterator[Ledger]:
 
 
 @contextmanager
-def existing_ledger(named: Path | None) -> Iterator[Ledger]:
+def existing_ledger(named: Path | None, *, doubtful: bool = False) -> Iterator[Ledger]:
     """The named ledger, or the default one of this folder; it must exist."""
     from dpcli.ledger.ledger import Ledger
     from dpcli.ledger.store import Store
 
-    ledger = Ledger(Store.open(named or Path(DEFAULT)))
+    _say_when_waiting()
+    ledger = Ledger(Store.open(named or Path(DEFAULT), doubtful=doubtful))
     try:
         yield ledger
     finally:
         ledger.close()
+
+
+def _say_when_waiting() -> None:
+    """Have a word printed when others keep the ledger locked for long."""
+    import sys
+
+    from dpcli.ledger import connection
+
+    connection.notice = lambda: print(
+        "waiting for others who use the ledger ...", file=sys.stderr, flush=True
+    )

@@ -6,6 +6,7 @@ import io
 import os
 import signal
 import sys
+from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
 from typing import Annotated
@@ -55,7 +56,7 @@ def main() -> None:
     """Run the command line and exit with a documented status, never a traceback."""
     # Plugins are other people's code in a process that holds records.
     os.environ["PYDANTIC_DISABLE_PLUGINS"] = "__all__"
-    for name in ("SIGTERM", "SIGHUP"):
+    for name in ("SIGINT", "SIGTERM", "SIGHUP"):
         if hasattr(signal, name):
             signal.signal(getattr(signal, name), _stop)
     _open_standard_streams()
@@ -92,37 +93,43 @@ def _open_standard_streams() -> None:
 
 def _stop(number: int, _frame: object) -> None:
     """Unwind as if interrupted, so that temporary files go and locks are freed."""
-    raise KeyboardInterrupt(number)
+    from dpcli.errors import Stopped
+
+    raise Stopped(number)
 
 
 def run() -> int:
     """The exit status of the command in `sys.argv`; failures are printed here."""
-    from dpcli.errors import Failure
+    from dpcli.errors import Failure, Stopped
 
     try:
-        app(standalone_mode=False)
+        # The parser returns the status of whatever it ended itself.
+        status = app(standalone_mode=False)
     except Failure as failure:
         from dpcli.cli.console import print_failure
 
         print_failure(failure)
         return failure.status
+    except Stopped as stop:
+        return 128 + stop.number
     except typer.Abort:
         return 130
     except typer.Exit as stop:
         return stop.exit_code
-    except KeyboardInterrupt as interrupt:
-        return 128 + (interrupt.args[0] if interrupt.args else signal.SIGINT)
+    except KeyboardInterrupt:
+        return 128 + signal.SIGINT
     except (BrokenPipeError, SystemExit):
         # The parser exits by itself when whoever read standard output has gone.
         return 7
     except OSError as error:
         if error.filename is not None:
             return _unexpected(error)
-        print("error[output-failed]: standard output could not be written", file=sys.stderr)
+        with suppress(OSError):
+            print("error[output-failed]: standard output could not be written", file=sys.stderr)
         return 7
     except Exception as error:  # noqa: BLE001 - whatever it is, no traceback
         return _unexpected(error)
-    return 0
+    return status if isinstance(status, int) else 0
 
 
 def _unexpected(error: Exception) -> int:

@@ -51,18 +51,22 @@ class Wanted:
         """The names of the wide tables of a stored release."""
         return [name.removeprefix(WIDE) for name in stored.outputs if name.startswith(WIDE)]
 
-    def publish(self, stored: Stored) -> None:
+    def contents(self, stored: Stored) -> dict[Path, bytes]:
+        """The files of a stored release that are wanted."""
+        files = self.files(self.tables(stored))
+        return {path: stored.outputs[name] for path, name in files.items()}
+
+    def publish(self, stored: Stored, again: str) -> None:
         """Copy what is wanted to its files, or to standard output.
 
-        OutputError says how to publish again what is charged already.
+        OutputError says by `again` how to publish what is charged already.
         """
         tables = self.tables(stored)
         try:
-            publish({path: stored.outputs[name] for path, name in self.files(tables).items()})
+            publish(self.contents(stored))
             if self.output is None:
                 publish_to_stdout(self._table(stored.outputs, tables))
         except OutputError as failure:
-            again = f"run the command again with --release-id {stored.release_id}"
             raise OutputError(
                 Problem(
                     problem.code,

@@ -22,6 +22,7 @@ def plan(
             "--ledger",
             metavar="PATH",
             envvar="DPCLI_LEDGER",
+            readable=False,
             help="The budget ledger [dpcli-ledger.sqlite beside SPEC, if there].",
         ),
     ] = None,

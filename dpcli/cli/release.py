@@ -39,6 +39,7 @@ def release(
             "--ledger",
             metavar="PATH",
             envvar="DPCLI_LEDGER",
+            readable=False,
             help="The budget ledger; must exist [dpcli-ledger.sqlite beside SPEC, made if absent].",
         ),
     ] = None,
@@ -64,6 +65,7 @@ def release(
     from dpcli.cli.ledger_file import open_ledger
     from dpcli.cli.outputs import Wanted
     from dpcli.cli.words import checked_day, checked_id
+    from dpcli.errors import Stopped
     from dpcli.plan import make_plan, require_budget
     from dpcli.publish import require_writable
     from dpcli.release import charge_for, new_release_id
@@ -83,20 +85,22 @@ def release(
         return render(release)
 
     with open_ledger(ledger, spec) as book:
-        inputs = [spec, book.path, book.store.anchor, *([] if data == "-" else [Path(data)])]
+        inputs = [spec, *book.store.files(), *([] if data == "-" else [Path(data)])]
         targets = list(wanted.files(wide_names(plan)))
-        require_writable(targets, inputs, force=force, twice=wanted.twice)
         charge = charge_for(plan, release_id or new_release_id(), period)
+        before = book.stored(charge.release_id, charge)
+        known = wanted.contents(before) if before else {}
+        require_writable(targets, inputs, force=force, twice=wanted.twice, known=known)
+        latest = book.latest()
+        again = f"run the command again with --release-id {charge.release_id}"
         try:
             stored = make_release(plan, data, book, charge, rendered)
-            wanted.publish(stored)
-        except KeyboardInterrupt:
-            print(
-                f"interrupted; run it again with --release-id {charge.release_id}, which charges "
-                "it once at most",
-                file=sys.stderr,
-            )
+            wanted.publish(stored, again)
+        except (KeyboardInterrupt, Stopped):
+            print(f"interrupted; {again}, which charges it once at most", file=sys.stderr)
             raise
+    if charge.created < latest:
+        print(f"warning: the clock is behind the last release, of {latest}", file=sys.stderr)
     if quiet:
         return
     if stored.fresh:

@@ -69,6 +69,13 @@ CODES: tuple[Code, ...] = (
         "Use up to 100 letters, digits, `.`, `_` and `-`.",
     ),
     Code(
+        "not-a-report",
+        "usage",
+        "A file that is to be compared with the ledger is no report in JSON.",
+        "dpcli ledger verify --against noisy.csv",
+        "Name reports as `dpcli release --report NAME.json` writes them.",
+    ),
+    Code(
         "bad-unit",
         "usage",
         "The unit of an account is `row`, or the column of the people's ids.",

@@ -17,7 +17,7 @@ from dpcli.engine.persons import person_frames
 from dpcli.engine.rollup import Sealed, rolled_up
 from dpcli.engine.rows import row_frames
 from dpcli.engine.source import Source
-from dpcli.errors import DataError
+from dpcli.errors import DataError, Stopped
 from dpcli.privacy.relation import PersonUnit, Unit
 from dpcli.queries import Query
 
@@ -35,7 +35,7 @@ def aggregate(
     try:
         with _silent():
             return _aggregate(queries, unit, source, inspection)
-    except (KeyboardInterrupt, DataError):
+    except (KeyboardInterrupt, Stopped, DataError):
         raise
     except BaseException:  # noqa: BLE001 - a panic of native code is no Exception
         # The reader's own words may quote a record, so none of them may pass.

@@ -12,11 +12,12 @@ import re
 from pathlib import Path
 
 MARK = "dpcli-anchor"
+ELSEWHERE = "dpcli-anchor-elsewhere"
 _LINE = re.compile(r"([0-9]{1,18}) ([0-9a-f]{64})")
 
 
 class ForeignAnchor(Exception):
-    """The file is no anchor, or that of another ledger."""
+    """The file is no anchor, or that of another ledger; the message says which."""
 
 
 def read_anchor(path: Path, identity: str | None) -> dict[int, str]:
@@ -25,25 +26,33 @@ def read_anchor(path: Path, identity: str | None) -> dict[int, str]:
     A line that a crash cut short is ignored. Raises ForeignAnchor unless the anchor
     belongs to the ledger `identity`; None accepts any.
     """
+    if path.exists() and not path.is_file():
+        raise ForeignAnchor("is no regular file")
     try:
         text = path.read_text(encoding="ascii", errors="replace")
     except FileNotFoundError:
         return {}
     first, *lines = text.split("\n")
-    if not first.startswith(f"{MARK} ") or identity not in (None, first.removeprefix(f"{MARK} ")):
-        raise ForeignAnchor
+    if not first.startswith(f"{MARK} "):
+        raise ForeignAnchor("is not an anchor")
+    if identity not in (None, first.removeprefix(f"{MARK} ")):
+        raise ForeignAnchor("belongs to another ledger")
     found = (match for line in lines if (match := _LINE.fullmatch(line)))
     return {int(match[1]): match[2] for match in found}
 
 
 def begin_anchor(path: Path, identity: str) -> None:
     """A new anchor without entries, in place of none or of one without entries."""
-    temporary = path.with_name(path.name + ".new")
-    with temporary.open("w", encoding="ascii") as file:
-        file.write(f"{MARK} {identity}\n")
-        file.flush()
-        os.fsync(file.fileno())
-    temporary.replace(path)
+    _write(path, f"{MARK} {identity}\n")
+
+
+def point_elsewhere(path: Path, anchor: Path) -> None:
+    """Leave word where an anchor would lie that it is in another folder.
+
+    So that the ledger beside it, once it is lost, is not taken for one that never was.
+    """
+    if not path.exists():
+        _write(path, f"{ELSEWHERE} {anchor}\n")
 
 
 def append_anchor(path: Path, entries: dict[int, str]) -> None:
@@ -60,3 +69,13 @@ def append_anchor(path: Path, entries: dict[int, str]) -> None:
             os.fsync(descriptor)
     finally:
         os.close(descriptor)
+
+
+def _write(path: Path, text: str) -> None:
+    """A small file that appears whole."""
+    temporary = path.with_name(path.name + ".new")
+    with temporary.open("w", encoding="utf-8", errors="backslashreplace") as file:
+        file.write(text)
+        file.flush()
+        os.fsync(file.fileno())
+    temporary.replace(path)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import datetime
 import json
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -130,6 +131,6 @@ def _losses(parts: str) -> tuple[Loss, ...]:
 
 def period_number(text: str) -> int:
     """The day that a period names, as a whole number; ValueError if it names none."""
-    if len(text) != len("2026-11-21"):
+    if not re.fullmatch("[0-9]{4}-[0-9]{2}-[0-9]{2}", text):
         raise ValueError("a period is a date, YYYY-MM-DD")
     return datetime.date.fromisoformat(text).toordinal()

@@ -42,13 +42,13 @@ class Entry:
 
     def expected_head(self) -> str:
         """The hash of everything but the bytes that the entry published."""
-        named = (self.kind, self.dataset, self.release_id or "", self.period or "")
+        named = (self.kind, self.dataset, self.release_id, self.period)
         return _hash(self.previous, str(self.number), *named, self.parts, self.payload)
 
 
-def genesis(identity: str, anchor: str) -> str:
-    """What the first entry of a ledger builds on."""
-    return _hash("dpcli ledger 1", identity, anchor)
+def genesis(facts: Mapping[str, str]) -> str:
+    """What the first entry of a ledger builds on: all that it knows of itself."""
+    return _hash("dpcli ledger 1", *(part for pair in sorted(facts.items()) for part in pair))
 
 
 def canonical(payload: object) -> str:
@@ -62,10 +62,13 @@ def seal_of(head: str, outputs: Mapping[str, bytes]) -> str:
     return _hash(head, *sorted(digests))
 
 
-def _hash(*parts: str) -> str:
-    """SHA-256 over parts that cannot run into each other."""
+def _hash(*parts: str | None) -> str:
+    """SHA-256 over parts that cannot run into each other; nothing is not the empty text."""
     digest = hashlib.sha256()
     for part in parts:
+        if part is None:
+            digest.update(b"\xff" * 8)
+            continue
         encoded = part.encode("utf-8", "surrogatepass")
         digest.update(len(encoded).to_bytes(8, "big") + encoded)
     return digest.hexdigest()

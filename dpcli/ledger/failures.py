@@ -74,10 +74,38 @@ def require_local(path: Path) -> None:
         )
 
 
+def newer(path: Path) -> LedgerError:
+    """A ledger of a later version of this tool."""
+    return LedgerError.of(
+        "ledger-unusable",
+        f"the ledger `{path}` cannot be used: it was written by a newer version of dpcli",
+        "nothing was charged; install that version here as well",
+    )
+
+
+def require_file_name(path: Path) -> None:
+    """Refuse names that are no texts, which no report could print."""
+    try:
+        str(path).encode("utf-8")
+    except UnicodeEncodeError:
+        raise LedgerError.of(
+            "ledger-unusable",
+            "the ledger cannot be used: its name is not UTF-8",
+            "rename it, with plain letters",
+        ) from None
+
+
 def missing(path: Path) -> LedgerError:
     """A ledger that was named and is not there."""
+    if path.exists():
+        return LedgerError.of(
+            "ledger-unusable",
+            f"the ledger `{path}` cannot be used: it is no regular file",
+            "name the file itself, `dpcli-ledger.sqlite` or as it was called by `ledger init`",
+        )
     return LedgerError.of(
         "ledger-missing",
         f"there is no ledger `{path}`",
-        "check the name; `dpcli ledger init PATH` makes a new one, with an empty history",
+        "check the name: the ledger of a spec lies beside the spec, unless --ledger named another; "
+        "`dpcli ledger init PATH` makes a new one, with an empty history",
     )

@@ -7,7 +7,8 @@ can be published again, for nothing. Nothing is ever refunded.
 from __future__ import annotations
 
 import zlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
@@ -99,22 +100,18 @@ class Ledger:
         with told(self.path):
             return [spend(*charged) for charged in self.store.spends(terms.dataset)]
 
-    def stored(self, release_id: str, digest: str | None = None) -> Stored | None:
+    def stored(self, release_id: str, same: Charge | None = None) -> Stored | None:
         """The release of that name, if there is one.
 
-        LedgerError if it was made from another spec than the one with `digest`.
+        LedgerError if it was made from another spec or for another period than `same`.
         """
         with told(self.path):
             found = self.store.entries("release_id = ?", release_id)
             if not found:
                 return None
             (entry,) = found
-            if digest is not None and entry.content()["digest"] != digest:
-                raise LedgerError.of(
-                    "release-id-taken",
-                    f"release `{release_id}` was made from another spec",
-                    "use the spec of that release, or give this one an id of its own",
-                )
+            if same is not None:
+                _require_same(entry, same)
             packed = self.store.outputs(entry.number)
             if entry.seal != seal_of(entry.head, packed):
                 raise LedgerError.of(
@@ -153,7 +150,7 @@ class Ledger:
         if (charge.period is None) != (terms.window is None):
             raise LedgerError.of(
                 "period-required" if terms.window else "period-not-taken",
-                f"the account `{terms.dataset}` "
+                f"the account `{terms.dataset}` in `{self.path}` "
                 + (
                     f"counts windows of {terms.window} periods, and the release names none"
                     if terms.window
@@ -161,15 +158,15 @@ class Ledger:
                 ),
                 "give the day the data are about by --period YYYY-MM-DD"
                 if terms.window
-                else "leave --period out",
+                else "leave --period out; if an account with a window was opened in another "
+                "ledger, name that by --ledger",
             )
         return terms
 
     def open_account(self, terms: Terms, created: str) -> None:
         """Open an account; LedgerError if the dataset has one."""
         with told(self.path):
-            self.store.require_anchor()
-            with self.store.writing():
+            with self._charging():
                 if terms.dataset in self.accounts():
                     raise LedgerError.of(
                         "account-exists",
@@ -182,12 +179,11 @@ class Ledger:
     def commit(self, charge: Charge, render: Render) -> Stored:
         """Charge for a release and store its outputs, or return those stored before.
 
-        The balance is checked again while nobody else can write.
+        Ledger, anchor and balance are checked again while nobody else can write.
         """
         with told(self.path):
-            self.store.require_anchor()
-            with self.store.writing():
-                stored = self.stored(charge.release_id, charge.digest)
+            with self._charging():
+                stored = self.stored(charge.release_id, charge)
                 if stored is None:
                     after = self.require_room(charge)
                     if charge.terms.dataset not in self.accounts():
@@ -195,6 +191,20 @@ class Ledger:
                     stored = self._charged(charge, after, render)
             self.store.remember()
         return stored
+
+    @contextmanager
+    def _charging(self) -> Iterator[None]:
+        """A transaction on a ledger that was looked at within it."""
+        with self.store.writing():
+            self.store.check()
+            self.store.require_anchor()
+            yield
+
+    def latest(self) -> str:
+        """When the last release was charged for, as it was written then."""
+        with told(self.path):
+            last = self.store.entries("number = (SELECT max(number) FROM entries)")
+            return str(last[0].content()["created"]) if last else ""
 
     def _charged(self, charge: Charge, after: Balance, render: Render) -> Stored:
         """Add the charge and what `render` makes of its place."""
@@ -225,6 +235,21 @@ class Ledger:
         head = placed.expected_head()
         published = outputs(number, head)
         self.store.insert(replace(placed, head=head, seal=seal_of(head, published)), published)
+
+
+def _require_same(entry: Entry, charge: Charge) -> None:
+    """Raise LedgerError unless a recorded release is the one that is asked for."""
+    if entry.content()["digest"] != charge.digest:
+        other = "from another spec"
+    elif entry.period != charge.period:
+        other = f"for {'the period ' + entry.period if entry.period else 'no period'}"
+    else:
+        return
+    raise LedgerError.of(
+        "release-id-taken",
+        f"release `{charge.release_id}` was made {other}",
+        "ask for the same again, or give this release an id of its own",
+    )
 
 
 def _opening(terms: Terms, created: str) -> Entry:

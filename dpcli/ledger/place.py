@@ -7,10 +7,13 @@ from contextlib import suppress
 from pathlib import Path
 
 NETWORK = frozenset(
-    {"9p", "afs", "ceph", "cifs", "fuse.sshfs", "glusterfs", "lustre", "ncpfs", "nfs", "nfs4",
-     "smb2", "smb3", "smbfs"}
+    {"9p", "afs", "beegfs", "ceph", "cifs", "davfs", "glusterfs", "gpfs", "lustre", "ncpfs", "nfs",
+     "nfs4", "smb2", "smb3", "smbfs", "vboxsf", "virtiofs"}
 )  # fmt: skip
 """Kinds of file systems whose files lie on another machine, as Linux names them."""
+
+LOCAL_FUSE = frozenset({"fuse.ntfs-3g", "fuse.exfat", "fuse.ext2", "fuse.encfs", "fuse.gocryptfs"})
+"""File systems run by programs, on a disk of this machine; others may be anywhere."""
 
 MOUNTS = Path("/proc/self/mountinfo")
 """What is mounted where, on Linux; elsewhere nothing is known, and nothing refused."""
@@ -30,6 +33,7 @@ def network_file_system(path: Path) -> str | None:
         for line in MOUNTS.read_text(encoding="utf-8", errors="replace").splitlines():
             mount, _, source = line.partition(" - ")
             kind = source.split(" ")[0]
-            if kind in NETWORK and mount.split(" ")[2:3] == [device]:
+            away = kind in NETWORK or (kind.startswith("fuse.") and kind not in LOCAL_FUSE)
+            if away and mount.split(" ")[2:3] == [device]:
                 return kind
     return None

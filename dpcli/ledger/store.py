@@ -1,13 +1,13 @@
-"""The SQLite file of a ledger: made, opened with suspicion, and locked to write.
+"""The SQLite file of a ledger: opened with suspicion, and locked to write.
 
 Rollback journal, `synchronous=EXTRA`: a committed entry survives power loss. Every
 failure of SQLite becomes a LedgerError in plain words; a ledger that is in doubt is
-never taken for an empty one.
+never taken for an empty one. No query uses an index: what is read is what the chain
+covers.
 """
 
 from __future__ import annotations
 
-import os
 import sqlite3
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -15,14 +15,20 @@ from dataclasses import astuple, replace
 from pathlib import Path
 
 from dpcli.errors import LedgerError
-from dpcli.ledger.anchor import ForeignAnchor, append_anchor, begin_anchor, read_anchor
+from dpcli.ledger.anchor import ForeignAnchor, append_anchor, read_anchor
+from dpcli.ledger.checks import anchor_fault, chain_fault, tables_fault
+from dpcli.ledger.connection import Patient, connect
 from dpcli.ledger.entry import Entry, genesis
-from dpcli.ledger.failures import doubt, failed, missing, require_local, told
-from dpcli.ledger.schema import APPLICATION, STATEMENTS, VERSION
-from dpcli.sampling.entropy import random_bytes
-
-PATIENCE = 300.0
-"""Seconds to wait for others who are writing; each needs a fraction of one."""
+from dpcli.ledger.failures import (
+    doubt,
+    failed,
+    missing,
+    newer,
+    require_file_name,
+    require_local,
+    told,
+)
+from dpcli.ledger.schema import APPLICATION, VERSION
 
 COLUMNS = "number, kind, dataset, release_id, period, parts, payload, previous, head, seal"
 
@@ -30,127 +36,98 @@ COLUMNS = "number, kind, dataset, release_id, period, parts, payload, previous, 
 class Store:
     """An open ledger file."""
 
-    def __init__(self, path: Path, connection: sqlite3.Connection) -> None:
+    def __init__(self, path: Path, connection: Patient) -> None:
         self.path = path
         self.connection = connection
+        self._file = _identity(path)
 
     @classmethod
-    def open(cls, path: Path) -> Store:
-        """The ledger at `path`, which must exist; LedgerError if it is in doubt."""
-        if not path.is_file():
-            raise missing(path)
-        store = cls(path, _connect(path, "rw"))
+    def open(cls, path: Path, *, doubtful: bool = False) -> Store:
+        """The ledger at `path`, which must exist; LedgerError if it is in doubt.
+
+        `doubtful` opens one whose chain or anchor is broken, to be examined.
+        """
+        require_file_name(path)
+        with told(path):
+            if not path.is_file():
+                raise missing(path)
+            store = cls(path, connect(path))
         with told(path), store.closed_on_failure():
             if not store.is_ledger():
                 raise doubt(path, "it is empty, or not a ledger of dpcli")
-            if not store.meta("network", default=""):
+            if "network" not in store.facts():
                 require_local(path)
-            store.check()
+            if not doubtful:
+                store.check()
         return store
-
-    @classmethod
-    def create(cls, path: Path, anchor: Path | None = None, *, network: bool = False) -> Store:
-        """A ledger at `path`: the one that is there, or a new one with its anchor.
-
-        With `network` it may lie on a network drive. LedgerError if the anchor
-        remembers entries that the file does not have.
-        """
-        if path.is_file() and path.stat().st_size:
-            return cls.open(path)
-        if not network:
-            require_local(path)
-        store = cls(path, _connect(path, "rwc"))
-        with told(path), store.closed_on_failure():
-            with store.writing():
-                if not store.is_ledger():
-                    place = anchor or path.with_name(path.name + ".anchor")
-                    store._initialise(place, network=network)
-            store.check()
-        return store
-
-    def _initialise(self, anchor: Path, *, network: bool) -> None:
-        """Make the tables; the anchor comes first, so that it is never missing."""
-        if self.connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
-            raise doubt(self.path, "it is a database of something else")
-        try:
-            if read_anchor(anchor, None):
-                raise doubt(
-                    self.path, f"it is missing, but its anchor `{anchor.name}` remembers entries"
-                )
-            identity = random_bytes(16).hex()
-            begin_anchor(anchor, identity)
-        except ForeignAnchor:
-            raise doubt(self.path, f"`{anchor}` is not an anchor") from None
-        for statement in STATEMENTS:
-            self.connection.execute(statement)
-        facts = {"identity": identity, "anchor": os.path.relpath(anchor, self.path.parent)}
-        if network:
-            facts["network"] = "allowed"
-        self.connection.executemany("INSERT INTO meta VALUES (?, ?)", facts.items())
-        self.connection.execute(f"PRAGMA application_id = {APPLICATION}")
-        self.connection.execute(f"PRAGMA user_version = {VERSION}")
 
     def is_ledger(self) -> bool:
         """Whether the file says that it is a ledger; LedgerError if of a later version."""
         application = self.connection.execute("PRAGMA application_id").fetchone()[0]
         version = self.connection.execute("PRAGMA user_version").fetchone()[0]
         if application == APPLICATION and version > VERSION:
-            raise doubt(self.path, "it was written by a newer version of dpcli")
+            raise newer(self.path)
         return bool(application == APPLICATION and version == VERSION)
 
     def check(self) -> None:
-        """Raise LedgerError unless file, chain and anchor agree."""
-        verdict = self.connection.execute("PRAGMA quick_check(1)").fetchone()[0]
-        if verdict != "ok":
-            raise doubt(self.path, "the file is damaged")
-        try:
-            fault = chain_fault(self.entries(), self.genesis()) or self._anchor_fault()
-        except (ValueError, TypeError, AttributeError):
-            fault = "an entry cannot be read"
+        """Raise LedgerError unless file, tables, chain and anchor agree."""
+        fault = self.fault()
         if fault:
             raise doubt(self.path, fault)
 
-    def _anchor_fault(self) -> str:
-        """What the anchor remembers otherwise; empty if it agrees."""
+    def fault(self) -> str:
+        """What is wrong with file, tables, chain or anchor; empty if nothing is."""
+        if _identity(self.path) != self._file:
+            return "another file was put in its place while it was in use"
+        if self.connection.execute("PRAGMA quick_check(1)").fetchone()[0] != "ok":
+            return "the file is damaged"
+        fault = tables_fault(self.connection)
+        if fault:
+            return fault
         try:
-            remembered = read_anchor(self.anchor, self.meta("identity"))
-        except ForeignAnchor:
-            return f"its anchor `{self.anchor.name}` belongs to another ledger"
-        if not self.anchor.exists():
-            return f"its anchor `{self.anchor.name}` is missing"
-        seals = dict(self.connection.execute("SELECT number, seal FROM entries"))
-        for number, seal in sorted(remembered.items()):
-            if number not in seals:
-                return f"entry {number} is missing: an older copy was put in its place"
-            if seals[number] != seal:
-                return f"entry {number} is not the one that its anchor remembers"
-        return ""
+            entries = self.entries()
+            return chain_fault(entries, self.genesis()) or anchor_fault(
+                self.anchor, self.meta("identity"), entries
+            )
+        except (ValueError, TypeError, AttributeError):
+            return "an entry cannot be read"
 
     @property
     def anchor(self) -> Path:
         """Where the anchor is."""
-        return self.path.parent / self.meta("anchor")
+        return self.path.resolve().parent / self.meta("anchor")
 
-    def meta(self, name: str, default: str | None = None) -> str:
-        """A fact about the ledger itself; LedgerError if it must be there and is not."""
-        row = self.connection.execute("SELECT value FROM meta WHERE name = ?", (name,)).fetchone()
-        if row is None and default is None:
+    def files(self) -> list[Path]:
+        """Every file that belongs to the ledger, now or in between."""
+        path, anchor = self.path.resolve(), self.anchor
+        made = [path.with_name(path.name + end) for end in ("-journal", "-wal", "-shm", ".anchor")]
+        return [path, *made, anchor, anchor.with_name(anchor.name + ".new")]
+
+    def facts(self) -> dict[str, str]:
+        """What the ledger knows of itself."""
+        query = "SELECT name, value FROM meta NOT INDEXED ORDER BY name"
+        return {str(name): str(value) for name, value in self.connection.execute(query)}
+
+    def meta(self, name: str) -> str:
+        """A fact about the ledger itself; LedgerError if it is not there."""
+        facts = self.facts()
+        if name not in facts:
             raise doubt(self.path, "it does not know itself")
-        return str(row[0]) if row else str(default)
+        return facts[name]
 
     def genesis(self) -> str:
         """What the first entry builds on."""
-        return genesis(self.meta("identity"), self.meta("anchor"))
+        return genesis(self.facts())
 
     def entries(self, where: str = "1", *values: object) -> list[Entry]:
         """The entries that a condition selects, in order."""
-        query = f"SELECT {COLUMNS} FROM entries WHERE {where} ORDER BY number"  # noqa: S608
+        query = f"SELECT {COLUMNS} FROM entries NOT INDEXED WHERE {where} ORDER BY number"  # noqa: S608
         return [Entry(*row) for row in self.connection.execute(query, values)]
 
     def spends(self, dataset: str) -> list[tuple[str, str | None, int]]:
         """The parts that an account was charged for, each with its period and how often."""
         query = (
-            "SELECT parts, period, count(*) FROM entries "
+            "SELECT parts, period, count(*) FROM entries NOT INDEXED "
             "WHERE kind = 'release' AND dataset = ? GROUP BY parts, period"
         )
         return self.connection.execute(query, (dataset,)).fetchall()
@@ -161,13 +138,17 @@ class Store:
         return dict(self.connection.execute(query, (number,)))
 
     def insert(self, entry: Entry, outputs: Mapping[str, bytes]) -> None:
-        """Add an entry and what it publishes, within a transaction."""
+        """Add an entry and what it publishes, within a transaction, and read them back."""
         self.connection.execute(
             f"INSERT INTO entries ({COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",  # noqa: S608
             astuple(entry),
         )
-        rows = [(entry.number, name, content) for name, content in outputs.items()]
-        self.connection.executemany("INSERT INTO outputs VALUES (?, ?, ?)", rows)
+        for name, content in outputs.items():
+            row = (entry.number, name, content)
+            self.connection.execute("INSERT INTO outputs VALUES (?, ?, ?)", row)
+        kept = self.entries("number = ?", entry.number), self.outputs(entry.number)
+        if kept != ([entry], dict(outputs)):
+            raise doubt(self.path, "it does not keep what is written to it")
 
     def remember(self) -> None:
         """Bring the anchor up to the last entry, as far as that is possible now.
@@ -184,10 +165,8 @@ class Store:
         """
         try:
             self._catch_up()
-        except ForeignAnchor:
-            raise doubt(
-                self.path, f"its anchor `{self.anchor.name}` belongs to another ledger"
-            ) from None
+        except ForeignAnchor as foreign:
+            raise doubt(self.path, f"its anchor `{self.anchor.name}` {foreign}") from None
         except OSError as error:
             raise LedgerError.of(
                 "ledger-unusable",
@@ -199,7 +178,7 @@ class Store:
     def _catch_up(self) -> None:
         """Append the entries that the anchor does not know yet."""
         known = read_anchor(self.anchor, self.meta("identity"))
-        query = "SELECT number, seal FROM entries WHERE number > ?"
+        query = "SELECT number, seal FROM entries NOT INDEXED WHERE number > ?"
         append_anchor(self.anchor, dict(self.connection.execute(query, (max(known, default=0),))))
 
     @contextmanager
@@ -226,8 +205,8 @@ class Store:
             raise LedgerError(
                 replace(
                     problem,
-                    hint="the charge was made or it was not: `dpcli ledger history` tells, and "
-                    "the same --release-id charges it once at most",
+                    hint="if a charge was being written, it was made or it was not: `dpcli ledger "
+                    "history` tells, and the same --release-id charges it once at most",
                 )
                 for problem in failure.problems
             ) from None
@@ -246,31 +225,7 @@ class Store:
         self.connection.close()
 
 
-def chain_fault(entries: list[Entry], start: str) -> str:
-    """What is wrong with a chain, naming the first entry; empty if nothing is."""
-    previous = start
-    for number, entry in enumerate(entries, start=1):
-        if entry.number != number:
-            return f"entry {number} is missing"
-        if entry.previous != previous or entry.head != entry.expected_head():
-            return f"entry {number} was changed"
-        previous = entry.seal
-    return ""
-
-
-def _connect(path: Path, mode: str) -> sqlite3.Connection:
-    """A connection in autocommit mode that waits for others and syncs everything."""
-    with told(path):
-        if mode == "rwc" and not path.exists():
-            # Made here rather than by SQLite, so that nobody else may read it.
-            os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
-        uri = f"{path.resolve().as_uri()}?mode=rw"
-        connection = sqlite3.connect(uri, uri=True, timeout=PATIENCE, isolation_level=None)
-        try:
-            connection.execute("PRAGMA synchronous = EXTRA")
-            connection.execute("PRAGMA trusted_schema = OFF")
-            connection.execute("PRAGMA cell_size_check = ON")
-        except BaseException:
-            connection.close()
-            raise
-    return connection
+def _identity(path: Path) -> tuple[int, int]:
+    """Which file a path names now."""
+    found = path.stat()
+    return found.st_dev, found.st_ino

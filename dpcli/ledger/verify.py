@@ -1,25 +1,30 @@
-"""Whether a ledger is what it was: tables, chain, anchor and outputs."""
+"""Whether a ledger is what it was: all that can be looked at, and all that is wrong."""
 
 from __future__ import annotations
 
 import json
+import sqlite3
+import zlib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from dpcli.ledger.entry import seal_of
+from dpcli.errors import UsageError
+from dpcli.ledger.entry import Entry, seal_of
 from dpcli.ledger.failures import told
-from dpcli.ledger.schema import STATEMENTS
 from dpcli.ledger.store import Store
 
 
 def faults(store: Store) -> Iterator[str]:
-    """Everything that opening the ledger did not look at, and that is wrong."""
+    """Everything that is wrong with a ledger."""
     with told(store.path):
-        tables = {row[0] for row in store.connection.execute(
-            "SELECT sql FROM sqlite_master WHERE sql IS NOT NULL"
-        )}  # fmt: skip
-        if tables != set(STATEMENTS):
-            yield "its tables or triggers were changed"
+        fault = store.fault()
+        if fault:
+            yield fault
+        if store.connection.execute("PRAGMA integrity_check(1)").fetchone()[0] != "ok":
+            yield "the file is damaged"
+            return
+        if fault and not _readable(store):
+            return
         numbers = {row[0] for row in store.connection.execute("SELECT number FROM outputs")}
         entries = store.entries()
         if numbers - {entry.number for entry in entries}:
@@ -29,20 +34,58 @@ def faults(store: Store) -> Iterator[str]:
                 yield f"the outputs of entry {entry.number} were changed"
 
 
+def _readable(store: Store) -> bool:
+    """Whether the entries and outputs can be looked at."""
+    try:
+        for entry in store.entries():
+            entry.content()
+            seal_of(entry.head, store.outputs(entry.number))
+    except (sqlite3.Error, ValueError, TypeError, AttributeError):
+        return False
+    return True
+
+
 def report_faults(store: Store, reports: Sequence[Path]) -> Iterator[str]:
-    """What published reports say that the ledger does not."""
+    """What published reports say that the ledger does not; UsageError if one is none."""
+    read = [(path, *_read(path)) for path in reports]
     with told(store.path):
-        heads = {entry.number: (entry.head, entry.release_id) for entry in store.entries()}
-    for path in reports:
-        try:
-            report = json.loads(path.read_text(encoding="utf-8"))
-            place = report["ledger"]
-            claimed = (place["head"], report["release_id"])
-            number = place["entry"]
-        except (OSError, ValueError, KeyError, TypeError):
-            yield f"`{path}` is not a report in JSON that names its entry"
-            continue
-        if number not in heads:
-            yield f"`{path}` was published from entry {number}, which the ledger does not have"
-        elif heads[number] != claimed:
-            yield f"`{path}` was published from another entry {number} than the ledger has"
+        entries = {entry.number: entry for entry in store.entries()}
+        for path, content, number, head, release_id in read:
+            if number not in entries:
+                yield f"`{path}` was published from entry {number}, which the ledger does not have"
+            elif (entries[number].head, entries[number].release_id) != (head, release_id):
+                yield f"`{path}` was published from another entry {number} than the ledger has"
+            elif content != _stored(store, entries[number]):
+                yield f"`{path}` is not what entry {number} published: its text was changed"
+
+
+def _stored(store: Store, entry: Entry) -> bytes | None:
+    """The report in JSON that an entry published."""
+    packed = store.outputs(entry.number).get("report.json")
+    try:
+        return None if packed is None else zlib.decompress(packed)
+    except zlib.error:
+        return None
+
+
+def _read(path: Path) -> tuple[bytes, int, str, str]:
+    """A report: its bytes, and the entry, head and release that it names."""
+    try:
+        content = path.read_bytes() if path.is_file() else b""
+        report = json.loads(content)
+        place = report["ledger"]
+        number, head, name = place["entry"], place["head"], report["release_id"]
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        raise _no_report(path) from None
+    if not isinstance(number, int) or not isinstance(head, str) or not isinstance(name, str):
+        raise _no_report(path)
+    return content, number, head, name
+
+
+def _no_report(path: Path) -> UsageError:
+    """A file that is no report."""
+    return UsageError.of(
+        "not-a-report",
+        f"`{path}` is not a report in JSON that names its entry",
+        "name reports as `dpcli release --report NAME.json` writes them",
+    )

@@ -11,8 +11,8 @@ import tempfile
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
+from dpcli.ledger.creation import create_ledger
 from dpcli.ledger.ledger import Charge, Ledger, Standing
-from dpcli.ledger.store import Store
 from dpcli.plan import make_plan
 from dpcli.release import Release, answer, charge_for
 from dpcli.report.formats import render
@@ -39,7 +39,7 @@ def main() -> None:
             spec = place / "spec.yaml"
             spec.write_text("\n".join(lines) + "\n", encoding="utf-8")
             ledger = place / "dpcli-ledger.sqlite"
-            fill(Ledger(Store.create(ledger)), spec, data, filled)
+            fill(Ledger(create_ledger(ledger)), spec, data, filled)
             dpcli = [sys.executable, "-m", "dpcli"]
             commands[f"release, {filled} before"] = [*dpcli, "release", str(spec), str(data)]
             commands[f"verify, {filled} before"] = [

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from dpcli.ledger.creation import create_ledger
 from dpcli.ledger.ledger import Charge, Ledger, Standing
-from dpcli.ledger.store import Store
 from dpcli.ledger.terms import Terms
 from dpcli.privacy.loss import Loss
 
@@ -46,6 +46,6 @@ def path(tmp_path: Path) -> Path:
 @pytest.fixture
 def ledger(path: Path) -> Iterator[Ledger]:
     """A fresh ledger without accounts."""
-    book = Ledger(Store.create(path))
+    book = Ledger(create_ledger(path))
     yield book
     book.close()

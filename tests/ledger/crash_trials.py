@@ -15,7 +15,7 @@ import pytest
 
 from dpcli.cli import main
 from dpcli.engine import aggregate as _loaded  # noqa: F401 - children are forked from here
-from dpcli.ledger import anchor, store
+from dpcli.ledger import anchor, creation, store
 from dpcli.ledger.ledger import Ledger
 from dpcli.ledger.store import Store
 from dpcli.ledger.verify import faults
@@ -36,7 +36,7 @@ POINTS = [
     (os, "open"),
     (store.Store, "_commit"),
     (store.Store, "insert"),
-    (store, "begin_anchor"),
+    (creation, "begin_anchor"),
     (store, "append_anchor"),
     (anchor, "read_anchor"),
 ]
@@ -70,7 +70,7 @@ def begin(folder: Path, release_id: str, prepare: Callable[[], None] = lambda: N
             os.dup2(null, stream)
         sys.argv = words(folder, release_id)
         prepare()
-        os._exit(main.run())
+        main.main()
     finally:
         os._exit(99)
 
@@ -168,6 +168,8 @@ def killed_after(folder: Path, release_id: str, seconds: float, number: int) -> 
     os.kill(child, number)
     status = ended(child)
     assert status in {0, -number, 128 + number}
+    if status == 0:
+        assert visible(folder, release_id), "a release that was stopped claims to have ended"
     settled(folder, release_id, visible(folder, release_id))
     return status != 0
 

@@ -11,6 +11,7 @@ import pytest
 
 from dpcli.errors import BudgetError, Failure, LedgerError
 from dpcli.ledger.balance import Spend, balance
+from dpcli.ledger.creation import create_ledger
 from dpcli.ledger.ledger import Ledger
 from dpcli.ledger.store import Store
 from dpcli.ledger.terms import Terms
@@ -175,7 +176,7 @@ def test_another_database_is_refused(path: Path) -> None:
     with sqlite3.connect(path) as connection:
         connection.execute("CREATE TABLE t (x)")
     connection.close()
-    for opened in (Store.open, Store.create):
+    for opened in (Store.open, create_ledger):
         with pytest.raises(LedgerError):
             opened(path)
 
@@ -196,7 +197,7 @@ def test_a_truncated_ledger_is_refused(path: Path, ledger: Ledger) -> None:
     whole = path.read_bytes()
     for size in range(0, len(whole), 512):
         path.write_bytes(whole[:size])
-        for opened in (Store.open, Store.create):
+        for opened in (Store.open, create_ledger):
             with pytest.raises(LedgerError):
                 opened(path).close()
     path.write_bytes(whole)

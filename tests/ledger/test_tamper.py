@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from dpcli.errors import LedgerError
+from dpcli.ledger.creation import create_ledger
 from dpcli.ledger.ledger import Ledger
 from dpcli.ledger.store import Store
 from dpcli.ledger.verify import faults
@@ -130,7 +131,7 @@ def test_a_removed_ledger_is_not_begun_anew(full: Path) -> None:
     """Deleting the file does not bring the budget back, while the anchor is there."""
     full.unlink()
     with pytest.raises(LedgerError, match="its anchor"):
-        Store.create(full)
+        create_ledger(full)
 
 
 def test_a_removed_anchor_is_noticed(full: Path) -> None:

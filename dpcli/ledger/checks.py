@@ -1,0 +1,53 @@
+"""Whether a ledger is what it was: its tables, its chain, and its anchor."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Sequence
+from pathlib import Path
+
+from dpcli.ledger.anchor import ForeignAnchor, read_anchor
+from dpcli.ledger.entry import Entry
+from dpcli.ledger.schema import STATEMENTS
+
+
+def tables_fault(connection: sqlite3.Connection) -> str:
+    """What is wrong with the tables and triggers; empty if nothing is.
+
+    A trigger more could undo what is written, an index of somebody else's could hide
+    entries from those who look things up in it.
+    """
+    query = "SELECT sql FROM sqlite_master WHERE sql IS NOT NULL"
+    found = [row[0] for row in connection.execute(query)]
+    if len(found) != len(STATEMENTS) or set(found) != STATEMENTS:
+        return "its tables or triggers were changed"
+    return ""
+
+
+def chain_fault(entries: Sequence[Entry], start: str) -> str:
+    """What is wrong with a chain, naming the first entry; empty if nothing is."""
+    previous = start
+    for number, entry in enumerate(entries, start=1):
+        if entry.number != number:
+            return f"entry {number} is missing"
+        if entry.previous != previous or entry.head != entry.expected_head():
+            return f"entry {number} was changed"
+        previous = entry.seal
+    return ""
+
+
+def anchor_fault(anchor: Path, identity: str, entries: Sequence[Entry]) -> str:
+    """What the anchor remembers otherwise; empty if it agrees."""
+    try:
+        remembered = read_anchor(anchor, identity)
+    except ForeignAnchor as foreign:
+        return f"its anchor `{anchor.name}` {foreign}"
+    if not anchor.exists():
+        return f"its anchor `{anchor.name}` is missing"
+    seals = {entry.number: entry.seal for entry in entries}
+    for number, seal in sorted(remembered.items()):
+        if number not in seals:
+            return f"entry {number} is missing: an older copy was put in its place"
+        if seals[number] != seal:
+            return f"entry {number} is not the one that its anchor remembers"
+    return ""
