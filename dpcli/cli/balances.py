@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -24,25 +25,35 @@ def show(
     spec: Annotated[
         Path | None, typer.Option(metavar="SPEC", help="How many more runs of this spec fit.")
     ] = None,
+    period: Annotated[
+        str | None,
+        typer.Option(metavar="YYYY-MM-DD", help="Windows around this day, not the worst ones."),
+    ] = None,
     as_json: AsJson = False,
     path: Named = None,
 ) -> None:
     """Print what every account has spent and what is left.
 
+    Of an account with a window, what its worst window holds, or with --period the
+    worst one around that day. With --spec the ledger is the one beside SPEC.
+
     Example: dpcli ledger show --spec specs/town.yaml
     """
     from dpcli.cli.console import print_json, write_table
     from dpcli.cli.ledger_file import DEFAULT, existing_ledger
+    from dpcli.cli.words import checked_day
+    from dpcli.ledger.balance import period_number
     from dpcli.plan import make_plan
     from dpcli.privacy.decimals import plain_text
     from dpcli.spec.load import read_spec
 
     plan = make_plan(read_spec(spec)) if spec else None
+    day = period_number(checked_day(period) or period) if period else None
     told = []
     beside = spec.parent / DEFAULT if spec else None
     with existing_ledger(path or beside) as book:
         for terms in book.accounts().values():
-            balance = book.balance(terms)
+            balance = book.balance(terms, day)
             told.append(
                 {
                     **terms.payload(),
@@ -53,15 +64,21 @@ def show(
                     "spent_delta": plain_text(balance.spent.delta),
                     "remaining_epsilon": plain_text(balance.remaining.epsilon),
                     "remaining_delta": plain_text(balance.remaining.delta),
+                    "lifetime_epsilon": plain_text(balance.lifetime.epsilon),
+                    "lifetime_delta": plain_text(balance.lifetime.delta),
                     "more_runs": _more_runs(book, terms, plan),
                 }
             )
     if as_json:
         print_json(told)
         return
+    windows = any(account["window"] for account in told)
+    deltas = any(account["delta"] != "0" for account in told)
     columns = (
-        "dataset", "unit", "neighbors", "composition", "window", "releases", "epsilon",
-        "spent_epsilon", "remaining_epsilon", "delta", "spent_delta", "remaining_delta",
+        "dataset", "unit", "neighbors", "composition", *(("window",) if windows else ()),
+        "releases", "epsilon", "spent_epsilon", "remaining_epsilon",
+        *(("lifetime_epsilon",) if windows else ()),
+        *(("delta", "spent_delta", "remaining_delta") if deltas else ()),
         *(("more_runs",) if plan else ()),
     )  # fmt: skip
     rows = [
@@ -70,6 +87,21 @@ def show(
     ]
     header = [name.replace("_", " ") for name in columns]
     write_table(sys.stdout, "accounts", header, rows, range(4, len(columns)))
+    if plan is not None:
+        _say_what_differs(plan, told)
+
+
+def _say_what_differs(plan: Plan, told: Sequence[Mapping[str, object]]) -> None:
+    """Why a spec has no account to run on, if it has none."""
+    from dpcli.ledger.terms import terms_from, terms_of
+
+    wanted = terms_of(plan.spec)
+    mine = [account for account in told if account["dataset"] == wanted.dataset]
+    if not mine:
+        print(f"`{wanted.dataset}` has no account yet; its first release opens one")
+        return
+    for word, kept, asked in terms_from(mine[0]).differences(wanted):
+        print(f"the {word} of `{wanted.dataset}` is {kept}, the spec says {asked}")
 
 
 def history(
@@ -85,11 +117,18 @@ def history(
     """
     from dpcli.cli.console import print_json, write_table
     from dpcli.cli.ledger_file import existing_ledger
+    from dpcli.errors import LedgerError
     from dpcli.ledger.balance import balance, spend
     from dpcli.privacy.decimals import plain_text
 
     told: list[dict[str, object]] = []
     with existing_ledger(path) as book:
+        if dataset is not None and dataset not in book.accounts():
+            raise LedgerError.of(
+                "no-such-account",
+                f"the ledger `{book.path}` has no account `{dataset}`",
+                "`dpcli ledger show` lists them",
+            )
         for name, terms in book.accounts().items():
             for entry in book.releases(name) if dataset in (None, name) else ():
                 content = entry.content()

@@ -57,7 +57,8 @@ def _left(made: Plan, ledger: Path | None, spec: Path) -> Loss | None:
         return None
     with existing_ledger(ledger or spec.parent / DEFAULT) as book:
         terms = book.accounts().get(made.spec.dataset)
-        return book.balance(terms).remaining if terms else None
+        # Of an account with a window, what is left depends on the day of the release.
+        return book.balance(terms).remaining if terms and terms.window is None else None
 
 
 def _print(made: Plan, left: Loss | None) -> None:

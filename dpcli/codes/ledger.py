@@ -83,6 +83,13 @@ CODES: tuple[Code, ...] = (
         "Use the spec of that release, or give this one an id of its own.",
     ),
     Code(
+        "no-such-account",
+        "ledger",
+        "The ledger has no account of that dataset.",
+        "dpcli ledger history typo",
+        "`dpcli ledger show` lists all accounts.",
+    ),
+    Code(
         "no-such-release",
         "ledger",
         "The ledger has no release of that id.",

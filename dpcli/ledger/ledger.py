@@ -90,10 +90,10 @@ class Ledger:
         with told(self.path):
             return self.store.entries("kind = 'release' AND dataset = ?", dataset)
 
-    def balance(self, terms: Terms) -> Balance:
-        """What an account has spent so far."""
+    def balance(self, terms: Terms, period: int | None = None) -> Balance:
+        """What an account has spent so far; with a window, around `period`."""
         with told(self.path):
-            return balance(terms, self.spends(terms))
+            return balance(terms, self.spends(terms), period)
 
     def spends(self, terms: Terms) -> list[Spend]:
         """What an account was charged for, equal charges counted together."""

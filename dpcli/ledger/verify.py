@@ -1,4 +1,4 @@
-"""Whether a ledger is what it was: all that can be looked at, and all that is wrong."""
+"""Whether a ledger is what it was: all that can be looked at."""
 
 from __future__ import annotations
 

@@ -88,23 +88,29 @@ def _ledger(standing: Standing) -> dict[str, Fact]:
 
 def window_facts(standing: Standing) -> dict[str, Fact]:
     """What a window protects and what not, with the loss of each span of time."""
-    window, budget = standing.terms.window or 1, standing.terms.budget
-    a_year = -(-DAYS_A_YEAR // window)
+    window = standing.terms.window or 1
     return {
         "periods": window,
         "period": standing.period,
         "per_window": _loss(standing.balance.spent),
-        "per_year_at_most": _loss(Loss(budget.epsilon * a_year, budget.delta * a_year)),
+        "per_year_at_most": _loss(a_year_at_most(standing)),
         "lifetime": _loss(standing.balance.lifetime),
         "protects": (
             f"what anybody did within any {window} consecutive days, whatever is known of "
-            "the other days"
+            "the other days, provided that the data of each release hold only what was done on "
+            "the day that it names"
         ),
         "does_not_protect": (
             "somebody who is in the data in every window: what they reveal adds up over "
             "windows, to the loss per year and for ever"
         ),
     }
+
+
+def a_year_at_most(standing: Standing) -> Loss:
+    """What the budget of a window allows in a year: so many windows cover it."""
+    windows, budget = -(-DAYS_A_YEAR // (standing.terms.window or 1)), standing.terms.budget
+    return Loss(budget.epsilon * windows, budget.delta * windows)
 
 
 def _guarantee(plan: Plan, left: Loss | None) -> dict[str, Fact]:

@@ -6,8 +6,9 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from dpcli.plan import Part
+from dpcli.privacy.loss import loss_text
 from dpcli.privacy.relation import Neighbors, RowUnit
-from dpcli.report.facts import condition_text, facts
+from dpcli.report.facts import a_year_at_most, condition_text, facts, window_facts
 from dpcli.report.notes import limits
 from dpcli.report.numbers import exact_or_up, root_up, short
 from dpcli.report.table import cells
@@ -58,6 +59,7 @@ def _lines(release: Release) -> Iterator[str]:
         )
     ]
     yield from _table((f"{privacy.composition.name} composition", "epsilon", "delta"), rows)
+    yield from _account(release)
     yield "## What was released"
     yield ""
     for released in release.entries:
@@ -81,6 +83,33 @@ def _lines(release: Release) -> Iterator[str]:
     yield "## The spec"
     yield ""
     yield from (f"    {line}" for line in spec.text.splitlines())
+
+
+def _account(release: Release) -> Iterator[str]:
+    """Where the release is recorded, and what its account has left."""
+    standing = release.standing
+    left = standing.balance.remaining
+    yield "## The account that paid"
+    yield ""
+    rows = [
+        ("Ledger", standing.ledger),
+        ("Entry", str(standing.entry)),
+        ("Head", standing.head),
+        ("Left of the budget", loss_text(left)),
+    ]
+    window = window_facts(standing) if standing.terms.window is not None else None
+    if window is not None:
+        rows += [
+            ("Period", str(window["period"])),
+            ("Window", f"{window['periods']} days"),
+            ("Spent in the worst window", loss_text(standing.balance.spent)),
+            ("At most in a year", loss_text(a_year_at_most(standing))),
+            ("Spent in all", loss_text(standing.balance.lifetime)),
+        ]
+    yield from _table(("", ""), rows)
+    if window is not None:
+        yield f"Protected is {window['protects']}. Not protected is {window['does_not_protect']}."
+        yield ""
 
 
 def _entry(released: Released, confidence: str) -> Iterator[str]:

@@ -110,7 +110,7 @@ def test_balances_and_history_for_people_and_scripts(
     assert (entry["release_id"], entry["epsilon"], len(entry["parts"])) == ("night", "6", 7)
     assert "town" in dpcli("ledger", "show").out
     assert "night" in dpcli("ledger", "history").out
-    assert json.loads(dpcli("ledger", "history", "village", "--json").out) == []
+    assert dpcli("ledger", "history", "village", "--json").status == 6
 
 
 def test_the_number_of_runs_that_fit(dpcli: Command, folder: Path, data: Path) -> None:
