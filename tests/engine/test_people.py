@@ -9,20 +9,23 @@ import numpy as np
 import polars as pl
 import pytest
 
-from dpcli.engine import aggregate, crowd, totals
+from dpcli.columns import NumericColumn
+from dpcli.engine import aggregate, crowd, runs, totals
 from dpcli.engine.dialect import Inspection
+from dpcli.engine.dictionary import Dictionary
 from dpcli.engine.draw import Draw
 from dpcli.engine.people import People
+from dpcli.engine.runs import by_person
 from dpcli.engine.source import open_source
-from dpcli.privacy.relation import RowUnit, Unit
-from dpcli.queries import LinearQuery, Query
+from dpcli.privacy.relation import PersonUnit, RowUnit, Unit
+from dpcli.queries import Key, LinearQuery, Query
 from dpcli.sampling import entropy
 from tests.oracles.crowds import generate
 from tests.oracles.opened import opened
 from tests.oracles.plain import Answer, Lot, evaluate
 from tests.sampling.streams import Stream
 
-FILES = 600
+FILES = 300
 PER_TEST = 100
 
 
@@ -104,3 +107,84 @@ def test_single_rows_have_private_keys_and_distinct_values_too(start: int, tmp_p
         path.write_bytes(data)
         found = without_empty(engine(asked, RowUnit(), path))
         assert found == without_empty(evaluate(asked, data)), seed
+
+
+def test_numbers_are_equal_exactly_when_ids_are() -> None:
+    """Ids are compared as texts without blanks around them, across batches."""
+    people = People()
+    batches = [
+        ["1", " 1\t", "01", "+1", "1.0", "-1", "a"],
+        ["A", "a ", "9223372036854775807", "9223372036854775808", "", " ", "0", "00", "b", "1"],
+    ]
+    numbers: dict[str, set[int]] = {}
+    for batch in batches:
+        found = people.numbers(pl.Series(batch, dtype=pl.String())).to_list()
+        for text, number in zip(batch, found, strict=True):
+            numbers.setdefault(text.strip(" \t"), set()).add(number)
+
+    assert all(len(each) == 1 for each in numbers.values())
+    assert numbers.pop("") == {-(1 << 63)}
+    assert len({number for each in numbers.values() for number in each}) == len(numbers)
+
+
+def test_a_dictionary_keeps_its_numbers_when_no_column_holds_them() -> None:
+    """A text met before gets the number it got before, and gives the text back."""
+    dictionary = Dictionary()
+
+    def numbers(*texts: str) -> list[int]:
+        frame = pl.DataFrame({"t": texts})
+        return frame.select(dictionary.numbers(pl.col("t"))).to_series().to_list()
+
+    first = numbers("a", "b")
+    assert numbers("c", "b", "a") == [2, *reversed(first)]
+    back = pl.DataFrame({"n": [2, None, 0]}).select(dictionary.texts(pl.col("n")))
+    assert back.to_series().to_list() == ["c", None, "a"]
+
+
+def test_words_of_people_do_not_depend_on_who_came_before() -> None:
+    """The same id has the same word, whatever number it got."""
+    first, second = People(), People()
+    first.numbers(pl.Series(["x", "y", "z"]))
+    words = [
+        people.words(people.numbers(pl.Series(["z", "7"])).to_numpy()).tolist()
+        for people in (first, second)
+    ]
+    assert words[0] == words[1]
+
+
+@pytest.mark.parametrize("colliding", [False, True])
+def test_rows_are_brought_together_by_person_alone(
+    colliding: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Even if mixed words of many people agree, no two people are taken for one."""
+    if colliding:
+        monkeypatch.setattr(
+            runs, "scattered", lambda people: people.view(np.uint64) % np.uint64(3) << np.uint64(62)
+        )
+    draws = np.random.default_rng(1).integers(-5, 40, 3000)
+    found = by_person(draws)
+    whose = draws[found.order]
+
+    assert sorted(found.order.tolist()) == list(range(3000))
+    assert len(found.first) == len(set(draws.tolist()))
+    for first, length in zip(found.first, found.lengths, strict=True):
+        assert len(set(whose[first : first + length].tolist())) == 1
+        assert (np.diff(found.order[first : first + length]) > 0).all()
+    assert (found.rank == np.arange(3000) - found.first[found.run]).all()
+
+
+def test_every_row_of_a_person_is_kept_equally_often(tmp_path: Path) -> None:
+    """The lots favour no place in the file: three of ten rows, each in three of ten cases."""
+    day = NumericColumn("day", "integer", bounds=(0, 9))
+    people, kept = 4000, 3
+    lines = [f"p{person},{row}" for row in range(10) for person in range(people)]
+    path = tmp_path / "data.csv"
+    path.write_text("\n".join(["who,day", *lines, ""]), encoding="utf-8")
+    query = LinearQuery(by=(Key(day, (*range(10),)),))
+    (counts,) = engine([query], PersonUnit("who", kept, kept, kept), path)
+    cells = np.array(counts)
+
+    assert cells.sum() == people * kept
+    # The last bin holds two days.
+    expected = np.array([people * kept / 10] * 8 + [people * kept / 5])
+    assert (((cells - expected) ** 2) / expected).sum() < 40
