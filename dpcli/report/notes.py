@@ -23,6 +23,11 @@ LIMITS = (
 )
 """What no release of this tool protects, in plain words."""
 
+SELECTED = (
+    "groups near a threshold are shown when their noise is high: the values that select them tend "
+    "to be too large there, and their intervals hold less often than they say"
+)
+
 DIFFERENT_IDS = (
     "A person with several ids counts as several people: ids are compared as texts, without "
     "the spaces around them."
@@ -68,8 +73,8 @@ def _totals(planned: PlannedEntry, unit: PersonUnit) -> Iterator[str]:
 
 
 def selections(plan: Plan) -> list[str]:
-    """From which noisy count on a private group is shown."""
-    return [
+    """From which noisy count on a private group is shown, and what that does to values."""
+    rules = [
         f"{planned.entry.request.name}: a group is shown when its noisy value reaches "
         f"{part.selection.threshold:,}; one that is in the data because of one "
         f"{'row' if isinstance(plan.spec.privacy.unit, RowUnit) else 'person'} alone is shown "
@@ -78,6 +83,7 @@ def selections(plan: Plan) -> list[str]:
         for part in planned.parts
         if part.selection is not None
     ]
+    return [*rules, *([SELECTED] if rules else [])]
 
 
 def rivals(plan: Plan) -> list[str]:

@@ -30,7 +30,7 @@ dpcli: 1
 dataset: {dataset}  # the ledger account that pays for releases
 
 privacy:
-  unit: {placeholder}  # `row`, if nobody has two rows
+  unit: {placeholder}  # `row`, if nobody has two rows; else {{column: ID_COLUMN, max_rows: 3}}
   neighbors: {placeholder}  # `add-remove`, or `change-one` if the number of rows is public
   budget: {{epsilon: {placeholder}}}  # the most that all releases together may reveal, such as 2
 
@@ -38,9 +38,10 @@ privacy:
 #   {{type: integer, bounds: [18, 100]}}
 #   {{type: number, bounds: [0, 200000], step: 100}}
 #   {{type: category, values: [a, b]}}    or from text to label: {{0: no, 1: yes}}
+#   {{type: category}}    without values: groups with private keys
 #   {{type: boolean, values: ["0", "1"]}}    the texts for false and true
 #   {{type: date, bounds: [2010-01-01, 2024-12-31]}}
-#   {{type: id}}
+#   {{type: id}}    whose row it is
 # Remove the columns that no statistic uses.
 columns:
 """
