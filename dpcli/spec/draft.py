@@ -30,18 +30,18 @@ dpcli: 1
 dataset: {dataset}  # the ledger account that pays for releases
 
 privacy:
-  unit: {placeholder}  # `row`, if nobody has two rows; else {{column: ID_COLUMN, max_rows: 3}}
-  neighbors: {placeholder}  # `add-remove`, or `change-one` if the number of rows is public
+  unit: {placeholder}  # `row`, if nobody has two rows; else {{column: ID, max_rows: 3}}
+  neighbors: {placeholder}  # `add-remove`; `change-one` if the number of rows, or people, is public
   budget: {{epsilon: {placeholder}}}  # the most that all releases together may reveal, such as 2
 
 # Declare what may be in a column from a code book, never from the data:
 #   {{type: integer, bounds: [18, 100]}}
 #   {{type: number, bounds: [0, 200000], step: 100}}
 #   {{type: category, values: [a, b]}}    or from text to label: {{0: no, 1: yes}}
-#   {{type: category}}    without values: groups with private keys
+#   {{type: category}}    values are private; needs `keys: private`, below
 #   {{type: boolean, values: ["0", "1"]}}    the texts for false and true
 #   {{type: date, bounds: [2010-01-01, 2024-12-31]}}
-#   {{type: id}}    whose row it is
+#   {{type: id}}    whose row it is, for `unit`; never published
 # Remove the columns that no statistic uses.
 columns:
 """
@@ -52,6 +52,10 @@ TAIL = """
 #   - {{name: mean_age, statistic: mean, column: age, by: [sex], epsilon: 0.5}}
 #   - {{name: ages, statistic: histogram, column: age, bins: {{width: 10}}, epsilon: 0.25}}
 #   - {{name: adults, statistic: count, where: {{age: {{min: 18}}}}, epsilon: 0.25}}
+# If people are protected, how many there are:
+#   - {{name: people, statistic: count_distinct, epsilon: 0.25}}
+# For a category `city` without values, groups that enough rows are in:
+#   - {{name: by_city, statistic: count, by: [city], keys: private, epsilon: 0.5, delta: 1e-7}}
 statistics:
   - {{name: rows, statistic: count, epsilon: {placeholder}}}  # such as 0.5
 """
