@@ -45,12 +45,14 @@ def bounding(plan: Plan) -> list[str]:
     unit = plan.spec.privacy.unit
     if not isinstance(unit, PersonUnit):
         return []
-    rows = f"at most {unit.rows:,} {'row' if unit.rows == 1 else 'rows'} of a person are used"
-    told = [f"{rows}, drawn by lot from that person's rows alone; the answers are of these rows"]
+    rows = f"at most {_many(unit.rows, 'row')} of a person {'is' if unit.rows == 1 else 'are'} used"
+    told = [f"{rows}, drawn by lot from that person's rows alone"]
     if unit.cells < unit.rows:
-        told.append(f"of each grouped statistic, these rows enter at most {unit.cells:,} groups")
+        told.append(
+            f"of each grouped statistic, these rows enter at most {_many(unit.cells, 'group')}"
+        )
     if unit.rows_per_cell < unit.rows:
-        told.append(f"at most {unit.rows_per_cell:,} of them enter one group")
+        told.append(f"at most {_many(unit.rows_per_cell, 'row')} of a person in each group")
     told.append(
         "a row without an id counts as a person of its own"
         if unit.each
@@ -59,16 +61,27 @@ def bounding(plan: Plan) -> list[str]:
     return [*told, *(note for planned in plan.entries for note in _totals(planned, unit))]
 
 
+def _many(count: int, what: str) -> str:
+    """A number of things."""
+    return f"{count:,} {what}{'' if count == 1 else 's'}"
+
+
 def _totals(planned: PlannedEntry, unit: PersonUnit) -> Iterator[str]:
     """How a person's total was limited."""
     for part in planned.parts:
         query = part.question.query
-        if isinstance(query, LinearQuery) and query.totals is not None:
-            low, high = (exact_or_up(bound * part.question.unit) for bound in query.totals)
-            groups = f", in at most {unit.cells:,} groups" if planned.entry.request.by else ""
+        if not isinstance(query, LinearQuery) or query.totals is None:
+            continue
+        grouped = bool(planned.entry.request.by)
+        groups = f", in at most {_many(unit.cells, 'group')}" if grouped else ""
+        low, high = (exact_or_up(bound * part.question.unit) for bound in query.totals)
+        name = planned.entry.request.name
+        if part.question.role == "distinct":
+            yield f"{name}: a person counts once, by any of their rows{groups}"
+        else:
             yield (
-                f"{planned.entry.request.name}: all rows of a person are looked at, and what "
-                f"they add to a group is clamped to [{low}, {high}]{groups}"
+                f"{name}: all rows of a person are looked at, and what they add up to"
+                f"{' in a group' if grouped else ''} is clamped to [{low}, {high}]{groups}"
             )
 
 

@@ -74,7 +74,8 @@ class Privacy(Shape):
         Discriminator(kind_of),
     ] = Field(description="Who is protected: `row`, right only if nobody has two rows.")
     neighbors: Literal["add-remove", "change-one"] = Field(
-        description="How neighbours differ; with change-one the number of rows is public."
+        description="How neighbours differ; with change-one the number of rows, or of people, "
+        "is public."
     )
     budget: Budget
     composition: Text | None = Field(None, description="How the losses of answers add up.")

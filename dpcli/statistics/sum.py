@@ -26,7 +26,7 @@ class Sum(Statistic):
     Every value is rounded to the column's grid and clamped to its bounds before it
     is added, so the total is that of the clamped values. With `bound: sum`, the rows of
     a person in a group are added up first, all of them, and that is clamped to
-    `unit_bounds`: far less noise than clamping each of many rows.
+    `unit_bounds`: less noise than clamping each row, where people have many.
 
     Privacy: for values in [L, U], adding or removing a row changes one total by at
     most max(|L|, |U|). Changing a row changes a single total by at most U - L (of

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -26,7 +27,7 @@ from tests.oracles.plain import Answer, Lot, evaluate
 from tests.sampling.streams import Stream
 
 FILES = 300
-PER_TEST = 100
+PER_TEST = 50
 
 
 def engine(queries: Sequence[Query], unit: Unit, path: Path) -> list[Answer]:
@@ -45,6 +46,7 @@ def lots(freeze: Callable[[], None]) -> Lot:
     freeze()
     draw, people = Draw(), People()
 
+    @cache
     def lot(name: str, ordinal: int) -> int:
         number = people.numbers(pl.Series([name]))
         word = people.words(number.to_numpy())
