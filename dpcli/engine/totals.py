@@ -80,9 +80,10 @@ class Totals:
         table = self._groups.inside(self._parts[0])
         stays = heads_within(table["person"].to_numpy(), table["lot"].to_numpy(), self._most)
         table = table.filter(pl.Series(stays))
+        # A bound away from zero makes totals larger than the rows that they are made of.
         clamped = [
             pl.when(pl.col(f"n{position}") > 0)
-            .then(pl.col(f"t{position}").clip(*query.totals))
+            .then(pl.col(f"t{position}").cast(pl.Int128).clip(*query.totals))
             .otherwise(0)
             .sum()
             .alias(f"s{position}")

@@ -123,12 +123,14 @@ def wide_names(plan: Plan) -> tuple[str, ...]:
 
 def _wide_groups(plan: Plan) -> dict[str, tuple[tuple[Key, ...], list[str]]]:
     """The axes and the statistics of each wide table, by short name."""
-    groups: dict[tuple[Key, ...], list[str]] = {}
+    groups: dict[tuple[tuple[Key, ...], str | None], list[str]] = {}
     for planned in plan.entries:
         entry = planned.entry
-        groups.setdefault(entry.statistic.axes(entry.request), []).append(entry.request.name)
+        # The same axes have other lines where other groups were selected.
+        table = entry.statistic.axes(entry.request), entry.keys
+        groups.setdefault(table, []).append(entry.request.name)
     named: dict[str, tuple[tuple[Key, ...], list[str]]] = {}
-    for axes, members in groups.items():
+    for (axes, _), members in groups.items():
         words = "-".join(axis.column.name for axis in axes) or "total"
         name = base = "".join(letter if letter.isalnum() else "-" for letter in words)[:80]
         number = 1

@@ -247,6 +247,25 @@ def test_the_wide_layout_has_private_groups_too(dpcli: Command, tmp_path: Path) 
     assert len(made["o.city-pay.csv"]) == 5
 
 
+def test_the_same_axes_with_other_groups_are_two_wide_tables(
+    dpcli: Command, tmp_path: Path
+) -> None:
+    """Bins within selected groups and selected groups of bins are never put in one table."""
+    plan_of(tmp_path, "1e-6")
+    spec, data = tmp_path / "spec.yaml", tmp_path / "data.csv"
+    binned = "[city, {column: pay, bins: {width: 50}}]"
+    spec.write_text(spec.read_text().replace("by: [city, sex]", f"by: {binned}"))
+    lines = [f"{n},{60 if n % 40 else 10},x,f" for n in range(2000)]
+    data.write_text("\n".join(["who,pay,city,sex", *lines, ""]), encoding="utf-8")
+    words = ["release", spec, data, "-q", "--layout", "wide", "-o", tmp_path / "o.csv"]
+
+    assert dpcli(*words).status == 0
+    assert {path.name for path in tmp_path.glob("o.city-pay*.csv")} == {
+        "o.city-pay.csv",
+        "o.city-pay-2.csv",
+    }
+
+
 def test_no_groups_at_all_is_an_answer(dpcli: Command, tmp_path: Path) -> None:
     """A file without people gives tables without groups, and no failure."""
     plan_of(tmp_path, "1e-6")

@@ -190,3 +190,12 @@ def test_every_row_of_a_person_is_kept_equally_often(tmp_path: Path) -> None:
     # The last bin holds two days.
     expected = np.array([people * kept / 10] * 8 + [people * kept / 5])
     assert (((cells - expected) ** 2) / expected).sum() < 40
+
+
+def test_clamped_totals_do_not_wrap(tmp_path: Path) -> None:
+    """Bounds of a person's total that are far from zero add up exactly over people."""
+    path, high = tmp_path / "data.csv", 2**62 - 1
+    path.write_text("who\n" + "".join(f"p{person}\n" for person in range(50)), encoding="utf-8")
+    for low, expected in ((high - 1, 50 * (high - 1)), (-high, 50)):
+        query = LinearQuery(totals=(low, high))
+        assert engine([query], PersonUnit("who", 1, 1, 1), path) == [[expected]]
