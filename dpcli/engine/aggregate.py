@@ -13,7 +13,7 @@ from dpcli.engine.cluster import clusters_of
 from dpcli.engine.dialect import Inspection, has_blank_lines, plain_copy
 from dpcli.engine.draw import Draw
 from dpcli.engine.patience import patiently
-from dpcli.engine.persons import person_frames
+from dpcli.engine.persons import Persons
 from dpcli.engine.rollup import Sealed, rolled_up
 from dpcli.engine.rows import row_frames
 from dpcli.engine.source import Source
@@ -108,7 +108,7 @@ def _scan(
     clusters = clusters_of(queries, unit)
     if isinstance(unit, PersonUnit):
         results = patiently(
-            lambda: person_frames(texts, queries, clusters, unit, draw, source.size, wanted)
+            lambda: Persons(queries, clusters, unit, draw, source.size, wanted).frames(texts)
         )
     else:
         frames = row_frames(texts, queries, clusters, source, wanted)

@@ -22,24 +22,7 @@ from dpcli.privacy.relation import PersonUnit
 from dpcli.queries import LinearQuery, Query
 
 
-def person_frames(
-    texts: pl.LazyFrame,
-    queries: Sequence[Query],
-    clusters: Sequence[Cluster],
-    unit: PersonUnit,
-    draw: Draw,
-    size: int,
-    wanted: Mapping[Column, int],
-) -> list[pl.DataFrame]:
-    """For each cluster one row per occupied cell: where it is, its sums, any blanks.
-
-    `texts` has a column `t0`, `t1` and so on for each column of the file, and
-    `blank` for rows that are blank wherever they are read.
-    """
-    return _Persons(queries, clusters, unit, draw, size, wanted).frames(texts)
-
-
-class _Persons:
+class Persons:
     """One scan of a file whose rows belong to people."""
 
     def __init__(
@@ -63,7 +46,11 @@ class _Persons:
         self._by = [GroupBy(cluster, self._names) for cluster in clusters]
 
     def frames(self, texts: pl.LazyFrame) -> list[pl.DataFrame]:
-        """The occupied cells of each cluster."""
+        """For each cluster one row per occupied cell: where it is, its sums, any blanks.
+
+        `texts` has a column `t0`, `t1` and so on for each column of the file, and
+        `blank` for rows that are blank wherever they are read.
+        """
         carried = {
             name: _absent(column) if column.missing is None else None
             for column, name in self._names.items()

@@ -7,7 +7,7 @@ from fractions import Fraction
 from dpcli.mechanisms import MECHANISMS
 from dpcli.mechanisms.base import Mechanism
 from dpcli.privacy.loss import Loss
-from dpcli.spec.nodes import Mapping, Word
+from dpcli.spec.nodes import Mapping
 from dpcli.spec.prices import read_delta, read_epsilon
 from dpcli.spec.scope import Scope
 from dpcli.spec.wording import listed, shown
@@ -22,14 +22,9 @@ class Answering:
         self.target = self._target(self.mechanism)
         self.calibration = self._calibration(self.mechanism)
 
-    def _word(self, key: str) -> Word | None:
-        """The value of a field, if it is there."""
-        node = self._node.get(key)
-        return node if isinstance(node, Word) else None
-
     def _mechanism(self) -> Mechanism | None:
         """The mechanism of that name, or the first."""
-        word = self._word("mechanism")
+        word = self._node.word("mechanism")
         if word is None:
             return MECHANISMS[0]
         by_name = {mechanism.name: mechanism for mechanism in MECHANISMS}
@@ -47,7 +42,7 @@ class Answering:
 
     def _target(self, mechanism: Mechanism | None) -> Loss | None:
         """What the entry may reveal."""
-        epsilon_word, delta_word = self._word("epsilon"), self._word("delta")
+        epsilon_word, delta_word = self._node.word("epsilon"), self._node.word("delta")
         if epsilon_word is None:
             return None
         epsilon = read_epsilon(epsilon_word, self._findings)
@@ -73,14 +68,14 @@ class Answering:
                 "delta-required",
                 f"{needs} needs a `delta`, and {self._user} has none",
                 "add `delta: 1e-7` or so, far below one divided by the number of people",
-                (self._word("mechanism") or self._node).span,
+                (self._node.word("mechanism") or self._node).span,
             )
             return None
         return Loss(epsilon, delta)
 
     def _calibration(self, mechanism: Mechanism | None) -> str | None:
         """How the mechanism shall choose its noise."""
-        word = self._word("calibration")
+        word = self._node.word("calibration")
         if mechanism is None:
             return None
         if word is None:

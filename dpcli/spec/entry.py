@@ -92,14 +92,9 @@ class _Resolver:
         )
         return False
 
-    def _word(self, key: str) -> Word | None:
-        """The value of a field, if it is there."""
-        node = self._node.get(key)
-        return node if isinstance(node, Word) else None
-
     def _name(self, names: dict[str, Word]) -> None:
         """Checks that the name is one, and new."""
-        word = self._word("name")
+        word = self._node.word("name")
         if word is None:
             return
         if not NAME.fullmatch(word.text):
@@ -122,7 +117,7 @@ class _Resolver:
 
     def _statistic(self) -> Statistic | None:
         """The statistic of that name."""
-        word = self._word("statistic")
+        word = self._node.word("statistic")
         if word is None:
             return None
         by_name = {statistic.name: statistic for statistic in STATISTICS}
@@ -157,13 +152,13 @@ class _Resolver:
             good = bins is not None
         if not good or by is None or where is None:
             return None
-        name = self._word("name")
+        name = self._node.word("name")
         assert name is not None
         return Request(name.text, column, bins, by, where)
 
     def _column(self, statistic: Statistic) -> tuple[bool, Column | None]:
         """Whether the field `column` is right, and the column it names."""
-        word, fields = self._word("column"), statistic.fields
+        word, fields = self._node.word("column"), statistic.fields
         if word is None:
             if fields.column and fields.column_required:
                 self._findings.add(
@@ -200,7 +195,7 @@ class _Resolver:
         by: tuple[Key, ...] | None,
     ) -> Key | None:
         """The axis along which a histogram counts."""
-        word = self._word("column")
+        word = self._node.word("column")
         assert word is not None
         if any(key.column is column for key in by or ()):
             self._findings.add(

@@ -56,6 +56,11 @@ class Mapping:
         pair = self.pairs.get(key)
         return pair[1] if pair else None
 
+    def word(self, key: str) -> Word | None:
+        """The value of a key, if the key is there and its value is a word."""
+        node = self.get(key)
+        return node if isinstance(node, Word) else None
+
     def key_span(self, key: str) -> Span:
         """Where a key is written, or the mapping itself without it."""
         pair = self.pairs.get(key)

@@ -8,14 +8,13 @@ keep three rows of each person: polars the first ones, dpcli some drawn by lot.
 from __future__ import annotations
 
 import sys
-import tempfile
 from pathlib import Path
 
 import numpy as np
 import polars as pl
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
-from tests.benchmarks.timing import in_turn, show
+from tests.benchmarks.timing import against_polars, regions
 
 SPEC = """
 dpcli: 1
@@ -76,26 +75,5 @@ def make_file(path: Path, rows: int) -> None:
             table.write_csv(file, include_header=not start)
 
 
-def main() -> None:
-    """Make what is missing, run both sides in turn, print the ratio."""
-    rows = int(sys.argv[1]) if len(sys.argv) > 1 else 10_000_000
-    folder = Path(sys.argv[2] if len(sys.argv) > 2 else tempfile.gettempdir())
-    data = folder / f"dpcli-people-{rows}.csv"
-    if not data.exists():
-        make_file(data, rows)
-    spec = folder / "dpcli-people.yaml"
-    for ledger in folder.glob("dpcli-ledger.sqlite*"):
-        ledger.unlink()
-    regions = ", ".join(f"region-{number}" for number in range(40))
-    spec.write_text(SPEC.replace("REGIONS", regions))
-    code = FUSED.replace("PATH", repr(str(data)))
-    print(f"{rows} rows, {data.stat().st_size / 1e6:.0f} MB")
-    commands = {
-        "fused polars": [sys.executable, "-c", code],
-        "dpcli release": [sys.executable, "-m", "dpcli", "release", str(spec), str(data)],
-    }
-    show(in_turn(commands, rounds=5), base="fused polars")
-
-
 if __name__ == "__main__":
-    main()
+    against_polars("people", make_file, SPEC.replace("REGIONS", regions(40)), FUSED)
