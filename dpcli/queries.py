@@ -8,12 +8,14 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property
-from itertools import pairwise
+from itertools import combinations_with_replacement, pairwise
 from math import prod
 
 from dpcli.columns import CategoryColumn, Column, NumericColumn, OpenColumn
-from dpcli.privacy.sensitivity import Influence
+from dpcli.privacy.sensitivity import Influence, Sensitivity
+from dpcli.utilities.base import Utility
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +30,7 @@ class Key:
     """
 
     column: CategoryColumn | NumericColumn | OpenColumn
-    edges: tuple[int, ...] = ()
+    edges: tuple[int, ...] | range = ()
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -105,6 +107,11 @@ class Query:
         return self.by + self.items
 
     @cached_property
+    def table(self) -> tuple[Key, ...]:
+        """The axes along which rows are told apart to answer it."""
+        return self.axes
+
+    @cached_property
     def open(self) -> bool:
         """Whether its groups are private: known from the data alone."""
         return any(key.open for key in self.by)
@@ -122,7 +129,7 @@ class Query:
     @cached_property
     def columns(self) -> tuple[Column, ...]:
         """Every column that the query reads, each once."""
-        used: list[Column] = [key.column for key in self.axes]
+        used: list[Column] = [key.column for key in self.table]
         used += [condition.column for condition in self.where]
         used += self.present
         return tuple(dict.fromkeys(used))
@@ -135,7 +142,7 @@ class Query:
 
 @dataclass(frozen=True, kw_only=True)
 class LinearQuery(Query):
-    """For each cell, the sum over its rows of a product of factors.
+    """For each cell, the sum over its rows of a product of factors, less an offset.
 
     No factor means that every row adds one. With `totals`, what the rows of one
     person add to one cell is first added up and then clamped to this range, in
@@ -143,6 +150,7 @@ class LinearQuery(Query):
     """
 
     factors: tuple[Factor, ...] = ()
+    offset: int = 0
     totals: tuple[int, int] | None = None
 
     @cached_property
@@ -155,18 +163,29 @@ class LinearQuery(Query):
     def influence(self) -> Influence:
         """The least and the most that one row can add to one cell.
 
-        Interval arithmetic over the declared bounds, widened to include zero for
-        rows that may be skipped. With `totals`, what one person can add to one cell.
+        Interval arithmetic over the declared bounds, where a factor that occurs twice
+        is a square; widened to include zero for rows that may be skipped. With
+        `totals`, what one person can add to one cell.
         """
         low, high = 1, 1
-        for factor in self.factors:
-            corners = [a * b for a in (low, high) for b in factor.limits]
+        for factor in dict.fromkeys(self.factors):
+            powers = _power(factor.limits, self.factors.count(factor))
+            corners = [a * b for a in (low, high) for b in powers]
             low, high = min(corners), max(corners)
+        low, high = low - self.offset, high - self.offset
         if self.totals is not None:
             low, high = self.totals
         if self.may_skip or self.totals is not None:
             low, high = min(low, 0), max(high, 0)
         return Influence(low, high)
+
+
+def _power(limits: tuple[int, int], exponent: int) -> tuple[int, int]:
+    """The least and greatest power of a whole number between limits."""
+    ends = [end**exponent for end in limits]
+    if exponent % 2 == 0 and limits[0] <= 0 <= limits[1]:
+        ends.append(0)
+    return min(ends), max(ends)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -188,3 +207,77 @@ class DistinctQuery(Query):
         for sums of numbers from zero to one holds.
         """
         return Influence(0, 1)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ScoreQuery(Query):
+    """For each group, the utility of every candidate, of which some are chosen.
+
+    Rows are counted along `classes`, the last one fastest, and `utility` turns the
+    counts of a group into scores. `picks` candidates are chosen one after another, each
+    from those that are left.
+    """
+
+    classes: tuple[Key, ...]
+    utility: Utility
+    picks: int = 1
+
+    @cached_property
+    def table(self) -> tuple[Key, ...]:
+        """The groups, and the classes in which rows are counted."""
+        return self.by + self.classes
+
+    @cached_property
+    def width(self) -> int:
+        """How many candidates each group has."""
+        return self.utility.candidates
+
+    @cached_property
+    def influence(self) -> Influence:
+        """How far one row can move the scores of a group apart."""
+        return self.utility.influence
+
+
+@dataclass(frozen=True, kw_only=True)
+class MinimiserQuery(Query):
+    """The coefficients of a ridge regression, in whole steps of a grid.
+
+    Every column is taken from its centre and divided by its half-width, so that it lies in
+    [-1, 1]; a column of ones goes first. The coefficients minimise, over the rows,
+
+        sum (y - <theta, x>)^2 / (2 n) + ridge |theta|^2 / 2,
+
+    with n the greater of `rows` and the number of rows, and are rounded to `grid`.
+    `sensitivity` is what replacing a row can change, in steps, for the statistic that
+    asks to prove.
+    """
+
+    outcome: Factor
+    inputs: tuple[Factor, ...]
+    ridge: Fraction
+    rows: int
+    grid: Fraction
+    sensitivity: Sensitivity
+
+    @cached_property
+    def columns(self) -> tuple[Column, ...]:
+        """Every column that the query reads, each once."""
+        used = [factor.column for factor in (self.outcome, *self.inputs)]
+        return tuple(dict.fromkeys((*super().columns, *used)))
+
+    @cached_property
+    def cells(self) -> int:
+        """How many coefficients there are."""
+        return len(self.inputs) + 1
+
+    @cached_property
+    def influence(self) -> Influence:
+        """The most that one coefficient changes, in either direction."""
+        return Influence(-self.sensitivity.linf, self.sensitivity.linf)
+
+    @cached_property
+    def moments(self) -> tuple[LinearQuery, ...]:
+        """The sums that it is made of: of products of ones, inputs and outcome, in pairs."""
+        terms: list[tuple[Factor, ...]] = [(), *((one,) for one in (*self.inputs, self.outcome))]
+        pairs = combinations_with_replacement(terms, 2)
+        return tuple(LinearQuery(factors=first + second) for first, second in pairs)

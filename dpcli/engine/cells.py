@@ -52,11 +52,15 @@ class GroupBy:
     def groups(self, table: pl.DataFrame) -> Numbers:
         """A number for the group of each row of a placed table, below zero for nowhere."""
         cell = table["cell"].to_numpy()
-        number: Numbers = cell.astype(np.int64)
+        number: Numbers = np.zeros(len(table), dtype=np.int64)
         nowhere = np.zeros(len(table), dtype=bool)
+        span = 1
         for axis in reversed(self._cluster.axes):
             cell, place = np.divmod(cell, len(axis) + 1)
-            nowhere |= place == len(axis)
+            if axis in self._cluster.grouping:
+                nowhere |= place == len(axis)
+                number += place * span
+                span *= len(axis) + 1
         for name in self.open:
             code = table[name].cast(pl.Int64).fill_null(-1).to_numpy()
             nowhere |= code < 0
@@ -71,7 +75,10 @@ class GroupBy:
 def _place(axis: Key, name: str) -> pl.Expr:
     """Where a row lies along an axis; one past the end for nowhere."""
     value = pl.col(name).cast(pl.Int64)
-    if isinstance(axis.column, NumericColumn):
+    if isinstance(axis.edges, range):
+        # Every value is a bin of its own.
+        value = value - axis.edges[0]
+    elif isinstance(axis.column, NumericColumn):
         inner = pl.Series(axis.edges[1:-1], dtype=pl.Int64)
         value = value.map_batches(
             lambda values: (

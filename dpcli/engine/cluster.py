@@ -45,12 +45,10 @@ class Cluster:
     axes: tuple[Key, ...]
     members: tuple[int, ...]
 
-    def places(self, joint: int) -> dict[Key, int]:
-        """Where a joint cell lies along each axis."""
-        places = {}
-        for axis in reversed(self.axes):
-            joint, places[axis] = divmod(joint, len(axis) + 1)
-        return places
+    @property
+    def grouping(self) -> frozenset[Key]:
+        """The closed axes along which a person's groups are told apart."""
+        return frozenset(self.axes if self.kind.groups is None else self.kind.groups)
 
     @property
     def columns(self) -> tuple[Column, ...]:
@@ -63,7 +61,7 @@ def clusters_of(queries: Sequence[Query], unit: Unit) -> list[Cluster]:
     clusters: list[Cluster] = []
     for position, query in enumerate(queries):
         kind = _kind(query, unit)
-        closed = tuple(key for key in query.axes if not key.open)
+        closed = tuple(key for key in query.table if not key.open)
         for index, cluster in enumerate(clusters):
             axes = tuple(dict.fromkeys(cluster.axes + closed))
             if kind == cluster.kind and (

@@ -3,15 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from math import prod
+from typing import Any
 
+import numpy as np
+import numpy.typing as npt
 import polars as pl
 
 from dpcli.engine.cluster import Cluster
-from dpcli.engine.sums import combination, sums_of
+from dpcli.engine.minimiser import minimised
+from dpcli.engine.sums import Combination, PlainSum, combinations, sums_of
 from dpcli.privacy.confidential import Cells, Confidential, Group, Groups
-from dpcli.queries import Key, LinearQuery, Query
+from dpcli.queries import Key, MinimiserQuery, Query, ScoreQuery
+from dpcli.utilities.base import Utility
 
 Sealed = Confidential[Cells] | Confidential[Groups]
+
+Places = npt.NDArray[np.int64]
+
+Table = npt.NDArray[Any]
+"""Machine words, or Python integers where words could overflow."""
+
+SAFE = 1 << 62
+"""Sums of machine words stay below it."""
 
 
 def rolled_up(
@@ -22,72 +36,126 @@ def rolled_up(
     `result` has a row per occupied joint cell: `cell`, the texts of open axes and
     the sums.
     """
-    joint = [cluster.places(cell) for cell in result["cell"].to_list()]
+    places: dict[Key, Places] = {}
+    cell = result["cell"].to_numpy()
+    for axis in reversed(cluster.axes):
+        cell, places[axis] = np.divmod(cell, len(axis) + 1)
     texts = [result[f"o{place}"].to_list() for place in range(len(cluster.kind.open))]
     opened = dict(zip(cluster.kind.open, texts, strict=True))
+    names = {plain: f"s{number}" for number, plain in enumerate(sums_of(queries, cluster))}
     found: dict[int, Sealed] = {}
     for order, position in enumerate(cluster.members):
         query = queries[position]
-        sums = _added(result, queries, cluster, order)
-        if query.open:
-            found[position] = Confidential(_groups(query, joint, opened, sums))
+        if cluster.kind.totals or cluster.kind.distinct is not None:
+            sums = [_exact(result[f"s{order}" if cluster.kind.totals else "s0"])]
         else:
-            found[position] = Confidential(_cells(query, joint, sums))
+            sums = [_added(result, names, part) for part in combinations(query)]
+        found[position] = _answer(query, places, opened, sums)
     return found
 
 
-def _added(
-    result: pl.DataFrame, queries: Sequence[Query], cluster: Cluster, order: int
-) -> list[int]:
-    """What each joint cell adds to the answer of one member."""
-    query = queries[cluster.members[order]]
-    names = {plain: f"s{number}" for number, plain in enumerate(sums_of(queries, cluster))}
-    weighted = [(1, f"s{order}" if cluster.kind.totals else "s0")]
-    if isinstance(query, LinearQuery) and not cluster.kind.totals:
-        weighted = [(weight, names[plain]) for weight, plain in combination(query)]
-    columns = [(weight, result[name].to_list()) for weight, name in weighted]
-    return [
-        sum(weight * (column[row] or 0) for weight, column in columns) for row in range(len(result))
-    ]
+def _answer(
+    query: Query,
+    places: Mapping[Key, Places],
+    opened: Mapping[Key, Sequence[str | None]],
+    sums: Sequence[Table],
+) -> Sealed:
+    """The sealed answer to one query, from what each joint cell adds to it."""
+    if isinstance(query, MinimiserQuery):
+        return Confidential(minimised(query, [sum(one.tolist()) for one in sums]))
+    (added,) = sums
+    if query.open:
+        return Confidential(_groups(query, places, opened, added))
+    cells = _summed(query.table, places, added)
+    if isinstance(query, ScoreQuery):
+        return Confidential(_scores(query.utility, cells, query.cells or 0))
+    return Confidential(tuple(cells.tolist()))
 
 
-def _cells(query: Query, joint: Sequence[Mapping[Key, int]], sums: Sequence[int]) -> Cells:
-    """The cells of a query whose groups are public."""
-    cells = [0] * (query.cells or 0)
-    for places, added in zip(joint, sums, strict=True):
-        cell = _cell(query.axes, places)
-        if cell is not None:
-            cells[cell] += added
-    return tuple(cells)
+def _exact(column: pl.Series) -> Table:
+    """Whole numbers of a column, nulls as zero, as words or as Python integers."""
+    column = column.fill_null(0)
+    if column.dtype == pl.Int128:
+        return np.array(column.to_list(), dtype=object)
+    words: npt.NDArray[np.int64] = column.cast(pl.Int64).to_numpy()
+    return words
+
+
+def _size(numbers: Table) -> int:
+    """The sum of all absolute values is at most this."""
+    if not len(numbers):
+        return 0
+    return max(abs(int(numbers.max())), abs(int(numbers.min()))) * len(numbers)
+
+
+def _added(result: pl.DataFrame, names: Mapping[PlainSum, str], part: Combination) -> Table:
+    """What each joint cell adds: a weighted total of its plain sums."""
+    columns = [(weight, _exact(result[names[plain]])) for weight, plain in part]
+    if sum(abs(weight) * _size(column) for weight, column in columns) >= SAFE:
+        columns = [(weight, column.astype(object)) for weight, column in columns]
+    first, *rest = (weight * column for weight, column in columns)
+    return sum(rest, start=first)
+
+
+def _summed(axes: Sequence[Key], places: Mapping[Key, Places], added: Table) -> Table:
+    """The cells of a table with these axes, the last one fastest."""
+    cell, inside = _cells(axes, places, len(added))
+    if _size(added) >= SAFE:
+        added = added.astype(object)
+    cells: Table = np.zeros(prod(len(key) for key in axes), dtype=added.dtype)
+    np.add.at(cells, cell[inside], added[inside])
+    return cells
+
+
+def _cells(
+    axes: Sequence[Key], places: Mapping[Key, Places], count: int
+) -> tuple[Places, npt.NDArray[np.bool_]]:
+    """The cell of each of `count` joint cells, and whether it lies in one at all."""
+    cell, inside = np.zeros(count, dtype=np.int64), np.ones(count, dtype=bool)
+    for key in axes:
+        inside &= places[key] < len(key)
+        cell = cell * len(key) + places[key]
+    return cell, inside
+
+
+def _scores(utility: Utility, counts: Table, groups: int) -> Cells:
+    """The scores of all candidates, group by group."""
+    influence = utility.influence
+    if _size(counts) * max(abs(influence.low), abs(influence.high), 1) >= SAFE:
+        counts = counts.astype(object)
+    scores = utility.scores(counts.reshape(groups, -1))
+    return tuple(scores.ravel().tolist())
 
 
 def _groups(
     query: Query,
-    joint: Sequence[Mapping[Key, int]],
+    places: Mapping[Key, Places],
     opened: Mapping[Key, Sequence[str | None]],
-    sums: Sequence[int],
+    added: Table,
 ) -> Groups:
     """The groups that the rows of a query lie in, by the labels of all axes."""
+    inner = query.classes if isinstance(query, ScoreQuery) else query.items
+    cell, inside = _cells(inner, places, len(added))
+    items, within = cell.tolist(), inside.tolist()
+    width = prod(len(key) for key in inner)
+    columns = [
+        opened[key] if key.open else [_label(key, place) for place in places[key].tolist()]
+        for key in query.by
+    ]
     groups: dict[Group, list[int]] = {}
-    for row, (places, added) in enumerate(zip(joint, sums, strict=True)):
-        item = _cell(query.items, places)
-        labels = [opened[key][row] if key.open else _label(key, places[key]) for key in query.by]
+    for item, here, number, *labels in zip(items, within, added.tolist(), *columns, strict=True):
         group = tuple(label for label in labels if label is not None)
-        if item is not None and len(group) == len(labels):
-            groups.setdefault(group, [0] * query.width)[item] += added
+        if here and len(group) == len(labels):
+            groups.setdefault(group, [0] * width)[item] += number
+    if isinstance(query, ScoreQuery):
+        dtype = np.int64 if _size(added) < SAFE else object
+        return {
+            group: _scores(query.utility, np.array(cells, dtype=dtype), 1)
+            for group, cells in groups.items()
+        }
     return {group: tuple(cells) for group, cells in groups.items()}
 
 
 def _label(key: Key, place: int) -> str | None:
     """The label of a place along an axis; None for nowhere."""
     return key.labels[place] if place < len(key) else None
-
-
-def _cell(axes: Sequence[Key], places: Mapping[Key, int]) -> int | None:
-    """The cell of a table with these axes; None for nowhere."""
-    cell = 0
-    for key in axes:
-        if places[key] == len(key):
-            return None
-        cell = cell * len(key) + places[key]
-    return cell

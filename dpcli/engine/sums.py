@@ -1,7 +1,8 @@
 """What to add up in each group: plain sums that several queries can share.
 
 A query of one factor, sum(x - c), is the sum of x less c times the number of rows
-with an x; so a total, a mean and a count of the same rows need two sums, not four.
+with an x; so a total, a mean and a count of the same rows need two sums, not four. An
+offset of a product is taken off in the same way.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import polars as pl
 
 from dpcli.columns import Column
 from dpcli.engine.cluster import Cluster
-from dpcli.queries import Condition, Factor, LinearQuery, Query
+from dpcli.queries import Condition, Factor, LinearQuery, MinimiserQuery, Query, ScoreQuery
 
 MOST_SHORT = 2**32
 """Rows that polars can count in a group; a file has at most as many as bytes."""
@@ -85,22 +86,30 @@ def combination(query: LinearQuery) -> Combination:
     """The plain sums that make up `query`, within its cells."""
     # Rows that are missing on an axis lie in no cell, which needs no test.
     axes = {key.column for key in query.axes}
-    known = frozenset(
-        column for column in query.present if column.missing is None and column not in axes
-    )
-    if len(query.factors) != 1:
-        return ((1, PlainSum(query.factors, query.where, known)),)
-    (factor,) = query.factors
-    column = factor.column
-    total = PlainSum((Factor(column),), query.where, known - {column})
-    if not factor.offset:
-        return ((1, total),)
-    with_value = known | ({column} if column.missing is None and column not in axes else set())
-    return ((1, total), (-factor.offset, PlainSum((), query.where, with_value)))
+    present = {column for column in query.present if column.missing is None}
+    factors = {factor.column for factor in query.factors if factor.column.missing is None}
+    # A product with a missing factor is missing itself, and adds nothing.
+    known = frozenset(present - factors - axes)
+    counted = PlainSum((), query.where, frozenset((present | factors) - axes))
+    single = len(query.factors) == 1
+    factors_summed = tuple(Factor(factor.column) for factor in query.factors)
+    total = PlainSum(factors_summed if single else query.factors, query.where, known)
+    offset = query.offset + (query.factors[0].offset if single else 0)
+    return ((1, total), (-offset, counted)) if offset else ((1, total),)
+
+
+def combinations(query: Query) -> tuple[Combination, ...]:
+    """What a query adds up in each cell: several numbers for a minimiser, else one."""
+    if isinstance(query, MinimiserQuery):
+        return tuple(combination(moment) for moment in query.moments)
+    if isinstance(query, ScoreQuery):
+        rows = LinearQuery(items=query.table, where=query.where, present=query.present)
+        return (combination(rows),)
+    return (combination(query),) if isinstance(query, LinearQuery) else ()
 
 
 def sums_of(queries: Sequence[Query], cluster: Cluster) -> tuple[PlainSum, ...]:
     """The plain sums of all members of a cluster, each once."""
     members = (queries[position] for position in cluster.members)
-    linear = (query for query in members if isinstance(query, LinearQuery))
-    return tuple(dict.fromkeys(plain for query in linear for _, plain in combination(query)))
+    needed = (part for query in members for part in combinations(query))
+    return tuple(dict.fromkeys(plain for part in needed for _, plain in part))

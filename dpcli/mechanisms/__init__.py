@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 from dpcli.mechanisms.base import Mechanism
+from dpcli.mechanisms.exponential import Exponential
 from dpcli.mechanisms.gaussian import Gaussian
+from dpcli.mechanisms.geometric import Geometric
 from dpcli.mechanisms.laplace import Laplace
+from dpcli.mechanisms.permute_and_flip import PermuteAndFlip
 
 MECHANISMS: tuple[Mechanism, ...] = (
     Laplace(),
     Gaussian(),
+    Geometric(),
+    PermuteAndFlip(),
+    Exponential(),
 )
-"""Every mechanism that a spec may name; the first is the default."""
+"""Every mechanism that a spec may name; the first of its kind is the default."""

@@ -1,8 +1,8 @@
 """The one door: the only place where something confidential becomes noisy.
 
-A mechanism's author writes `calibrate`, `loss` and `perturb`. `answer` alone
-unseals, perturbs and wraps. Calibration is not believed: `fit` recomputes the
-loss of the noise that was chosen and compares it with what was asked.
+A mechanism's author writes `calibrate`, `loss` and `perturb`, or only `pick`. `answer`,
+`select` and `choose` alone unseal, perturb and wrap. Calibration is not believed: `fit`
+recomputes the loss of the noise that was chosen and compares it with what was asked.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from fractions import Fraction
+from itertools import islice
 from typing import ClassVar, final
 
 from dpcli.privacy.confidential import Cells, Confidential, Group, Groups, Noisy
@@ -32,7 +33,7 @@ class CannotCalibrate(Exception):
 
 
 class Mechanism(ABC):
-    """A way to answer with whole numbers; one subclass, one file, one registry line.
+    """A way to answer; one subclass of a kind below, one file, one registry line.
 
     The docstring of a subclass carries its privacy argument and is what
     `dpcli explain` prints.
@@ -55,9 +56,28 @@ class Mechanism(ABC):
         Every epsilon or delta in it is rounded up.
         """
 
-    @abstractmethod
-    def perturb(self, noise: Noise, values: Sequence[int]) -> list[int]:
-        """Each value plus its own fresh and independent draw of `noise`."""
+    def calibrate_jointly(
+        self,
+        moved: Sequence[Sensitivity],
+        shares: Sequence[Fraction],
+        target: Loss,
+        calibration: str = "exact",
+    ) -> list[Noise]:
+        """Noise for several answers about the same rows that meets `target` together."""
+        targets = (Loss(target.epsilon * share, target.delta * share) for share in shares)
+        return [
+            self.calibrate(one, part, calibration) for one, part in zip(moved, targets, strict=True)
+        ]
+
+    def joint_loss(
+        self, noises: Sequence[Noise], moved: Sequence[Sensitivity], epsilon: Fraction
+    ) -> Loss:
+        """A proven loss of several answers together: their sum, if each is pure."""
+        losses = [self.loss(noise, one, epsilon) for noise, one in zip(noises, moved, strict=True)]
+        return Loss(
+            sum((loss.epsilon for loss in losses), start=Fraction(0)),
+            sum((loss.delta for loss in losses), start=Fraction(0)),
+        )
 
     @final
     def fit(
@@ -68,12 +88,50 @@ class Mechanism(ABC):
             return UNCHANGEABLE, NOTHING
         noise = self.calibrate(sensitivity, target, calibration)
         loss = self.loss(noise, sensitivity, target.epsilon)
+        self._require(loss, target, calibration)
+        return noise, loss
+
+    @final
+    def fit_jointly(
+        self,
+        moved: Sequence[Sensitivity],
+        shares: Sequence[Fraction],
+        target: Loss,
+        calibration: str = "exact",
+    ) -> list[Noise]:
+        """Calibrated noise for each answer; their recomputed joint loss is within `target`.
+
+        Answers that nobody can change get none, and their shares go to nobody.
+        """
+        noises = [UNCHANGEABLE] * len(moved)
+        places = [place for place, one in enumerate(moved) if one.l1]
+        if len(places) == 1:
+            (place,) = places
+            part = Loss(target.epsilon * shares[place], target.delta * shares[place])
+            noises[place] = self.fit(moved[place], part, calibration)[0]
+        elif places:
+            changed, parts = [moved[place] for place in places], [shares[place] for place in places]
+            found = self.calibrate_jointly(changed, parts, target, calibration)
+            self._require(self.joint_loss(found, changed, target.epsilon), target, calibration)
+            for place, noise in zip(places, found, strict=True):
+                noises[place] = noise
+        return noises
+
+    def _require(self, loss: Loss, target: Loss, calibration: str) -> None:
+        """Refuse noise whose recomputed loss exceeds what was asked."""
         if not loss.within(target):
             raise CannotCalibrate(
                 f"`{self.name}` with `calibration: {calibration}` does not meet the target",
                 "use the exact calibration",
             )
-        return noise, loss
+
+
+class Perturbing(Mechanism):
+    """A mechanism that adds noise to whole numbers."""
+
+    @abstractmethod
+    def perturb(self, noise: Noise, values: Sequence[int]) -> list[int]:
+        """Each value plus its own fresh and independent draw of `noise`."""
 
     @final
     def answer(
@@ -109,6 +167,59 @@ class Mechanism(ABC):
         noisy = self.perturb(noise, [groups[key][0] for key in keys])
         counts = zip(keys, noisy, strict=True)
         return Noisy({key: count for key, count in counts if count >= rule.threshold})
+
+
+class Choosing(Mechanism):
+    """A mechanism that chooses among candidates by their scores, the better the likelier.
+
+    A change of the data moves the distances of scores by at most the sensitivity, in L1
+    over all groups and picks; the scale is that divided by epsilon. A candidate that
+    falls short of the best by g gets a weight of exp(-g/scale).
+    """
+
+    @final
+    def calibrate(
+        self, sensitivity: Sensitivity, target: Loss, calibration: str = "exact"
+    ) -> Noise:
+        """Scale L1 / epsilon, exactly."""
+        return Noise("choice", Fraction(sensitivity.l1) / target.epsilon)
+
+    @final
+    def loss(self, noise: Noise, sensitivity: Sensitivity, epsilon: Fraction) -> Loss:
+        """Epsilon = L1 / scale, exactly, and delta zero."""
+        return Loss(sensitivity.l1 / noise.scale)
+
+    @abstractmethod
+    def pick(self, noise: Noise, gaps: Sequence[int]) -> int:
+        """The place of the chosen candidate; each falls short of the best by its gap."""
+
+    @final
+    def choose(
+        self,
+        noise: Noise,
+        sensitivity: Sensitivity,
+        exact: Confidential[Cells],
+        shape: tuple[int, int],
+    ) -> Noisy[Cells]:
+        """For each group the places of the chosen candidates, each chosen once.
+
+        `shape` says how many candidates a group has, and how many are chosen there. The
+        sealed scores stand group by group; nothing else ever unseals them.
+        """
+        scores, (width, picks) = unseal(exact), shape
+        if sensitivity.l1 and (noise.scale <= 0 or noise.kind != "choice"):
+            raise ValueError("a choice that somebody can change needs noise")
+        chosen: list[int] = []
+        for start in range(0, len(scores), width):
+            left = dict(enumerate(scores[start : start + width]))
+            for _ in range(picks):
+                best = max(left.values())
+                gaps = [best - score for score in left.values()]
+                place = self.pick(noise, gaps) if sensitivity.l1 else gaps.index(0)
+                candidate = next(islice(left, place, None))
+                del left[candidate]
+                chosen.append(candidate)
+        return Noisy(tuple(chosen))
 
 
 def in_groups(

@@ -7,7 +7,7 @@ from fractions import Fraction
 from itertools import count
 from math import erfc, exp, log, sqrt
 
-from dpcli.mechanisms.base import CannotCalibrate, Mechanism
+from dpcli.mechanisms.base import CannotCalibrate, Perturbing
 from dpcli.privacy.gaussian_delta import cells_delta, zcdp_delta
 from dpcli.privacy.interval import log_up, round_up, sqrt_up
 from dpcli.privacy.loss import Loss
@@ -22,7 +22,7 @@ CLOSE = 2.0**-16
 """Relative distance from the least sigma at which the search stops."""
 
 
-class Gaussian(Mechanism):
+class Gaussian(Perturbing):
     """Adds discrete Gaussian noise of standard deviation about sigma to every cell.
 
     P[noise = k] is proportional to exp(-k^2 / (2 sigma^2)), over all whole numbers of
@@ -44,6 +44,9 @@ class Gaussian(Mechanism):
     calibration `classic` (epsilon at most 1): sigma = L2 sqrt(2 ln(1.25/delta))/epsilon
     (Dwork and Roth 2014, theorem A.1). Above epsilon 1 it gives too little noise, and is
     refused. It is more noise than `exact` asks for.
+
+    Several answers of one entry are protected jointly: their rhos add up, each in
+    proportion to its share, and the second bound above holds for the sum.
 
     Privacy: the loss of an output is normal in shape, so it exceeds epsilon only in a
     tail of the noise; delta is what that tail can tell. Delta is recomputed from sigma
@@ -77,6 +80,29 @@ class Gaussian(Mechanism):
             delta = min(delta, zcdp_delta(rho, epsilon))
         return Loss(epsilon, delta)
 
+    def calibrate_jointly(
+        self,
+        moved: Sequence[Sensitivity],
+        shares: Sequence[Fraction],
+        target: Loss,
+        calibration: str = "exact",
+    ) -> list[Noise]:
+        """Sigma = L2 s / sqrt(share), rounded up, for the s that L2 = 1 needs by rho alone."""
+        one = Sensitivity(1, 1, 1, 1)
+        scale = self._classic(one, target) if calibration == "classic" else _concentrated(target)
+        whole = sum(shares, start=Fraction(0))
+        weights = (one.l2_squared * whole / share for one, share in zip(moved, shares, strict=True))
+        return [Noise("gaussian", round_up(scale * sqrt_up(weight), SHORT)) for weight in weights]
+
+    def joint_loss(
+        self, noises: Sequence[Noise], moved: Sequence[Sensitivity], epsilon: Fraction
+    ) -> Loss:
+        """`epsilon` itself, with the delta that the sum of all rhos proves."""
+        rhos = (
+            one.l2_squared / (2 * noise.scale**2) for noise, one in zip(noises, moved, strict=True)
+        )
+        return Loss(epsilon, zcdp_delta(sum(rhos, start=Fraction(0)), epsilon))
+
     def perturb(self, noise: Noise, values: Sequence[int]) -> list[int]:
         """Each value plus its own discrete Gaussian draw."""
         draws = discrete_gaussian(noise.scale, len(values))
@@ -97,14 +123,28 @@ class Gaussian(Mechanism):
 
         def excess(sigma: Fraction) -> float:
             delta = self.loss(Noise("gaussian", sigma), sensitivity, target.epsilon).delta
-            size = _log_ratio(delta, target.delta)
-            # A float can lose the sign of a tiny difference; the comparison cannot.
-            return max(size, 1e-15) if delta > target.delta else min(size, 0.0)
+            return _excess(delta, target.delta)
 
         start = sqrt(sensitivity.l2_squared) * _continuous_sigma(
             float(target.epsilon), float(target.delta)
         )
         return _least(excess, start)
+
+
+def _concentrated(target: Loss) -> Fraction:
+    """The least sigma found whose rho = 1/(2 sigma^2) proves `target`."""
+
+    def excess(sigma: Fraction) -> float:
+        return _excess(zcdp_delta(1 / (2 * sigma * sigma), target.epsilon), target.delta)
+
+    return _least(excess, _continuous_sigma(float(target.epsilon), float(target.delta)))
+
+
+def _excess(delta: Fraction, allowed: Fraction) -> float:
+    """Above zero, by the logarithm of their ratio, if and only if delta is too large."""
+    size = _log_ratio(delta, allowed)
+    # A float can lose the sign of a tiny difference; the comparison cannot.
+    return max(size, 1e-15) if delta > allowed else min(size, 0.0)
 
 
 def _log_ratio(above: Fraction, below: Fraction) -> float:

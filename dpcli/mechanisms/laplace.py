@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 
-from dpcli.mechanisms.base import Mechanism
+from dpcli.mechanisms.base import Perturbing
 from dpcli.privacy.loss import Loss
 from dpcli.privacy.noise import Noise
 from dpcli.privacy.sensitivity import Sensitivity
 from dpcli.sampling.laplace import discrete_laplace
 
 
-class Laplace(Mechanism):
+class Laplace(Perturbing):
     """Adds discrete Laplace noise of scale L1 / epsilon to every cell.
 
     P[noise = k] is proportional to exp(-|k| / scale), over all whole numbers of

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from math import ceil, erfc, exp, log, sqrt
+from math import ceil, erfc, exp, floor, log, sqrt
 from typing import Literal
 
 
@@ -18,11 +18,18 @@ class Noise:
     """Noise added to each whole number of an answer, in steps of its grid.
 
     `laplace`: P[k] proportional to exp(-|k|/scale). `gaussian`: P[k] proportional
-    to exp(-k^2/(2 scale^2)). `none`: a constant that nobody can change.
+    to exp(-k^2/(2 scale^2)). `none`: a constant that nobody can change. `choice`: no
+    noise is added; a candidate that falls short of the best by g is chosen with a
+    weight of exp(-g/scale).
     """
 
-    kind: Literal["laplace", "gaussian", "none"]
+    kind: Literal["laplace", "gaussian", "choice", "none"]
     scale: Fraction
+
+    @property
+    def variance(self) -> Fraction:
+        """About the variance, in squared steps: that of the continuous likeness."""
+        return self.scale**2 * (2 if self.kind == "laplace" else 1)
 
     def half_width(self, confidence: Fraction) -> int:
         """The least k with P[|noise| <= k] >= `confidence`, in steps."""
@@ -38,34 +45,33 @@ class Noise:
                 return max(0, ceil(bound - 1e-9))
             case "gaussian":
                 return _gaussian_half_width(float(self.scale), outside)
+            case "choice":
+                raise ValueError("a choice has a shortfall, no half-width")
+
+    def shortfall(self, candidates: int, confidence: Fraction) -> int:
+        """How far choices fall short of the best at most, with this `confidence`.
+
+        Of m candidates one that falls short by t or more is chosen with a probability of
+        at most m exp(-t/scale) (McSherry and Talwar 2007); permute-and-flip is never
+        worse (McKenna and Sheldon 2020).
+        """
+        return floor(float(self.scale) * log(candidates / float(1 - confidence)))
 
 
 PRECISION = 1e-9
 """Relative width at which a quantile is known well enough to be printed."""
 
 
-def combined_half_width(first: Noise, second: Noise, weight: float, confidence: Fraction) -> float:
-    """z with P[|first + weight * second| <= z] = `confidence`, in steps.
+def blended_half_width(noise: Noise, own: float, variance: float, confidence: Fraction) -> float:
+    """z with P[|blend| <= z] about `confidence`, in steps.
 
-    Both are treated as continuous: exact enough once a scale exceeds a few steps.
+    A blend of many independent noises has this `variance`; one of them stands out, a `noise`
+    taken `own` times, and gives the blend its excess kurtosis (Cornish and Fisher 1938).
     """
-    outside = float(1 - confidence)
-    a, b = float(first.scale), abs(weight) * float(second.scale)
-    if first.kind == "none":
-        return abs(weight) * second.half_width(confidence)
-    if second.kind == "none" or not b:
-        return float(first.half_width(confidence))
-    if first.kind == "gaussian":
-        return _normal_quantile(outside) * sqrt(a * a + b * b)
-    return _solve(lambda z: _laplace_pair_outside(a, b, z), outside, (a + b) * 4)
-
-
-def _laplace_pair_outside(a: float, b: float, z: float) -> float:
-    """P[|A + B| > z] for independent Laplace variables of scales a and b."""
-    if abs(a - b) < 1e-6 * (a + b):
-        mean = (a + b) / 2
-        return exp(-z / mean) * (1 + z / (2 * mean))
-    return (a * a * exp(-z / a) - b * b * exp(-z / b)) / (a * a - b * b)
+    normal = _normal_quantile(float(1 - confidence))
+    fourth = 12 * (own * float(noise.scale)) ** 4 if noise.kind == "laplace" else 0.0
+    excess = fourth / variance**2
+    return sqrt(variance) * (normal + excess * (normal**3 - 3 * normal) / 24)
 
 
 def _normal_quantile(outside: float) -> float:

@@ -55,3 +55,20 @@ def sign_array(count: int) -> NDArray[np.bool_]:
 
     packed = np.frombuffer(random_bytes((count + 7) // 8), np.uint8)
     return np.unpackbits(packed, count=count).view(np.bool_)
+
+
+def uniform_array(limit: int, count: int) -> NDArray[np.int64]:
+    """At most `count` independent uniform whole numbers below `limit`, at most 2^32.
+
+    Words beyond the last full multiple of the limit are rejected, so that no remainder is
+    more likely than another.
+    """
+    import numpy as np
+
+    if not 0 < limit <= 1 << 32:
+        raise ValueError("a limit outside the range of the array path")
+    words = np.frombuffer(random_bytes(8 * count), np.uint64)
+    beyond = (1 << 64) % limit
+    if beyond:
+        words = words[words < np.uint64((1 << 64) - beyond)]
+    return (words % np.uint64(limit)).astype(np.int64)

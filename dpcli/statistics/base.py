@@ -6,12 +6,17 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from math import prod
 from typing import ClassVar
 
-from dpcli.columns import Column, NumericColumn
+from dpcli.columns import CategoryColumn, Column, NumericColumn
 from dpcli.privacy.noise import Noise
 from dpcli.privacy.relation import Relation
 from dpcli.queries import Condition, Key, Query
+from dpcli.utilities.base import Points
+
+NUMBER_STEPS = ("nonnegative", "integer", "clamp", "suppress_below")
+"""Steps of `post` that suit any number."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +25,9 @@ class Request:
 
     `bins` is the axis along which a histogram counts. `totals`, in steps, clamps what
     one person adds to a group, over all their rows; without it their kept rows count.
+    `columns` are several columns that are asked about together, `margins` axes of which
+    tables are made, `ways` at a time. `candidates` are steps of the column to choose from,
+    of which `picks` are chosen by `utility`; `label` is what a threshold should tell.
     """
 
     name: str
@@ -28,6 +36,17 @@ class Request:
     by: tuple[Key, ...] = ()
     where: tuple[Condition, ...] = ()
     totals: tuple[int, int] | None = None
+    columns: tuple[NumericColumn, ...] = ()
+    margins: tuple[Key, ...] = ()
+    ways: int = 1
+    quantiles: tuple[Fraction, ...] = ()
+    candidates: Points = ()
+    utility: str = ""
+    label: CategoryColumn | None = None
+    picks: int = 1
+    ridge: Fraction | None = None
+    method: str = ""
+    rows: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,41 +75,57 @@ class Answer:
 class Estimate:
     """A published number and the interval for its noise-free value.
 
-    Values are exact; `places` is how many decimals are printed. No interval is
-    given where no honest one is known.
+    Values are exact; `places` is how many decimals are printed. No interval is given
+    where no honest one is known, and no value where it is suppressed. `raw` is the value
+    before it was brought into its range, if it was. A chosen category is the `item`.
     """
 
-    value: Fraction
+    value: Fraction | None
     lower: Fraction | None
     upper: Fraction | None
     places: int
+    raw: Fraction | None = None
+    item: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Fields:
-    """Which optional fields of an entry a statistic reads.
+    """Which fields of an entry a statistic reads, beyond those that all have.
 
-    `column` lists the kinds of column it accepts (none: the field is refused).
-    `totals` says whether what a person adds can be added up first (`bound: sum`), and
-    `keys` whether its noisy answer can say which groups there are (`keys: private`).
+    `column` and `columns` list the kinds of column that they accept (none: the field is
+    refused). `needs` names further fields that must be there, `takes` those that may.
     """
 
     column: tuple[str, ...] = ()
     column_required: bool = True
-    bins: bool = False
-    totals: bool = False
-    keys: bool = False
+    columns: tuple[str, ...] = ()
+    needs: tuple[str, ...] = ()
+    takes: tuple[str, ...] = ()
+
+    @property
+    def all(self) -> frozenset[str]:
+        """The names of all fields that it reads."""
+        named = [name for name in ("column", "columns") if getattr(self, name)]
+        return frozenset((*named, *self.needs, *self.takes))
+
+
+TOTALS = ("bound", "unit_bounds")
+"""Fields that say how to add up what a person has, before it is clamped."""
 
 
 class Statistic(ABC):
     """Something that may be asked; one subclass, one file, one registry line.
 
     The docstring of a subclass carries its privacy argument and is what
-    `dpcli explain` prints.
+    `dpcli explain` prints. `chooses` says that its answers are choices among candidates,
+    and `steps` which steps of `post` it takes.
     """
 
     name: ClassVar[str]
     fields: ClassVar[Fields] = Fields()
+    chooses: ClassVar[bool] = False
+    steps: ClassVar[tuple[str, ...]] = NUMBER_STEPS
+    default_steps: ClassVar[tuple[str, ...]] = ()
 
     @abstractmethod
     def questions(self, request: Request, relation: Relation) -> tuple[Question, ...]:
@@ -100,11 +135,38 @@ class Statistic(ABC):
     def estimate(
         self, request: Request, answers: Sequence[Answer], confidence: Fraction
     ) -> tuple[Estimate, ...]:
-        """Published numbers from noisy answers alone, one per output cell."""
+        """Published numbers from noisy answers alone, group by group, item by item."""
 
-    def axes(self, request: Request) -> tuple[Key, ...]:
-        """The axes of the output: keys first, then the axis of items, if any."""
-        return request.by + ((request.bins,) if request.bins else ())
+    def items(self, request: Request) -> tuple[str, ...]:
+        """The names of the numbers that each group has; one without a name at least."""
+        return ("",)
+
+    def item_name(self, request: Request) -> str:
+        """What the items are, as the heading of a column; empty for a single number."""
+        return ""
+
+    def notes(self, request: Request) -> tuple[str, ...]:
+        """What is done to the noisy answers before they are published, in sentences."""
+        return ()
+
+    def warnings(self, request: Request) -> tuple[str, ...]:
+        """What a reader of the numbers must know, in sentences."""
+        return ()
+
+    def consistent(
+        self,
+        request: Request,
+        answers: Sequence[Answer],
+        estimates: Sequence[Estimate],
+        confidence: Fraction,
+    ) -> tuple[Estimate, ...]:
+        """The estimates of all groups, brought to agree with each other."""
+        return tuple(estimates)
+
+
+def groups(request: Request) -> int:
+    """How many groups with public keys a request has."""
+    return prod(len(key) for key in request.by)
 
 
 def shifted(
@@ -123,3 +185,8 @@ def numeric(request: Request) -> NumericColumn:
     if not isinstance(request.column, NumericColumn):
         raise TypeError("this statistic needs a numeric column")
     return request.column
+
+
+def centre(column: NumericColumn) -> int:
+    """The whole step nearest to the middle of the bounds, from below."""
+    return (column.lower + column.upper) // 2

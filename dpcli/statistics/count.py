@@ -8,6 +8,7 @@ from fractions import Fraction
 from dpcli.privacy.relation import Relation
 from dpcli.queries import LinearQuery
 from dpcli.statistics.base import (
+    TOTALS,
     Answer,
     Estimate,
     Fields,
@@ -36,8 +37,7 @@ class Count(Statistic):
     fields = Fields(
         column=("integer", "number", "date", "category", "boolean"),
         column_required=False,
-        totals=True,
-        keys=True,
+        takes=(*TOTALS, "keys"),
     )
 
     def questions(self, request: Request, relation: Relation) -> tuple[Question, ...]:

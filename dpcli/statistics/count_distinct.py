@@ -36,7 +36,7 @@ class CountDistinct(Statistic):
     fields = Fields(
         column=("integer", "number", "date", "category", "boolean", "id"),
         column_required=False,
-        keys=True,
+        takes=("keys",),
     )
 
     def questions(self, request: Request, relation: Relation) -> tuple[Question, ...]:

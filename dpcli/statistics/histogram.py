@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from dpcli.privacy.relation import Relation
-from dpcli.queries import LinearQuery
+from dpcli.queries import Key, LinearQuery
 from dpcli.statistics.base import (
     Answer,
     Estimate,
@@ -32,12 +32,11 @@ class Histogram(Statistic):
     """
 
     name = "histogram"
-    fields = Fields(column=("integer", "number", "date", "category", "boolean"), bins=True)
+    fields = Fields(column=("integer", "number", "date", "category", "boolean"), takes=("bins",))
 
     def questions(self, request: Request, relation: Relation) -> tuple[Question, ...]:
         """One question: the rows in each cell of groups and bins."""
-        items = (request.bins,) if request.bins else ()
-        query = LinearQuery(by=request.by, items=items, where=request.where)
+        query = LinearQuery(by=request.by, items=(axis(request),), where=request.where)
         return (Question("count", query),)
 
     def estimate(
@@ -45,3 +44,18 @@ class Histogram(Statistic):
     ) -> tuple[Estimate, ...]:
         """The noisy counts as they are."""
         return shifted(answers[0], confidence, unit=Fraction(1), places=0)
+
+    def items(self, request: Request) -> tuple[str, ...]:
+        """The bins or labels."""
+        return axis(request).labels
+
+    def item_name(self, request: Request) -> str:
+        """The column that is counted."""
+        return axis(request).column.name
+
+
+def axis(request: Request) -> Key:
+    """The axis along which a request counts; the spec has checked that there is one."""
+    if request.bins is None:
+        raise TypeError("this statistic needs bins")
+    return request.bins

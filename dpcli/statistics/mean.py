@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
-from math import ceil, floor
+from typing import TYPE_CHECKING
 
-from dpcli.columns import NumericColumn
 from dpcli.privacy.decimals import decimal_places
-from dpcli.privacy.noise import combined_half_width
 from dpcli.privacy.relation import Relation
 from dpcli.queries import Factor, LinearQuery
 from dpcli.statistics.base import (
@@ -18,8 +16,13 @@ from dpcli.statistics.base import (
     Question,
     Request,
     Statistic,
+    centre,
     numeric,
 )
+from dpcli.statistics.plausible import Plausible, moved
+
+if TYPE_CHECKING:
+    from dpcli.statistics.plausible import Numbers
 
 SUM_SHARE = Fraction(3, 5)
 """The centred sum gets more than half: its noise reaches the mean in full, while the
@@ -32,8 +35,8 @@ class Mean(Statistic):
 
     A noisy sum of distances from the middle of the bounds is divided by a noisy
     count, taken as at least one; the result lies within the bounds. The entry's
-    epsilon is split, 3/5 for the sum and 2/5 for the count. The interval holds all
-    means that the two noisy answers do not contradict (Fieller 1954).
+    epsilon is split, 3/5 for the sum and 2/5 for the count. The interval spans the means
+    of the exact sums and counts that may be behind the noisy ones.
 
     Privacy: two answers about the same rows, charged both. Centred values lie in
     [-(U-L)/2, (U-L)/2], so adding or removing a row changes the sum by at most
@@ -66,55 +69,24 @@ class Mean(Statistic):
     ) -> tuple[Estimate, ...]:
         """Noisy sum over noisy count, within the bounds."""
         column = numeric(request)
-        total, count = answers
-        return tuple(
-            self._cell(column, (total, value), (count, rows), confidence)
-            for value, rows in zip(total.values, count.values, strict=True)
-        )
-
-    def _cell(
-        self,
-        column: NumericColumn,
-        total: tuple[Answer, int],
-        count: tuple[Answer, int],
-        confidence: Fraction,
-    ) -> Estimate:
-        """One mean with the interval of all means that fit both noisy answers."""
-        middle = centre(column)
-        low, high = column.lower - middle, column.upper - middle
-        value = min(max(Fraction(total[1], max(1, count[1])), Fraction(low)), Fraction(high))
-
-        def fits(mean: float) -> bool:
-            width = combined_half_width(total[0].noise, count[0].noise, mean, confidence)
-            return abs(total[1] - mean * count[1]) <= width
-
-        lower, upper = float(low), float(high)
-        if count[1] > count[0].noise.half_width(confidence):
-            lower, upper = _edge(fits, float(value), lower), _edge(fits, float(value), upper)
+        middle = centre(column) * column.step
+        within = column.lower * column.step - middle, column.upper * column.step - middle
         places = decimal_places(column.step) + 2
-        return Estimate(
-            (value + middle) * column.step,
-            _rounded(floor, (Fraction(lower) + middle) * column.step, places),
-            _rounded(ceil, (Fraction(upper) + middle) * column.step, places),
-            places,
+        means = Plausible(answers, _ratio, confidence, count=1)
+        return tuple(
+            moved(estimate, middle)
+            for estimate in means.estimates([column.step], [places], [within])
         )
 
-
-def _edge(fits: Callable[[float], bool], inside: float, limit: float) -> float:
-    """The farthest point from `inside` towards `limit` that still fits."""
-    if fits(limit) or not fits(inside):
-        return limit if fits(limit) else inside
-    for _ in range(40):
-        middle = (inside + limit) / 2
-        inside, limit = (middle, limit) if fits(middle) else (inside, middle)
-    return limit
+    def notes(self, request: Request) -> tuple[str, ...]:
+        """How the two answers become one."""
+        return ("noisy sum divided by noisy count (at least 1), clamped to the bounds",)
 
 
-def _rounded(direction: Callable[[Fraction], int], value: Fraction, places: int) -> Fraction:
-    """`value` rounded to a number of decimals, down or up."""
-    return Fraction(direction(value * 10**places), 10**places)
+def _ratio(answers: Numbers) -> Numbers:
+    """The sum over the count, which is one at least."""
+    import numpy as np
 
-
-def centre(column: NumericColumn) -> int:
-    """The whole step nearest to the middle of the bounds, from below."""
-    return (column.lower + column.upper) // 2
+    total, count = answers
+    ratio: Numbers = (total / np.maximum(count, 1.0))[None]
+    return ratio

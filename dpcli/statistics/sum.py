@@ -9,6 +9,7 @@ from dpcli.privacy.decimals import decimal_places
 from dpcli.privacy.relation import Relation
 from dpcli.queries import Factor, LinearQuery
 from dpcli.statistics.base import (
+    TOTALS,
     Answer,
     Estimate,
     Fields,
@@ -38,7 +39,7 @@ class Sum(Statistic):
     """
 
     name = "sum"
-    fields = Fields(column=("integer", "number"), totals=True)
+    fields = Fields(column=("integer", "number"), takes=TOTALS)
 
     def questions(self, request: Request, relation: Relation) -> tuple[Question, ...]:
         """One question: the total of each cell, in steps."""

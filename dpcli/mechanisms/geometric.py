@@ -1,0 +1,19 @@
+"""The geometric mechanism: the field's other name for discrete Laplace noise."""
+
+from __future__ import annotations
+
+from dpcli.mechanisms.laplace import Laplace
+
+
+class Geometric(Laplace):
+    """Adds two-sided geometric noise: the same as `laplace`, under its other name.
+
+    P[noise = k] = (1 - a)/(1 + a) a^|k| with a = exp(-epsilon / L1), over all whole
+    numbers of steps; that is discrete Laplace noise of scale L1 / epsilon.
+
+    Privacy: as for `laplace`: outputs of neighbours have probabilities of ratio a^-L1 =
+    exp(epsilon) at most (Ghosh, Roughgarden and Sundararajan 2009, who show that no other
+    noise serves a single count better).
+    """
+
+    name = "geometric"

@@ -1,0 +1,74 @@
+"""The best of declared candidates, by a utility that is named."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+
+from dpcli.privacy.decimals import decimal_places
+from dpcli.privacy.relation import Relation
+from dpcli.queries import Key, ScoreQuery
+from dpcli.statistics.base import (
+    Answer,
+    Estimate,
+    Fields,
+    Question,
+    Request,
+    Statistic,
+    numeric,
+)
+from dpcli.statistics.cuts import from_each
+from dpcli.utilities.accuracy import Accuracy
+from dpcli.utilities.base import Utility
+from dpcli.utilities.revenue import Revenue
+
+UTILITIES = ("revenue", "accuracy")
+"""What a choice can be judged by."""
+
+
+class Choose(Statistic):
+    """The best of declared `candidates`, by a `utility`, in all or in each group of `by`.
+
+    `utility: revenue`: each row is an offer; the best price is that which earns most if
+    everybody who offers as much or more pays it (the auction of McSherry and Talwar 2007).
+    `utility: accuracy`: the best threshold is that from which on most rows are true and below
+    which most are false, in the boolean column `label`. `value` is the chosen candidate. What
+    it earns, or how often it is right, is not told: another statistic can count that. The
+    expected error of `plan` says how far its utility falls short of the best at most.
+
+    Privacy: adding or removing a row changes the revenue of prices up to its offer by the
+    price itself, and so the distance of two revenues by at most the highest price; so does
+    changing an offer. It changes the number of rows that a threshold decides rightly by 1, all
+    in one direction, so the distance of two such numbers by 1; changing a row, by 2.
+
+    No interval is given: how much worse the other candidates are is private.
+    """
+
+    name = "choose"
+    fields = Fields(column=("integer", "number"), needs=("candidates", "utility"), takes=("label",))
+    chooses = True
+    steps = ()
+
+    def questions(self, request: Request, relation: Relation) -> tuple[Question, ...]:
+        """One choice among the candidates."""
+        column = numeric(request)
+        key, places = from_each(column, request.candidates)
+        classes: tuple[Key, ...] = (key,)
+        utility: Utility = Revenue(request.candidates, places)
+        unit = column.step
+        if request.label is not None:
+            classes, utility = (key, Key(request.label)), Accuracy(places)
+            unit = Fraction(1)
+        query = ScoreQuery(by=request.by, where=request.where, classes=classes, utility=utility)
+        return (Question(request.utility, query, unit=unit),)
+
+    def estimate(
+        self, request: Request, answers: Sequence[Answer], confidence: Fraction
+    ) -> tuple[Estimate, ...]:
+        """The chosen candidates, in the column's unit."""
+        column = numeric(request)
+        places = decimal_places(column.step)
+        return tuple(
+            Estimate(request.candidates[chosen] * column.step, None, None, places)
+            for chosen in answers[0].values
+        )

@@ -1,0 +1,114 @@
+"""Least squares from noisy moments: slopes and an intercept, many cells at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from math import floor, log10
+from typing import TYPE_CHECKING
+
+from dpcli.columns import NumericColumn
+from dpcli.statistics.base import Answer, centre
+from dpcli.statistics.moments import Moments
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from dpcli.statistics.plausible import Numbers
+
+FLAT = 1e-9
+"""Inputs that vary by less than this along some direction leave no slope there."""
+
+
+@dataclass(frozen=True)
+class Scaled:
+    """Columns from their centres in half-widths: the inputs, and the outcome last."""
+
+    columns: tuple[NumericColumn, ...]
+    halves: tuple[int, ...]
+
+    @property
+    def units(self) -> list[Fraction]:
+        """What one means for the intercept and each slope, in the columns' own units."""
+        *inputs, outcome = (
+            half * column.step for half, column in zip(self.halves, self.columns, strict=True)
+        )
+        return [outcome, *(outcome / one for one in inputs)]
+
+    @property
+    def places(self) -> list[int]:
+        """Decimals that show a ten-thousandth of each unit."""
+        return [max(0, 4 - floor(log10(unit))) for unit in self.units]
+
+    def from_zero(self, slopes: Numbers, intercept: Numbers) -> Numbers:
+        """Intercept and slopes, the intercept where all columns are zero."""
+        import numpy as np
+
+        *inputs, outcome = (
+            centre(column) / half for half, column in zip(self.halves, self.columns, strict=True)
+        )
+        shift = sum((slope * at for slope, at in zip(slopes, inputs, strict=True)), start=0.0)
+        return np.vstack([intercept - shift + outcome, slopes])
+
+
+class Line:
+    """The coefficients of an outcome, the last of some columns, on the others.
+
+    With a `ridge`, that much is added to the variance of every input, in squared
+    half-widths. Without one, just enough where noise could leave no slope.
+    """
+
+    def __init__(self, moments: Moments, ridge: Fraction | None, answers: Sequence[Answer]) -> None:
+        self._moments, self._ridge = moments, ridge
+        self.scaled = Scaled(moments.columns, moments.halves)
+        # What noise does to the matrix of the inputs, at most, times the number of rows.
+        inputs = len(moments.columns) - 1
+        seconds = answers[len(moments.columns) + 1 :]
+        self._disturbance = inputs * max(
+            float(answer.noise.half_width(Fraction(19, 20)))
+            / (moments.halves[i] * moments.halves[j])
+            for (i, j), answer in zip(moments.pairs, seconds, strict=True)
+            if i < inputs and j < inputs
+        )
+
+    def plain(self, sums: Numbers) -> Numbers:
+        """Intercept and slopes of noisy answers; no numbers where inputs do not vary."""
+        return self._solved(sums, float(self._ridge or 0))
+
+    def stable(self, sums: Numbers) -> tuple[Numbers, NDArray[np.bool_]]:
+        """Intercept and slopes that always exist, and in which cells a ridge was needed."""
+        import numpy as np
+
+        rows, _, covariances = self._moments.read(sums)
+        ridge = np.full(len(rows), float(self._ridge or 0))
+        if self._ridge is None:
+            least = np.linalg.eigvalsh(_matrices(covariances[:-1, :-1]))[:, 0]
+            ridge = np.maximum(self._disturbance / rows - least, 0.0)
+        found = self._solved(sums, ridge)
+        flat = ~np.isfinite(found).all(axis=0)
+        found[:, flat] = 0.0
+        return found, flat | ((self._ridge is None) & (ridge > 0))
+
+    def _solved(self, sums: Numbers, ridge: Numbers | float) -> Numbers:
+        """Intercept and slopes with a ridge for each cell."""
+        import numpy as np
+
+        _, means, covariances = self._moments.read(sums)
+        inputs = _matrices(covariances[:-1, :-1])
+        size = inputs.shape[1]
+        inputs = inputs + np.broadcast_to(ridge, len(inputs))[:, None, None] * np.eye(size)
+        flat = np.linalg.eigvalsh(inputs)[:, 0] <= FLAT
+        inputs[flat] = np.eye(size)
+        slopes = np.linalg.solve(inputs, covariances[:-1, -1].T[:, :, None])[:, :, 0].T
+        slopes[:, flat] = np.nan
+        intercept = means[-1] - (slopes * means[:-1]).sum(axis=0)
+        return self.scaled.from_zero(slopes, intercept)
+
+
+def _matrices(stacked: Numbers) -> Numbers:
+    """Matrices whose cells stand last, with the cells first."""
+    import numpy as np
+
+    return np.ascontiguousarray(np.moveaxis(stacked, 2, 0))

@@ -1,0 +1,37 @@
+"""How candidates cut the values of a column into classes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from dpcli.columns import NumericColumn
+from dpcli.queries import Key
+from dpcli.utilities.base import Points
+
+
+def at_and_between(column: NumericColumn, points: Points) -> tuple[Key, Points]:
+    """Classes for the values at each point, below, between and above them.
+
+    With the classes comes the place of each point's own class.
+    """
+    grid = range(column.lower, column.upper + 1)
+    if points == grid:
+        return Key(column, range(column.lower, column.upper + 2)), range(len(grid))
+    ends = {column.lower, column.upper + 1}
+    ends |= {end for point in points for end in (point, point + 1)}
+    return _cut(column, sorted(ends), points)
+
+
+def from_each(column: NumericColumn, points: Points) -> tuple[Key, Points]:
+    """Classes for the values from each point up to the next.
+
+    With the classes comes the place of the class that begins at each point.
+    """
+    ends = {column.lower, column.upper + 1, *points}
+    return _cut(column, sorted(ends), points)
+
+
+def _cut(column: NumericColumn, ends: Sequence[int], points: Points) -> tuple[Key, Points]:
+    """The axis with these edges, and where each point stands among them."""
+    places = {end: place for place, end in enumerate(ends)}
+    return Key(column, tuple(ends)), tuple(places[point] for point in points)

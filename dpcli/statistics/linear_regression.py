@@ -1,0 +1,99 @@
+"""The line (or plane) that predicts one numeric column from others best."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+
+from dpcli.privacy.relation import Relation
+from dpcli.statistics.base import (
+    Answer,
+    Estimate,
+    Fields,
+    Question,
+    Request,
+    Statistic,
+)
+from dpcli.statistics.coefficients import Line
+from dpcli.statistics.moments import Moments
+from dpcli.statistics.output import coefficients, minimiser
+from dpcli.statistics.plausible import ANY, Plausible
+
+METHODS = ("moments", "output")
+"""How the coefficients are made private."""
+
+
+class LinearRegression(Statistic):
+    """The coefficients that predict `column` from the columns `on` by least squares.
+
+    Items are `intercept` and the names of the columns, in their own units, in all or in each
+    group of `by`; rows count if all columns are present.
+
+    `method: moments` (as when absent): all first and second moments are answered once, jointly,
+    as for `covariance`, and the coefficients are made of the noisy ones. Where the noise could
+    leave no slope at all, the covariances of the inputs get a ridge, just enough to keep
+    them stable, which draws coefficients to zero; `ridge:` sets it, as a part of the
+    squared half-width of each column. The interval spans the coefficients of the exact moments
+    that may be behind the noisy ones.
+
+    `method: output` (with change-one, rows as units and no row skipped): the coefficients of a
+    ridge regression themselves get noise. It needs `ridge: lambda` and the public number of
+    `rows`, and minimises sum (y - <theta, x>)^2 / (2 n) + lambda |theta|^2 / 2 over columns
+    scaled to [-1, 1], with a column of ones. The interval is that of the noise, around the
+    exact minimiser.
+
+    Privacy: of moments, as for `covariance`, of which the coefficients are a function. Of outputs:
+    with |y| <= N, |x| <= M and |theta| <= P, replacing one of n rows changes the gradient at
+    theta by at most 2 (N M + P M^2)/n in L2, for each row's part is x (<theta, x> - y)/n. The
+    objective is strongly convex with lambda, so its minimiser moves by at most that over lambda
+    in L2, and sqrt(k) times as much in L1 (k coefficients). Here N = 1, M^2 = k and, because
+    the objective at its minimum is at most what it is at zero, P = 1/sqrt(lambda). Rounding to
+    the grid adds one step for each coefficient (after Chaudhuri, Monteleoni and Sarwate
+    2011). Without a ridge there is no such bound: 2 (N k + P M^2 sqrt(k))/n, which
+    lecture notes print for the unregularised minimiser (Tu 2013, theorem 6), bounds the change of
+    the gradient, and says nothing of the minimiser. Where the x lie nearly on a line, the
+    objective is nearly flat along it, and one row moves the minimiser as far as you like.
+
+    No interval is given where a ridge had to keep coefficients of moments stable: they are drawn
+    to zero by an unknown part.
+    """
+
+    name = "linear_regression"
+    fields = Fields(column=("integer", "number"), needs=("on",), takes=("ridge", "method", "rows"))
+
+    def questions(self, request: Request, relation: Relation) -> tuple[Question, ...]:
+        """All moments of inputs and outcome, or the minimiser itself."""
+        if request.method == "output":
+            query = minimiser(request.columns, request.ridge or Fraction(0), request.rows)
+            return (Question("coefficients", query, unit=query.grid),)
+        return Moments(request.columns).questions(request, relation)
+
+    def estimate(
+        self, request: Request, answers: Sequence[Answer], confidence: Fraction
+    ) -> tuple[Estimate, ...]:
+        """The coefficients in the units of the columns."""
+        if request.method == "output":
+            query = minimiser(request.columns, request.ridge or Fraction(0), request.rows)
+            return coefficients(request, query.grid, answers[0], confidence)
+        line = Line(Moments(request.columns), request.ridge, answers)
+        found = Plausible(answers, line.plain, confidence, count=0)
+        found.settle(*line.stable(found.noisy))
+        scaled = line.scaled
+        return found.estimates(scaled.units, scaled.places, [ANY] * len(scaled.units))
+
+    def items(self, request: Request) -> tuple[str, ...]:
+        """The intercept and the inputs."""
+        return ("intercept", *(column.name for column in request.columns[:-1]))
+
+    def item_name(self, request: Request) -> str:
+        """Each item is a coefficient."""
+        return "coefficient"
+
+    def notes(self, request: Request) -> tuple[str, ...]:
+        """How the answers become coefficients."""
+        if request.method == "output":
+            return ("noisy coefficients of scaled columns, brought to the columns' own units",)
+        return (
+            "least squares of noisy moments; where noise could leave no slope, a ridge draws "
+            "coefficients to zero, and they get no interval",
+        )

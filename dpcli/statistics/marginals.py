@@ -1,0 +1,123 @@
+"""All tables of several columns, so many columns at a time, with totals that agree."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from fractions import Fraction
+from itertools import combinations, product
+
+from dpcli.privacy.relation import Relation
+from dpcli.queries import Key, LinearQuery
+from dpcli.statistics.agreement import agreed
+from dpcli.statistics.base import (
+    NUMBER_STEPS,
+    Answer,
+    Estimate,
+    Fields,
+    Question,
+    Request,
+    Statistic,
+    groups,
+    shifted,
+)
+
+
+class Marginals(Statistic):
+    """The number of rows in each cell of every table of `ways` of the `columns`.
+
+    All tables are answered together, in all or for each group of `by`; items are called `sex=f;
+    ward=A`. Tables that share columns tell the same totals twice, with different noise. The step
+    `consistent`, which is taken if `post` is absent, makes all totals agree: each becomes the
+    mean of what the tables say of it, weighted by the inverse of their variances, and cells
+    are moved with their totals. That is linear and unbiased, and the best that is both
+    (generalised least squares; Gauss and Markov). The raw noisy counts are published beside, as
+    NAME.raw.
+
+    Privacy: each table is a `histogram` of the same rows: a row that is added or removed changes
+    one cell of each table by 1, a row that is changed, two. The tables share epsilon evenly, and
+    where noise is Gaussian, they are protected as one answer. A row that misses one of a
+    table's columns is not in that table. A person moves as many rows as the limits let in; the
+    cells of a table count as groups.
+    """
+
+    name = "marginals"
+    fields = Fields(
+        columns=("category", "boolean", "integer", "number", "date"), needs=("columns", "ways")
+    )
+    steps = ("consistent", *NUMBER_STEPS)
+    default_steps = ("consistent",)
+
+    def questions(self, request: Request, relation: Relation) -> tuple[Question, ...]:
+        """One table of each choice of columns."""
+        tables = _tables(request)
+        return tuple(
+            Question(
+                f"table of {', '.join(key.column.name for key in table)}",
+                LinearQuery(by=request.by, items=table, where=request.where),
+                Fraction(1, len(tables)),
+            )
+            for table in tables
+        )
+
+    def estimate(
+        self, request: Request, answers: Sequence[Answer], confidence: Fraction
+    ) -> tuple[Estimate, ...]:
+        """The noisy counts as they are, group by group, table by table."""
+        found = [shifted(answer, confidence, Fraction(1), 0) for answer in answers]
+        many = _groups(request, answers)
+        sizes = [len(table) // many for table in found]
+        return tuple(
+            estimate
+            for group in range(many)
+            for table, size in zip(found, sizes, strict=True)
+            for estimate in table[group * size : (group + 1) * size]
+        )
+
+    def items(self, request: Request) -> tuple[str, ...]:
+        """The columns and labels of each cell."""
+        return tuple(
+            "; ".join(f"{key.column.name}={label}" for key, label in zip(table, cell, strict=True))
+            for table in _tables(request)
+            for cell in product(*(key.labels for key in table))
+        )
+
+    def item_name(self, request: Request) -> str:
+        """Each item is a cell of a table."""
+        return "cell"
+
+    def consistent(
+        self,
+        request: Request,
+        answers: Sequence[Answer],
+        estimates: Sequence[Estimate],
+        confidence: Fraction,
+    ) -> tuple[Estimate, ...]:
+        """The counts of each group with totals that agree."""
+        places = {key: place for place, key in enumerate(request.margins)}
+        tables = [tuple(places[key] for key in table) for table in _tables(request)]
+        sizes = tuple(len(key) for key in request.margins)
+        return tuple(
+            replace(estimate, value=value, lower=value - width, upper=value + width, places=2)
+            for estimate, (value, width) in zip(
+                estimates,
+                agreed(tables, sizes, answers, _groups(request, answers), confidence),
+                strict=True,
+            )
+        )
+
+
+def _tables(request: Request) -> list[tuple[Key, ...]]:
+    """The axes of every table."""
+    return list(combinations(request.margins, request.ways))
+
+
+def _groups(request: Request, answers: Sequence[Answer]) -> int:
+    """How many groups there are answers for."""
+    if not any(key.open for key in request.by):
+        return groups(request)
+    (first, *_) = _tables(request)
+    width = 1
+    for key in first:
+        width *= len(key)
+    return len(answers[0].values) // width

@@ -1,0 +1,38 @@
+"""The middle value of a numeric column, in all or in each group."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from dpcli.statistics.base import Fields, Request
+from dpcli.statistics.quantile import Quantile
+
+
+class Median(Quantile):
+    """The middle value of a numeric column, in all or in each group of `by`.
+
+    Half of the rows lie on either side of it. It is the `quantile` 0.5, chosen from the same
+    public `candidates` in the same way.
+
+    Privacy: as for `quantile`: the score is minus the rows by which a candidate's rank is off, in
+    halves; adding or removing a row changes the distance of two scores by at most 2 halves,
+    changing one by 4.
+
+    No interval is given: how far a few ranks are apart in value is itself private.
+    """
+
+    name = "median"
+    fields = Fields(column=("integer", "number"), takes=("candidates",))
+    steps = ()
+
+    def quantiles(self, request: Request) -> tuple[Fraction, ...]:
+        """One half."""
+        return (Fraction(1, 2),)
+
+    def items(self, request: Request) -> tuple[str, ...]:
+        """A single number."""
+        return ("",)
+
+    def item_name(self, request: Request) -> str:
+        """A single number."""
+        return ""

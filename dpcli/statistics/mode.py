@@ -1,0 +1,31 @@
+"""The most frequent category of a column, in all or in each group."""
+
+from __future__ import annotations
+
+from dpcli.statistics.base import Fields, Request
+from dpcli.statistics.top_k import TopK
+
+
+class Mode(TopK):
+    """The most frequent category of a column, in all or in each group of `by`.
+
+    One of the declared labels is chosen by how many rows have it: `item` is the label, and
+    `value` its rank, one. How many rows it has is not told; a `histogram` tells that.
+
+    Privacy: a row that is added or removed changes the count of one label by 1 and the
+    distance of two counts by as much; changing a row changes it by 2 (McSherry and Talwar
+    2007).
+
+    No interval is given: a label is not a number with an error.
+    """
+
+    name = "mode"
+    fields = Fields(column=("category", "boolean"))
+
+    def items(self, request: Request) -> tuple[str, ...]:
+        """A single label."""
+        return ("",)
+
+    def item_name(self, request: Request) -> str:
+        """A single label."""
+        return ""

@@ -1,0 +1,108 @@
+"""How many rows, their sums, and the sums of their products: first and second moments."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from itertools import combinations_with_replacement
+from math import prod
+from typing import TYPE_CHECKING
+
+from dpcli.columns import NumericColumn
+from dpcli.privacy.relation import Relation
+from dpcli.queries import Factor, LinearQuery
+from dpcli.statistics.base import Question, Request, centre
+
+if TYPE_CHECKING:
+    from dpcli.statistics.plausible import Numbers
+
+
+@dataclass(frozen=True)
+class Moments:
+    """The joint question of all first and second moments of some columns.
+
+    Values are counted from the middle of their bounds, and the square of a value from the
+    middle of the squares that are possible: so each answer is as little as it can be
+    moved by one row. Rows count if all columns are present.
+
+    The shares of epsilon are those that serve covariances best whose means lie a quarter of
+    the way from the middle to a bound: in proportion to the cube root of the squared
+    weight of an answer's noise in them, times its sensitivity.
+    """
+
+    columns: tuple[NumericColumn, ...]
+
+    @cached_property
+    def halves(self) -> tuple[int, ...]:
+        """The greatest distance of each column from its centre, in steps."""
+        return tuple(max(map(abs, self._factor(one).limits)) for one in self.columns)
+
+    @cached_property
+    def pairs(self) -> tuple[tuple[int, int], ...]:
+        """The places of the columns of each product."""
+        return tuple(combinations_with_replacement(range(len(self.columns)), 2))
+
+    def questions(self, request: Request, relation: Relation) -> tuple[Question, ...]:
+        """The number of rows, the sum of each column, the sum of each product."""
+        rows = LinearQuery(by=request.by, where=request.where, present=self.columns)
+        public = relation.size_is_public and not rows.may_skip and rows.cells == 1
+        many = len(self.columns)
+        count = Fraction(0) if public else Fraction(2 + many, 8)
+        first = Fraction(12 + many, 20)
+        asked: list[tuple[str, tuple[Factor, ...], int, Fraction]] = [("count", (), 0, count)]
+        asked += [(f"sum of {one.name}", (self._factor(one),), 0, first) for one in self.columns]
+        for i, j in self.pairs:
+            one, other = self.columns[i], self.columns[j]
+            role = f"squares of {one.name}" if i == j else f"products of {one.name}, {other.name}"
+            share = Fraction(5, 8) if i == j else Fraction(1)
+            asked.append(
+                (role, (self._factor(one), self._factor(other)), self._middle(i, j), share)
+            )
+        whole = sum((share for *_, share in asked), start=Fraction(0))
+        return tuple(
+            Question(
+                role,
+                LinearQuery(
+                    factors=factors,
+                    offset=offset,
+                    by=request.by,
+                    where=request.where,
+                    present=self.columns,
+                ),
+                share / whole,
+                prod((factor.column.step for factor in factors), start=Fraction(1)),
+            )
+            for role, factors, offset, share in asked
+        )
+
+    def read(self, answers: Numbers) -> tuple[Numbers, Numbers, Numbers]:
+        """Rows, means and covariances of noisy answers (questions by cells).
+
+        Means are counted from the centre; all in half-widths, so that columns with much
+        different units compare. The covariances stand column by column by cell.
+        """
+        import numpy as np
+
+        many = len(self.columns)
+        rows = np.maximum(answers[0], 1.0)
+        halves = np.array(self.halves, dtype=np.float64)
+        means = answers[1 : many + 1] / rows / halves[:, None]
+        covariances = np.empty((many, many, answers.shape[1]))
+        for (i, j), answer in zip(self.pairs, answers[many + 1 :], strict=True):
+            product = (answer / rows + self._middle(i, j)) / (halves[i] * halves[j])
+            covariances[i, j] = covariances[j, i] = product - means[i] * means[j]
+        return rows, means, covariances
+
+    def unit(self, *places: int) -> Fraction:
+        """What a product of half-widths of these columns is, in the columns' own units."""
+        ones = (self.halves[place] * self.columns[place].step for place in places)
+        return prod(ones, start=Fraction(1))
+
+    def _factor(self, column: NumericColumn) -> Factor:
+        """A column from the middle of its bounds."""
+        return Factor(column, centre(column))
+
+    def _middle(self, i: int, j: int) -> int:
+        """The middle of the products that are possible: of squares, half the greatest."""
+        return self.halves[i] ** 2 // 2 if i == j else 0

@@ -1,0 +1,187 @@
+"""Intervals by the noise-free answers that noisy ones leave plausible.
+
+What is made of several noisy answers has an error of no simple law. But the law of each
+noise is known: noisy answers less many drawn noises are the noise-free ones that might be
+behind them, and what is made of these spans the interval (the fiducial argument, Fisher
+1930; exact where the outcome moves with the noise in a straight line). The drawn noises are the
+same in every release, so an interval is a function of the noisy answers alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from fractions import Fraction
+from functools import lru_cache
+from math import ceil, floor
+from statistics import NormalDist
+from typing import TYPE_CHECKING
+
+from dpcli.privacy.noise import Noise
+from dpcli.statistics.base import Answer, Estimate
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Numbers = NDArray[np.float64]
+
+    # From noisy answers (questions by cells) to outcomes (items by cells).
+    Outcome = Callable[[Numbers], Numbers]
+
+DRAWS = 2000
+"""Drawn noises of each answer; they are evenly spread, so few suffice."""
+
+AT_ONCE = 1 << 20
+"""Noise-free answers that are looked at together."""
+
+COARSE = 10
+"""Below this scale whole numbers matter, and drawn noises are rounded to them."""
+
+
+class Plausible:
+    """The outcomes of noisy answers, with the intervals of their noise-free values.
+
+    `outcome` takes the answers in steps, question by question, and makes of each cell a
+    number for every item. `count`, if given, is the place of the question that counts rows:
+    with less than one row there is no telling, and an interval that has to allow for
+    it knows no bound on either side. Nor has one where an outcome is no number.
+    """
+
+    def __init__(
+        self,
+        answers: Sequence[Answer],
+        outcome: Outcome,
+        confidence: Fraction,
+        count: int | None = None,
+    ) -> None:
+        import numpy as np
+
+        self._outcome, self._count = outcome, count
+        self.noisy = np.array([answer.values for answer in answers], dtype=np.float64)
+        self._points = np.stack(
+            [_points(answer.noise, place) for place, answer in enumerate(answers)]
+        )
+        self._outside = max(floor(DRAWS * (1 - confidence) / 2) - 1, 0)
+        self.values = outcome(self.noisy)
+        self.lower, self.upper = self._ends()
+
+    def _ends(self) -> tuple[Numbers, Numbers]:
+        """The least and the greatest plausible value of each item and cell."""
+        import numpy as np
+
+        lower, upper = np.empty_like(self.values), np.empty_like(self.values)
+        step = max(1, AT_ONCE // (DRAWS * len(self.noisy)))
+        for start in range(0, self.noisy.shape[1], step):
+            cells = slice(start, start + step)
+            free = self.noisy[:, None, cells] - self._points[:, :, None]
+            found = self._outcome(free.reshape(len(free), -1))
+            found = found.reshape(len(found), *free.shape[1:])
+            known = np.isfinite(found)
+            if self._count is not None:
+                known &= free[self._count] >= 1
+            below = np.partition(np.where(known, found, -np.inf), self._outside, axis=1)
+            last = DRAWS - 1 - self._outside
+            above = np.partition(np.where(known, found, np.inf), last, axis=1)
+            lower[:, cells], upper[:, cells] = below[:, self._outside], above[:, last]
+        return lower, upper
+
+    def settle(self, values: Numbers, blank: NDArray[np.bool_]) -> None:
+        """Publish other values; cells that are `blank` get no interval."""
+        import numpy as np
+
+        self.values = values
+        self.lower[:, blank], self.upper[:, blank] = -np.inf, np.inf
+
+    def estimates(
+        self, units: Sequence[Fraction], places: Sequence[int], within: Sequence[Limits]
+    ) -> tuple[Estimate, ...]:
+        """Cell by cell, item by item: each in its unit, with its decimals and range."""
+        return tuple(
+            _estimate(
+                *(float(found[item, cell]) for found in (self.values, self.lower, self.upper)),
+                *(units[item], places[item], within[item]),
+            )
+            for cell in range(self.values.shape[1])
+            for item in range(self.values.shape[0])
+        )
+
+
+Limits = tuple[Fraction | None, Fraction | None]
+"""The least and the greatest value that a number can have; None without limit."""
+
+ANY: Limits = (None, None)
+
+
+def _estimate(
+    value: float, lower: float, upper: float, unit: Fraction, places: int, within: Limits
+) -> Estimate:
+    """One number in its range; without an interval if nothing bounds that."""
+    low, high = within
+    bare = Fraction(value) * unit
+    ends = [
+        None
+        if end in (float("-inf"), float("inf"))
+        else _rounded(way, Fraction(end) * unit, places)
+        for way, end in ((floor, lower), (ceil, upper))
+    ]
+    first = low if ends[0] is None else clamped(ends[0], within)
+    last = high if ends[1] is None else clamped(ends[1], within)
+    published = clamped(bare, within)
+    if first is None or last is None:
+        first = last = None
+    return Estimate(published, first, last, places, None if published == bare else bare)
+
+
+def moved(estimate: Estimate, by: Fraction) -> Estimate:
+    """The same number counted from elsewhere."""
+    ends = (estimate.value, estimate.lower, estimate.upper, estimate.raw)
+    value, lower, upper, raw = (None if end is None else end + by for end in ends)
+    return replace(estimate, value=value, lower=lower, upper=upper, raw=raw)
+
+
+def clamped(value: Fraction, within: Limits) -> Fraction:
+    """The nearest value within limits."""
+    low, high = within
+    value = value if low is None else max(value, low)
+    return value if high is None else min(value, high)
+
+
+def _rounded(way: Callable[[Fraction], int], value: Fraction, places: int) -> Fraction:
+    """A value with so many decimals, rounded one way."""
+    return Fraction(way(value * 10**places), 10**places)
+
+
+def _points(noise: Noise, place: int) -> Numbers:
+    """Draws of a noise, in an order of its own for each place among the answers."""
+    import numpy as np
+
+    if noise.kind == "none":
+        return np.zeros(DRAWS)
+    points = _even(noise.kind)[_order(place)] * float(noise.scale)
+    return np.rint(points) if noise.scale < COARSE else points
+
+
+@lru_cache(maxsize=4)
+def _even(kind: str) -> Numbers:
+    """The quantiles of noise of scale one, evenly spaced by probability."""
+    import numpy as np
+
+    levels = (np.arange(DRAWS) + 0.5) / DRAWS
+    if kind == "gaussian":
+        return np.array([NormalDist().inv_cdf(float(level)) for level in levels])
+    return -np.sign(levels - 0.5) * np.log1p(-np.abs(2 * levels - 1))
+
+
+@lru_cache(maxsize=128)
+def _order(place: int) -> NDArray[np.int64]:
+    """A scrambled order, the same each time (SplitMix64; Steele, Lea and Flood 2014)."""
+    import numpy as np
+
+    word = np.arange(DRAWS, dtype=np.uint64) + np.uint64((place + 1) << 32)
+    word *= np.uint64(0x9E3779B97F4A7C15)
+    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB), (31, 1)):
+        word ^= word >> np.uint64(shift)
+        word *= np.uint64(factor)
+    order: NDArray[np.int64] = np.argsort(word)
+    return order

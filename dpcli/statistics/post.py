@@ -1,0 +1,187 @@
+"""Steps that are taken with noisy answers before they are published, in a declared order.
+
+Whatever is made of noisy answers alone is as private as they are (Dwork and Roth 2014,
+proposition 2.1). It may be biased: a count that is never negative is too large on average.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from math import ceil, floor
+from typing import ClassVar
+
+from dpcli.privacy.decimals import plain_text
+from dpcli.statistics.base import Estimate
+
+Estimates = tuple[Estimate, ...]
+
+Agree = Callable[[Estimates], Estimates]
+"""How a statistic makes its numbers agree with each other."""
+
+
+class Step(ABC):
+    """One step of `post`."""
+
+    name: ClassVar[str]
+
+    @property
+    @abstractmethod
+    def told(self) -> str:
+        """What the step does, in a few words."""
+
+    @abstractmethod
+    def taken(self, estimates: Estimates, agree: Agree) -> Estimates:
+        """The numbers after the step."""
+
+
+@dataclass(frozen=True)
+class Clamp(Step):
+    """Brings numbers and their intervals into a range; for ranges that truth cannot leave.
+
+    `post: [{clamp: [0, 100]}]`. Numbers near the ends become biased inwards.
+    """
+
+    name = "clamp"
+    low: Fraction | None
+    high: Fraction | None
+
+    @property
+    def told(self) -> str:
+        """What the step does, in a few words."""
+        ends = ["..." if end is None else plain_text(end) for end in (self.low, self.high)]
+        return f"clamped to [{', '.join(ends)}]"
+
+    def taken(self, estimates: Estimates, agree: Agree) -> Estimates:
+        """The nearest numbers within the range."""
+        return tuple(
+            replace(
+                one,
+                value=self._within(one.value),
+                lower=self._within(one.lower),
+                upper=self._within(one.upper),
+            )
+            for one in estimates
+        )
+
+    def _within(self, value: Fraction | None) -> Fraction | None:
+        """The nearest number within the range."""
+        if value is None:
+            return None
+        value = value if self.low is None else max(value, self.low)
+        return value if self.high is None else min(value, self.high)
+
+
+class Nonnegative(Clamp):
+    """Replaces negative numbers by zero. Totals of small numbers become too large.
+
+    `post: [nonnegative]`.
+    """
+
+    name = "nonnegative"
+
+    @property
+    def told(self) -> str:
+        """What the step does, in a few words."""
+        return "negative numbers replaced by zero"
+
+
+@dataclass(frozen=True)
+class Integer(Step):
+    """Rounds numbers to whole ones, halves away from zero; intervals grow outwards.
+
+    `post: [integer]`.
+    """
+
+    name = "integer"
+
+    @property
+    def told(self) -> str:
+        """What the step does, in a few words."""
+        return "rounded to whole numbers"
+
+    def taken(self, estimates: Estimates, agree: Agree) -> Estimates:
+        """The nearest whole numbers."""
+        return tuple(
+            replace(
+                one,
+                value=None if one.value is None else _nearest(one.value),
+                lower=None if one.lower is None else Fraction(floor(one.lower)),
+                upper=None if one.upper is None else Fraction(ceil(one.upper)),
+                places=0,
+            )
+            for one in estimates
+        )
+
+
+def _nearest(value: Fraction) -> Fraction:
+    """The nearest whole number, halves away from zero."""
+    whole = floor(abs(value) + Fraction(1, 2))
+    return Fraction(whole if value > 0 else -whole)
+
+
+@dataclass(frozen=True)
+class SuppressBelow(Step):
+    """Leaves out numbers below a threshold, by the noisy number, never by the true one.
+
+    `post: [{suppress_below: 10}]`. What is left is too large on average near the threshold.
+    """
+
+    name = "suppress_below"
+    threshold: Fraction
+
+    @property
+    def told(self) -> str:
+        """What the step does, in a few words."""
+        return f"noisy numbers below {plain_text(self.threshold)} left out"
+
+    def taken(self, estimates: Estimates, agree: Agree) -> Estimates:
+        """The numbers that reach the threshold."""
+        return tuple(
+            replace(one, value=None, lower=None, upper=None)
+            if one.value is None or one.value < self.threshold
+            else one
+            for one in estimates
+        )
+
+
+@dataclass(frozen=True)
+class Consistent(Step):
+    """Makes the numbers of one entry agree: totals of `marginals`, the order of `quantile`s.
+
+    `post: [consistent]`. `explain marginals` and `explain quantile` say how.
+    """
+
+    name = "consistent"
+
+    @property
+    def told(self) -> str:
+        """What the step does, in a few words."""
+        return "made to agree with each other"
+
+    def taken(self, estimates: Estimates, agree: Agree) -> Estimates:
+        """The numbers as the statistic makes them agree."""
+        return agree(estimates)
+
+
+PLAIN: tuple[Step, ...] = (Nonnegative(Fraction(0), None), Integer(), Consistent())
+"""Steps that are named alone."""
+
+STEPS: tuple[type[Step], ...] = (Nonnegative, Integer, Clamp, SuppressBelow, Consistent)
+"""Every step that a spec may name."""
+
+
+def after(steps: Sequence[Step], estimates: Estimates, agree: Agree) -> Estimates:
+    """The numbers after all steps, in their order."""
+    for step in steps:
+        estimates = step.taken(estimates, agree)
+    return estimates
+
+
+def bare(estimates: Estimates) -> Estimates:
+    """What noise made of each number, before anything else was done to it."""
+    return tuple(
+        replace(one, value=one.value if one.raw is None else one.raw, raw=None) for one in estimates
+    )

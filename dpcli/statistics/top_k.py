@@ -1,0 +1,71 @@
+"""The most frequent categories of a column, in all or in each group."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+
+from dpcli.columns import CategoryColumn
+from dpcli.privacy.relation import Relation
+from dpcli.queries import Key, ScoreQuery
+from dpcli.statistics.base import Answer, Estimate, Fields, Question, Request, Statistic
+from dpcli.utilities.frequency import Frequency
+
+
+class TopK(Statistic):
+    """The `k` most frequent categories of a column, most frequent first.
+
+    In all or in each group of `by`. Of the declared labels, one is chosen by how many rows
+    have it, then one of the others, and so on: `item` is the label, `value` its rank. How
+    many rows a label has is not told; a `histogram` tells that. The expected error of `plan`
+    counts rows: a chosen label has at most so many fewer than a better one.
+
+    Privacy: a row that is added or removed changes the count of one label by 1 and the
+    distance of two counts by as much; changing a row changes it by 2. Each of the k choices has
+    a k-th of epsilon (McSherry and Talwar 2007).
+
+    No interval is given: a rank is not a number with an error, and how much less frequent the
+    other labels are is private.
+    """
+
+    name = "top_k"
+    fields = Fields(column=("category", "boolean"), needs=("k",))
+    chooses = True
+    steps = ()
+
+    def questions(self, request: Request, relation: Relation) -> tuple[Question, ...]:
+        """So many choices among the labels."""
+        column = categories(request)
+        query = ScoreQuery(
+            by=request.by,
+            where=request.where,
+            classes=(Key(column),),
+            utility=Frequency(len(column.labels)),
+            picks=request.picks,
+        )
+        return (Question("frequency", query),)
+
+    def estimate(
+        self, request: Request, answers: Sequence[Answer], confidence: Fraction
+    ) -> tuple[Estimate, ...]:
+        """The chosen labels and their ranks."""
+        labels = categories(request).labels
+        return tuple(
+            Estimate(Fraction(place % request.picks + 1), None, None, 0, item=labels[chosen])
+            for place, chosen in enumerate(answers[0].values)
+        )
+
+    def items(self, request: Request) -> tuple[str, ...]:
+        """The ranks, from one."""
+        return tuple(str(rank + 1) for rank in range(request.picks))
+
+    def item_name(self, request: Request) -> str:
+        """Each item has a rank."""
+        return "rank"
+
+
+def categories(request: Request) -> CategoryColumn:
+    """The category column of a request; the spec has checked that it is one."""
+    if not isinstance(request.column, CategoryColumn):
+        raise TypeError("this statistic needs a category column")
+    return request.column

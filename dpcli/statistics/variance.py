@@ -1,0 +1,64 @@
+"""The variance of a numeric column, in all or in each group."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+
+from dpcli.privacy.decimals import decimal_places
+from dpcli.privacy.relation import Relation
+from dpcli.statistics.base import (
+    Answer,
+    Estimate,
+    Fields,
+    Question,
+    Request,
+    Statistic,
+    numeric,
+)
+from dpcli.statistics.moments import Moments
+from dpcli.statistics.plausible import Plausible
+
+
+class Variance(Statistic):
+    """The variance of a numeric column, in all or in each group of `by`.
+
+    The mean squared distance from the mean, over n (not n - 1) rows. Three noisy answers
+    about the same rows make it: their number, their sum from the middle of the bounds, and
+    the sum of their squares from there, less half the greatest square. It is never
+    negative, nor above the square of half the width of the bounds; `raw: true` shows what
+    noise made of it before. The interval spans the variances of the exact answers that
+    may be behind the noisy ones.
+
+    Privacy: with h the distance from the middle to a bound, adding or removing a row changes
+    the count by 1, the sum by at most h, and the sum of squares by at most h^2/2, all rounded up
+    to whole steps; the three share epsilon, and where noise is Gaussian, they are protected
+    as one answer. Changing a row changes the sum by at most 2 h and the squares by h^2; the
+    number of rows is then public, if none can be skipped, and costs nothing.
+    """
+
+    name = "variance"
+    fields = Fields(column=("integer", "number"))
+
+    def questions(self, request: Request, relation: Relation) -> tuple[Question, ...]:
+        """Count, sum and squares of the same rows."""
+        return Moments((numeric(request),)).questions(request, relation)
+
+    def estimate(
+        self, request: Request, answers: Sequence[Answer], confidence: Fraction
+    ) -> tuple[Estimate, ...]:
+        """The mean square less the square of the mean."""
+        column = numeric(request)
+        moments = Moments((column,))
+        unit = moments.unit(0, 0)
+        half = (column.upper - column.lower) * column.step / 2
+        found = Plausible(answers, lambda sums: moments.read(sums)[2][0], confidence, count=0)
+        places = 2 * decimal_places(column.step) + 2
+        return found.estimates([unit], [places], [(Fraction(0), half * half)])
+
+    def notes(self, request: Request) -> tuple[str, ...]:
+        """How the answers become one."""
+        return (
+            "noisy squares over noisy count (at least 1), less the squared noisy mean; from 0 to "
+            "the square of half the width of the bounds",
+        )

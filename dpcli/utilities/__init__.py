@@ -1,0 +1,1 @@
+"""What a choice among candidates is judged by: one file each."""
