@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from math import floor, prod
+from math import floor
 
 from dpcli.errors import BudgetError, Problem, SpecError
 from dpcli.mechanisms.base import CannotCalibrate, Mechanism
@@ -18,9 +18,9 @@ from dpcli.privacy.noise import Noise
 from dpcli.privacy.relation import Neighbors, PersonUnit
 from dpcli.privacy.sensitivity import Sensitivity, sensitivity
 from dpcli.privacy.threshold import Selection, selection
-from dpcli.queries import LinearQuery, Query
+from dpcli.queries import LinearQuery, MinimiserQuery, Query, ScoreQuery
 from dpcli.spec.model import Entry, Privacy, Spec
-from dpcli.statistics.base import Question
+from dpcli.statistics.base import Question, groups
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,8 +46,16 @@ class Part:
         return self.sensitivity.l1 == 0
 
     def error(self, confidence: Fraction) -> Fraction:
-        """The half-width of the noise at `confidence`, in the answer's own unit."""
-        return self.noise.half_width(confidence) * self.question.unit
+        """The half-width of the noise at `confidence`, in the answer's own unit.
+
+        Of choices, by how much the utility of each falls short of the best at most.
+        """
+        query = self.question.query
+        if isinstance(query, ScoreQuery):
+            missed = self.noise.shortfall(query.width * query.picks, confidence)
+        else:
+            missed = self.noise.half_width(confidence)
+        return missed * self.question.unit
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,8 +72,10 @@ class PlannedEntry:
     @property
     def cells(self) -> int | None:
         """How many numbers the entry publishes; None if its groups are private."""
-        axes = self.entry.statistic.axes(self.entry.request)
-        return None if self.entry.keys else prod(len(axis) for axis in axes)
+        if self.entry.keys:
+            return None
+        request = self.entry.request
+        return groups(request) * self.entry.statistic.size(request)
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,34 +136,46 @@ def _planned(entry: Entry, spec: Spec) -> PlannedEntry:
 
 
 def _parts(entry: Entry, spec: Spec) -> tuple[Part, ...]:
-    """The parts of an entry, each with its share of the target."""
-    parts = []
-    for question in entry.statistic.questions(entry.request, spec.privacy.relation):
-        target = Loss(entry.target.epsilon * question.share, entry.target.delta * question.share)
-        moved = moves(question.query, spec.privacy, spec.privacy.neighbors)
-        if not entry.selects:
-            noise, _ = entry.mechanism.fit(moved, target, entry.calibration)
-            loss = target if moved.l1 else NOTHING
-            parts.append(Part(question, moved, entry.mechanism, noise, loss))
-            continue
+    """The parts of an entry, answered jointly, each with its share of the target."""
+    target, mechanism, privacy = entry.target, entry.mechanism, spec.privacy
+    questions = entry.statistic.questions(entry.request, privacy.relation)
+    moved = [moves(question.query, privacy, privacy.neighbors) for question in questions]
+    if entry.selects:
+        ((question, change),) = zip(questions, moved, strict=True)
         # Half of delta for the noise, if it needs any, and the rest for the keys.
-        spent = target.delta / 2 if entry.mechanism.needs_delta else Fraction(0)
-        noise, _ = entry.mechanism.fit(moved, Loss(target.epsilon, spent), entry.calibration)
-        alone = moves(question.query, spec.privacy, Neighbors.ADD_REMOVE)
+        spent = target.delta / 2 if mechanism.needs_delta else Fraction(0)
+        noise, _ = mechanism.fit(change, Loss(target.epsilon, spent), entry.calibration)
+        alone = moves(question.query, privacy, Neighbors.ADD_REMOVE)
         rule = selection(noise, alone, target.delta - spent)
-        parts.append(Part(question, moved, entry.mechanism, noise, target, rule))
-    return tuple(parts)
+        return (Part(question, change, mechanism, noise, target, rule),)
+    shares = [question.share for question in questions]
+    noises = mechanism.fit_jointly(moved, shares, target, entry.calibration)
+    return tuple(
+        Part(
+            question,
+            change,
+            mechanism,
+            noise,
+            Loss(target.epsilon * question.share, target.delta * question.share)
+            if change.l1
+            else NOTHING,
+        )
+        for question, change, noise in zip(questions, moved, noises, strict=True)
+    )
 
 
 def moves(query: Query, privacy: Privacy, neighbors: Neighbors) -> Sensitivity:
     """How far one unit can move the answer to a query."""
+    if isinstance(query, MinimiserQuery):
+        return query.sensitivity
     unit = privacy.unit
     if isinstance(unit, PersonUnit):
         if isinstance(query, LinearQuery) and query.totals is not None:
             unit = unit.in_totals
         elif not query.axes:
             unit = unit.ungrouped
-    return sensitivity(query.influence, neighbors, unit, query.cells)
+    moved = sensitivity(query.influence, neighbors, unit, query.cells)
+    return moved.repeated(query.picks) if isinstance(query, ScoreQuery) else moved
 
 
 def require_budget(plan: Plan) -> None:

@@ -6,6 +6,7 @@ import datetime
 import secrets
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import TYPE_CHECKING, cast
 
 from dpcli.engine.dialect import Inspection
@@ -13,10 +14,12 @@ from dpcli.engine.header import require_columns
 from dpcli.engine.source import open_source
 from dpcli.ledger.ledger import Charge, Ledger, Standing, Stored
 from dpcli.ledger.terms import Payload, terms_of
-from dpcli.mechanisms.base import in_groups
+from dpcli.mechanisms.base import Choosing, Perturbing, in_groups
 from dpcli.plan import Part, Plan, PlannedEntry, require_budget
 from dpcli.privacy.confidential import Cells, Confidential, Group, Groups
+from dpcli.queries import ScoreQuery
 from dpcli.statistics.base import Answer, Estimate
+from dpcli.statistics.post import after, bare
 
 if TYPE_CHECKING:
     from dpcli.engine.rollup import Sealed
@@ -26,12 +29,14 @@ if TYPE_CHECKING:
 class Released:
     """The published numbers of one entry, cell by cell.
 
-    `groups` are the groups that were selected, in order, where keys are private.
+    `groups` are the groups that were selected, in order, where keys are private; `raw`
+    the same numbers before anything was done to them, if they are published beside.
     """
 
     planned: PlannedEntry
     estimates: tuple[Estimate, ...]
     groups: tuple[Group, ...] | None = None
+    raw: tuple[Estimate, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,6 +150,7 @@ def answered(plan: Plan, exact: Sequence[Sealed]) -> tuple[Released, ...]:
         if planned.entry.selects:
             ((part, groups),) = sealed[planned.entry.request.name]
             assert part.selection is not None
+            assert isinstance(part.mechanism, Perturbing)
             noisy = part.mechanism.select(part.noise, part.selection, cast("_Groups", groups))
             counts[planned.entry.request.name] = noisy.value
     released = []
@@ -157,9 +163,25 @@ def answered(plan: Plan, exact: Sequence[Sealed]) -> tuple[Released, ...]:
             else _answer(part, answer, selected)
             for part, answer in sealed[entry.request.name]
         ]
-        estimates = entry.statistic.estimate(entry.request, answers, plan.spec.confidence)
-        released.append(Released(planned, estimates, selected))
+        released.append(_published(planned, answers, selected, plan.spec.confidence))
     return tuple(released)
+
+
+def _published(
+    planned: PlannedEntry,
+    answers: Sequence[Answer],
+    selected: tuple[Group, ...] | None,
+    confidence: Fraction,
+) -> Released:
+    """What is made of the noisy answers to one entry."""
+    entry = planned.entry
+    found = entry.statistic.estimate(entry.request, answers, confidence)
+
+    def agree(estimates: tuple[Estimate, ...]) -> tuple[Estimate, ...]:
+        return entry.statistic.consistent(entry.request, answers, estimates, confidence)
+
+    raw = bare(found) if entry.raw else None
+    return Released(planned, after(entry.post, found, agree), selected, raw)
 
 
 _Groups = Confidential[Groups]
@@ -170,5 +192,11 @@ def _answer(part: Part, exact: Sealed, selected: Sequence[Group] | None) -> Answ
     """The noisy answer to one part, in selected groups where keys are private."""
     if selected is not None:
         exact = in_groups(cast("_Groups", exact), selected, part.question.query.width)
-    noisy = part.mechanism.answer(part.noise, part.sensitivity, cast("_Cells", exact))
-    return Answer(noisy.value, part.noise)
+    query, mechanism, cells = part.question.query, part.mechanism, cast("_Cells", exact)
+    if isinstance(mechanism, Choosing):
+        assert isinstance(query, ScoreQuery)
+        shape = (query.width, query.picks)
+        chosen = mechanism.choose(part.noise, part.sensitivity, cells, shape)
+        return Answer(chosen.value, part.noise)
+    assert isinstance(mechanism, Perturbing)
+    return Answer(mechanism.answer(part.noise, part.sensitivity, cells).value, part.noise)

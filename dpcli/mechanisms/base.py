@@ -63,7 +63,10 @@ class Mechanism(ABC):
         target: Loss,
         calibration: str = "exact",
     ) -> list[Noise]:
-        """Noise for several answers about the same rows that meets `target` together."""
+        """Noise for several answers about the same rows that meets `target` together.
+
+        Their shares sum to one.
+        """
         targets = (Loss(target.epsilon * share, target.delta * share) for share in shares)
         return [
             self.calibrate(one, part, calibration) for one, part in zip(moved, targets, strict=True)
@@ -101,16 +104,17 @@ class Mechanism(ABC):
     ) -> list[Noise]:
         """Calibrated noise for each answer; their recomputed joint loss is within `target`.
 
-        Answers that nobody can change get none, and their shares go to nobody.
+        Answers that nobody can change get none, and their shares of `target` go to nobody.
         """
         noises = [UNCHANGEABLE] * len(moved)
         places = [place for place, one in enumerate(moved) if one.l1]
+        whole = sum((shares[place] for place in places), start=Fraction(0))
+        target = Loss(target.epsilon * whole, target.delta * whole)
         if len(places) == 1:
             (place,) = places
-            part = Loss(target.epsilon * shares[place], target.delta * shares[place])
-            noises[place] = self.fit(moved[place], part, calibration)[0]
+            noises[place] = self.fit(moved[place], target, calibration)[0]
         elif places:
-            changed, parts = [moved[place] for place in places], [shares[place] for place in places]
+            changed, parts = zip(*((moved[at], shares[at] / whole) for at in places), strict=True)
             found = self.calibrate_jointly(changed, parts, target, calibration)
             self._require(self.joint_loss(found, changed, target.epsilon), target, calibration)
             for place, noise in zip(places, found, strict=True):

@@ -90,8 +90,7 @@ class Gaussian(Perturbing):
         """Sigma = L2 s / sqrt(share), rounded up, for the s that L2 = 1 needs by rho alone."""
         one = Sensitivity(1, 1, 1, 1)
         scale = self._classic(one, target) if calibration == "classic" else _concentrated(target)
-        whole = sum(shares, start=Fraction(0))
-        weights = (one.l2_squared * whole / share for one, share in zip(moved, shares, strict=True))
+        weights = (one.l2_squared / share for one, share in zip(moved, shares, strict=True))
         return [Noise("gaussian", round_up(scale * sqrt_up(weight), SHORT)) for weight in weights]
 
     def joint_loss(

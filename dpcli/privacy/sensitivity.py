@@ -57,6 +57,10 @@ class Sensitivity:
     l2_squared: int
     linf: int
 
+    def repeated(self, times: int) -> Sensitivity:
+        """That of an answer which is given so many times over."""
+        return Sensitivity(times * self.l0, times * self.l1, times * self.l2_squared, self.linf)
+
 
 def sensitivity(
     influence: Influence, neighbors: Neighbors, unit: Unit, cells: int | None

@@ -28,6 +28,10 @@ FORMULA = ("=", "+", "-", "@", "\t", "\r")
 _NUMBER = re.compile(r"-?[0-9]+(\.[0-9]+)?")
 
 
+RAW = ".raw"
+"""What is added to the name of a statistic for its raw noisy numbers."""
+
+
 @dataclass(frozen=True, slots=True)
 class Cell:
     """One published number as text: where it lies and how sure it is."""
@@ -41,40 +45,38 @@ class Cell:
 
 
 def cells(released: Released) -> Iterator[Cell]:
-    """The published numbers of an entry, in the order of the spec."""
-    entry = released.planned.entry
-    axes = entry.statistic.axes(entry.request)
-    by = len(entry.request.by)
-    for labels, estimate in zip(places(released), released.estimates, strict=True):
-        yield Cell(
-            entry.request.name,
-            {axis.column.name: label for axis, label in zip(axes[:by], labels, strict=False)},
-            labels[by] if len(labels) > by else "",
-            *_texts(estimate),
-        )
+    """The published numbers of an entry, in the order of the spec; raw ones after them."""
+    name = released.planned.entry.request.name
+    yield from _cells(released, name, released.estimates)
+    if released.raw is not None:
+        yield from _cells(released, f"{name}{RAW}", released.raw)
 
 
-def places(released: Released) -> Iterator[tuple[str, ...]]:
-    """The labels of every cell of an entry, the last axis fastest."""
+def _cells(released: Released, name: str, estimates: Sequence[Estimate]) -> Iterator[Cell]:
+    """Numbers under one name."""
+    keys = [key.column.name for key in released.planned.entry.request.by]
+    for (group, item), estimate in zip(places(released), estimates, strict=True):
+        chosen = item if estimate.item is None else estimate.item
+        yield Cell(name, dict(zip(keys, group, strict=True)), chosen, *_texts(estimate))
+
+
+def places(released: Released) -> Iterator[tuple[tuple[str, ...], str]]:
+    """The group and the item of every number of an entry, the items fastest."""
     entry = released.planned.entry
-    axes = entry.statistic.axes(entry.request)
-    if released.groups is None:
-        yield from product(*(axis.labels for axis in axes))
-        return
-    items = [axis.labels for axis in axes[len(entry.request.by) :]]
-    for group in released.groups:
-        for item in product(*items):
-            yield (*group, *item)
+    items = entry.statistic.items(entry.request)
+    groups: Iterable[tuple[str, ...]] = product(*(key.labels for key in entry.request.by))
+    for group in groups if released.groups is None else released.groups:
+        for item in items:
+            yield group, item
 
 
 def _texts(estimate: Estimate) -> tuple[str, str, str]:
-    """Value, lower and upper as plain decimals; blank where there is no interval."""
-    places = estimate.places
-    return (
-        decimal_text(estimate.value, places),
-        "" if estimate.lower is None else decimal_text(estimate.lower, places),
-        "" if estimate.upper is None else decimal_text(estimate.upper, places),
+    """Value, lower and upper as plain decimals; blank where there is none."""
+    value, lower, upper = (
+        "" if number is None else decimal_text(number, estimate.places)
+        for number in (estimate.value, estimate.lower, estimate.upper)
     )
+    return value, lower, upper
 
 
 def key_columns(release: Release) -> tuple[str, ...]:
@@ -103,16 +105,31 @@ def long_table(release: Release) -> bytes:
     return _csv([[FIXED[0], *keys, *FIXED[1:]], *lines])
 
 
+@dataclass(frozen=True, slots=True)
+class _Lines:
+    """What two statistics must share to stand in one wide table, line by line."""
+
+    by: tuple[Key, ...]
+    item_name: str
+    items: tuple[str, ...]
+    keys: str | None
+
+    @property
+    def heading(self) -> list[str]:
+        """The columns that say which line is which."""
+        return [key.column.name for key in self.by] + [self.item_name] * bool(self.item_name)
+
+
 def wide_tables(release: Release) -> dict[str, bytes]:
     """One table per distinct set of keys, one column per statistic, by short name.
 
-    The axis of a histogram is a key of its table, named after its column.
+    Items are a key of their table: the bins of a histogram under the name of its column.
     """
     groups = _wide_groups(release.plan)
     by_name = {released.planned.entry.request.name: released for released in release.entries}
     return {
-        name: _csv(_wide_lines(axes, [by_name[member] for member in members]))
-        for name, (axes, members) in groups.items()
+        name: _csv(_wide_lines(lines, [by_name[member] for member in members]))
+        for name, (lines, members) in groups.items()
     }
 
 
@@ -121,34 +138,42 @@ def wide_names(plan: Plan) -> tuple[str, ...]:
     return tuple(_wide_groups(plan))
 
 
-def _wide_groups(plan: Plan) -> dict[str, tuple[tuple[Key, ...], list[str]]]:
-    """The axes and the statistics of each wide table, by short name."""
-    groups: dict[tuple[tuple[Key, ...], str | None], list[str]] = {}
+def _wide_groups(plan: Plan) -> dict[str, tuple[_Lines, list[str]]]:
+    """The lines and the statistics of each wide table, by short name."""
+    groups: dict[_Lines, list[str]] = {}
     for planned in plan.entries:
         entry = planned.entry
-        # The same axes have other lines where other groups were selected.
-        table = entry.statistic.axes(entry.request), entry.keys
-        groups.setdefault(table, []).append(entry.request.name)
-    named: dict[str, tuple[tuple[Key, ...], list[str]]] = {}
-    for (axes, _), members in groups.items():
-        words = "-".join(axis.column.name for axis in axes) or "total"
+        request, statistic = entry.request, entry.statistic
+        # The same keys have other lines where other groups were selected.
+        lines = _Lines(
+            request.by, statistic.item_name(request), statistic.items(request), entry.keys
+        )
+        groups.setdefault(lines, []).append(request.name)
+    named: dict[str, tuple[_Lines, list[str]]] = {}
+    for lines, members in groups.items():
+        words = "-".join(lines.heading) or "total"
         name = base = "".join(letter if letter.isalnum() else "-" for letter in words)[:80]
         number = 1
         while name in named:
             number += 1
             name = f"{base}-{number}"
-        named[name] = (axes, members)
+        named[name] = (lines, members)
     return named
 
 
-def _wide_lines(axes: Sequence[Key], members: Sequence[Released]) -> list[list[str]]:
-    """The header and the lines of one wide table."""
-    names = [released.planned.entry.request.name for released in members]
-    columns = [[cell.value for cell in cells(released)] for released in members]
-    labels = places(members[0])
+def _wide_lines(lines: _Lines, members: Sequence[Released]) -> list[list[str]]:
+    """The header and the lines of one wide table; a chosen label stands for its rank."""
+    columns: dict[str, list[str]] = {}
+    for released in members:
+        chooses_labels = any(estimate.item is not None for estimate in released.estimates)
+        for cell in cells(released):
+            shown = cell.item if chooses_labels else cell.value
+            columns.setdefault(cell.statistic, []).append(shown)
+    named = bool(lines.item_name)
+    labels = ([*group, *([item] if named else [])] for group, item in places(members[0]))
     return [
-        [*(axis.column.name for axis in axes), *names],
-        *([*place, *values] for place, *values in zip(labels, *columns, strict=True)),
+        [*lines.heading, *columns],
+        *([*place, *values] for place, *values in zip(labels, *columns.values(), strict=True)),
     ]
 
 

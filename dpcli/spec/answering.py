@@ -5,31 +5,48 @@ from __future__ import annotations
 from fractions import Fraction
 
 from dpcli.mechanisms import MECHANISMS
-from dpcli.mechanisms.base import Mechanism
+from dpcli.mechanisms.base import Choosing, Mechanism
 from dpcli.privacy.loss import Loss
 from dpcli.spec.nodes import Mapping
 from dpcli.spec.prices import read_delta, read_epsilon
 from dpcli.spec.scope import Scope
 from dpcli.spec.wording import listed, shown
+from dpcli.statistics.base import Statistic
+
+
+def able_to_answer(statistic: Statistic) -> list[Mechanism]:
+    """The mechanisms that a statistic can be answered by, the default first."""
+    return [one for one in MECHANISMS if isinstance(one, Choosing) == statistic.chooses]
 
 
 class Answering:
     """Mechanism, target and calibration of one entry; None where problems were recorded."""
 
-    def __init__(self, node: Mapping, scope: Scope, user: str) -> None:
+    def __init__(self, node: Mapping, scope: Scope, user: str, statistic: Statistic | None) -> None:
         self._node, self._findings, self._user = node, scope.findings, user
-        self.mechanism = self._mechanism()
+        self.mechanism = self._mechanism(statistic)
         self.target = self._target(self.mechanism)
         self.calibration = self._calibration(self.mechanism)
 
-    def _mechanism(self) -> Mechanism | None:
-        """The mechanism of that name, or the first."""
+    def _mechanism(self, statistic: Statistic | None) -> Mechanism | None:
+        """The mechanism of that name, or the first that answers such a statistic."""
         word = self._node.word("mechanism")
+        able = able_to_answer(statistic) if statistic else MECHANISMS
         if word is None:
-            return MECHANISMS[0]
+            return able[0]
         by_name = {mechanism.name: mechanism for mechanism in MECHANISMS}
-        if word.text in by_name:
-            return by_name[word.text]
+        found = by_name.get(word.text)
+        if found is not None and statistic is not None and found not in able:
+            self._findings.add(
+                "mechanism-not-taken",
+                f"{shown(statistic.name)} {'is a choice' if statistic.chooses else 'is a number'}, "
+                f"and {shown(found.name)} cannot give one",
+                f"use {listed([one.name for one in able], 'or')}, or leave `mechanism` out",
+                word.span,
+            )
+            return None
+        if found is not None:
+            return found
         self._findings.unknown(
             "unknown-mechanism",
             f"`mechanism` is {shown(word.text)}, expected {listed(by_name, 'or')}",

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from math import prod
-
-from dpcli.spec.entry import resolve_entry
+from dpcli.spec.entry import numbers_of, resolve_entry
 from dpcli.spec.model import Entry
 from dpcli.spec.nodes import Listing, Mapping, Word, described
 from dpcli.spec.scope import Scope
@@ -49,8 +47,8 @@ def resolve_entries(section: Listing | None, scope: Scope) -> tuple[Entry, ...]:
         if entry is None:
             continue
         before = cells
-        axes = entry.statistic.axes(entry.request)
-        cells += 0 if any(key.open for key in axes) else prod(len(key) for key in axes)
+        open_groups = any(key.open for key in entry.request.by)
+        cells += 0 if open_groups else numbers_of(entry.statistic, entry.request)
         if before <= MOST_CELLS_IN_ALL < cells:
             scope.findings.add(
                 "too-many-cells",

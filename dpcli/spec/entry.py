@@ -7,14 +7,17 @@ from dataclasses import replace
 from math import prod
 
 from dpcli.columns import CategoryColumn, Column, IdColumn, NumericColumn
-from dpcli.privacy.relation import RowUnit
+from dpcli.privacy.relation import Neighbors, Relation, RowUnit
 from dpcli.queries import Condition, Key
 from dpcli.spec.answering import Answering
+from dpcli.spec.asking import Asking
 from dpcli.spec.conditions import conditions
 from dpcli.spec.fit import fit
+from dpcli.spec.further import fine_enough, read_further, right_fields
 from dpcli.spec.keys import axis, groups
 from dpcli.spec.model import Entry
 from dpcli.spec.nodes import Mapping, Node, Word
+from dpcli.spec.post import read_post, read_raw
 from dpcli.spec.scope import Scope
 from dpcli.spec.selection import selects
 from dpcli.spec.structure import Entry as EntryShape
@@ -26,6 +29,7 @@ from dpcli.statistics.base import Request, Statistic
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,99}")
 
 MOST_CELLS = 1_000_000
+MOST_SCORES = 2_000_000
 
 
 def resolve_entry(node: Mapping, scope: Scope, names: dict[str, Word]) -> Entry | None:
@@ -50,33 +54,53 @@ class _Resolver:
         self._name(names)
         if fit(EntryShape, node, "a statistic", self._findings) is None:
             return None
-        statistic, answering = self._statistic(), Answering(node, self._scope, self._user)
+        statistic = self._statistic()
+        answering = Answering(node, self._scope, self._user, statistic)
         by = groups(node.get("by"), self._user, self._scope)
         where = conditions(node.get("where"), self._user, self._scope)
-        request = self._request(statistic, by, where) if statistic else None
+        if statistic is None:
+            return None
+        asking = Asking(node, statistic, self._scope, self._user)
+        request = self._request(asking, by, where)
+        post, raw = read_post(asking), read_raw(asking)
         mechanism, target = answering.mechanism, answering.target
-        if not (statistic and mechanism and request and target and answering.calibration):
+        if not (mechanism and request and target and answering.calibration):
             return None
         totals = Totals(node, statistic, request.column, self._scope, self._user)
         chooses = selects(node, statistic, request.by, self._scope)
         if chooses is None or not totals.good or not self._counts_somebody(statistic, request):
             return None
-        axes = statistic.axes(request)
-        cells = prod(len(key) for key in axes if not key.open)
-        if cells > MOST_CELLS:
-            self._findings.add(
-                "too-many-cells",
-                f"{self._user} has {cells:,} cells, at most {MOST_CELLS:,} can be released",
-                "use wider bins, or fewer keys in `by`",
-                node.span,
-            )
+        if post is None or raw is None or not self._can_be_answered(asking, request):
             return None
         if totals.summed:
             request = replace(request, totals=totals.clamp)
-        entry = Entry(request, statistic, mechanism, target, answering.calibration)
-        if chooses:
-            entry = replace(entry, keys=request.name)
-        return replace(entry, rival=totals.rival(request))
+        keys = request.name if chooses else None
+        rival = totals.rival(request)
+        return Entry(
+            request, statistic, mechanism, target, answering.calibration, keys, rival, post, raw=raw
+        )
+
+    def _can_be_answered(self, asking: Asking, request: Request) -> bool:
+        """Whether there are not too many numbers, nor too large ones."""
+        statistic = asking.statistic
+        cells = numbers_of(statistic, request)
+        scores = prod(len(key) for key in request.by if not key.open) * len(request.candidates)
+        if cells > MOST_CELLS or scores > MOST_SCORES:
+            what = "cells" if cells > MOST_CELLS else "scores of candidates"
+            count, most = (cells, MOST_CELLS) if cells > MOST_CELLS else (scores, MOST_SCORES)
+            self._findings.add(
+                "too-many-cells",
+                f"{self._user} has {count:,} {what}, at most {most:,} can be released",
+                "use wider bins, or fewer keys in `by`"
+                if what == "cells"
+                else "use fewer candidates, or fewer keys in `by`",
+                self._node.span,
+            )
+            return False
+        if statistic.chooses:
+            return True
+        relation = Relation(self._scope.unit or RowUnit(), Neighbors.ADD_REMOVE)
+        return fine_enough(asking, statistic.questions(request, relation))
 
     def _counts_somebody(self, statistic: Statistic, request: Request) -> bool:
         """Whether there are people to count, where people are counted."""
@@ -135,26 +159,22 @@ class _Resolver:
 
     def _request(
         self,
-        statistic: Statistic,
+        asking: Asking,
         by: tuple[Key, ...] | None,
         where: tuple[Condition, ...] | None,
     ) -> Request | None:
         """What is asked, with the fields that the statistic takes."""
+        statistic = asking.statistic
+        right = right_fields(asking)
         good, column = self._column(statistic)
         bins: Key | None = None
-        bins_node = self._node.get("bins")
-        if not statistic.fields.bins:
-            if bins_node is not None:
-                self._refuse("bins", statistic)
-                good = False
-        elif good and isinstance(column, CategoryColumn | NumericColumn):
-            bins = self._bins(column, bins_node, by)
+        if good and asking.takes("bins") and isinstance(column, CategoryColumn | NumericColumn):
+            bins = self._bins(column, self._node.get("bins"), by)
             good = bins is not None
-        if not good or by is None or where is None:
-            return None
         name = self._node.word("name")
-        assert name is not None
-        return Request(name.text, column, bins, by, where)
+        if not good or not right or by is None or where is None or name is None:
+            return None
+        return read_further(asking, Request(name.text, column, bins, by, where))
 
     def _column(self, statistic: Statistic) -> tuple[bool, Column | None]:
         """Whether the field `column` is right, and the column it names."""
@@ -170,7 +190,6 @@ class _Resolver:
                 return False, None
             return True, None
         if not fields.column:
-            self._refuse("column", statistic)
             return False, None
         column: Column | None = self._scope.columns.get(word.text)
         if not (isinstance(column, IdColumn) and "id" in fields.column):
@@ -207,20 +226,7 @@ class _Resolver:
             return None
         return axis(column, node, word, self._scope, "bins: {width: ...}")
 
-    def _refuse(self, key: str, statistic: Statistic) -> None:
-        """Records a field that the statistic does not take."""
-        takes = statistic.fields
-        refused = {
-            "column": not takes.column,
-            "bins": not takes.bins,
-            "bound": not takes.totals,
-            "unit_bounds": not takes.totals,
-            "keys": not takes.keys,
-        }
-        fields = [name for name in EntryShape.model_fields if not refused.get(name)]
-        self._findings.add(
-            "field-not-taken",
-            f"{shown(statistic.name)} takes no {shown(key)}; it takes {listed(fields)}",
-            f"remove {shown(key)}" + (", or use `statistic: histogram`" if key == "bins" else ""),
-            self._node.key_span(key),
-        )
+
+def numbers_of(statistic: Statistic, request: Request) -> int:
+    """How many numbers an entry publishes; in each private group, if those are private."""
+    return prod(len(key) for key in request.by if not key.open) * statistic.size(request)

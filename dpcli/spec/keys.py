@@ -18,8 +18,8 @@ RESERVED = ("statistic", "item", "value", "lower", "upper")
 """The columns that every output has."""
 
 
-def groups(node: Node | None, user: str, scope: Scope) -> tuple[Key, ...] | None:
-    """The keys of a `by` list, or None after their problems are recorded."""
+def groups(node: Node | None, user: str, scope: Scope, field: str = "by") -> tuple[Key, ...] | None:
+    """The keys of a list such as `by`, or None after their problems are recorded."""
     if not isinstance(node, Listing):
         return ()
     found: list[Key | None] = []
@@ -32,7 +32,7 @@ def groups(node: Node | None, user: str, scope: Scope) -> tuple[Key, ...] | None
         if word.text in seen:
             scope.findings.add(
                 "duplicate-key-column",
-                f"{shown(word.text)} is in `by` twice",
+                f"{shown(word.text)} is in `{field}` twice",
                 "keep one of them",
                 word.span,
             )

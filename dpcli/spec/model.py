@@ -15,6 +15,7 @@ from dpcli.privacy.composition import Composition
 from dpcli.privacy.loss import Loss
 from dpcli.privacy.relation import Neighbors, Relation, Unit
 from dpcli.statistics.base import Request, Statistic
+from dpcli.statistics.post import Step
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +39,8 @@ class Entry:
 
     Where groups are private, `keys` names the entry whose noisy counts select them
     for all entries of the same `by`; it may be this one. `rival` asks the same with
-    the other of the two bounds on people, where both are possible.
+    the other of the two bounds on people, where both are possible. `post` is done to the
+    noisy answers before they are published; with `raw`, they are published beside.
     """
 
     request: Request
@@ -48,6 +50,8 @@ class Entry:
     calibration: str = "exact"
     keys: str | None = None
     rival: Request | None = None
+    post: tuple[Step, ...] = ()
+    raw: bool = False
 
     @property
     def selects(self) -> bool:

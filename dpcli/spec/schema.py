@@ -10,13 +10,17 @@ from typing import Any
 
 from dpcli.mechanisms import MECHANISMS
 from dpcli.privacy.composition import COMPOSITIONS
+from dpcli.spec.answering import able_to_answer
 from dpcli.spec.entries import MOST_STATISTICS
 from dpcli.spec.entry import NAME
+from dpcli.spec.further import FURTHER
 from dpcli.spec.prices import MOST_EPSILON
 from dpcli.spec.sense import DATASET
 from dpcli.spec.structure import COLUMN_SHAPES, Document, Entry, Privacy, Shape
 from dpcli.spec.totals import BOUNDS
 from dpcli.statistics import STATISTICS
+from dpcli.statistics.choose import UTILITIES
+from dpcli.statistics.linear_regression import METHODS
 
 Json = dict[str, Any]
 
@@ -132,6 +136,8 @@ def _statistic(schema: Json) -> Json:
     fields["calibration"] |= {"type": "string", "enum": list(calibrations)}
     fields["bound"] |= {"type": "string", "enum": list(BOUNDS)}
     fields["keys"] |= {"type": "string", "const": "private"}
+    fields["utility"] |= {"type": "string", "enum": list(UTILITIES)}
+    fields["method"] |= {"type": "string", "enum": list(METHODS)}
     fields["epsilon"] |= {"exclusiveMinimum": 0, "maximum": int(MOST_EPSILON)}
     fields["delta"] |= {"exclusiveMinimum": 0, "exclusiveMaximum": 1}
     return schema | {"allOf": [*_by_statistic(), *_by_mechanism()]}
@@ -141,16 +147,17 @@ def _by_statistic() -> list[Json]:
     """For each statistic, which fields it requires and which it refuses."""
     rules: list[Json] = []
     for statistic in STATISTICS:
-        takes = statistic.fields
+        fields = statistic.fields
         then: Json = {}
-        refused = [] if takes.column else ["column"]
-        refused += [] if takes.bins else ["bins"]
-        refused += [] if takes.totals else ["bound", "unit_bounds"]
-        refused += [] if takes.keys else ["keys"]
-        if takes.column and takes.column_required:
-            then["required"] = ["column"]
+        refused = [key for key in FURTHER if key not in fields.all]
+        required = ["column"] if fields.column and fields.column_required else []
+        required += [key for key in ("columns", *fields.needs) if key in fields.all]
+        if required:
+            then["required"] = list(dict.fromkeys(required))
         if refused:
             then["properties"] = dict.fromkeys(refused, False)
+        mechanisms = [mechanism.name for mechanism in able_to_answer(statistic)]
+        then.setdefault("properties", {})["mechanism"] = {"enum": mechanisms}
         rules.append({"if": _is("statistic", statistic.name), "then": then})
     return rules
 

@@ -29,6 +29,7 @@ class Scope:
     spans: dict[str, Span] = field(default_factory=dict)
     unbounded: set[str] = field(default_factory=set)
     unit: Unit | None = None
+    neighbors: str = ""
 
     def usable(self, name: str, span: Span, user: str) -> CategoryColumn | NumericColumn | None:
         """The column of that name if a statistic may read its values."""

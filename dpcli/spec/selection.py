@@ -29,11 +29,12 @@ def selects(node: Mapping, statistic: Statistic, by: Sequence[Key], scope: Scope
             "write `keys: private`, or leave it out where all keys are declared",
             word.span,
         )
-    elif not statistic.fields.keys or node.get("column") is not None:
-        able = [each.name for each in STATISTICS if each.fields.keys]
+    elif "keys" not in statistic.fields.all or node.get("column") is not None:
+        able = [each.name for each in STATISTICS if "keys" in each.fields.all]
         findings.add(
             "keys-not-taken",
-            f"{shown(statistic.name)}{' of a column' if statistic.fields.keys else ''} cannot "
+            f"{shown(statistic.name)}"
+            f"{' of a column' if 'keys' in statistic.fields.all else ''} cannot "
             "select private keys",
             f"add a {listed(able, 'or')} without a column, of the same `by`, with "
             "`keys: private`; the groups it selects serve all entries of that `by`",

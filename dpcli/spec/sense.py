@@ -49,6 +49,8 @@ def resolve(root: Mapping, findings: Findings) -> Sense:
     scope = declare(columns if isinstance(columns, Mapping) else None, findings)
     if isinstance(privacy, Mapping):
         scope.unit = read_unit(privacy.get("unit"), scope)
+        neighbors = privacy.word("neighbors")
+        scope.neighbors = neighbors.text if neighbors else ""
     entries = resolve_entries(statistics if isinstance(statistics, Listing) else None, scope)
     return Sense(
         dataset,

@@ -37,6 +37,7 @@ Whole = Annotated[
 ]
 Date = Annotated[str, WithJsonSchema({"type": "string", "pattern": "^[0-9]{4}-[0-9]{2}-[0-9]{2}$"})]
 Values = Annotated[dict[str, Text], Field(min_length=1)]
+Numbers = Annotated[list[Number], Field(min_length=1, fail_fast=True)]
 OneOrMore = Annotated[list[Text], Field(min_length=1, fail_fast=True)]
 
 
@@ -95,6 +96,12 @@ class KeyShape(Shape):
 
     column: Text
     bins: Bins | None = None
+
+
+class Stepped(Shape):
+    """Candidates from the lower bound on."""
+
+    step: Number = Field(description="How far candidates are apart.")
 
 
 class Range(Shape):
@@ -201,6 +208,37 @@ class Entry(Shape):
         | None
     ) = Field(None, description="Column to value, values, or {min, max}: all must hold.")
     bins: Bins | None = None
+    columns: (
+        list[
+            Annotated[
+                Annotated[Text, Tag(TEXT_TAG)] | Annotated[KeyShape, Tag(MAPPING_TAG)],
+                Discriminator(kind_of),
+            ]
+        ]
+        | None
+    ) = Field(None, description="Several columns that are asked about together.", min_length=1)
+    on: OneOrMore | None = Field(None, description="The columns that predict another one.")
+    ways: Whole | None = Field(None, description="How many of the columns each table has.")
+    quantiles: (
+        Annotated[
+            Annotated[Number, Tag(TEXT_TAG)] | Annotated[Numbers, Tag(LIST_TAG)],
+            Discriminator(kind_of),
+        ]
+        | None
+    ) = Field(None, description="Parts of the rows, between 0 and 1.")
+    candidates: (
+        Annotated[
+            Annotated[Numbers, Tag(LIST_TAG)] | Annotated[Stepped, Tag(MAPPING_TAG)],
+            Discriminator(kind_of),
+        ]
+        | None
+    ) = Field(None, description="What may be chosen: values, or every so many steps.")
+    utility: Text | None = Field(None, description="What candidates are judged by.")
+    label: Text | None = Field(None, description="The boolean that a threshold should tell.")
+    k: Whole | None = Field(None, description="How many are chosen.")
+    method: Text | None = Field(None, description="How a regression is made private.")
+    ridge: Number | None = Field(None, description="How much a regression shrinks slopes.")
+    rows: Whole | None = Field(None, description="The public number of rows, for `output`.")
     bound: Text | None = Field(
         None, description="`rows`: limit a person's rows; `sum`: add them up and clamp the total."
     )
@@ -217,6 +255,18 @@ class Entry(Shape):
     epsilon: Number = Field(description="What this entry may reveal, above 0 and at most 20.")
     delta: Number | None = Field(None, description="Only for mechanisms that need it.")
     calibration: Text | None = Field(None, description="How the noise is chosen.")
+    post: (
+        list[
+            Annotated[
+                Annotated[Text, Tag(TEXT_TAG)] | Annotated[dict[str, Any], Tag(MAPPING_TAG)],
+                Discriminator(kind_of),
+            ]
+        ]
+        | None
+    ) = Field(None, description="What is done to noisy numbers, in this order.")
+    raw: Annotated[str, WithJsonSchema({"type": ["boolean", "string"]})] | None = Field(
+        None, description="`true`: publish the noisy numbers beside."
+    )
 
 
 class Document(Shape):

@@ -67,7 +67,7 @@ class Totals:
                 word.span,
             )
             return False
-        if not statistic.fields.totals:
+        if "bound" not in statistic.fields.all:
             self._problem(
                 "bound-not-taken",
                 f"{shown(statistic.name)} takes no `bound`: it is made of the rows that are kept",

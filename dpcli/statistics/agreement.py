@@ -86,7 +86,10 @@ def _spread(
 ) -> Rationals:
     """An effect, divided evenly among the cells of the axes that it lacks."""
     shape = [sizes[axis] if axis in inner else 1 for axis in axes]
-    return effect.reshape(shape) / Fraction(prod(sizes[a] for a in axes if a not in inner))
+    evenly: Rationals = effect.reshape(shape) / Fraction(
+        prod(sizes[axis] for axis in axes if axis not in inner)
+    )
+    return evenly
 
 
 class _Blend:

@@ -141,6 +141,10 @@ class Statistic(ABC):
         """The names of the numbers that each group has; one without a name at least."""
         return ("",)
 
+    def size(self, request: Request) -> int:
+        """How many items there are."""
+        return len(self.items(request))
+
     def item_name(self, request: Request) -> str:
         """What the items are, as the heading of a column; empty for a single number."""
         return ""

@@ -18,6 +18,11 @@ if TYPE_CHECKING:
 
     from dpcli.statistics.plausible import Numbers
 
+    AnyNumbers = NDArray[np.floating]
+
+LEVEL = Fraction(19, 20)
+"""What noise does at most with this probability decides whether a ridge is needed."""
+
 FLAT = 1e-9
 """Inputs that vary by less than this along some direction leave no slope there."""
 
@@ -42,7 +47,7 @@ class Scaled:
         """Decimals that show a ten-thousandth of each unit."""
         return [max(0, 4 - floor(log10(unit))) for unit in self.units]
 
-    def from_zero(self, slopes: Numbers, intercept: Numbers) -> Numbers:
+    def from_zero(self, slopes: AnyNumbers, intercept: AnyNumbers) -> Numbers:
         """Intercept and slopes, the intercept where all columns are zero."""
         import numpy as np
 
@@ -67,8 +72,7 @@ class Line:
         inputs = len(moments.columns) - 1
         seconds = answers[len(moments.columns) + 1 :]
         self._disturbance = inputs * max(
-            float(answer.noise.half_width(Fraction(19, 20)))
-            / (moments.halves[i] * moments.halves[j])
+            answer.noise.half_width(LEVEL) / (moments.halves[i] * moments.halves[j])
             for (i, j), answer in zip(moments.pairs, seconds, strict=True)
             if i < inputs and j < inputs
         )
@@ -101,7 +105,7 @@ class Line:
         inputs = inputs + np.broadcast_to(ridge, len(inputs))[:, None, None] * np.eye(size)
         flat = np.linalg.eigvalsh(inputs)[:, 0] <= FLAT
         inputs[flat] = np.eye(size)
-        slopes = np.linalg.solve(inputs, covariances[:-1, -1].T[:, :, None])[:, :, 0].T
+        slopes = np.linalg.solve(inputs, covariances[:-1, -1].T[:, :, None])[:, :, 0].T.copy()
         slopes[:, flat] = np.nan
         intercept = means[-1] - (slopes * means[:-1]).sum(axis=0)
         return self.scaled.from_zero(slopes, intercept)

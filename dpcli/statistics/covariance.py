@@ -72,10 +72,7 @@ class Covariance(Statistic):
 
     def notes(self, request: Request) -> tuple[str, ...]:
         """How the answers become covariances."""
-        return (
-            "noisy products over noisy count (at least 1), less the product of noisy means; no "
-            "larger than bounds allow",
-        )
+        return ("noisy mean products less products of noisy means, no larger than possible",)
 
 
 def _possible(i: int, j: int, unit: Fraction) -> Limits:

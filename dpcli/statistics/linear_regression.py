@@ -93,7 +93,4 @@ class LinearRegression(Statistic):
         """How the answers become coefficients."""
         if request.method == "output":
             return ("noisy coefficients of scaled columns, brought to the columns' own units",)
-        return (
-            "least squares of noisy moments; where noise could leave no slope, a ridge draws "
-            "coefficients to zero, and they get no interval",
-        )
+        return ("least squares of noisy moments, with a ridge where noise could leave no slope",)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
 from itertools import combinations, product
+from math import prod
 
 from dpcli.privacy.relation import Relation
 from dpcli.queries import Key, LinearQuery
@@ -82,6 +83,10 @@ class Marginals(Statistic):
             for cell in product(*(key.labels for key in table))
         )
 
+    def size(self, request: Request) -> int:
+        """How many cells all tables have."""
+        return sum(prod(len(key) for key in table) for table in _tables(request))
+
     def item_name(self, request: Request) -> str:
         """Each item is a cell of a table."""
         return "cell"
@@ -117,7 +122,4 @@ def _groups(request: Request, answers: Sequence[Answer]) -> int:
     if not any(key.open for key in request.by):
         return groups(request)
     (first, *_) = _tables(request)
-    width = 1
-    for key in first:
-        width *= len(key)
-    return len(answers[0].values) // width
+    return len(answers[0].values) // prod(len(key) for key in first)

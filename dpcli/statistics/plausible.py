@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from functools import lru_cache
-from math import ceil, floor
+from math import ceil, floor, isfinite
 from statistics import NormalDist
 from typing import TYPE_CHECKING
 
@@ -99,7 +99,8 @@ class Plausible:
         """Cell by cell, item by item: each in its unit, with its decimals and range."""
         return tuple(
             _estimate(
-                *(float(found[item, cell]) for found in (self.values, self.lower, self.upper)),
+                float(self.values[item, cell]),
+                (float(self.lower[item, cell]), float(self.upper[item, cell])),
                 *(units[item], places[item], within[item]),
             )
             for cell in range(self.values.shape[1])
@@ -114,16 +115,14 @@ ANY: Limits = (None, None)
 
 
 def _estimate(
-    value: float, lower: float, upper: float, unit: Fraction, places: int, within: Limits
+    value: float, span: tuple[float, float], unit: Fraction, places: int, within: Limits
 ) -> Estimate:
     """One number in its range; without an interval if nothing bounds that."""
     low, high = within
     bare = Fraction(value) * unit
     ends = [
-        None
-        if end in (float("-inf"), float("inf"))
-        else _rounded(way, Fraction(end) * unit, places)
-        for way, end in ((floor, lower), (ceil, upper))
+        _rounded(way, Fraction(end) * unit, places) if isfinite(end) else None
+        for way, end in zip((floor, ceil), span, strict=True)
     ]
     first = low if ends[0] is None else clamped(ends[0], within)
     last = high if ends[1] is None else clamped(ends[1], within)

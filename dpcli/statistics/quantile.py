@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
+from typing import ClassVar
 
 from dpcli.privacy.decimals import decimal_places, plain_text
 from dpcli.privacy.relation import Relation
@@ -44,7 +45,7 @@ class Quantile(Statistic):
     name = "quantile"
     fields = Fields(column=("integer", "number"), needs=("quantiles",), takes=("candidates",))
     chooses = True
-    steps = ("consistent",)
+    steps: ClassVar[tuple[str, ...]] = ("consistent",)
 
     def quantiles(self, request: Request) -> tuple[Fraction, ...]:
         """Which quantiles are asked for."""

@@ -58,7 +58,4 @@ class Variance(Statistic):
 
     def notes(self, request: Request) -> tuple[str, ...]:
         """How the answers become one."""
-        return (
-            "noisy squares over noisy count (at least 1), less the squared noisy mean; from 0 to "
-            "the square of half the width of the bounds",
-        )
+        return ("noisy mean square less the square of the noisy mean, from 0 to what is possible",)

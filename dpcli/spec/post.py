@@ -1,0 +1,128 @@
+"""`post` and `raw`: what is done to noisy answers before they are published."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from dpcli.spec.asking import Asking
+from dpcli.spec.nodes import Listing, Mapping, Node, Word
+from dpcli.spec.scope import read_number
+from dpcli.spec.wording import listed, shown
+from dpcli.statistics.post import PLAIN, STEPS, Clamp, Step, SuppressBelow
+
+BY_NAME = {step.name: step for step in PLAIN}
+
+
+def read_post(asking: Asking) -> tuple[Step, ...] | None:
+    """The steps in their order; None after problems are recorded."""
+    node = asking.node.get("post")
+    if node is None:
+        return tuple(BY_NAME[name] for name in asking.statistic.default_steps)
+    if not isinstance(node, Listing):
+        return None
+    steps = [_step(asking, item) for item in node.items]
+    good = tuple(step for step in steps if step is not None)
+    return good if len(good) == len(steps) else None
+
+
+def read_raw(asking: Asking) -> bool | None:
+    """Whether noisy answers are published beside; None after a problem is recorded."""
+    word = asking.node.word("raw")
+    if word is None:
+        return bool(asking.statistic.default_steps)
+    if word.text not in ("true", "false"):
+        asking.scope.findings.add(
+            "not-true-or-false",
+            f"`raw` is {shown(word.text)}, expected `true` or `false`",
+            "write `raw: true` to publish the noisy answers too",
+            word.span,
+        )
+        return None
+    if word.text == "true" and not asking.statistic.steps:
+        asking.problem(
+            "raw-not-taken",
+            f"nothing is done to the choices of {shown(asking.statistic.name)}",
+            "remove `raw`",
+            "raw",
+        )
+        return None
+    return word.text == "true"
+
+
+def _step(asking: Asking, node: Node) -> Step | None:
+    """One step, by its name or by its name and numbers."""
+    findings = asking.scope.findings
+    if isinstance(node, Word):
+        name, inner, span = node.text, None, node.span
+    elif isinstance(node, Mapping) and len(node.pairs) == 1:
+        ((name, (key, inner)),) = node.pairs.items()
+        span = key.span
+    else:
+        findings.add(
+            "wrong-shape",
+            "a step of `post` has several names, expected one",
+            "write a list: `post: [nonnegative, {clamp: [0, 100]}]`",
+            node.span,
+        )
+        return None
+    names = [step.name for step in STEPS]
+    if name not in names:
+        findings.unknown(
+            "unknown-step",
+            f"the step of `post` is {shown(name)}, expected {listed(names, 'or')}",
+            name,
+            names,
+            span,
+        )
+        return None
+    if name not in asking.statistic.steps:
+        takes = listed(asking.statistic.steps) if asking.statistic.steps else "none"
+        findings.add(
+            "step-not-taken",
+            f"{shown(asking.statistic.name)} takes no step {shown(name)} in `post`; "
+            f"it takes {takes}",
+            "remove the step",
+            span,
+        )
+        return None
+    if (name in BY_NAME) != (inner is None):
+        example = {"clamp": "{clamp: [0, 100]}", "suppress_below": "{suppress_below: 10}"}
+        findings.add(
+            "step-numbers",
+            f"the step {shown(name)} {'takes no numbers' if name in BY_NAME else 'needs numbers'}",
+            f"write `{example.get(name, name)}`",
+            span,
+        )
+        return None
+    return BY_NAME[name] if inner is None else _numbered(asking, name, inner)
+
+
+def _numbered(asking: Asking, name: str, node: Node) -> Step | None:
+    """A step with its numbers."""
+    findings = asking.scope.findings
+    items = node.items if isinstance(node, Listing) else (node,)
+    wanted = 2 if name == "clamp" else 1
+    words = [item for item in items if isinstance(item, Word)]
+    if len(words) != wanted or len(items) != wanted:
+        findings.add(
+            "step-numbers",
+            f"the step {shown(name)} has {len(items)} numbers, expected {wanted}",
+            "write `{clamp: [0, 100]}`" if wanted == 2 else "write `{suppress_below: 10}`",
+            node.span,
+        )
+        return None
+    read = [read_number(word, f"the number of {shown(name)}", findings) for word in words]
+    numbers = [value for value in read if value is not None]
+    if len(numbers) < wanted:
+        return None
+    if wanted == 1:
+        return SuppressBelow(numbers[0])
+    if numbers[0] > numbers[1]:
+        findings.add(
+            "bounds-order",
+            f"the lower end {shown(words[0].text)} of `clamp` is above {shown(words[1].text)}",
+            f"write `clamp: [{words[1].text}, {words[0].text}]`",
+            node.span,
+        )
+        return None
+    return Clamp(Fraction(numbers[0]), Fraction(numbers[1]))
