@@ -16,7 +16,7 @@ def explain(
         typer.Argument(metavar="WORD", help="An error code, statistic, mechanism or composition."),
     ],
 ) -> None:
-    """Explain an error code, a statistic, a mechanism or a composition.
+    """Explain an error code, a statistic, a mechanism, a composition, or a word of a spec.
 
     Example: dpcli explain gaussian
     """
@@ -43,6 +43,8 @@ def _pages() -> Iterator[tuple[str, str]]:
     from dpcli.mechanisms import MECHANISMS
     from dpcli.privacy.composition import COMPOSITIONS
     from dpcli.statistics import STATISTICS
+    from dpcli.statistics.choose import UTILITIES
+    from dpcli.statistics.post import STEPS
 
     for kind, members in (
         ("statistic", STATISTICS),
@@ -51,5 +53,9 @@ def _pages() -> Iterator[tuple[str, str]]:
     ):
         for member in members:
             yield member.name, f"{member.name} ({kind})\n\n{inspect.getdoc(type(member))}"
+    for name, utility in UTILITIES.items():
+        yield name, f"{name} (utility)\n\n{inspect.getdoc(utility)}"
+    for step in STEPS:
+        yield step.name, f"{step.name} (step of `post`)\n\n{inspect.getdoc(step)}"
     for code in CODES:
         yield code.name, code.page()

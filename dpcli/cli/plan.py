@@ -66,7 +66,7 @@ def _print(made: Plan, left: Loss | None) -> None:
     from dpcli.cli.console import write_table
     from dpcli.privacy.decimals import plain_text
     from dpcli.privacy.loss import loss_text
-    from dpcli.report.notes import bounding, rivals, selections
+    from dpcli.report.notes import bounding, post_processing, rivals, selections, warnings
     from dpcli.report.numbers import exact_or_up
 
     percent = exact_or_up(made.spec.confidence * 100)
@@ -83,7 +83,8 @@ def _print(made: Plan, left: Loss | None) -> None:
     ]
     write_table(sys.stdout, title, header, rows, (2, 4, 5, 7, 8, 9, 10))
     print()
-    notes = [*bounding(made), *selections(made), *rivals(made)]
+    notes = [*bounding(made), *selections(made), *rivals(made), *post_processing(made)]
+    notes += warnings(made)
     print("".join(f"{note}\n" for note in [*notes, *([""] if notes else [])]), end="")
     for word, asked, allowed in (
         ("epsilon", made.spent.epsilon, privacy.budget.epsilon),

@@ -10,7 +10,7 @@ from dpcli.sampling.choice import permute_and_flip
 
 
 class PermuteAndFlip(Choosing):
-    """Visits candidates in random order, and chooses the first one whose coin falls heads.
+    """Visits candidates in random order, and takes the first whose coin falls heads.
 
     A candidate that falls short of the best by g has a coin of heads exp(-g / scale). The scale
     is L1 / epsilon, as for `exponential`; the expected score is never lower, and up to

@@ -18,7 +18,8 @@ from dpcli.privacy.relation import RowUnit, Unit
 from dpcli.queries import Condition
 from dpcli.report.notes import bounding, limits, post_processing, selections, unprotected
 from dpcli.report.numbers import exact_or_up, root_up
-from dpcli.report.table import cells
+from dpcli.report.table import RAW, cells
+from dpcli.statistics.base import Request
 
 if TYPE_CHECKING:
     from dpcli.ledger.ledger import Standing
@@ -162,6 +163,7 @@ def _statistic(planned: PlannedEntry, confidence: Fraction) -> dict[str, Fact]:
         "name": request.name,
         "statistic": entry.statistic.name,
         "column": request.column.name if request.column else None,
+        "columns": list(columns_of(request)),
         "by": [key.column.name for key in request.by],
         "where": [condition_text(condition) for condition in request.where],
         "mechanism": _mechanism(first),
@@ -171,6 +173,9 @@ def _statistic(planned: PlannedEntry, confidence: Fraction) -> dict[str, Fact]:
         "error95": _error(planned, confidence),
         "parts": [_part(part, confidence) for part in planned.parts],
         "bounds": _bounds(planned),
+        "candidates": len(request.candidates) or None,
+        "post": [step.told for step in entry.post],
+        "raw": entry.raw,
         "keys": _keys(planned),
     }
 
@@ -179,9 +184,10 @@ def _cells(released: Released) -> list[Fact]:
     """The published numbers of an entry, with the digits of the table."""
     return [
         {
+            **({"raw": True} if cell.statistic.endswith(RAW) else {}),
             "keys": dict(cell.keys),
             "item": cell.item or None,
-            "value": Number(cell.value),
+            "value": Number(cell.value) if cell.value else None,
             "lower": Number(cell.lower) if cell.lower else None,
             "upper": Number(cell.upper) if cell.upper else None,
         }
@@ -212,12 +218,25 @@ def _influence(part: Part) -> Fact:
 def _mechanism(part: Part) -> Fact:
     """The noise of a part, in the answer's own unit."""
     unit = part.question.unit
-    kind = part.noise.kind
     return {
-        "kind": "exact" if kind == "none" else f"discrete-{kind}",
+        "kind": mechanism_text(part),
         "scale": _number(part.noise.scale * unit),
         "grid": _number(unit),
     }
+
+
+def mechanism_text(part: Part) -> str:
+    """How a part is answered, in a word."""
+    if part.public:
+        return "exact"
+    kind = part.noise.kind
+    return part.mechanism.name.replace("_", "-") if kind == "choice" else f"discrete-{kind}"
+
+
+def columns_of(request: Request) -> tuple[str, ...]:
+    """The names of several columns that an entry asks about together."""
+    related = [column.name for column in request.columns]
+    return (*related, *(key.column.name for key in request.margins))
 
 
 def _sensitivity(part: Part) -> Fact:

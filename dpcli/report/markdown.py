@@ -8,7 +8,14 @@ from typing import TYPE_CHECKING
 from dpcli.plan import Part
 from dpcli.privacy.loss import loss_text
 from dpcli.privacy.relation import Neighbors, RowUnit
-from dpcli.report.facts import a_year_at_most, condition_text, facts, window_facts
+from dpcli.report.facts import (
+    a_year_at_most,
+    columns_of,
+    condition_text,
+    facts,
+    mechanism_text,
+    window_facts,
+)
 from dpcli.report.notes import limits
 from dpcli.report.numbers import exact_or_up, root_up, short
 from dpcli.report.table import cells
@@ -118,6 +125,10 @@ def _entry(released: Released, confidence: str) -> Iterator[str]:
     request = entry.request
     words = [entry.statistic.name]
     words += [f"of {request.column.name}"] if request.column else []
+    several = [
+        name for name in columns_of(request) if not request.column or name != request.column.name
+    ]
+    words += [f"{'on' if request.column else 'of'} {', '.join(several)}"] if several else []
     words += [f"by {', '.join(key.column.name for key in request.by)}"] if request.by else []
     words += [f"where {' and '.join(map(condition_text, request.where))}"] if request.where else []
     yield f"### {_escaped(request.name)}"
@@ -127,11 +138,17 @@ def _entry(released: Released, confidence: str) -> Iterator[str]:
     asked = ("question", "mechanism", "scale", "sensitivity L1", "L2", "epsilon", "delta")
     yield from _table(asked, [_part(part) for part in released.planned.parts])
     keys = [key.column.name for key in request.by]
+    both = released.raw is not None
     lines = [
-        (*(cell.keys[key] for key in keys), cell.item, cell.value, cell.lower, cell.upper)
+        (
+            *([cell.statistic] * both),
+            *(cell.keys[key] for key in keys),
+            *(cell.item, cell.value, cell.lower, cell.upper),
+        )
         for cell in cells(released)
     ]
-    header = (*keys, "item", "value", f"lower {confidence} %", f"upper {confidence} %")
+    ends = (f"lower {confidence} %", f"upper {confidence} %")
+    header = (*(["statistic"] * both), *keys, "item", "value", *ends)
     yield from _table(header, lines)
 
 
@@ -140,7 +157,7 @@ def _part(part: Part) -> tuple[str, ...]:
     unit, moved = part.question.unit, part.sensitivity
     return (
         part.question.role,
-        "exact" if part.public else f"discrete {part.noise.kind}",
+        mechanism_text(part).replace("-", " "),
         short(part.noise.scale * unit, 6),
         exact_or_up(moved.l1 * unit),
         short(root_up(moved.l2_squared * unit**2), 6),

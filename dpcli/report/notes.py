@@ -37,7 +37,7 @@ DIFFERENT_IDS = (
 def limits(plan: Plan) -> tuple[str, ...]:
     """What this release does not protect."""
     people = isinstance(plan.spec.privacy.unit, PersonUnit)
-    return (*LIMITS, DIFFERENT_IDS) if people else LIMITS
+    return (*LIMITS, *([DIFFERENT_IDS] if people else []), *warnings(plan))
 
 
 def bounding(plan: Plan) -> list[str]:
@@ -118,11 +118,22 @@ def rivals(plan: Plan) -> list[str]:
 
 def post_processing(plan: Plan) -> list[str]:
     """What is done to noisy answers before they are published."""
+    told = []
+    for planned in plan.entries:
+        entry = planned.entry
+        done = [*entry.statistic.notes(entry.request), *(step.told for step in entry.post)]
+        told += [f"{entry.request.name}: {words}" for words in done]
+        if entry.raw:
+            told.append(f"{entry.request.name}: the noisy numbers before that are published too")
+    return told
+
+
+def warnings(plan: Plan) -> list[str]:
+    """What readers of some numbers must know."""
     return [
-        f"{planned.entry.request.name}: noisy sum divided by noisy count (at least 1), "
-        "clamped to the bounds"
+        words
         for planned in plan.entries
-        if len(planned.parts) > 1
+        for words in planned.entry.statistic.warnings(planned.entry.request)
     ]
 
 

@@ -165,16 +165,30 @@ def _wide_lines(lines: _Lines, members: Sequence[Released]) -> list[list[str]]:
     """The header and the lines of one wide table; a chosen label stands for its rank."""
     columns: dict[str, list[str]] = {}
     for released in members:
+        name = released.planned.entry.request.name
+        columns |= {key: [] for key in (name, *([] if released.raw is None else [name + RAW]))}
         chooses_labels = any(estimate.item is not None for estimate in released.estimates)
         for cell in cells(released):
             shown = cell.item if chooses_labels else cell.value
-            columns.setdefault(cell.statistic, []).append(shown)
+            columns[cell.statistic].append(shown)
     named = bool(lines.item_name)
     labels = ([*group, *([item] if named else [])] for group, item in places(members[0]))
     return [
-        [*lines.heading, *columns],
+        _distinct([*lines.heading, *columns]),
         *([*place, *values] for place, *values in zip(labels, *columns.values(), strict=True)),
     ]
+
+
+def _distinct(names: Sequence[str]) -> list[str]:
+    """The headings of a table; one that is there already gets a number."""
+    found: list[str] = []
+    for name in names:
+        heading, number = name, 1
+        while heading in found:
+            number += 1
+            heading = f"{name}_{number}"
+        found.append(heading)
+    return found
 
 
 def _csv(lines: Iterable[Iterable[str]]) -> bytes:

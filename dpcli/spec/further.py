@@ -14,10 +14,8 @@ from dpcli.spec.structure import Entry as EntryShape
 from dpcli.spec.wording import listed, shown
 from dpcli.statistics.base import Question, Request
 
-COMMON = frozenset(
-    ("name", "statistic", "by", "where", "post", "raw", "mechanism", "epsilon", "delta")
-    + ("calibration",)
-)
+COMMON = {"name", "statistic", "by", "where", "post", "raw"}
+COMMON |= {"mechanism", "epsilon", "delta", "calibration"}
 """Fields that every statistic takes."""
 
 FURTHER = tuple(name for name in EntryShape.model_fields if name not in COMMON)
@@ -91,7 +89,8 @@ def fine_enough(asking: Asking, questions: tuple[Question, ...]) -> bool:
         for query in queries
         for part in (query.moments if isinstance(query, MinimiserQuery) else [query])
     ]
-    most = max(part.influence.big for part in parts if isinstance(part, LinearQuery))
+    sums = (part for part in parts if isinstance(part, LinearQuery))
+    most = max((part.influence.big for part in sums), default=0)
     if most < MOST_PRODUCT:
         return True
     asking.scope.findings.add(

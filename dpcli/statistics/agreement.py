@@ -66,14 +66,11 @@ def _inner(axes: Axes) -> Iterator[Axes]:
 
 def _effects(table: Rationals, axes: Axes) -> dict[Axes, Rationals]:
     """What each choice of axes adds to the totals over the axes that it leaves out."""
-    import numpy as np
-
     sizes = dict(zip(axes, table.shape, strict=True))
     found: dict[Axes, Rationals] = {}
     for inner in _inner(axes):
         out = tuple(place for place, axis in enumerate(axes) if axis not in inner)
-        # The total of a whole table is no array.
-        effect: Rationals = np.array(table.sum(axis=out), dtype=object)
+        effect: Rationals = table.sum(axis=out)
         for smaller in _inner(inner):
             if smaller != inner:
                 effect = effect - _spread(found[smaller], smaller, inner, sizes)
@@ -85,8 +82,11 @@ def _spread(
     effect: Rationals, inner: Axes, axes: Axes, sizes: Mapping[int, int] | Sequence[int]
 ) -> Rationals:
     """An effect, divided evenly among the cells of the axes that it lacks."""
+    import numpy as np
+
     shape = [sizes[axis] if axis in inner else 1 for axis in axes]
-    evenly: Rationals = effect.reshape(shape) / Fraction(
+    # Arithmetic with the total of a whole table leaves a bare number.
+    evenly: Rationals = np.asarray(effect, dtype=object).reshape(shape) / Fraction(
         prod(sizes[axis] for axis in axes if axis not in inner)
     )
     return evenly

@@ -22,7 +22,7 @@ from dpcli.utilities.accuracy import Accuracy
 from dpcli.utilities.base import Utility
 from dpcli.utilities.revenue import Revenue
 
-UTILITIES = ("revenue", "accuracy")
+UTILITIES: dict[str, type[Utility]] = {"revenue": Revenue, "accuracy": Accuracy}
 """What a choice can be judged by."""
 
 

@@ -37,9 +37,10 @@ class Marginals(Statistic):
 
     Privacy: each table is a `histogram` of the same rows: a row that is added or removed changes
     one cell of each table by 1, a row that is changed, two. The tables share epsilon evenly, and
-    where noise is Gaussian, they are protected as one answer. A row that misses one of a
-    table's columns is not in that table. A person moves as many rows as the limits let in; the
-    cells of a table count as groups.
+    where noise is Gaussian, they are protected as one answer. A person moves as many rows as the
+    limits let in; the cells of a table count as groups. Rows count if all columns are present, so
+    all tables are of the same rows, unless `max_groups` or `max_rows_per_group` leave out
+    others in each: then the tables differ in truth, and what agrees is a mean of them.
     """
 
     name = "marginals"
@@ -52,10 +53,11 @@ class Marginals(Statistic):
     def questions(self, request: Request, relation: Relation) -> tuple[Question, ...]:
         """One table of each choice of columns."""
         tables = _tables(request)
+        present = tuple(key.column for key in request.margins)
         return tuple(
             Question(
                 f"table of {', '.join(key.column.name for key in table)}",
-                LinearQuery(by=request.by, items=table, where=request.where),
+                LinearQuery(by=request.by, items=table, where=request.where, present=present),
                 Fraction(1, len(tables)),
             )
             for table in tables

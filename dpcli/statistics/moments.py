@@ -26,9 +26,11 @@ class Moments:
     middle of the squares that are possible: so each answer is as little as it can be
     moved by one row. Rows count if all columns are present.
 
-    The shares of epsilon are those that serve covariances best whose means lie a quarter of
-    the way from the middle to a bound: in proportion to the cube root of the squared
-    weight of an answer's noise in them, times its sensitivity.
+    Shares of epsilon are about those that serve best where means lie a quarter of the way
+    from the middle to a bound: in proportion to the cube root of the squared weight that an
+    answer's noise has in all covariances, in units of its sensitivity. A sum counts 2, a
+    sum of squares 2, of products 3, and the number of rows half a point more than half the
+    number of columns.
     """
 
     columns: tuple[NumericColumn, ...]
@@ -48,14 +50,14 @@ class Moments:
         rows = LinearQuery(by=request.by, where=request.where, present=self.columns)
         public = relation.size_is_public and not rows.may_skip and rows.cells == 1
         many = len(self.columns)
-        count = Fraction(0) if public else Fraction(2 + many, 8)
-        first = Fraction(12 + many, 20)
+        count = Fraction(0) if public else Fraction(many + 1, 2)
         asked: list[tuple[str, tuple[Factor, ...], int, Fraction]] = [("count", (), 0, count)]
-        asked += [(f"sum of {one.name}", (self._factor(one),), 0, first) for one in self.columns]
+        two = Fraction(2)
+        asked += [(f"sum of {one.name}", (self._factor(one),), 0, two) for one in self.columns]
         for i, j in self.pairs:
             one, other = self.columns[i], self.columns[j]
             role = f"squares of {one.name}" if i == j else f"products of {one.name}, {other.name}"
-            share = Fraction(5, 8) if i == j else Fraction(1)
+            share = Fraction(2 if i == j else 3)
             asked.append(
                 (role, (self._factor(one), self._factor(other)), self._middle(i, j), share)
             )

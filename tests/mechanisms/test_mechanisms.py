@@ -10,7 +10,7 @@ from math import isqrt
 import pytest
 
 from dpcli.mechanisms import MECHANISMS
-from dpcli.mechanisms.base import UNCHANGEABLE, CannotCalibrate, Mechanism
+from dpcli.mechanisms.base import UNCHANGEABLE, CannotCalibrate, Mechanism, Perturbing
 from dpcli.privacy.confidential import Confidential
 from dpcli.privacy.loss import NOTHING, Loss
 from dpcli.privacy.noise import Noise
@@ -36,6 +36,10 @@ LOG_WEIGHT: dict[str, Callable[[Fraction, int], Fraction]] = {
 """The logarithm of the probability of a draw, apart from a constant; by kind of noise."""
 
 each_mechanism = pytest.mark.parametrize("mechanism", MECHANISMS, ids=lambda m: str(m.name))
+
+PERTURBING = [mechanism for mechanism in MECHANISMS if isinstance(mechanism, Perturbing)]
+
+each_perturbing = pytest.mark.parametrize("mechanism", PERTURBING, ids=lambda m: str(m.name))
 
 
 def targets(mechanism: Mechanism, epsilon: Fraction) -> list[Loss]:
@@ -73,9 +77,9 @@ def test_other_calibrations_need_no_less_noise(mechanism: Mechanism) -> None:
                 assert noise.scale * (1 + Fraction(1, 1 << 15)) >= exact.scale
 
 
-@each_mechanism
+@each_perturbing
 @pytest.mark.parametrize("sensitivity", SENSITIVITIES, ids=str)
-def test_pure_ratios_are_within_epsilon(mechanism: Mechanism, sensitivity: Sensitivity) -> None:
+def test_pure_ratios_are_within_epsilon(mechanism: Perturbing, sensitivity: Sensitivity) -> None:
     """Without a delta, no output's probability changes by more than its share of epsilon.
 
     A change of one step in one cell may use epsilon/L1, exactly, at every output.
@@ -107,10 +111,10 @@ SMALL = [
 ]
 
 
-@each_mechanism
+@each_perturbing
 @pytest.mark.parametrize(("sensitivity", "epsilon", "delta"), SMALL, ids=str)
 def test_brute_force_divergence_is_within_the_target(
-    mechanism: Mechanism, sensitivity: Sensitivity, epsilon: str, delta: str
+    mechanism: Perturbing, sensitivity: Sensitivity, epsilon: str, delta: str
 ) -> None:
     """Summed over all outputs, the greatest excess over exp(epsilon) is at most delta.
 
@@ -159,7 +163,7 @@ def _changes(sensitivity: Sensitivity) -> list[tuple[int, ...]]:
     ]
 
 
-@each_mechanism
+@each_perturbing
 def test_calibration_is_not_believed(mechanism: Mechanism) -> None:
     """A mechanism that chooses too little noise is refused when its loss is recomputed."""
 
@@ -177,7 +181,31 @@ def test_calibration_is_not_believed(mechanism: Mechanism) -> None:
 
 
 @each_mechanism
-def test_an_unchangeable_answer_needs_no_noise(mechanism: Mechanism) -> None:
+def test_a_joint_answer_is_within_its_target(mechanism: Mechanism) -> None:
+    """Several answers lose what was asked together, and with a tenth less noise more."""
+    shares = [Fraction(1, 2), Fraction(0), Fraction(1, 6), Fraction(1, 3)]
+    moved = [SENSITIVITIES[1], Sensitivity(0, 0, 0, 0), SENSITIVITIES[0], SENSITIVITIES[4]]
+    for target in (target for epsilon in EPSILONS for target in targets(mechanism, epsilon)):
+        noises = mechanism.fit_jointly(moved, shares, target)
+        assert noises[1] == UNCHANGEABLE
+        del noises[1]
+        changed = [one for one in moved if one.l1]
+        assert mechanism.joint_loss(noises, changed, target.epsilon).within(target)
+        less = [Noise(noise.kind, noise.scale * Fraction(9, 10)) for noise in noises]
+        assert not mechanism.joint_loss(less, changed, target.epsilon).within(target)
+
+
+def test_joint_gaussian_noise_is_less_than_that_of_divided_targets() -> None:
+    """Ten equal answers protected as one need less noise than each with a tenth of the loss."""
+    (gaussian,) = (mechanism for mechanism in MECHANISMS if mechanism.name == "gaussian")
+    one, target = SENSITIVITIES[0], Loss(Fraction(1), Fraction(1, 10**6))
+    joint = gaussian.fit_jointly([one] * 10, [Fraction(1, 10)] * 10, target)
+    alone, _ = gaussian.fit(one, Loss(target.epsilon / 10, target.delta / 10))
+    assert all(noise.scale < alone.scale / 2 for noise in joint)
+
+
+@each_perturbing
+def test_an_unchangeable_answer_needs_no_noise(mechanism: Perturbing) -> None:
     """A query that nobody can change is answered exactly, and reveals nothing."""
     nobody = Sensitivity(0, 0, 0, 0)
     target = targets(mechanism, Fraction(1))[0]
@@ -187,8 +215,8 @@ def test_an_unchangeable_answer_needs_no_noise(mechanism: Mechanism) -> None:
         mechanism.answer(UNCHANGEABLE, SENSITIVITIES[0], Confidential((3, 4)))
 
 
-@each_mechanism
-def test_each_cell_has_its_own_draw(mechanism: Mechanism) -> None:
+@each_perturbing
+def test_each_cell_has_its_own_draw(mechanism: Perturbing) -> None:
     """Five thousand zeros with immense noise become nearly all different numbers."""
     target = Loss(Fraction(1, 10**6), Fraction(1, 10**9) * mechanism.needs_delta)
     sensitivity = Sensitivity(1, 10**6, 10**12, 10**6)
@@ -197,8 +225,10 @@ def test_each_cell_has_its_own_draw(mechanism: Mechanism) -> None:
     assert len(set(noisy.value)) >= 4990
 
 
-@each_mechanism
-def test_noise_is_added_to_the_value(mechanism: Mechanism, monkeypatch: pytest.MonkeyPatch) -> None:
+@each_perturbing
+def test_noise_is_added_to_the_value(
+    mechanism: Perturbing, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """With the same entropy, an answer moves exactly as its value does, however large."""
     noise, _ = mechanism.fit(SENSITIVITIES[0], targets(mechanism, Fraction(1))[0])
     answers = []
@@ -208,8 +238,8 @@ def test_noise_is_added_to_the_value(mechanism: Mechanism, monkeypatch: pytest.M
     assert [b - a for a, b in zip(*answers, strict=True)] == [10**40] * 6000
 
 
-@each_mechanism
-def test_noise_without_scale_is_never_used(mechanism: Mechanism) -> None:
+@each_perturbing
+def test_noise_without_scale_is_never_used(mechanism: Perturbing) -> None:
     """An answer that somebody can change is refused with noise of scale zero."""
     kind = mechanism.fit(SENSITIVITIES[0], targets(mechanism, Fraction(1))[0])[0].kind
     with pytest.raises(ValueError, match="needs noise"):
@@ -247,7 +277,7 @@ def test_names_are_distinct() -> None:
 
 def test_half_widths_hold() -> None:
     """The half-width of a fitted noise covers its share of draws, and hardly more."""
-    for mechanism in MECHANISMS:
+    for mechanism in PERTURBING:
         noise, _ = mechanism.fit(SENSITIVITIES[1], targets(mechanism, Fraction(1))[0])
         width = noise.half_width(Fraction(95, 100))
         draws = mechanism.perturb(noise, [0] * 20_000)

@@ -20,7 +20,11 @@ from typing import cast
 
 from dpcli.columns import CategoryColumn, Column, IdColumn, NumericColumn, OpenColumn
 from dpcli.privacy.relation import PersonUnit, RowUnit, Unit
-from dpcli.queries import DistinctQuery, Key, LinearQuery, Query
+from dpcli.queries import DistinctQuery, Key, LinearQuery, Query, ScoreQuery
+from dpcli.utilities.accuracy import Accuracy
+from dpcli.utilities.frequency import Frequency
+from dpcli.utilities.rank import Rank
+from dpcli.utilities.revenue import Revenue
 
 NUMBER = re.compile(r"([+-]?)(?:([0-9]+)(?:\.([0-9]*))?|\.([0-9]+))(?:[eE]([+-]?[0-9]+))?")
 INFINITY = re.compile(r"([+-]?)(?:inf|infinity)", re.IGNORECASE | re.ASCII)
@@ -64,6 +68,8 @@ def evaluate(
 
 def _answer(query: Query, people: list[list[tuple[int, Row]]], unit: Unit) -> Answer:
     """One query, person by person."""
+    if isinstance(query, ScoreQuery):
+        return _scores(query, people, unit)
     groups: dict[tuple[str, ...], list[int]] = {}
     seen: dict[tuple[tuple[str, ...], int], set[object]] = {}
     for rows in people:
@@ -79,6 +85,48 @@ def _answer(query: Query, people: list[list[tuple[int, Row]]], unit: Unit) -> An
         return groups
     every = product(*(key.labels for key in query.by))
     return [cell for group in every for cell in groups.get(group, [0] * query.width)]
+
+
+def _scores(query: ScoreQuery, people: list[list[tuple[int, Row]]], unit: Unit) -> Answer:
+    """The utility of every candidate in every group, by its definition."""
+    groups: dict[tuple[str, ...], list[Row]] = {}
+    for rows in people:
+        for _, row in _limited(query, rows, unit):
+            cell = _cell(query, row)
+            if cell is not None and _passes(query, row):
+                groups.setdefault(cell[0], []).append(row)
+    if query.open:
+        return {group: _utilities(query, rows) for group, rows in groups.items()}
+    every = product(*(key.labels for key in query.by))
+    return [score for group in every for score in _utilities(query, groups.get(group, []))]
+
+
+def _utilities(query: ScoreQuery, rows: list[Row]) -> list[int]:
+    """The utility of every candidate for some rows."""
+    key, *others = query.classes
+    values = [cast("int", row[key.column]) for row in rows]
+    match query.utility:
+        case Frequency():
+            return [values.count(label) for label in range(len(key))]
+        case Rank(quantile=quantile, places=places):
+            return [_rank(quantile, key.edges[place], values) for place in places]
+        case Revenue(prices=prices):
+            return [price * sum(value >= price for value in values) for price in prices]
+        case Accuracy(places=places):
+            labels = [cast("int", row[others[0].column]) for row in rows]
+            pairs = list(zip(values, labels, strict=True))
+            cuts = [key.edges[place] for place in places]
+            return [sum((value >= cut) == bool(label) for value, label in pairs) for cut in cuts]
+    raise TypeError("a utility that the oracle does not know")
+
+
+def _rank(quantile: Fraction, candidate: int, values: list[int]) -> int:
+    """Minus the rows by which the rank of a candidate is off, in parts of one row."""
+    wanted = quantile * len(values)
+    least = sum(value < candidate for value in values)
+    most = sum(value <= candidate for value in values)
+    missed = max(Fraction(0), least - wanted, wanted - most)
+    return int(-missed * quantile.denominator)
 
 
 def _limited(query: Query, rows: list[tuple[int, Row]], unit: Unit) -> list[tuple[int, Row]]:
@@ -130,7 +178,7 @@ def _term(query: LinearQuery, row: Row) -> int:
         found = row[factor.column]
         assert isinstance(found, int)
         term *= found - factor.offset
-    return term
+    return term - query.offset
 
 
 def _passes(query: Query, row: Row) -> bool:

@@ -1,0 +1,115 @@
+"""Every form in which a statistic can be asked about small columns; for law tests."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+from dpcli.columns import CategoryColumn, Column, NumericColumn
+from dpcli.queries import Condition, Key
+from dpcli.statistics.base import Request, Statistic
+from dpcli.statistics.choose import UTILITIES
+from dpcli.utilities.base import Points
+
+
+@dataclass(frozen=True)
+class Columns:
+    """Small columns: a number, another one, a category, a boolean, and ids if any."""
+
+    number: NumericColumn
+    second: NumericColumn
+    category: CategoryColumn
+    flag: CategoryColumn
+    ids: Column | None = None
+
+
+def forms(
+    statistic: Statistic, columns: Columns, by: tuple[Key, ...], where: tuple[Condition, ...] = ()
+) -> Iterator[Request]:
+    """Requests with every combination of fields that the statistic reads."""
+    bare = Request("r", by=by, where=where)
+    fields = statistic.fields
+    if fields.columns:
+        yield from _several(statistic, replace(bare), columns)
+        return
+    for column in _asked(statistic, columns):
+        request = replace(bare, column=column)
+        if "bins" in fields.all:
+            yield from _binned(request, columns, by)
+        elif "utility" in fields.all:
+            yield from _judged(request, columns)
+        elif "candidates" in fields.all:
+            yield from _chosen(statistic, request, columns)
+        elif "k" in fields.all:
+            yield from (replace(request, picks=picks) for picks in (1, 2))
+        elif "on" in fields.all:
+            related = (columns.second, columns.number)
+            yield replace(request, columns=related, method="moments")
+            yield replace(request, columns=related, method="moments", ridge=Fraction(1, 10))
+        else:
+            yield request
+
+
+def _asked(statistic: Statistic, columns: Columns) -> list[Column | None]:
+    """What can be asked about."""
+    kinds = statistic.fields.column
+    asked: list[Column | None] = []
+    if columns.number.kind in kinds:
+        asked.append(columns.number)
+    elif columns.category.kind in kinds:
+        asked.append(columns.category)
+    if "id" in kinds and columns.ids is not None:
+        asked.append(columns.ids)
+    if not statistic.fields.column_required and ("id" not in kinds or columns.ids is not None):
+        asked.append(None)
+    return asked
+
+
+def _binned(request: Request, columns: Columns, by: tuple[Key, ...]) -> Iterator[Request]:
+    """Histograms of a number in one bin or in many, and of a category."""
+    number = columns.number
+    yield replace(request, bins=Key(number, (number.lower, number.upper)))
+    if number.upper - number.lower > 1:
+        yield replace(request, bins=Key(number, (*range(number.lower, number.upper + 1),)))
+    if not by:
+        yield replace(request, column=columns.category, bins=Key(columns.category))
+
+
+def _points(column: NumericColumn) -> list[Points]:
+    """The whole grid, and the ends alone."""
+    return [range(column.lower, column.upper + 1), (column.lower, column.upper)]
+
+
+def _chosen(statistic: Statistic, request: Request, columns: Columns) -> Iterator[Request]:
+    """Quantiles among all points or a few."""
+    for points in _points(columns.number):
+        asked = replace(request, candidates=points)
+        if "quantiles" in statistic.fields.all:
+            yield replace(asked, quantiles=(Fraction(9, 10), Fraction(1, 4)))
+        else:
+            yield asked
+
+
+def _judged(request: Request, columns: Columns) -> Iterator[Request]:
+    """Choices by each utility."""
+    for utility in UTILITIES:
+        for points in _points(columns.number):
+            asked = replace(request, candidates=points, utility=utility)
+            if utility == "accuracy":
+                yield replace(asked, label=columns.flag)
+            elif points[0] >= 0:
+                yield asked
+
+
+def _several(statistic: Statistic, request: Request, columns: Columns) -> Iterator[Request]:
+    """Several columns together."""
+    if "ways" not in statistic.fields.all:
+        yield replace(request, columns=(columns.number, columns.second))
+        return
+    number = columns.number
+    margins = (Key(number, (number.lower, number.upper - 1, number.upper)), Key(columns.flag))
+    if number.upper - number.lower == 1:
+        margins = (Key(columns.flag),)
+    for ways in range(1, len(margins) + 1):
+        yield replace(request, margins=margins, ways=ways)

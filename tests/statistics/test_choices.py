@@ -1,0 +1,134 @@
+"""Utilities and quantiles: their sensitivities are reached, and their answers right."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from itertools import combinations_with_replacement, product
+
+import numpy as np
+import pytest
+
+from dpcli.columns import NumericColumn
+from dpcli.privacy.noise import Noise
+from dpcli.privacy.relation import Neighbors, Relation, RowUnit
+from dpcli.privacy.sensitivity import sensitivity
+from dpcli.queries import ScoreQuery
+from dpcli.statistics import STATISTICS
+from dpcli.statistics.base import Answer, Request
+from dpcli.statistics.cuts import at_and_between, from_each
+from dpcli.statistics.quantile import Quantile
+from dpcli.utilities.rank import Rank
+from tests.oracles.opened import cells_of
+from tests.oracles.plain import evaluate
+
+COLUMN = NumericColumn("x", "integer", bounds=(0, 4))
+ADDED = Relation(RowUnit(), Neighbors.ADD_REMOVE)
+
+
+def rank(quantile: Fraction, points: Sequence[int] | None = None) -> ScoreQuery:
+    """The question for one quantile."""
+    key, places = at_and_between(COLUMN, range(5) if points is None else tuple(points))
+    return ScoreQuery(classes=(key,), utility=Rank(quantile, places))
+
+
+def scores(query: ScoreQuery, values: Sequence[int]) -> list[int]:
+    """The scores for a file of these values, by the oracle."""
+    data = "x\n" + "".join(f"{value}\n" for value in values)
+    return cells_of(evaluate([query], data.encode())[0])
+
+
+@pytest.mark.parametrize("neighbors", Neighbors)
+@pytest.mark.parametrize("quantile", ["1/2", "1/4", "9/10", "1/3"])
+def test_ranks_move_exactly_as_far_as_is_claimed(quantile: str, neighbors: Neighbors) -> None:
+    """Over all files of up to five values no neighbour exceeds the claim, and one reaches it."""
+    query = rank(Fraction(quantile))
+    known = {
+        values: scores(query, values)
+        for size in range(6)
+        for values in combinations_with_replacement(range(5), size)
+    }
+    worst = 0
+    for values, here in known.items():
+        if len(values) == 5:
+            continue
+        if neighbors is Neighbors.ADD_REMOVE:
+            pairs = [(here, known[tuple(sorted((*values, added)))]) for added in range(5)]
+        else:
+            both = (tuple(sorted((*values, one))) for one in range(5))
+            every = [known[one] for one in both]
+            pairs = list(product(every, every))
+        for one, other in pairs:
+            change = [a - b for a, b in zip(one, other, strict=True)]
+            worst = max(worst, max(change) - min(change))
+    claim = sensitivity(query.influence, neighbors, RowUnit(), 1).l1
+    # Nine tenths of five rows leave no room for candidates on either side.
+    assert worst == claim if quantile != "9/10" else worst <= claim
+
+
+@pytest.mark.parametrize("points", [None, (1, 3), (0, 4), (2,), (0, 1, 2, 3, 4)])
+@pytest.mark.parametrize("quantile", ["1/2", "1/4", "99/100"])
+def test_the_best_candidate_is_the_nearest_to_the_quantile(
+    points: Sequence[int] | None, quantile: str
+) -> None:
+    """The candidate with the best score misses the quantile by the fewest rows."""
+    query = rank(Fraction(quantile), points)
+    candidates = list(range(5)) if points is None else list(points)
+    for values in combinations_with_replacement(range(5), 4):
+        found = scores(query, values)
+        wanted = Fraction(quantile) * 4
+        missed = [
+            max(
+                Fraction(0),
+                sum(value < point for value in values) - wanted,
+                wanted - sum(value <= point for value in values),
+            )
+            for point in candidates
+        ]
+        assert [-Fraction(score, Fraction(quantile).denominator) for score in found] == missed
+
+
+def test_classes_cover_every_value_once() -> None:
+    """Wherever candidates lie, each value is in one class, and the class of a point is its own."""
+    for points in ((0,), (4,), (1, 2), (0, 2, 4), (0, 1, 2, 3, 4)):
+        key, places = at_and_between(COLUMN, points)
+        bins = list(zip(key.edges, key.edges[1:], strict=False))
+        for value in range(5):
+            assert sum(low <= value < high for low, high in bins) == 1
+        assert [bins[place] for place in places] == [(point, point + 1) for point in points]
+        key, places = from_each(COLUMN, points)
+        assert [key.edges[place] for place in places] == list(points)
+
+
+def test_scores_do_not_overflow() -> None:
+    """Counts that would overflow machine words are given as integers, and stay exact."""
+    utility = Rank(Fraction(999_999, 1_000_000), range(3))
+    counts = np.array([[10**30, 1, 10**30]], dtype=object)
+    wanted = 999_999 * (2 * 10**30 + 1)
+    found = utility.scores(counts)[0].tolist()
+    assert found[0] == -(wanted - 10**6 * 10**30)
+    assert found[2] == 0
+
+
+def test_consistent_quantiles_rise() -> None:
+    """Crossed quantiles are put in the order of what they ask, group by group."""
+    request = Request(
+        "q",
+        COLUMN,
+        candidates=range(5),
+        quantiles=(Fraction(9, 10), Fraction(1, 10), Fraction(1, 2)),
+    )
+    noise = Noise("choice", Fraction(1))
+    given = [Answer((one,), noise) for one in (1, 4, 2)]
+    statistic = Quantile()
+    crossed = statistic.estimate(request, given, Fraction(19, 20))
+    assert [one.value for one in crossed] == [1, 4, 2]
+    put = statistic.consistent(request, given, crossed, Fraction(19, 20))
+    assert [one.value for one in put] == [4, 1, 2]
+
+
+def test_every_blank_interval_is_explained() -> None:
+    """A statistic whose choices have no interval says why where it is explained."""
+    for statistic in STATISTICS:
+        if statistic.chooses:
+            assert "No interval is given" in (type(statistic).__doc__ or "")

@@ -1,0 +1,130 @@
+"""Regression by its moments and by its minimiser."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from fractions import Fraction
+from itertools import combinations_with_replacement, product
+from math import sqrt
+
+import numpy as np
+import pytest
+
+from dpcli.columns import NumericColumn
+from dpcli.engine.minimiser import minimised
+from dpcli.privacy.noise import Noise
+from dpcli.privacy.relation import Neighbors, Relation, RowUnit
+from dpcli.queries import MinimiserQuery
+from dpcli.statistics.base import Answer, Estimate, Request, centre
+from dpcli.statistics.linear_regression import LinearRegression
+from dpcli.statistics.output import minimiser
+from tests.oracles.opened import cells_of
+from tests.oracles.plain import evaluate
+
+X = NumericColumn("x", "integer", bounds=(-1, 1), missing=0)
+Z = NumericColumn("z", "integer", bounds=(2, 4), missing=3)
+Y = NumericColumn("y", "integer", bounds=(0, 4), missing=0)
+SURE = Fraction(19, 20)
+NEARLY = Noise("laplace", Fraction(1, 1000))
+
+
+def solved(query: MinimiserQuery, rows: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
+    """The minimiser for these rows, as the engine computes it."""
+    names = [factor.column.name for factor in (*query.inputs, query.outcome)]
+    lines = "".join(",".join(map(str, row)) + "\n" for row in rows)
+    data = f"{','.join(names)}\n{lines}".encode()
+    totals = [cells_of(cells)[0] for cells in evaluate(list(query.moments), data)]
+    return minimised(query, totals)
+
+
+@pytest.mark.parametrize("ridge", ["0.01", "0.1", "1"])
+@pytest.mark.parametrize("inputs", [1, 2])
+def test_no_replaced_row_moves_the_minimiser_beyond_its_sensitivity(
+    inputs: int, ridge: str
+) -> None:
+    """Over all files of two or three rows, L1, L2 and Linf of every replacement are bounded."""
+    columns = (*(X, Z)[:inputs], Y)
+    every = list(product(*(range(one.lower, one.upper + 1, 2) for one in columns)))
+    rows = 3 if inputs == 1 else 2
+    query = minimiser(columns, Fraction(ridge), rows)
+    claim = query.sensitivity
+    worst = 0.0
+    for others in combinations_with_replacement(every, rows - 1):
+        found = [solved(query, [*others, row]) for row in every]
+        for one, other in product(found, found):
+            change = [abs(a - b) for a, b in zip(one, other, strict=True)]
+            assert sum(change) <= claim.l1
+            assert sum(part**2 for part in change) <= claim.l2_squared
+            assert max(change) <= claim.linf
+            worst = max(worst, sqrt(sum(part**2 for part in change)))
+    # With a strong ridge the bound is of use: some row moves it by a thirtieth of that.
+    assert worst > sqrt(claim.l2_squared) / 30 or query.ridge < 1
+
+
+def test_the_unregularised_bound_of_lecture_notes_is_broken() -> None:
+    """2 (N k + P M^2 sqrt(k))/n (Tu 2013, theorem 6) does not bound what one row can do.
+
+    Nineteen rows on one point leave the slope to the twentieth. P is what the coefficients
+    of both files really are at most, N = 1, and M^2 = k = 2 with the column of ones.
+    """
+    query = minimiser((X, Y), Fraction(1), 20)
+    query = replace(query, ridge=Fraction(1, 10**9), grid=Fraction(1, 1000))
+    same = [(0, 2)] * 19
+    found = [solved(query, [*same, row]) for row in ((1, 4), (0, 2))]
+    one, other = ([part * float(query.grid) for part in each] for each in found)
+    largest = max(sqrt(sum(part**2 for part in each)) for each in (one, other))
+    moved = sum(abs(a - b) for a, b in zip(one, other, strict=True))
+    assert moved > 2 * (1 * 2 + largest * 2 * sqrt(2)) / 20
+
+
+def test_the_minimiser_is_that_of_least_squares() -> None:
+    """Up to half a step of its grid it is the ridge solution of an independent solver."""
+    query = minimiser((X, Z, Y), Fraction(1, 10), 5)
+    rows = [(1, 2, 3), (0, 4, 1), (-1, 3, 4), (1, 4, 0), (0, 2, 2)]
+    scaled = np.array([[1.0, (x - 0) / 1, (z - 3) / 1] for x, z, _ in rows])
+    outcome = np.array([(y - 2) / 2 for *_, y in rows])
+    expected = np.linalg.solve(scaled.T @ scaled / 5 + 0.1 * np.eye(3), scaled.T @ outcome / 5)
+    found = np.array(solved(query, rows)) * float(query.grid)
+    assert np.abs(found - expected).max() <= float(query.grid) / 2 + 1e-12
+    # With fewer rows than were declared, they are too few, and with more, they count.
+    assert solved(query, rows[:2]) != solved(query, rows)
+    assert max(map(abs, solved(query, rows * 50))) * query.grid <= 4
+
+
+def lines(request: Request, rows: Sequence[tuple[int, ...]]) -> tuple[Estimate, ...]:
+    """The coefficients for these rows, nearly without noise."""
+    statistic = LinearRegression()
+    asked = statistic.questions(request, Relation(RowUnit(), Neighbors.ADD_REMOVE))
+    names = [column.name for column in request.columns]
+    body = "".join(",".join(map(str, row)) + "\n" for row in rows)
+    data = f"{','.join(names)}\n{body}".encode()
+    exact = evaluate([question.query for question in asked], data)
+    answers = [Answer(tuple(cells_of(cells)), NEARLY) for cells in exact]
+    return statistic.estimate(request, answers, SURE)
+
+
+def test_moments_give_least_squares_in_the_units_of_the_columns() -> None:
+    """Intercept and slopes are those of an independent solver, whatever the centres."""
+    rows = [(1, 2, 3), (0, 4, 1), (-1, 3, 4), (1, 4, 0), (0, 2, 2), (-1, 2, 4)]
+    request = Request("line", Y, columns=(X, Z, Y), method="moments")
+    design = np.array([[1.0, x, z] for x, z, _ in rows])
+    expected, *_ = np.linalg.lstsq(design, np.array([y for *_, y in rows]), rcond=None)
+    for estimate, value in zip(lines(request, rows), expected, strict=True):
+        assert estimate.value is not None
+        assert float(estimate.value) == pytest.approx(value, abs=1e-3)
+
+
+def test_a_column_that_does_not_vary_gets_a_ridge_and_no_interval() -> None:
+    """Where the inputs lie on one point, coefficients stay finite, and nothing is claimed."""
+    request = Request("line", Y, columns=(X, Y), method="moments")
+    for estimate in lines(request, [(1, 2)] * 20):
+        assert estimate.value is not None
+        assert abs(estimate.value) <= 4
+        assert estimate.lower is estimate.upper is None
+
+
+def test_centres_are_whole_steps() -> None:
+    """The middle of odd bounds is rounded down, so that all moments stay whole numbers."""
+    assert centre(NumericColumn("x", "integer", bounds=(0, 3))) == 1
+    assert centre(NumericColumn("x", "integer", bounds=(-3, 0))) == -2
