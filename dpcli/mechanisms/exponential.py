@@ -1,4 +1,4 @@
-"""The exponential mechanism: a choice whose weights fall with the distance to the best."""
+"""The exponential mechanism: weights that fall with the distance to the best."""
 
 from __future__ import annotations
 

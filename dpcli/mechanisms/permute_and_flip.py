@@ -1,4 +1,4 @@
-"""Permute-and-flip: a choice that is never worse than the exponential mechanism's."""
+"""Permute-and-flip: a choice never worse than the exponential mechanism's."""
 
 from __future__ import annotations
 

@@ -64,8 +64,12 @@ def places(released: Released) -> Iterator[tuple[tuple[str, ...], str]]:
     """The group and the item of every number of an entry, the items fastest."""
     entry = released.planned.entry
     items = entry.statistic.items(entry.request)
-    groups: Iterable[tuple[str, ...]] = product(*(key.labels for key in entry.request.by))
-    for group in groups if released.groups is None else released.groups:
+    groups: Iterable[tuple[str, ...]]
+    if released.groups is None:
+        groups = product(*(key.labels for key in entry.request.by))
+    else:
+        groups = released.groups
+    for group in groups:
         for item in items:
             yield group, item
 

@@ -7,7 +7,6 @@ from collections.abc import Callable
 from dpcli.queries import LinearQuery, MinimiserQuery
 from dpcli.spec.asking import Asking
 from dpcli.spec.candidates import read_candidates, read_picks, read_quantiles, read_utility
-from dpcli.spec.fit import NEEDED
 from dpcli.spec.regression import read_method
 from dpcli.spec.several import read_columns, read_inputs, read_label
 from dpcli.spec.structure import Entry as EntryShape
@@ -23,6 +22,17 @@ FURTHER = tuple(name for name in EntryShape.model_fields if name not in COMMON)
 
 ELSEWHERE = ("bound", "unit_bounds", "keys")
 """Fields that are refused where they are read."""
+
+ADVICE = {
+    "columns": "add `columns: [..., ...]`",
+    "on": "add `on: [..., ...]` with the columns that predict",
+    "ways": "add `ways: 2` or so: how many of the columns each table has",
+    "quantiles": "add `quantiles: [0.25, 0.5, 0.75]` or so",
+    "candidates": "add `candidates: [..., ...]` or `candidates: {step: ...}`",
+    "utility": "add `utility: revenue` or `utility: accuracy`",
+    "k": "add `k: 3` or so: how many labels are chosen",
+}
+"""What to add, for fields that are needed."""
 
 MOST_PRODUCT = 1 << 80
 """Products of steps stay below it, so that the sums of any file fit 128 bits."""
@@ -65,7 +75,7 @@ def right_fields(asking: Asking) -> bool:
             asking.scope.findings.add(
                 "missing-field",
                 f"{shown(asking.statistic.name)} needs `{key}`, and {asking.user} has none",
-                NEEDED.get(key) or f"add `{key}: ...`",
+                ADVICE[key],
                 asking.node.span,
             )
     return good

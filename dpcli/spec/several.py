@@ -91,7 +91,8 @@ def _enough(asking: Asking, key: str, count: int, least: int) -> bool:
         return True
     asking.problem(
         "columns-count",
-        f"`{key}` has {count} columns, expected {least} to {MOST_TOGETHER}",
+        f"`{key}` has {count} {'column' if count == 1 else 'columns'}, "
+        f"expected {least} to {MOST_TOGETHER}",
         "name the columns that belong together; the fewer, the less noise",
         key,
     )

@@ -207,7 +207,35 @@ class Entry(Shape):
         ]
         | None
     ) = Field(None, description="Column to value, values, or {min, max}: all must hold.")
+    mechanism: Text | None = Field(None, description="How the answer is made noisy.")
+    epsilon: Number = Field(description="What this entry may reveal, above 0 and at most 20.")
+    delta: Number | None = Field(None, description="Only for mechanisms that need it.")
+    calibration: Text | None = Field(None, description="How the noise is chosen.")
+    post: (
+        list[
+            Annotated[
+                Annotated[Text, Tag(TEXT_TAG)] | Annotated[dict[str, Any], Tag(MAPPING_TAG)],
+                Discriminator(kind_of),
+            ]
+        ]
+        | None
+    ) = Field(None, description="What is done to noisy numbers, in this order.")
+    raw: Annotated[str, WithJsonSchema({"type": ["boolean", "string"]})] | None = Field(
+        None, description="`true`: publish the noisy numbers beside."
+    )
     bins: Bins | None = None
+    bound: Text | None = Field(
+        None, description="`rows`: limit a person's rows; `sum`: add them up and clamp the total."
+    )
+    unit_bounds: list[Number] | None = Field(
+        None,
+        description="The least and most that one person's total in a group can be.",
+        min_length=2,
+        max_length=2,
+    )
+    keys: Text | None = Field(
+        None, description="`private`: the noisy counts say which groups are shown."
+    )
     columns: (
         list[
             Annotated[
@@ -239,34 +267,6 @@ class Entry(Shape):
     method: Text | None = Field(None, description="How a regression is made private.")
     ridge: Number | None = Field(None, description="How much a regression shrinks slopes.")
     rows: Whole | None = Field(None, description="The public number of rows, for `output`.")
-    bound: Text | None = Field(
-        None, description="`rows`: limit a person's rows; `sum`: add them up and clamp the total."
-    )
-    unit_bounds: list[Number] | None = Field(
-        None,
-        description="The least and most that one person's total in a group can be.",
-        min_length=2,
-        max_length=2,
-    )
-    keys: Text | None = Field(
-        None, description="`private`: the noisy counts say which groups are shown."
-    )
-    mechanism: Text | None = Field(None, description="How the answer is made noisy.")
-    epsilon: Number = Field(description="What this entry may reveal, above 0 and at most 20.")
-    delta: Number | None = Field(None, description="Only for mechanisms that need it.")
-    calibration: Text | None = Field(None, description="How the noise is chosen.")
-    post: (
-        list[
-            Annotated[
-                Annotated[Text, Tag(TEXT_TAG)] | Annotated[dict[str, Any], Tag(MAPPING_TAG)],
-                Discriminator(kind_of),
-            ]
-        ]
-        | None
-    ) = Field(None, description="What is done to noisy numbers, in this order.")
-    raw: Annotated[str, WithJsonSchema({"type": ["boolean", "string"]})] | None = Field(
-        None, description="`true`: publish the noisy numbers beside."
-    )
 
 
 class Document(Shape):

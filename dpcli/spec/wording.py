@@ -11,7 +11,7 @@ from dpcli.privacy.decimals import decimal_places, decimal_text
 SHOWN = 60
 """Longer words are cut: a message must stay one line that a person reads."""
 
-LISTED = 12
+LISTED = 20
 """Longer lists are cut, for the same reason."""
 
 COMPARED = 500
@@ -43,7 +43,7 @@ def _visible(character: str) -> str:
 
 
 def listed(words: Iterable[str], last: str = "and") -> str:
-    """`a`, `b` and `c`; what exceeds a dozen is counted."""
+    """`a`, `b` and `c`; what exceeds a score is counted."""
     given = list(words)
     every = [shown(word) for word in given[:LISTED]]
     if len(given) > LISTED:

@@ -1,4 +1,4 @@
-"""Least squares from noisy moments: slopes and an intercept, many cells at a time."""
+"""Least squares from noisy moments: slopes and an intercept, cell by cell."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""All tables of several columns, so many columns at a time, with totals that agree."""
+"""All tables of some of several columns, with totals that agree."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How many rows, their sums, and the sums of their products: first and second moments."""
+"""First and second moments: sums of columns, and of products of two of them."""
 
 from __future__ import annotations
 

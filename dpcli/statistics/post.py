@@ -1,4 +1,4 @@
-"""Steps that are taken with noisy answers before they are published, in a declared order.
+"""Steps that are taken with noisy answers, in a declared order.
 
 Whatever is made of noisy answers alone is as private as they are (Dwork and Roth 2014,
 proposition 2.1). It may be biased: a count that is never negative is too large on average.

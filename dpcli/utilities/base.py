@@ -1,4 +1,4 @@
-"""What every utility is: a score for each candidate, from how many rows lie where."""
+"""What every utility is: scores of candidates, from how many rows lie where."""
 
 from __future__ import annotations
 

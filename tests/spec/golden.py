@@ -38,6 +38,11 @@ BUILT: dict[str, bytes] = {
     "too-many-columns": "\n  ".join(["columns:", *MANY]).encode(),
     "too-many-statistics": ("statistics: [" + "{name: n}, " * 1001 + "]").encode(),
     "more-problems": ("statistics:" + "\n  - {a: 1}" * 51).encode(),
+    "too-many-quantiles": (
+        "statistics: [{name: q, statistic: quantile, column: age, epsilon: 1, quantiles: ["
+        + ", ".join(f"0.{number:03}" for number in range(1, 102))
+        + "]}]"
+    ).encode(),
     "name-too-long": f"columns:\n  ? {'x' * 1001}\n  : {{type: id}}".encode(),
     "wide-characters": "columns:\n  年齢: {type: integer, bonds: [0, 1]}".encode(),
     "twin-names": "columns:\n  caf\u00e9: {type: id}\n  cafe\u0301: {type: id}".encode(),

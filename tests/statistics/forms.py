@@ -108,8 +108,8 @@ def _several(statistic: Statistic, request: Request, columns: Columns) -> Iterat
         yield replace(request, columns=(columns.number, columns.second))
         return
     number = columns.number
-    margins = (Key(number, (number.lower, number.upper - 1, number.upper)), Key(columns.flag))
-    if number.upper - number.lower == 1:
-        margins = (Key(columns.flag),)
+    margins: tuple[Key, ...] = (Key(columns.flag),)
+    if number.upper - number.lower > 1:
+        margins = (Key(number, (number.lower, number.upper - 1, number.upper)), *margins)
     for ways in range(1, len(margins) + 1):
         yield replace(request, margins=margins, ways=ways)
