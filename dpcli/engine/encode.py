@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from math import ceil, floor
 
+import numpy as np
 import polars as pl
 
 from dpcli.columns import CategoryColumn, Column, IdColumn, NumericColumn, OpenColumn
@@ -22,8 +23,11 @@ Encoder = Callable[[pl.Series], pl.Series]
 CERTAIN = 2.0**40
 """Below this many steps a float64 quotient is within 2^-11 of the exact one."""
 
-MARGIN = 2.0**-8
-"""How far from a half a quotient must be for its rounding to be certain."""
+LOOK = 16
+"""Cells by which the order of readings is chosen; no value depends on it."""
+
+MARGIN = 2.0**-49
+"""How far from a half a quotient must be, relative to it, for its rounding to be certain."""
 
 
 LONGEST_KEY = 1000
@@ -84,11 +88,27 @@ def _numbers(column: NumericColumn, dtype: pl.DataType) -> Encoder:
             values = (values * (2 * under) + over) // (2 * over)
         return values.clip(low, high)
 
+    def wholes(texts: pl.Series) -> pl.Series:
+        return whole(texts).cast(dtype) if exact_whole else _nulls(texts, dtype)
+
+    def floats(texts: pl.Series) -> pl.Series:
+        return _floats(texts, column, dtype)
+
+    def others(texts: pl.Series) -> pl.Series:
+        stripped = texts.str.strip_chars(grammar.BLANKS)
+        values = _mend(stripped, wholes(stripped), floats)
+        return _mend(stripped, values, lambda rest: _by_rule(rest, column, dtype))
+
     def encode(texts: pl.Series) -> pl.Series:
-        values = whole(texts).cast(dtype) if exact_whole else _nulls(texts, dtype)
-        return _mend(texts, values, lambda rest: _floats(rest, column, dtype))
+        first, second = (floats, wholes) if _has_points(texts) else (wholes, floats)
+        return _mend(texts, _mend(texts, first(texts), second), others)
 
     return encode
+
+
+def _has_points(texts: pl.Series) -> bool:
+    """Whether decimals are to be expected: which reading to try first."""
+    return bool(texts.head(LOOK).str.contains(".", literal=True).any())
 
 
 def _fits(least: int, most: int, over: int, under: int, bits: int) -> bool:
@@ -97,30 +117,31 @@ def _fits(least: int, most: int, over: int, under: int, bits: int) -> bool:
 
 
 def _floats(texts: pl.Series, column: NumericColumn, dtype: pl.DataType) -> pl.Series:
-    """Cells that a float decides with certainty; the grammar decides the others.
+    """Cells that a float decides with certainty; the others are null.
 
     A text read as float64 is correctly rounded and so is the division, hence the
-    quotient is within a relative 2^-51 of the exact one.
+    quotient q is within |q| 2^-51 of the exact one, and q + 1/2 within (|q| + 1) 2^-50.
     """
     low, high = column.limits
-    texts = texts.str.strip_chars(grammar.BLANKS)
-    quotient = texts.cast(pl.Float64, strict=False) / float(column.step)
-    frame = pl.DataFrame({"text": texts, "q": quotient}).with_columns(
-        fraction=pl.col("q") - pl.col("q").floor()
-    )
-    inside = (pl.col("q").abs() < CERTAIN) & ((pl.col("fraction") - 0.5).abs() > MARGIN)
-    above = pl.col("q") > high + 1 + abs(high) / CERTAIN
-    below = pl.col("q") < low - 1 - abs(low) / CERTAIN
-    decided = (
-        pl.when(above & ~pl.col("q").is_nan())
-        .then(high)
-        .when(below)
-        .then(low)
-        .when(inside)
-        .then((pl.col("q") + 0.5).floor().clip(low, high).cast(pl.Int64, strict=False))
-    )
-    values = frame.select(decided.cast(dtype, strict=False).alias("v")).to_series()
-    return _mend(texts, values, lambda rest: _by_rule(rest, column, dtype))
+    quotient = texts.cast(pl.Float64, strict=False).to_numpy() / float(column.step)
+    with np.errstate(invalid="ignore"):
+        shifted = quotient + 0.5
+        steps = np.floor(shifted)
+        fraction = shifted - steps
+        size = np.abs(quotient)
+        margin = (size + 1) * MARGIN
+        known = (fraction > margin) & (fraction < 1 - margin) & (size < CERTAIN)
+        above = quotient > high + 1 + abs(high) / CERTAIN
+        below = quotient < low - 1 - abs(low) / CERTAIN
+    steps[~known] = 0.0
+    whole = np.clip(steps.astype(np.int64), low, high)
+    whole[above], whole[below] = high, low
+    known |= above | below
+    values = pl.Series(whole).cast(dtype)
+    if known.all():
+        return values
+    mask = pl.DataFrame({"known": known, "value": values})
+    return mask.select(pl.when("known").then("value").alias("value")).to_series()
 
 
 def _by_rule(texts: pl.Series, column: NumericColumn, dtype: pl.DataType) -> pl.Series:
