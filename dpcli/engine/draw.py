@@ -32,7 +32,8 @@ class Draw:
 
     def lots(self, words: Words, ordinals: Counts) -> Words:
         """A lot for each row: the word of its person, and its place among their rows."""
-        mixed: Words = (words ^ self._first) * ODD
+        # Mixed before the ordinal is added, or ids in a row would share shifted lots.
+        mixed = _mix((words ^ self._first) * ODD)
         mixed += ordinals * ODD
         mixed ^= self._second
         return _mix(mixed)

@@ -23,6 +23,9 @@ Encoder = Callable[[pl.Series], pl.Series]
 CERTAIN = 2.0**40
 """Below this many steps a float64 quotient is within 2^-11 of the exact one."""
 
+FEW = 500
+"""Cells that the grammar decides sooner than any further tier would begin."""
+
 LOOK = 16
 """Cells by which the order of readings is chosen; no value depends on it."""
 
@@ -101,7 +104,13 @@ def _numbers(column: NumericColumn, dtype: pl.DataType) -> Encoder:
 
     def encode(texts: pl.Series) -> pl.Series:
         first, second = (floats, wholes) if _has_points(texts) else (wholes, floats)
-        return _mend(texts, _mend(texts, first(texts), second), others)
+
+        def rest(texts: pl.Series) -> pl.Series:
+            if len(texts) <= FEW:
+                return _by_rule(texts, column, dtype)
+            return _mend(texts, second(texts), others)
+
+        return _mend(texts, first(texts), rest)
 
     return encode
 

@@ -140,7 +140,7 @@ def _least(run: Counts, rank: Counts, lots: Words, limit: np.uint32) -> Numbers:
     """The places of the `limit` least lots of each run; whole runs stand together.
 
     Sorting words of run and lot is fast; should two lots of a run agree in the bits
-    that fit, the earlier row goes first.
+    that fit, all bits are compared: how many fit depends on other people.
     """
     from_first = (run - run[0]).astype(np.uint64)
     width = np.uint64(max(1, int(from_first[-1]).bit_length()))
@@ -148,7 +148,7 @@ def _least(run: Counts, rank: Counts, lots: Words, limit: np.uint32) -> Numbers:
     order = np.argsort(keys)
     ordered = keys[order]
     if (ordered[1:] == ordered[:-1]).any():
-        order = np.argsort(keys, kind="stable")
+        order = np.lexsort((lots, run))
     # Runs keep their places, so the ranks of a run count its sorted rows as well.
     chosen: Numbers = order[rank < limit]
     return chosen

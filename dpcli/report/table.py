@@ -22,8 +22,8 @@ FIXED = ("statistic", "item", "value", "lower", "upper")
 """The columns of a long table that are not keys."""
 
 
-FORMULA = ("=", "+", "-", "@", "\t", "\r")
-"""First characters that make a spreadsheet evaluate a cell."""
+FORMULA = ("=", "+", "-", "@", "\t", "\r", "'")
+"""First characters that make a spreadsheet evaluate a cell, or hide that it would."""
 
 _NUMBER = re.compile(r"-?[0-9]+(\.[0-9]+)?")
 

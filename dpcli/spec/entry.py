@@ -30,6 +30,7 @@ NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,99}")
 
 MOST_CELLS = 1_000_000
 MOST_SCORES = 2_000_000
+MOST_JOINT = 1 << 58
 
 
 def resolve_entry(node: Mapping, scope: Scope, names: dict[str, Word]) -> Entry | None:
@@ -85,6 +86,15 @@ class _Resolver:
         statistic = asking.statistic
         cells = numbers_of(statistic, request)
         scores = prod(len(key) for key in request.by if not key.open) * len(request.candidates)
+        if _joint(request) > MOST_JOINT:
+            self._findings.add(
+                "too-many-cells",
+                f"the keys of {self._user} have too many combinations, each counted with a place "
+                "for what lies nowhere",
+                "leave out keys; those with a single label tell nothing",
+                self._node.span,
+            )
+            return False
         if cells > MOST_CELLS or scores > MOST_SCORES:
             what = "cells" if cells > MOST_CELLS else "scores of candidates"
             count, most = (cells, MOST_CELLS) if cells > MOST_CELLS else (scores, MOST_SCORES)
@@ -225,6 +235,12 @@ class _Resolver:
             )
             return None
         return axis(column, node, word, self._scope, "bins: {width: ...}")
+
+
+def _joint(request: Request) -> int:
+    """How many places the engine may tell apart, nowhere along each axis included."""
+    axes = [*request.by, *request.margins, *([request.bins] if request.bins else [])]
+    return prod(len(key) + 1 for key in axes if not key.open) * (2 * len(request.candidates) + 3)
 
 
 def numbers_of(statistic: Statistic, request: Request) -> int:

@@ -15,6 +15,7 @@ from dpcli.engine import aggregate, crowd, runs, totals
 from dpcli.engine.dialect import Inspection
 from dpcli.engine.dictionary import Dictionary
 from dpcli.engine.draw import Draw
+from dpcli.engine.partition import _least
 from dpcli.engine.people import People
 from dpcli.engine.runs import by_person
 from dpcli.engine.source import open_source
@@ -22,7 +23,7 @@ from dpcli.privacy.relation import PersonUnit, RowUnit, Unit
 from dpcli.queries import Key, LinearQuery, Query
 from dpcli.sampling import entropy
 from tests.oracles.crowds import generate
-from tests.oracles.opened import opened
+from tests.oracles.opened import cells_of, opened
 from tests.oracles.plain import Answer, Lot, evaluate
 from tests.sampling.streams import Stream
 
@@ -190,6 +191,32 @@ def test_every_row_of_a_person_is_kept_equally_often(tmp_path: Path) -> None:
     # The last bin holds two days.
     expected = np.array([people * kept / 10] * 8 + [people * kept / 5])
     assert (((cells - expected) ** 2) / expected).sum() < 40
+
+
+def test_people_with_neighbouring_ids_keep_rows_of_their_own(tmp_path: Path) -> None:
+    """Ids in a row, and dates that follow them: what is kept is as even as chance makes it."""
+    day = NumericColumn("day", "integer", bounds=(0, 2020))
+    lines = [f"{person},{person + row}" for person in range(2000) for row in range(20)]
+    path = tmp_path / "data.csv"
+    path.write_text("\n".join(["who,day", *lines, ""]), encoding="utf-8")
+    query = LinearQuery(by=(Key(day, (*range(2021),)),))
+    for _ in range(4):
+        (counts,) = engine([query], PersonUnit("who", 1, 1, 1), path)
+        inner = np.array(cells_of(counts)[40:1980])
+        assert 0.75 < inner.var() < 1.15
+
+
+def test_how_lots_are_compared_does_not_depend_on_other_people() -> None:
+    """Lots that differ in their last bits alone are told apart, however many people there are."""
+    lots = np.array([0b1011, 0b1000, *([5 << 40] * 90)], dtype=np.uint64)
+    for people in (1, 2, 3, 40):
+        run = np.array(
+            [0, 0, *(1 + place // 2 for place in range(2 * people - 2))], dtype=np.uint32
+        )
+        rank = np.array([0, 1] * people, dtype=np.uint32)
+        chosen = _least(run, rank, lots[: len(run)], np.uint32(1))
+        assert chosen[0] == 1
+        assert len(chosen) == people
 
 
 def test_clamped_totals_do_not_wrap(tmp_path: Path) -> None:

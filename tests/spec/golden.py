@@ -38,6 +38,13 @@ BUILT: dict[str, bytes] = {
     "too-many-columns": "\n  ".join(["columns:", *MANY]).encode(),
     "too-many-statistics": ("statistics: [" + "{name: n}, " * 1001 + "]").encode(),
     "more-problems": ("statistics:" + "\n  - {a: 1}" * 51).encode(),
+    "too-many-places": (
+        "columns:\n"
+        + "".join(f"  c{number}: {{type: category, values: [y]}}\n" for number in range(65))
+        + "statistics: [{name: n, statistic: count, epsilon: 1, by: ["
+        + ", ".join(f"c{number}" for number in range(65))
+        + "]}]"
+    ).encode(),
     "too-many-quantiles": (
         "statistics: [{name: q, statistic: quantile, column: age, epsilon: 1, quantiles: ["
         + ", ".join(f"0.{number:03}" for number in range(1, 102))
