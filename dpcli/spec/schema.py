@@ -21,6 +21,7 @@ from dpcli.spec.totals import BOUNDS
 from dpcli.statistics import STATISTICS
 from dpcli.statistics.choose import UTILITIES
 from dpcli.statistics.linear_regression import METHODS
+from dpcli.statistics.post import PLAIN, Clamp, SuppressBelow
 
 Json = dict[str, Any]
 
@@ -137,10 +138,27 @@ def _statistic(schema: Json) -> Json:
     fields["bound"] |= {"type": "string", "enum": list(BOUNDS)}
     fields["keys"] |= {"type": "string", "const": "private"}
     fields["utility"] |= {"type": "string", "enum": list(UTILITIES)}
+    fields["post"]["items"] = {"anyOf": [{"enum": [step.name for step in PLAIN]}, *_numbered()]}
     fields["method"] |= {"type": "string", "enum": list(METHODS)}
     fields["epsilon"] |= {"exclusiveMinimum": 0, "maximum": int(MOST_EPSILON)}
     fields["delta"] |= {"exclusiveMinimum": 0, "exclusiveMaximum": 1}
     return schema | {"allOf": [*_by_statistic(), *_by_mechanism()]}
+
+
+def _numbered() -> list[Json]:
+    """The steps of `post` that need numbers."""
+    number: Json = {"type": ["number", "string"]}
+    pair: Json = {"type": "array", "items": number, "minItems": 2, "maxItems": 2}
+    shapes = {Clamp.name: pair, SuppressBelow.name: number}
+    return [
+        {
+            "type": "object",
+            "properties": {name: shape},
+            "required": [name],
+            "additionalProperties": False,
+        }
+        for name, shape in shapes.items()
+    ]
 
 
 def _by_statistic() -> list[Json]:
