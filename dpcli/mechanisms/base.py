@@ -10,7 +10,6 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from fractions import Fraction
-from itertools import islice
 from typing import ClassVar, final
 
 from dpcli.privacy.confidential import Cells, Confidential, Group, Groups, Noisy
@@ -215,14 +214,14 @@ class Choosing(Mechanism):
             raise ValueError("a choice that somebody can change needs noise")
         chosen: list[int] = []
         for start in range(0, len(scores), width):
-            left = dict(enumerate(scores[start : start + width]))
+            left, candidates = scores[start : start + width], tuple(range(width))
             for _ in range(picks):
-                best = max(left.values())
-                gaps = [best - score for score in left.values()]
+                best = max(left)
+                gaps = [best - score for score in left]
                 place = self.pick(noise, gaps) if sensitivity.l1 else gaps.index(0)
-                candidate = next(islice(left, place, None))
-                del left[candidate]
-                chosen.append(candidate)
+                chosen.append(candidates[place])
+                left = left[:place] + left[place + 1 :]
+                candidates = candidates[:place] + candidates[place + 1 :]
         return Noisy(tuple(chosen))
 
 
