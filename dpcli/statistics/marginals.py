@@ -69,7 +69,7 @@ class Marginals(Statistic):
         """The noisy counts as they are, group by group, table by table."""
         found = [shifted(answer, confidence, Fraction(1), 0) for answer in answers]
         many = _groups(request, answers)
-        sizes = [len(table) // many for table in found]
+        sizes = [prod(len(key) for key in table) for table in _tables(request)]
         return tuple(
             estimate
             for group in range(many)
