@@ -28,9 +28,11 @@ class Part:
     """One question with all that is needed to answer it, and what that reveals.
 
     Sensitivity and noise count steps of the question's grid. `loss` is what is
-    charged: the part's share of the entry, which the recomputed loss of `noise`
-    does not exceed; nothing when no neighbour can change the answer. With a
-    `selection` the answer also says which groups there are.
+    charged: the part's share of the entry; nothing when no neighbour can change the
+    answer. The recomputed loss of all parts together does not exceed the entry's. Of
+    pure mechanisms, each part's own does not exceed its share either; Gaussian parts are
+    protected jointly, and their shares have a meaning only in sum. With a `selection`
+    the answer also says which groups there are.
     """
 
     question: Question

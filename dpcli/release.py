@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, cast
 from dpcli.engine.dialect import Inspection
 from dpcli.engine.header import require_columns
 from dpcli.engine.source import open_source
+from dpcli.errors import Failure
 from dpcli.ledger.ledger import Charge, Ledger, Standing, Stored
 from dpcli.ledger.terms import Payload, terms_of
 from dpcli.mechanisms.base import Choosing, Perturbing, in_groups
@@ -78,13 +79,20 @@ def release(
         return stored
     require_budget(plan)
     ledger.require_room(charge)
-    entries = answer(plan, data)
-    return ledger.commit(
-        charge,
-        lambda standing: render(
-            Release(plan, charge.release_id, charge.created, entries, standing)
-        ),
-    )
+    exact = exactly(plan, data)
+
+    def rendered(standing: Standing) -> Mapping[str, bytes]:
+        return render(Release(plan, charge.release_id, charge.created, entries, standing))
+
+    try:
+        entries = answered(plan, exact)
+        return ledger.commit(charge, rendered)
+    except Failure:
+        raise
+    except Exception:
+        # What fails from here on has seen noise, and would tell of it for nothing.
+        ledger.commit(charge, lambda _: {})
+        raise
 
 
 def charge_for(plan: Plan, release_id: str, period: str | None) -> Charge:
@@ -93,7 +101,8 @@ def charge_for(plan: Plan, release_id: str, period: str | None) -> Charge:
         {
             "statistic": planned.entry.request.name,
             "question": part.question.role,
-            "mechanism": part.noise.kind,
+            "mechanism": part.mechanism.name if part.noise.kind == "choice" else part.noise.kind,
+            "joint": len(planned.parts) > 1 and part.mechanism.needs_delta,
             "scale": str(part.noise.scale),
             "unit": str(part.question.unit),
             "cells": part.question.query.cells,
@@ -103,12 +112,21 @@ def charge_for(plan: Plan, release_id: str, period: str | None) -> Charge:
             "linf": str(part.sensitivity.linf),
             "epsilon": str(part.loss.epsilon),
             "delta": str(part.loss.delta),
+            **_choice(part),
             **_selection(part),
         }
         for planned in plan.entries
         for part in planned.parts
     )
     return Charge(terms_of(plan.spec), release_id, plan.spec.digest, now(), period, parts)
+
+
+def _choice(part: Part) -> dict[str, int]:
+    """Among how many candidates how many were chosen, if the part did that."""
+    query = part.question.query
+    if not isinstance(query, ScoreQuery):
+        return {}
+    return {"candidates": query.width, "picks": query.picks}
 
 
 def _selection(part: Part) -> dict[str, str]:
@@ -123,6 +141,11 @@ def _selection(part: Part) -> dict[str, str]:
 
 def answer(plan: Plan, data: str) -> tuple[Released, ...]:
     """Read the data once and answer every question once, each cell with its own noise."""
+    return answered(plan, exactly(plan, data))
+
+
+def exactly(plan: Plan, data: str) -> Sequence[Sealed]:
+    """Read the data once; the exact answer to every question, sealed."""
     source = open_source(data)
     try:
         require_columns(source.header, plan.spec.columns)
@@ -130,10 +153,9 @@ def answer(plan: Plan, data: str) -> tuple[Released, ...]:
         # Loading polars takes a while, in which the inspection reads the file.
         from dpcli.engine.aggregate import aggregate
 
-        exact = aggregate(plan.queries, plan.spec.privacy.unit, source, inspection)
+        return aggregate(plan.queries, plan.spec.privacy.unit, source, inspection)
     finally:
         source.close()
-    return answered(plan, exact)
 
 
 def answered(plan: Plan, exact: Sequence[Sealed]) -> tuple[Released, ...]:

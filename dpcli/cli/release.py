@@ -124,12 +124,14 @@ def _summary(made: Release) -> None:
     rows: list[tuple[str, ...]] = []
     for released in made.entries:
         epsilon = plain_text(released.planned.entry.target.epsilon)
+        before = ""
         for position, cell in enumerate(cells(released)):
             if position == SUMMARY_LINES:
                 rows.append(("", f"... {len(released.estimates) - position} more", "", "", "", ""))
                 break
             group = ", ".join((*cell.keys.values(), *([cell.item] if cell.item else [])))
-            name = "" if position else cell.statistic
+            name = cell.statistic if cell.statistic != before else ""
+            before = cell.statistic
             price = "" if position else epsilon
             rows.append((name, group, cell.value, cell.lower, cell.upper, price))
     plan = made.plan

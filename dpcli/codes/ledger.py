@@ -6,6 +6,14 @@ from dpcli.codes.base import Code
 
 CODES: tuple[Code, ...] = (
     Code(
+        "release-void",
+        "ledger",
+        "A fault of dpcli's own stopped this release after its noise was drawn. What happened "
+        "may depend on the noise, so the release is charged, though nothing is published.",
+        "the same --release-id again after an internal fault",
+        "Use another --release-id, and report the fault with the spec.",
+    ),
+    Code(
         "ledger-missing",
         "ledger",
         "A ledger that was named by --ledger or DPCLI_LEDGER does not exist. It is not made "

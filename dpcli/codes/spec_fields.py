@@ -123,7 +123,8 @@ CODES: tuple[Code, ...] = (
     Code(
         "raw-not-taken",
         "spec",
-        "`raw` publishes noisy numbers beside those made of them; nothing is made of a choice.",
+        "`raw` publishes noisy numbers beside those made of them. A choice is made of none, and "
+        "a correlation or a slope of many.",
         "{name: m, statistic: mode, column: sex, raw: true, epsilon: 1}",
         "Remove `raw`.",
     ),
@@ -140,6 +141,20 @@ CODES: tuple[Code, ...] = (
         "The step does not suit the statistic: only some have totals or an order to agree on.",
         "{name: n, statistic: count, post: [consistent], epsilon: 1}",
         "Remove the step.",
+    ),
+    Code(
+        "step-order",
+        "spec",
+        "`consistent` is made of the noisy answers themselves, so no step can come before it.",
+        "post: [integer, consistent]",
+        "Write it first: `post: [consistent, integer]`.",
+    ),
+    Code(
+        "ambiguous-items",
+        "spec",
+        "Two numbers of an entry would have the same item, by the names of columns or labels.",
+        "a correlation of columns named `a`, `b` and `a:b`",
+        "Rename the column or the label.",
     ),
     Code(
         "step-numbers",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from math import prod
 from typing import Any
 
@@ -142,18 +142,40 @@ def _groups(
         opened[key] if key.open else [_label(key, place) for place in places[key].tolist()]
         for key in query.by
     ]
-    groups: dict[Group, list[int]] = {}
+    groups: dict[Group, dict[int, int]] = {}
     for item, here, number, *labels in zip(items, within, added.tolist(), *columns, strict=True):
         group = tuple(label for label in labels if label is not None)
         if here and len(group) == len(labels):
-            groups.setdefault(group, [0] * width)[item] += number
-    if isinstance(query, ScoreQuery):
-        dtype = np.int64 if _size(added) < SAFE else object
-        return {
-            group: _scores(query.utility, np.array(cells, dtype=dtype), 1)
-            for group, cells in groups.items()
-        }
-    return {group: tuple(cells) for group, cells in groups.items()}
+            counts = groups.setdefault(group, {})
+            counts[item] = counts.get(item, 0) + number
+    return _Sparse(groups, width, query.utility if isinstance(query, ScoreQuery) else None)
+
+
+class _Sparse(Mapping[Group, Cells]):
+    """The cells of private groups, written out for a group when it is asked about.
+
+    There may be very many groups, most of which nobody will ever see.
+    """
+
+    def __init__(
+        self, groups: Mapping[Group, Mapping[int, int]], width: int, utility: Utility | None
+    ) -> None:
+        self._groups, self._width, self._utility = groups, width, utility
+
+    def __getitem__(self, group: Group) -> Cells:
+        counts = self._groups[group]
+        if self._utility is None:
+            return tuple(counts.get(item, 0) for item in range(self._width))
+        total = sum(map(abs, counts.values()))
+        table = np.zeros((1, self._width), dtype=np.int64 if total < SAFE else object)
+        table[0, list(counts)] = list(counts.values())
+        return _scores(self._utility, table, 1)
+
+    def __iter__(self) -> Iterator[Group]:
+        return iter(self._groups)
+
+    def __len__(self) -> int:
+        return len(self._groups)
 
 
 def _label(key: Key, place: int) -> str | None:

@@ -103,7 +103,8 @@ class Ledger:
     def stored(self, release_id: str, same: Charge | None = None) -> Stored | None:
         """The release of that name, if there is one.
 
-        LedgerError if it was made from another spec or for another period than `same`.
+        LedgerError if it was made from another spec or for another period than `same`, or
+        if it is void.
         """
         with told(self.path):
             found = self.store.entries("release_id = ?", release_id)
@@ -118,6 +119,13 @@ class Ledger:
                     "ledger-in-doubt",
                     f"the ledger `{self.path}` cannot be trusted: entry {entry.number} was changed",
                     "the stored outputs are not the ones that were published",
+                )
+            if not packed:
+                raise LedgerError.of(
+                    "release-void",
+                    f"the release `{release_id}` failed after its noise was drawn: it is charged, "
+                    "and nothing was stored",
+                    "give the next one another --release-id, and report the fault",
                 )
             outputs = {name: zlib.decompress(content) for name, content in packed.items()}
             return Stored(release_id, outputs, fresh=False)

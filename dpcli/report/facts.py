@@ -159,11 +159,13 @@ def _statistic(planned: PlannedEntry, confidence: Fraction) -> dict[str, Fact]:
     entry = planned.entry
     request = entry.request
     first = planned.parts[0]
+    joint = len(planned.parts) > 1 and entry.mechanism.needs_delta
     return {
         "name": request.name,
         "statistic": entry.statistic.name,
         "column": request.column.name if request.column else None,
         "columns": list(columns_of(request)),
+        **options(request),
         "by": [key.column.name for key in request.by],
         "where": [condition_text(condition) for condition in request.where],
         "mechanism": _mechanism(first),
@@ -171,9 +173,8 @@ def _statistic(planned: PlannedEntry, confidence: Fraction) -> dict[str, Fact]:
         "epsilon": _number(entry.target.epsilon),
         "delta": _number(entry.target.delta),
         "error95": _error(planned, confidence),
-        "parts": [_part(part, confidence) for part in planned.parts],
+        "parts": [_part(part, confidence, joint=joint) for part in planned.parts],
         "bounds": _bounds(planned),
-        "candidates": len(request.candidates) or None,
         "post": [step.told for step in entry.post],
         "raw": entry.raw,
         "keys": _keys(planned),
@@ -195,10 +196,14 @@ def _cells(released: Released) -> list[Fact]:
     ]
 
 
-def _part(part: Part, confidence: Fraction) -> Fact:
-    """One question of a statistic and its share of the price."""
+def _part(part: Part, confidence: Fraction, *, joint: bool) -> Fact:
+    """One question of a statistic and its share of the price.
+
+    Shares of a joint answer mean something only in sum.
+    """
     return {
         "role": part.question.role,
+        "joint": joint,
         "cells": part.question.query.cells,
         "influence": _influence(part),
         "mechanism": _mechanism(part),
@@ -231,6 +236,22 @@ def mechanism_text(part: Part) -> str:
         return "exact"
     kind = part.noise.kind
     return part.mechanism.name.replace("_", "-") if kind == "choice" else f"discrete-{kind}"
+
+
+def options(request: Request) -> dict[str, Fact]:
+    """What else an entry says of its question; nothing where it says nothing."""
+    told: dict[str, Fact] = {
+        "quantiles": [_number(quantile) for quantile in request.quantiles] or None,
+        "utility": request.utility or None,
+        "label": request.label.name if request.label else None,
+        "k": request.picks if request.picks > 1 else None,
+        "ways": request.ways if request.margins else None,
+        "method": request.method or None,
+        "ridge": None if request.ridge is None else _number(request.ridge),
+        "rows": request.rows or None,
+        "candidates": len(request.candidates) or None,
+    }
+    return {key: fact for key, fact in told.items() if fact is not None}
 
 
 def columns_of(request: Request) -> tuple[str, ...]:

@@ -9,11 +9,13 @@ from dpcli.plan import Part
 from dpcli.privacy.loss import loss_text
 from dpcli.privacy.relation import Neighbors, RowUnit
 from dpcli.report.facts import (
+    Fact,
     a_year_at_most,
     columns_of,
     condition_text,
     facts,
     mechanism_text,
+    options,
     window_facts,
 )
 from dpcli.report.notes import limits
@@ -129,6 +131,7 @@ def _entry(released: Released, confidence: str) -> Iterator[str]:
         name for name in columns_of(request) if not request.column or name != request.column.name
     ]
     words += [f"{'on' if request.column else 'of'} {', '.join(several)}"] if several else []
+    words += [f"with {name} {_told(fact)}" for name, fact in options(request).items()]
     words += [f"by {', '.join(key.column.name for key in request.by)}"] if request.by else []
     words += [f"where {' and '.join(map(condition_text, request.where))}"] if request.where else []
     yield f"### {_escaped(request.name)}"
@@ -150,6 +153,11 @@ def _entry(released: Released, confidence: str) -> Iterator[str]:
     ends = (f"lower {confidence} %", f"upper {confidence} %")
     header = (*(["statistic"] * both), *keys, "item", "value", *ends)
     yield from _table(header, lines)
+
+
+def _told(fact: Fact) -> str:
+    """A fact in a sentence."""
+    return ", ".join(map(str, fact)) if isinstance(fact, list) else str(fact)
 
 
 def _part(part: Part) -> tuple[str, ...]:

@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 MARGIN = 2.0**-8
 """Distrust of a float probability, in units of 2^-32."""
 
-MOST_GAP = 1 << 62
-"""Gaps of the array path stay below it."""
+MOST_GAP = 1 << 500
+"""Gaps of the array path stay below it: floats hold them, divided by any scale there."""
 
-SCALES = (Fraction(1, 1 << 500), Fraction(1 << 500))
+SCALES = (Fraction(1, 1 << 400), Fraction(1 << 500))
 """Scales of the array path lie between these: floats hold them and their inverses."""
 
 
@@ -44,7 +44,8 @@ def permute_and_flip(gaps: Sequence[int], scale: Fraction) -> int:
                 return candidate
     import numpy as np
 
-    heads = np.flatnonzero(_flips(np.array(gaps, np.int64), scale))
+    every = np.arange(len(gaps))
+    heads = np.flatnonzero(_flips(gaps, _floats(gaps), every, scale))
     return int(heads[uniform_below(len(heads))])
 
 
@@ -62,10 +63,10 @@ def exponential(gaps: Sequence[int], scale: Fraction) -> int:
                 return candidate
     import numpy as np
 
-    every = np.array(gaps, np.int64)
+    floats = _floats(gaps)
     while True:
-        drawn = uniform_array(len(every), BLOCK)
-        accepted = np.flatnonzero(_flips(every[drawn], scale))
+        drawn = uniform_array(len(gaps), BLOCK)
+        accepted = np.flatnonzero(_flips(gaps, floats, drawn, scale))
         if len(accepted):
             return int(drawn[accepted[0]])
 
@@ -89,8 +90,20 @@ def _flip(gap: int, scale: Fraction) -> bool:
     return bernoulli_exp_ratio(gap * scale.denominator, scale.numerator)
 
 
-def _flips(gaps: NDArray[np.int64], scale: Fraction) -> NDArray[np.bool_]:
-    """Independent coins, each true with probability exp(-gap/scale), exactly.
+def _floats(gaps: Sequence[int]) -> NDArray[np.float64]:
+    """The gaps as floats, each correctly rounded."""
+    import numpy as np
+
+    return np.array(gaps, dtype=np.float64)
+
+
+def _flips(
+    gaps: Sequence[int],
+    floats: NDArray[np.float64],
+    places: NDArray[np.int64],
+    scale: Fraction,
+) -> NDArray[np.bool_]:
+    """Independent coins for these places, true with probability exp(-gap/scale), exactly.
 
     The first 32 bits of a uniform U, read as the whole number u, place 2^32 U in
     [u, u + 1). Where that lies clear of the float estimate of 2^32 p by `MARGIN`,
@@ -101,10 +114,10 @@ def _flips(gaps: NDArray[np.int64], scale: Fraction) -> NDArray[np.bool_]:
     """
     import numpy as np
 
-    bits = np.frombuffer(random_bytes(4 * gaps.size), np.uint32).astype(np.float64)
-    above = np.exp(gaps.astype(np.float64) / -float(scale)) * 2.0**32 - bits
+    bits = np.frombuffer(random_bytes(4 * places.size), np.uint32).astype(np.float64)
+    above = np.exp(floats[places] / -float(scale)) * 2.0**32 - bits
     heads: NDArray[np.bool_] = above >= 1 + MARGIN
     for i in np.flatnonzero(~heads & (above > -MARGIN)):
-        threshold = Threshold.exponential(int(gaps[i]) / scale)
+        threshold = Threshold.exponential(gaps[int(places[i])] / scale)
         heads[i] = threshold.exceeds(int(bits[i]), 32)
     return heads

@@ -24,6 +24,7 @@ class Answering:
 
     def __init__(self, node: Mapping, scope: Scope, user: str, statistic: Statistic | None) -> None:
         self._node, self._findings, self._user = node, scope.findings, user
+        self._able = able_to_answer(statistic) if statistic else list(MECHANISMS)
         self.mechanism = self._mechanism(statistic)
         self.target = self._target(self.mechanism)
         self.calibration = self._calibration(self.mechanism)
@@ -31,7 +32,7 @@ class Answering:
     def _mechanism(self, statistic: Statistic | None) -> Mechanism | None:
         """The mechanism of that name, or the first that answers such a statistic."""
         word = self._node.word("mechanism")
-        able = able_to_answer(statistic) if statistic else MECHANISMS
+        able = self._able
         if word is None:
             return able[0]
         by_name = {mechanism.name: mechanism for mechanism in MECHANISMS}
@@ -70,7 +71,7 @@ class Answering:
             return None
         keys = self._node.get("keys") is not None
         if delta_word is not None and not mechanism.needs_delta and not keys:
-            others = [other.name for other in MECHANISMS if other.needs_delta]
+            others = [other.name for other in self._able if other.needs_delta]
             instead = f", or use `mechanism: {others[0]}`" if others else ""
             self._findings.add(
                 "delta-not-taken",

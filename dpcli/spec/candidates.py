@@ -17,6 +17,9 @@ from dpcli.utilities.base import Points
 MOST_CANDIDATES = 1_000_001
 """A column of a million steps has one point more."""
 
+MOST_PRIVATE = 10_001
+"""In each group whose key is private: how many there will be is not known."""
+
 FINEST = 10**6
 """Quantiles have at most six decimals."""
 
@@ -38,11 +41,13 @@ def read_candidates(asking: Asking, request: Request) -> Request | None:
         points = range(column.lower, column.upper + 1)
     if points is None:
         return None
-    if len(points) > MOST_CANDIDATES:
+    private = any(key.open for key in request.by)
+    most = MOST_PRIVATE if private else MOST_CANDIDATES
+    if len(points) > most:
         asking.problem(
             "too-many-candidates",
-            f"{asking.user} chooses among {len(points):,} candidates, "
-            f"at most {MOST_CANDIDATES:,} can be",
+            f"{asking.user} chooses among {len(points):,} candidates, at most {most:,} can be"
+            + (" in groups with private keys" if private else ""),
             "write `candidates: {step: ...}`, or a list of values that would do",
             "candidates" if node else "column",
         )
@@ -160,8 +165,8 @@ def read_utility(asking: Asking, request: Request) -> Request | None:
     if word.text == "revenue" and len(points) and (points[0] < 0 or points[-1] <= 0):
         asking.problem(
             "price-negative",
-            "`utility: revenue` needs candidates that are prices, zero or more",
-            "remove the candidates below zero",
+            "`utility: revenue` needs candidates that are prices: none below zero, one above",
+            "name prices that could be asked",
             "candidates",
         )
         return None

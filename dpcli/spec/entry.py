@@ -63,7 +63,8 @@ class _Resolver:
             return None
         asking = Asking(node, statistic, self._scope, self._user)
         request = self._request(asking, by, where)
-        post, raw = read_post(asking), read_raw(asking)
+        post = read_post(asking)
+        raw = read_raw(asking, post or ())
         mechanism, target = answering.mechanism, answering.target
         if not (mechanism and request and target and answering.calibration):
             return None
@@ -109,6 +110,15 @@ class _Resolver:
             return False
         if statistic.chooses:
             return True
+        items = statistic.items(request) if request.columns or request.margins else ()
+        if len(set(items)) < len(items):
+            self._findings.add(
+                "ambiguous-items",
+                f"two numbers of {self._user} would have the same item",
+                "rename columns or labels that look like two, such as `a:b` or `x; b=1`",
+                self._node.span,
+            )
+            return False
         relation = Relation(self._scope.unit or RowUnit(), Neighbors.ADD_REMOVE)
         return fine_enough(asking, statistic.questions(request, relation))
 
@@ -240,7 +250,13 @@ class _Resolver:
 def _joint(request: Request) -> int:
     """How many places the engine may tell apart, nowhere along each axis included."""
     axes = [*request.by, *request.margins, *([request.bins] if request.bins else [])]
-    return prod(len(key) + 1 for key in axes if not key.open) * (2 * len(request.candidates) + 3)
+    sizes = [len(key) for key in axes if not key.open]
+    sizes += [
+        len(one.labels)
+        for one in (request.column, request.label)
+        if isinstance(one, CategoryColumn)
+    ]
+    return prod(size + 1 for size in sizes) * (2 * len(request.candidates) + 3)
 
 
 def numbers_of(statistic: Statistic, request: Request) -> int:

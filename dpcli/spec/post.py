@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from fractions import Fraction
 
 from dpcli.spec.asking import Asking
@@ -22,14 +23,29 @@ def read_post(asking: Asking) -> tuple[Step, ...] | None:
         return None
     steps = [_step(asking, item) for item in node.items]
     good = tuple(step for step in steps if step is not None)
-    return good if len(good) == len(steps) else None
+    if len(good) < len(steps):
+        return None
+    if any(step.name == "consistent" for step in good[1:]):
+        asking.problem(
+            "step-order",
+            "`consistent` is made of the noisy answers, and is not the first step of `post`",
+            "write it first: `post: [consistent, ...]`",
+            "post",
+        )
+        return None
+    return good
 
 
-def read_raw(asking: Asking) -> bool | None:
-    """Whether noisy answers are published beside; None after a problem is recorded."""
+def read_raw(asking: Asking, steps: Sequence[Step]) -> bool | None:
+    """Whether noisy answers are published beside; None after a problem is recorded.
+
+    Without a word for it they are, where totals were made consistent, unless some are
+    suppressed: what is left out shall not stand there under another name.
+    """
     word = asking.node.word("raw")
     if word is None:
-        return bool(asking.statistic.default_steps)
+        names = {step.name for step in steps}
+        return bool(asking.statistic.default_steps) and names == {"consistent"}
     if word.text not in ("true", "false"):
         asking.scope.findings.add(
             "not-true-or-false",
@@ -38,10 +54,10 @@ def read_raw(asking: Asking) -> bool | None:
             word.span,
         )
         return None
-    if word.text == "true" and not asking.statistic.steps:
+    if word.text == "true" and not asking.statistic.keeps_raw:
         asking.problem(
             "raw-not-taken",
-            f"nothing is done to the choices of {shown(asking.statistic.name)}",
+            f"{shown(asking.statistic.name)} has no number of its own before what is done to it",
             "remove `raw`",
             "raw",
         )

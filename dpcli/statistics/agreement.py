@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 
 Axes = tuple[int, ...]
 
+SURE = Fraction(1, 1 << 100)
+"""The variance that stands for none."""
+
 
 def agreed(
     tables: Sequence[Axes],
@@ -99,7 +102,8 @@ class _Blend:
         self, tables: Sequence[Axes], sizes: Sequence[int], noises: Sequence[Noise]
     ) -> None:
         self._tables, self._sizes, self._noises = tables, sizes, noises
-        self._variances = [noise.variance for noise in noises]
+        # A table that nobody can change is exact, which is to say, very sure.
+        self._variances = [noise.variance or SURE for noise in noises]
 
     def _precision(self, inner: Axes, place: int) -> Fraction:
         """The inverse of the variance of a total over these axes, in one table."""

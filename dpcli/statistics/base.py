@@ -118,7 +118,8 @@ class Statistic(ABC):
 
     The docstring of a subclass carries its privacy argument and is what
     `dpcli explain` prints. `chooses` says that its answers are choices among candidates,
-    and `steps` which steps of `post` it takes.
+    `steps` which steps of `post` it takes, and `keeps_raw` whether there is a noisy number
+    before anything is done to it.
     """
 
     name: ClassVar[str]
@@ -126,6 +127,7 @@ class Statistic(ABC):
     chooses: ClassVar[bool] = False
     steps: ClassVar[tuple[str, ...]] = NUMBER_STEPS
     default_steps: ClassVar[tuple[str, ...]] = ()
+    keeps_raw: ClassVar[bool] = True
 
     @abstractmethod
     def questions(self, request: Request, relation: Relation) -> tuple[Question, ...]:

@@ -45,6 +45,7 @@ class Choose(Statistic):
     """
 
     name = "choose"
+    keeps_raw = False
     fields = Fields(column=("integer", "number"), needs=("candidates", "utility"), takes=("label",))
     chooses = True
     steps = ()

@@ -85,21 +85,21 @@ class Line:
         """Intercept and slopes that always exist, and in which cells a ridge was needed."""
         import numpy as np
 
-        rows, _, covariances = self._moments.read(sums)
+        rows, _, covariances = self._moments.read(sums, possible=True)
         ridge = np.full(len(rows), float(self._ridge or 0))
         if self._ridge is None:
             least = np.linalg.eigvalsh(_matrices(covariances[:-1, :-1]))[:, 0]
             ridge = np.maximum(self._disturbance / rows - least, 0.0)
-        found = self._solved(sums, ridge)
+        found = self._solved(sums, ridge, possible=True)
         flat = ~np.isfinite(found).all(axis=0)
         found[:, flat] = 0.0
         return found, flat | ((self._ridge is None) & (ridge > 0))
 
-    def _solved(self, sums: Numbers, ridge: Numbers | float) -> Numbers:
+    def _solved(self, sums: Numbers, ridge: Numbers | float, *, possible: bool = False) -> Numbers:
         """Intercept and slopes with a ridge for each cell."""
         import numpy as np
 
-        _, means, covariances = self._moments.read(sums)
+        _, means, covariances = self._moments.read(sums, possible=possible)
         inputs = _matrices(covariances[:-1, :-1])
         size = inputs.shape[1]
         inputs = inputs + np.broadcast_to(ridge, len(inputs))[:, None, None] * np.eye(size)

@@ -31,6 +31,7 @@ class Correlation(Covariance):
     """
 
     name = "correlation"
+    keeps_raw = False
 
     def estimate(
         self, request: Request, answers: Sequence[Answer], confidence: Fraction

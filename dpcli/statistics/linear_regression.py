@@ -59,6 +59,7 @@ class LinearRegression(Statistic):
     """
 
     name = "linear_regression"
+    keeps_raw = False
     fields = Fields(column=("integer", "number"), needs=("on",), takes=("ridge", "method", "rows"))
 
     def questions(self, request: Request, relation: Relation) -> tuple[Question, ...]:

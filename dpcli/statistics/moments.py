@@ -78,9 +78,10 @@ class Moments:
             for role, factors, offset, share in asked
         )
 
-    def read(self, answers: Numbers) -> tuple[Numbers, Numbers, Numbers]:
+    def read(self, answers: Numbers, *, possible: bool = False) -> tuple[Numbers, Numbers, Numbers]:
         """Rows, means and covariances of noisy answers (questions by cells).
 
+        If only what is `possible` counts, means and mean products are brought within bounds.
         Means are counted from the centre; all in half-widths, so that columns with much
         different units compare. The covariances stand column by column by cell.
         """
@@ -90,9 +91,11 @@ class Moments:
         rows = np.maximum(answers[0], 1.0)
         halves = np.array(self.halves, dtype=np.float64)
         means = answers[1 : many + 1] / rows / halves[:, None]
+        means = np.clip(means, -1.0, 1.0) if possible else means
         covariances = np.empty((many, many, answers.shape[1]))
         for (i, j), answer in zip(self.pairs, answers[many + 1 :], strict=True):
             product = (answer / rows + self._middle(i, j)) / (halves[i] * halves[j])
+            product = np.clip(product, -1.0, 1.0) if possible else product
             covariances[i, j] = covariances[j, i] = product - means[i] * means[j]
         return rows, means, covariances
 

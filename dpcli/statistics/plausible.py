@@ -32,6 +32,10 @@ if TYPE_CHECKING:
 DRAWS = 2000
 """Drawn noises of each answer; they are evenly spread, so few suffice."""
 
+MORE_DRAWS, MOST = 20_000, Fraction(999, 1000)
+"""As many for a confidence above 0.99; above the latter so few lie outside that no interval
+is given."""
+
 AT_ONCE = 1 << 20
 """Noise-free answers that are looked at together."""
 
@@ -59,10 +63,12 @@ class Plausible:
 
         self._outcome, self._count = outcome, count
         self.noisy = np.array([answer.values for answer in answers], dtype=np.float64)
+        self._draws = DRAWS if confidence <= Fraction(99, 100) else MORE_DRAWS
         self._points = np.stack(
-            [_points(answer.noise, place) for place, answer in enumerate(answers)]
+            [_points(answer.noise, place, self._draws) for place, answer in enumerate(answers)]
         )
-        self._outside = max(floor(DRAWS * (1 - confidence) / 2) - 1, 0)
+        self._known = confidence <= MOST
+        self._outside = max(floor(self._draws * (1 - confidence) / 2) - 1, 0)
         self.values = outcome(self.noisy)
         self.lower, self.upper = self._ends()
 
@@ -71,7 +77,10 @@ class Plausible:
         import numpy as np
 
         lower, upper = np.empty_like(self.values), np.empty_like(self.values)
-        step = max(1, AT_ONCE // (DRAWS * len(self.noisy)))
+        if not self._known:
+            lower[:], upper[:] = -np.inf, np.inf
+            return lower, upper
+        step = max(1, AT_ONCE // (self._draws * len(self.noisy)))
         for start in range(0, self.noisy.shape[1], step):
             cells = slice(start, start + step)
             free = self.noisy[:, None, cells] - self._points[:, :, None]
@@ -81,7 +90,7 @@ class Plausible:
             if self._count is not None:
                 known &= free[self._count] >= 1
             below = np.partition(np.where(known, found, -np.inf), self._outside, axis=1)
-            last = DRAWS - 1 - self._outside
+            last = self._draws - 1 - self._outside
             above = np.partition(np.where(known, found, np.inf), last, axis=1)
             lower[:, cells], upper[:, cells] = below[:, self._outside], above[:, last]
         return lower, upper
@@ -151,33 +160,33 @@ def _rounded(way: Callable[[Fraction], int], value: Fraction, places: int) -> Fr
     return Fraction(way(value * 10**places), 10**places)
 
 
-def _points(noise: Noise, place: int) -> Numbers:
+def _points(noise: Noise, place: int, draws: int) -> Numbers:
     """Draws of a noise, in an order of its own for each place among the answers."""
     import numpy as np
 
     if noise.kind == "none":
-        return np.zeros(DRAWS)
-    points = _even(noise.kind)[_order(place)] * float(noise.scale)
+        return np.zeros(draws)
+    points = _even(noise.kind, draws)[_order(place, draws)] * float(noise.scale)
     return np.rint(points) if noise.scale < COARSE else points
 
 
 @lru_cache(maxsize=4)
-def _even(kind: str) -> Numbers:
+def _even(kind: str, draws: int) -> Numbers:
     """The quantiles of noise of scale one, evenly spaced by probability."""
     import numpy as np
 
-    levels = (np.arange(DRAWS) + 0.5) / DRAWS
+    levels = (np.arange(draws) + 0.5) / draws
     if kind == "gaussian":
         return np.array([NormalDist().inv_cdf(float(level)) for level in levels])
     return -np.sign(levels - 0.5) * np.log1p(-np.abs(2 * levels - 1))
 
 
 @lru_cache(maxsize=128)
-def _order(place: int) -> NDArray[np.int64]:
+def _order(place: int, draws: int) -> NDArray[np.int64]:
     """A scrambled order, the same each time (SplitMix64; Steele, Lea and Flood 2014)."""
     import numpy as np
 
-    word = np.arange(DRAWS, dtype=np.uint64) + np.uint64((place + 1) << 32)
+    word = np.arange(draws, dtype=np.uint64) + np.uint64((place + 1) << 32)
     word *= np.uint64(0x9E3779B97F4A7C15)
     for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB), (31, 1)):
         word ^= word >> np.uint64(shift)

@@ -183,5 +183,7 @@ def after(steps: Sequence[Step], estimates: Estimates, agree: Agree) -> Estimate
 def bare(estimates: Estimates) -> Estimates:
     """What noise made of each number, before anything else was done to it."""
     return tuple(
-        replace(one, value=one.value if one.raw is None else one.raw, raw=None) for one in estimates
+        # The interval was brought into the range as well, and holds no number outside it.
+        one if one.raw is None else replace(one, value=one.raw, raw=None, lower=None, upper=None)
+        for one in estimates
     )

@@ -43,6 +43,7 @@ class Quantile(Statistic):
     """
 
     name = "quantile"
+    keeps_raw = False
     fields = Fields(column=("integer", "number"), needs=("quantiles",), takes=("candidates",))
     chooses = True
     steps: ClassVar[tuple[str, ...]] = ("consistent",)

@@ -29,6 +29,7 @@ class TopK(Statistic):
     """
 
     name = "top_k"
+    keeps_raw = False
     fields = Fields(column=("category", "boolean"), needs=("k",))
     chooses = True
     steps = ()

@@ -102,12 +102,13 @@ def _array_choices(
     name: str, gaps: Sequence[int], scale: Fraction, count: int
 ) -> NDArray[np.int64]:
     """Many choices by the coins of the array path, with the rule of the mechanism."""
-    width = len(gaps)
+    width, floats = len(gaps), choice._floats(gaps)
     if name == "exponential":
         drawn = uniform_array(width, count * width * 4)
-        heads = choice._flips(np.array(gaps)[drawn], scale)
+        heads = choice._flips(gaps, floats, drawn, scale)
         return drawn[heads][:count]
-    coins = choice._flips(np.tile(np.array(gaps), count), scale).reshape(count, width)
+    places = np.tile(np.arange(width), count)
+    coins = choice._flips(gaps, floats, places, scale).reshape(count, width)
     order = uniform_array(1 << 30, count * width).reshape(count, width)
     chosen: NDArray[np.int64] = np.where(coins, order, -1).argmax(axis=1)
     return chosen
