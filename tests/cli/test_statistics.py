@@ -12,7 +12,8 @@ import polars as pl
 import pytest
 
 from dpcli.statistics import STATISTICS
-from tests.cli.conftest import Command
+from dpcli.statistics.marginals import Marginals
+from tests.cli.conftest import ROOT, Command
 
 SPEC = """
 dpcli: 1
@@ -102,6 +103,119 @@ def test_every_statistic_answers_any_data(
     for row in rows:
         if row["lower"]:
             assert float(row["lower"]) <= float(row["upper"])
+
+
+@pytest.mark.parametrize("where", ["estimate", "consistent"])
+def test_a_fault_after_the_noise_is_charged(
+    where: str, dpcli: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A release that fails when noise was drawn is charged and void, whatever made it fail."""
+    spec, file = tmp_path / "s.yaml", tmp_path / "d.csv"
+    spec.write_text(SPEC.replace("NEIGHBORS", "add-remove"), encoding="utf-8")
+    file.write_text(DATA["people"], encoding="utf-8")
+
+    def fail(*_: object) -> None:
+        raise ZeroDivisionError
+
+    with monkeypatch.context() as broken:
+        broken.setattr(Marginals, where, fail)
+        outcome = dpcli("release", spec, file, "--release-id", "r")
+        assert outcome.status == 1
+        assert outcome.out == ""
+    again = dpcli("release", spec, file, "--release-id", "r")
+    assert again.status == 6
+    assert "release-void" in again.err
+    book = ("--ledger", tmp_path / "dpcli-ledger.sqlite")
+    assert dpcli("ledger", "export", "r", *book).status == 6
+    history = dpcli("ledger", "history", *book)
+    assert history.status == 0
+    assert " r " in history.out
+    assert dpcli("ledger", "verify", *book).status == 0
+    assert dpcli("release", spec, file, "--release-id", "s").status == 0
+
+
+def test_raw_numbers_have_intervals_that_hold_them_or_none(dpcli: Command, tmp_path: Path) -> None:
+    """What noise drove out of its range is shown without the interval of the range."""
+    spec, file = tmp_path / "s.yaml", tmp_path / "d.csv"
+    text = SPEC.replace("NEIGHBORS", "add-remove")
+    spec.write_text(
+        text.replace("by: [city], epsilon: 1, raw: true", "epsilon: 0.001, raw: true"),
+        encoding="utf-8",
+    )
+    file.write_text(DATA["one person"], encoding="utf-8")
+    driven = 0
+    for _ in range(6):
+        rows = list(csv.DictReader(io.StringIO(dpcli("release", spec, file).out)))
+        for row in rows:
+            if row["statistic"].endswith(".raw") and row["lower"]:
+                assert float(row["lower"]) <= float(row["value"]) <= float(row["upper"])
+            driven += row["statistic"] == "v.raw" and not row["lower"]
+    assert driven
+
+
+def test_many_private_groups_with_many_candidates_fit_into_memory(
+    dpcli: Command, tmp_path: Path
+) -> None:
+    """Ten thousand groups of one person each, none of them shown, cost no scores."""
+    spec, file = tmp_path / "s.yaml", tmp_path / "d.csv"
+    spec.write_text(
+        """
+dpcli: 1
+dataset: d
+privacy: {unit: row, neighbors: add-remove, budget: {epsilon: 10, delta: 0.1}}
+columns:
+  city: {type: category}
+  x: {type: integer, bounds: [0, 10000]}
+statistics:
+  - {name: n, statistic: count, by: [city], keys: private, epsilon: 1, delta: 1e-9}
+  - {name: m, statistic: median, column: x, by: [city], epsilon: 1}
+  - {name: h, statistic: histogram, column: x, bins: {width: 1}, by: [city], epsilon: 1}
+""",
+        encoding="utf-8",
+    )
+    lines = [f"c{number},5\n" for number in range(10_000)] + ["big,7\n"] * 500
+    file.write_text("city,x\n" + "".join(lines), encoding="utf-8")
+    outcome = dpcli("release", spec, file)
+    assert outcome.status == 0, outcome.err
+    rows = list(csv.DictReader(io.StringIO(outcome.out)))
+    assert {row["city"] for row in rows} == {"big"}
+    assert [row["value"] for row in rows if row["statistic"] == "m"] == ["7"]
+    assert len(rows) == 2 + 10_000
+
+
+def test_tables_that_nobody_can_change_are_exact(dpcli: Command, tmp_path: Path) -> None:
+    """Under change-one a table of one cell is the public number of rows, and agrees."""
+    spec, file = tmp_path / "s.yaml", tmp_path / "d.csv"
+    spec.write_text(
+        """
+dpcli: 1
+dataset: d
+privacy: {unit: row, neighbors: change-one, budget: {epsilon: 10}}
+columns:
+  c: {type: category, values: [p], missing: p}
+  a: {type: category, values: [x, y], missing: x}
+statistics:
+  - {name: t, statistic: marginals, columns: [c, a], ways: 1, epsilon: 1}
+""",
+        encoding="utf-8",
+    )
+    file.write_text("c,a\n" + "p,x\n" * 30 + "p,y\n" * 12, encoding="utf-8")
+    outcome = dpcli("release", spec, file)
+    assert outcome.status == 0, outcome.err
+    rows = {
+        row["item"]: float(row["value"])
+        for row in csv.DictReader(io.StringIO(outcome.out))
+        if row["statistic"] == "t"
+    }
+    assert rows["c=p"] == 42
+    assert rows["a=x"] + rows["a=y"] == pytest.approx(42, abs=0.011)
+
+
+def test_every_statistic_is_in_a_sample_spec() -> None:
+    """Whoever wants to ask for a statistic finds a spec that does, with its reasons."""
+    specs = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "specs").glob("*.yaml"))
+    for statistic in STATISTICS:
+        assert f"statistic: {statistic.name}" in specs
 
 
 def test_the_spec_above_asks_for_every_statistic() -> None:

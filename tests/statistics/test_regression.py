@@ -128,3 +128,18 @@ def test_centres_are_whole_steps() -> None:
     """The middle of odd bounds is rounded down, so that all moments stay whole numbers."""
     assert centre(NumericColumn("x", "integer", bounds=(0, 3))) == 1
     assert centre(NumericColumn("x", "integer", bounds=(-3, 0))) == -2
+
+
+def test_coefficients_stay_finite_where_noise_is_all_there_is() -> None:
+    """Immense noisy answers about few rows give an intercept within reach of the bounds."""
+    request = Request("line", Y, columns=(X, Z, Y), method="moments")
+    statistic = LinearRegression()
+    asked = statistic.questions(request, Relation(RowUnit(), Neighbors.ADD_REMOVE))
+    for count in (-50, 0, 3, 10**6):
+        for size in (10**3, 10**9, -(10**9)):
+            values = [count, *([size] * (len(asked) - 1))]
+            noise = Noise("laplace", Fraction(10**6))
+            given = [Answer((value,), noise) for value in values]
+            for estimate in statistic.estimate(request, given, SURE):
+                assert estimate.value is not None
+                assert abs(estimate.value) < 100
