@@ -84,15 +84,15 @@ def test_a_rollback_while_a_release_runs_is_noticed(
     dpcli("ledger", "open", "town", "--epsilon", "10", "--delta", "1e-5")
     path = folder / "dpcli-ledger.sqlite"
     old = path.read_bytes()
-    real = release.answer
+    real = release.exactly
 
     def meanwhile(*arguments: Any) -> Any:
-        monkeypatch.setattr(release, "answer", real)
+        monkeypatch.setattr(release, "exactly", real)
         assert dpcli("release", spec, data, "-q", "--release-id", "other").status == 0
         path.write_bytes(old)
         return real(*arguments)
 
-    monkeypatch.setattr(release, "answer", meanwhile)
+    monkeypatch.setattr(release, "exactly", meanwhile)
     refused = dpcli("release", spec, data, "-q", "--release-id", "one")
 
     assert (refused.status, refused.out) == (6, "")
