@@ -54,6 +54,20 @@ for _name in COMMANDS:
 
 def main() -> None:
     """Run the command line and exit with a documented status, never a traceback."""
+    from dpcli.errors import Stopped
+
+    try:
+        status = _run_stoppably()
+    except Stopped as stop:
+        # The signal came before the command began or while its end was told.
+        status = 128 + stop.number
+    # Everything is closed and on disk; taking the interpreter apart with polars in
+    # it would take longer than a small release.
+    os._exit(status)
+
+
+def _run_stoppably() -> int:
+    """The status of the command line, with everything it said on its way out."""
     # Plugins are other people's code in a process that holds records.
     os.environ["PYDANTIC_DISABLE_PLUGINS"] = "__all__"
     for name in ("SIGINT", "SIGTERM", "SIGHUP"):
@@ -66,9 +80,7 @@ def main() -> None:
         sys.stderr.flush()
     except OSError:
         status = status or 7
-    # Everything is closed and on disk; taking the interpreter apart with polars in
-    # it would take longer than a small release.
-    os._exit(status)
+    return status
 
 
 def _open_standard_streams() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 
@@ -48,13 +49,18 @@ def aggregate(
 
 @contextmanager
 def _silent() -> Iterator[None]:
-    """Send what native code prints on standard error to nowhere."""
+    """Send what native code prints, and every warning, to nowhere.
+
+    Whoever runs us may have turned warnings into errors, and a cell may cause one.
+    """
     os.environ.pop("POLARS_VERBOSE", None)
     kept = os.dup(2)
     null = os.open(os.devnull, os.O_WRONLY)
     try:
         os.dup2(null, 2)
-        yield
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
     finally:
         os.dup2(kept, 2)
         os.close(kept)

@@ -138,7 +138,7 @@ def _floats(texts: pl.Series, column: NumericColumn, dtype: pl.DataType) -> pl.S
     """
     numbers = texts.cast(pl.Float64, strict=False).to_numpy()
     whole, known = np.empty(len(numbers), np.int64), np.empty(len(numbers), np.bool_)
-    with np.errstate(invalid="ignore"):
+    with np.errstate(all="ignore"):
         for start in range(0, len(numbers), BLOCK):
             block = slice(start, start + BLOCK)
             whole[block], known[block] = _rounded(numbers[block], column)

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 from dpcli.plan import Plan
 from dpcli.privacy.loss import Loss
-from dpcli.report.facts import Fact, Number, facts, plan_facts
+from dpcli.report.facts import facts, plan_facts
+from dpcli.report.numbers import Fact, Number
 
 if TYPE_CHECKING:
     from dpcli.release import Release

@@ -8,18 +8,10 @@ from typing import TYPE_CHECKING
 from dpcli.plan import Part
 from dpcli.privacy.loss import loss_text
 from dpcli.privacy.relation import Neighbors, RowUnit
-from dpcli.report.facts import (
-    Fact,
-    a_year_at_most,
-    columns_of,
-    condition_text,
-    facts,
-    mechanism_text,
-    options,
-    window_facts,
-)
+from dpcli.report.entries import columns_of, condition_text, mechanism_text, options
+from dpcli.report.facts import a_year_at_most, facts, window_facts
 from dpcli.report.notes import limits
-from dpcli.report.numbers import exact_or_up, root_up, short
+from dpcli.report.numbers import Fact, exact_or_up, root_up, short
 from dpcli.report.table import cells
 
 if TYPE_CHECKING:

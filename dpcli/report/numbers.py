@@ -14,6 +14,21 @@ DIGITS = 12
 """Significant digits of a number that has no such decimal."""
 
 
+class Number(str):
+    """A plain decimal that JSON shows as a number, digit for digit."""
+
+    __slots__ = ()
+
+
+Fact = None | bool | int | str | Number | list["Fact"] | dict[str, "Fact"]
+"""What a report is made of, before it has a format."""
+
+
+def number(value: Fraction) -> Number:
+    """A rational as a decimal: exact if short, else rounded up."""
+    return Number(exact_or_up(value))
+
+
 def exact_or_up(value: Fraction) -> str:
     """`value` as a decimal: exact if it is one, else rounded up."""
     try:

@@ -1,0 +1,178 @@
+"""What a report says of each entry: what was asked, how it was answered, and what came."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from dpcli.columns import CategoryColumn, NumericColumn
+from dpcli.plan import Part, PlannedEntry
+from dpcli.queries import Condition
+from dpcli.report.numbers import Fact, Number, number, root_up
+from dpcli.report.table import RAW, cells
+from dpcli.statistics.base import Request
+
+if TYPE_CHECKING:
+    from dpcli.release import Released
+
+
+def statistic_facts(planned: PlannedEntry, confidence: Fraction) -> dict[str, Fact]:
+    """One entry: what is asked, and how it is answered."""
+    entry = planned.entry
+    request = entry.request
+    first = planned.parts[0]
+    joint = len(planned.parts) > 1 and entry.mechanism.needs_delta
+    return {
+        "name": request.name,
+        "statistic": entry.statistic.name,
+        "column": request.column.name if request.column else None,
+        "columns": list(columns_of(request)),
+        **options(request),
+        "by": [key.column.name for key in request.by],
+        "where": [condition_text(condition) for condition in request.where],
+        "mechanism": _mechanism(first),
+        "sensitivity": _sensitivity(first),
+        "epsilon": number(entry.target.epsilon),
+        "delta": number(entry.target.delta),
+        "error95": _error(planned, confidence),
+        "parts": [_part(part, confidence, joint=joint) for part in planned.parts],
+        "bounds": _bounds(planned),
+        "post": [step.told for step in entry.post],
+        "raw": entry.raw,
+        "keys": _keys(planned),
+    }
+
+
+def cell_facts(released: Released) -> list[Fact]:
+    """The published numbers of an entry, with the digits of the table."""
+    return [
+        {
+            **({"raw": True} if cell.statistic.endswith(RAW) else {}),
+            "keys": dict(cell.keys),
+            "item": cell.item or None,
+            "value": Number(cell.value) if cell.value else None,
+            "lower": Number(cell.lower) if cell.lower else None,
+            "upper": Number(cell.upper) if cell.upper else None,
+        }
+        for cell in cells(released)
+    ]
+
+
+def _part(part: Part, confidence: Fraction, *, joint: bool) -> Fact:
+    """One question of a statistic and its share of the price.
+
+    Shares of a joint answer mean something only in sum.
+    """
+    return {
+        "role": part.question.role,
+        "joint": joint,
+        "cells": part.question.query.cells,
+        "influence": _influence(part),
+        "mechanism": _mechanism(part),
+        "sensitivity": _sensitivity(part),
+        "epsilon": number(part.loss.epsilon),
+        "delta": number(part.loss.delta),
+        "error95": number(part.error(confidence)),
+    }
+
+
+def _influence(part: Part) -> Fact:
+    """The least and the most that one row adds to one cell."""
+    influence = part.question.query.influence
+    return [number(step * part.question.unit) for step in (influence.low, influence.high)]
+
+
+def _mechanism(part: Part) -> Fact:
+    """The noise of a part, in the answer's own unit."""
+    unit = part.question.unit
+    return {
+        "kind": mechanism_text(part),
+        "scale": number(part.noise.scale * unit),
+        "grid": number(unit),
+    }
+
+
+def mechanism_text(part: Part) -> str:
+    """How a part is answered, in a word."""
+    if part.public:
+        return "exact"
+    kind = part.noise.kind
+    return part.mechanism.name.replace("_", "-") if kind == "choice" else f"discrete-{kind}"
+
+
+def options(request: Request) -> dict[str, Fact]:
+    """What else an entry says of its question; nothing where it says nothing."""
+    told: dict[str, Fact] = {
+        "quantiles": [number(quantile) for quantile in request.quantiles] or None,
+        "utility": request.utility or None,
+        "label": request.label.name if request.label else None,
+        "k": request.picks if request.picks > 1 else None,
+        "ways": request.ways if request.margins else None,
+        "method": request.method or None,
+        "ridge": None if request.ridge is None else number(request.ridge),
+        "rows": request.rows or None,
+        "candidates": len(request.candidates) or None,
+    }
+    return {key: fact for key, fact in told.items() if fact is not None}
+
+
+def columns_of(request: Request) -> tuple[str, ...]:
+    """The names of several columns that an entry asks about together."""
+    related = [column.name for column in request.columns]
+    return (*related, *(key.column.name for key in request.margins))
+
+
+def _sensitivity(part: Part) -> Fact:
+    """How far one unit can move the answer, in the answer's own unit."""
+    unit, moved = part.question.unit, part.sensitivity
+    return {
+        "l0": moved.l0,
+        "l1": number(moved.l1 * unit),
+        "l2": number(root_up(moved.l2_squared * unit**2)),
+        "linf": number(moved.linf * unit),
+    }
+
+
+def _error(planned: PlannedEntry, confidence: Fraction) -> Fact:
+    """The half-width of a single answer; several make it depend on the values."""
+    if len(planned.parts) > 1:
+        return None
+    return number(planned.parts[0].error(confidence))
+
+
+def _keys(planned: PlannedEntry) -> Fact:
+    """Where groups are private: which entry selects them, and its rule."""
+    if planned.entry.keys is None:
+        return None
+    rule = planned.parts[0].selection
+    return {
+        "selected_by": planned.entry.keys,
+        "threshold": rule.threshold if rule else None,
+        "delta": number(rule.delta) if rule else None,
+    }
+
+
+def _bounds(planned: PlannedEntry) -> Fact:
+    """The declared bounds of the column as they are written."""
+    column = planned.entry.request.column
+    if not isinstance(column, NumericColumn) or column.bounds is None:
+        return None
+    texts = [column.text(bound) for bound in column.bounds]
+    return list(texts) if column.kind == "date" else [Number(text) for text in texts]
+
+
+def condition_text(condition: Condition) -> str:
+    """A filter in plain words, such as `income from 100000 to 200000`."""
+    column = condition.column
+    if isinstance(column, CategoryColumn):
+        labels = [
+            label
+            for position, label in enumerate(column.labels)
+            if any(low <= position <= high for low, high in condition.ranges)
+        ]
+        return f"{column.name} is {' or '.join(labels)}"
+    spans = [
+        column.text(low) if low == high else f"from {column.text(low)} to {column.text(high)}"
+        for low, high in condition.ranges
+    ]
+    return f"{column.name} {' or '.join(spans)}"
