@@ -74,7 +74,7 @@ def release(
     from dpcli.report.table import wide_names
     from dpcli.spec.load import read_spec
 
-    release_id, period = checked_id(release_id), checked_day(period)
+    named, period = checked_id(release_id) or new_release_id(), checked_day(period)
     wanted = Wanted(output, list(report or ()), layout)
     plan = make_plan(read_spec(spec))
     require_budget(plan)
@@ -84,21 +84,21 @@ def release(
         made.append(release)
         return render(release)
 
-    with open_ledger(ledger, spec) as book:
-        inputs = [spec, *book.store.files(), *([] if data == "-" else [Path(data)])]
-        targets = list(wanted.files(wide_names(plan)))
-        charge = charge_for(plan, release_id or new_release_id(), period)
-        before = book.stored(charge.release_id, charge)
-        known = wanted.contents(before) if before else {}
-        require_writable(targets, inputs, force=force, twice=wanted.twice, known=known)
-        latest = book.latest()
-        again = f"run the command again with --release-id {charge.release_id}"
-        try:
+    again = f"run the command again with --release-id {named}"
+    try:
+        with open_ledger(ledger, spec) as book:
+            inputs = [spec, *book.store.files(), *([] if data == "-" else [Path(data)])]
+            targets = list(wanted.files(wide_names(plan)))
+            charge = charge_for(plan, named, period)
+            before = book.stored(charge.release_id, charge)
+            known = wanted.contents(before) if before else {}
+            require_writable(targets, inputs, force=force, twice=wanted.twice, known=known)
+            latest = book.latest()
             stored = make_release(plan, data, book, charge, rendered)
             wanted.publish(stored, again)
-        except (KeyboardInterrupt, Stopped):
-            print(f"interrupted; {again}, which charges it once at most", file=sys.stderr)
-            raise
+    except (KeyboardInterrupt, Stopped):
+        print(f"interrupted; {again}, which charges it once at most", file=sys.stderr)
+        raise
     if charge.created < latest:
         print(f"warning: the clock is behind the last release, of {latest}", file=sys.stderr)
     if quiet:

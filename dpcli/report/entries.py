@@ -1,4 +1,4 @@
-"""What a report says of each entry: what was asked, how it was answered, and what came."""
+"""What a report says of each entry: question, mechanism, price and numbers."""
 
 from __future__ import annotations
 
