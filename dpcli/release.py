@@ -16,7 +16,8 @@ from dpcli.errors import Failure
 from dpcli.ledger.ledger import Charge, Ledger, Standing, Stored
 from dpcli.ledger.terms import Payload, terms_of
 from dpcli.mechanisms.base import Choosing, Perturbing, in_groups
-from dpcli.plan import Part, Plan, PlannedEntry, require_budget
+from dpcli.plan.budget import require_budget
+from dpcli.plan.model import Part, Plan, PlannedEntry
 from dpcli.privacy.confidential import Cells, Confidential, Group, Groups
 from dpcli.queries import ScoreQuery
 from dpcli.statistics.base import Answer, Estimate
@@ -102,7 +103,8 @@ def charge_for(plan: Plan, release_id: str, period: str | None) -> Charge:
             "statistic": planned.entry.request.name,
             "question": part.question.role,
             "mechanism": part.mechanism.name if part.noise.kind == "choice" else part.noise.kind,
-            "joint": len(planned.parts) > 1 and part.mechanism.needs_delta,
+            "joint": planned.joint,
+            **_branch(planned),
             "scale": str(part.noise.scale),
             "unit": str(part.question.unit),
             "cells": part.question.query.cells,
@@ -119,6 +121,11 @@ def charge_for(plan: Plan, release_id: str, period: str | None) -> Charge:
         for part in planned.parts
     )
     return Charge(terms_of(plan.spec), release_id, plan.spec.digest, now(), period, parts)
+
+
+def _branch(planned: PlannedEntry) -> dict[str, object]:
+    """Which disjoint rows the parts are about, if entries are about such."""
+    return {"disjoint": list(planned.branch)} if planned.branch else {}
 
 
 def _choice(part: Part) -> dict[str, int]:

@@ -15,7 +15,7 @@ from dpcli.cli.ledger_file import AsJson, Named
 if TYPE_CHECKING:
     from dpcli.ledger.ledger import Ledger
     from dpcli.ledger.terms import Terms
-    from dpcli.plan import Plan
+    from dpcli.plan.model import Plan
 
 MOST_RUNS = 1_000_000
 """Runs to look ahead; more than anybody plans."""
@@ -43,7 +43,7 @@ def show(
     from dpcli.cli.ledger_file import DEFAULT, existing_ledger
     from dpcli.cli.words import checked_day
     from dpcli.ledger.balance import period_number
-    from dpcli.plan import make_plan
+    from dpcli.plan.making import make_plan
     from dpcli.privacy.decimals import plain_text
     from dpcli.spec.load import read_spec
 
@@ -115,6 +115,8 @@ def history(
 
     Example: dpcli ledger history town-survey
     """
+    from dataclasses import replace
+
     from dpcli.cli.console import print_json, write_table
     from dpcli.cli.ledger_file import existing_ledger
     from dpcli.errors import LedgerError
@@ -132,7 +134,8 @@ def history(
         for name, terms in book.accounts().items():
             for entry in book.releases(name) if dataset in (None, name) else ():
                 content = entry.content()
-                total = balance(terms, [spend(entry.parts, entry.period)]).lifetime
+                charged = spend(entry.parts, entry.period, terms.neighbors)
+                total = balance(replace(terms, window=None), [charged]).lifetime
                 told.append(
                     {
                         "entry": entry.number,
@@ -160,6 +163,7 @@ def _more_runs(book: Ledger, terms: Terms, plan: Plan | None) -> int | None:
     """How many more releases of a plan an account allows, up to a limit."""
     from dpcli.ledger.balance import Spend, balance
     from dpcli.ledger.terms import terms_of
+    from dpcli.release import charge_for
 
     if plan is None or plan.spec.dataset != terms.dataset:
         return None
@@ -168,10 +172,10 @@ def _more_runs(book: Ledger, terms: Terms, plan: Plan | None) -> int | None:
     # In a window that is still empty, if the account has one.
     before = [] if terms.window else book.spends(terms)
     period = 0 if terms.window else None
-    losses = tuple(part.loss for part in plan.parts)
+    answers = charge_for(plan, "", None).spend.answers
 
     def fits(runs: int) -> bool:
-        return balance(terms, [*before, Spend(losses, period, runs)], period).within
+        return balance(terms, [*before, Spend(answers, period, runs)], period).within
 
     low, high = 0, 1
     while high < MOST_RUNS and fits(high):

@@ -22,7 +22,8 @@ def check(
 
     Example: dpcli check specs/town.yaml sample_data/people.csv
     """
-    from dpcli.plan import make_plan, require_budget
+    from dpcli.plan.budget import require_budget
+    from dpcli.plan.making import make_plan
     from dpcli.spec.load import read_spec
 
     plan = make_plan(read_spec(spec))

@@ -40,8 +40,8 @@ def explain(
 def _pages() -> Iterator[tuple[str, str]]:
     """Every word that can be explained, with its text."""
     from dpcli.codes import CODES
+    from dpcli.composition import COMPOSITIONS
     from dpcli.mechanisms import MECHANISMS
-    from dpcli.privacy.composition import COMPOSITIONS
     from dpcli.statistics import STATISTICS
     from dpcli.statistics.choose import UTILITIES
     from dpcli.statistics.post import STEPS

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
-    from dpcli.plan import Part, Plan, PlannedEntry
+    from dpcli.plan.model import Part, Plan, PlannedEntry
     from dpcli.privacy.loss import Loss
 
 
@@ -34,7 +34,8 @@ def plan(
 
     Example: dpcli plan specs/town.yaml
     """
-    from dpcli.plan import make_plan, require_budget
+    from dpcli.plan.budget import require_budget
+    from dpcli.plan.making import make_plan
     from dpcli.spec.load import read_spec
 
     made = make_plan(read_spec(spec))

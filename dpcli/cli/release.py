@@ -66,7 +66,8 @@ def release(
     from dpcli.cli.outputs import Wanted
     from dpcli.cli.words import checked_day, checked_id
     from dpcli.errors import Stopped
-    from dpcli.plan import make_plan, require_budget
+    from dpcli.plan.budget import require_budget
+    from dpcli.plan.making import make_plan
     from dpcli.publish import require_writable
     from dpcli.release import charge_for, new_release_id
     from dpcli.release import release as make_release
@@ -123,7 +124,7 @@ def _summary(made: Release) -> None:
 
     rows: list[tuple[str, ...]] = []
     for released in made.entries:
-        epsilon = plain_text(released.planned.entry.target.epsilon)
+        epsilon = plain_text(released.planned.target.epsilon)
         before = ""
         for position, cell in enumerate(cells(released)):
             if position == SUMMARY_LINES:

@@ -14,6 +14,14 @@ CODES: tuple[Code, ...] = (
         "Give each statistic less epsilon (and wider intervals), or drop some.",
     ),
     Code(
+        "over-budget-rho",
+        "budget",
+        "The statistics together ask for more rho than `privacy: budget:` allows. Nothing was "
+        "read, spent or written.",
+        "three statistics with rho 0.1 and a budget of rho 0.25",
+        "Give each statistic less rho (and wider intervals), or drop some.",
+    ),
+    Code(
         "over-budget-delta",
         "budget",
         "The statistics together ask for more delta than `privacy: budget:` allows. Nothing "

@@ -13,4 +13,11 @@ CODES: tuple[Code, ...] = (
         "{mechanism: gaussian, calibration: classic, epsilon: 2, delta: 1e-6}",
         "Use `calibration: exact`, which is valid for any epsilon, or ask for less.",
     ),
+    Code(
+        "package-missing",
+        "plan",
+        "The composition needs a package that is not installed.",
+        "composition: pld",
+        "Install it as the message says (`pip install 'dpcli[pld]'`), or use `composition: zcdp`.",
+    ),
 )

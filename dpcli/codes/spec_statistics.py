@@ -41,6 +41,43 @@ CODES: tuple[Code, ...] = (
         "Use one that the message lists, or leave it out.",
     ),
     Code(
+        "price-required",
+        "spec",
+        "Nothing says what a statistic may reveal: there must be one of `epsilon`, `rho` (with "
+        "a composition that counts in it), `error` (the half-width that is needed) and `share` "
+        "(its part of what is left of the budget).",
+        "{name: people, statistic: count}",
+        "Give one of them.",
+    ),
+    Code(
+        "price-twice",
+        "spec",
+        "What may be revealed is given in two ways, which could contradict each other.",
+        "{name: people, statistic: count, epsilon: 1, error: 25}",
+        "Keep one of them.",
+    ),
+    Code(
+        "rho-not-taken",
+        "spec",
+        "A loss is given in rho, and the composition does not count in it.",
+        "composition: sequential, and {name: people, statistic: count, rho: 0.1}",
+        "Use `composition: zcdp`, or give `epsilon`.",
+    ),
+    Code(
+        "rho-out-of-range",
+        "spec",
+        "The rho is not above zero, or so large that it protects nobody.",
+        "rho: 100",
+        "Use 0.1 or so; for a count with Laplace noise it is about epsilon squared over two.",
+    ),
+    Code(
+        "not-above-zero",
+        "spec",
+        "An error or a share is not above zero, or is immense.",
+        "error: 0",
+        "Write the half-width of the interval that is needed, or how many shares an entry gets.",
+    ),
+    Code(
         "unknown-calibration",
         "spec",
         "The mechanism does not choose its noise in that way.",

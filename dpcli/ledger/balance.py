@@ -7,17 +7,18 @@ composition, so that rounding never adds up: 100,000 spends of 1/100,000 are one
 from __future__ import annotations
 
 import datetime
-import json
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
 from operator import itemgetter
 
+from dpcli.composition import COMPOSITIONS
+from dpcli.composition.base import Composition
+from dpcli.ledger.pricing import Answers, answers_of
 from dpcli.ledger.terms import Terms
-from dpcli.privacy.composition import COMPOSITIONS, Composition
+from dpcli.privacy.guarantee import Guarantee
 from dpcli.privacy.loss import Loss
 
 DAYS_A_YEAR = 365
@@ -25,9 +26,9 @@ DAYS_A_YEAR = 365
 
 @dataclass(frozen=True, slots=True)
 class Spend:
-    """What releases revealed, part by part, their period, and how many they are."""
+    """What releases revealed, answer by answer, their period, and how many they are."""
 
-    losses: tuple[Loss, ...]
+    answers: Answers
     period: int | None
     count: int = 1
 
@@ -37,20 +38,14 @@ class Balance:
     """What an account has spent: in the window that counts, and in all.
 
     `spent` is what the budget bounds: the worst window of an account with one, else
-    everything.
+    everything. `remaining` is what is left of the budget; unless epsilons just add, that is told
+    at the delta of the budget.
     """
 
     budget: Loss
     spent: Loss
     lifetime: Loss
-
-    @property
-    def remaining(self) -> Loss:
-        """What is left of the budget, in each of epsilon and delta."""
-        return Loss(
-            max(self.budget.epsilon - self.spent.epsilon, Fraction(0)),
-            max(self.budget.delta - self.spent.delta, Fraction(0)),
-        )
+    remaining: Loss
 
     @property
     def within(self) -> bool:
@@ -60,55 +55,68 @@ class Balance:
 
 def balance(terms: Terms, spends: Sequence[Spend], period: int | None = None) -> Balance:
     """The balance of an account; with a window, of the worst window around `period`."""
-    rule = rule_of(terms)
-    lifetime = _total(rule, spends)
+    rule, budget = rule_of(terms), terms.budget
+    lifetime = _total(rule, spends, budget.delta)
     if terms.window is None:
-        return Balance(terms.budget, lifetime, lifetime)
-    windows = list(_windows(rule, spends, terms.window, period))
+        return Balance(budget, lifetime, lifetime, rule.remaining(budget, lifetime))
+    windows = list(_windows(rule, spends, terms, period))
     worst = Loss(
         max((loss.epsilon for loss in windows), default=Fraction(0)),
         max((loss.delta for loss in windows), default=Fraction(0)),
+        None
+        if lifetime.rho is None
+        else max((loss.rho or Fraction(0) for loss in windows), default=Fraction(0)),
     )
-    return Balance(terms.budget, worst, lifetime)
+    return Balance(budget, worst, lifetime, rule.remaining(budget, worst))
 
 
 def _windows(
-    rule: Composition, spends: Sequence[Spend], window: int, period: int | None
+    rule: Composition, spends: Sequence[Spend], terms: Terms, period: int | None
 ) -> Iterator[Loss]:
     """The losses of the windows that can be worst: they begin at a release.
 
     With a `period`, only of windows that contain it, or begin there. The window slides over the
-    releases in order, and keeps count of what it holds.
+    releases in order, and keeps count of what it holds; windows that hold the same cost the same.
     """
+    window = terms.window or 1
     dated = sorted(
         ((one.period, one) for one in spends if one.period is not None), key=itemgetter(0)
     )
     starts = sorted({*(start for start, _ in dated), *([] if period is None else [period])})
-    inside: Counter[tuple[Loss, ...]] = Counter()
+    inside: Counter[Answers] = Counter()
+    seen: set[frozenset[tuple[Answers, int]]] = set()
     first = last = 0
     for start in starts:
         if period is not None and not start <= period < start + window:
             continue
         while last < len(dated) and dated[last][0] < start + window:
-            inside[dated[last][1].losses] += dated[last][1].count
+            inside[dated[last][1].answers] += dated[last][1].count
             last += 1
         while first < last and dated[first][0] < start:
-            inside[dated[first][1].losses] -= dated[first][1].count
+            inside[dated[first][1].answers] -= dated[first][1].count
             first += 1
-        yield _composed(rule, inside)
+        held = frozenset((+inside).items())
+        if held not in seen:
+            seen.add(held)
+            yield rule.total(_counted(inside), terms.budget.delta)
 
 
-def _total(rule: Composition, spends: Iterable[Spend]) -> Loss:
+def _total(rule: Composition, spends: Iterable[Spend], delta: Fraction) -> Loss:
     """The loss of publishing all answers of these releases."""
-    counted: Counter[tuple[Loss, ...]] = Counter()
+    counted: Counter[Answers] = Counter()
     for one in spends:
-        counted[one.losses] += one.count
-    return _composed(rule, counted)
+        counted[one.answers] += one.count
+    return rule.total(_counted(counted), delta)
 
 
-def _composed(rule: Composition, counted: Counter[tuple[Loss, ...]]) -> Loss:
-    """The loss of releases, counted by what each of them revealed."""
-    return rule.total((loss, count) for losses, count in counted.items() for loss in losses)
+def _counted(releases: Mapping[Answers, int]) -> Counter[Guarantee]:
+    """How often each guarantee was given, by releases counted by what they revealed."""
+    found: Counter[Guarantee] = Counter()
+    for answers, count in releases.items():
+        if count:
+            for guarantee, times in answers:
+                found[guarantee] += times * count
+    return found
 
 
 def rule_of(terms: Terms) -> Composition:
@@ -116,17 +124,9 @@ def rule_of(terms: Terms) -> Composition:
     return next(rule for rule in COMPOSITIONS if rule.name == terms.composition)
 
 
-def spend(parts: str, period: str | None, count: int = 1) -> Spend:
+def spend(parts: str, period: str | None, neighbors: str, count: int = 1) -> Spend:
     """What recorded releases of the same parts in the same period revealed."""
-    return Spend(_losses(parts), period_number(period) if period else None, count)
-
-
-@lru_cache(maxsize=4096)
-def _losses(parts: str) -> tuple[Loss, ...]:
-    """The losses in recorded parts; the same few texts recur night after night."""
-    return tuple(
-        Loss(Fraction(part["epsilon"]), Fraction(part["delta"])) for part in json.loads(parts)
-    )
+    return Spend(answers_of(parts, neighbors), period_number(period) if period else None, count)
 
 
 def period_number(text: str) -> int:

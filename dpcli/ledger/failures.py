@@ -7,8 +7,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from dpcli.composition.base import Missing
 from dpcli.errors import LedgerError
 from dpcli.ledger.place import network_file_system
+from dpcli.ledger.pricing import UnknownMechanism
 
 
 @contextmanager
@@ -16,6 +18,19 @@ def told(path: Path) -> Iterator[None]:
     """Failures of SQLite and of the file system as LedgerErrors."""
     try:
         yield
+    except UnknownMechanism as unknown:
+        raise LedgerError.of(
+            "ledger-unusable",
+            f"the ledger `{path}` cannot be used: it records a mechanism that this version does "
+            f"not know, `{unknown}`",
+            "nothing was charged; install the version that wrote it here as well",
+        ) from None
+    except Missing as missing_package:
+        raise LedgerError.of(
+            "package-missing",
+            f"an account in `{path}` needs a package that is not installed: {missing_package}",
+            "nothing was charged; install it here as well",
+        ) from None
     except sqlite3.Error as error:
         raise failed(path, error) from None
     except OSError as error:

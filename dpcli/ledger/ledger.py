@@ -10,7 +10,6 @@ import zlib
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from fractions import Fraction
 from pathlib import Path
 
 from dpcli.errors import BudgetError, LedgerError
@@ -19,7 +18,7 @@ from dpcli.ledger.entry import Entry, canonical, seal_of
 from dpcli.ledger.failures import told
 from dpcli.ledger.store import Store
 from dpcli.ledger.terms import Payload, Terms, terms_from
-from dpcli.privacy.loss import Loss, loss_text
+from dpcli.privacy.loss import loss_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +35,7 @@ class Charge:
     @property
     def spend(self) -> Spend:
         """What the charge adds to what the account has spent."""
-        return spend(canonical(self.parts), self.period)
+        return spend(canonical(self.parts), self.period, self.terms.neighbors)
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +97,10 @@ class Ledger:
     def spends(self, terms: Terms) -> list[Spend]:
         """What an account was charged for, equal charges counted together."""
         with told(self.path):
-            return [spend(*charged) for charged in self.store.spends(terms.dataset)]
+            return [
+                spend(parts, period, terms.neighbors, count)
+                for parts, period, count in self.store.spends(terms.dataset)
+            ]
 
     def stored(self, release_id: str, same: Charge | None = None) -> Stored | None:
         """The release of that name, if there is one.
@@ -268,10 +270,7 @@ def _opening(terms: Terms, created: str) -> Entry:
 
 def _refusal(charge: Charge, before: Balance, terms: Terms) -> BudgetError:
     """What was asked, what remains, and what would fit."""
-    asked = Loss(
-        sum((loss.epsilon for loss in charge.spend.losses), start=Fraction(0)),
-        sum((loss.delta for loss in charge.spend.losses), start=Fraction(0)),
-    )
+    asked = balance(replace(terms, window=None), [charge.spend]).lifetime
     window = f" in {terms.window} periods" if terms.window else ""
     return BudgetError.of(
         "account-exhausted",

@@ -40,6 +40,7 @@ class Terms:
             "epsilon": str(self.budget.epsilon),
             "delta": str(self.budget.delta),
             "window": self.window,
+            **({} if self.budget.rho is None else {"rho": str(self.budget.rho)}),
         }
 
     def differences(self, other: Terms) -> Iterator[tuple[str, str, str]]:
@@ -51,8 +52,13 @@ class Terms:
             mine, theirs = getattr(self, word), getattr(other, word)
             if mine != theirs:
                 yield word, mine, theirs
-        if self.budget != other.budget:
+        if _agreed(self.budget) != _agreed(other.budget):
             yield "budget", loss_text(self.budget), loss_text(other.budget)
+
+
+def _agreed(budget: Loss) -> tuple[Fraction | None, ...]:
+    """What was written of a budget: of one in rho, epsilon only follows."""
+    return (budget.epsilon if budget.rho is None else None, budget.delta, budget.rho)
 
 
 def terms_of(spec: Spec) -> Terms:
@@ -75,6 +81,10 @@ def terms_from(payload: Mapping[str, object]) -> Terms:
         str(payload["unit"]),
         str(payload["neighbors"]),
         str(payload["composition"]),
-        Loss(Fraction(str(payload["epsilon"])), Fraction(str(payload["delta"]))),
+        Loss(
+            Fraction(str(payload["epsilon"])),
+            Fraction(str(payload["delta"])),
+            Fraction(str(payload["rho"])) if "rho" in payload else None,
+        ),
         window if isinstance(window, int) else None,
     )

@@ -1,8 +1,9 @@
 """The one door: the only place where something confidential becomes noisy.
 
-A mechanism's author writes `calibrate`, `loss` and `perturb`, or only `pick`. `answer`,
-`select` and `choose` alone unseal, perturb and wrap. Calibration is not believed: `fit`
-recomputes the loss of the noise that was chosen and compares it with what was asked.
+A mechanism's author writes `calibrate`, `loss`, `rho`, `pairs` and `perturb`, or for choices
+`rho`, `pairs` and `pick`. `answer`, `select` and `choose` alone unseal, perturb and wrap.
+Calibration is not believed: `fit` recomputes the loss of the noise that was chosen and
+compares it with what was asked.
 """
 
 from __future__ import annotations
@@ -10,9 +11,11 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import ClassVar, final
+from typing import ClassVar, Literal, final
 
 from dpcli.privacy.confidential import Cells, Confidential, Group, Groups, Noisy
+from dpcli.privacy.guarantee import PUBLIC, Guarantee, Pair
+from dpcli.privacy.interval import round_up, sqrt_down
 from dpcli.privacy.key import unseal
 from dpcli.privacy.loss import NOTHING, Loss
 from dpcli.privacy.noise import Noise
@@ -21,6 +24,13 @@ from dpcli.privacy.threshold import Selection
 
 UNCHANGEABLE = Noise("none", Fraction(0))
 """No noise, for an answer of sensitivity zero: no neighbour can change it."""
+
+
+SHORT = 30
+"""Significant bits of a scale that is searched for: rounding costs less than 2^-29 of it."""
+
+CLOSE = Fraction(1, 1 << 24)
+"""Relative distance from the least scale at which a search by rho stops."""
 
 
 class CannotCalibrate(Exception):
@@ -39,6 +49,7 @@ class Mechanism(ABC):
     """
 
     name: ClassVar[str]
+    kind: ClassVar[Literal["laplace", "gaussian", "choice"]]
     needs_delta: ClassVar[bool] = False
     calibrations: ClassVar[tuple[str, ...]] = ("exact",)
 
@@ -54,6 +65,32 @@ class Mechanism(ABC):
 
         Every epsilon or delta in it is rounded up.
         """
+
+    def loss_at(self, noise: Noise, sensitivity: Sensitivity, delta: Fraction) -> Loss:
+        """The loss of noise that was chosen by its rho, with at most this delta."""
+        return self.loss(noise, sensitivity, Fraction(0))
+
+    @abstractmethod
+    def rho(self, noise: Noise, sensitivity: Sensitivity) -> Fraction:
+        """A proven zero-concentrated loss of answering with `noise`, rounded up."""
+
+    @abstractmethod
+    def pairs(self, noise: Noise, sensitivity: Sensitivity) -> tuple[Pair, ...]:
+        """Pairs of distributions that together dominate an answer with `noise`."""
+
+    @final
+    def guarantee(
+        self,
+        noise: Noise,
+        sensitivity: Sensitivity,
+        loss: Loss,
+        slack: Fraction = Fraction(0),
+    ) -> Guarantee:
+        """What an answer reveals in every measure; `loss` is what it was given to spend."""
+        if sensitivity.l1 == 0:
+            return PUBLIC
+        rho, pairs = self.rho(noise, sensitivity), self.pairs(noise, sensitivity)
+        return Guarantee(loss, rho, pairs, slack)
 
     def calibrate_jointly(
         self,
@@ -94,6 +131,25 @@ class Mechanism(ABC):
         return noise, loss
 
     @final
+    def fit_rho(self, sensitivity: Sensitivity, rho: Fraction) -> Noise:
+        """The least noise found whose stated rho is at most `rho`, a short rational."""
+        if sensitivity.l1 == 0:
+            return UNCHANGEABLE
+        # Above zero while the noise is too little; at least what a Gaussian would need.
+        low = high = sqrt_down(sensitivity.l2_squared / (2 * rho), SHORT) / 4
+        while self.rho(Noise(self.kind, high), sensitivity) > rho:
+            low, high = high, 2 * high
+        while high > low * (1 + CLOSE):
+            middle = round_up((low + high) / 2, SHORT)
+            if not low < middle < high:
+                break
+            if self.rho(Noise(self.kind, middle), sensitivity) > rho:
+                low = middle
+            else:
+                high = middle
+        return Noise(self.kind, high)
+
+    @final
     def fit_jointly(
         self,
         moved: Sequence[Sensitivity],
@@ -103,8 +159,14 @@ class Mechanism(ABC):
     ) -> list[Noise]:
         """Calibrated noise for each answer; their recomputed joint loss is within `target`.
 
-        Answers that nobody can change get none, and their shares of `target` go to nobody.
+        With a rho in the target, the rhos that they state are. Answers that nobody can change
+        get none, and their shares of `target` go to nobody.
         """
+        if target.rho is not None:
+            return [
+                self.fit_rho(one, target.rho * share)
+                for one, share in zip(moved, shares, strict=True)
+            ]
         noises = [UNCHANGEABLE] * len(moved)
         places = [place for place, one in enumerate(moved) if one.l1]
         whole = sum((shares[place] for place in places), start=Fraction(0))
@@ -180,6 +242,8 @@ class Choosing(Mechanism):
     falls short of the best by g gets a weight of exp(-g/scale).
     """
 
+    kind = "choice"
+
     @final
     def calibrate(
         self, sensitivity: Sensitivity, target: Loss, calibration: str = "exact"
@@ -223,6 +287,19 @@ class Choosing(Mechanism):
                 left = left[:place] + left[place + 1 :]
                 candidates = candidates[:place] + candidates[place + 1 :]
         return Noisy(tuple(chosen))
+
+
+def cells_or_response(
+    kind: Literal["laplace", "range", "response"], noise: Noise, sensitivity: Sensitivity
+) -> tuple[Pair, ...]:
+    """A pair for each cell, if all of them can change by the most at once; else the worst.
+
+    For less than the most, a pair of the same kind is the easier to tell apart the farther
+    it is moved. Where cells share a bound, what they do together is at least pure.
+    """
+    if sensitivity.l0 * sensitivity.linf == sensitivity.l1:
+        return (Pair(kind, noise.scale, sensitivity.linf, sensitivity.l0),)
+    return (Pair("response", noise.scale, sensitivity.l1),)
 
 
 def in_groups(

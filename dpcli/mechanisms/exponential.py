@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from fractions import Fraction
 
-from dpcli.mechanisms.base import Choosing
+from dpcli.mechanisms.base import Choosing, cells_or_response
+from dpcli.privacy.concentrated import pure_rho
+from dpcli.privacy.decimals import short_up
+from dpcli.privacy.guarantee import Pair
 from dpcli.privacy.noise import Noise
+from dpcli.privacy.sensitivity import Sensitivity
 from dpcli.sampling.choice import exponential
 
 
@@ -23,9 +28,22 @@ class Exponential(Choosing):
     picks are a sequence of such choices, and groups that nobody shares do not add up.
     Choices are drawn exactly, by rejection with whole numbers (Canonne, Kamath and Steinke
     2020), and no score is too large.
+
+    Under `composition: zcdp` its rho is the sum of (range/scale)^2/8 over groups and picks: its
+    loss has a range no wider than range/scale (Dong, Durfee and Rogers 2020), and such a
+    loss is subgaussian (Cesar and Rogers 2021, lemma 3.4, after Hoeffding 1963).
     """
 
     name = "exponential"
+
+    def rho(self, noise: Noise, sensitivity: Sensitivity) -> Fraction:
+        """The sum of squared ranges, an eighth of it."""
+        ranges = short_up(sensitivity.l2_squared / (8 * noise.scale**2))
+        return min(ranges, pure_rho(sensitivity.l1 / noise.scale))
+
+    def pairs(self, noise: Noise, sensitivity: Sensitivity) -> tuple[Pair, ...]:
+        """A loss of bounded range for each group and pick."""
+        return cells_or_response("range", noise, sensitivity)
 
     def pick(self, noise: Noise, gaps: Sequence[int]) -> int:
         """The place of the chosen candidate."""

@@ -8,7 +8,10 @@ from itertools import count
 from math import erfc, exp, log, sqrt
 
 from dpcli.mechanisms.base import CannotCalibrate, Perturbing
-from dpcli.privacy.gaussian_delta import cells_delta, zcdp_delta
+from dpcli.privacy.concentrated import zcdp_delta, zcdp_epsilon
+from dpcli.privacy.decimals import short_up
+from dpcli.privacy.gaussian_delta import cells_delta
+from dpcli.privacy.guarantee import Pair
 from dpcli.privacy.interval import log_up, round_up, sqrt_up
 from dpcli.privacy.loss import Loss
 from dpcli.privacy.noise import Noise
@@ -51,10 +54,12 @@ class Gaussian(Perturbing):
     Privacy: the loss of an output is normal in shape, so it exceeds epsilon only in a
     tail of the noise; delta is what that tail can tell. Delta is recomputed from sigma
     with directed rounding, whichever calibration chose it, and draws are exact (Canonne,
-    Kamath and Steinke 2020), so it holds as computed.
+    Kamath and Steinke 2020), so it holds as computed. Under `composition: zcdp` its rho is
+    L2^2/(2 sigma^2) (the same, theorem 4), and `rho:` may be given instead of epsilon.
     """
 
     name = "gaussian"
+    kind = "gaussian"
     needs_delta = True
     calibrations = ("exact", "classic")
 
@@ -79,6 +84,23 @@ class Gaussian(Perturbing):
             rho = sensitivity.l2_squared / (2 * sigma * sigma)
             delta = min(delta, zcdp_delta(rho, epsilon))
         return Loss(epsilon, delta)
+
+    def loss_at(self, noise: Noise, sensitivity: Sensitivity, delta: Fraction) -> Loss:
+        """Epsilon of its rho at `delta`."""
+        if delta <= 0:
+            raise CannotCalibrate(
+                "`gaussian` needs a delta above zero", "allow some under `privacy: budget:`"
+            )
+        return Loss(zcdp_epsilon(self.rho(noise, sensitivity), delta), delta)
+
+    def rho(self, noise: Noise, sensitivity: Sensitivity) -> Fraction:
+        """L2^2/(2 sigma^2), exactly if that is short, else rounded up."""
+        rho = sensitivity.l2_squared / (2 * noise.scale**2)
+        return rho if rho.denominator < 10**12 else short_up(rho)
+
+    def pairs(self, noise: Noise, sensitivity: Sensitivity) -> tuple[Pair, ...]:
+        """The noise, moved by the most in every cell that can change."""
+        return (Pair("gaussian", noise.scale, sensitivity.linf, sensitivity.l0),)
 
     def calibrate_jointly(
         self,

@@ -26,6 +26,29 @@ def decimal_text(value: Fraction, places: int) -> str:
     return f"{sign}{digits[:-places]}.{digits[-places:]}"
 
 
+def short_up(value: Fraction, digits: int = 12) -> Fraction:
+    """The least decimal of so many significant digits that is at least `value`."""
+    if not value:
+        return value
+    scale = Fraction(10) ** (digits - _magnitude(abs(value)))
+    return -((-value * scale).__floor__()) / scale
+
+
+def short_down(value: Fraction, digits: int = 12) -> Fraction:
+    """The greatest decimal of so many significant digits that is at most `value`."""
+    return -short_up(-value, digits)
+
+
+def _magnitude(value: Fraction) -> int:
+    """How many digits stand before the point of a positive number; below 0.1 negative."""
+    digits = (value.numerator.bit_length() - value.denominator.bit_length()) * 30103 // 100000
+    while value >= Fraction(10) ** digits:
+        digits += 1
+    while value < Fraction(10) ** (digits - 1):
+        digits -= 1
+    return digits
+
+
 def plain_text(value: Fraction) -> str:
     """A rational exactly: a decimal if it is one, else a fraction."""
     try:

@@ -7,7 +7,7 @@ no approximation enters without its remainder.
 from __future__ import annotations
 
 from fractions import Fraction
-from math import ceil, log
+from math import ceil
 
 from dpcli.privacy.interval import (
     PRECISION,
@@ -19,7 +19,6 @@ from dpcli.privacy.interval import (
     round_up,
     sqrt,
 )
-from dpcli.privacy.interval import log as certified_log
 
 SUMMED = 64**2
 """Variances up to this are summed term by term, larger ones enclosed by integrals."""
@@ -58,23 +57,6 @@ def cells_delta(sigma: Fraction, cells: int, change: int, epsilon: Fraction) -> 
     return _shorten(delta * (1 + uneven) / (1 - uneven))
 
 
-def zcdp_delta(rho: Fraction, epsilon: Fraction) -> Fraction:
-    """Delta at `epsilon` of any rho-zCDP mechanism.
-
-    For every alpha > 1, exp((alpha - 1)(alpha rho - epsilon)) (1 - 1/alpha)^alpha
-    / (alpha - 1) (Canonne, Kamath and Steinke 2020, proposition 12). Alpha is chosen
-    with floats, which cannot make the bound wrong, and the bound is certified.
-    """
-    above = Fraction(_best_order(float(rho), float(epsilon)))
-    alpha = 1 + above
-    try:
-        exponent = certified_log(Interval.of(above / alpha)) * alpha
-        bound = exp(exponent + above * (alpha * rho - epsilon)).high / above
-    except OverflowError:
-        return Fraction(1)
-    return _shorten(bound)
-
-
 def tail_up(sigma: Fraction, least: int) -> Fraction:
     """P[Y >= least] of discrete Gaussian noise Y for `least` above zero, rounded up."""
     variance = sigma * sigma
@@ -88,20 +70,6 @@ def tail_up(sigma: Fraction, least: int) -> Fraction:
 def _shorten(delta: Fraction) -> Fraction:
     """Rounded up to a short number, and at most one."""
     return min(round_up(delta, SHORT), Fraction(1))
-
-
-def _best_order(rho: float, epsilon: float) -> float:
-    """alpha - 1 where the logarithm of the bound of `zcdp_delta` is about least."""
-
-    def bound(logarithm: float) -> float:
-        u: float = 2.0**logarithm
-        return u * ((1 + u) * rho - epsilon) + u * log(u) - (1 + u) * log(1 + u)
-
-    low, high = -30.0, 100.0
-    for _ in range(60):
-        first, second = low + (high - low) * 0.382, high - (high - low) * 0.382
-        low, high = (low, second) if bound(first) < bound(second) else (first, high)
-    return float(2.0 ** ((low + high) / 2))
 
 
 def _unevenness(sigma: Fraction, cells: int) -> Fraction:

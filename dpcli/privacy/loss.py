@@ -1,4 +1,4 @@
-"""What answers reveal: exact rational epsilon and delta, and the budget for them."""
+"""What answers reveal: exact rational epsilon, delta and rho, and the budget for them."""
 
 from __future__ import annotations
 
@@ -13,15 +13,19 @@ class Loss:
     """An (epsilon, delta) guarantee (Dwork, Kenthapadi, McSherry et al. 2006).
 
     For any two neighbours and any set of outputs S,
-    P[M(x) in S] <= exp(epsilon) P[M(x') in S] + delta. Delta zero is pure.
+    P[M(x) in S] <= exp(epsilon) P[M(x') in S] + delta. Delta zero is pure. With a
+    `rho`, what is meant is zero-concentrated privacy (Bun and Steinke 2016), and epsilon
+    is what that means at this delta.
     """
 
     epsilon: Fraction
     delta: Fraction = Fraction(0)
+    rho: Fraction | None = None
 
     def within(self, limit: Loss) -> bool:
         """Whether this reveals no more than `limit`, compared exactly."""
-        return self.epsilon <= limit.epsilon and self.delta <= limit.delta
+        concentrated = limit.rho is None or (self.rho is not None and self.rho <= limit.rho)
+        return self.epsilon <= limit.epsilon and self.delta <= limit.delta and concentrated
 
 
 NOTHING = Loss(Fraction(0))
@@ -30,5 +34,6 @@ NOTHING = Loss(Fraction(0))
 
 def loss_text(loss: Loss) -> str:
     """A loss as people write it, such as `epsilon 0.5, delta 0.000001`."""
+    rho = "" if loss.rho is None else f"rho {plain_text(loss.rho)}, "
     delta = f", delta {plain_text(loss.delta)}" if loss.delta else ""
-    return f"epsilon {plain_text(loss.epsilon)}{delta}"
+    return f"{rho}epsilon {plain_text(loss.epsilon)}{delta}"

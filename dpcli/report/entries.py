@@ -6,7 +6,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from dpcli.columns import CategoryColumn, NumericColumn
-from dpcli.plan import Part, PlannedEntry
+from dpcli.plan.model import Part, PlannedEntry
 from dpcli.queries import Condition
 from dpcli.report.numbers import Fact, Number, number, root_up
 from dpcli.report.table import RAW, cells
@@ -21,7 +21,6 @@ def statistic_facts(planned: PlannedEntry, confidence: Fraction) -> dict[str, Fa
     entry = planned.entry
     request = entry.request
     first = planned.parts[0]
-    joint = len(planned.parts) > 1 and entry.mechanism.needs_delta
     return {
         "name": request.name,
         "statistic": entry.statistic.name,
@@ -32,10 +31,10 @@ def statistic_facts(planned: PlannedEntry, confidence: Fraction) -> dict[str, Fa
         "where": [condition_text(condition) for condition in request.where],
         "mechanism": _mechanism(first),
         "sensitivity": _sensitivity(first),
-        "epsilon": number(entry.target.epsilon),
-        "delta": number(entry.target.delta),
+        "epsilon": number(planned.target.epsilon),
+        "delta": number(planned.target.delta),
         "error95": _error(planned, confidence),
-        "parts": [_part(part, confidence, joint=joint) for part in planned.parts],
+        "parts": [_part(part, confidence, joint=planned.joint) for part in planned.parts],
         "bounds": _bounds(planned),
         "post": [step.told for step in entry.post],
         "raw": entry.raw,

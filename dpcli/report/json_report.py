@@ -6,7 +6,7 @@ import json
 import re
 from typing import TYPE_CHECKING
 
-from dpcli.plan import Plan
+from dpcli.plan.model import Plan
 from dpcli.privacy.loss import Loss
 from dpcli.report.facts import facts, plan_facts
 from dpcli.report.numbers import Fact, Number

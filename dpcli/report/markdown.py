@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
-from dpcli.plan import Part
+from dpcli.plan.model import Part
 from dpcli.privacy.loss import loss_text
 from dpcli.privacy.relation import Neighbors, RowUnit
 from dpcli.report.entries import columns_of, condition_text, mechanism_text, options

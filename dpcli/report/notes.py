@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from dpcli.plan import Plan, PlannedEntry
+from dpcli.plan.model import Plan, PlannedEntry
 from dpcli.privacy.relation import Neighbors, PersonUnit, RowUnit
 from dpcli.queries import LinearQuery
 from dpcli.report.numbers import exact_or_up, short

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from itertools import product
 from typing import TYPE_CHECKING
 
-from dpcli.plan import Plan
+from dpcli.plan.model import Plan
 from dpcli.privacy.decimals import decimal_text
 from dpcli.queries import Key
 from dpcli.statistics.base import Estimate

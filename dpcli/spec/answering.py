@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
-
 from dpcli.mechanisms import MECHANISMS
 from dpcli.mechanisms.base import Choosing, Mechanism
-from dpcli.privacy.loss import Loss
 from dpcli.spec.nodes import Mapping
-from dpcli.spec.prices import read_delta, read_epsilon
+from dpcli.spec.pricing import Pricing
 from dpcli.spec.scope import Scope
 from dpcli.spec.wording import listed, shown
 from dpcli.statistics.base import Statistic
+
+AUTO = "auto"
+"""What a spec writes to leave the choice of the mechanism to the plan."""
 
 
 def able_to_answer(statistic: Statistic) -> list[Mechanism]:
@@ -20,21 +20,24 @@ def able_to_answer(statistic: Statistic) -> list[Mechanism]:
 
 
 class Answering:
-    """Mechanism, target and calibration of one entry; None where problems were recorded."""
+    """Mechanisms, price and calibration of one entry; None where problems were recorded."""
 
     def __init__(self, node: Mapping, scope: Scope, user: str, statistic: Statistic | None) -> None:
         self._node, self._findings, self._user = node, scope.findings, user
         self._able = able_to_answer(statistic) if statistic else list(MECHANISMS)
-        self.mechanism = self._mechanism(statistic)
-        self.target = self._target(self.mechanism)
-        self.calibration = self._calibration(self.mechanism)
+        self.mechanisms = self._mechanisms(statistic)
+        pricing = Pricing(node, scope, user, self.mechanisms, self._able)
+        self.price = pricing.price
+        self.calibration = self._calibration()
 
-    def _mechanism(self, statistic: Statistic | None) -> Mechanism | None:
-        """The mechanism of that name, or the first that answers such a statistic."""
+    def _mechanisms(self, statistic: Statistic | None) -> tuple[Mechanism, ...]:
+        """The mechanism of that name, all that can answer, or the first of those."""
         word = self._node.word("mechanism")
         able = self._able
         if word is None:
-            return able[0]
+            return (able[0],)
+        if word.text == AUTO:
+            return tuple(able)
         by_name = {mechanism.name: mechanism for mechanism in MECHANISMS}
         found = by_name.get(word.text)
         if found is not None and statistic is not None and found not in able:
@@ -45,68 +48,40 @@ class Answering:
                 f"use {listed([one.name for one in able], 'or')}, or leave `mechanism` out",
                 word.span,
             )
-            return None
+            return ()
         if found is not None:
-            return found
+            return (found,)
         self._findings.unknown(
             "unknown-mechanism",
-            f"`mechanism` is {shown(word.text)}, expected {listed(by_name, 'or')}",
+            f"`mechanism` is {shown(word.text)}, expected {listed([*by_name, AUTO], 'or')}",
             word.text,
-            by_name,
+            [*by_name, AUTO],
             word.span,
             otherwise="write one of these, spelled exactly so",
         )
-        return None
+        return ()
 
-    def _target(self, mechanism: Mechanism | None) -> Loss | None:
-        """What the entry may reveal."""
-        epsilon_word, delta_word = self._node.word("epsilon"), self._node.word("delta")
-        if epsilon_word is None:
-            return None
-        epsilon = read_epsilon(epsilon_word, self._findings)
-        delta: Fraction | None = Fraction(0)
-        if delta_word is not None:
-            delta = read_delta(delta_word, self._findings)
-        if mechanism is None or epsilon is None or delta is None:
-            return None
-        keys = self._node.get("keys") is not None
-        if delta_word is not None and not mechanism.needs_delta and not keys:
-            others = [other.name for other in self._able if other.needs_delta]
-            instead = f", or use `mechanism: {others[0]}`" if others else ""
-            self._findings.add(
-                "delta-not-taken",
-                f"{shown(mechanism.name)} takes no `delta`: its guarantee is pure",
-                f"remove `delta`{instead}",
-                self._node.key_span("delta"),
-            )
-            return None
-        if delta_word is None and (mechanism.needs_delta or keys):
-            needs = shown(mechanism.name) if mechanism.needs_delta else "`keys: private`"
-            self._findings.add(
-                "delta-required",
-                f"{needs} needs a `delta`, and {self._user} has none",
-                "add `delta: 1e-7` or so, far below one divided by the number of people",
-                (self._node.word("mechanism") or self._node).span,
-            )
-            return None
-        return Loss(epsilon, delta)
-
-    def _calibration(self, mechanism: Mechanism | None) -> str | None:
+    def _calibration(self) -> str | None:
         """How the mechanism shall choose its noise."""
         word = self._node.word("calibration")
-        if mechanism is None:
+        if not self.mechanisms:
             return None
-        if word is None:
-            return mechanism.calibrations[0]
-        if word.text in mechanism.calibrations:
-            return word.text
+        able = self.mechanisms[0].calibrations
+        if len(self.mechanisms) > 1 or (self.price and self.price.epsilon is None):
+            # A search, or a rho, has one way to choose noise.
+            able = able[:1]
+        if word is None or word.text in able:
+            return able[0] if word is None else word.text
         self._findings.unknown(
             "unknown-calibration",
-            f"`calibration` is {shown(word.text)}, "
-            f"{shown(mechanism.name)} has {listed(mechanism.calibrations)}",
+            f"`calibration` is {shown(word.text)}, {self._asked()} has {listed(able)}",
             word.text,
-            mechanism.calibrations,
+            able,
             word.span,
             otherwise="write one of these, or leave `calibration` out",
         )
         return None
+
+    def _asked(self) -> str:
+        """How the mechanism is called in messages."""
+        return shown(self.mechanisms[0].name) if len(self.mechanisms) == 1 else "`auto`"

@@ -12,6 +12,7 @@ from dpcli.queries import Condition, Key
 from dpcli.spec.answering import Answering
 from dpcli.spec.asking import Asking
 from dpcli.spec.conditions import conditions
+from dpcli.spec.entry_shape import Entry as EntryShape
 from dpcli.spec.fit import fit
 from dpcli.spec.further import fine_enough, read_further, right_fields
 from dpcli.spec.keys import axis, groups
@@ -20,7 +21,6 @@ from dpcli.spec.nodes import Mapping, Node, Word
 from dpcli.spec.post import read_post, read_raw
 from dpcli.spec.scope import Scope
 from dpcli.spec.selection import selects
-from dpcli.spec.structure import Entry as EntryShape
 from dpcli.spec.totals import Totals
 from dpcli.spec.wording import a_column, listed, shown
 from dpcli.statistics import STATISTICS
@@ -65,8 +65,8 @@ class _Resolver:
         request = self._request(asking, by, where)
         post = read_post(asking)
         raw = read_raw(asking, post or ())
-        mechanism, target = answering.mechanism, answering.target
-        if not (mechanism and request and target and answering.calibration):
+        mechanisms, price = answering.mechanisms, answering.price
+        if not (mechanisms and request and price and answering.calibration):
             return None
         totals = Totals(node, statistic, request.column, self._scope, self._user)
         chooses = selects(node, statistic, request.by, self._scope)
@@ -79,7 +79,7 @@ class _Resolver:
         keys = request.name if chooses else None
         rival = totals.rival(request)
         return Entry(
-            request, statistic, mechanism, target, answering.calibration, keys, rival, post, raw=raw
+            request, statistic, mechanisms, price, answering.calibration, keys, rival, post, raw=raw
         )
 
     def _can_be_answered(self, asking: Asking, request: Request) -> bool:

@@ -32,7 +32,6 @@ NEEDED = {
     "neighbors": "add `neighbors: add-remove`, or `change-one` if the number of rows is public",
     "budget": "add `budget: {epsilon: ...}`: the most that all releases may reveal",
     "max_rows": "add `max_rows: ...`: how many rows of one person are used at most",
-    "epsilon": "add `epsilon: ...`, such as `epsilon: 0.5`; smaller protects more",
     "values": "add `values: [...]`: the texts in the file, or a mapping from text to label",
     "name": "add `name: ...`: what the statistic is called in the output",
 }

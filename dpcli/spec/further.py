@@ -7,14 +7,14 @@ from collections.abc import Callable
 from dpcli.queries import LinearQuery, MinimiserQuery
 from dpcli.spec.asking import Asking
 from dpcli.spec.candidates import read_candidates, read_picks, read_quantiles, read_utility
+from dpcli.spec.entry_shape import Entry as EntryShape
 from dpcli.spec.regression import read_method
 from dpcli.spec.several import read_columns, read_inputs, read_label
-from dpcli.spec.structure import Entry as EntryShape
 from dpcli.spec.wording import listed, shown
 from dpcli.statistics.base import Question, Request
 
 COMMON = {"name", "statistic", "by", "where", "post", "raw"}
-COMMON |= {"mechanism", "epsilon", "delta", "calibration"}
+COMMON |= {"mechanism", "epsilon", "rho", "error", "share", "delta", "calibration"}
 """Fields that every statistic takes."""
 
 FURTHER = tuple(name for name in EntryShape.model_fields if name not in COMMON)

@@ -10,9 +10,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from dpcli.columns import Column
+from dpcli.composition.base import Composition
 from dpcli.mechanisms.base import Mechanism
-from dpcli.privacy.composition import Composition
 from dpcli.privacy.loss import Loss
+from dpcli.privacy.price import Price
 from dpcli.privacy.relation import Neighbors, Relation, Unit
 from dpcli.statistics.base import Request, Statistic
 from dpcli.statistics.post import Step
@@ -37,6 +38,8 @@ class Privacy:
 class Entry:
     """One statistic, how it is to be answered, and what it may reveal.
 
+    Of several `mechanisms` the most accurate is taken, or what costs least.
+
     Where groups are private, `keys` names the entry whose noisy counts select them
     for all entries of the same `by`; it may be this one. `rival` asks the same with
     the other of the two bounds on people, where both are possible. `post` is done to the
@@ -45,8 +48,8 @@ class Entry:
 
     request: Request
     statistic: Statistic
-    mechanism: Mechanism
-    target: Loss
+    mechanisms: tuple[Mechanism, ...]
+    price: Price
     calibration: str = "exact"
     keys: str | None = None
     rival: Request | None = None

@@ -12,6 +12,9 @@ from dpcli.spec.wording import shown
 LEAST_EPSILON = Fraction(1, 10**12)
 """Below it no answer could be told from noise."""
 
+LEAST_RHO = Fraction(1, 10**18)
+"""Below it no answer could be told from noise."""
+
 MOST_EPSILON = Fraction(20)
 """Above it an answer protects nobody; e^20 is half a billion."""
 
@@ -28,6 +31,36 @@ def read_epsilon(word: Word, findings: Findings, most: Fraction = MOST_EPSILON) 
         "epsilon-out-of-range",
         f"`epsilon` is {shown(word.text)}, expected a number from `1e-12` to `{most}`",
         "use `1` or less; the smaller epsilon is, the more it protects",
+        word.span,
+    )
+    return None
+
+
+def read_rho(word: Word, findings: Findings, most: Fraction = MOST_EPSILON) -> Fraction | None:
+    """A rho that protects somebody and tells something."""
+    value = read_number(word, "`rho`", findings)
+    if value is None or LEAST_RHO <= value <= most:
+        return value
+    findings.add(
+        "rho-out-of-range",
+        f"`rho` is {shown(word.text)}, expected a number from `1e-18` to `{most}`",
+        "use `0.1` or less; about epsilon squared, divided by two",
+        word.span,
+    )
+    return None
+
+
+def read_above_zero(
+    word: Word, name: str, most: Fraction, example: str, findings: Findings
+) -> Fraction | None:
+    """A number above zero."""
+    value = read_number(word, name, findings)
+    if value is None or 0 < value <= most:
+        return value
+    findings.add(
+        "not-above-zero",
+        f"{name} is {shown(word.text)}, expected a number above 0, at most {int(most):,}",
+        f"write `{name.strip('`')}: {example}` or so",
         word.span,
     )
     return None

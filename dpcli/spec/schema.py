@@ -8,15 +8,17 @@ from __future__ import annotations
 
 from typing import Any
 
+from dpcli.composition import COMPOSITIONS
 from dpcli.mechanisms import MECHANISMS
-from dpcli.privacy.composition import COMPOSITIONS
-from dpcli.spec.answering import able_to_answer
+from dpcli.spec.answering import AUTO, able_to_answer
 from dpcli.spec.entries import MOST_STATISTICS
 from dpcli.spec.entry import NAME
+from dpcli.spec.entry_shape import Entry
 from dpcli.spec.further import FURTHER
 from dpcli.spec.prices import MOST_EPSILON
+from dpcli.spec.pricing import WAYS
 from dpcli.spec.sense import DATASET
-from dpcli.spec.structure import COLUMN_SHAPES, Document, Entry, Privacy, Shape
+from dpcli.spec.structure import COLUMN_SHAPES, Document, Privacy, Shape
 from dpcli.spec.totals import BOUNDS
 from dpcli.statistics import STATISTICS
 from dpcli.statistics.choose import UTILITIES
@@ -131,7 +133,8 @@ def _statistic(schema: Json) -> Json:
         "oneOf": [
             {"const": mechanism.name, "description": _first_line(mechanism)}
             for mechanism in MECHANISMS
-        ],
+        ]
+        + [{"const": AUTO, "description": "The one that is most accurate, or costs least."}],
     }
     calibrations = dict.fromkeys(name for m in MECHANISMS for name in m.calibrations)
     fields["calibration"] |= {"type": "string", "enum": list(calibrations)}
@@ -142,7 +145,10 @@ def _statistic(schema: Json) -> Json:
     fields["method"] |= {"type": "string", "enum": list(METHODS)}
     fields["epsilon"] |= {"exclusiveMinimum": 0, "maximum": int(MOST_EPSILON)}
     fields["delta"] |= {"exclusiveMinimum": 0, "exclusiveMaximum": 1}
-    return schema | {"allOf": [*_by_statistic(), *_by_mechanism()]}
+    for way in ("rho", "error", "share"):
+        fields[way] |= {"exclusiveMinimum": 0}
+    priced = [{"required": [way]} for way in WAYS]
+    return schema | {"oneOf": priced, "allOf": [*_by_statistic(), *_by_mechanism()]}
 
 
 def _numbered() -> list[Json]:
@@ -175,7 +181,7 @@ def _by_statistic() -> list[Json]:
         if refused:
             then["properties"] = dict.fromkeys(refused, False)
         mechanisms = [mechanism.name for mechanism in able_to_answer(statistic)]
-        then.setdefault("properties", {})["mechanism"] = {"enum": mechanisms}
+        then.setdefault("properties", {})["mechanism"] = {"enum": [*mechanisms, AUTO]}
         rules.append({"if": _is("statistic", statistic.name), "then": then})
     return rules
 
@@ -189,12 +195,12 @@ def _by_mechanism() -> list[Json]:
             condition = {"anyOf": [condition, {"not": {"required": ["mechanism"]}}]}
         then: Json = {"properties": {"calibration": {"enum": list(mechanism.calibrations)}}}
         if mechanism.needs_delta:
-            then["required"] = ["delta"]
+            then["dependentRequired"] = {"epsilon": ["delta"]}
         else:
             # Without a delta of its own, the only use of one is to select groups.
             then["dependentRequired"] = {"delta": ["keys"]}
         rules.append({"if": condition, "then": then})
-    rules.append({"dependentRequired": {"keys": ["delta"], "unit_bounds": ["bound"]}})
+    rules.append({"dependentRequired": {"unit_bounds": ["bound"]}})
     return rules
 
 

@@ -8,6 +8,7 @@ from fractions import Fraction
 from math import floor
 
 from dpcli.columns import CategoryColumn, Column, IdColumn, NumericColumn, OpenColumn
+from dpcli.composition.base import Composition
 from dpcli.privacy.relation import Unit
 from dpcli.spec.findings import Findings
 from dpcli.spec.nodes import Span, Word
@@ -30,6 +31,7 @@ class Scope:
     unbounded: set[str] = field(default_factory=set)
     unit: Unit | None = None
     neighbors: str = ""
+    composition: Composition | None = None
 
     def usable(self, name: str, span: Span, user: str) -> CategoryColumn | NumericColumn | None:
         """The column of that name if a statistic may read its values."""

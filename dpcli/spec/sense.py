@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from dpcli.columns import Column
-from dpcli.privacy.composition import COMPOSITIONS, Composition
-from dpcli.privacy.loss import Loss
+from dpcli.composition import COMPOSITIONS
+from dpcli.composition.base import Composition
 from dpcli.privacy.relation import Neighbors
+from dpcli.spec.budget import read_budget
 from dpcli.spec.declarations import declare
 from dpcli.spec.entries import resolve_entries
 from dpcli.spec.findings import Findings
@@ -17,7 +18,7 @@ from dpcli.spec.fit import fit
 from dpcli.spec.model import Entry, Privacy
 from dpcli.spec.nodes import Listing, Mapping, Word
 from dpcli.spec.placeholders import find_placeholders
-from dpcli.spec.prices import MOST_BUDGET, read_confidence, read_delta, read_epsilon
+from dpcli.spec.prices import read_confidence
 from dpcli.spec.scope import Scope
 from dpcli.spec.structure import Document
 from dpcli.spec.structure import Privacy as PrivacyShape
@@ -51,6 +52,7 @@ def resolve(root: Mapping, findings: Findings) -> Sense:
         scope.unit = read_unit(privacy.get("unit"), scope)
         neighbors = privacy.word("neighbors")
         scope.neighbors = neighbors.text if neighbors else ""
+        scope.composition = _composition(privacy, findings)
     entries = resolve_entries(statistics if isinstance(statistics, Listing) else None, scope)
     return Sense(
         dataset,
@@ -88,8 +90,8 @@ def _privacy(node: Mapping, scope: Scope) -> Privacy | None:
     findings = scope.findings
     shape = fit(PrivacyShape, node, "`privacy`", findings)
     unit = scope.unit
-    composition = _composition(node, findings)
-    budget = _budget(node.get("budget"), findings)
+    composition = scope.composition
+    budget = read_budget(node.get("budget"), composition, findings)
     if shape is None or unit is None or composition is None or budget is None:
         return None
     return Privacy(unit, Neighbors(shape.neighbors), budget, composition)
@@ -113,20 +115,3 @@ def _composition(node: Mapping, findings: Findings) -> Composition | None:
         word.span,
     )
     return None
-
-
-def _budget(node: object, findings: Findings) -> Loss | None:
-    """The most that all releases may reveal."""
-    if not isinstance(node, Mapping):
-        return None
-    epsilon_word, delta_word = node.get("epsilon"), node.get("delta")
-    epsilon = delta = None
-    if isinstance(epsilon_word, Word):
-        epsilon = read_epsilon(epsilon_word, findings, MOST_BUDGET)
-    delta = Fraction(0)
-    if isinstance(delta_word, Word):
-        read = read_delta(delta_word, findings, zero=True)
-        if read is None:
-            return None
-        delta = read
-    return None if epsilon is None else Loss(epsilon, delta)

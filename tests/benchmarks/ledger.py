@@ -13,7 +13,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[2]))
 from dpcli.ledger.creation import create_ledger
 from dpcli.ledger.ledger import Charge, Ledger, Standing
-from dpcli.plan import make_plan
+from dpcli.plan.making import make_plan
 from dpcli.release import Release, answer, charge_for
 from dpcli.report.formats import render
 from dpcli.spec.load import read_spec

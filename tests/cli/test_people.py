@@ -16,7 +16,8 @@ import pytest
 from dpcli.engine.aggregate import aggregate
 from dpcli.engine.dialect import Inspection
 from dpcli.engine.source import open_source
-from dpcli.plan import Plan, make_plan
+from dpcli.plan.making import make_plan
+from dpcli.plan.model import Plan
 from dpcli.release import answered
 from dpcli.spec.load import read_spec
 from tests.cli.conftest import Command

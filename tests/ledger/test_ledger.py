@@ -13,8 +13,10 @@ from dpcli.errors import BudgetError, Failure, LedgerError
 from dpcli.ledger.balance import Spend, balance
 from dpcli.ledger.creation import create_ledger
 from dpcli.ledger.ledger import Ledger
+from dpcli.ledger.pricing import Answers
 from dpcli.ledger.store import Store
 from dpcli.ledger.terms import Terms
+from dpcli.privacy.guarantee import Guarantee
 from dpcli.privacy.loss import Loss
 from tests.ledger.conftest import charge, render
 
@@ -37,13 +39,18 @@ def test_ten_tenths_are_one(ledger: Ledger) -> None:
     assert len(ledger.releases("town")) == 10
 
 
+def pure(epsilon: Fraction) -> Answers:
+    """What a release with a single pure answer reveals."""
+    return ((Guarantee(Loss(epsilon), epsilon**2 / 2, ()), 1),)
+
+
 def test_small_spends_add_up_exactly() -> None:
     """A hundred thousand spends of 1/100000 are exactly one."""
     terms = Terms("d", "row", "add-remove", "sequential", Loss(Fraction(1)))
-    spends = [Spend((Loss(Fraction(1, 100_000)),), None)] * 100_000
+    spends = [Spend(pure(Fraction(1, 100_000)), None)] * 100_000
     assert balance(terms, spends).spent.epsilon == 1
     assert balance(terms, spends).within
-    assert not balance(terms, [*spends, Spend((Loss(Fraction(1, 10**12)),), None)]).within
+    assert not balance(terms, [*spends, Spend(pure(Fraction(1, 10**12)), None)]).within
 
 
 def test_an_id_is_charged_once(ledger: Ledger) -> None:
@@ -211,14 +218,18 @@ def test_the_worst_window_is_found_however_releases_lie(window: int) -> None:
     terms = Terms("town", "row", "add-remove", "sequential", Loss(Fraction(1)), window)
     for _ in range(50):
         spends = [
-            Spend((Loss(Fraction(random.randint(1, 9), 10)),), random.randint(1, 40), 1)
+            Spend(pure(Fraction(random.randint(1, 9), 10)), random.randint(1, 40), 1)
             for _ in range(random.randint(0, 30))
         ]
         period = random.choice([None, random.randint(1, 40)])
         windows = range(-window, 80) if period is None else range(period - window + 1, period + 1)
         worst = max(
             sum(
-                (one.losses[0].epsilon for one in spends if one.period in range(at, at + window)),
+                (
+                    one.answers[0][0].loss.epsilon
+                    for one in spends
+                    if one.period in range(at, at + window)
+                ),
                 start=Fraction(0),
             )
             for at in windows

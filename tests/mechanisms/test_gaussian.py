@@ -10,7 +10,8 @@ import pytest
 from dpcli.mechanisms.base import CannotCalibrate
 from dpcli.mechanisms.gaussian import Gaussian
 from dpcli.privacy import gaussian_delta
-from dpcli.privacy.gaussian_delta import cells_delta, zcdp_delta
+from dpcli.privacy.concentrated import zcdp_delta
+from dpcli.privacy.gaussian_delta import cells_delta
 from dpcli.privacy.interval import Interval
 from dpcli.privacy.loss import Loss
 from dpcli.privacy.sensitivity import Sensitivity

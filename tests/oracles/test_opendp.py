@@ -12,7 +12,8 @@ from typing import Any
 
 import pytest
 
-from dpcli.plan import Plan, make_plan
+from dpcli.plan.making import make_plan
+from dpcli.plan.model import Plan
 from dpcli.privacy.noise import Noise
 from dpcli.privacy.sensitivity import Sensitivity
 from dpcli.privacy.threshold import selection, tail_up

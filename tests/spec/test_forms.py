@@ -12,6 +12,7 @@ from dpcli.columns import CategoryColumn, Column, IdColumn, NumericColumn
 from dpcli.errors import SpecError
 from dpcli.mechanisms import MECHANISMS
 from dpcli.privacy.loss import Loss
+from dpcli.privacy.price import Price
 from dpcli.privacy.relation import Neighbors, RowUnit
 from dpcli.queries import Condition
 from dpcli.spec.load import load_spec, read_spec
@@ -55,7 +56,7 @@ def test_defaults() -> None:
     assert spec.privacy.budget == Loss(Fraction(1), Fraction(0))
     assert spec.privacy.composition.name == "sequential"
     (only,) = spec.entries
-    assert only.mechanism is MECHANISMS[0] and only.target == Loss(Fraction(1))
+    assert only.mechanisms == MECHANISMS[:1] and only.price == Price(Fraction(1))
     assert only.calibration == MECHANISMS[0].calibrations[0]
     assert not only.request.by and not only.request.where and only.request.bins is None
 
@@ -222,8 +223,8 @@ def test_conditions(condition: str, expected: tuple[tuple[int, int], ...]) -> No
 def test_gaussian() -> None:
     """A mechanism with delta takes its exact value and a named calibration."""
     found = entry("statistic: count, mechanism: gaussian, delta: 1e-7, calibration: classic")
-    assert found.mechanism.name == "gaussian" and found.calibration == "classic"
-    assert found.target == Loss(Fraction(1), Fraction(1, 10**7))
+    assert [one.name for one in found.mechanisms] == ["gaussian"] and found.calibration == "classic"
+    assert found.price == Price(Fraction(1), Fraction(1, 10**7))
 
 
 @pytest.mark.parametrize("field", ["column: x", "column: x, by: []", "where: {}"])

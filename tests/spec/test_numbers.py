@@ -176,7 +176,7 @@ def test_every_number_in_a_spec(text: str) -> None:
     spec = completed(f"statistics:\n  - {{name: n, statistic: count, epsilon: {quoted}}}")
     value = EXACT.get(text)
     if value is not None and Fraction(1, 10**12) <= value <= 20:
-        assert load_spec(spec, "spec.yaml").entries[0].target.epsilon == value
+        assert load_spec(spec, "spec.yaml").entries[0].price.epsilon == value
         return
     with pytest.raises(SpecError) as caught:
         load_spec(spec, "spec.yaml")

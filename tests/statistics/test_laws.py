@@ -9,8 +9,8 @@ from itertools import product
 import pytest
 
 from dpcli.columns import CategoryColumn, NumericColumn
-from dpcli.plan import moves
-from dpcli.privacy.composition import COMPOSITIONS
+from dpcli.composition import COMPOSITIONS
+from dpcli.plan.making import moves
 from dpcli.privacy.loss import Loss
 from dpcli.privacy.noise import Noise
 from dpcli.privacy.relation import Neighbors, Relation, RowUnit

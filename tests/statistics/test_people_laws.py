@@ -10,8 +10,8 @@ from itertools import combinations_with_replacement, product
 import pytest
 
 from dpcli.columns import CategoryColumn, IdColumn, NumericColumn
-from dpcli.plan import moves
-from dpcli.privacy.composition import COMPOSITIONS
+from dpcli.composition import COMPOSITIONS
+from dpcli.plan.making import moves
 from dpcli.privacy.loss import Loss
 from dpcli.privacy.relation import Neighbors, PersonUnit
 from dpcli.queries import Key, LinearQuery, Query, ScoreQuery

@@ -1,0 +1,12 @@
+"""What several answers reveal together. One file and one line each, in COMPOSITIONS."""
+
+from __future__ import annotations
+
+from dpcli.composition.advanced import Advanced
+from dpcli.composition.base import Composition
+from dpcli.composition.pld import Pld
+from dpcli.composition.sequential import Sequential
+from dpcli.composition.zcdp import Zcdp
+
+COMPOSITIONS: tuple[Composition, ...] = (Sequential(), Advanced(), Zcdp(), Pld())
+"""Every composition rule a spec may name; the first is the default."""

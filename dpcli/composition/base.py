@@ -1,0 +1,87 @@
+"""What every composition rule is: bounds on all answers, of which the least counts."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import ClassVar, final
+
+from dpcli.privacy.guarantee import Guarantee
+from dpcli.privacy.loss import Loss
+
+Counted = Mapping[Guarantee, int]
+"""What was answered, and how often each."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """A proven bound on the loss of all answers together, and what proves it."""
+
+    loss: Loss
+    name: str
+
+
+class Missing(Exception):
+    """A rule needs a package that is not installed; the message says which."""
+
+
+class Composition(ABC):
+    """A rule that bounds the loss of all answers by the guarantees of each.
+
+    A rule knows no mechanism by name: each mechanism states its own guarantee. Of all
+    its bounds the least that keeps to the allowed delta counts.
+
+    The bounds hold for answers to questions that were chosen after seeing the answers before
+    them. Where also privacy parameters of later releases are chosen so, `sequential` holds as it is
+    (Rogers, Roth, Ullman and Vadhan 2016); `zcdp` with a delta that is twice as large at
+    most (Feldman and Zrnic 2021; the other half is for the plain sum, where that is less);
+    `advanced` and `pld` are proven for parameters that were planned beforehand.
+
+    The docstring of a subclass carries its argument and is what `dpcli explain` prints.
+    `takes_rho` says whether losses may be given in rho, `needs_delta` whether it tells more
+    than the plain sum only with a delta in the budget.
+    """
+
+    name: ClassVar[str]
+    takes_rho: ClassVar[bool] = False
+    needs_delta: ClassVar[bool] = True
+
+    @abstractmethod
+    def bounds(self, answers: Counted, delta: Fraction) -> Iterator[Bound]:
+        """Every bound that the rule proves; `delta` is the most that may be used.
+
+        `Missing` if a package that it needs is not installed.
+        """
+
+    def remaining(self, budget: Loss, spent: Loss) -> Loss:
+        """What is left of a budget, told at its delta: a pure answer may add that epsilon."""
+        left = max(budget.epsilon - spent.epsilon, Fraction(0))
+        return Loss(left, budget.delta)
+
+    @final
+    def bound(self, answers: Counted, delta: Fraction) -> Bound:
+        """The least bound within `delta`; the first, if none is."""
+        found = list(self.bounds(answers, delta))
+        valid = [bound for bound in found if bound.loss.delta <= delta]
+        return min(valid, key=lambda bound: bound.loss.epsilon, default=found[0])
+
+    @final
+    def total(self, answers: Counted, delta: Fraction) -> Loss:
+        """The loss of publishing every answer, each as often as it is given."""
+        return self.bound(answers, delta).loss
+
+
+def plain_sum(answers: Counted, rho: Fraction | None = None) -> Bound:
+    """The sums of epsilons and of deltas, exactly."""
+    epsilon, delta = Fraction(0), Fraction(0)
+    for guarantee, times in answers.items():
+        epsilon += times * guarantee.loss.epsilon
+        delta += times * guarantee.loss.delta
+    return Bound(Loss(epsilon, delta, rho), "plain sum")
+
+
+def slack_of(answers: Counted) -> Fraction:
+    """The delta that is spent on what only holds except with some probability."""
+    return sum((times * one.slack for one, times in answers.items()), start=Fraction(0))

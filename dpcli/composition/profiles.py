@@ -1,0 +1,104 @@
+"""The privacy profiles of dominating pairs: delta as a function of epsilon, in floats."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import exp, sqrt
+
+import numpy as np
+import numpy.typing as npt
+
+from dpcli.privacy.guarantee import Pair
+
+Floats = npt.NDArray[np.float64]
+
+SUMMED = 1000.0
+"""Sigmas up to this are summed term by term, larger ones enclosed by integrals."""
+
+FAR = 10.0
+"""Standard deviations of the loss beyond which delta is below 1e-22."""
+
+
+def reach(pair: Pair) -> float:
+    """The greatest loss that matters."""
+    strength = float(pair.shift / pair.scale)
+    return strength**2 / 2 + FAR * strength if pair.kind == "gaussian" else strength
+
+
+def profile(pair: Pair, epsilons: Floats) -> Floats:
+    """Delta at each epsilon, P[S] - exp(epsilon) Q[S] for the best set S."""
+    size = np.abs(epsilons)
+    delta = np.clip(PROFILES[pair.kind](pair, size), 0.0, 1.0)
+    # Pairs are symmetric: delta(-e) = 1 - exp(-e) (1 - delta(e)).
+    found: Floats = np.where(epsilons >= 0, delta, 1 - np.exp(-size) * (1 - delta))
+    return found
+
+
+def _response(pair: Pair, epsilons: Floats) -> Floats:
+    """(exp(n) - exp(e)) / (exp(n) + 1) for the strength n."""
+    strength = float(pair.shift / pair.scale)
+    falling = exp(-strength)
+    return -np.expm1(np.minimum(epsilons - strength, 0)) / (1 + falling)
+
+
+def _range(pair: Pair, epsilons: Floats) -> Floats:
+    """(exp(n/2) - exp(e/2))^2 / (exp(n) - 1): the worst place of the range at each epsilon.
+
+    A loss of t or t - n has delta (e^n - e^t)(1 - e^(e-t))/(e^n - 1), most at t = (n + e)/2.
+    """
+    strength = float(pair.shift / pair.scale)
+    half = -np.expm1(np.minimum(epsilons - strength, 0) / 2)
+    found: Floats = half**2 / -np.expm1(-strength)
+    return found
+
+
+def _laplace(pair: Pair, epsilons: Floats) -> Floats:
+    """P[Y <= k] - exp(e) P[Y <= k - v], with k the last place of a loss above e."""
+    shift, scale = float(pair.shift), float(pair.scale)
+    last = np.ceil((shift - epsilons * scale) / 2) - 1
+    found = _laplace_below(last, scale) - np.exp(epsilons) * _laplace_below(last - shift, scale)
+    return np.where(epsilons < shift / scale, found, 0.0)
+
+
+def _laplace_below(place: Floats, scale: float) -> Floats:
+    """P[Y <= place] of discrete Laplace noise."""
+    ratio = exp(-1 / scale)
+    tail = np.exp(-np.abs(np.where(place < 0, place, place + 1)) / scale) / (1 + ratio)
+    return np.where(place < 0, tail, 1 - tail)
+
+
+def _gaussian(pair: Pair, epsilons: Floats) -> Floats:
+    """P[Y > e s^2/v - v/2] - exp(e) P[Y > e s^2/v + v/2] (Canonne, Kamath and Steinke 2020)."""
+    shift, sigma = float(pair.shift), float(pair.scale)
+    first = np.floor(epsilons * sigma**2 / shift - shift / 2) + 1
+    tail = _summed_tail if sigma <= SUMMED else _wide_tail
+    found: Floats = tail(first, sigma) - np.exp(epsilons) * tail(first + shift, sigma)
+    return found
+
+
+def _summed_tail(first: Floats, sigma: float) -> Floats:
+    """P[Y >= first], the smallest terms summed first."""
+    most = int(40 * sigma) + 2
+    places = np.arange(-most, most + 1)
+    sums = np.cumsum(np.exp(-(places[::-1] ** 2) / (2 * sigma**2)))[::-1]
+    where = np.clip(first, -most, most).astype(np.int64) + most
+    return np.where(first > most, 0.0, sums[where] / sums[0])
+
+
+def _wide_tail(first: Floats, sigma: float) -> Floats:
+    """P[Y >= first], by Euler and Maclaurin: the next term is below sigma^-4."""
+    from scipy.special import erfc
+
+    place = (first - 0.5) / sigma
+    density = np.exp(-(place**2) / 2) / sqrt(2 * np.pi)
+    found: Floats = erfc(place / sqrt(2)) / 2 - density * place / (24 * sigma**2)
+    return found
+
+
+PROFILES: dict[str, Callable[[Pair, Floats], Floats]] = {
+    "laplace": _laplace,
+    "gaussian": _gaussian,
+    "response": _response,
+    "range": _range,
+}
+"""How each kind of pair tells neighbours apart."""

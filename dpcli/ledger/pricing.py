@@ -1,0 +1,66 @@
+"""What recorded answers reveal: from the mechanisms and parameters in an entry."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from fractions import Fraction
+from functools import lru_cache
+
+from dpcli.composition.parallel import Placed, worst_unit
+from dpcli.mechanisms import MECHANISMS
+from dpcli.privacy.guarantee import PUBLIC, Guarantee, together
+from dpcli.privacy.loss import Loss
+from dpcli.privacy.noise import Noise
+from dpcli.privacy.relation import Neighbors
+from dpcli.privacy.sensitivity import Sensitivity
+
+Answers = tuple[tuple[Guarantee, int], ...]
+"""What a release reveals, and how often each."""
+
+
+class UnknownMechanism(Exception):
+    """An entry records a mechanism that this version does not know."""
+
+
+@lru_cache(maxsize=4096)
+def answers_of(parts: str, neighbors: str) -> Answers:
+    """The guarantees of recorded parts, disjoint ones not added up.
+
+    Each is stated anew by its mechanism, so that a better argument for one prices the past as
+    well. The same few texts recur night after night.
+    """
+    joint: dict[object, list[Guarantee]] = {}
+    branches: dict[object, tuple[str, int] | None] = {}
+    for place, part in enumerate(json.loads(parts)):
+        # Parts that are protected jointly count as one answer.
+        name = (part["statistic"], "" if part.get("joint") else place)
+        joint.setdefault(name, []).append(guarantee_of(part))
+        disjoint = part.get("disjoint")
+        branches[name] = (str(disjoint[0]), int(disjoint[1])) if disjoint else None
+    placed = [
+        Placed((together(each) if len(each) > 1 else each[0],), branches[name])
+        for name, each in joint.items()
+    ]
+    return tuple(worst_unit(placed, Neighbors(neighbors)).items())
+
+
+def guarantee_of(part: Mapping[str, object]) -> Guarantee:
+    """What a recorded part reveals; `UnknownMechanism` if this version cannot say."""
+    name = str(part["mechanism"])
+    if name == "none":
+        return PUBLIC
+    for mechanism in MECHANISMS:
+        if mechanism.name == name:
+            return mechanism.guarantee(
+                Noise(mechanism.kind, Fraction(str(part["scale"]))),
+                Sensitivity(
+                    int(str(part["l0"])),
+                    int(str(part["l1"])),
+                    int(str(part["l2_squared"])),
+                    int(str(part["linf"])),
+                ),
+                Loss(Fraction(str(part["epsilon"])), Fraction(str(part["delta"]))),
+                Fraction(str(part.get("keys_delta", 0))),
+            )
+    raise UnknownMechanism(name)

@@ -1,0 +1,1 @@
+"""Spec to Plan: where sensitivity meets mechanism, before any row is read."""

@@ -1,0 +1,107 @@
+"""From a spec to its plan: prices solved, mechanisms chosen, noise calibrated."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+
+from dpcli.composition.base import Missing
+from dpcli.errors import Problem, SpecError
+from dpcli.mechanisms.base import CannotCalibrate, Mechanism
+from dpcli.plan.disjoint import branches
+from dpcli.plan.model import Part, Plan, PlannedEntry, counted
+from dpcli.plan.solving import solve
+from dpcli.privacy.loss import NOTHING, Loss
+from dpcli.privacy.noise import Noise
+from dpcli.privacy.relation import Neighbors, PersonUnit
+from dpcli.privacy.sensitivity import Sensitivity, sensitivity
+from dpcli.privacy.threshold import selection
+from dpcli.queries import LinearQuery, MinimiserQuery, Query, ScoreQuery
+from dpcli.spec.model import Entry, Privacy, Spec
+
+
+def make_plan(spec: Spec) -> Plan:
+    """The complete plan of a spec; SpecError when an entry cannot be answered."""
+    try:
+        entries = solve(spec, branches(spec), planned_entry)
+        bound = spec.privacy.composition.bound(counted(entries, spec), spec.privacy.budget.delta)
+    except Missing as missing:
+        raise SpecError([missing_package(spec.privacy.composition.name, missing)]) from None
+    return Plan(spec, tuple(entries), bound)
+
+
+def missing_package(name: str, missing: Missing) -> Problem:
+    """A composition that needs what is not installed."""
+    return Problem(
+        "package-missing",
+        f"`composition: {name}` needs a package that is not installed: {missing}",
+        "install it, or use `composition: zcdp`, which needs none",
+    )
+
+
+def planned_entry(
+    entry: Entry, mechanism: Mechanism, target: Loss, spec: Spec, branch: tuple[str, int] | None
+) -> PlannedEntry:
+    """The parts of an entry, and of the same with the other bound on people."""
+    parts = _parts(entry, mechanism, target, spec)
+    if target.rho is not None:
+        epsilon = sum((part.loss.epsilon for part in parts), start=Fraction(0))
+        target = Loss(epsilon, max(part.loss.delta for part in parts), target.rho)
+    rival = replace(entry, request=entry.rival, rival=None) if entry.rival else None
+    rivals = _parts(rival, mechanism, target, spec) if rival else ()
+    return PlannedEntry(entry, target, parts, rivals, branch)
+
+
+def _parts(entry: Entry, mechanism: Mechanism, target: Loss, spec: Spec) -> tuple[Part, ...]:
+    """The parts of an entry, answered jointly, each with its share of the target."""
+    privacy = spec.privacy
+    questions = entry.statistic.questions(entry.request, privacy.relation)
+    moved = [moves(question.query, privacy, privacy.neighbors) for question in questions]
+    if entry.selects:
+        ((question, change),) = zip(questions, moved, strict=True)
+        # Half of delta for the noise, if it needs any, and the rest for the keys.
+        needs = mechanism.needs_delta and target.rho is None
+        spent = target.delta / 2 if needs else Fraction(0)
+        if target.delta - spent <= 0:
+            raise CannotCalibrate(
+                "private keys need a delta above zero",
+                "add `delta: 1e-7` or so, or allow more under `privacy: budget:`",
+            )
+        alone = moves(question.query, privacy, Neighbors.ADD_REMOVE)
+        (noise,) = mechanism.fit_jointly(
+            [change], [Fraction(1)], replace(target, delta=spent), entry.calibration
+        )
+        rule = selection(noise, alone, target.delta - spent)
+        charged = target
+        if target.rho is not None:
+            charged = mechanism.loss_at(noise, change, privacy.budget.delta)
+            charged = Loss(charged.epsilon, charged.delta + rule.delta)
+        return (Part(question, change, mechanism, noise, charged, rule),)
+    shares = [question.share for question in questions]
+    noises = mechanism.fit_jointly(moved, shares, target, entry.calibration)
+
+    def loss(share: Fraction, change: Sensitivity, noise: Noise) -> Loss:
+        if not change.l1:
+            return NOTHING
+        if target.rho is not None:
+            return mechanism.loss_at(noise, change, privacy.budget.delta)
+        return Loss(target.epsilon * share, target.delta * share)
+
+    return tuple(
+        Part(question, change, mechanism, noise, loss(question.share, change, noise))
+        for question, change, noise in zip(questions, moved, noises, strict=True)
+    )
+
+
+def moves(query: Query, privacy: Privacy, neighbors: Neighbors) -> Sensitivity:
+    """How far one unit can move the answer to a query."""
+    if isinstance(query, MinimiserQuery):
+        return query.sensitivity
+    unit = privacy.unit
+    if isinstance(unit, PersonUnit):
+        if isinstance(query, LinearQuery) and query.totals is not None:
+            unit = unit.in_totals
+        elif not query.axes:
+            unit = unit.ungrouped
+    moved = sensitivity(query.influence, neighbors, unit, query.cells)
+    return moved.repeated(query.picks) if isinstance(query, ScoreQuery) else moved

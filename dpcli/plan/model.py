@@ -1,0 +1,150 @@
+"""What a plan is: complete and public before any row is read.
+
+What will be asked, how far one unit can move each answer, which noise hides that, and
+what all of it reveals.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from dpcli.composition.base import Bound
+from dpcli.composition.parallel import Placed, worst_unit
+from dpcli.mechanisms.base import Mechanism
+from dpcli.privacy.guarantee import Guarantee, together
+from dpcli.privacy.loss import Loss
+from dpcli.privacy.noise import Noise
+from dpcli.privacy.sensitivity import Sensitivity
+from dpcli.privacy.threshold import Selection
+from dpcli.queries import Query, ScoreQuery
+from dpcli.spec.model import Entry, Spec
+from dpcli.statistics.base import Question, groups
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One question with all that is needed to answer it, and what that reveals.
+
+    Sensitivity and noise count steps of the question's grid. `loss` is what is
+    charged: the part's share of the entry; nothing when no neighbour can change the
+    answer. The recomputed loss of all parts together does not exceed the entry's. Of
+    pure mechanisms, each part's own does not exceed its share either; Gaussian parts are
+    protected jointly, and their shares have a meaning only in sum. With a `selection`
+    the answer also says which groups there are.
+    """
+
+    question: Question
+    sensitivity: Sensitivity
+    mechanism: Mechanism
+    noise: Noise
+    loss: Loss
+    selection: Selection | None = None
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """What it reveals, in every measure."""
+        slack = self.selection.delta if self.selection else Fraction(0)
+        return self.mechanism.guarantee(self.noise, self.sensitivity, self.loss, slack)
+
+    @property
+    def public(self) -> bool:
+        """Whether the answer is the same for all neighbours, and given exactly."""
+        return self.sensitivity.l1 == 0
+
+    def error(self, confidence: Fraction) -> Fraction:
+        """The half-width of the noise at `confidence`, in the answer's own unit.
+
+        Of choices, by how much the utility of each falls short of the best at most.
+        """
+        query = self.question.query
+        if isinstance(query, ScoreQuery):
+            missed = self.noise.shortfall(query.width * query.picks, confidence)
+        else:
+            missed = self.noise.half_width(confidence)
+        return missed * self.question.unit
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedEntry:
+    """An entry of the spec, what it may reveal, and the parts that answer it.
+
+    `target` is the price in the spec, solved. Where it is about rows that no entry of
+    other branches is about, `branch` names the column that tells them apart, and which of the
+    disjoint parts this is. `rival` is what would answer it if people were bounded in the
+    other way.
+    """
+
+    entry: Entry
+    target: Loss
+    parts: tuple[Part, ...]
+    rival: tuple[Part, ...] = ()
+    branch: tuple[str, int] | None = None
+
+    @property
+    def mechanism(self) -> Mechanism:
+        """How it is answered."""
+        return self.parts[0].mechanism
+
+    @property
+    def joint(self) -> bool:
+        """Whether the losses of its parts have a meaning only in sum."""
+        return len(self.parts) > 1 and self.mechanism.needs_delta
+
+    @property
+    def guarantees(self) -> tuple[Guarantee, ...]:
+        """What its answers reveal, those that are protected jointly as one."""
+        each = tuple(part.guarantee for part in self.parts)
+        return (together(each),) if self.joint else each
+
+    @property
+    def cells(self) -> int | None:
+        """How many numbers the entry publishes; None if its groups are private."""
+        if self.entry.keys:
+            return None
+        request = self.entry.request
+        return groups(request) * self.entry.statistic.size(request)
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Everything that a release will ask, answer and spend."""
+
+    spec: Spec
+    entries: tuple[PlannedEntry, ...]
+    bound: Bound
+
+    @property
+    def asked(self) -> Loss:
+        """What the entries ask for, one by one: the plain sum of their losses."""
+        return Loss(
+            sum((entry.target.epsilon for entry in self.entries), start=Fraction(0)),
+            sum((entry.target.delta for entry in self.entries), start=Fraction(0)),
+        )
+
+    @property
+    def spent(self) -> Loss:
+        """What all answers together reveal, by the composition of the spec."""
+        return self.bound.loss
+
+    @property
+    def parts(self) -> tuple[Part, ...]:
+        """Every part of every entry, in spec order."""
+        return tuple(part for planned in self.entries for part in planned.parts)
+
+    @property
+    def queries(self) -> tuple[Query, ...]:
+        """Every query, in the order of `parts`."""
+        return tuple(part.question.query for part in self.parts)
+
+    @property
+    def fits(self) -> bool:
+        """Whether the budget allows the release, compared exactly."""
+        return self.spent.within(self.spec.privacy.budget)
+
+
+def counted(entries: Sequence[PlannedEntry], spec: Spec) -> dict[Guarantee, int]:
+    """What the worst unit can lose by these entries, disjoint ones not added up."""
+    placed = [Placed(entry.guarantees, entry.branch) for entry in entries]
+    return worst_unit(placed, spec.privacy.neighbors)

@@ -1,0 +1,286 @@
+"""Prices to losses: given ones, those that an error needs, and shares of what is left."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from fractions import Fraction
+from math import log
+
+from dpcli.errors import Problem, SpecError
+from dpcli.mechanisms.base import CannotCalibrate, Mechanism
+from dpcli.plan.model import Part, PlannedEntry, counted
+from dpcli.privacy.concentrated import zcdp_rho
+from dpcli.privacy.decimals import plain_text, short_down, short_up
+from dpcli.privacy.loss import Loss
+from dpcli.privacy.noise import Noise
+from dpcli.spec.model import Entry, Spec
+from dpcli.spec.prices import LEAST_EPSILON, MOST_EPSILON
+
+DIGITS = 6
+"""Significant digits of a loss that was searched for."""
+
+Branch = tuple[str, int] | None
+Planner = Callable[[Entry, Mechanism, Loss, Spec, Branch], PlannedEntry]
+
+
+def solve(
+    spec: Spec, branches: Mapping[str, tuple[str, int]], planner: Planner
+) -> list[PlannedEntry]:
+    """Every entry with a loss of its own; SpecError for those that cannot be answered.
+
+    Losses that are given or follow from an error come first; then shares divide what
+    those leave of the budget.
+    """
+    solver = _Solver(spec, branches, planner)
+    found = {
+        entry.request.name: solver.planned(entry) for entry in spec.entries if not entry.price.share
+    }
+    solver.stop_at_problems()
+    sharing = [entry for entry in spec.entries if entry.price.share]
+    if sharing:
+        first = [entry for entry in found.values() if entry is not None]
+        shared = solver.shared(first, sharing)
+        solver.stop_at_problems()
+        found |= {entry.entry.request.name: entry for entry in shared}
+    return [entry for each in spec.entries if (entry := found[each.request.name]) is not None]
+
+
+class _Solver:
+    """The prices of one spec, and what went wrong with them."""
+
+    def __init__(
+        self, spec: Spec, branches: Mapping[str, tuple[str, int]], planner: Planner
+    ) -> None:
+        self._spec, self._branches, self._planner = spec, branches, planner
+        self._rule, self._budget = spec.privacy.composition, spec.privacy.budget
+        self._problems: list[Problem] = []
+
+    def stop_at_problems(self) -> None:
+        """Raise SpecError if any were found."""
+        if self._problems:
+            raise SpecError(self._problems)
+
+    def planned(self, entry: Entry) -> PlannedEntry | None:
+        """An entry whose price does not depend on others; None after a problem is recorded."""
+        try:
+            if entry.price.error is not None:
+                return self._reaching(entry, entry.price.error)
+            return self._most_accurate(entry, self._given(entry))
+        except CannotCalibrate as refusal:
+            self._refuse(entry, refusal.reason, refusal.hint)
+            return None
+
+    def _refuse(self, entry: Entry, reason: str, hint: str) -> None:
+        """Record that an entry cannot be answered."""
+        message = f"`{entry.request.name}` cannot be answered: {reason}"
+        self._problems.append(Problem("cannot-calibrate", message, hint))
+
+    def _given(self, entry: Entry) -> Loss:
+        """The loss that the spec gives."""
+        price = entry.price
+        if price.rho is not None:
+            return Loss(Fraction(0), price.delta, price.rho)
+        assert price.epsilon is not None
+        return Loss(price.epsilon, price.delta)
+
+    def _plan(self, entry: Entry, mechanism: Mechanism, target: Loss) -> PlannedEntry:
+        """The entry at that loss by that mechanism; without a delta that nobody spends."""
+        if not mechanism.needs_delta and not entry.selects:
+            target = replace(target, delta=Fraction(0))
+        branch = self._branches.get(entry.request.name)
+        return self._planner(entry, mechanism, target, self._spec, branch)
+
+    def _able(self, entry: Entry, target: Loss) -> list[Mechanism]:
+        """The mechanisms that could be taken at that loss; those that need no delta, without."""
+        if len(entry.mechanisms) == 1:
+            return list(entry.mechanisms)
+        paid = target.delta > 0 or target.rho is not None
+        return [one for one in entry.mechanisms if paid or not one.needs_delta]
+
+    def _most_accurate(self, entry: Entry, target: Loss) -> PlannedEntry:
+        """The entry by that of its mechanisms which adds the least noise."""
+        found = [self._plan(entry, one, target) for one in self._able(entry, target)]
+        return min(found, key=self._roughness)
+
+    def _roughness(self, planned: PlannedEntry) -> float:
+        """The errors of all parts, as a sum of logarithms."""
+        errors = (part.error(self._spec.confidence) for part in planned.parts)
+        return sum(log(error) for error in errors if error)
+
+    def _reaching(self, entry: Entry, error: Fraction) -> PlannedEntry:
+        """The entry with the least loss whose error is at most `error`."""
+        found = []
+        for mechanism in self._able(entry, self._target(Fraction(1), entry)):
+            reached = self._least(entry, mechanism, error)
+            if reached is not None:
+                found.append(reached)
+        if not found:
+            what = "epsilon" if not self._rule.takes_rho else "rho"
+            raise CannotCalibrate(
+                f"no {what} that protects anybody reaches an error of {plain_text(error)}",
+                "allow a larger error, or ask about fewer groups",
+            )
+        return min(found, key=_cost)
+
+    def _least(self, entry: Entry, mechanism: Mechanism, error: Fraction) -> PlannedEntry | None:
+        """With the least loss found, to so many digits; None if it would protect nobody."""
+        first = self._plan(entry, mechanism, self._target(Fraction(1), entry))
+        if len(first.parts) > 1:
+            raise CannotCalibrate(
+                "its error is not known before it is answered",
+                f"give `{'rho' if self._rule.takes_rho else 'epsilon'}` or `share`; `error` is for "
+                "statistics with a single question",
+            )
+        (part,) = first.parts
+        if part.public:
+            return self._plan(entry, mechanism, self._target(LEAST_EPSILON, entry))
+        noise = _most_noise(part, error, self._spec.confidence)
+        size = self._size_of(part, noise, entry)
+        step = Fraction(1, 10**DIGITS)
+        while size <= MOST_EPSILON:
+            planned = self._plan(entry, mechanism, self._target(size, entry))
+            if planned.parts[0].error(self._spec.confidence) <= error:
+                return planned
+            # What rounding made a little too small.
+            size, step = short_up(size * (1 + step), DIGITS), 2 * step
+        return None
+
+    def _size_of(self, part: Part, noise: Noise, entry: Entry) -> Fraction:
+        """How much an answer with that noise reveals, in the measure that is searched."""
+        mechanism, moved = part.mechanism, part.sensitivity
+        if self._rule.takes_rho:
+            return short_up(mechanism.rho(noise, moved), DIGITS)
+        if not mechanism.needs_delta:
+            return short_up(mechanism.loss(noise, moved, Fraction(0)).epsilon, DIGITS)
+        delta = entry.price.delta / 2 if entry.selects else entry.price.delta
+        low, high = LEAST_EPSILON, MOST_EPSILON
+        while high > low * (1 + Fraction(1, 10**DIGITS)):
+            middle = Fraction((float(low) * float(high)) ** 0.5)
+            if mechanism.loss(noise, moved, middle).delta <= delta:
+                high = middle
+            else:
+                low = middle
+        return short_up(high, DIGITS)
+
+    def _target(self, size: Fraction, entry: Entry) -> Loss:
+        """A loss of that size in the measure that entries are solved in."""
+        if self._rule.takes_rho:
+            return Loss(Fraction(0), entry.price.delta, size)
+        return Loss(size, entry.price.delta)
+
+    def shared(self, first: Sequence[PlannedEntry], sharing: Sequence[Entry]) -> list[PlannedEntry]:
+        """Entries with shares of what the first ones leave, as much as the budget allows.
+
+        Under sequential composition shares divide epsilon, exactly; elsewhere they divide
+        rho (or epsilon, where there is none), and are stretched until the budget is used.
+        """
+        needing = [e for e in sharing if not e.price.delta and self._takes_delta(e)]
+        spent = sum((one.target.delta for one in first if one.target.rho is None), Fraction(0))
+        spent += sum((e.price.delta for e in sharing), start=Fraction(0))
+        left = max(self._budget.delta - spent, Fraction(0))
+        weights = sum((_share(e) for e in needing), start=Fraction(0))
+        if not self._rule.takes_rho and weights:
+            part = left / weights
+            sharing = [
+                replace(e, price=replace(e.price, delta=part * _share(e))) if e in needing else e
+                for e in sharing
+            ]
+
+        def at(size: Fraction) -> list[PlannedEntry]:
+            return [
+                self._most_accurate(entry, self._target(size * _share(entry), entry))
+                for entry in sharing
+            ]
+
+        def fits(entries: Sequence[PlannedEntry]) -> bool:
+            answers = counted([*first, *entries], self._spec)
+            return self._rule.total(answers, self._budget.delta).within(self._budget)
+
+        try:
+            return self._largest(at, fits, self._start(first, sharing))
+        except CannotCalibrate as refusal:
+            self._refuse(sharing[0], refusal.reason, refusal.hint)
+            return []
+
+    def _takes_delta(self, entry: Entry) -> bool:
+        """Whether some mechanism of an entry could spend a delta."""
+        return entry.selects or any(one.needs_delta for one in entry.mechanisms)
+
+    def _start(self, first: Sequence[PlannedEntry], sharing: Sequence[Entry]) -> Fraction:
+        """A size of the share 1 that surely fits."""
+        spent = self._rule.total(counted(first, self._spec), self._budget.delta)
+        units = sum((_share(entry) for entry in sharing), start=Fraction(0))
+        if not self._rule.takes_rho:
+            return (self._budget.epsilon - spent.epsilon) / units
+        slack = sum((e.price.delta for e in sharing if e.selects), start=Fraction(0))
+        slack += sum(
+            (part.selection.delta for one in first for part in one.parts if part.selection),
+            start=Fraction(0),
+        )
+        allowed = zcdp_rho(self._budget.epsilon, max(self._budget.delta - slack, LEAST_EPSILON**3))
+        used = sum((g.rho * n for g, n in counted(first, self._spec).items()), start=Fraction(0))
+        return (min(allowed, self._budget.rho or allowed) - used) / units
+
+    def _largest(
+        self,
+        at: Callable[[Fraction], list[PlannedEntry]],
+        fits: Callable[[Sequence[PlannedEntry]], bool],
+        low: Fraction,
+    ) -> list[PlannedEntry]:
+        """The entries at the largest size that fits; exactly where losses just add."""
+        if low <= 0:
+            raise CannotCalibrate(
+                "the other entries leave nothing of the budget to share",
+                "lower their losses, or allow more under `privacy: budget:`",
+            )
+        best = at(low)
+        if self._rule.name == "sequential" and fits(best):
+            return best
+        low = short_down(low, DIGITS)
+        while not fits(best := at(low)):
+            low = short_down(low * Fraction(9, 10), DIGITS)
+            if low < LEAST_EPSILON**2:
+                raise CannotCalibrate(
+                    "the other entries leave nothing of the budget to share",
+                    "lower their losses, or allow more under `privacy: budget:`",
+                )
+        factor = Fraction(2)
+        while factor > 1 + Fraction(1, 10**4):
+            larger = short_down(low * factor, DIGITS)
+            if larger > low and fits(found := at(larger)):
+                low, best = larger, found
+                continue
+            factor = 1 + (factor - 1) / 4
+        return best
+
+
+def _most_noise(part: Part, error: Fraction, confidence: Fraction) -> Noise:
+    """The noise of the greatest scale found whose error is at most `error`."""
+    kind = part.noise.kind
+
+    def enough(scale: Fraction) -> bool:
+        return replace(part, noise=Noise(kind, scale)).error(confidence) <= error
+
+    low = high = part.noise.scale
+    while not enough(low):
+        high, low = low, low / 2
+    while high == low or enough(high):
+        low, high = high, 2 * high
+    while high > low * (1 + Fraction(1, 10 ** (DIGITS + 1))):
+        middle = (low + high) / 2
+        low, high = (middle, high) if enough(middle) else (low, middle)
+    return Noise(kind, low)
+
+
+def _share(entry: Entry) -> Fraction:
+    """The share of an entry that has one."""
+    assert entry.price.share is not None
+    return entry.price.share
+
+
+def _cost(planned: PlannedEntry) -> Fraction:
+    """How much an entry reveals, for a comparison of mechanisms."""
+    if planned.target.rho is not None:
+        return planned.target.rho
+    return planned.target.epsilon

@@ -1,0 +1,59 @@
+"""What one answer reveals, in every measure that its mechanism can prove."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Literal
+
+from dpcli.privacy.loss import NOTHING, Loss
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """Two distributions that are at least as easy to tell apart as an answer's on neighbours.
+
+    A dominating pair (Zhu, Dong and Wang 2022), `times` independent ones of it. Of
+    `laplace` and `gaussian`, discrete noise of this scale and the same moved by `shift`. Of
+    `response`, randomized response, the worst of all with epsilon = shift/scale; of `range`, the
+    worst whose loss varies by at most that (Dong, Durfee and Rogers 2020).
+    """
+
+    kind: Literal["laplace", "gaussian", "response", "range"]
+    scale: Fraction
+    shift: int
+    times: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Guarantee:
+    """What an answer reveals: composition rules add up one of these measures.
+
+    `loss` is its (epsilon, delta); `rho` its zero-concentrated loss; `pairs` dominate it
+    together. Except with a probability of `slack`, which is part of the delta, `rho` and `pairs`
+    hold (for rho: Bun and Steinke 2016, definition 8.1).
+    """
+
+    loss: Loss
+    rho: Fraction
+    pairs: tuple[Pair, ...]
+    slack: Fraction = Fraction(0)
+
+
+PUBLIC = Guarantee(NOTHING, Fraction(0), ())
+"""Of an answer that is the same for all neighbours."""
+
+
+def together(guarantees: Iterable[Guarantee]) -> Guarantee:
+    """Several answers as one: every measure is the sum of theirs."""
+    each = tuple(guarantees)
+    return Guarantee(
+        Loss(
+            sum((one.loss.epsilon for one in each), start=Fraction(0)),
+            sum((one.loss.delta for one in each), start=Fraction(0)),
+        ),
+        sum((one.rho for one in each), start=Fraction(0)),
+        tuple(pair for one in each for pair in one.pairs),
+        sum((one.slack for one in each), start=Fraction(0)),
+    )
