@@ -1,4 +1,4 @@
-"""What several answers reveal together. One file and one line each, in COMPOSITIONS."""
+"""What several answers reveal together. A file and a line each, in COMPOSITIONS."""
 
 from __future__ import annotations
 

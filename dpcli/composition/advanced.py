@@ -61,7 +61,7 @@ class Advanced(Composition):
 
 
 def strong(epsilons: Counter[Fraction], delta: Fraction) -> Fraction:
-    """Epsilon of all answers at an additional `delta`, by strong composition, rounded up."""
+    """Epsilon at an additional `delta`, by strong composition, rounded up."""
     mean, squares = Interval.of(0), Fraction(0)
     for epsilon, times in epsilons.items():
         falling = exp(Interval.of(-epsilon))

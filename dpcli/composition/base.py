@@ -1,4 +1,4 @@
-"""What every composition rule is: bounds on all answers, of which the least counts."""
+"""What every composition rule is: bounds, of which the least counts."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class Composition(ABC):
         """
 
     def remaining(self, budget: Loss, spent: Loss) -> Loss:
-        """What is left of a budget, told at its delta: a pure answer may add that epsilon."""
+        """What is left of a budget, told at its delta: what a pure answer may add."""
         left = max(budget.epsilon - spent.epsilon, Fraction(0))
         return Loss(left, budget.delta)
 

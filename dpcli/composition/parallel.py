@@ -1,4 +1,4 @@
-"""Parallel composition: answers about disjoint rows cost as much as the worst of them."""
+"""Parallel composition: of answers about disjoint rows, the worst counts."""
 
 from __future__ import annotations
 

@@ -72,7 +72,10 @@ def _once(pair: Pair) -> Pair:
 
 
 def composed_epsilon(pairs: Mapping[Pair, int], delta: float) -> Fraction | None:
-    """Epsilon of all pairs at `delta`; None where floats cannot tell. `Missing` without library."""
+    """Epsilon of all pairs at `delta`; None where floats cannot tell.
+
+    `Missing` without the library.
+    """
     try:
         # A library that warns on standard error while it is imported would mix with tables.
         from dp_accounting.pld.privacy_loss_distribution import PrivacyLossDistribution

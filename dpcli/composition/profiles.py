@@ -1,4 +1,4 @@
-"""The privacy profiles of dominating pairs: delta as a function of epsilon, in floats."""
+"""The privacy profiles of dominating pairs: delta at each epsilon, in floats."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ from dpcli.privacy.loss import Loss
 
 
 class Zcdp(Composition):
-    """Each mechanism states its rho; rhos add, and the sum is told as epsilon at delta.
+    """Each mechanism states its rho; rhos add, and mean an epsilon at delta.
 
     With r the sum, for every alpha > 1 the answers together are (epsilon, delta)-private for
     epsilon = alpha r + log(1 - 1/alpha) - (log delta + log alpha)/(alpha - 1), of which the least

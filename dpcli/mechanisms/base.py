@@ -157,7 +157,7 @@ class Mechanism(ABC):
         target: Loss,
         calibration: str = "exact",
     ) -> list[Noise]:
-        """Calibrated noise for each answer; their recomputed joint loss is within `target`.
+        """Noise for each answer; their recomputed joint loss is within `target`.
 
         With a rho in the target, the rhos that they state are. Answers that nobody can change
         get none, and their shares of `target` go to nobody.
@@ -287,19 +287,6 @@ class Choosing(Mechanism):
                 left = left[:place] + left[place + 1 :]
                 candidates = candidates[:place] + candidates[place + 1 :]
         return Noisy(tuple(chosen))
-
-
-def cells_or_response(
-    kind: Literal["laplace", "range", "response"], noise: Noise, sensitivity: Sensitivity
-) -> tuple[Pair, ...]:
-    """A pair for each cell, if all of them can change by the most at once; else the worst.
-
-    For less than the most, a pair of the same kind is the easier to tell apart the farther
-    it is moved. Where cells share a bound, what they do together is at least pure.
-    """
-    if sensitivity.l0 * sensitivity.linf == sensitivity.l1:
-        return (Pair(kind, noise.scale, sensitivity.linf, sensitivity.l0),)
-    return (Pair("response", noise.scale, sensitivity.l1),)
 
 
 def in_groups(

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from fractions import Fraction
 from functools import lru_cache
 
-from dpcli.mechanisms.base import Perturbing, cells_or_response
+from dpcli.mechanisms.base import Perturbing
 from dpcli.privacy.decimals import short_up
-from dpcli.privacy.guarantee import Pair
+from dpcli.privacy.guarantee import Pair, cells_or_response
 from dpcli.privacy.interval import Interval, exp, sqrt_up
 from dpcli.privacy.loss import Loss
 from dpcli.privacy.noise import Noise
@@ -57,7 +57,7 @@ class Laplace(Perturbing):
         return min(spread, _mean_loss(Fraction(sensitivity.l1), noise.scale))
 
     def pairs(self, noise: Noise, sensitivity: Sensitivity) -> tuple[Pair, ...]:
-        """The noise, moved in every cell; or by epsilon alone, if not all can change so far."""
+        """The noise, moved in every cell; by epsilon alone if cells share a bound."""
         return cells_or_response("laplace", noise, sensitivity)
 
     def perturb(self, noise: Noise, values: Sequence[int]) -> list[int]:

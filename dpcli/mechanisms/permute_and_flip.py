@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 
-from dpcli.mechanisms.base import Choosing, cells_or_response
+from dpcli.mechanisms.base import Choosing
 from dpcli.privacy.concentrated import pure_rho
-from dpcli.privacy.guarantee import Pair
+from dpcli.privacy.guarantee import Pair, cells_or_response
 from dpcli.privacy.interval import sqrt_up
 from dpcli.privacy.noise import Noise
 from dpcli.privacy.sensitivity import Sensitivity

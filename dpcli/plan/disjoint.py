@@ -1,4 +1,4 @@
-"""Which entries are provably about disjoint rows, by their conditions on one column."""
+"""Which entries are provably about disjoint rows, by conditions on a column."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Ranges = tuple[tuple[int, int], ...]
 
 
 def branches(spec: Spec) -> dict[str, tuple[str, int]]:
-    """The entries that are about disjoint rows; those about the same rows share a part.
+    """The entries about disjoint rows; those about the same rows share a part.
 
     Every row has one value in a column, so conditions on it that no value satisfies
     together select disjoint rows. A unit is in one part only if it is a row, or a person
@@ -39,7 +39,7 @@ def branches(spec: Spec) -> dict[str, tuple[str, int]]:
 
 
 def _adds_up_rows(entry: Entry, spec: Spec) -> bool:
-    """Whether a person adds more than one row to an entry, whatever the limit on rows."""
+    """Whether a person adds up rows in an entry, whatever the limit on rows."""
     queries = [
         question.query
         for question in entry.statistic.questions(entry.request, spec.privacy.relation)

@@ -1,4 +1,4 @@
-"""Prices to losses: given ones, those that an error needs, and shares of what is left."""
+"""Prices to losses: given, needed for an error, or shares of what is left."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Planner = Callable[[Entry, Mechanism, Loss, Spec, Branch], PlannedEntry]
 def solve(
     spec: Spec, branches: Mapping[str, tuple[str, int]], planner: Planner
 ) -> list[PlannedEntry]:
-    """Every entry with a loss of its own; SpecError for those that cannot be answered.
+    """Every entry with a loss of its own; SpecError if one cannot be answered.
 
     Losses that are given or follow from an error come first; then shares divide what
     those leave of the budget.
@@ -62,7 +62,7 @@ class _Solver:
             raise SpecError(self._problems)
 
     def planned(self, entry: Entry) -> PlannedEntry | None:
-        """An entry whose price does not depend on others; None after a problem is recorded."""
+        """An entry whose price depends on no other; None after a problem is recorded."""
         try:
             if entry.price.error is not None:
                 return self._reaching(entry, entry.price.error)
@@ -92,7 +92,7 @@ class _Solver:
         return self._planner(entry, mechanism, target, self._spec, branch)
 
     def _able(self, entry: Entry, target: Loss) -> list[Mechanism]:
-        """The mechanisms that could be taken at that loss; those that need no delta, without."""
+        """The mechanisms that could be taken at that loss."""
         if len(entry.mechanisms) == 1:
             return list(entry.mechanisms)
         paid = target.delta > 0 or target.rho is not None

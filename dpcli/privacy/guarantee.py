@@ -8,11 +8,13 @@ from fractions import Fraction
 from typing import Literal
 
 from dpcli.privacy.loss import NOTHING, Loss
+from dpcli.privacy.noise import Noise
+from dpcli.privacy.sensitivity import Sensitivity
 
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """Two distributions that are at least as easy to tell apart as an answer's on neighbours.
+    """Two distributions that are as easy to tell apart as any answers on neighbours.
 
     A dominating pair (Zhu, Dong and Wang 2022), `times` independent ones of it. Of
     `laplace` and `gaussian`, discrete noise of this scale and the same moved by `shift`. Of
@@ -57,3 +59,16 @@ def together(guarantees: Iterable[Guarantee]) -> Guarantee:
         tuple(pair for one in each for pair in one.pairs),
         sum((one.slack for one in each), start=Fraction(0)),
     )
+
+
+def cells_or_response(
+    kind: Literal["laplace", "range", "response"], noise: Noise, sensitivity: Sensitivity
+) -> tuple[Pair, ...]:
+    """A pair for each cell, if all can change by the most at once; else the worst.
+
+    For less than the most, a pair of the same kind is the easier to tell apart the farther
+    it is moved. Where cells share a bound, what they do together is at least pure.
+    """
+    if sensitivity.l0 * sensitivity.linf == sensitivity.l1:
+        return (Pair(kind, noise.scale, sensitivity.linf, sensitivity.l0),)
+    return (Pair("response", noise.scale, sensitivity.l1),)

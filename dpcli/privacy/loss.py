@@ -1,4 +1,4 @@
-"""What answers reveal: exact rational epsilon, delta and rho, and the budget for them."""
+"""What answers reveal: exact rational epsilon, delta and rho, and a budget."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The shape of one entry of the statistics: every field that some statistic takes."""
+"""The shape of an entry of the statistics: every field that one may have."""
 
 from __future__ import annotations
 

@@ -101,7 +101,7 @@ class Pricing:
 
     @property
     def _in_rho(self) -> bool:
-        """Whether losses are counted in rho; if the composition is wrong, nobody is blamed."""
+        """Whether losses are counted in rho; if the composition is wrong, maybe."""
         return self._composition is None or self._composition.takes_rho
 
     def _delta(self, way: str) -> Fraction | None:

@@ -200,6 +200,8 @@ def _by_mechanism() -> list[Json]:
             # Without a delta of its own, the only use of one is to select groups.
             then["dependentRequired"] = {"delta": ["keys"]}
         rules.append({"if": condition, "then": then})
+    given: Json = {"anyOf": [{"required": [way]} for way in ("epsilon", "rho")]}
+    rules.append({"if": given, "then": {"dependentRequired": {"keys": ["delta"]}}})
     rules.append({"dependentRequired": {"unit_bounds": ["bound"]}})
     return rules
 

@@ -28,7 +28,17 @@ def charge(
 ) -> Charge:
     """A charge of one answer with this epsilon."""
     terms = Terms(dataset, "row", "add-remove", "sequential", Loss(Fraction(budget)), window)
-    part: dict[str, object] = {"epsilon": epsilon, "delta": "0"}
+    part: dict[str, object] = {
+        "statistic": "count",
+        "mechanism": "laplace",
+        "scale": str(1 / Fraction(epsilon)),
+        "l0": 1,
+        "l1": "1",
+        "l2_squared": "1",
+        "linf": "1",
+        "epsilon": epsilon,
+        "delta": "0",
+    }
     return Charge(terms, release_id, digest, f"when {release_id} was made", period, (part,))
 
 
