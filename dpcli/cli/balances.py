@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from dpcli.ledger.ledger import Ledger
     from dpcli.ledger.terms import Terms
     from dpcli.plan.model import Plan
+    from dpcli.privacy.loss import Loss
 
 MOST_RUNS = 1_000_000
 """Runs to look ahead; more than anybody plans."""
@@ -64,6 +65,8 @@ def show(
                     "spent_delta": plain_text(balance.spent.delta),
                     "remaining_epsilon": plain_text(balance.remaining.epsilon),
                     "remaining_delta": plain_text(balance.remaining.delta),
+                    "spent_rho": _rho(balance.spent),
+                    "remaining_rho": _rho(balance.remaining),
                     "lifetime_epsilon": plain_text(balance.lifetime.epsilon),
                     "lifetime_delta": plain_text(balance.lifetime.delta),
                     "more_runs": _more_runs(book, terms, plan),
@@ -79,6 +82,7 @@ def show(
         "releases", "epsilon", "spent_epsilon", "remaining_epsilon",
         *(("lifetime_epsilon",) if windows else ()),
         *(("delta", "spent_delta", "remaining_delta") if deltas else ()),
+        *(("spent_rho", "remaining_rho") if any(one["spent_rho"] for one in told) else ()),
         *(("more_runs",) if plan else ()),
     )  # fmt: skip
     rows = [
@@ -89,6 +93,13 @@ def show(
     write_table(sys.stdout, "accounts", header, rows, range(4, len(columns)))
     if plan is not None:
         _say_what_differs(plan, told)
+
+
+def _rho(loss: Loss) -> str | None:
+    """The rho of a loss, where the composition counts in it."""
+    from dpcli.privacy.decimals import plain_text
+
+    return None if loss.rho is None else plain_text(loss.rho)
 
 
 def _say_what_differs(plan: Plan, told: Sequence[Mapping[str, object]]) -> None:

@@ -56,7 +56,10 @@ def init(
 @ledger.command("open")
 def open_account(
     dataset: Annotated[str, typer.Argument(metavar="DATASET", help="The dataset that pays.")],
-    epsilon: Annotated[str, typer.Option(metavar="E", help="The budget.")],
+    epsilon: Annotated[str | None, typer.Option(metavar="E", help="The budget.")] = None,
+    rho: Annotated[
+        str | None, typer.Option(metavar="R", help="The budget in rho, with composition zcdp.")
+    ] = None,
     delta: Annotated[str, typer.Option(metavar="D", help="The budget's delta.")] = "0",
     each: Annotated[
         bool, typer.Option("--each", help="Rows without an id are people of their own.")
@@ -69,7 +72,8 @@ def open_account(
         typer.Option(metavar="row|COLUMN", help="`row`, or the column of the people's ids."),
     ] = "row",
     composition: Annotated[
-        Literal["sequential"], typer.Option(help="As in the specs of the dataset.")
+        Literal["sequential", "advanced", "zcdp", "pld"],
+        typer.Option(help="As in the specs of the dataset."),
     ] = "sequential",
     window: Annotated[
         int | None,
@@ -94,7 +98,7 @@ def open_account(
         checked_unit(unit, each=each),
         neighbors,
         composition,
-        checked_budget(epsilon, delta),
+        checked_budget(epsilon, rho, delta, composition),
         window,
     )
     with open_ledger(path, Path(DEFAULT)) as book:

@@ -16,6 +16,17 @@ if TYPE_CHECKING:
 def plan(
     spec: Annotated[Path, typer.Argument(metavar="SPEC", help="The spec, a YAML file.")],
     as_json: Annotated[bool, typer.Option("--json", help="The plan as JSON, for scripts.")] = False,
+    compare: Annotated[
+        bool, typer.Option("--compare", help="What the answers cost under every composition.")
+    ] = False,
+    diff: Annotated[
+        Path | None,
+        typer.Option("--diff", metavar="OLD.yaml", help="What changed since that spec."),
+    ] = None,
+    fail_on_weaker: Annotated[
+        bool,
+        typer.Option("--fail-on-weaker", help="Exit 3 if SPEC protects less than OLD.yaml."),
+    ] = False,
     ledger: Annotated[
         Path | None,
         typer.Option(
@@ -34,18 +45,43 @@ def plan(
 
     Example: dpcli plan specs/town.yaml
     """
+    from dpcli.errors import Problem, SpecError, UsageError
     from dpcli.plan.budget import require_budget
     from dpcli.plan.making import make_plan
     from dpcli.spec.load import read_spec
 
+    if fail_on_weaker and diff is None:
+        raise UsageError.of(
+            "nothing-to-compare",
+            "`--fail-on-weaker` compares with an older spec, and none is named",
+            "name it by `--diff OLD.yaml`",
+        )
     made = make_plan(read_spec(spec))
+    if diff is not None:
+        from dpcli.cli.comparing import print_difference
+        from dpcli.plan.difference import weaker
+
+        older = make_plan(read_spec(diff))
+        reasons = list(weaker(older, made))
+        print_difference(older, made)
+        print("".join(f"weaker: {reason}\n" for reason in reasons), end="")
+        sys.stdout.flush()
+        if fail_on_weaker and reasons:
+            hint = f"if that is meant, let somebody agree to it; the older spec is `{diff}`"
+            raise SpecError(Problem("weaker-privacy", reason, hint) for reason in reasons)
+        return
     left = _left(made, ledger, spec)
     if as_json:
         from dpcli.report.json_report import plan_json
 
-        sys.stdout.write(plan_json(made, left))
+        sys.stdout.write(plan_json(made, left, compared=compare))
     else:
         _print(made, left)
+        if compare:
+            from dpcli.cli.comparing import print_comparison
+
+            print()
+            print_comparison(made)
     sys.stdout.flush()
     require_budget(made)
 
@@ -65,9 +101,15 @@ def _left(made: Plan, ledger: Path | None, spec: Path) -> Loss | None:
 def _print(made: Plan, left: Loss | None) -> None:
     """The plan as a table, and the total and the balance below it."""
     from dpcli.cli.console import write_table
-    from dpcli.privacy.decimals import plain_text
     from dpcli.privacy.loss import loss_text
-    from dpcli.report.notes import bounding, post_processing, rivals, selections, warnings
+    from dpcli.report.notes import (
+        bounding,
+        composing,
+        post_processing,
+        rivals,
+        selections,
+        warnings,
+    )
     from dpcli.report.numbers import exact_or_up
 
     percent = exact_or_up(made.spec.confidence * 100)
@@ -75,34 +117,43 @@ def _print(made: Plan, left: Loss | None) -> None:
     title = f"{made.spec.dataset}: {privacy.neighbors.value} neighbours, {privacy.composition.name}"
     header = (
         "statistic", "question", "cells", "adds", "L1", "L2", "mechanism", "scale",
-        f"error {percent}%", "epsilon", "delta",
+        f"error {percent}%", "epsilon", *(["rho"] * privacy.composition.takes_rho), "delta",
     )  # fmt: skip
     rows = [
         _row(entry, part, made, first=place == 0)
         for entry in made.entries
         for place, part in enumerate(entry.parts)
     ]
-    write_table(sys.stdout, title, header, rows, (2, 4, 5, 7, 8, 9, 10))
+    write_table(sys.stdout, title, header, rows, (2, 4, 5, 7, 8, 9, 10, 11))
     print()
-    notes = [*bounding(made), *selections(made), *rivals(made), *post_processing(made)]
+    notes = [
+        *bounding(made),
+        *composing(made),
+        *selections(made),
+        *rivals(made),
+        *post_processing(made),
+    ]
     notes += warnings(made)
     print("".join(f"{note}\n" for note in [*notes, *([""] if notes else [])]), end="")
-    for word, asked, allowed in (
+    measures = [
         ("epsilon", made.spent.epsilon, privacy.budget.epsilon),
         ("delta", made.spent.delta, privacy.budget.delta),
-    ):
+    ]
+    if made.spent.rho is not None and privacy.budget.rho is not None:
+        measures.insert(0, ("rho", made.spent.rho, privacy.budget.rho))
+    for word, asked, allowed in measures:
         verdict = "fits" if asked <= allowed else "does not fit"
-        print(f"{word:8}{plain_text(asked)} of {plain_text(allowed)} allowed: {verdict}")
+        print(f"{word:8}{exact_or_up(asked)} of {exact_or_up(allowed)} allowed: {verdict}")
     if left is not None:
         print(f"account {loss_text(left)} left before this release")
 
 
 def _row(entry: PlannedEntry, part: Part, made: Plan, *, first: bool) -> tuple[str, ...]:
     """One question of a statistic."""
-    from dpcli.privacy.decimals import plain_text
     from dpcli.report.numbers import exact_or_up, root_up, short
 
     unit, moved = part.question.unit, part.sensitivity
+    in_rho = made.spec.privacy.composition.takes_rho
     influence = part.question.query.influence
     low, high = (exact_or_up(step * unit) for step in (influence.low, influence.high))
     return (
@@ -115,6 +166,7 @@ def _row(entry: PlannedEntry, part: Part, made: Plan, *, first: bool) -> tuple[s
         "exact" if part.public else part.mechanism.name,
         short(part.noise.scale * unit, 6),
         short(part.error(made.spec.confidence), 6),
-        plain_text(part.loss.epsilon),
-        plain_text(part.loss.delta),
+        exact_or_up(part.loss.epsilon),
+        *([short(part.guarantee.rho, 6)] if in_rho else []),
+        exact_or_up(part.loss.delta),
     )

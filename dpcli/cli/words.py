@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from dpcli.errors import UsageError
@@ -61,20 +62,41 @@ def checked_unit(unit: str, *, each: bool) -> str:
     )
 
 
-def checked_budget(epsilon: str, delta: str) -> Loss:
-    """A budget from its words, exactly; UsageError unless it can be one."""
+def checked_budget(epsilon: str | None, rho: str | None, delta: str, composition: str) -> Loss:
+    """A budget from its words, exactly; UsageError unless the composition takes it."""
+    from dpcli.composition import COMPOSITIONS
+    from dpcli.privacy.concentrated import zcdp_epsilon
     from dpcli.privacy.loss import Loss
     from dpcli.spec.numbers import NotReadable, number
-    from dpcli.spec.prices import LEAST_EPSILON, MOST_BUDGET
+    from dpcli.spec.prices import LEAST_EPSILON, LEAST_RHO, MOST_BUDGET
 
+    rule = next(one for one in COMPOSITIONS if one.name == composition)
+    size, least = (epsilon, LEAST_EPSILON) if rho is None else (rho, LEAST_RHO)
     try:
-        budget = Loss(number(epsilon), number(delta))
+        found = Loss(number(size or ""), number(delta))
     except NotReadable:
-        budget = Loss(LEAST_EPSILON - 1)
-    if LEAST_EPSILON <= budget.epsilon <= MOST_BUDGET and 0 <= budget.delta < 1:
-        return budget
-    raise UsageError.of(
-        "bad-budget",
-        f"epsilon `{epsilon}` and delta `{delta}` are no budget",
-        "epsilon is a decimal from 1e-12 to 1000, delta one from 0 to below 1",
-    )
+        found = Loss(Fraction(0))
+    good = least <= found.epsilon <= MOST_BUDGET and 0 <= found.delta < 1
+    if (epsilon is None) == (rho is None) or not good:
+        raise UsageError.of(
+            "bad-budget",
+            f"epsilon `{epsilon}` and delta `{delta}` are no budget"
+            if rho is None
+            else f"rho `{rho}` and delta `{delta}` are no budget",
+            "give --epsilon, a decimal from 1e-12 to 1000, or --rho, and a delta from 0 to below 1",
+        )
+    if rule.needs_delta and not found.delta:
+        raise UsageError.of(
+            "bad-budget",
+            f"{composition} composition needs a delta in the budget",
+            "add `--delta 1e-6` or so, far below one divided by the number of people",
+        )
+    if rho is None:
+        return found
+    if composition != "zcdp":
+        raise UsageError.of(
+            "bad-budget",
+            f"{composition} composition does not bound a rho",
+            "use `--composition zcdp`, or give --epsilon",
+        )
+    return Loss(zcdp_epsilon(found.epsilon, found.delta), found.delta, found.epsilon)

@@ -14,6 +14,14 @@ CODES: tuple[Code, ...] = (
         "Use `calibration: exact`, which is valid for any epsilon, or ask for less.",
     ),
     Code(
+        "weaker-privacy",
+        "plan",
+        "The spec protects less than the one it was compared with, or protects others: it reveals "
+        "more in all, its budget allows more, or its unit or neighbours differ.",
+        "dpcli plan new.yaml --diff old.yaml --fail-on-weaker",
+        "If the change is meant, let somebody agree to it; else lower the losses again.",
+    ),
+    Code(
         "package-missing",
         "plan",
         "The composition needs a package that is not installed.",

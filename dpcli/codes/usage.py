@@ -6,6 +6,13 @@ from dpcli.codes.base import Code
 
 CODES: tuple[Code, ...] = (
     Code(
+        "nothing-to-compare",
+        "usage",
+        "`--fail-on-weaker` needs an older spec to compare with.",
+        "dpcli plan spec.yaml --fail-on-weaker",
+        "Name the older spec by `--diff OLD.yaml`.",
+    ),
+    Code(
         "output-is-input",
         "usage",
         "An output has the name of the spec or of the data file.",

@@ -38,6 +38,10 @@ class Advanced(Composition):
     """
 
     name = "advanced"
+    condition = (
+        "The total holds if the privacy parameters of later releases are not chosen by looking at "
+        "the results of earlier ones."
+    )
 
     def bounds(self, answers: Counted, delta: Fraction) -> Iterator[Bound]:
         """The plain sum, then what the delta that is left can buy."""

@@ -41,12 +41,13 @@ class Composition(ABC):
 
     The docstring of a subclass carries its argument and is what `dpcli explain` prints.
     `takes_rho` says whether losses may be given in rho, `needs_delta` whether it tells more
-    than the plain sum only with a delta in the budget.
+    than the plain sum only with a delta in the budget, `condition` what users must heed.
     """
 
     name: ClassVar[str]
     takes_rho: ClassVar[bool] = False
     needs_delta: ClassVar[bool] = True
+    condition: ClassVar[str] = ""
 
     @abstractmethod
     def bounds(self, answers: Counted, delta: Fraction) -> Iterator[Bound]:

@@ -48,6 +48,10 @@ class Pld(Composition):
     """
 
     name = "pld"
+    condition = (
+        "The total holds if the privacy parameters of later releases are not chosen by looking at "
+        "the results of earlier ones."
+    )
     takes_rho = True
 
     def bounds(self, answers: Counted, delta: Fraction) -> Iterator[Bound]:

@@ -28,6 +28,10 @@ class Zcdp(Composition):
     """
 
     name = "zcdp"
+    condition = (
+        "Where privacy parameters of later releases are chosen by looking at the results of "
+        "earlier ones, delta can be twice as large as told."
+    )
     takes_rho = True
 
     def remaining(self, budget: Loss, spent: Loss) -> Loss:

@@ -14,6 +14,7 @@ from fractions import Fraction
 from typing import ClassVar, Literal, final
 
 from dpcli.privacy.confidential import Cells, Confidential, Group, Groups, Noisy
+from dpcli.privacy.decimals import short_up
 from dpcli.privacy.guarantee import PUBLIC, Guarantee, Pair
 from dpcli.privacy.interval import round_up, sqrt_down
 from dpcli.privacy.key import unseal
@@ -67,8 +68,8 @@ class Mechanism(ABC):
         """
 
     def loss_at(self, noise: Noise, sensitivity: Sensitivity, delta: Fraction) -> Loss:
-        """The loss of noise that was chosen by its rho, with at most this delta."""
-        return self.loss(noise, sensitivity, Fraction(0))
+        """The loss of noise that was chosen by its rho, with at most this delta, rounded up."""
+        return Loss(short_up(self.loss(noise, sensitivity, Fraction(0)).epsilon))
 
     @abstractmethod
     def rho(self, noise: Noise, sensitivity: Sensitivity) -> Fraction:

@@ -34,6 +34,6 @@ NOTHING = Loss(Fraction(0))
 
 def loss_text(loss: Loss) -> str:
     """A loss as people write it, such as `epsilon 0.5, delta 0.000001`."""
-    rho = "" if loss.rho is None else f"rho {plain_text(loss.rho)}, "
+    rho = "" if loss.rho is None else f" (rho {plain_text(loss.rho)})"
     delta = f", delta {plain_text(loss.delta)}" if loss.delta else ""
-    return f"{rho}epsilon {plain_text(loss.epsilon)}{delta}"
+    return f"epsilon {plain_text(loss.epsilon)}{delta}{rho}"

@@ -33,6 +33,7 @@ def statistic_facts(planned: PlannedEntry, confidence: Fraction) -> dict[str, Fa
         "sensitivity": _sensitivity(first),
         "epsilon": number(planned.target.epsilon),
         "delta": number(planned.target.delta),
+        "rho": number(sum((one.rho for one in planned.guarantees), start=Fraction(0))),
         "error95": _error(planned, confidence),
         "parts": [_part(part, confidence, joint=planned.joint) for part in planned.parts],
         "bounds": _bounds(planned),

@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING
 
 from dpcli import __version__
 from dpcli.ledger.balance import DAYS_A_YEAR
+from dpcli.plan.comparison import compare
 from dpcli.plan.model import Plan
 from dpcli.privacy.loss import Loss
 from dpcli.privacy.relation import RowUnit, Unit
 from dpcli.report.entries import cell_facts, statistic_facts
-from dpcli.report.notes import bounding, limits, post_processing, selections, unprotected
+from dpcli.report.notes import bounding, composing, limits, post_processing, selections, unprotected
 from dpcli.report.numbers import Fact, number
 
 if TYPE_CHECKING:
@@ -40,21 +41,41 @@ def facts(release: Release) -> dict[str, Fact]:
     }
 
 
-def plan_facts(plan: Plan, left: Loss | None) -> dict[str, Fact]:
-    """What is known of a release before any row is read."""
+def plan_facts(plan: Plan, left: Loss | None, *, compared: bool = False) -> dict[str, Fact]:
+    """What is known of a release before any row is read.
+
+    If `compared`, also what it would cost under every composition.
+    """
     return {
         "dpcli_version": __version__,
         **_guarantee(plan, left),
         "fits": plan.fits,
         "statistics": [statistic_facts(planned, plan.spec.confidence) for planned in plan.entries],
         **_notes(plan),
+        **({"compared": comparison_facts(plan)} if compared else {}),
     }
+
+
+def comparison_facts(plan: Plan) -> list[Fact]:
+    """What the answers cost under every composition."""
+    return [
+        {
+            "composition": one.name,
+            "total": None if one.bound is None else loss_fact(one.bound.loss),
+            "bound": None if one.bound is None else one.bound.name,
+            "fits": one.fits,
+            "cheapest": one.cheapest,
+            "needs": one.needs or None,
+        }
+        for one in compare(plan)
+    ]
 
 
 def _notes(plan: Plan) -> dict[str, Fact]:
     """What is said in sentences."""
     return {
         "bounding": list(bounding(plan)),
+        "composition": list(composing(plan)),
         "selections": list(selections(plan)),
         "post_processing": list(post_processing(plan)),
         "unprotected": list(unprotected(plan)),
@@ -112,6 +133,7 @@ def _guarantee(plan: Plan, left: Loss | None) -> dict[str, Fact]:
             "composition": privacy.composition.name,
             "asked": loss_fact(plan.asked),
             "spent": loss_fact(plan.spent),
+            "bound": plan.bound.name,
             "budget": loss_fact(privacy.budget),
             "remaining": loss_fact(left) if left else None,
         },
@@ -133,4 +155,5 @@ def _unit(unit: Unit) -> Fact:
 
 def loss_fact(loss: Loss) -> dict[str, Fact]:
     """Epsilon and delta; rho where the composition counts in it."""
-    return {"epsilon": number(loss.epsilon), "delta": number(loss.delta), "rho": None}
+    rho = None if loss.rho is None else number(loss.rho)
+    return {"epsilon": number(loss.epsilon), "delta": number(loss.delta), "rho": rho}

@@ -23,9 +23,9 @@ def json_report(release: Release) -> bytes:
     return _json(facts(release)).encode()
 
 
-def plan_json(plan: Plan, left: Loss | None) -> str:
+def plan_json(plan: Plan, left: Loss | None, *, compared: bool = False) -> str:
     """The facts of a plan, and what is left of the account if that is known."""
-    return _json(plan_facts(plan, left))
+    return _json(plan_facts(plan, left, compared=compared))
 
 
 def _json(fact: Fact) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from dpcli.plan.model import Part
@@ -52,14 +53,14 @@ def _lines(release: Release) -> Iterator[str]:
     )
     yield ""
     rows = [
-        (word, exact_or_up(loss.epsilon), exact_or_up(loss.delta))
+        (word, exact_or_up(loss.epsilon), exact_or_up(loss.delta), _rho(loss.rho))
         for word, loss in (
             ("asked", plan.asked),
             ("spent", plan.spent),
             ("budget", privacy.budget),
         )
     ]
-    yield from _table((f"{privacy.composition.name} composition", "epsilon", "delta"), rows)
+    yield from _table((f"{privacy.composition.name} composition", "epsilon", "delta", "rho"), rows)
     yield from _account(release)
     yield "## What was released"
     yield ""
@@ -67,6 +68,7 @@ def _lines(release: Release) -> Iterator[str]:
         yield from _entry(released, exact_or_up(spec.confidence * 100))
     for title, key in (
         ("How much one person can add", "bounding"),
+        ("How losses were added up", "composition"),
         ("Which groups are shown", "selections"),
         ("What was done to the noisy answers", "post_processing"),
         ("What is published exactly", "unprotected"),
@@ -130,7 +132,7 @@ def _entry(released: Released, confidence: str) -> Iterator[str]:
     yield ""
     yield _escaped(" ".join(words)) + "."
     yield ""
-    asked = ("question", "mechanism", "scale", "sensitivity L1", "L2", "epsilon", "delta")
+    asked = ("question", "mechanism", "scale", "sensitivity L1", "L2", "epsilon", "delta", "rho")
     yield from _table(asked, [_part(part) for part in released.planned.parts])
     keys = [key.column.name for key in request.by]
     both = released.raw is not None
@@ -163,7 +165,13 @@ def _part(part: Part) -> tuple[str, ...]:
         short(root_up(moved.l2_squared * unit**2), 6),
         exact_or_up(part.loss.epsilon),
         exact_or_up(part.loss.delta),
+        short(part.guarantee.rho, 6),
     )
+
+
+def _rho(rho: Fraction | None) -> str:
+    """A total in rho, where there is one."""
+    return "" if rho is None else exact_or_up(rho)
 
 
 def _table(header: Iterable[str], rows: Iterable[Iterable[str]]) -> Iterator[str]:

@@ -37,7 +37,9 @@ DIFFERENT_IDS = (
 def limits(plan: Plan) -> tuple[str, ...]:
     """What this release does not protect."""
     people = isinstance(plan.spec.privacy.unit, PersonUnit)
-    return (*LIMITS, *([DIFFERENT_IDS] if people else []), *warnings(plan))
+    condition = plan.spec.privacy.composition.condition
+    told = [*([DIFFERENT_IDS] if people else []), *([condition] if condition else [])]
+    return (*LIMITS, *told, *warnings(plan))
 
 
 def bounding(plan: Plan) -> list[str]:
@@ -83,6 +85,29 @@ def _totals(planned: PlannedEntry, unit: PersonUnit) -> Iterator[str]:
                 f"{name}: all rows of a person are looked at, and what they add up to"
                 f"{' in a group' if grouped else ''} is clamped to [{low}, {high}]{groups}"
             )
+
+
+def composing(plan: Plan) -> list[str]:
+    """How losses were added up, where not all of them were."""
+    told = []
+    privacy = plan.spec.privacy
+    groups: dict[str, dict[int, list[str]]] = {}
+    for planned in plan.entries:
+        if planned.branch is not None:
+            column, place = planned.branch
+            groups.setdefault(column, {}).setdefault(place, []).append(planned.entry.request.name)
+    unit = "row" if isinstance(privacy.unit, RowUnit) else "person"
+    for column, parts in groups.items():
+        names = "; ".join(", ".join(part) for part in parts.values())
+        counted = "the worst of them counts alone"
+        if privacy.neighbors is Neighbors.CHANGE_ONE:
+            counted = f"the two worst of them count, between which a {unit} can change"
+        told.append(
+            f"{names}: about disjoint values of {column}, of which a {unit} has one, so {counted}"
+        )
+    if privacy.composition.name != "sequential":
+        told.append(f"losses are added up by {privacy.composition.name}: {plan.bound.name}")
+    return told
 
 
 def selections(plan: Plan) -> list[str]:

@@ -1,0 +1,122 @@
+"""`dpcli plan --compare` and `--diff`: the same answers elsewhere, and a changed spec."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from dpcli.plan.model import Plan, PlannedEntry
+
+
+def print_comparison(plan: Plan) -> None:
+    """What the answers of a plan cost under every composition, and the cheapest."""
+    from dpcli.cli.console import write_table
+    from dpcli.plan.comparison import compare, delta_of
+    from dpcli.report.numbers import exact_or_up
+
+    delta = delta_of(plan)
+    rows, needed = [], []
+    for one in compare(plan):
+        if one.bound is None:
+            rows.append((one.name, "?", "", "", "", ""))
+            needed.append(f"{one.name} needs a package that is not installed: {one.needs}")
+            continue
+        loss = one.bound.loss
+        verdict = "cheapest" if one.cheapest else ""
+        rows.append(
+            (
+                one.name,
+                exact_or_up(loss.epsilon),
+                exact_or_up(loss.delta),
+                "" if loss.rho is None else exact_or_up(loss.rho),
+                one.bound.name,
+                verdict if one.fits else f"{verdict}{', ' if verdict else ''}over budget",
+            )
+        )
+    header = ("composition", "epsilon", "delta", "rho", "bound", "")
+    title = f"the same answers under every composition, at delta {exact_or_up(delta)}"
+    write_table(sys.stdout, title, header, rows, (1, 2, 3))
+    notes = list(needed)
+    if not plan.spec.privacy.budget.delta:
+        notes.append("all but sequential need a delta in the budget, which has none")
+    print("".join(f"{note}\n" for note in notes), end="")
+
+
+def print_difference(old: Plan, new: Plan) -> None:
+    """What a change of the spec does to each statistic and in all."""
+    from dpcli.cli.console import write_table
+    from dpcli.plan.difference import changes, error_of
+
+    def losses(planned: PlannedEntry | None) -> Fraction | None:
+        return None if planned is None else planned.target.epsilon
+
+    def rhos(planned: PlannedEntry | None) -> Fraction | None:
+        if planned is None:
+            return None
+        return sum((one.rho for one in planned.guarantees), start=Fraction(0))
+
+    in_rho = new.spec.privacy.composition.takes_rho
+    rows = []
+    for changed in changes(old, new):
+        before, after = changed.before, changed.after
+        error = (
+            error_of(before, old.spec.confidence),
+            error_of(after, new.spec.confidence),
+        )
+        rows.append(
+            (
+                changed.name,
+                _kind(before, after),
+                _arrow(losses(before), losses(after)),
+                *([_arrow(rhos(before), rhos(after))] if in_rho else []),
+                _arrow(*error),
+                _words(before, after, lambda one: one.mechanism.name),
+            )
+        )
+    spent = (old.spent, new.spent)
+    rhos_spent = (spent[0].rho, spent[1].rho)
+    rows.append(
+        (
+            "in all",
+            "",
+            _arrow(spent[0].epsilon, spent[1].epsilon),
+            *([_arrow(*rhos_spent)] if in_rho else []),
+            "",
+            f"{old.spec.privacy.composition.name} to {new.spec.privacy.composition.name}"
+            if old.spec.privacy.composition != new.spec.privacy.composition
+            else new.spec.privacy.composition.name,
+        )
+    )
+    header = ("statistic", "", "epsilon", *(["rho"] if in_rho else []), "error", "mechanism")
+    write_table(sys.stdout, f"{new.spec.dataset}: what changes", header, rows, ())
+
+
+def _kind(before: PlannedEntry | None, after: PlannedEntry | None) -> str:
+    """What became of a statistic."""
+    if before is None:
+        return "added"
+    if after is None:
+        return "removed"
+    same = before.parts == after.parts and before.entry.post == after.entry.post
+    return "" if same else "changed"
+
+
+def _arrow(before: Fraction | None, after: Fraction | None) -> str:
+    """A number before and after."""
+    from dpcli.report.numbers import short
+
+    texts = ["-" if value is None else short(value, 6) for value in (before, after)]
+    return texts[0] if texts[0] == texts[1] else " -> ".join(texts)
+
+
+def _words(
+    before: PlannedEntry | None,
+    after: PlannedEntry | None,
+    word: Callable[[PlannedEntry], str],
+) -> str:
+    """A word before and after."""
+    texts = dict.fromkeys(word(one) for one in (before, after) if one is not None)
+    return " -> ".join(texts)

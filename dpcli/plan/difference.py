@@ -1,0 +1,63 @@
+"""What a change of a spec does to privacy and to accuracy."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+
+from dpcli.plan.model import Plan, PlannedEntry
+from dpcli.privacy.decimals import plain_text
+from dpcli.privacy.loss import Loss
+from dpcli.privacy.relation import unit_text
+
+
+@dataclass(frozen=True, slots=True)
+class Changed:
+    """A statistic before and after; None where it is not there."""
+
+    name: str
+    before: PlannedEntry | None
+    after: PlannedEntry | None
+
+
+def changes(old: Plan, new: Plan) -> tuple[Changed, ...]:
+    """Every statistic of either spec, in the order of the new one, then those removed."""
+    before = {entry.entry.request.name: entry for entry in old.entries}
+    after = {entry.entry.request.name: entry for entry in new.entries}
+    names = [*after, *(name for name in before if name not in after)]
+    return tuple(Changed(name, before.get(name), after.get(name)) for name in names)
+
+
+def error_of(planned: PlannedEntry | None, confidence: Fraction) -> Fraction | None:
+    """The half-width of a single answer; None for several, whose errors depend on values."""
+    if planned is None or len(planned.parts) > 1:
+        return None
+    return planned.parts[0].error(confidence)
+
+
+def weaker(old: Plan, new: Plan) -> Iterator[str]:
+    """Why the new spec protects less than the old one, or other people; nothing if not."""
+    for word, before, after in _terms(old, new):
+        if before != after:
+            yield f"{word} was {before} and is {after}, which protects otherwise"
+    yield from _larger("the release reveals", old.spent, new.spent)
+    yield from _larger("the budget allows", old.spec.privacy.budget, new.spec.privacy.budget)
+
+
+def _terms(old: Plan, new: Plan) -> Iterator[tuple[str, str, str]]:
+    """What says who is protected, before and after."""
+    one, two = old.spec, new.spec
+    yield "`dataset`", one.dataset, two.dataset
+    yield "`unit`", unit_text(one.privacy.unit), unit_text(two.privacy.unit)
+    yield "`neighbors`", one.privacy.neighbors.value, two.privacy.neighbors.value
+
+
+def _larger(what: str, old: Loss, new: Loss) -> Iterator[str]:
+    """Each measure in which a loss has grown."""
+    measures = [("epsilon", old.epsilon, new.epsilon), ("delta", old.delta, new.delta)]
+    if old.rho is not None and new.rho is not None:
+        measures.append(("rho", old.rho, new.rho))
+    for word, before, after in measures:
+        if after > before:
+            yield f"{what} {word} {plain_text(after)} instead of {plain_text(before)}"
