@@ -1,4 +1,4 @@
-"""`dpcli plan --compare` and `--diff`: the same answers elsewhere, and a changed spec."""
+"""`dpcli plan --compare` and `--diff`: other compositions, other specs."""
 
 from __future__ import annotations
 

@@ -9,21 +9,46 @@ from typing import Annotated
 
 import typer
 
+PRIVACY = "privacy"
+"""The page that says what an epsilon means."""
+
 
 def explain(
     word: Annotated[
         str,
         typer.Argument(metavar="WORD", help="An error code, statistic, mechanism or composition."),
     ],
+    epsilon: Annotated[
+        str | None, typer.Option(metavar="E", help="With the word `privacy`: what it means.")
+    ] = None,
+    delta: Annotated[
+        str | None, typer.Option(metavar="D", help="With the word `privacy`: and its delta.")
+    ] = None,
 ) -> None:
-    """Explain an error code, a statistic, a mechanism, a composition, or a word of a spec.
+    """Explain an error code, a statistic, a mechanism, a composition, or `privacy`.
+
+    `dpcli explain privacy --epsilon 1` says in plain words what that number means for one
+    person.
 
     Example: dpcli explain gaussian
     """
     from dpcli.errors import UsageError
 
+    if word == PRIVACY:
+        from dpcli.cli.meaning import print_meaning
+        from dpcli.cli.words import checked_budget
+
+        print_meaning(checked_budget(epsilon or "1", None, delta or "0", "sequential"))
+        return
+    if epsilon is not None or delta is not None:
+        raise UsageError.of(
+            "bad-option",
+            f"`--epsilon` and `--delta` are not for the page of `{word}`",
+            "write `dpcli explain privacy --epsilon 1 --delta 1e-6`",
+        )
     pages = dict(_pages())
     if word not in pages:
+        pages[PRIVACY] = ""
         from difflib import get_close_matches
 
         close = get_close_matches(word, pages, n=1, cutoff=0.5)

@@ -80,9 +80,10 @@ def checked_budget(epsilon: str | None, rho: str | None, delta: str, composition
     if (epsilon is None) == (rho is None) or not good:
         raise UsageError.of(
             "bad-budget",
-            f"epsilon `{epsilon}` and delta `{delta}` are no budget"
-            if rho is None
-            else f"rho `{rho}` and delta `{delta}` are no budget",
+            "a budget is one of --epsilon and --rho"
+            if (epsilon is None) == (rho is None)
+            else f"{'epsilon' if rho is None else 'rho'} `{epsilon if rho is None else rho}` and "
+            f"delta `{delta}` are no budget",
             "give --epsilon, a decimal from 1e-12 to 1000, or --rho, and a delta from 0 to below 1",
         )
     if rule.needs_delta and not found.delta:

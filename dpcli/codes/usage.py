@@ -6,6 +6,13 @@ from dpcli.codes.base import Code
 
 CODES: tuple[Code, ...] = (
     Code(
+        "bad-option",
+        "usage",
+        "An option was given that the word to be explained has no use for.",
+        "dpcli explain count --epsilon 1",
+        "Leave it out; `dpcli explain privacy` takes `--epsilon` and `--delta`.",
+    ),
+    Code(
         "nothing-to-compare",
         "usage",
         "`--fail-on-weaker` needs an older spec to compare with.",

@@ -2,8 +2,7 @@
 
 A mechanism's author writes `calibrate`, `loss`, `rho`, `pairs` and `perturb`, or for choices
 `rho`, `pairs` and `pick`. `answer`, `select` and `choose` alone unseal, perturb and wrap.
-Calibration is not believed: `fit` recomputes the loss of the noise that was chosen and
-compares it with what was asked.
+Calibration is not believed: `fit` recomputes the loss of the noise and compares.
 """
 
 from __future__ import annotations
@@ -68,7 +67,7 @@ class Mechanism(ABC):
         """
 
     def loss_at(self, noise: Noise, sensitivity: Sensitivity, delta: Fraction) -> Loss:
-        """The loss of noise that was chosen by its rho, with at most this delta, rounded up."""
+        """The loss of noise chosen by its rho, with at most this delta, rounded up."""
         return Loss(short_up(self.loss(noise, sensitivity, Fraction(0)).epsilon))
 
     @abstractmethod

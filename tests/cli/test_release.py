@@ -97,11 +97,12 @@ def test_the_report_has_the_promised_keys(
 
     assert list(report) == [
         "dpcli_version", "release_id", "created", "spec", "privacy", "confidence",
-        "statistics", "bounding", "selections", "post_processing", "unprotected", "limits",
-        "ledger",
+        "statistics", "bounding", "composition", "selections", "post_processing", "unprotected",
+        "limits", "ledger",
     ]  # fmt: skip
     assert set(report["privacy"]) == {
-        "unit", "neighbors", "composition", "asked", "spent", "budget", "remaining",
+        "unit", "neighbors", "composition", "asked", "spent", "bound", "budget",
+        "remaining",
     }  # fmt: skip
     for statistic in report["statistics"]:
         assert {
