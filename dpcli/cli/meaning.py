@@ -78,6 +78,8 @@ def _table(header: tuple[str, ...], rows: list[list[str]] | list[tuple[str, str]
 
 def _times(factor: float) -> str:
     """A factor with few digits."""
+    if factor > 1e6:
+        return "a million times or more"
     return f"{factor:.3g} times" if factor < 1000 else f"{factor:,.0f} times"
 
 

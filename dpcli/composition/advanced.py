@@ -9,6 +9,7 @@ from fractions import Fraction
 from math import comb
 
 from dpcli.composition.base import Bound, Composition, Counted, plain_sum
+from dpcli.privacy.concentrated import pure_rho, sum_up
 from dpcli.privacy.decimals import short_up
 from dpcli.privacy.interval import Interval, exp, log, sqrt
 from dpcli.privacy.loss import Loss
@@ -66,13 +67,10 @@ class Advanced(Composition):
 
 def strong(epsilons: Counter[Fraction], delta: Fraction) -> Fraction:
     """Epsilon at an additional `delta`, by strong composition, rounded up."""
-    mean, squares = Interval.of(0), Fraction(0)
-    for epsilon, times in epsilons.items():
-        falling = exp(Interval.of(-epsilon))
-        mean += (falling * -1 + 1) / (falling + 1) * epsilon * times
-        squares += times * epsilon**2
+    mean = sum_up((pure_rho(epsilon), times) for epsilon, times in epsilons.items())
+    squares = sum_up((epsilon**2, times) for epsilon, times in epsilons.items())
     spread = sqrt(log(Interval.of(1 / delta)) * (2 * squares))
-    return short_up((mean + spread).high)
+    return short_up(mean + spread.high)
 
 
 def optimal(epsilon: Fraction, times: int, delta: Fraction) -> Fraction:

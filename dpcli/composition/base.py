@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar, final
 
+from dpcli.privacy.concentrated import sum_up
 from dpcli.privacy.guarantee import Guarantee
 from dpcli.privacy.loss import Loss
 
@@ -75,11 +76,9 @@ class Composition(ABC):
 
 
 def plain_sum(answers: Counted, rho: Fraction | None = None) -> Bound:
-    """The sums of epsilons and of deltas, exactly."""
-    epsilon, delta = Fraction(0), Fraction(0)
-    for guarantee, times in answers.items():
-        epsilon += times * guarantee.loss.epsilon
-        delta += times * guarantee.loss.delta
+    """The sums of epsilons and of deltas, exactly, or rounded up once they are immense."""
+    epsilon = sum_up((one.loss.epsilon, times) for one, times in answers.items())
+    delta = sum_up((one.loss.delta, times) for one, times in answers.items())
     return Bound(Loss(epsilon, delta, rho), "plain sum")
 
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from fractions import Fraction
-from math import floor, log10, sqrt
+from math import sqrt
 from typing import TYPE_CHECKING
 
 from dpcli.composition.base import Bound, Composition, Counted, Missing, slack_of
 from dpcli.composition.zcdp import Zcdp
 from dpcli.privacy.decimals import short_up
 from dpcli.privacy.guarantee import Pair
+from dpcli.privacy.interval import round_down
 from dpcli.privacy.loss import Loss
 
 if TYPE_CHECKING:
@@ -28,6 +29,9 @@ SMALLEST_WIDTH = 1e-7
 
 MOST_PAIRS = 1000
 """Different pairs that are composed as they are; more are rounded to fewer."""
+
+FEW = 64
+"""Repetitions up to which doubling is fast."""
 
 FLOAT_ERROR = Fraction(1, 10**13)
 """Of delta, what sums of floats may get wrong."""
@@ -93,7 +97,7 @@ def composed_epsilon(pairs: Mapping[Pair, int], delta: float) -> Fraction | None
     if not SMALLEST_WIDTH < width < 1:
         return None
     found = [
-        _distribution(pair, width).self_compose(times) if times > 1 else _distribution(pair, width)
+        _repeated(_distribution(pair, width), times)
         for pair, times in (_fewer(pairs) if len(pairs) > MOST_PAIRS else pairs).items()
     ]
     # In pairs, so that sums stay short for as long as possible.
@@ -106,12 +110,22 @@ def composed_epsilon(pairs: Mapping[Pair, int], delta: float) -> Fraction | None
     return short_up(Fraction(epsilon) * (1 + FLOAT_ERROR), 9)
 
 
+def _repeated(one: PrivacyLossDistribution, times: int) -> PrivacyLossDistribution:
+    """The same answered so often; a few times sooner by doubling than by its own method."""
+    if times > FEW:
+        return one.self_compose(times)
+    whole = one
+    for digit in f"{times:b}"[1:]:
+        whole = whole.compose(whole)
+        whole = whole.compose(one) if digit == "1" else whole
+    return whole
+
+
 def _fewer(pairs: Mapping[Pair, int]) -> Counter[Pair]:
-    """Pairs with three digits of their scale, rounded down: never harder to tell apart."""
+    """Pairs with less noise, by under 1.6 %: no harder to tell apart, and many alike."""
     rounded: Counter[Pair] = Counter()
     for pair, times in pairs.items():
-        unit = Fraction(10) ** (floor(log10(pair.scale)) - 2)
-        rounded[Pair(pair.kind, pair.scale // unit * unit, pair.shift)] += times
+        rounded[Pair(pair.kind, round_down(pair.scale, 7), pair.shift)] += times
     return rounded
 
 

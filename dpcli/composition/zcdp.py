@@ -44,7 +44,7 @@ class Zcdp(Composition):
 
     def bounds(self, answers: Counted, delta: Fraction) -> Iterator[Bound]:
         """The plain sum, and the sum of rhos if some delta is left for it."""
-        rho = sum_up([(one.rho, times) for one, times in answers.items()])
+        rho = sum_up((one.rho, times) for one, times in answers.items())
         plain = plain_sum(answers, rho)
         yield plain
         left = delta - slack_of(answers)

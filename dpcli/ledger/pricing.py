@@ -61,6 +61,6 @@ def guarantee_of(part: Mapping[str, object]) -> Guarantee:
                     int(str(part["linf"])),
                 ),
                 Loss(Fraction(str(part["epsilon"])), Fraction(str(part["delta"]))),
-                Fraction(str(part.get("keys_delta", 0))),
+                Fraction(str(part["keys_delta"])) if "keys_delta" in part else Fraction(0),
             )
     raise UnknownMechanism(name)

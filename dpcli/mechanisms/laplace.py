@@ -52,9 +52,12 @@ class Laplace(Perturbing):
 
     def rho(self, noise: Noise, sensitivity: Sensitivity) -> Fraction:
         """The mean loss, for the worst way of changing cells."""
+        whole = _mean_loss(Fraction(sensitivity.l1), noise.scale)
+        if sensitivity.l0 == 1:
+            return whole
         square = Fraction(sensitivity.l2_squared, sensitivity.l0)
         spread = sensitivity.l0 * _mean_loss(sqrt_up(square), noise.scale)
-        return min(spread, _mean_loss(Fraction(sensitivity.l1), noise.scale))
+        return min(spread, whole)
 
     def pairs(self, noise: Noise, sensitivity: Sensitivity) -> tuple[Pair, ...]:
         """The noise, moved in every cell; by epsilon alone if cells share a bound."""
@@ -69,7 +72,31 @@ class Laplace(Perturbing):
 @lru_cache(maxsize=1024)
 def _mean_loss(shift: Fraction, scale: Fraction) -> Fraction:
     """u - (1 - exp(-u)) x/sinh(x) for u = shift/scale and x = 1/scale, rounded up."""
-    step = Interval.of(1 / scale)
-    lattice = step * 2 / (exp(step) - exp(step * -1))
-    loss = shift / scale
+    loss, step = shift / scale, 1 / scale
+    if loss <= 1 and step <= Fraction(1, 8):
+        return short_up(_small_mean_loss(loss, step))
+    fine = Interval.of(step)
+    lattice = fine * 2 / (exp(fine) - exp(fine * -1))
     return short_up(((exp(Interval.of(-loss)) - 1) * lattice + loss).high)
+
+
+def _small_mean_loss(loss: Fraction, step: Fraction) -> Fraction:
+    """The same for small numbers, by series in fixed point; many are priced at once.
+
+    s + (u - s) (1 - x/sinh(x)) for the sum s = u - 1 + exp(-u), where x/sinh(x) is at least
+    1 - x^2/6 + 7 x^4/360 - 31 x^6/15120.
+    """
+    scale = 80 + 2 * (loss.denominator.bit_length() - loss.numerator.bit_length() + 1)
+    up = -((-loss.numerator << scale) // loss.denominator)
+    term, total, n = up, 0, 1
+    while term:
+        n += 1
+        term = (term * up >> scale) // n
+        total += term if n % 2 == 0 else -term
+    # Each term is wrong by less than n + 1 units, and what is left of the series by less than one.
+    slack, bits = n * n, scale + 64
+    square = -(-(step.numerator**2 << bits) // step.denominator**2)
+    lattice = square // 6 + 1 - 7 * (square * square >> bits) // 360
+    lattice += 31 * (square * square * square >> 2 * bits) // 15120 + 2
+    rest = lattice * (up - total + slack) >> bits
+    return Fraction(total + slack + rest + 1, 1 << scale)

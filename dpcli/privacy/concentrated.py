@@ -7,14 +7,17 @@ when each question is chosen after seeing the answers before it.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from fractions import Fraction
 from functools import lru_cache
 from math import log
 
 from dpcli.privacy.decimals import short_down, short_up
-from dpcli.privacy.interval import Interval, exp, round_up
+from dpcli.privacy.interval import Interval, exp, round_down, round_up
 from dpcli.privacy.interval import log as certified_log
+
+MANY = 256
+"""Numbers up to which a sum is exact."""
 
 SHORT = 48
 """Significant bits of a published delta."""
@@ -27,7 +30,12 @@ def pure_rho(epsilon: Fraction) -> Fraction:
     (Kairouz, Oh and Viswanath 2015), whose loss is plus or minus epsilon, with that mean; the
     inequality of Kearns and Saul 1998 for its exponential moments is just the claim.
     """
-    falling = exp(Interval.of(-epsilon))
+    if epsilon <= Fraction(1, 8):
+        # Many small ones are priced at once: three terms of the alternating series.
+        above = round_up(epsilon * epsilon, 80)
+        rest = Fraction(1, 24) - above / 240
+        return short_up(above / 2 - round_down(epsilon * epsilon, 80) ** 2 * rest)
+    falling = exp(Interval.of(-epsilon, 128))
     return short_up(((1 - falling.low) / (1 + falling.low)) * epsilon)
 
 
@@ -88,14 +96,22 @@ def zcdp_rho(epsilon: Fraction, delta: Fraction) -> Fraction:
     return short_down(low)
 
 
-def sum_up(values: list[tuple[Fraction, int]]) -> Fraction:
-    """The sum of numbers, each so many times; rounded up once it has immense parts."""
-    total = Fraction(0)
-    for value, times in values:
-        total += value * times
-        if total.denominator.bit_length() > 512:
-            total = round_up(total, 256)
-    return total
+def sum_up(values: Iterable[tuple[Fraction, int]]) -> Fraction:
+    """The sum of numbers that are not negative, each so many times.
+
+    Exact for a few; thousands are each rounded up to a fine grid, 2^-160 of the largest.
+    """
+    terms = [(value, times) for value, times in values if value]
+    if len(terms) <= MANY:
+        return sum((value * times for value, times in terms), start=Fraction(0))
+    largest = max(
+        value.numerator.bit_length() - value.denominator.bit_length() for value, _ in terms
+    )
+    shift = max(160 - largest, 0)
+    total = sum(
+        -((-value.numerator << shift) // value.denominator) * times for value, times in terms
+    )
+    return short_up(Fraction(total, 1 << shift), 18)
 
 
 def _logarithm(value: Fraction) -> float:

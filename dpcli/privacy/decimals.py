@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from math import ceil, log10
 
 
 def decimal_places(step: Fraction) -> int:
@@ -28,25 +29,19 @@ def decimal_text(value: Fraction, places: int) -> str:
 
 def short_up(value: Fraction, digits: int = 12) -> Fraction:
     """The least decimal of so many significant digits that is at least `value`."""
-    if not value:
+    above, below = value.numerator, value.denominator
+    if not above:
         return value
-    scale = Fraction(10) ** (digits - _magnitude(abs(value)))
-    return -((-value * scale).__floor__()) / scale
+    # A digit more than asked for, where the logarithm is just below a whole number.
+    places = digits - ceil(log10(abs(above)) - log10(below))
+    if places >= 0:
+        return Fraction(-(-above * 10**places // below), 10**places)
+    return Fraction(-(-above // (below * 10**-places)) * 10**-places)
 
 
 def short_down(value: Fraction, digits: int = 12) -> Fraction:
     """The greatest decimal of so many significant digits that is at most `value`."""
     return -short_up(-value, digits)
-
-
-def _magnitude(value: Fraction) -> int:
-    """How many digits stand before the point of a positive number; below 0.1 negative."""
-    digits = (value.numerator.bit_length() - value.denominator.bit_length()) * 30103 // 100000
-    while value >= Fraction(10) ** digits:
-        digits += 1
-    while value < Fraction(10) ** (digits - 1):
-        digits -= 1
-    return digits
 
 
 def plain_text(value: Fraction) -> str:

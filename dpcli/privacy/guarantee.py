@@ -27,6 +27,10 @@ class Pair:
     shift: int
     times: int = 1
 
+    def __hash__(self) -> int:
+        """From whole numbers, as that of a guarantee."""
+        return hash((self.kind, self.scale.numerator, self.scale.denominator, self.shift))
+
 
 @dataclass(frozen=True, slots=True)
 class Guarantee:
@@ -41,6 +45,11 @@ class Guarantee:
     rho: Fraction
     pairs: tuple[Pair, ...]
     slack: Fraction = Fraction(0)
+
+    def __hash__(self) -> int:
+        """From a few whole numbers: thousands are counted, and rationals are slow to hash."""
+        epsilon, rho = self.loss.epsilon, self.rho
+        return hash((epsilon.numerator, epsilon.denominator, rho.numerator, len(self.pairs)))
 
 
 PUBLIC = Guarantee(NOTHING, Fraction(0), ())

@@ -12,10 +12,13 @@ from math import exp, expm1
 
 from dpcli.privacy.loss import Loss
 
+HUGE = 350.0
+"""An epsilon from which on numbers only say that there is no protection."""
+
 
 def factor(loss: Loss) -> float:
     """How much likelier an output can be under one neighbour than under the other."""
-    return exp(float(loss.epsilon))
+    return exp(min(float(loss.epsilon), HUGE))
 
 
 def beliefs(loss: Loss, prior: float) -> tuple[float, float]:
@@ -35,13 +38,13 @@ def power(loss: Loss, alarm: float) -> float:
     At most exp(epsilon) a + delta and 1 - exp(-epsilon) (1 - delta - a) for false alarms a
     (Wasserman and Zhou 2010).
     """
-    epsilon, delta = float(loss.epsilon), float(loss.delta)
-    return min(exp(epsilon) * alarm + delta, 1 - exp(-epsilon) * (1 - delta - alarm), 1.0)
+    times, delta = factor(loss), float(loss.delta)
+    return min(times * alarm + delta, 1 - (1 - delta - alarm) / times, 1.0)
 
 
 def guess(loss: Loss) -> float:
     """How often the best guess between two equally likely neighbours is right."""
-    falling = exp(-float(loss.epsilon))
+    falling = 1 / factor(loss)
     return (1 + float(loss.delta) * falling) / (1 + falling)
 
 
@@ -51,4 +54,4 @@ def change(loss: Loss) -> float:
     exp(2 epsilon) - 1: the answer under either data changes odds by exp(epsilon) at most
     (Kasiviswanathan and Smith 2014).
     """
-    return expm1(2 * float(loss.epsilon))
+    return expm1(2 * min(float(loss.epsilon), HUGE))
