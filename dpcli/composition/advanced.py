@@ -11,8 +11,10 @@ from math import comb
 from dpcli.composition.base import Bound, Composition, Counted, plain_sum
 from dpcli.privacy.concentrated import pure_rho, sum_up
 from dpcli.privacy.decimals import short_up
-from dpcli.privacy.interval import Interval, exp, log, sqrt
+from dpcli.privacy.interval import Interval, exp, exp_up, log, round_down, sqrt, sqrt_up
 from dpcli.privacy.loss import Loss
+
+EULER_UP = exp_up(Fraction(1))
 
 MOST_EQUAL = 20_000
 """Equal losses up to which the optimal bound is summed up."""
@@ -21,11 +23,13 @@ MOST_EQUAL = 20_000
 class Advanced(Composition):
     """The least of several theorems for (epsilon_i, delta_i)-private answers.
 
-    Part of delta is for the deltas of the answers, which add; the rest, d, buys one of:
+    Part of delta is for the deltas of the answers: (1 - delta) = (1 - d) times the product of all
+    (1 - delta_i). The rest, d, buys one of:
 
     strong composition, for k equal epsilons e: sqrt(2 k ln(1/d)) e + k e (e^e - 1)/(e^e + 1)
     (Dwork, Rothblum and Vadhan 2010; as in Kairouz, Oh and Viswanath 2015), and for unequal ones
-    sqrt(2 ln(1/d) sum e_i^2) + sum e_i (e^e_i - 1)/(e^e_i + 1) (there, theorem 3.5);
+    sqrt(2 ln(1/d) sum e_i^2) + sum e_i (e^e_i - 1)/(e^e_i + 1), where also e + sqrt(sum e_i^2)/d
+    may stand for 1/d (there, theorem 3.5);
 
     the optimal bound for k equal epsilons: the least epsilon for which
 
@@ -48,12 +52,15 @@ class Advanced(Composition):
         """The plain sum, then what the delta that is left can buy."""
         plain = plain_sum(answers)
         yield plain
-        left = delta - plain.loss.delta
-        if left <= 0:
-            return
         epsilons: Counter[Fraction] = Counter()
+        kept = Interval.of(1)
         for guarantee, times in answers.items():
             epsilons[guarantee.loss.epsilon] += times
+            if guarantee.loss.delta:
+                kept = kept * _power(Interval.of(1 - guarantee.loss.delta), times)
+        left = round_down(1 - (1 - delta) / kept.low, 64) if kept.low > 0 else Fraction(0)
+        if left <= 0:
+            return
         del epsilons[Fraction(0)]
         if not epsilons:
             return
@@ -69,7 +76,8 @@ def strong(epsilons: Counter[Fraction], delta: Fraction) -> Fraction:
     """Epsilon at an additional `delta`, by strong composition, rounded up."""
     mean = sum_up((pure_rho(epsilon), times) for epsilon, times in epsilons.items())
     squares = sum_up((epsilon**2, times) for epsilon, times in epsilons.items())
-    spread = sqrt(log(Interval.of(1 / delta)) * (2 * squares))
+    often = min(1 / delta, EULER_UP + sqrt_up(squares) / delta)
+    spread = sqrt(log(Interval.of(often)) * (2 * squares))
     return short_up(mean + spread.high)
 
 

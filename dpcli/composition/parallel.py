@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import zip_longest
+from itertools import pairwise, zip_longest
 
-from dpcli.privacy.guarantee import PUBLIC, Guarantee, Pair
+from dpcli.privacy.guarantee import PUBLIC, Guarantee, Pair, together
 from dpcli.privacy.loss import Loss
 from dpcli.privacy.relation import Neighbors
+
+ADD_REMOVE = Neighbors.ADD_REMOVE
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,9 +33,6 @@ def worst_unit(placed: Sequence[Placed], neighbors: Neighbors) -> dict[Guarantee
     rows alone (McSherry 2009, theorem 4); replacing one changes two parts at most, one by a row
     that goes and one by a row that comes, each of which is less than what the guarantee of the
     part allows. So the worst part counts, or the two worst.
-
-    Parts are compared answer by answer, each list ordered by loss: the list of the worst of
-    each place costs, in every measure and under every rule, as much as any of the parts.
     """
     found: Counter[Guarantee] = Counter()
     branches: dict[str, dict[int, list[Guarantee]]] = {}
@@ -44,14 +43,36 @@ def worst_unit(placed: Sequence[Placed], neighbors: Neighbors) -> dict[Guarantee
             group, part = one.branch
             branches.setdefault(group, {}).setdefault(part, []).extend(one.guarantees)
     for parts in branches.values():
-        ordered = [sorted(part, key=_size, reverse=True) for part in parts.values()]
-        for place in zip_longest(*ordered, fillvalue=PUBLIC):
-            rest = sorted(place, key=_size)
-            found[worst_of(rest)] += 1
-            if neighbors is Neighbors.CHANGE_ONE and len(rest) > 1:
-                found[worst_of(rest[:-1])] += 1
+        found.update(_worst_parts(list(parts.values()), 1 if neighbors is ADD_REMOVE else 2))
     del found[PUBLIC]
     return dict(found)
+
+
+def _worst_parts(parts: Sequence[list[Guarantee]], changed: int) -> list[Guarantee]:
+    """What so many of these parts lose at most, whichever they are.
+
+    If each part is no worse than the one before it, answer by answer, the first ones do.
+    Else each part counts as one answer, and what is no less than all of them, and then no
+    less than all but the largest, does.
+    """
+    ordered = sorted(
+        (sorted(part, key=_size, reverse=True) for part in parts),
+        key=lambda part: _size(together(part)),
+        reverse=True,
+    )
+    first, rest = ordered[:changed], ordered[changed:]
+    if all(_covers(one, two) for one, two in pairwise(first)) and all(
+        _covers(first[-1], part) for part in rest
+    ):
+        return [one for part in first for one in part]
+    whole = [together(part) for part in ordered]
+    return [worst_of(whole[place:]) for place in range(min(changed, len(whole)))]
+
+
+def _covers(one: Sequence[Guarantee], other: Sequence[Guarantee]) -> bool:
+    """Whether each answer of the first reveals no less, in every measure."""
+    places = zip_longest(one, other, fillvalue=PUBLIC)
+    return all(b in {a, PUBLIC} or worst_of([a, b]) == a for a, b in places)
 
 
 def worst_of(guarantees: Sequence[Guarantee]) -> Guarantee:

@@ -18,7 +18,7 @@ from dpcli.privacy.loss import Loss
 if TYPE_CHECKING:
     from dp_accounting.pld.privacy_loss_distribution import PrivacyLossDistribution
 
-FINE = 0.05
+FINE = 0.03
 """Width of the grid of losses, in typical losses of one answer: costs under 0.1 %."""
 
 POINTS = 1 << 17

@@ -12,10 +12,11 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import ClassVar, Literal, final
 
+from dpcli.mechanisms.search import least_scale
 from dpcli.privacy.confidential import Cells, Confidential, Group, Groups, Noisy
 from dpcli.privacy.decimals import short_up
 from dpcli.privacy.guarantee import PUBLIC, Guarantee, Pair
-from dpcli.privacy.interval import round_up, sqrt_down
+from dpcli.privacy.interval import sqrt_down
 from dpcli.privacy.key import unseal
 from dpcli.privacy.loss import NOTHING, Loss
 from dpcli.privacy.noise import Noise
@@ -24,13 +25,6 @@ from dpcli.privacy.threshold import Selection
 
 UNCHANGEABLE = Noise("none", Fraction(0))
 """No noise, for an answer of sensitivity zero: no neighbour can change it."""
-
-
-SHORT = 30
-"""Significant bits of a scale that is searched for: rounding costs less than 2^-29 of it."""
-
-CLOSE = Fraction(1, 1 << 24)
-"""Relative distance from the least scale at which a search by rho stops."""
 
 
 class CannotCalibrate(Exception):
@@ -66,9 +60,13 @@ class Mechanism(ABC):
         Every epsilon or delta in it is rounded up.
         """
 
-    def loss_at(self, noise: Noise, sensitivity: Sensitivity, delta: Fraction) -> Loss:
-        """The loss of noise chosen by its rho, with at most this delta, rounded up."""
-        return Loss(short_up(self.loss(noise, sensitivity, Fraction(0)).epsilon))
+    def losses_at(
+        self, noises: Sequence[Noise], moved: Sequence[Sensitivity], delta: Fraction
+    ) -> list[Loss]:
+        """Losses of noises chosen by rho, with this delta at most in all, rounded up."""
+        zero = Fraction(0)
+        losses = (self.loss(noise, one, zero) for noise, one in zip(noises, moved, strict=True))
+        return [Loss(short_up(loss.epsilon)) for loss in losses]
 
     @abstractmethod
     def rho(self, noise: Noise, sensitivity: Sensitivity) -> Fraction:
@@ -135,19 +133,12 @@ class Mechanism(ABC):
         """The least noise found whose stated rho is at most `rho`, a short rational."""
         if sensitivity.l1 == 0:
             return UNCHANGEABLE
-        # Above zero while the noise is too little; at least what a Gaussian would need.
-        low = high = sqrt_down(sensitivity.l2_squared / (2 * rho), SHORT) / 4
-        while self.rho(Noise(self.kind, high), sensitivity) > rho:
-            low, high = high, 2 * high
-        while high > low * (1 + CLOSE):
-            middle = round_up((low + high) / 2, SHORT)
-            if not low < middle < high:
-                break
-            if self.rho(Noise(self.kind, middle), sensitivity) > rho:
-                low = middle
-            else:
-                high = middle
-        return Noise(self.kind, high)
+        # No mechanism has a smaller rho than Gaussian noise of four times this scale.
+        start = sqrt_down(sensitivity.l2_squared / (2 * rho)) / 4
+        return Noise(
+            self.kind,
+            least_scale(lambda scale: self.rho(Noise(self.kind, scale), sensitivity) > rho, start),
+        )
 
     @final
     def fit_jointly(

@@ -85,13 +85,18 @@ class Gaussian(Perturbing):
             delta = min(delta, zcdp_delta(rho, epsilon))
         return Loss(epsilon, delta)
 
-    def loss_at(self, noise: Noise, sensitivity: Sensitivity, delta: Fraction) -> Loss:
-        """Epsilon of its rho at `delta`."""
+    def losses_at(
+        self, noises: Sequence[Noise], moved: Sequence[Sensitivity], delta: Fraction
+    ) -> list[Loss]:
+        """Epsilon of all rhos at `delta`, in parts as large as the rhos."""
         if delta <= 0:
             raise CannotCalibrate(
                 "`gaussian` needs a delta above zero", "allow some under `privacy: budget:`"
             )
-        return Loss(zcdp_epsilon(self.rho(noise, sensitivity), delta), delta)
+        rhos = [self.rho(noise, one) for noise, one in zip(noises, moved, strict=True)]
+        rho = sum(rhos, start=Fraction(0))
+        epsilon = zcdp_epsilon(rho, delta)
+        return [Loss(epsilon * part / rho, delta * part / rho) for part in rhos]
 
     def rho(self, noise: Noise, sensitivity: Sensitivity) -> Fraction:
         """L2^2/(2 sigma^2), exactly if that is short, else rounded up."""

@@ -12,7 +12,6 @@ from dpcli.plan.disjoint import branches
 from dpcli.plan.model import Part, Plan, PlannedEntry, counted
 from dpcli.plan.solving import solve
 from dpcli.privacy.loss import NOTHING, Loss
-from dpcli.privacy.noise import Noise
 from dpcli.privacy.relation import Neighbors, PersonUnit
 from dpcli.privacy.sensitivity import Sensitivity, sensitivity
 from dpcli.privacy.threshold import selection
@@ -46,7 +45,8 @@ def planned_entry(
     parts = _parts(entry, mechanism, target, spec)
     if target.rho is not None:
         epsilon = sum((part.loss.epsilon for part in parts), start=Fraction(0))
-        target = Loss(epsilon, max(part.loss.delta for part in parts), target.rho)
+        delta = sum((part.loss.delta for part in parts), start=Fraction(0))
+        target = Loss(epsilon, delta, target.rho)
     rival = replace(entry, request=entry.rival, rival=None) if entry.rival else None
     rivals = _parts(rival, mechanism, target, spec) if rival else ()
     return PlannedEntry(entry, target, parts, rivals, branch)
@@ -74,22 +74,27 @@ def _parts(entry: Entry, mechanism: Mechanism, target: Loss, spec: Spec) -> tupl
         rule = selection(noise, alone, target.delta - spent)
         charged = target
         if target.rho is not None:
-            charged = mechanism.loss_at(noise, change, privacy.budget.delta)
+            (charged,) = mechanism.losses_at([noise], [change], privacy.budget.delta)
             charged = Loss(charged.epsilon, charged.delta + rule.delta)
         return (Part(question, change, mechanism, noise, charged, rule),)
     shares = [question.share for question in questions]
     noises = mechanism.fit_jointly(moved, shares, target, entry.calibration)
 
-    def loss(share: Fraction, change: Sensitivity, noise: Noise) -> Loss:
-        if not change.l1:
-            return NOTHING
-        if target.rho is not None:
-            return mechanism.loss_at(noise, change, privacy.budget.delta)
-        return Loss(target.epsilon * share, target.delta * share)
-
+    changed = [place for place, change in enumerate(moved) if change.l1]
+    losses = [NOTHING] * len(moved)
+    if target.rho is not None:
+        found = mechanism.losses_at(
+            [noises[place] for place in changed],
+            [moved[place] for place in changed],
+            privacy.budget.delta,
+        )
+    else:
+        found = [Loss(target.epsilon * shares[at], target.delta * shares[at]) for at in changed]
+    for place, loss in zip(changed, found, strict=True):
+        losses[place] = loss
     return tuple(
-        Part(question, change, mechanism, noise, loss(question.share, change, noise))
-        for question, change, noise in zip(questions, moved, noises, strict=True)
+        Part(question, change, mechanism, noise, loss)
+        for question, change, noise, loss in zip(questions, moved, noises, losses, strict=True)
     )
 
 

@@ -1,0 +1,161 @@
+"""What `dpcli plan` and `dpcli explain privacy` tell."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Command
+
+SPEC = """
+dpcli: 1
+dataset: d
+privacy: {unit: row, neighbors: add-remove, budget: {epsilon: 3, delta: 1e-6}, composition: zcdp}
+columns:
+  age: {type: integer, bounds: [0, 100]}
+  sex: {type: category, values: [f, m]}
+statistics:
+  - {name: people, statistic: count, where: {sex: f}, epsilon: 0.2}
+  - {name: others, statistic: count, where: {sex: m}, epsilon: 0.1}
+  - {name: ages, statistic: mean, column: age, mechanism: gaussian, rho: 0.01}
+"""
+
+
+@pytest.fixture
+def old(tmp_path: Path) -> Path:
+    """A spec."""
+    path = tmp_path / "old.yaml"
+    path.write_text(SPEC, encoding="utf-8")
+    return path
+
+
+def changed(old: Path, *pairs: tuple[str, str]) -> Path:
+    """The spec with some texts replaced."""
+    text = old.read_text(encoding="utf-8")
+    for before, after in pairs:
+        assert before in text
+        text = text.replace(before, after)
+    path = old.with_name("new.yaml")
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def test_a_plan_says_what_is_disjoint_and_how_it_is_added_up(dpcli: Command, old: Path) -> None:
+    """The recognised parts, the reason, the bound that was used, and rho."""
+    told = dpcli("plan", old)
+    assert told.status == 0
+    assert "people; others: about disjoint values of sex, of which a row has one" in told.out
+    assert "losses are added up by zcdp: " in told.out
+    assert "rho" in told.out.splitlines()[1]
+
+
+def test_compare_tells_every_composition_and_the_cheapest(dpcli: Command, old: Path) -> None:
+    """A line each, in the table and in JSON; just one is the cheapest."""
+    told = dpcli("plan", old, "--compare")
+    lines = [line.split() for line in told.out.splitlines() if line]
+    table = {
+        line[0]: line for line in lines if line[0] in ("sequential", "advanced", "zcdp", "pld")
+    }
+    assert len(table) == 4
+    facts = json.loads(dpcli("plan", old, "--compare", "--json").out)["compared"]
+    assert [one["composition"] for one in facts] == ["sequential", "advanced", "zcdp", "pld"]
+    totals = {one["composition"]: one["total"]["epsilon"] for one in facts}
+    (cheapest,) = [one["composition"] for one in facts if one["cheapest"]]
+    valid = [one["composition"] for one in facts if one["total"]["delta"] <= 1e-6]
+    assert totals[cheapest] == min(totals[name] for name in valid)
+    assert totals["pld"] <= totals["zcdp"] <= totals["sequential"]
+
+
+def test_compare_needs_no_delta_to_answer(dpcli: Command, old: Path) -> None:
+    """A sequential spec without a delta learns what others would cost with one."""
+    path = changed(
+        old,
+        (", delta: 1e-6}, composition: zcdp", "}"),
+        ("mechanism: gaussian, rho: 0.01", "epsilon: 1"),
+    )
+    told = dpcli("plan", path, "--compare")
+    assert told.status == 0
+    assert "at delta 0.000001" in told.out
+    assert "need a delta in the budget, which has none" in told.out
+
+
+def test_diff_tells_what_changed(dpcli: Command, old: Path) -> None:
+    """Epsilon and error of every statistic, before and after, and what came and went."""
+    new = changed(
+        old,
+        ("statistic: count, where: {sex: f}, epsilon: 0.2", "statistic: count, epsilon: 0.1"),
+        ("name: others", "name: rest"),
+    )
+    told = dpcli("plan", new, "--diff", old)
+    assert told.status == 0
+    words = {line.split()[0]: line for line in told.out.splitlines() if line}
+    assert "changed" in words["people"] and "0.2 -> 0.1" in words["people"]
+    assert "15 -> 30" in words["people"]
+    assert "added" in words["rest"] and "removed" in words["others"]
+    assert "changed" not in words["ages"]
+
+
+def test_a_weaker_spec_can_fail_a_pull_request(dpcli: Command, old: Path) -> None:
+    """Exit 3 with every reason; a stronger one passes; the same does too."""
+    weaker = changed(
+        old,
+        ("epsilon: 0.2", "epsilon: 0.5"),
+        ("epsilon: 3", "epsilon: 4"),
+        ("add-remove", "change-one"),
+    )
+    told = dpcli("plan", weaker, "--diff", old, "--fail-on-weaker")
+    assert told.status == 3
+    assert told.err.count("error[weaker-privacy]") >= 3
+    assert "`neighbors` was add-remove and is change-one" in told.err
+    assert "the budget allows epsilon 4 instead of 3" in told.err
+    assert dpcli("plan", weaker, "--diff", old).status == 0
+    assert dpcli("plan", old, "--diff", old, "--fail-on-weaker").status == 0
+    stronger = changed(old, ("epsilon: 0.2", "epsilon: 0.05"))
+    assert dpcli("plan", stronger, "--diff", old, "--fail-on-weaker").status == 0
+
+
+def test_failing_needs_something_to_compare_with(dpcli: Command, old: Path) -> None:
+    """The older spec must be named, and be one."""
+    assert dpcli("plan", old, "--fail-on-weaker").status == 2
+    missing = dpcli("plan", old, "--diff", old.with_name("none.yaml"))
+    assert missing.status == 3 and "does not exist" in missing.err
+
+
+def test_pld_without_its_package_says_how_to_get_it(
+    dpcli: Command, old: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A plan by it is refused; a comparison tells the others."""
+    monkeypatch.setitem(
+        __import__("sys").modules, "dp_accounting.pld.privacy_loss_distribution", None
+    )
+    refused = dpcli("plan", changed(old, ("composition: zcdp", "composition: pld")))
+    assert refused.status == 3
+    assert "error[package-missing]" in refused.err and "pip install 'dpcli[pld]'" in refused.err
+    told = dpcli("plan", old, "--compare")
+    assert told.status == 0 and "pip install 'dpcli[pld]'" in told.out
+
+
+def test_explain_privacy_says_what_an_epsilon_means(dpcli: Command) -> None:
+    """Beliefs, tests, guesses and changes, as the formulas have them."""
+    told = dpcli("explain", "privacy", "--epsilon", "1", "--delta", "1e-6")
+    assert told.status == 0
+    lines = [line.split() for line in told.out.splitlines()]
+    assert ["50%", "26.9%", "73.1%"] in lines
+    assert ["10%", "3.93%", "23.2%"] in lines
+    assert ["5%", "13.6%"] in lines
+    text = " ".join(told.out.split())
+    assert "in 73.1% with it at most" in text
+    assert "6.39 times itself at most" in text
+    assert "1 in 1,000,000" in text
+
+
+def test_explain_privacy_takes_any_budget(dpcli: Command) -> None:
+    """From nearly nothing to no protection at all, without a fault."""
+    for epsilon in ("1e-12", "0.1", "20", "1000"):
+        for delta in ("0", "1e-18", "0.999"):
+            told = dpcli("explain", "privacy", "--epsilon", epsilon, "--delta", delta)
+            assert told.status == 0, told.err
+    assert dpcli("explain", "privacy", "--epsilon", "-1").status == 2
+    assert dpcli("explain", "count", "--epsilon", "1").status == 2

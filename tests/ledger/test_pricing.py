@@ -1,0 +1,133 @@
+"""What recorded answers cost: as planned, together with the past, by every composition."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+
+from dpcli.composition import COMPOSITIONS
+from dpcli.composition.base import Composition
+from dpcli.errors import BudgetError, LedgerError
+from dpcli.ledger.balance import balance, spend
+from dpcli.ledger.creation import create_ledger
+from dpcli.ledger.entry import canonical
+from dpcli.ledger.ledger import Charge, Ledger
+from dpcli.ledger.pricing import UnknownMechanism, answers_of
+from dpcli.ledger.terms import Terms, terms_of
+from dpcli.plan.making import make_plan
+from dpcli.plan.model import Plan
+from dpcli.privacy.loss import Loss
+from dpcli.release import charge_for
+from dpcli.spec.load import load_spec, read_spec
+from tests.ledger.conftest import render
+
+SPECS = sorted((Path(__file__).parents[2] / "specs").glob("*.yaml"))
+
+each_rule = pytest.mark.parametrize("rule", COMPOSITIONS, ids=lambda one: str(one.name))
+
+MIXED = """
+dpcli: 1
+dataset: d
+privacy: {unit: row, neighbors: %s, budget: {epsilon: 9, delta: 1e-6}, composition: %s}
+columns:
+  age: {type: integer, bounds: [0, 100]}
+  sex: {type: category, values: [f, m]}
+  place: {type: category}
+statistics:
+  - {name: a, statistic: count, where: {sex: f}, epsilon: 0.2}
+  - {name: b, statistic: mean, column: age, where: {sex: m}, mechanism: gaussian, epsilon: 0.3,
+     delta: 1e-8}
+  - {name: c, statistic: median, column: age, epsilon: 0.1, mechanism: exponential}
+  - {name: d, statistic: top_k, column: sex, k: 2, epsilon: 0.1}
+  - {name: e, statistic: count, by: [place], keys: private, epsilon: 0.2, delta: 1e-8}
+  - {name: f, statistic: histogram, column: age, bins: {width: 10}, epsilon: 0.1}
+"""
+
+
+def charged(plan: Plan) -> Loss:
+    """What the ledger makes of a plan's charge."""
+    charge = charge_for(plan, "r", None)
+    return balance(terms_of(plan.spec), [charge.spend]).spent
+
+
+@pytest.mark.parametrize("path", SPECS, ids=lambda path: str(path.stem))
+def test_the_specs_are_charged_as_planned(path: Path) -> None:
+    """From parameters alone, the ledger finds the total of the plan."""
+    plan = make_plan(read_spec(path))
+    assert charged(plan) == plan.spent
+
+
+@each_rule
+@pytest.mark.parametrize("neighbors", ["add-remove", "change-one"])
+def test_everything_is_charged_as_planned(rule: Composition, neighbors: str) -> None:
+    """Disjoint rows, joint answers, choices, picks and private keys, by every rule."""
+    plan = make_plan(load_spec(MIXED % (neighbors, rule.name), "spec.yaml"))
+    assert charged(plan) == plan.spent
+
+
+@each_rule
+def test_past_releases_are_priced_together(rule: Composition, tmp_path: Path) -> None:
+    """Nine releases cost what all of their answers cost at once, not the sum of their totals."""
+    plan = make_plan(load_spec(MIXED % ("add-remove", rule.name), "spec.yaml"))
+    store = create_ledger(tmp_path / "ledger.sqlite", None)
+    book = Ledger(store)
+    for number in range(9):
+        book.commit(charge_for(plan, f"r{number}", None), render)
+    terms = book.accounts()["d"]
+    spent = book.balance(terms).spent
+    book.close()
+    answers = dict(answers_of(canonical(charge_for(plan, "", None).parts), "add-remove"))
+    together = rule.total({one: 9 * times for one, times in answers.items()}, Fraction(1, 10**6))
+    assert spent == together
+    if rule.name == "sequential":
+        assert spent.epsilon == 9 * plan.spent.epsilon
+    elif rule.name != "advanced":
+        assert spent.epsilon < 7 * plan.spent.epsilon
+
+
+def test_a_mechanism_of_the_future_is_refused(tmp_path: Path) -> None:
+    """What cannot be priced cannot be added to: nothing is charged, and told in plain words."""
+    plan = make_plan(load_spec(MIXED % ("add-remove", "zcdp"), "spec.yaml"))
+    charge = charge_for(plan, "r", None)
+    strange = tuple({**part, "mechanism": "quantum"} for part in charge.parts)
+    book = Ledger(create_ledger(tmp_path / "ledger.sqlite", None))
+    with pytest.raises(LedgerError, match="mechanism that this version does not know"):
+        book.commit(replace(charge, parts=strange), render)
+    assert not book.releases("d")
+    book.close()
+    with pytest.raises(UnknownMechanism):
+        answers_of(json.dumps(strange), "add-remove")
+
+
+def test_entries_without_newer_fields_keep_their_price() -> None:
+    """What was recorded before disjoint rows were is added up, as it was then."""
+    plan = make_plan(load_spec(MIXED % ("add-remove", "sequential"), "spec.yaml"))
+    charge = charge_for(plan, "r", None)
+    older = [{k: v for k, v in part.items() if k != "disjoint"} for part in charge.parts]
+    terms = terms_of(plan.spec)
+    spent = balance(terms, [spend(json.dumps(older), None, "add-remove")]).spent
+    assert spent.epsilon == plan.asked.epsilon == 1
+    assert charged(plan).epsilon == Fraction(4, 5)
+
+
+def test_a_budget_in_rho_is_kept_across_releases(tmp_path: Path) -> None:
+    """Three releases of rho 0.02 fit in 0.06, and a fourth does not."""
+    terms = Terms(
+        "d", "row", "add-remove", "zcdp", Loss(Fraction(2), Fraction(1, 10**6), Fraction("0.06"))
+    )
+    part: dict[str, object] = {
+        "statistic": "n", "mechanism": "gaussian", "scale": "5", "l0": 1, "l1": "1",
+        "l2_squared": "1", "linf": "1", "epsilon": "1", "delta": "1/1000000",
+    }  # fmt: skip
+    book = Ledger(create_ledger(tmp_path / "ledger.sqlite", None))
+    for number in range(3):
+        book.commit(Charge(terms, f"r{number}", "d", "now", None, (part,)), render)
+    left = book.balance(terms).remaining
+    assert left.rho == 0
+    with pytest.raises(BudgetError, match="left of"):
+        book.commit(Charge(terms, "r3", "d", "now", None, (part,)), render)
+    book.close()
