@@ -150,7 +150,7 @@ def _print(made: Plan, left: Loss | None) -> None:
 
 def _row(entry: PlannedEntry, part: Part, made: Plan, *, first: bool) -> tuple[str, ...]:
     """One question of a statistic."""
-    from dpcli.report.numbers import exact_or_up, root_up, short
+    from dpcli.report.numbers import brief, exact_or_up, root_up, short
 
     unit, moved = part.question.unit, part.sensitivity
     in_rho = made.spec.privacy.composition.takes_rho
@@ -166,7 +166,7 @@ def _row(entry: PlannedEntry, part: Part, made: Plan, *, first: bool) -> tuple[s
         "exact" if part.public else part.mechanism.name,
         short(part.noise.scale * unit, 6),
         short(part.error(made.spec.confidence), 6),
-        exact_or_up(part.loss.epsilon),
+        brief(part.loss.epsilon),
         *([short(part.guarantee.rho, 6)] if in_rho else []),
-        exact_or_up(part.loss.delta),
+        brief(part.loss.delta),
     )

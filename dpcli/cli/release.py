@@ -117,14 +117,13 @@ SUMMARY_LINES = 40
 def _summary(made: Release) -> None:
     """Values, intervals and epsilon on standard error."""
     from dpcli.cli.console import write_table
-    from dpcli.privacy.decimals import plain_text
     from dpcli.privacy.loss import loss_text
-    from dpcli.report.numbers import exact_or_up
+    from dpcli.report.numbers import brief, exact_or_up
     from dpcli.report.table import cells
 
     rows: list[tuple[str, ...]] = []
     for released in made.entries:
-        epsilon = plain_text(released.planned.target.epsilon)
+        epsilon = brief(released.planned.target.epsilon)
         before = ""
         for position, cell in enumerate(cells(released)):
             if position == SUMMARY_LINES:

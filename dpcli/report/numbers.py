@@ -51,6 +51,12 @@ def _places(value: Fraction, digits: int) -> int:
     return places
 
 
+def brief(value: Fraction) -> str:
+    """`value` exactly if that is short, else to six digits, for a column of a table."""
+    text = exact_or_up(value)
+    return text if len(text) <= 10 else short(value, 6)
+
+
 def short(value: Fraction, digits: int = 4) -> str:
     """`value` rounded to a few significant digits, for people to read."""
     places = _places(value, digits)
