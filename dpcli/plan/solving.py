@@ -9,16 +9,13 @@ from math import log
 
 from dpcli.errors import Problem, SpecError
 from dpcli.mechanisms.base import CannotCalibrate, Mechanism
-from dpcli.plan.model import Part, PlannedEntry, counted
-from dpcli.privacy.concentrated import zcdp_rho
-from dpcli.privacy.decimals import plain_text, short_down, short_up
+from dpcli.plan.model import Part, PlannedEntry
+from dpcli.plan.shares import DIGITS, divide, share_of
+from dpcli.privacy.decimals import plain_text, short_up
 from dpcli.privacy.loss import Loss
 from dpcli.privacy.noise import Noise
 from dpcli.spec.model import Entry, Spec
 from dpcli.spec.prices import LEAST_EPSILON, MOST_EPSILON
-
-DIGITS = 6
-"""Significant digits of a loss that was searched for."""
 
 Branch = tuple[str, int] | None
 Planner = Callable[[Entry, Mechanism, Loss, Spec, Branch], PlannedEntry]
@@ -53,7 +50,7 @@ class _Solver:
         self, spec: Spec, branches: Mapping[str, tuple[str, int]], planner: Planner
     ) -> None:
         self._spec, self._branches, self._planner = spec, branches, planner
-        self._rule, self._budget = spec.privacy.composition, spec.privacy.budget
+        self._rule = spec.privacy.composition
         self._problems: list[Problem] = []
 
     def stop_at_problems(self) -> None:
@@ -170,89 +167,21 @@ class _Solver:
         return Loss(size, entry.price.delta)
 
     def shared(self, first: Sequence[PlannedEntry], sharing: Sequence[Entry]) -> list[PlannedEntry]:
-        """Entries with shares of what the first ones leave, as much as the budget allows.
+        """Entries with shares of what the first ones leave; none after a problem is recorded."""
 
-        Under sequential composition shares divide epsilon, exactly; elsewhere they divide
-        rho (or epsilon, where there is none), and are stretched until the budget is used.
-        """
-        needing = [e for e in sharing if not e.price.delta and self._takes_delta(e)]
-        spent = sum((one.target.delta for one in first if one.target.rho is None), Fraction(0))
-        spent += sum((e.price.delta for e in sharing), start=Fraction(0))
-        left = max(self._budget.delta - spent, Fraction(0))
-        weights = sum((_share(e) for e in needing), start=Fraction(0))
-        if not self._rule.takes_rho and weights:
-            part = left / weights
-            sharing = [
-                replace(e, price=replace(e.price, delta=part * _share(e))) if e in needing else e
-                for e in sharing
-            ]
-
-        def at(size: Fraction) -> list[PlannedEntry]:
+        def at(entries: Sequence[Entry], size: Fraction) -> list[PlannedEntry]:
             return [
-                self._most_accurate(entry, self._target(size * _share(entry), entry))
-                for entry in sharing
+                self._most_accurate(
+                    entry, self._target(min(size * share_of(entry), MOST_EPSILON), entry)
+                )
+                for entry in entries
             ]
-
-        def fits(entries: Sequence[PlannedEntry]) -> bool:
-            answers = counted([*first, *entries], self._spec)
-            return self._rule.total(answers, self._budget.delta).within(self._budget)
 
         try:
-            return self._largest(at, fits, self._start(first, sharing))
+            return divide(first, sharing, self._spec, at)
         except CannotCalibrate as refusal:
             self._refuse(sharing[0], refusal.reason, refusal.hint)
             return []
-
-    def _takes_delta(self, entry: Entry) -> bool:
-        """Whether some mechanism of an entry could spend a delta."""
-        return entry.selects or any(one.needs_delta for one in entry.mechanisms)
-
-    def _start(self, first: Sequence[PlannedEntry], sharing: Sequence[Entry]) -> Fraction:
-        """A size of the share 1 that surely fits."""
-        spent = self._rule.total(counted(first, self._spec), self._budget.delta)
-        units = sum((_share(entry) for entry in sharing), start=Fraction(0))
-        if not self._rule.takes_rho:
-            return (self._budget.epsilon - spent.epsilon) / units
-        slack = sum((e.price.delta for e in sharing if e.selects), start=Fraction(0))
-        slack += sum(
-            (part.selection.delta for one in first for part in one.parts if part.selection),
-            start=Fraction(0),
-        )
-        allowed = zcdp_rho(self._budget.epsilon, max(self._budget.delta - slack, LEAST_EPSILON**3))
-        used = sum((g.rho * n for g, n in counted(first, self._spec).items()), start=Fraction(0))
-        return (min(allowed, self._budget.rho or allowed) - used) / units
-
-    def _largest(
-        self,
-        at: Callable[[Fraction], list[PlannedEntry]],
-        fits: Callable[[Sequence[PlannedEntry]], bool],
-        low: Fraction,
-    ) -> list[PlannedEntry]:
-        """The entries at the largest size that fits; exactly where losses just add."""
-        if low <= 0:
-            raise CannotCalibrate(
-                "the other entries leave nothing of the budget to share",
-                "lower their losses, or allow more under `privacy: budget:`",
-            )
-        best = at(low)
-        if self._rule.name == "sequential" and fits(best):
-            return best
-        low = short_down(low, DIGITS)
-        while not fits(best := at(low)):
-            low = short_down(low * Fraction(9, 10), DIGITS)
-            if low < LEAST_EPSILON**2:
-                raise CannotCalibrate(
-                    "the other entries leave nothing of the budget to share",
-                    "lower their losses, or allow more under `privacy: budget:`",
-                )
-        factor = Fraction(2)
-        while factor > 1 + Fraction(1, 10**4):
-            larger = short_down(low * factor, DIGITS)
-            if larger > low and fits(found := at(larger)):
-                low, best = larger, found
-                continue
-            factor = 1 + (factor - 1) / 4
-        return best
 
 
 def _most_noise(part: Part, error: Fraction, confidence: Fraction) -> Noise:
@@ -271,12 +200,6 @@ def _most_noise(part: Part, error: Fraction, confidence: Fraction) -> Noise:
         middle = (low + high) / 2
         low, high = (middle, high) if enough(middle) else (low, middle)
     return Noise(kind, low)
-
-
-def _share(entry: Entry) -> Fraction:
-    """The share of an entry that has one."""
-    assert entry.price.share is not None
-    return entry.price.share
 
 
 def _cost(planned: PlannedEntry) -> Fraction:

@@ -211,3 +211,45 @@ def test_private_keys_take_their_delta_first() -> None:
     assert many.bound.name == "sum of rhos" and many.spent.delta == Fraction("1e-6")
     assert many.spent.rho is not None
     assert many.spent.epsilon == zcdp_epsilon(many.spent.rho, Fraction("6e-7"))
+
+
+def test_shares_of_disjoint_rows_have_the_whole_budget_each() -> None:
+    """What is counted once is divided once, exactly."""
+    plan = planned(
+        "  - {name: a, statistic: count, where: {sex: f}, share: 1}\n"
+        "  - {name: b, statistic: count, where: {sex: m}, share: 1}\n"
+        "  - {name: c, statistic: count, share: 2}\n"
+    )
+    assert [entry.target.epsilon * 3 for entry in plan.entries] == [2, 2, 4]
+    assert plan.spent.epsilon == 2
+
+
+@each_rule
+def test_no_share_is_more_than_could_be_asked(rule: str) -> None:
+    """Of a huge budget an entry gets what it could be given, and the rest is left."""
+    plan = planned("  - {name: a, statistic: count, share: 1}\n", rule, "epsilon: 900, delta: 1e-6")
+    (entry,) = plan.entries
+    assert entry.target.epsilon <= 21 and plan.fits
+
+
+def test_free_entries_may_have_shares() -> None:
+    """A count of all rows under change-one is public: it costs nothing, and ends."""
+    text = (
+        "dpcli: 1\ndataset: d\nprivacy: {unit: row, neighbors: change-one, "
+        f"budget: {{epsilon: 1}}}}{COLUMNS}statistics:\n"
+        "  - {name: a, statistic: count, share: 1}\n"
+    )
+    assert make_plan(load_spec(text, "spec.yaml")).spent.epsilon == 0
+    with_more = text + "  - {name: b, statistic: sum, column: age, share: 3}\n"
+    plan = make_plan(load_spec(with_more, "spec.yaml"))
+    assert plan.spent.epsilon == 1 and plan.entries[1].target.epsilon == 1
+
+
+def test_shares_find_what_plain_sums_leave() -> None:
+    """Where one large pure loss means an immense rho, the plain sum still has something left."""
+    plan = planned(
+        "  - {name: a, statistic: count, epsilon: 1.9}\n"
+        "  - {name: b, statistic: count, share: 1}\n",
+        "zcdp",
+    )
+    assert Fraction("1.99") < plan.spent.epsilon <= 2

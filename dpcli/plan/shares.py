@@ -1,0 +1,148 @@
+"""Shares: entries that divide what the others leave of the budget."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from fractions import Fraction
+
+from dpcli.mechanisms.base import CannotCalibrate
+from dpcli.plan.model import PlannedEntry, counted
+from dpcli.privacy.concentrated import zcdp_rho
+from dpcli.privacy.decimals import short_down
+from dpcli.privacy.loss import Loss
+from dpcli.spec.model import Entry, Spec
+from dpcli.spec.prices import LEAST_EPSILON, LEAST_RHO, MOST_EPSILON
+
+DIGITS = 6
+"""Significant digits of a size that was searched for."""
+
+FINE = Fraction(1, 10**4)
+"""Part of the budget that a search may leave unused."""
+
+At = Callable[[Sequence[Entry], Fraction], list[PlannedEntry]]
+"""Entries planned with that loss for each share of one."""
+
+
+def divide(
+    first: Sequence[PlannedEntry], sharing: Sequence[Entry], spec: Spec, at: At
+) -> list[PlannedEntry]:
+    """Entries with shares of what the first ones leave, as much as the budget allows.
+
+    Under sequential composition shares divide epsilon, exactly; elsewhere they divide
+    rho (or epsilon, where there is none), and are stretched until the budget is used. No
+    entry gets more than it could be given. CannotCalibrate if nothing is left.
+    """
+    return _Division(first, _with_deltas(first, sharing, spec), spec, at).largest()
+
+
+def share_of(entry: Entry) -> Fraction:
+    """The share of an entry that has one."""
+    assert entry.price.share is not None
+    return entry.price.share
+
+
+def _with_deltas(
+    first: Sequence[PlannedEntry], sharing: Sequence[Entry], spec: Spec
+) -> list[Entry]:
+    """The entries, those that can spend a delta with a share of what is left of it."""
+    needing = [
+        entry
+        for entry in sharing
+        if not entry.price.delta
+        and (entry.selects or any(one.needs_delta for one in entry.mechanisms))
+    ]
+    weights = sum((share_of(entry) for entry in needing), start=Fraction(0))
+    if spec.privacy.composition.takes_rho or not weights:
+        return list(sharing)
+    spent = sum((one.target.delta for one in first), start=Fraction(0))
+    spent += sum((entry.price.delta for entry in sharing), start=Fraction(0))
+    part = max(spec.privacy.budget.delta - spent, Fraction(0)) / weights
+    return [
+        replace(one, price=replace(one.price, delta=part * share_of(one)))
+        if one in needing
+        else one
+        for one in sharing
+    ]
+
+
+class _Division:
+    """What is left for the sharing entries, and the search for the largest size."""
+
+    def __init__(
+        self, first: Sequence[PlannedEntry], sharing: Sequence[Entry], spec: Spec, at: At
+    ) -> None:
+        self._first, self._sharing, self._spec, self._plan = first, sharing, spec, at
+        self._rule, self._budget = spec.privacy.composition, spec.privacy.budget
+        self._units = sum((share_of(entry) for entry in sharing), start=Fraction(0))
+
+    def largest(self) -> list[PlannedEntry]:
+        """The entries at the largest size that fits."""
+        exact = self._rule.name == "sequential"
+        low = self._start()
+        if low <= 0 and exact:
+            raise self._nothing()
+        if low > 0:
+            best = self._at(low)
+            if self._spent(best).epsilon == self._budget.epsilon and self._fits(best):
+                return best
+        # Where plain sums are less than what rhos mean, something may be left all the same.
+        low, shrink = short_down(low if low > 0 else 1 / self._units, DIGITS), Fraction(9, 10)
+        while not self._fits(best := self._at(low)):
+            low, shrink = short_down(low * shrink, DIGITS), max(shrink**2, Fraction(1, 10))
+            if low * self._units < (LEAST_RHO if self._rule.takes_rho else LEAST_EPSILON):
+                raise self._nothing()
+        factor = Fraction(2)
+        while factor > 1 + FINE and low * self._least_share < MOST_EPSILON:
+            larger = short_down(low * factor, DIGITS)
+            if larger > low and self._fits(found := self._at(larger)):
+                low, best = larger, found
+            else:
+                factor = 1 + (factor - 1) / 4
+        return best
+
+    @property
+    def _least_share(self) -> Fraction:
+        """The share of the entry that gets least."""
+        return min(share_of(entry) for entry in self._sharing)
+
+    def _nothing(self) -> CannotCalibrate:
+        """There is nothing to divide."""
+        return CannotCalibrate(
+            "the other entries leave nothing of the budget to share",
+            "lower their losses, or allow more under `privacy: budget:`",
+        )
+
+    def _at(self, size: Fraction) -> list[PlannedEntry]:
+        """The sharing entries at that size."""
+        return self._plan(self._sharing, size)
+
+    def _spent(self, entries: Sequence[PlannedEntry]) -> Loss:
+        """What the first entries and these reveal."""
+        answers = counted([*self._first, *entries], self._spec)
+        return self._rule.total(answers, self._budget.delta)
+
+    def _fits(self, entries: Sequence[PlannedEntry]) -> bool:
+        """Whether the budget allows the first entries and these."""
+        return self._spent(entries).within(self._budget)
+
+    def _start(self) -> Fraction:
+        """A size that should fit; just what is left where losses are added up."""
+        first = counted(self._first, self._spec)
+        if not self._rule.takes_rho:
+            left = self._budget.epsilon - self._rule.total(first, self._budget.delta).epsilon
+            # What a size of one costs: less than its shares, if some of it is disjoint or free.
+            small = min(left, MOST_EPSILON) / self._units / 2
+            if small <= 0:
+                return small
+            answers = counted(self._at(small), self._spec)
+            cost = sum((one.loss.epsilon * n for one, n in answers.items()), start=Fraction(0))
+            return left * small / cost if cost else MOST_EPSILON / self._units
+        slack = sum((one.price.delta for one in self._sharing if one.selects), start=Fraction(0))
+        slack += sum((one.slack * n for one, n in first.items()), start=Fraction(0))
+        delta = self._budget.delta - slack
+        if delta <= 0:
+            return Fraction(0)
+        allowed = zcdp_rho(self._budget.epsilon, delta)
+        used = sum((one.rho * n for one, n in first.items()), start=Fraction(0))
+        return (min(allowed, self._budget.rho or allowed) - used) / self._units
