@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from dpcli.cli.balances import _more_runs
 from dpcli.composition import COMPOSITIONS
 from dpcli.composition.base import Composition
 from dpcli.errors import BudgetError, LedgerError
@@ -131,3 +132,18 @@ def test_a_budget_in_rho_is_kept_across_releases(tmp_path: Path) -> None:
     with pytest.raises(BudgetError, match="left of"):
         book.commit(Charge(terms, "r3", "d", "now", None, (part,)), render)
     book.close()
+
+
+@each_rule
+def test_more_runs_are_those_that_fit(rule: Composition, tmp_path: Path) -> None:
+    """So many more releases are within the budget, and one more (or a hundredth) is not."""
+    plan = make_plan(load_spec(MIXED % ("add-remove", rule.name), "spec.yaml"))
+    book = Ledger(create_ledger(tmp_path / "ledger.sqlite", None))
+    book.commit(charge_for(plan, "r", None), render)
+    terms = book.accounts()["d"]
+    runs = _more_runs(book, terms, plan)
+    book.close()
+    assert runs is not None and runs > 5
+    one = charge_for(plan, "", None).spend
+    assert balance(terms, [replace(one, count=runs + 1)]).within
+    assert not balance(terms, [replace(one, count=runs + runs // 100 + 2)]).within
