@@ -14,6 +14,7 @@ import typer
 from dpcli.cli.ledger_file import AsJson, Named
 
 if TYPE_CHECKING:
+    from dpcli.ledger.balance import Balance
     from dpcli.ledger.ledger import Ledger
     from dpcli.ledger.terms import Terms
     from dpcli.plan.model import Plan
@@ -44,6 +45,7 @@ def show(
     from dpcli.cli.console import print_json, write_table
     from dpcli.cli.ledger_file import DEFAULT, existing_ledger
     from dpcli.cli.words import checked_day
+    from dpcli.errors import LedgerError
     from dpcli.ledger.balance import period_number
     from dpcli.plan.making import make_plan
     from dpcli.privacy.decimals import plain_text
@@ -55,22 +57,22 @@ def show(
     beside = spec.parent / DEFAULT if spec else None
     with existing_ledger(path or beside) as book:
         for terms in book.accounts().values():
-            balance = book.balance(terms, day)
+            try:
+                counted = _counted(book.balance(terms, day))
+                more = _more_runs(book, terms, plan)
+            except LedgerError as failure:
+                if failure.problems[0].code != "package-missing":
+                    raise
+                print(f"warning: {terms.dataset}: {failure.problems[0].message}", file=sys.stderr)
+                counted, more = dict.fromkeys(COUNTED, "?"), None
             told.append(
                 {
                     **terms.payload(),
                     "epsilon": plain_text(terms.budget.epsilon),
                     "delta": plain_text(terms.budget.delta),
                     "releases": len(book.releases(terms.dataset)),
-                    "spent_epsilon": plain_text(balance.spent.epsilon),
-                    "spent_delta": plain_text(balance.spent.delta),
-                    "remaining_epsilon": plain_text(balance.remaining.epsilon),
-                    "remaining_delta": plain_text(balance.remaining.delta),
-                    "spent_rho": _rho(balance.spent),
-                    "remaining_rho": _rho(balance.remaining),
-                    "lifetime_epsilon": plain_text(balance.lifetime.epsilon),
-                    "lifetime_delta": plain_text(balance.lifetime.delta),
-                    "more_runs": _more_runs(book, terms, plan),
+                    **counted,
+                    "more_runs": more,
                 }
             )
     if as_json:
@@ -78,12 +80,13 @@ def show(
         return
     windows = any(account["window"] for account in told)
     deltas = any(account["delta"] != "0" for account in told)
+    rhos = any(account["spent_rho"] not in {None, "?"} for account in told)
     columns = (
         "dataset", "unit", "neighbors", "composition", *(("window",) if windows else ()),
         "releases", "epsilon", "spent_epsilon", "remaining_epsilon",
         *(("lifetime_epsilon",) if windows else ()),
         *(("delta", "spent_delta", "remaining_delta") if deltas else ()),
-        *(("spent_rho", "remaining_rho") if any(one["spent_rho"] for one in told) else ()),
+        *(("spent_rho", "remaining_rho") if rhos else ()),
         *(("more_runs",) if plan else ()),
     )  # fmt: skip
     rows = [
@@ -94,6 +97,27 @@ def show(
     write_table(sys.stdout, "accounts", header, rows, range(4, len(columns)))
     if plan is not None:
         _say_what_differs(plan, told)
+
+
+COUNTED = tuple(
+    f"{what}_{measure}"
+    for what in ("spent", "remaining", "lifetime")
+    for measure in ("epsilon", "delta", "rho")
+)
+"""What is told of a balance."""
+
+
+def _counted(balance: Balance) -> dict[str, str | None]:
+    """A balance in every measure."""
+    from dpcli.privacy.decimals import plain_text
+
+    losses = (balance.spent, balance.remaining, balance.lifetime)
+    measures = [
+        text
+        for loss in losses
+        for text in (plain_text(loss.epsilon), plain_text(loss.delta), _rho(loss))
+    ]
+    return dict(zip(COUNTED, measures, strict=True))
 
 
 def _rho(loss: Loss) -> str | None:
@@ -131,10 +155,11 @@ def history(
     from dpcli.cli.ledger_file import existing_ledger
     from dpcli.errors import LedgerError
     from dpcli.ledger.balance import balance, spend
+    from dpcli.ledger.failures import told as told_failures
     from dpcli.privacy.decimals import plain_text
 
     told: list[dict[str, object]] = []
-    with existing_ledger(path) as book:
+    with existing_ledger(path) as book, told_failures(book.path):
         if dataset is not None and dataset not in book.accounts():
             raise LedgerError.of(
                 "no-such-account",
@@ -207,4 +232,4 @@ def _most(fits: Callable[[int], bool], low: int, high: int, coarse: int) -> int:
     while high - low > max(1, low // coarse if coarse else 1):
         middle = (low + high) // 2
         low, high = (middle, high) if fits(middle) else (low, middle)
-    return low
+    return min(low, MOST_RUNS)

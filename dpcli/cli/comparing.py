@@ -48,15 +48,7 @@ def print_comparison(plan: Plan) -> None:
 def print_difference(old: Plan, new: Plan) -> None:
     """What a change of the spec does to each statistic and in all."""
     from dpcli.cli.console import write_table
-    from dpcli.plan.difference import changes, error_of
-
-    def losses(planned: PlannedEntry | None) -> Fraction | None:
-        return None if planned is None else planned.target.epsilon
-
-    def rhos(planned: PlannedEntry | None) -> Fraction | None:
-        if planned is None:
-            return None
-        return sum((one.rho for one in planned.guarantees), start=Fraction(0))
+    from dpcli.plan.difference import changes, error_of, kind_of, loss_of, rho_of
 
     in_rho = new.spec.privacy.composition.takes_rho
     rows = []
@@ -69,9 +61,9 @@ def print_difference(old: Plan, new: Plan) -> None:
         rows.append(
             (
                 changed.name,
-                _kind(before, after),
-                _arrow(losses(before), losses(after)),
-                *([_arrow(rhos(before), rhos(after))] if in_rho else []),
+                kind_of(changed),
+                _arrow(loss_of(before), loss_of(after)),
+                *([_arrow(rho_of(before), rho_of(after))] if in_rho else []),
                 _arrow(*error),
                 _words(before, after, lambda one: one.mechanism.name),
             )
@@ -92,16 +84,6 @@ def print_difference(old: Plan, new: Plan) -> None:
     )
     header = ("statistic", "", "epsilon", *(["rho"] if in_rho else []), "error", "mechanism")
     write_table(sys.stdout, f"{new.spec.dataset}: what changes", header, rows, ())
-
-
-def _kind(before: PlannedEntry | None, after: PlannedEntry | None) -> str:
-    """What became of a statistic."""
-    if before is None:
-        return "added"
-    if after is None:
-        return "removed"
-    same = before.parts == after.parts and before.entry.post == after.entry.post
-    return "" if same else "changed"
 
 
 def _arrow(before: Fraction | None, after: Fraction | None) -> str:

@@ -50,6 +50,12 @@ def plan(
     from dpcli.plan.making import make_plan
     from dpcli.spec.load import read_spec
 
+    if compare and diff is not None:
+        raise UsageError.of(
+            "bad-option",
+            "`--compare` and `--diff` are two tables",
+            "ask for one of them at a time",
+        )
     if fail_on_weaker and diff is None:
         raise UsageError.of(
             "nothing-to-compare",
@@ -63,12 +69,18 @@ def plan(
 
         older = make_plan(read_spec(diff))
         reasons = list(weaker(older, made))
-        print_difference(older, made)
-        print("".join(f"weaker: {reason}\n" for reason in reasons), end="")
+        if as_json:
+            from dpcli.report.json_report import difference_json
+
+            sys.stdout.write(difference_json(older, made, reasons))
+        else:
+            print_difference(older, made)
+            print("".join(f"weaker: {reason}\n" for reason in reasons), end="")
         sys.stdout.flush()
         if fail_on_weaker and reasons:
             hint = f"if that is meant, let somebody agree to it; the older spec is `{diff}`"
             raise SpecError(Problem("weaker-privacy", reason, hint) for reason in reasons)
+        require_budget(made)
         return
     left = _left(made, ledger, spec)
     if as_json:

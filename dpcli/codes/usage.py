@@ -8,7 +8,7 @@ CODES: tuple[Code, ...] = (
     Code(
         "bad-option",
         "usage",
-        "An option was given that the word to be explained has no use for.",
+        "An option was given that has no use beside the other words.",
         "dpcli explain count --epsilon 1",
         "Leave it out; `dpcli explain privacy` takes `--epsilon` and `--delta`.",
     ),

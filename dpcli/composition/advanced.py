@@ -9,7 +9,7 @@ from fractions import Fraction
 from math import comb
 
 from dpcli.composition.base import Bound, Composition, Counted, plain_sum
-from dpcli.privacy.concentrated import pure_rho, sum_up
+from dpcli.privacy.concentrated import logarithm, pure_rho, sum_up
 from dpcli.privacy.decimals import short_up
 from dpcli.privacy.interval import Interval, exp, exp_up, log, round_down, sqrt, sqrt_up
 from dpcli.privacy.loss import Loss
@@ -90,7 +90,7 @@ def optimal(epsilon: Fraction, times: int, delta: Fraction) -> Fraction:
     """
     falling = exp(Interval.of(-epsilon))
     rising, steeper = Interval.of(1) / falling, falling * falling
-    first, enough = _negligible(float(epsilon), times, float(delta)), Fraction(1)
+    first, enough = _negligible(float(epsilon), times, logarithm(delta)), Fraction(1)
     weight = _power(Interval.of(1) / (falling + 1), times) * comb(times, first)
     weight = weight * _power(falling, first)
     against = weight * _power(falling, times - 2 * first)
@@ -108,13 +108,13 @@ def optimal(epsilon: Fraction, times: int, delta: Fraction) -> Fraction:
     return short_up(log(Interval.of(enough)).high) if enough > 1 else Fraction(0)
 
 
-def _negligible(epsilon: float, times: int, delta: float) -> int:
-    """So many of the greatest losses have weights that do not matter for `delta`.
+def _negligible(epsilon: float, times: int, log_delta: float) -> int:
+    """So many of the greatest losses have weights that do not matter for delta.
 
     A place before the heaviest weight, times/(1 + e^epsilon).
     """
     low, high = 0, int(times / (1 + math.exp(min(epsilon, 700.0))))
-    most = math.log(delta or 1e-300) - 60 - math.log(times)
+    most = log_delta - 60 - math.log(times)
     total = times * math.log1p(math.exp(-epsilon))
     while low < high:
         place = (low + high + 1) // 2

@@ -94,10 +94,11 @@ def worst_of(guarantees: Sequence[Guarantee]) -> Guarantee:
 def _worst_pairs(each: Sequence[tuple[Pair, ...]]) -> tuple[Pair, ...]:
     """Pairs that are no harder to tell apart than any of these.
 
-    The same pair with less noise, if all are of one kind; else all of them together.
+    The same pair with less noise, if all are of one kind for which that is an order; else all
+    of them together.
     """
     kinds = {tuple((pair.kind, pair.shift, pair.times) for pair in pairs) for pairs in each}
-    if len(kinds) > 1:
+    if len(kinds) > 1 or any(not pair.ordered for pairs in each for pair in pairs):
         return tuple(pair for pairs in each for pair in pairs)
     places = zip(*each, strict=True)
     return tuple(min(place, key=lambda pair: pair.scale) for place in places)

@@ -34,7 +34,10 @@ FEW = 64
 """Repetitions up to which doubling is fast."""
 
 FLOAT_ERROR = Fraction(1, 10**13)
-"""Of delta, what sums of floats may get wrong."""
+"""Of delta, what sums of floats may get wrong, and of epsilon."""
+
+FLOAT_ERROR_EACH = Fraction(3, 10**16)
+"""More of it for each answer: the errors of powers of transforms grow with the power."""
 
 
 class Pld(Composition):
@@ -66,7 +69,8 @@ class Pld(Composition):
         for guarantee, times in answers.items():
             for pair in guarantee.pairs:
                 pairs[_once(pair)] += pair.times * times
-        left = (delta - slack_of(answers)) * (1 - FLOAT_ERROR) - FLOAT_ERROR
+        wrong = FLOAT_ERROR + FLOAT_ERROR_EACH * sum(pairs.values())
+        left = (delta - slack_of(answers)) * (1 - FLOAT_ERROR) - wrong
         if left <= 0 or not pairs:
             return
         epsilon = composed_epsilon(pairs, float(left))
@@ -122,10 +126,11 @@ def _repeated(one: PrivacyLossDistribution, times: int) -> PrivacyLossDistributi
 
 
 def _fewer(pairs: Mapping[Pair, int]) -> Counter[Pair]:
-    """Pairs with less noise, by under 1.6 %: no harder to tell apart, and many alike."""
+    """Pairs with less noise, by under 1.6 %, where that is no harder to tell apart."""
     rounded: Counter[Pair] = Counter()
     for pair, times in pairs.items():
-        rounded[Pair(pair.kind, round_down(pair.scale, 7), pair.shift)] += times
+        scale = round_down(pair.scale, 7) if pair.ordered else pair.scale
+        rounded[Pair(pair.kind, scale, pair.shift)] += times
     return rounded
 
 

@@ -7,8 +7,11 @@ from dataclasses import replace
 from fractions import Fraction
 
 from dpcli.composition.base import Bound, Composition, Counted, plain_sum, slack_of
-from dpcli.privacy.concentrated import sum_up, zcdp_epsilon, zcdp_rho
+from dpcli.privacy.concentrated import MANY, sum_up, zcdp_epsilon, zcdp_rho
 from dpcli.privacy.loss import Loss
+
+MOST_MIXED = 32
+"""Mixtures of both sums that are tried."""
 
 
 class Zcdp(Composition):
@@ -23,8 +26,9 @@ class Zcdp(Composition):
     2016, lemma 2.3), also where each question was chosen after seeing the answers before
     it. Where an answer is only concentrated except with some probability (the keys of private
     groups), these probabilities add, and that much less of delta is left for the
-    conversion (definition 8.1 there). The plain sum of epsilons is a bound as well, and
-    taken where it is less. `rho:` may be given instead of `epsilon:`.
+    conversion (definition 8.1 there). Pure answers may as well be added up by their epsilons,
+    beside what the rhos of the others mean; that is done for those of the greatest rho for
+    their epsilon, wherever it is less. `rho:` may be given instead of `epsilon:`.
     """
 
     name = "zcdp"
@@ -50,5 +54,24 @@ class Zcdp(Composition):
         left = delta - slack_of(answers)
         if left > 0:
             yield Bound(Loss(zcdp_epsilon(rho, left), delta, rho), "sum of rhos")
+            yield from _mixed(answers, rho, left, delta)
         elif not rho:
             yield replace(plain, loss=Loss(Fraction(0), slack_of(answers), rho))
+
+
+def _mixed(answers: Counted, rho: Fraction, left: Fraction, delta: Fraction) -> Iterator[Bound]:
+    """Some pure answers by the sum of their epsilons, all others by that of their rhos.
+
+    Epsilon is concave in rho, so the best choice takes those whose epsilon is least for
+    their rho, down to some limit.
+    """
+    pure = [(one, times) for one, times in answers.items() if one.rho and not one.loss.delta]
+    pure.sort(key=lambda each: each[0].loss.epsilon / each[0].rho)
+    step = -(-len(pure) // MOST_MIXED) or 1
+    epsilon, rest = Fraction(0), rho
+    for place, (one, times) in enumerate(pure[: len(pure) if len(pure) <= MANY else 0], start=1):
+        epsilon, rest = epsilon + one.loss.epsilon * times, max(rest - one.rho * times, Fraction(0))
+        if place % step == 0:
+            yield Bound(
+                Loss(epsilon + zcdp_epsilon(rest, left), delta, rho), "sum of epsilons and rhos"
+            )

@@ -25,7 +25,9 @@ def require_budget(plan: Plan) -> None:
         if wanted > allowed:
             fitting = Fraction(floor(allowed / wanted * 1000), 1000)
             hint = (
-                f"multiply every {word} by {decimal_text(fitting, 3)}, drop statistics, "
+                "give statistics less, drop some, or allow more under `privacy: budget:`"
+                if plan.spec.privacy.composition.name != "sequential"
+                else f"multiply every {word} by {decimal_text(fitting, 3)}, drop statistics, "
                 f"or allow more under `privacy: budget:`"
                 if fitting
                 else f"drop the statistics that need {word}, or allow some under `privacy: budget:`"

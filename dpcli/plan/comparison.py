@@ -8,6 +8,7 @@ from fractions import Fraction
 from dpcli.composition import COMPOSITIONS
 from dpcli.composition.base import Bound, Missing
 from dpcli.plan.model import Plan, counted
+from dpcli.privacy.loss import Loss
 
 USUAL_DELTA = Fraction(1, 10**6)
 """At which totals are told if the budget has no delta."""
@@ -45,7 +46,9 @@ def compare(plan: Plan) -> tuple[Compared, ...]:
             found.append(Compared(rule.name, None, str(missing)))
             continue
         loss = bound.loss
-        fits = loss.epsilon <= budget.epsilon and loss.delta <= budget.delta
+        # A budget in rho bounds rho where that is counted, and elsewhere what it means.
+        limit = budget if loss.rho is not None else Loss(budget.epsilon, budget.delta)
+        fits = loss.within(limit)
         found.append(Compared(rule.name, bound, fits=fits))
     valid = [one for one in found if one.bound is not None and one.bound.loss.delta <= delta]
     least = min(valid, key=_epsilon, default=None)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 
-from dpcli.plan.model import Plan, PlannedEntry
+from dpcli.plan.model import Plan, PlannedEntry, counted
 from dpcli.privacy.decimals import plain_text
 from dpcli.privacy.loss import Loss
 from dpcli.privacy.relation import unit_text
@@ -19,6 +19,29 @@ class Changed:
     name: str
     before: PlannedEntry | None
     after: PlannedEntry | None
+
+
+def loss_of(planned: PlannedEntry | None) -> Fraction | None:
+    """The epsilon of a statistic, if it is there."""
+    return None if planned is None else planned.target.epsilon
+
+
+def rho_of(planned: PlannedEntry | None) -> Fraction | None:
+    """The rho of a statistic, if it is there."""
+    if planned is None:
+        return None
+    return sum((one.rho for one in planned.guarantees), start=Fraction(0))
+
+
+def kind_of(changed: Changed) -> str:
+    """What became of a statistic; empty if it is the same."""
+    before, after = changed.before, changed.after
+    if before is None:
+        return "added"
+    if after is None:
+        return "removed"
+    same = before.parts == after.parts and before.entry.post == after.entry.post
+    return "" if same else "changed"
 
 
 def changes(old: Plan, new: Plan) -> tuple[Changed, ...]:
@@ -41,7 +64,11 @@ def weaker(old: Plan, new: Plan) -> Iterator[str]:
     for word, before, after in _terms(old, new):
         if before != after:
             yield f"{word} was {before} and is {after}, which protects otherwise"
-    yield from _larger("the release reveals", old.spent, new.spent)
+    for rule in dict.fromkeys((old.spec.privacy.composition, new.spec.privacy.composition)):
+        # Each composition prices both, so that another rule is not taken for other noise.
+        delta = max(plan.spec.privacy.budget.delta for plan in (old, new))
+        spent = [rule.total(counted(plan.entries, plan.spec), delta) for plan in (old, new)]
+        yield from _larger(f"by {rule.name} composition, the release reveals", *spent)
     yield from _larger("the budget allows", old.spec.privacy.budget, new.spec.privacy.budget)
 
 

@@ -12,7 +12,7 @@ from dpcli.privacy.concentrated import zcdp_rho
 from dpcli.privacy.decimals import short_down
 from dpcli.privacy.loss import Loss
 from dpcli.spec.model import Entry, Spec
-from dpcli.spec.prices import LEAST_EPSILON, LEAST_RHO, MOST_EPSILON
+from dpcli.spec.prices import LEAST_EPSILON, MOST_EPSILON
 
 DIGITS = 6
 """Significant digits of a size that was searched for."""
@@ -84,13 +84,22 @@ class _Division:
             raise self._nothing()
         if low > 0:
             best = self._at(low)
+            # What is most accurate hardly depends on the size; so it is not asked each time.
+            self._sharing = [
+                replace(one, mechanisms=(planned.mechanism,))
+                for one, planned in zip(self._sharing, best, strict=True)
+            ]
             if self._spent(best).epsilon == self._budget.epsilon and self._fits(best):
                 return best
         # Where plain sums are less than what rhos mean, something may be left all the same.
         low, shrink = short_down(low if low > 0 else 1 / self._units, DIGITS), Fraction(9, 10)
+        least = LEAST_EPSILON
+        if self._rule.takes_rho:
+            # A rho so small hides in delta; it fits, and tells nothing.
+            least = zcdp_rho(self._budget.epsilon, self._budget.delta) / 10**6
         while not self._fits(best := self._at(low)):
             low, shrink = short_down(low * shrink, DIGITS), max(shrink**2, Fraction(1, 10))
-            if low * self._units < (LEAST_RHO if self._rule.takes_rho else LEAST_EPSILON):
+            if low * self._units < least:
                 raise self._nothing()
         factor = Fraction(2)
         while factor > 1 + FINE and low * self._least_share < MOST_EPSILON:

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
 from math import log
 
 from dpcli.errors import Problem, SpecError
 from dpcli.mechanisms.base import CannotCalibrate, Mechanism
-from dpcli.plan.model import Part, PlannedEntry
+from dpcli.plan.model import Part, PlannedEntry, counted
 from dpcli.plan.shares import DIGITS, divide, share_of
 from dpcli.privacy.decimals import plain_text, short_up
 from dpcli.privacy.loss import Loss
 from dpcli.privacy.noise import Noise
 from dpcli.spec.model import Entry, Spec
-from dpcli.spec.prices import LEAST_EPSILON, MOST_EPSILON
+from dpcli.spec.prices import LEAST_EPSILON, LEAST_RHO, MOST_EPSILON
 
 Branch = tuple[str, int] | None
 Planner = Callable[[Entry, Mechanism, Loss, Spec, Branch], PlannedEntry]
@@ -28,19 +29,23 @@ def solve(
 
     Losses that are given or follow from an error come first; then shares divide what
     those leave of the budget.
+
+    Counted in rho, what costs least by itself is not always so in all, since plain sums
+    may be less: then mechanisms that need no delta anywhere are tried as well.
     """
     solver = _Solver(spec, branches, planner)
-    found = {
-        entry.request.name: solver.planned(entry) for entry in spec.entries if not entry.price.share
-    }
-    solver.stop_at_problems()
-    sharing = [entry for entry in spec.entries if entry.price.share]
-    if sharing:
-        first = [entry for entry in found.values() if entry is not None]
-        shared = solver.shared(first, sharing)
-        solver.stop_at_problems()
-        found |= {entry.entry.request.name: entry for entry in shared}
-    return [entry for each in spec.entries if (entry := found[each.request.name]) is not None]
+    found = solver.all(spec.entries)
+    free = [e for e in spec.entries if len(e.mechanisms) > 1 and (e.price.error or e.price.share)]
+    if not spec.privacy.composition.takes_rho or not free:
+        return found
+    plain = [
+        replace(entry, mechanisms=entry.mechanisms[:1]) if entry in free else entry
+        for entry in spec.entries
+    ]
+    with suppress(SpecError):
+        other = _Solver(spec, branches, planner).all(plain)
+        return min(found, other, key=solver.cost)
+    return found
 
 
 class _Solver:
@@ -52,6 +57,26 @@ class _Solver:
         self._spec, self._branches, self._planner = spec, branches, planner
         self._rule = spec.privacy.composition
         self._problems: list[Problem] = []
+
+    def all(self, entries: Sequence[Entry]) -> list[PlannedEntry]:
+        """Every entry; SpecError if one cannot be answered."""
+        found = {e.request.name: self.planned(e) for e in entries if not e.price.share}
+        self.stop_at_problems()
+        sharing = [entry for entry in entries if entry.price.share]
+        if sharing:
+            first = [entry for entry in found.values() if entry is not None]
+            shared = self.shared(first, sharing)
+            self.stop_at_problems()
+            found |= {entry.entry.request.name: entry for entry in shared}
+        return [entry for each in entries if (entry := found[each.request.name]) is not None]
+
+    def cost(self, entries: Sequence[PlannedEntry]) -> tuple[bool, float]:
+        """What to prefer: what fits; then less noise where all is shared out, or less loss."""
+        budget = self._spec.privacy.budget
+        total = self._rule.total(counted(entries, self._spec), budget.delta)
+        if any(planned.entry.price.share for planned in entries):
+            return not total.within(budget), sum(map(self._roughness, entries))
+        return not total.within(budget), float(total.epsilon)
 
     def stop_at_problems(self) -> None:
         """Raise SpecError if any were found."""
@@ -133,7 +158,8 @@ class _Solver:
         if part.public:
             return self._plan(entry, mechanism, self._target(LEAST_EPSILON, entry))
         noise = _most_noise(part, error, self._spec.confidence)
-        size = self._size_of(part, noise, entry)
+        least = LEAST_RHO if self._rule.takes_rho else LEAST_EPSILON
+        size = max(self._size_of(part, noise, entry), least)
         step = Fraction(1, 10**DIGITS)
         while size <= MOST_EPSILON:
             planned = self._plan(entry, mechanism, self._target(size, entry))
@@ -168,19 +194,21 @@ class _Solver:
 
     def shared(self, first: Sequence[PlannedEntry], sharing: Sequence[Entry]) -> list[PlannedEntry]:
         """Entries with shares of what the first ones leave; none after a problem is recorded."""
+        asked = sharing[0]
 
         def at(entries: Sequence[Entry], size: Fraction) -> list[PlannedEntry]:
-            return [
-                self._most_accurate(
-                    entry, self._target(min(size * share_of(entry), MOST_EPSILON), entry)
-                )
-                for entry in entries
-            ]
+            nonlocal asked
+            found = []
+            for entry in entries:
+                asked = entry
+                share = min(size * share_of(entry), MOST_EPSILON)
+                found.append(self._most_accurate(entry, self._target(share, entry)))
+            return found
 
         try:
             return divide(first, sharing, self._spec, at)
         except CannotCalibrate as refusal:
-            self._refuse(sharing[0], refusal.reason, refusal.hint)
+            self._refuse(asked, refusal.reason, refusal.hint)
             return []
 
 

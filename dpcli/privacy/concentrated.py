@@ -68,7 +68,7 @@ def zcdp_epsilon(rho: Fraction, delta: Fraction) -> Fraction:
     """
     if not rho:
         return Fraction(0)
-    target = float(_logarithm(delta))
+    target = float(logarithm(delta))
 
     def bound(above: float) -> float:
         alpha = 1 + above
@@ -85,6 +85,8 @@ def zcdp_epsilon(rho: Fraction, delta: Fraction) -> Fraction:
 def zcdp_rho(epsilon: Fraction, delta: Fraction) -> Fraction:
     """The greatest rho found that means at most `epsilon` at `delta`, a short decimal."""
     low, high = Fraction(0), epsilon + 1
+    while zcdp_epsilon.__wrapped__(high, delta) <= epsilon:
+        low, high = high, 2 * high
     while high - low > low / 10**12:
         middle = (low + high) / 2
         # Digits that the search has not settled yet would only cost time.
@@ -114,7 +116,7 @@ def sum_up(values: Iterable[tuple[Fraction, int]]) -> Fraction:
     return short_up(Fraction(total, 1 << shift), 18)
 
 
-def _logarithm(value: Fraction) -> float:
+def logarithm(value: Fraction) -> float:
     """The natural logarithm of a positive number that a float may not hold."""
     return log(value.numerator) - log(value.denominator)
 

@@ -27,6 +27,16 @@ class Pair:
     shift: int
     times: int = 1
 
+    @property
+    def ordered(self) -> bool:
+        """Whether less noise is easier to tell apart, at every epsilon.
+
+        Laplace noise of a greater scale is that of a smaller one and more, added; the worst
+        pairs depend on epsilon alone. Discrete Gaussian noise of little scale has deltas that
+        cross: a threshold between two whole numbers can do better with a little more noise.
+        """
+        return self.kind != "gaussian"
+
     def __hash__(self) -> int:
         """From whole numbers, as that of a guarantee."""
         return hash((self.kind, self.scale.numerator, self.scale.denominator, self.shift))

@@ -6,11 +6,14 @@ and date. No row counts, no digests of the data, no timings.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from dpcli import __version__
 from dpcli.ledger.balance import DAYS_A_YEAR
 from dpcli.plan.comparison import compare
+from dpcli.plan.difference import changes, error_of, kind_of, loss_of, rho_of
 from dpcli.plan.model import Plan
 from dpcli.privacy.loss import Loss
 from dpcli.privacy.relation import RowUnit, Unit
@@ -69,6 +72,32 @@ def comparison_facts(plan: Plan) -> list[Fact]:
         }
         for one in compare(plan)
     ]
+
+
+def difference_facts(old: Plan, new: Plan, weaker: Sequence[str]) -> dict[str, Fact]:
+    """What a change of the spec does to each statistic and in all."""
+
+    def both(values: tuple[Fraction | None, Fraction | None]) -> Fact:
+        return [None if value is None else number(value) for value in values]
+
+    pairs = changes(old, new)
+    confidences = (old.spec.confidence, new.spec.confidence)
+    return {
+        "statistics": [
+            {
+                "name": one.name,
+                "change": kind_of(one) or None,
+                "epsilon": both((loss_of(one.before), loss_of(one.after))),
+                "rho": both((rho_of(one.before), rho_of(one.after))),
+                "error95": both(
+                    (error_of(one.before, confidences[0]), error_of(one.after, confidences[1]))
+                ),
+            }
+            for one in pairs
+        ],
+        "spent": [loss_fact(old.spent), loss_fact(new.spent)],
+        "weaker": list(weaker),
+    }
 
 
 def _notes(plan: Plan) -> dict[str, Fact]:

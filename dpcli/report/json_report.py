@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from dpcli.plan.model import Plan
 from dpcli.privacy.loss import Loss
-from dpcli.report.facts import facts, plan_facts
+from dpcli.report.facts import difference_facts, facts, plan_facts
 from dpcli.report.numbers import Fact, Number
 
 if TYPE_CHECKING:
@@ -26,6 +27,11 @@ def json_report(release: Release) -> bytes:
 def plan_json(plan: Plan, left: Loss | None, *, compared: bool = False) -> str:
     """The facts of a plan, and what is left of the account if that is known."""
     return _json(plan_facts(plan, left, compared=compared))
+
+
+def difference_json(old: Plan, new: Plan, weaker: Sequence[str]) -> str:
+    """What a change of the spec does, statistic by statistic, and why it is weaker if it is."""
+    return _json(difference_facts(old, new, weaker))
 
 
 def _json(fact: Fact) -> str:

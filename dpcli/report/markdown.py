@@ -55,7 +55,7 @@ def _lines(release: Release) -> Iterator[str]:
     rows = [
         (word, exact_or_up(loss.epsilon), exact_or_up(loss.delta), _rho(loss.rho))
         for word, loss in (
-            ("asked", plan.asked),
+            ("asked, as a plain sum", plan.asked),
             ("spent", plan.spent),
             ("budget", privacy.budget),
         )

@@ -111,6 +111,8 @@ def test_a_weaker_spec_can_fail_a_pull_request(dpcli: Command, old: Path) -> Non
     assert "`neighbors` was add-remove and is change-one" in told.err
     assert "the budget allows epsilon 4 instead of 3" in told.err
     assert dpcli("plan", weaker, "--diff", old).status == 0
+    facts = json.loads(dpcli("plan", weaker, "--diff", old, "--json").out)
+    assert len(facts["weaker"]) >= 3 and facts["statistics"][0]["epsilon"] == [0.2, 0.5]
     assert dpcli("plan", old, "--diff", old, "--fail-on-weaker").status == 0
     stronger = changed(old, ("epsilon: 0.2", "epsilon: 0.05"))
     assert dpcli("plan", stronger, "--diff", old, "--fail-on-weaker").status == 0
@@ -159,3 +161,27 @@ def test_explain_privacy_takes_any_budget(dpcli: Command) -> None:
             assert told.status == 0, told.err
     assert dpcli("explain", "privacy", "--epsilon", "-1").status == 2
     assert dpcli("explain", "count", "--epsilon", "1").status == 2
+
+
+def test_another_composition_is_not_taken_for_other_noise(dpcli: Command, old: Path) -> None:
+    """Less noise is weaker though the total is told smaller, and more noise is not."""
+    gaussian = "  - {name: ages, statistic: mean, column: age, mechanism: gaussian, rho: "
+    base = SPEC[: SPEC.index("  - {name: people")]
+    zcdp, pld = old.with_name("zcdp.yaml"), old.with_name("pld.yaml")
+    zcdp.write_text(f"{base}{gaussian}0.02}}\n", encoding="utf-8")
+    text = f"{base}{gaussian}0.0228}}\n".replace("composition: zcdp", "composition: pld")
+    pld.write_text(text, encoding="utf-8")
+    spent = [
+        json.loads(dpcli("plan", path, "--json").out)["privacy"]["spent"]["epsilon"]
+        for path in (zcdp, pld)
+    ]
+    assert spent[1] < spent[0]
+    assert dpcli("plan", pld, "--diff", zcdp, "--fail-on-weaker").status == 3
+    assert dpcli("plan", zcdp, "--diff", pld, "--fail-on-weaker").status == 0
+
+
+def test_a_difference_keeps_to_the_budget(dpcli: Command, old: Path) -> None:
+    """A spec that does not fit exits 5, compared or not."""
+    over = changed(old, ("epsilon: 0.2", "epsilon: 9"))
+    assert dpcli("plan", over).status == dpcli("plan", over, "--diff", old).status == 5
+    assert dpcli("plan", old, "--diff", old, "--compare").status == 2

@@ -6,14 +6,16 @@ from collections import Counter
 from dataclasses import replace
 from fractions import Fraction
 
+import mpmath
 import pytest
 
 from dpcli.composition import COMPOSITIONS
 from dpcli.composition.base import Composition
 from dpcli.composition.parallel import Placed, worst_unit
+from dpcli.composition.pld import composed_epsilon
 from dpcli.mechanisms import MECHANISMS
 from dpcli.mechanisms.base import Choosing, Mechanism
-from dpcli.privacy.guarantee import Guarantee, together
+from dpcli.privacy.guarantee import Guarantee, Pair, together
 from dpcli.privacy.loss import Loss
 from dpcli.privacy.noise import Noise
 from dpcli.privacy.relation import Neighbors
@@ -204,3 +206,55 @@ def test_of_disjoint_rows_the_worst_counts() -> None:
             total = rule.total(worst_unit(mixed, neighbors), delta).epsilon
             for part in parts:
                 assert rule.total(part, delta).epsilon <= total * (1 + Fraction(1, 1000))
+
+
+def test_parts_with_other_gaussian_noise_are_not_ordered() -> None:
+    """Deltas of discrete Gaussian noise cross: more noise can be the easier to tell apart."""
+    pld = COMPOSITIONS[3]
+    one, two = (
+        stated(MECHANISMS[1], scale, SENSITIVITIES[0])[1]
+        for scale in (Fraction(1, 4), Fraction(27, 100))
+    )
+    delta = Fraction(5, 10**4)
+    placed = [Placed((one,), ("x", 0)), Placed((two,), ("x", 1))]
+    whole = pld.total(worst_unit(placed, Neighbors.ADD_REMOVE), delta).epsilon
+    for part in (one, two):
+        assert pld.total({part: 1}, delta).epsilon <= whole
+
+
+def test_many_different_pairs_cost_no_less_than_each() -> None:
+    """Rounding of a thousand pairs moves none of them below the truth."""
+    wide = {Pair("laplace", Fraction(10**6 + 1000 * place), 1): 1 for place in range(1001)}
+    alone = Pair("gaussian", Fraction(2719, 10_000), 1)
+    delta = 1.1125e-3
+    one, all_of_them = (composed_epsilon(p, delta) for p in ({alone: 1}, {alone: 1, **wide}))
+    assert one is not None and all_of_them is not None and one <= all_of_them * Fraction(1001, 1000)
+
+
+@pytest.mark.parametrize("delta", ["1e-12", "1e-10", "1e-8", "1e-6"])
+def test_a_million_answers_are_not_below_the_truth(delta: str) -> None:
+    """Errors of floats grow with the number of answers, and so does what is set aside."""
+    moved, sigma, times = Sensitivity(1, 1, 1, 1), 30_000, 10**6
+    noise = Noise("gaussian", Fraction(sigma))
+    each = MECHANISMS[1].guarantee(noise, moved, Loss(Fraction(1), Fraction(1, 10**20)))
+    told = float(COMPOSITIONS[3].total({each: times}, Fraction(delta)).epsilon)
+    # At such a sigma discrete noise composes as continuous noise does.
+    shift = times**0.5 / sigma
+    with mpmath.workdps(40):
+        near = mpmath.erfc((told / shift - shift / 2) / mpmath.sqrt(2)) / 2
+        far = mpmath.erfc((told / shift + shift / 2) / mpmath.sqrt(2)) / 2
+        assert near - mpmath.exp(told) * far <= mpmath.mpf(delta)
+
+
+def test_pure_answers_add_their_epsilon_at_most() -> None:
+    """Whatever was answered before, a pure answer adds no more than its epsilon."""
+    rule, delta = COMPOSITIONS[2], Fraction(1, 10**6)
+    _, gaussian = stated(MECHANISMS[1], Fraction(6), SENSITIVITIES[0])
+    gaussian = replace(gaussian, loss=Loss(Fraction(2), delta))
+    answered = Counter({gaussian: 2})
+    for scale in (3, 40, 2, 100, 1, 7):
+        _, pure = stated(MECHANISMS[0], Fraction(scale), SENSITIVITIES[0])
+        before = rule.total(answered, delta).epsilon
+        answered[pure] += 1
+        after = rule.total(answered, delta).epsilon
+        assert before <= after <= (before + pure.loss.epsilon) * (1 + Fraction(1, 10**9))

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import sys
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 
 import pytest
 
-from dpcli.cli.balances import _more_runs
+from dpcli.cli.balances import _more_runs, history, show
 from dpcli.composition import COMPOSITIONS
 from dpcli.composition.base import Composition
 from dpcli.errors import BudgetError, LedgerError
@@ -147,3 +148,23 @@ def test_more_runs_are_those_that_fit(rule: Composition, tmp_path: Path) -> None
     one = charge_for(plan, "", None).spend
     assert balance(terms, [replace(one, count=runs + 1)]).within
     assert not balance(terms, [replace(one, count=runs + runs // 100 + 2)]).within
+
+
+def test_without_its_package_only_pld_accounts_are_unknown(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """`show` tells the others, and warns; `history` says what is missing."""
+    book = Ledger(create_ledger(tmp_path / "ledger.sqlite", None))
+    for rule in ("zcdp", "pld"):
+        text = MIXED % ("add-remove", rule)
+        plan = make_plan(load_spec(text.replace("dataset: d", f"dataset: d-{rule}"), "spec.yaml"))
+        book.commit(charge_for(plan, rule, None), render)
+    book.close()
+    monkeypatch.setitem(sys.modules, "dp_accounting.pld.privacy_loss_distribution", None)
+    show(path=tmp_path / "ledger.sqlite")
+    told = capsys.readouterr()
+    lines = {line.split()[0]: line.split() for line in told.out.splitlines() if line}
+    assert "?" in lines["d-pld"] and "?" not in lines["d-zcdp"]
+    assert "warning: d-pld" in told.err and "dpcli[pld]" in told.err
+    with pytest.raises(LedgerError, match="needs a package"):
+        history(path=tmp_path / "ledger.sqlite")
