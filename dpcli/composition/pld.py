@@ -33,6 +33,9 @@ MOST_PAIRS = 1000
 FEW = 64
 """Repetitions up to which doubling is fast."""
 
+SMALL, TAIL = 8, 1e-15
+"""So few sums are long, and lose tails of that probability to an infinite loss."""
+
 FLOAT_ERROR = Fraction(1, 10**13)
 """Of delta, what sums of floats may get wrong, and of epsilon."""
 
@@ -107,7 +110,10 @@ def composed_epsilon(pairs: Mapping[Pair, int], delta: float) -> Fraction | None
     # In pairs, so that sums stay short for as long as possible.
     while len(found) > 1:
         odd = [found.pop()] if len(found) % 2 else []
-        found = [one.compose(two) for one, two in zip(found[::2], found[1::2], strict=True)] + odd
+        # To look for tails that could be cut off takes longer than to carry small ones along.
+        cut = 0.0 if len(found) > SMALL else TAIL
+        pairwise = zip(found[::2], found[1::2], strict=True)
+        found = [one.compose(two, cut) for one, two in pairwise] + odd
     epsilon = float(found[0].get_epsilon_for_delta(delta))
     if not 0 <= epsilon < 1e6:
         return None
@@ -120,8 +126,8 @@ def _repeated(one: PrivacyLossDistribution, times: int) -> PrivacyLossDistributi
         return one.self_compose(times)
     whole = one
     for digit in f"{times:b}"[1:]:
-        whole = whole.compose(whole)
-        whole = whole.compose(one) if digit == "1" else whole
+        whole = whole.compose(whole, 0.0)
+        whole = whole.compose(one, 0.0) if digit == "1" else whole
     return whole
 
 
@@ -135,14 +141,11 @@ def _fewer(pairs: Mapping[Pair, int]) -> Counter[Pair]:
 
 
 def _distribution(pair: Pair, width: float) -> PrivacyLossDistribution:
-    """The losses of a pair on the grid, from its delta at every point."""
-    import numpy as np
-    from dp_accounting.pld.pld_pmf import create_pmf_pessimistic_connect_dots
+    """The losses of a pair on the grid."""
+    from dp_accounting.pld.pld_pmf import DensePLDPmf
     from dp_accounting.pld.privacy_loss_distribution import PrivacyLossDistribution
 
-    from dpcli.composition.profiles import profile, reach
+    from dpcli.composition.profiles import on_grid
 
-    most = int(np.ceil(reach(pair) / width))
-    points = np.arange(-most, most + 1)
-    deltas = profile(pair, np.asarray(points * width, np.float64))
-    return PrivacyLossDistribution(create_pmf_pessimistic_connect_dots(width, points, deltas))
+    lowest, probabilities, beyond = on_grid(pair, width)
+    return PrivacyLossDistribution(DensePLDPmf(width, lowest, probabilities, beyond, True))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from math import exp, sqrt
+from math import ceil, exp, expm1, sqrt
 
 import numpy as np
 import numpy.typing as npt
@@ -23,6 +23,24 @@ def reach(pair: Pair) -> float:
     """The greatest loss that matters."""
     strength = float(pair.shift / pair.scale)
     return strength**2 / 2 + FAR * strength if pair.kind == "gaussian" else strength
+
+
+def on_grid(pair: Pair, width: float) -> tuple[int, Floats, float]:
+    """The losses of a pair on a grid: the lowest, their probabilities, and that of infinity.
+
+    A pessimistic distribution with the same delta at every point of the grid, connected by
+    straight lines in exp(epsilon) between (Doroshenko, Ghazi, Kamath, Kumar and Manurangsi 2022,
+    algorithm 1).
+    """
+    most = ceil(reach(pair) / width)
+    points: Floats = np.arange(-most, most + 1).astype(np.float64) * width
+    deltas = profile(pair, points)
+    steps = np.diff(np.minimum.accumulate(deltas))
+    found = np.empty_like(deltas)
+    found[0] = 1 - deltas[0] + steps[0] / expm1(width)
+    found[1:-1] = (steps[1:] - steps[:-1] * exp(width)) / expm1(width)
+    found[-1] = steps[-1] / expm1(-width)
+    return -most, np.maximum(found, 0.0), float(deltas[-1])
 
 
 def profile(pair: Pair, epsilons: Floats) -> Floats:

@@ -53,14 +53,20 @@ def guarantee_of(part: Mapping[str, object]) -> Guarantee:
     for mechanism in MECHANISMS:
         if mechanism.name == name:
             return mechanism.guarantee(
-                Noise(mechanism.kind, Fraction(str(part["scale"]))),
+                Noise(mechanism.kind, _exact(part["scale"])),
                 Sensitivity(
                     int(str(part["l0"])),
                     int(str(part["l1"])),
                     int(str(part["l2_squared"])),
                     int(str(part["linf"])),
                 ),
-                Loss(Fraction(str(part["epsilon"])), Fraction(str(part["delta"]))),
-                Fraction(str(part["keys_delta"])) if "keys_delta" in part else Fraction(0),
+                Loss(_exact(part["epsilon"]), _exact(part["delta"])),
+                _exact(part["keys_delta"]) if "keys_delta" in part else Fraction(0),
             )
     raise UnknownMechanism(name)
+
+
+def _exact(recorded: object) -> Fraction:
+    """A recorded fraction; thousands are read at once, so without the general parser."""
+    above, _, below = str(recorded).partition("/")
+    return Fraction(int(above), int(below or 1))
