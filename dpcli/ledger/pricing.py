@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Mapping
 from fractions import Fraction
 from functools import lru_cache
@@ -19,6 +20,9 @@ Answers = tuple[tuple[Guarantee, int], ...]
 """What a release reveals, and how often each."""
 
 
+BY_NAME = {mechanism.name: mechanism for mechanism in MECHANISMS}
+
+
 class UnknownMechanism(Exception):
     """An entry records a mechanism that this version does not know."""
 
@@ -30,9 +34,14 @@ def answers_of(parts: str, neighbors: str) -> Answers:
     Each is stated anew by its mechanism, so that a better argument for one prices the past as
     well. The same few texts recur night after night.
     """
+    recorded = json.loads(parts)
+    if not any(part.get("joint") or "disjoint" in part for part in recorded):
+        found = Counter(map(guarantee_of, recorded))
+        del found[PUBLIC]
+        return tuple(found.items())
     joint: dict[object, list[Guarantee]] = {}
     branches: dict[object, tuple[str, int] | None] = {}
-    for place, part in enumerate(json.loads(parts)):
+    for place, part in enumerate(recorded):
         # Parts that are protected jointly count as one answer.
         name = (part["statistic"], "" if part.get("joint") else place)
         joint.setdefault(name, []).append(guarantee_of(part))
@@ -50,20 +59,15 @@ def guarantee_of(part: Mapping[str, object]) -> Guarantee:
     name = str(part["mechanism"])
     if name == "none":
         return PUBLIC
-    for mechanism in MECHANISMS:
-        if mechanism.name == name:
-            return mechanism.guarantee(
-                Noise(mechanism.kind, _exact(part["scale"])),
-                Sensitivity(
-                    int(str(part["l0"])),
-                    int(str(part["l1"])),
-                    int(str(part["l2_squared"])),
-                    int(str(part["linf"])),
-                ),
-                Loss(_exact(part["epsilon"]), _exact(part["delta"])),
-                _exact(part["keys_delta"]) if "keys_delta" in part else Fraction(0),
-            )
-    raise UnknownMechanism(name)
+    mechanism = BY_NAME.get(name)
+    if mechanism is None:
+        raise UnknownMechanism(name)
+    return mechanism.guarantee(
+        Noise(mechanism.kind, _exact(part["scale"])),
+        Sensitivity(*(int(str(part[norm])) for norm in ("l0", "l1", "l2_squared", "linf"))),
+        Loss(_exact(part["epsilon"]), _exact(part["delta"])),
+        _exact(part["keys_delta"]) if "keys_delta" in part else Fraction(0),
+    )
 
 
 def _exact(recorded: object) -> Fraction:
