@@ -24,6 +24,13 @@ class Bound:
     name: str
 
 
+PLANNED = (
+    "The total holds if the privacy parameters of later releases are not chosen by looking at "
+    "the results of earlier ones."
+)
+"""What most bounds demand of those who plan releases."""
+
+
 class Missing(Exception):
     """A rule needs a package that is not installed; the message says which."""
 
@@ -35,10 +42,10 @@ class Composition(ABC):
     its bounds the least that keeps to the allowed delta counts.
 
     The bounds hold for answers to questions that were chosen after seeing the answers before
-    them. Where also privacy parameters of later releases are chosen so, `sequential` holds as it is
-    (Rogers, Roth, Ullman and Vadhan 2016); `zcdp` with a delta that is twice as large at
-    most (Feldman and Zrnic 2021; the other half is for the plain sum, where that is less);
-    `advanced` and `pld` are proven for parameters that were planned beforehand.
+    them. Where also privacy parameters of later releases are chosen so, the plain sum holds
+    (Rogers, Roth, Ullman and Vadhan 2016), and so does a sum of rhos alone (Feldman and Zrnic
+    2021); other bounds, and the choice of the least of several, are proven for parameters
+    that were planned beforehand.
 
     The docstring of a subclass carries its argument and is what `dpcli explain` prints.
     `takes_rho` says whether losses may be given in rho, `needs_delta` whether it tells more

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from fractions import Fraction
 
-from dpcli.composition.base import Bound, Composition, Counted, plain_sum, slack_of
+from dpcli.composition.base import PLANNED, Bound, Composition, Counted, plain_sum, slack_of
 from dpcli.privacy.concentrated import MANY, sum_up, zcdp_epsilon, zcdp_rho
 from dpcli.privacy.loss import Loss
 
@@ -32,10 +31,7 @@ class Zcdp(Composition):
     """
 
     name = "zcdp"
-    condition = (
-        "Where privacy parameters of later releases are chosen by looking at the results of "
-        "earlier ones, delta can be twice as large as told."
-    )
+    condition = PLANNED
     takes_rho = True
 
     def remaining(self, budget: Loss, spent: Loss) -> Loss:
@@ -49,14 +45,11 @@ class Zcdp(Composition):
     def bounds(self, answers: Counted, delta: Fraction) -> Iterator[Bound]:
         """The plain sum, and the sum of rhos if some delta is left for it."""
         rho = sum_up((one.rho, times) for one, times in answers.items())
-        plain = plain_sum(answers, rho)
-        yield plain
+        yield plain_sum(answers, rho)
         left = delta - slack_of(answers)
         if left > 0:
             yield Bound(Loss(zcdp_epsilon(rho, left), delta, rho), "sum of rhos")
             yield from _mixed(answers, rho, left, delta)
-        elif not rho:
-            yield replace(plain, loss=Loss(Fraction(0), slack_of(answers), rho))
 
 
 def _mixed(answers: Counted, rho: Fraction, left: Fraction, delta: Fraction) -> Iterator[Bound]:
