@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import sqlite3
+from collections import Counter
 from fractions import Fraction
 from pathlib import Path
 from random import Random
 
 import pytest
 
+from dpcli.composition import COMPOSITIONS
+from dpcli.composition.base import Composition
 from dpcli.errors import BudgetError, Failure, LedgerError
 from dpcli.ledger.balance import Spend, balance
 from dpcli.ledger.creation import create_ledger
@@ -211,27 +214,23 @@ def test_a_truncated_ledger_is_refused(path: Path, ledger: Ledger) -> None:
     Store.open(path).close()
 
 
+@pytest.mark.parametrize("rule", COMPOSITIONS[:3], ids=lambda rule: str(rule.name))
 @pytest.mark.parametrize("window", [1, 2, 5, 30])
-def test_the_worst_window_is_found_however_releases_lie(window: int) -> None:
+def test_the_worst_window_is_found_however_releases_lie(window: int, rule: Composition) -> None:
     """Sliding over the releases gives what looking at every window gives."""
-    random = Random(window)
-    terms = Terms("town", "row", "add-remove", "sequential", Loss(Fraction(1)), window)
-    for _ in range(50):
+    random, delta = Random(window), Fraction(1, 10**6)
+    terms = Terms("town", "row", "add-remove", rule.name, Loss(Fraction(1), delta), window)
+    for _ in range(50 if rule.name == "sequential" else 10):
         spends = [
             Spend(pure(Fraction(random.randint(1, 9), 10)), random.randint(1, 40), 1)
             for _ in range(random.randint(0, 30))
         ]
         period = random.choice([None, random.randint(1, 40)])
         windows = range(-window, 80) if period is None else range(period - window + 1, period + 1)
-        worst = max(
-            sum(
-                (
-                    one.answers[0][0].loss.epsilon
-                    for one in spends
-                    if one.period in range(at, at + window)
-                ),
-                start=Fraction(0),
+        worst = Fraction(0)
+        for at in windows:
+            held = Counter(
+                one.answers[0][0] for one in spends if one.period in range(at, at + window)
             )
-            for at in windows
-        )
+            worst = max(worst, rule.total(held, delta).epsilon)
         assert balance(terms, spends, period).spent.epsilon == worst
