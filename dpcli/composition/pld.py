@@ -19,7 +19,10 @@ if TYPE_CHECKING:
     from dp_accounting.pld.privacy_loss_distribution import PrivacyLossDistribution
 
 FINE = 0.03
-"""Width of the grid of losses, in typical losses of one answer: costs under 0.1 %."""
+"""Width of the grid of losses, in typical losses of one of many: costs under 0.1 %.
+
+Of a few answers the grid is finer still.
+"""
 
 POINTS = 1 << 17
 """Points of the grid that the sum of all losses may take."""
@@ -97,7 +100,8 @@ def composed_epsilon(pairs: Mapping[Pair, int], delta: float) -> Fraction | None
     strengths = {pair: float(pair.shift / pair.scale) for pair in pairs}
     count = sum(pairs.values())
     variance = sum(times * strengths[pair] ** 2 for pair, times in pairs.items())
-    width = max(FINE * sqrt(variance / count), (20 * sqrt(variance) + variance) / POINTS)
+    fine = FINE if count > FEW else FINE / 5
+    width = max(fine * sqrt(variance / count), (20 * sqrt(variance) + variance) / POINTS)
     if not SMALLEST_WIDTH < width < 1:
         return None
     found = [

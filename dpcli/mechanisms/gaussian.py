@@ -67,11 +67,7 @@ class Gaussian(Perturbing):
         self, sensitivity: Sensitivity, target: Loss, calibration: str = "exact"
     ) -> Noise:
         """Sigma by the named formula, rounded up to a short rational."""
-        if target.delta <= 0:
-            raise CannotCalibrate(
-                "`gaussian` needs a delta above zero",
-                "add `delta: 1e-6`, or use `mechanism: laplace`, which needs none",
-            )
+        _require_delta(target.delta)
         if calibration == "classic":
             return Noise("gaussian", self._classic(sensitivity, target))
         return Noise("gaussian", self._exact(sensitivity, target))
@@ -89,10 +85,7 @@ class Gaussian(Perturbing):
         self, noises: Sequence[Noise], moved: Sequence[Sensitivity], delta: Fraction
     ) -> list[Loss]:
         """Epsilon of all rhos at `delta`, in parts as large as the rhos."""
-        if delta <= 0:
-            raise CannotCalibrate(
-                "`gaussian` needs a delta above zero", "allow some under `privacy: budget:`"
-            )
+        _require_delta(delta)
         rhos = [self.rho(noise, one) for noise, one in zip(noises, moved, strict=True)]
         rho = sum(rhos, start=Fraction(0))
         epsilon = zcdp_epsilon(rho, delta)
@@ -115,6 +108,7 @@ class Gaussian(Perturbing):
         calibration: str = "exact",
     ) -> list[Noise]:
         """Sigma = L2 s / sqrt(share), rounded up, for the s that L2 = 1 needs by rho alone."""
+        _require_delta(target.delta)
         one = Sensitivity(1, 1, 1, 1)
         scale = self._classic(one, target) if calibration == "classic" else _concentrated(target)
         weights = (one.l2_squared / share for one, share in zip(moved, shares, strict=True))
@@ -155,6 +149,16 @@ class Gaussian(Perturbing):
             float(target.epsilon), float(target.delta)
         )
         return _least(excess, start)
+
+
+def _require_delta(delta: Fraction) -> None:
+    """Refuse to be pure."""
+    if delta <= 0:
+        raise CannotCalibrate(
+            "`gaussian` needs a delta above zero",
+            "add `delta: 1e-6`, or more to `privacy: budget:` for shares of it; or use "
+            "`mechanism: laplace`, which needs none",
+        )
 
 
 def _concentrated(target: Loss) -> Fraction:

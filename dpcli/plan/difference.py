@@ -11,6 +11,9 @@ from dpcli.privacy.decimals import plain_text
 from dpcli.privacy.loss import Loss
 from dpcli.privacy.relation import unit_text
 
+SEARCHED = Fraction(1, 1000)
+"""Part of a loss by which two plans of the same spec could differ."""
+
 
 @dataclass(frozen=True, slots=True)
 class Changed:
@@ -64,12 +67,16 @@ def weaker(old: Plan, new: Plan) -> Iterator[str]:
     for word, before, after in _terms(old, new):
         if before != after:
             yield f"{word} was {before} and is {after}, which protects otherwise"
+    # Where budgets bound epsilon, a rho is a way to it, and no loss of its own.
+    rho = any(plan.spec.privacy.budget.rho is not None for plan in (old, new))
     for rule in dict.fromkeys((old.spec.privacy.composition, new.spec.privacy.composition)):
         # Each composition prices both, so that another rule is not taken for other noise.
         delta = max(plan.spec.privacy.budget.delta for plan in (old, new))
         spent = [rule.total(counted(plan.entries, plan.spec), delta) for plan in (old, new)]
-        yield from _larger(f"by {rule.name} composition, the release reveals", *spent)
-    yield from _larger("the budget allows", old.spec.privacy.budget, new.spec.privacy.budget)
+        yield from _larger(f"by {rule.name} composition, the release reveals", *spent, rho=rho)
+    yield from _larger(
+        "the budget allows", old.spec.privacy.budget, new.spec.privacy.budget, rho=True
+    )
 
 
 def _terms(old: Plan, new: Plan) -> Iterator[tuple[str, str, str]]:
@@ -80,11 +87,12 @@ def _terms(old: Plan, new: Plan) -> Iterator[tuple[str, str, str]]:
     yield "`neighbors`", one.privacy.neighbors.value, two.privacy.neighbors.value
 
 
-def _larger(what: str, old: Loss, new: Loss) -> Iterator[str]:
+def _larger(what: str, old: Loss, new: Loss, *, rho: bool) -> Iterator[str]:
     """Each measure in which a loss has grown."""
     measures = [("epsilon", old.epsilon, new.epsilon), ("delta", old.delta, new.delta)]
-    if old.rho is not None and new.rho is not None:
+    if rho and old.rho is not None and new.rho is not None:
         measures.append(("rho", old.rho, new.rho))
     for word, before, after in measures:
-        if after > before:
+        # Prices that are searched for are found to so many digits.
+        if after > before * (1 + SEARCHED):
             yield f"{what} {word} {plain_text(after)} instead of {plain_text(before)}"

@@ -71,12 +71,16 @@ class _Solver:
         return [entry for each in entries if (entry := found[each.request.name]) is not None]
 
     def cost(self, entries: Sequence[PlannedEntry]) -> tuple[bool, float]:
-        """What to prefer: what fits; then less noise where all is shared out, or less loss."""
+        """What to prefer: what fits; then less noise where all is shared out, or less rho.
+
+        It is rhos that an account adds up, release by release.
+        """
         budget = self._spec.privacy.budget
         total = self._rule.total(counted(entries, self._spec), budget.delta)
         if any(planned.entry.price.share for planned in entries):
             return not total.within(budget), sum(map(self._roughness, entries))
-        return not total.within(budget), float(total.epsilon)
+        rhos = (one.rho * times for one, times in counted(entries, self._spec).items())
+        return not total.within(budget), float(sum(rhos))
 
     def stop_at_problems(self) -> None:
         """Raise SpecError if any were found."""

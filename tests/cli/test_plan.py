@@ -185,3 +185,17 @@ def test_a_difference_keeps_to_the_budget(dpcli: Command, old: Path) -> None:
     over = changed(old, ("epsilon: 0.2", "epsilon: 9"))
     assert dpcli("plan", over).status == dpcli("plan", over, "--diff", old).status == 5
     assert dpcli("plan", old, "--diff", old, "--compare").status == 2
+
+
+def test_a_little_more_noise_is_not_weaker(dpcli: Command, old: Path) -> None:
+    """Neither rounding of a search nor another way to the same epsilon fails a pull request."""
+    base = SPEC[: SPEC.index("  - {name: people")]
+    before, after = old.with_name("a.yaml"), old.with_name("b.yaml")
+    for path, error in ((before, 25), (after, 26)):
+        path.write_text(
+            f"{base}  - {{name: n, statistic: count, mechanism: auto, error: {error}}}\n"
+            "  - {name: m, statistic: mean, column: age, mechanism: auto, share: 1}\n",
+            encoding="utf-8",
+        )
+    assert dpcli("plan", after, "--diff", before, "--fail-on-weaker").status == 0
+    assert dpcli("plan", before, "--diff", after, "--fail-on-weaker").status == 0

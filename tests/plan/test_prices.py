@@ -267,5 +267,17 @@ def test_auto_looks_at_the_total(rule: str) -> None:
     (shared,) = planned(f"{entry}share: 1}}\n", rule, "epsilon: 1, delta: 1e-6").entries
     assert shared.mechanism.name == "laplace"
     assert shared.parts[0].error(Fraction(19, 20)) == 3
-    reaching = planned(f"{entry}error: 20}}\n", rule)
-    assert reaching.spent.epsilon < Fraction("0.15")
+    (reaching,) = planned(f"{entry}error: 20}}\n", rule).entries
+    assert reaching.mechanism.name == "gaussian"
+    tight = planned(f"{entry}error: 20}}\n", rule, "epsilon: 0.2, delta: 1e-6")
+    assert tight.entries[0].mechanism.name == "laplace" and tight.fits
+
+
+def test_without_a_delta_no_gaussian_share_is_answered() -> None:
+    """Of one question or several: refused, with what to do."""
+    for question in ("statistic: count", "statistic: mean, column: age"):
+        with pytest.raises(SpecError, match="needs a delta above zero"):
+            planned(
+                f"  - {{name: a, {question}, mechanism: gaussian, share: 1}}\n",
+                budget="epsilon: 1",
+            )
