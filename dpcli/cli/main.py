@@ -18,6 +18,9 @@ from dpcli import __version__
 COMMANDS = ("release", "plan", "check", "init", "ledger", "explain", "schema")
 """Every command, in the order of `--help`; each is a module of this package."""
 
+_signals: list[int] = []
+"""Signals that have come."""
+
 app = typer.Typer(
     name="dpcli",
     help="Differentially private releases of CSV files.",
@@ -107,6 +110,7 @@ def _stop(number: int, _frame: object) -> None:
     """Unwind as if interrupted, so that temporary files go and locks are freed."""
     from dpcli.errors import Stopped
 
+    _signals.append(number)
     raise Stopped(number)
 
 
@@ -146,6 +150,9 @@ def run() -> int:
 
 def _unexpected(error: Exception) -> int:
     """A usage error of the parser, or a fault of ours told without its message."""
+    if _signals:
+        # Some library caught the interruption, and raised an error of its own instead.
+        return 128 + _signals[0]
     show = getattr(error, "show", None)
     if callable(show):
         show(file=sys.stderr)

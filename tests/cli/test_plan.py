@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from dpcli.cli import main
 from tests.cli.conftest import Command
 
 SPEC = """
@@ -199,3 +200,19 @@ def test_a_little_more_noise_is_not_weaker(dpcli: Command, old: Path) -> None:
         )
     assert dpcli("plan", after, "--diff", before, "--fail-on-weaker").status == 0
     assert dpcli("plan", before, "--diff", after, "--fail-on-weaker").status == 0
+
+
+def test_an_interruption_keeps_its_status_whatever_libraries_make_of_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A library that catches the interruption and raises another error hides nothing."""
+
+    def wrapped(*, standalone_mode: bool) -> None:
+        try:
+            main._stop(15, None)
+        except BaseException:
+            raise RuntimeError from None
+
+    monkeypatch.setattr(main, "_signals", [])
+    monkeypatch.setattr(main, "app", wrapped)
+    assert main.run() == 143
