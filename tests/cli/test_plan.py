@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from dpcli.cli import main
+from dpcli.errors import Stopped
 from tests.cli.conftest import Command
 
 SPEC = """
@@ -210,7 +211,7 @@ def test_an_interruption_keeps_its_status_whatever_libraries_make_of_it(
     def wrapped(*, standalone_mode: bool) -> None:
         try:
             main._stop(15, None)
-        except BaseException:
+        except Stopped:
             raise RuntimeError from None
 
     monkeypatch.setattr(main, "_signals", [])
