@@ -6,7 +6,6 @@ import math
 from collections import Counter
 from collections.abc import Iterator
 from fractions import Fraction
-from math import comb
 
 from dpcli.composition.base import PLANNED, Bound, Composition, Counted, plain_sum
 from dpcli.privacy.concentrated import logarithm, pure_rho, sum_up
@@ -88,7 +87,7 @@ def optimal(epsilon: Fraction, times: int, delta: Fraction) -> Fraction:
     falling = exp(Interval.of(-epsilon))
     rising, steeper = Interval.of(1) / falling, falling * falling
     first, enough = _negligible(float(epsilon), times, logarithm(delta)), Fraction(1)
-    weight = _power(Interval.of(1) / (falling + 1), times) * comb(times, first)
+    weight = _power(Interval.of(1) / (falling + 1), times) * math.comb(times, first)
     weight = weight * _power(falling, first)
     against = weight * _power(falling, times - 2 * first)
     level = _power(rising, times - 2 * first)

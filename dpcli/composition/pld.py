@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from fractions import Fraction
+from importlib import import_module
 from math import sqrt
 from typing import TYPE_CHECKING
 
@@ -92,11 +93,9 @@ def composed_epsilon(pairs: Mapping[Pair, int], delta: float) -> Fraction | None
     `Missing` without the library.
     """
     try:
-        # A library that warns on standard error while it is imported would mix with tables.
-        from dp_accounting.pld.privacy_loss_distribution import PrivacyLossDistribution
+        import_module("dp_accounting.pld.privacy_loss_distribution")
     except ImportError:
         raise Missing("`dp-accounting`: pip install 'dpcli[pld]'") from None
-    del PrivacyLossDistribution
     strengths = {pair: float(pair.shift / pair.scale) for pair in pairs}
     count = sum(pairs.values())
     variance = sum(times * strengths[pair] ** 2 for pair, times in pairs.items())

@@ -24,27 +24,29 @@ MOST_BUDGET = Fraction(1000)
 
 def read_epsilon(word: Word, findings: Findings, most: Fraction = MOST_EPSILON) -> Fraction | None:
     """An epsilon that protects somebody and tells something."""
-    value = read_number(word, "`epsilon`", findings)
-    if value is None or LEAST_EPSILON <= value <= most:
-        return value
-    findings.add(
-        "epsilon-out-of-range",
-        f"`epsilon` is {shown(word.text)}, expected a number from `1e-12` to `{most}`",
-        "use `1` or less; the smaller epsilon is, the more it protects",
-        word.span,
-    )
-    return None
+    hint = "use `1` or less; the smaller epsilon is, the more it protects"
+    return _read_within(word, "epsilon", (LEAST_EPSILON, most), hint, findings)
 
 
 def read_rho(word: Word, findings: Findings, most: Fraction = MOST_EPSILON) -> Fraction | None:
     """A rho that protects somebody and tells something."""
-    value = read_number(word, "`rho`", findings)
-    if value is None or LEAST_RHO <= value <= most:
+    hint = "use `0.1` or less; about epsilon squared, divided by two"
+    return _read_within(word, "rho", (LEAST_RHO, most), hint, findings)
+
+
+def _read_within(
+    word: Word, measure: str, limits: tuple[Fraction, Fraction], hint: str, findings: Findings
+) -> Fraction | None:
+    """A loss in some measure within limits of sense."""
+    value = read_number(word, f"`{measure}`", findings)
+    least, most = limits
+    if value is None or least <= value <= most:
         return value
     findings.add(
-        "rho-out-of-range",
-        f"`rho` is {shown(word.text)}, expected a number from `1e-18` to `{most}`",
-        "use `0.1` or less; about epsilon squared, divided by two",
+        "epsilon-out-of-range" if measure == "epsilon" else "rho-out-of-range",
+        f"`{measure}` is {shown(word.text)}, expected a number from "
+        f"`1e-{len(str(least.denominator)) - 1}` to `{most}`",
+        hint,
         word.span,
     )
     return None
