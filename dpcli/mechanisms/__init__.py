@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dpcli.mechanisms.base import Mechanism
+from dpcli.mechanisms.calibration import Mechanism
 from dpcli.mechanisms.exponential import Exponential
 from dpcli.mechanisms.gaussian import Gaussian
 from dpcli.mechanisms.geometric import Geometric

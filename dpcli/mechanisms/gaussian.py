@@ -7,7 +7,8 @@ from fractions import Fraction
 from itertools import count
 from math import erfc, exp, log, sqrt
 
-from dpcli.mechanisms.base import CannotCalibrate, Perturbing
+from dpcli.mechanisms.base import Perturbing
+from dpcli.mechanisms.calibration import CannotCalibrate
 from dpcli.privacy.concentrated import zcdp_delta, zcdp_epsilon
 from dpcli.privacy.decimals import short_up
 from dpcli.privacy.gaussian_delta import cells_delta

@@ -7,7 +7,7 @@ from fractions import Fraction
 
 from dpcli.composition.base import Missing
 from dpcli.errors import Problem, SpecError
-from dpcli.mechanisms.base import CannotCalibrate, Mechanism
+from dpcli.mechanisms.calibration import CannotCalibrate, Mechanism
 from dpcli.plan.disjoint import branches
 from dpcli.plan.model import Part, Plan, PlannedEntry, counted
 from dpcli.plan.solving import solve

@@ -12,7 +12,7 @@ from fractions import Fraction
 
 from dpcli.composition.base import Bound
 from dpcli.composition.parallel import Placed, worst_unit
-from dpcli.mechanisms.base import Mechanism
+from dpcli.mechanisms.calibration import Mechanism
 from dpcli.privacy.guarantee import Guarantee, together
 from dpcli.privacy.loss import Loss
 from dpcli.privacy.noise import Noise

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from fractions import Fraction
 
-from dpcli.mechanisms.base import CannotCalibrate
+from dpcli.mechanisms.calibration import CannotCalibrate
 from dpcli.plan.model import PlannedEntry, counted
 from dpcli.privacy.concentrated import zcdp_rho
 from dpcli.privacy.decimals import short_down

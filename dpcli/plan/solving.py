@@ -9,7 +9,7 @@ from fractions import Fraction
 from math import log
 
 from dpcli.errors import Problem, SpecError
-from dpcli.mechanisms.base import CannotCalibrate, Mechanism
+from dpcli.mechanisms.calibration import CannotCalibrate, Mechanism
 from dpcli.plan.model import Part, PlannedEntry, counted
 from dpcli.plan.shares import DIGITS, divide, share_of
 from dpcli.privacy.decimals import plain_text, short_up

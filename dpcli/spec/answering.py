@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from dpcli.mechanisms import MECHANISMS
-from dpcli.mechanisms.base import Choosing, Mechanism
+from dpcli.mechanisms.base import Choosing
+from dpcli.mechanisms.calibration import Mechanism
 from dpcli.spec.nodes import Mapping
 from dpcli.spec.pricing import Pricing
 from dpcli.spec.scope import Scope

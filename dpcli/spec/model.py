@@ -11,7 +11,7 @@ from fractions import Fraction
 
 from dpcli.columns import Column
 from dpcli.composition.base import Composition
-from dpcli.mechanisms.base import Mechanism
+from dpcli.mechanisms.calibration import Mechanism
 from dpcli.privacy.loss import Loss
 from dpcli.privacy.price import Price
 from dpcli.privacy.relation import Neighbors, Relation, Unit

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 
-from dpcli.mechanisms.base import Mechanism
+from dpcli.mechanisms.calibration import Mechanism
 from dpcli.privacy.price import Price
 from dpcli.spec.nodes import Mapping, Word
 from dpcli.spec.prices import (

@@ -14,7 +14,8 @@ from dpcli.composition.base import Composition
 from dpcli.composition.parallel import Placed, worst_unit
 from dpcli.composition.pld import composed_epsilon
 from dpcli.mechanisms import MECHANISMS
-from dpcli.mechanisms.base import Choosing, Mechanism
+from dpcli.mechanisms.base import Choosing
+from dpcli.mechanisms.calibration import Mechanism
 from dpcli.privacy.guarantee import Guarantee, Pair, together
 from dpcli.privacy.loss import Loss
 from dpcli.privacy.noise import Noise

@@ -8,7 +8,8 @@ from itertools import product
 import numpy as np
 from numpy.typing import NDArray
 
-from dpcli.mechanisms.base import Choosing, Mechanism
+from dpcli.mechanisms.base import Choosing
+from dpcli.mechanisms.calibration import Mechanism
 from dpcli.privacy.noise import Noise
 from dpcli.privacy.sensitivity import Sensitivity
 from tests.mechanisms.test_choices import probabilities

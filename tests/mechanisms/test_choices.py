@@ -12,7 +12,8 @@ import pytest
 from numpy.typing import NDArray
 
 from dpcli.mechanisms import MECHANISMS
-from dpcli.mechanisms.base import UNCHANGEABLE, Choosing
+from dpcli.mechanisms.base import Choosing
+from dpcli.mechanisms.calibration import UNCHANGEABLE
 from dpcli.privacy.confidential import Cells, Confidential
 from dpcli.privacy.loss import Loss
 from dpcli.privacy.noise import Noise

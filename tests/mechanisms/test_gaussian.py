@@ -7,7 +7,7 @@ from math import exp, log, sqrt
 
 import pytest
 
-from dpcli.mechanisms.base import CannotCalibrate
+from dpcli.mechanisms.calibration import CannotCalibrate
 from dpcli.mechanisms.gaussian import Gaussian
 from dpcli.privacy import gaussian_delta
 from dpcli.privacy.concentrated import zcdp_delta

@@ -10,7 +10,8 @@ from math import isqrt
 import pytest
 
 from dpcli.mechanisms import MECHANISMS
-from dpcli.mechanisms.base import UNCHANGEABLE, CannotCalibrate, Mechanism, Perturbing
+from dpcli.mechanisms.base import Perturbing
+from dpcli.mechanisms.calibration import UNCHANGEABLE, CannotCalibrate, Mechanism
 from dpcli.privacy.confidential import Confidential
 from dpcli.privacy.loss import NOTHING, Loss
 from dpcli.privacy.noise import Noise
