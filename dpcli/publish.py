@@ -5,9 +5,11 @@ from __future__ import annotations
 import contextlib
 import os
 import secrets
+import shutil
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import BinaryIO
 
 from dpcli.errors import OutputError, Problem, UsageError
 
@@ -104,7 +106,7 @@ def publish(files: Mapping[Path, bytes]) -> None:
     written: list[tuple[Path, Path]] = []
     target = Path()
     try:
-        devices = [target for target in files if _is_device(target)]
+        devices = [target for target in files if is_device(target)]
         for target, content in files.items():
             if target in devices:
                 continue
@@ -143,7 +145,7 @@ def _is_odd(path: Path) -> bool:
     return not path.name or len(os.fsencode(path.name)) > 200
 
 
-def _is_device(path: Path) -> bool:
+def is_device(path: Path) -> bool:
     """Whether a path is something that takes bytes, but is no file to be replaced."""
     return path.exists() and not path.is_file() and not path.is_dir()
 
@@ -179,3 +181,50 @@ def _sync_folder(folder: Path) -> None:
             os.fsync(descriptor)
         finally:
             os.close(descriptor)
+
+
+def publish_file(waiting: Path, target: Path | None) -> None:
+    """Publish a file that waits under another name: at once, or to a device or stdout.
+
+    It is renamed if that is possible, and copied if not; what was copied is removed. Raises
+    OutputError.
+    """
+    try:
+        if target is None or is_device(target):
+            with waiting.open("rb") as file, _sink(target) as sink:
+                shutil.copyfileobj(file, sink)
+                sink.flush()
+            waiting.unlink()
+            return
+        mask = os.umask(0)
+        os.umask(mask)
+        final = target.resolve()
+        if final.parent != waiting.parent.resolve():
+            temporary = final.with_name(f".{final.name}.{secrets.token_hex(4)}.tmp")
+            try:
+                shutil.copyfile(waiting, temporary)
+                temporary.replace(final)
+            finally:
+                temporary.unlink(missing_ok=True)
+            waiting.unlink()
+        else:
+            waiting.chmod(0o666 & ~mask)
+            waiting.replace(final)
+        _sync_folder(final.parent)
+    except OSError as error:
+        raise OutputError.of(
+            "output-failed",
+            f"`{target or 'standard output'}` could not be written: "
+            f"{(error.strerror or 'input or output error').lower()}",
+            "free space or fix the permissions, then run the command again",
+        ) from None
+
+
+@contextlib.contextmanager
+def _sink(target: Path | None) -> Iterator[BinaryIO]:
+    """A device that is open for writing, or standard output."""
+    if target is None:
+        yield sys.stdout.buffer
+    else:
+        with target.open("wb") as device:
+            yield device

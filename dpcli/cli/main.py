@@ -15,7 +15,7 @@ import typer
 
 from dpcli import __version__
 
-COMMANDS = ("release", "plan", "check", "init", "ledger", "explain", "schema")
+COMMANDS = ("release", "plan", "check", "init", "ledger", "local", "explain", "schema")
 """Every command, in the order of `--help`; each is a module of this package."""
 
 _signals: list[int] = []

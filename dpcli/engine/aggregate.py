@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 import os
-import warnings
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 
 import polars as pl
 
 from dpcli.columns import Column, IdColumn
 from dpcli.engine.cluster import clusters_of
 from dpcli.engine.dialect import Inspection, has_blank_lines, plain_copy
+from dpcli.engine.discretion import discreetly
 from dpcli.engine.draw import Draw
 from dpcli.engine.patience import patiently
 from dpcli.engine.persons import Persons
 from dpcli.engine.rollup import Sealed, rolled_up
 from dpcli.engine.rows import row_frames
 from dpcli.engine.source import Source
-from dpcli.errors import DataError, Stopped
 from dpcli.privacy.relation import PersonUnit, Unit
 from dpcli.queries import Query
 
@@ -33,38 +32,8 @@ def aggregate(
     The file must have every column the queries read. Nothing that happens here
     is reported beyond one fixed sentence: DataError `data-unreadable`.
     """
-    try:
-        with _silent():
-            return _aggregate(queries, unit, source, inspection)
-    except (KeyboardInterrupt, Stopped, DataError):
-        raise
-    except BaseException:  # noqa: BLE001 - a panic of native code is no Exception
-        # The reader's own words may quote a record, so none of them may pass.
-        raise DataError.of(
-            "data-unreadable",
-            "the data could not be read to the end",
-            "check that the file is complete CSV text, and that memory and disk suffice",
-        ) from None
-
-
-@contextmanager
-def _silent() -> Iterator[None]:
-    """Send what native code prints, and every warning, to nowhere.
-
-    Whoever runs us may have turned warnings into errors, and a cell may cause one.
-    """
-    os.environ.pop("POLARS_VERBOSE", None)
-    kept = os.dup(2)
-    null = os.open(os.devnull, os.O_WRONLY)
-    try:
-        os.dup2(null, 2)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            yield
-    finally:
-        os.dup2(kept, 2)
-        os.close(kept)
-        os.close(null)
+    with discreetly():
+        return _aggregate(queries, unit, source, inspection)
 
 
 def _aggregate(

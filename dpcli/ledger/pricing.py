@@ -10,17 +10,21 @@ from functools import lru_cache
 
 from dpcli.composition.parallel import Placed, worst_unit
 from dpcli.mechanisms import MECHANISMS
-from dpcli.privacy.guarantee import PUBLIC, Guarantee, together
+from dpcli.privacy.guarantee import PUBLIC, Guarantee, pure, together
 from dpcli.privacy.loss import Loss
 from dpcli.privacy.noise import Noise
 from dpcli.privacy.relation import Neighbors
 from dpcli.privacy.sensitivity import Sensitivity
+from dpcli.randomizers import RANDOMIZERS
 
 Answers = tuple[tuple[Guarantee, int], ...]
 """What a release reveals, and how often each."""
 
 
 BY_NAME = {mechanism.name: mechanism for mechanism in MECHANISMS}
+
+RESPONDING = {randomizer.name for randomizer in RANDOMIZERS} - BY_NAME.keys()
+"""Ways in which records respond that are no noise, but probabilities: they are pure."""
 
 
 class UnknownMechanism(Exception):
@@ -59,6 +63,8 @@ def guarantee_of(part: Mapping[str, object]) -> Guarantee:
     name = str(part["mechanism"])
     if name == "none":
         return PUBLIC
+    if name in RESPONDING:
+        return pure(_exact(part["epsilon"]))
     mechanism = BY_NAME.get(name)
     if mechanism is None:
         raise UnknownMechanism(name)

@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import TYPE_CHECKING
 
 from dpcli.privacy.loss import Loss, loss_text
 from dpcli.privacy.relation import unit_text
-from dpcli.spec.model import Spec
+
+if TYPE_CHECKING:
+    from dpcli.spec.load import AnySpec
 
 Payload = dict[str, object]
 """What an entry records, as plain JSON."""
@@ -61,7 +64,7 @@ def _agreed(budget: Loss) -> tuple[Fraction | None, ...]:
     return (budget.epsilon if budget.rho is None else None, budget.delta, budget.rho)
 
 
-def terms_of(spec: Spec) -> Terms:
+def terms_of(spec: AnySpec) -> Terms:
     """The terms that a spec asks for."""
     privacy = spec.privacy
     return Terms(

@@ -6,11 +6,12 @@ from fractions import Fraction
 from math import floor
 
 from dpcli.errors import BudgetError, Problem
+from dpcli.plan.local import LocalPlan
 from dpcli.plan.model import Plan
 from dpcli.privacy.decimals import decimal_text, plain_text
 
 
-def require_budget(plan: Plan) -> None:
+def require_budget(plan: Plan | LocalPlan) -> None:
     """Raise BudgetError, with what would fit, unless the budget allows the plan."""
     if plan.fits:
         return
@@ -20,17 +21,18 @@ def require_budget(plan: Plan) -> None:
         losses = [("rho", spent.rho, budget.rho), *losses[1:]]
         if spent.rho <= budget.rho:
             losses.insert(1, ("epsilon", spent.epsilon, budget.epsilon))
+    things = "responses" if isinstance(plan, LocalPlan) else "statistics"
     problems = []
     for word, wanted, allowed in losses:
         if wanted > allowed:
             fitting = Fraction(floor(allowed / wanted * 1000), 1000)
             hint = (
-                "give statistics less, drop some, or allow more under `privacy: budget:`"
+                f"give {things} less, drop some, or allow more under `privacy: budget:`"
                 if plan.spec.privacy.composition.name != "sequential"
-                else f"multiply every {word} by {decimal_text(fitting, 3)}, drop statistics, "
+                else f"multiply every {word} by {decimal_text(fitting, 3)}, drop {things}, "
                 f"or allow more under `privacy: budget:`"
                 if fitting
-                else f"drop the statistics that need {word}, or allow some under `privacy: budget:`"
+                else f"drop the {things} that need {word}, or allow some under `privacy: budget:`"
             )
             problems.append(
                 Problem(

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal
 
+from dpcli.privacy.concentrated import pure_rho
 from dpcli.privacy.loss import NOTHING, Loss
 from dpcli.privacy.noise import Noise
 from dpcli.privacy.sensitivity import Sensitivity
@@ -64,6 +65,17 @@ class Guarantee:
 
 PUBLIC = Guarantee(NOTHING, Fraction(0), ())
 """Of an answer that is the same for all neighbours."""
+
+
+def pure(epsilon: Fraction) -> Guarantee:
+    """Of any mechanism that is epsilon-private with delta zero.
+
+    None tells more than randomized response of that epsilon (Kairouz, Oh and
+    Viswanath 2015).
+    """
+    if not epsilon:
+        return PUBLIC
+    return Guarantee(Loss(epsilon), pure_rho(epsilon), (Pair("response", 1 / epsilon, 1),))
 
 
 def together(guarantees: Iterable[Guarantee]) -> Guarantee:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from math import ceil, erfc, exp, floor, log, sqrt
+from math import ceil, erfc, exp, floor, log, sinh, sqrt
 from typing import Literal
 
 
@@ -30,6 +30,19 @@ class Noise:
     def variance(self) -> Fraction:
         """About the variance, in squared steps: that of the continuous likeness."""
         return self.scale**2 * (2 if self.kind == "laplace" else 1)
+
+    @property
+    def discrete_variance(self) -> float:
+        """The variance of the discrete noise, in squared steps, to float precision."""
+        scale = float(self.scale)
+        if self.kind == "laplace":
+            # 2 q / (1 - q)^2 with q = exp(-1/scale)
+            return 0.5 / sinh(0.5 / scale) ** 2 if 0.5 / scale < 300 else 0.0
+        if self.kind == "gaussian" and scale < 10:
+            weights = [exp(-(k * k) / (2 * scale * scale)) for k in range(1, 130)]
+            squares = sum(k * k * weight for k, weight in enumerate(weights, 1))
+            return 2 * squares / (1 + 2 * sum(weights))
+        return scale * scale
 
     def half_width(self, confidence: Fraction) -> int:
         """The least k with P[|noise| <= k] >= `confidence`, in steps."""
@@ -68,13 +81,13 @@ def blended_half_width(noise: Noise, own: float, variance: float, confidence: Fr
     A blend of many independent noises has this `variance`; one of them stands out, a `noise`
     taken `own` times, and gives the blend its excess kurtosis (Cornish and Fisher 1938).
     """
-    normal = _normal_quantile(float(1 - confidence))
+    normal = normal_quantile(float(1 - confidence))
     fourth = 12 * (own * float(noise.scale)) ** 4 if noise.kind == "laplace" else 0.0
     excess = fourth / variance**2
     return sqrt(variance) * (normal + excess * (normal**3 - 3 * normal) / 24)
 
 
-def _normal_quantile(outside: float) -> float:
+def normal_quantile(outside: float) -> float:
     """z with P[|N(0, 1)| > z] = `outside`."""
     return _solve(lambda z: erfc(z / sqrt(2)), outside, 8.0)
 
@@ -82,7 +95,7 @@ def _normal_quantile(outside: float) -> float:
 def _gaussian_half_width(sigma: float, outside: float) -> int:
     """The least k with P[|X| > k] <= `outside` for the discrete Gaussian."""
     if sigma > 50:
-        return max(0, ceil(_normal_quantile(outside) * sigma - 0.5))
+        return max(0, ceil(normal_quantile(outside) * sigma - 0.5))
     reach = ceil(sigma * 12) + 2
     weights = [exp(-(k * k) / (2 * sigma * sigma)) for k in range(reach + 1)]
     total = weights[0] + 2 * sum(weights[1:])

@@ -14,6 +14,7 @@ from dpcli import __version__
 from dpcli.ledger.balance import DAYS_A_YEAR
 from dpcli.plan.comparison import compare
 from dpcli.plan.difference import changes, error_of, kind_of, loss_of, rho_of
+from dpcli.plan.local import LocalPlan
 from dpcli.plan.model import Plan
 from dpcli.privacy.loss import Loss
 from dpcli.privacy.relation import RowUnit, Unit
@@ -37,10 +38,10 @@ def facts(release: Release) -> dict[str, Fact]:
         "dpcli_version": __version__,
         "release_id": release.release_id,
         "created": release.created,
-        **_guarantee(plan, release.standing.balance.remaining),
+        **guarantee_facts(plan, release.standing.balance.remaining),
         "statistics": statistics,
         **_notes(plan),
-        "ledger": _ledger(release.standing),
+        "ledger": ledger_facts(release.standing),
     }
 
 
@@ -51,7 +52,7 @@ def plan_facts(plan: Plan, left: Loss | None, *, compared: bool = False) -> dict
     """
     return {
         "dpcli_version": __version__,
-        **_guarantee(plan, left),
+        **guarantee_facts(plan, left),
         "fits": plan.fits,
         "statistics": [statistic_facts(planned, plan.spec.confidence) for planned in plan.entries],
         **_notes(plan),
@@ -112,7 +113,7 @@ def _notes(plan: Plan) -> dict[str, Fact]:
     }
 
 
-def _ledger(standing: Standing) -> dict[str, Fact]:
+def ledger_facts(standing: Standing) -> dict[str, Fact]:
     """Where the release is recorded, and what its account has spent with it."""
     told: dict[str, Fact] = {
         "name": standing.ledger,
@@ -151,7 +152,7 @@ def a_year_at_most(standing: Standing) -> Loss:
     return Loss(budget.epsilon * windows, budget.delta * windows)
 
 
-def _guarantee(plan: Plan, left: Loss | None) -> dict[str, Fact]:
+def guarantee_facts(plan: Plan | LocalPlan, left: Loss | None) -> dict[str, Fact]:
     """The spec, what it asks for, what that costs, and what is left if it is known."""
     spec, privacy = plan.spec, plan.spec.privacy
     return {

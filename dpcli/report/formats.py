@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING
 
 from dpcli.errors import UsageError
 from dpcli.report.json_report import json_report
+from dpcli.report.local_report import local_json, local_markdown
 from dpcli.report.markdown import markdown_report
 from dpcli.report.table import long_table, wide_tables
 
 if TYPE_CHECKING:
+    from dpcli.local.randomize import Randomized
     from dpcli.release import Release
 
 LONG = "table.csv"
@@ -33,6 +35,11 @@ def render(release: Release) -> dict[str, bytes]:
     outputs |= {f"{WIDE}{name}": table for name, table in wide_tables(release).items()}
     outputs |= {f"report{ending}": write(release) for ending, write in REPORTS}
     return outputs
+
+
+def render_local(collection: Randomized) -> dict[str, bytes]:
+    """The reports of a local collection; its responses are not kept."""
+    return {"report.json": local_json(collection), "report.md": local_markdown(collection)}
 
 
 def report_name(path: Path) -> str:

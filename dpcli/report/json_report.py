@@ -21,20 +21,20 @@ _MARKED = re.compile(r'"\\u0000number:(-?[0-9]+(?:\.[0-9]+)?)"')
 
 def json_report(release: Release) -> bytes:
     """The facts of a release."""
-    return _json(facts(release)).encode()
+    return json_text(facts(release)).encode()
 
 
 def plan_json(plan: Plan, left: Loss | None, *, compared: bool = False) -> str:
     """The facts of a plan, and what is left of the account if that is known."""
-    return _json(plan_facts(plan, left, compared=compared))
+    return json_text(plan_facts(plan, left, compared=compared))
 
 
 def difference_json(old: Plan, new: Plan, weaker: Sequence[str]) -> str:
     """What a change of the spec does, statistic by statistic, and why it is weaker if it is."""
-    return _json(difference_facts(old, new, weaker))
+    return json_text(difference_facts(old, new, weaker))
 
 
-def _json(fact: Fact) -> str:
+def json_text(fact: Fact) -> str:
     """Indented JSON in a fixed order."""
     text = json.dumps(_marked(fact), indent=2, ensure_ascii=False)
     return _MARKED.sub(r"\1", text) + "\n"

@@ -6,7 +6,8 @@ from collections.abc import Iterable, Iterator
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from dpcli.plan.model import Part
+from dpcli.plan.local import LocalPlan
+from dpcli.plan.model import Part, Plan
 from dpcli.privacy.loss import loss_text
 from dpcli.privacy.relation import Neighbors, RowUnit
 from dpcli.report.entries import columns_of, condition_text, mechanism_text, options
@@ -16,6 +17,7 @@ from dpcli.report.numbers import Fact, exact_or_up, root_up, short
 from dpcli.report.table import cells
 
 if TYPE_CHECKING:
+    from dpcli.ledger.ledger import Standing
     from dpcli.release import Release, Released
 
 
@@ -28,10 +30,10 @@ def _lines(release: Release) -> Iterator[str]:
     """Every line of the report."""
     told = facts(release)
     plan = release.plan
-    spec, privacy = plan.spec, plan.spec.privacy
-    yield f"# Privacy report: {_escaped(spec.dataset)}"
+    spec = plan.spec
+    yield f"# Privacy report: {escaped(spec.dataset)}"
     yield ""
-    yield from _table(
+    yield from table_lines(
         ("", ""),
         [
             ("Release", release.release_id),
@@ -40,6 +42,37 @@ def _lines(release: Release) -> Iterator[str]:
             ("Spec", f"SHA-256 {spec.digest}"),
         ],
     )
+    yield from cost(plan)
+    yield from account(release.standing)
+    yield "## What was released"
+    yield ""
+    for released in release.entries:
+        yield from _entry(released, exact_or_up(spec.confidence * 100))
+    for title, key in (
+        ("How much one person can add", "bounding"),
+        ("How losses were added up", "composition"),
+        ("Which groups are shown", "selections"),
+        ("What was done to the noisy answers", "post_processing"),
+        ("What is published exactly", "unprotected"),
+    ):
+        notes = told[key]
+        if isinstance(notes, list) and notes:
+            yield f"## {title}"
+            yield ""
+            yield from (f"- {escaped(str(note))}" for note in notes)
+            yield ""
+    yield "## What is not protected"
+    yield ""
+    yield from (f"- {note}" for note in limits(plan))
+    yield ""
+    yield "## The spec"
+    yield ""
+    yield from (f"    {line}" for line in spec.text.splitlines())
+
+
+def cost(plan: Plan | LocalPlan) -> Iterator[str]:
+    """What is protected, and what the answers reveal."""
+    privacy = plan.spec.privacy
     yield "## What it cost"
     yield ""
     who = "one row" if isinstance(privacy.unit, RowUnit) else "one person"
@@ -60,37 +93,13 @@ def _lines(release: Release) -> Iterator[str]:
             ("budget", privacy.budget),
         )
     ]
-    yield from _table((f"{privacy.composition.name} composition", "epsilon", "delta", "rho"), rows)
-    yield from _account(release)
-    yield "## What was released"
-    yield ""
-    for released in release.entries:
-        yield from _entry(released, exact_or_up(spec.confidence * 100))
-    for title, key in (
-        ("How much one person can add", "bounding"),
-        ("How losses were added up", "composition"),
-        ("Which groups are shown", "selections"),
-        ("What was done to the noisy answers", "post_processing"),
-        ("What is published exactly", "unprotected"),
-    ):
-        notes = told[key]
-        if isinstance(notes, list) and notes:
-            yield f"## {title}"
-            yield ""
-            yield from (f"- {_escaped(str(note))}" for note in notes)
-            yield ""
-    yield "## What is not protected"
-    yield ""
-    yield from (f"- {note}" for note in limits(plan))
-    yield ""
-    yield "## The spec"
-    yield ""
-    yield from (f"    {line}" for line in spec.text.splitlines())
+    yield from table_lines(
+        (f"{privacy.composition.name} composition", "epsilon", "delta", "rho"), rows
+    )
 
 
-def _account(release: Release) -> Iterator[str]:
-    """Where the release is recorded, and what its account has left."""
-    standing = release.standing
+def account(standing: Standing) -> Iterator[str]:
+    """Where a release is recorded, and what its account has left."""
     left = standing.balance.remaining
     yield "## The account that paid"
     yield ""
@@ -109,7 +118,7 @@ def _account(release: Release) -> Iterator[str]:
             ("At most in a year", loss_text(a_year_at_most(standing))),
             ("Spent in all", loss_text(standing.balance.lifetime)),
         ]
-    yield from _table(("", ""), rows)
+    yield from table_lines(("", ""), rows)
     if window is not None:
         yield f"Protected is {window['protects']}. Not protected is {window['does_not_protect']}."
         yield ""
@@ -128,12 +137,12 @@ def _entry(released: Released, confidence: str) -> Iterator[str]:
     words += [f"with {name} {_told(fact)}" for name, fact in options(request).items()]
     words += [f"by {', '.join(key.column.name for key in request.by)}"] if request.by else []
     words += [f"where {' and '.join(map(condition_text, request.where))}"] if request.where else []
-    yield f"### {_escaped(request.name)}"
+    yield f"### {escaped(request.name)}"
     yield ""
-    yield _escaped(" ".join(words)) + "."
+    yield escaped(" ".join(words)) + "."
     yield ""
     asked = ("question", "mechanism", "scale", "sensitivity L1", "L2", "epsilon", "delta", "rho")
-    yield from _table(asked, [_part(part) for part in released.planned.parts])
+    yield from table_lines(asked, [_part(part) for part in released.planned.parts])
     keys = [key.column.name for key in request.by]
     both = released.raw is not None
     lines = [
@@ -146,7 +155,7 @@ def _entry(released: Released, confidence: str) -> Iterator[str]:
     ]
     ends = (f"lower {confidence} %", f"upper {confidence} %")
     header = (*(["statistic"] * both), *keys, "item", "value", *ends)
-    yield from _table(header, lines)
+    yield from table_lines(header, lines)
 
 
 def _told(fact: Fact) -> str:
@@ -174,17 +183,17 @@ def _rho(rho: Fraction | None) -> str:
     return "" if rho is None else exact_or_up(rho)
 
 
-def _table(header: Iterable[str], rows: Iterable[Iterable[str]]) -> Iterator[str]:
+def table_lines(header: Iterable[str], rows: Iterable[Iterable[str]]) -> Iterator[str]:
     """A Markdown table and a blank line."""
-    names = [_escaped(name) for name in header]
+    names = [escaped(name) for name in header]
     yield f"| {' | '.join(names)} |"
     yield f"|{'|'.join(' --- ' for _ in names)}|"
     for row in rows:
-        yield f"| {' | '.join(_escaped(text) for text in row)} |"
+        yield f"| {' | '.join(escaped(text) for text in row)} |"
     yield ""
 
 
-def _escaped(text: str) -> str:
+def escaped(text: str) -> str:
     """Text that Markdown shows as it is."""
     text = text.replace("&", "&amp;")
     for character in "\\`*_[]<>|#~":

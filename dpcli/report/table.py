@@ -106,7 +106,7 @@ def long_table(release: Release) -> bytes:
         for released in release.entries
         for cell in cells(released)
     ]
-    return _csv([[FIXED[0], *keys, *FIXED[1:]], *lines])
+    return csv_text([[FIXED[0], *keys, *FIXED[1:]], *lines])
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +132,7 @@ def wide_tables(release: Release) -> dict[str, bytes]:
     groups = _wide_groups(release.plan)
     by_name = {released.planned.entry.request.name: released for released in release.entries}
     return {
-        name: _csv(_wide_lines(lines, [by_name[member] for member in members]))
+        name: csv_text(_wide_lines(lines, [by_name[member] for member in members]))
         for name, (lines, members) in groups.items()
     }
 
@@ -195,7 +195,7 @@ def _distinct(names: Sequence[str]) -> list[str]:
     return found
 
 
-def _csv(lines: Iterable[Iterable[str]]) -> bytes:
+def csv_text(lines: Iterable[Iterable[str]]) -> bytes:
     """Lines as RFC 4180 text in UTF-8, ending in LF."""
     text = io.StringIO()
     safe = ([_harmless(cell) for cell in line] for line in lines)

@@ -27,6 +27,13 @@ class Threshold:
         self._known: dict[int, int] = {}
 
     @classmethod
+    def rational(cls, probability: Fraction) -> Threshold:
+        """p itself, in [0, 1]; all its digits are certain."""
+        if not 0 <= probability <= 1:
+            raise ValueError("a probability lies between 0 and 1")
+        return cls(lambda bits: Interval(probability, probability, bits))
+
+    @classmethod
     def exponential(cls, exponent: Fraction) -> Threshold:
         """p = exp(-exponent), for a rational exponent >= 0.
 

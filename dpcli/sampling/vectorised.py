@@ -72,3 +72,13 @@ def uniform_array(limit: int, count: int) -> NDArray[np.int64]:
     if beyond:
         words = words[words < np.uint64((1 << 64) - beyond)]
     return (words % np.uint64(limit)).astype(np.int64)
+
+
+def uniforms(limit: int, count: int) -> NDArray[np.int64]:
+    """Just so many independent uniform whole numbers below `limit`, at most 2^32."""
+    import numpy as np
+
+    draws = uniform_array(limit, count)
+    while draws.size < count:
+        draws = np.concatenate((draws, uniform_array(limit, count - draws.size)))
+    return draws

@@ -30,11 +30,11 @@ def category_column(
     for text, label in words:
         if findings.full:
             return None
-        fine = _good_text(text, "value", findings)
+        fine = good_text(text, "value", findings)
         if label is not text:
             good &= fine
-            fine = _good_text(label, "label", findings)
-        good &= fine and _no_formula(label, findings)
+            fine = good_text(label, "label", findings)
+        good &= fine and no_formula(label, findings)
         good &= _new(text, seen, findings)
     pairs = tuple((text.text, label.text) for text, label in words)
     return _with_missing(CategoryColumn(name, "category", pairs), node, findings, good=good)
@@ -60,7 +60,7 @@ def boolean_column(name: str, node: Mapping, findings: Findings) -> CategoryColu
     good = True
     seen: dict[str, Word] = {}
     for text in words:
-        good &= _good_text(text, "value", findings)
+        good &= good_text(text, "value", findings)
         good &= _new(text, seen, findings)
     texts = [word.text for word in words] or list(BOOLEAN_LABELS)
     pairs = tuple(zip(texts, BOOLEAN_LABELS, strict=True))
@@ -77,7 +77,7 @@ def _pairs(node: Mapping) -> list[tuple[Word, Word]]:
     return []
 
 
-def _good_text(word: Word, what: str, findings: Findings) -> bool:
+def good_text(word: Word, what: str, findings: Findings) -> bool:
     """Whether a text can be found in a cell, or published as a label."""
     text = word.text
     if findings.heard(word.span):
@@ -108,7 +108,7 @@ def _good_text(word: Word, what: str, findings: Findings) -> bool:
     return False
 
 
-def _no_formula(label: Word, findings: Findings) -> bool:
+def no_formula(label: Word, findings: Findings) -> bool:
     """Whether a spreadsheet will show the label instead of evaluating it."""
     if not label.text.startswith(FORMULA) or _is_number(label.text):
         return True

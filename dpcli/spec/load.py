@@ -6,41 +6,89 @@ import hashlib
 from pathlib import Path
 
 from dpcli.errors import Problem, SpecError
+from dpcli.spec.local_model import Cell, LocalSpec
 from dpcli.spec.model import Spec
 from dpcli.spec.sense import resolve
 from dpcli.spec.text import MOST_BYTES, read_text
 from dpcli.spec.wording import shown
 
+AnySpec = Spec | LocalSpec
 
-def load_spec(text: bytes | str, source: str) -> Spec:
+
+def load_any(text: bytes | str, source: str, folder: Path | None = None) -> AnySpec:
     """The spec that a text says; `SpecError` with every problem if it says none.
 
-    `source` names the text in messages.
+    `source` names the text in messages; files that it names lie in `folder`.
     """
     raw = text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
     root, findings, decoded = read_text(raw, source)
-    sense = resolve(root, findings) if root is not None else None
+    sense = resolve(root, findings, folder or Path()) if root is not None else None
     if findings or sense is None or sense.privacy is None:
         raise SpecError(findings.problems)
-    return Spec(
+    digest = hashlib.sha256(raw)
+    if sense.local is None:
+        return Spec(
+            dataset=sense.dataset,
+            privacy=sense.privacy,
+            columns=sense.columns,
+            entries=sense.entries,
+            confidence=sense.confidence,
+            text=decoded,
+            digest=digest.hexdigest(),
+        )
+    for table in sense.local.tables:
+        digest.update(hashlib.sha256(table).digest())
+    return LocalSpec(
         dataset=sense.dataset,
         privacy=sense.privacy,
-        columns=sense.columns,
-        entries=sense.entries,
+        columns=tuple(one for one in sense.columns if isinstance(one, Cell)),
+        responses=sense.local.responses,
+        public=sense.local.public,
         confidence=sense.confidence,
         text=decoded,
-        digest=hashlib.sha256(raw).hexdigest(),
+        digest=digest.hexdigest(),
     )
 
 
-def read_spec(path: Path | str) -> Spec:
+def load_spec(text: bytes | str, source: str) -> Spec:
+    """As `load_any`, of a spec of the central model."""
+    return _central(load_any(text, source), source)
+
+
+def read_any(path: Path | str) -> AnySpec:
     """The spec in a file; `SpecError` if it cannot be read or is wrong."""
     try:
         with Path(path).open("rb") as file:
             raw = file.read(MOST_BYTES + 1)
     except (OSError, ValueError) as error:
         raise _unreadable(path, error) from None
-    return load_spec(raw, str(path))
+    return load_any(raw, str(path), Path(path).parent)
+
+
+def read_spec(path: Path | str) -> Spec:
+    """As `read_any`, of a spec of the central model."""
+    return _central(read_any(path), str(path))
+
+
+def read_local(path: Path | str) -> LocalSpec:
+    """As `read_any`, of a spec of the local model."""
+    spec = read_any(path)
+    if isinstance(spec, LocalSpec):
+        return spec
+    raise _wrong_model(str(path), "central", "write `model: local` and `responses:` in it, or")
+
+
+def _central(spec: AnySpec, source: str) -> Spec:
+    """The spec itself, if it is of the central model."""
+    if isinstance(spec, Spec):
+        return spec
+    raise _wrong_model(source, "local", "use `dpcli local randomize SPEC DATA`, or")
+
+
+def _wrong_model(source: str, model: str, hint: str) -> SpecError:
+    """A spec that is right, but not for this command."""
+    message = f"the spec {shown(source)} is of the {model} model, which this command is not for"
+    return SpecError([Problem("wrong-model", message, f"{hint} name another spec")])
 
 
 def _unreadable(path: Path | str, error: Exception) -> SpecError:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from fractions import Fraction
+from pathlib import Path
 
 from dpcli.columns import Column
 from dpcli.composition import COMPOSITIONS
@@ -15,6 +16,8 @@ from dpcli.spec.declarations import declare
 from dpcli.spec.entries import resolve_entries
 from dpcli.spec.findings import Findings
 from dpcli.spec.fit import fit
+from dpcli.spec.local import Local, resolve_local
+from dpcli.spec.local_shape import LocalDocument
 from dpcli.spec.model import Entry, Privacy
 from dpcli.spec.nodes import Listing, Mapping, Word
 from dpcli.spec.placeholders import find_placeholders
@@ -27,6 +30,8 @@ from dpcli.spec.wording import listed, shown
 
 DATASET = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 VERSION = "1"
+LOCAL = "local"
+"""The model in which each record is randomized by itself."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,12 +43,18 @@ class Sense:
     columns: tuple[Column, ...]
     entries: tuple[Entry, ...]
     confidence: Fraction
+    local: Local | None = None
 
 
-def resolve(root: Mapping, findings: Findings) -> Sense:
-    """Everything that the spec says; its problems are added to the findings."""
+def resolve(root: Mapping, findings: Findings, folder: Path) -> Sense:
+    """Everything that the spec says; its problems are added to the findings.
+
+    Files that it names lie in `folder`.
+    """
     find_placeholders(root, findings)
-    fit(Document, root, "the spec", findings)
+    model = root.word("model")
+    local = model is not None and model.text == LOCAL
+    fit(LocalDocument if local else Document, root, "the spec", findings)
     dataset = _dataset(root, findings)
     confidence = root.get("confidence")
     columns, statistics, privacy = (root.get(key) for key in ("columns", "statistics", "privacy"))
@@ -53,13 +64,15 @@ def resolve(root: Mapping, findings: Findings) -> Sense:
         neighbors = privacy.word("neighbors")
         scope.neighbors = neighbors.text if neighbors else ""
         scope.composition = _composition(privacy, findings)
-    entries = resolve_entries(statistics if isinstance(statistics, Listing) else None, scope)
+    listing = statistics if isinstance(statistics, Listing) and not local else None
+    entries = resolve_entries(listing, scope)
     return Sense(
         dataset,
         _privacy(privacy, scope) if isinstance(privacy, Mapping) else None,
         tuple(column for column in scope.columns.values() if column is not None),
         entries,
         read_confidence(confidence if isinstance(confidence, Word) else None, findings),
+        resolve_local(root, scope, folder) if local else None,
     )
 
 

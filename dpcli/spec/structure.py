@@ -185,6 +185,9 @@ class Document(Shape):
     """What is released from a dataset, and how much that may reveal."""
 
     dpcli: Text = Field(description="The version of the spec language: 1.")
+    model: Literal["central", "local"] | None = Field(
+        None, description="`central` when absent; `local` if each record is randomized by itself."
+    )
     dataset: Text = Field(description="The ledger account that pays.")
     confidence: Number | None = Field(
         None, description="Of the published intervals; 0.95 when absent."

@@ -1,0 +1,181 @@
+"""`dpcli local`: randomize each record, and estimate from the collection."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from dpcli.cli.local_epsilon import epsilon
+
+if TYPE_CHECKING:
+    from dpcli.local.randomize import Randomized
+
+local = typer.Typer(
+    name="local",
+    help="The local model: records are randomized one by one, before they are collected.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
+
+local.command("epsilon")(epsilon)
+
+Force = Annotated[bool, typer.Option("--force", help="Replace outputs that exist.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No summary on stderr.")]
+
+
+@local.command("randomize")
+def randomize(
+    spec: Annotated[Path, typer.Argument(metavar="SPEC", help="A spec with `model: local`.")],
+    data: Annotated[
+        str, typer.Argument(metavar="DATA", help="The CSV file, `.gz` allowed, or - for stdin.")
+    ],
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", metavar="OUT.csv", help="The responses [stdout]."),
+    ] = None,
+    report: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--report", metavar="PATH", help="A privacy report, .json or .md; repeatable."
+        ),
+    ] = None,
+    shuffle: Annotated[
+        bool, typer.Option("--shuffle", help="Write the responses in a random order.")
+    ] = False,
+    release_id: Annotated[
+        str | None,
+        typer.Option(
+            "--release-id", metavar="ID", help="Name of this collection, to retry it [random]."
+        ),
+    ] = None,
+    ledger: Annotated[
+        Path | None,
+        typer.Option(
+            "--ledger",
+            metavar="PATH",
+            envvar="DPCLI_LEDGER",
+            readable=False,
+            help="The budget ledger; must exist [dpcli-ledger.sqlite beside SPEC, made if absent].",
+        ),
+    ] = None,
+    period: Annotated[
+        str | None,
+        typer.Option("--period", metavar="YYYY-MM-DD", help="The day of the data, for a window."),
+    ] = None,
+    force: Force = False,
+    quiet: Quiet = False,
+) -> None:
+    """Write a response for every record of DATA, as SPEC says; other columns are dropped.
+
+    The records of the output are those of DATA, each randomized by itself. They are charged
+    before they are published; the ledger keeps their digest, not the responses. The same
+    --release-id again publishes the same responses for nothing, as long as their file is
+    still there.
+
+    Example: dpcli local randomize specs/local-survey.yaml sample_data/people.csv -o collected.csv
+    """
+    from dpcli.cli.collecting import Collection
+    from dpcli.cli.ledger_file import open_ledger
+    from dpcli.cli.words import checked_day, checked_id
+    from dpcli.errors import Stopped
+    from dpcli.local.charge import charge_for
+    from dpcli.local.randomize import randomize as make_responses
+    from dpcli.plan.budget import require_budget
+    from dpcli.plan.local import make_local_plan
+    from dpcli.release import new_release_id, now
+    from dpcli.report.formats import render_local
+    from dpcli.spec.load import read_local
+
+    named, period = checked_id(release_id) or new_release_id(), checked_day(period)
+    plan = make_local_plan(read_local(spec))
+    require_budget(plan)
+    made: list[Randomized] = []
+
+    def rendered(collection: Randomized) -> dict[str, bytes]:
+        made.append(collection)
+        return render_local(collection)
+
+    again = f"run the command again with --release-id {named}"
+    try:
+        with open_ledger(ledger, spec) as book:
+            collection = Collection(output, list(report or ()), named, book)
+            inputs = [spec, *book.store.files(), *([] if data == "-" else [Path(data)])]
+            charge = charge_for(plan, named, now(), period)
+            collection.require(inputs, book.stored(named, charge), force=force)
+            latest = book.latest()
+            stored = make_responses(
+                plan, data, book, charge, collection.place, rendered, shuffle=shuffle
+            )
+            collection.publish(stored, again)
+    except (KeyboardInterrupt, Stopped):
+        print(f"interrupted; {again}, which charges it once at most", file=sys.stderr)
+        raise
+    if charge.created < latest:
+        print(f"warning: the clock is behind the last release, of {latest}", file=sys.stderr)
+    if quiet:
+        return
+    if not stored.fresh:
+        print(f"responses {stored.release_id} published again, nothing charged", file=sys.stderr)
+        return
+    from dpcli.privacy.loss import loss_text
+
+    standing = made[-1].standing
+    print(
+        f"responses {named} of {plan.spec.dataset}: each record spent {loss_text(plan.spent)}; "
+        f"{loss_text(standing.balance.remaining)} left of {loss_text(standing.balance.budget)} "
+        f"(entry {standing.entry} of {standing.ledger})",
+        file=sys.stderr,
+    )
+
+
+@local.command("estimate")
+def estimate(
+    spec: Annotated[Path, typer.Argument(metavar="SPEC", help="The spec of the collection.")],
+    collected: Annotated[
+        str, typer.Argument(metavar="COLLECTED", help="The responses, or - for stdin.")
+    ],
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", metavar="OUT.csv", help="The estimates [stdout]."),
+    ] = None,
+    force: Force = False,
+    quiet: Quiet = False,
+) -> None:
+    """Estimate frequencies and means from COLLECTED, without bias, with standard errors.
+
+    Intervals hold what is true of the records themselves. This is post-processing: it reads
+    nothing but responses, and spends nothing.
+
+    Example: dpcli local estimate specs/local-survey.yaml collected.csv
+    """
+    from dpcli.local.collect import collect
+    from dpcli.local.estimate import estimates
+    from dpcli.publish import publish, publish_to_stdout, require_writable
+    from dpcli.report.estimates import estimates_table
+    from dpcli.spec.load import read_local
+
+    read = read_local(spec)
+    if output is not None:
+        inputs = [spec, *([] if collected == "-" else [Path(collected)])]
+        require_writable([output], inputs, force=force)
+    found = collect(read, collected)
+    table = estimates_table(estimates(found, read.confidence))
+    if output is None:
+        publish_to_stdout(table)
+    else:
+        publish({output: table})
+    if quiet:
+        return
+    for one in found:
+        name = one.response.column.name
+        if not one.response.channel.estimable:
+            print(f"{name}: its responses do not tell labels apart; no estimate", file=sys.stderr)
+        elif one.unread:
+            print(
+                f"warning: {name}: {one.unread:,} records left out, whose response or group is "
+                "none that the spec knows",
+                file=sys.stderr,
+            )

@@ -1,0 +1,50 @@
+"""Working on records without a word of them getting out."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from dpcli.errors import DataError, Failure, Stopped
+
+
+@contextmanager
+def discreetly() -> Iterator[None]:
+    """Records may be read within; whatever fails is told in one fixed sentence.
+
+    DataError `data-unreadable`. Our own failures, which quote no record, pass.
+    """
+    try:
+        with _silent():
+            yield
+    except (KeyboardInterrupt, Stopped, Failure):
+        raise
+    except BaseException:  # noqa: BLE001 - a panic of native code is no Exception
+        # The reader's own words may quote a record, so none of them may pass.
+        raise DataError.of(
+            "data-unreadable",
+            "the data could not be read to the end",
+            "check that the file is complete CSV text, and that memory and disk suffice",
+        ) from None
+
+
+@contextmanager
+def _silent() -> Iterator[None]:
+    """Send what native code prints, and every warning, to nowhere.
+
+    Whoever runs us may have turned warnings into errors, and a cell may cause one.
+    """
+    os.environ.pop("POLARS_VERBOSE", None)
+    kept = os.dup(2)
+    null = os.open(os.devnull, os.O_WRONLY)
+    try:
+        os.dup2(null, 2)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        os.dup2(kept, 2)
+        os.close(kept)
+        os.close(null)

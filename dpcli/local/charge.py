@@ -1,0 +1,28 @@
+"""What randomizing a file is charged for: how every record responds, column by column."""
+
+from __future__ import annotations
+
+from dpcli.ledger.ledger import Charge
+from dpcli.ledger.terms import Payload, terms_of
+from dpcli.plan.local import LocalPlan
+from dpcli.spec.local_model import Response
+
+
+def charge_for(plan: LocalPlan, release_id: str, created: str, period: str | None) -> Charge:
+    """The responses of one record: each record pays for its own, and the worst pays this."""
+    parts = tuple(_part(response) for response in plan.spec.responses)
+    return Charge(terms_of(plan.spec), release_id, plan.spec.digest, created, period, parts)
+
+
+def _part(response: Response) -> Payload:
+    """One response, with the exact parameters of its channel."""
+    loss = response.channel.loss
+    return {
+        "statistic": response.column.name,
+        "question": "response",
+        "mechanism": response.randomizer.name,
+        "joint": False,
+        "epsilon": str(loss.epsilon),
+        "delta": str(loss.delta),
+        **response.channel.record(),
+    }

@@ -1,0 +1,111 @@
+"""The one act of the local model: randomize, settle, charge, and hand over what to publish."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import polars as pl
+
+from dpcli.engine.discretion import discreetly
+from dpcli.engine.header import require_columns
+from dpcli.engine.source import open_source
+from dpcli.errors import Failure
+from dpcli.ledger.ledger import Charge, Ledger, Standing, Stored
+from dpcli.local.pending import Pending, sweep
+from dpcli.local.respond import responses
+from dpcli.local.shuffle import in_random_order
+from dpcli.plan.budget import require_budget
+from dpcli.plan.local import LocalPlan
+
+DIGEST = "responses.sha256"
+"""The name under which the ledger keeps the digest of the responses."""
+
+
+@dataclass(frozen=True, slots=True)
+class Randomized:
+    """What may be told of a collection: its plan, its name, its digest, its place in the ledger."""
+
+    plan: LocalPlan
+    release_id: str
+    created: str
+    digest: str
+    standing: Standing
+    shuffled: bool
+
+
+def randomize(
+    plan: LocalPlan,
+    data: str,
+    ledger: Ledger,
+    charge: Charge,
+    place: Path,
+    render: Callable[[Randomized], Mapping[str, bytes]],
+    *,
+    shuffle: bool,
+) -> Stored:
+    """Randomize every record, charge for it, and leave the responses waiting beside `place`.
+
+    A release of that name and spec that was made before is returned as it is, and
+    nothing is read. The budget is checked before the data file is opened, and again when
+    it is charged; by then all responses are on disk, so that a charge is never for nothing.
+    Raises BudgetError, DataError, LedgerError or OutputError.
+    """
+    stored = ledger.stored(charge.release_id, charge)
+    if stored is not None:
+        return stored
+    require_budget(plan)
+    ledger.require_room(charge)
+    sweep(place, charge.release_id)
+    with Pending(place, charge.release_id) as pending:
+        try:
+            write_responses(plan, data, pending, shuffle=shuffle)
+
+            def rendered(standing: Standing) -> Mapping[str, bytes]:
+                told = Randomized(
+                    plan, charge.release_id, charge.created, pending.digest, standing, shuffle
+                )
+                return {DIGEST: pending.digest.encode(), **render(told)}
+
+            stored = ledger.commit(charge, rendered)
+        except Failure:
+            raise
+        except Exception:
+            # What fails from here on has seen noise, and would tell of it for nothing.
+            ledger.commit(charge, lambda _: {})
+            raise
+        if stored.fresh:
+            pending.keep()
+    return stored
+
+
+def write_responses(plan: LocalPlan, data: str, pending: Pending, *, shuffle: bool) -> None:
+    """Read the data once and write one row of responses for each record."""
+    spec = plan.spec
+    source = open_source(data)
+    try:
+        columns = [column for column in spec.columns if column.name in _names(plan)]
+        require_columns(source.header, columns)
+        with discreetly():
+            pending.write(_csv(pl.DataFrame({name: [] for name in spec.header}), header=True))
+            frames = responses(spec, source)
+            for frame in in_random_order(frames, source.size) if shuffle else frames:
+                pending.write(_csv(frame, header=False))
+    finally:
+        source.close()
+    pending.settle()
+
+
+def _names(plan: LocalPlan) -> set[str]:
+    """The columns of the data file that are read."""
+    spec = plan.spec
+    return {column.name for column in spec.public} | {one.column.name for one in spec.responses}
+
+
+def _csv(frame: pl.DataFrame, *, header: bool) -> bytes:
+    """Rows as CSV."""
+    buffer = io.BytesIO()
+    frame.write_csv(buffer, include_header=header)
+    return buffer.getvalue()

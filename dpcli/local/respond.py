@@ -1,0 +1,89 @@
+"""From a file of records to a file of responses, one for each record."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from dpcli.columns import CategoryColumn, NumericColumn
+from dpcli.engine.encode import encoded
+from dpcli.engine.source import Source
+from dpcli.local.texts import texts_of
+from dpcli.privacy.confidential import Confidential
+from dpcli.privacy.decimals import decimal_places
+from dpcli.spec.local_model import Cell, LocalSpec, Response
+
+LARGEST = 1 << 62
+"""Numbers that are written out by 64-bit arithmetic."""
+
+
+def responses(spec: LocalSpec, source: Source) -> Iterator[pl.DataFrame]:
+    """What is collected of each record, some thousands at a time, in the order of the file.
+
+    Every cell that is randomized is sealed as soon as it is a whole number, and only its
+    channel opens it. The file must have the columns.
+    """
+    kept = list(spec.kept)
+    columns = [one.column if isinstance(one, Response) else one for one in kept]
+    with texts_of(source, columns) as texts:
+        for frame in texts:
+            cells = frame.select(
+                encoded(column, f"t{place}").alias(f"t{place}")
+                for place, column in enumerate(columns)
+            )
+            collected: dict[str, pl.Series] = {}
+            for one, series in zip(kept, cells.get_columns(), strict=True):
+                if isinstance(one, Response):
+                    sealed = Confidential(series.cast(pl.Int64).to_numpy())
+                    collected |= _written(one, sealed)
+                else:
+                    collected[one.name] = _texts(one, series)
+            yield pl.DataFrame(collected)
+
+
+def _written(response: Response, cells: Confidential[NDArray[np.int64]]) -> dict[str, pl.Series]:
+    """The responses of sealed cells, as they are written."""
+    drawn = response.channel.respond(cells).value
+    if response.channel.form == "number":
+        assert isinstance(response.column, NumericColumn)
+        written = [_numbers(response.column, drawn[0])]
+    elif response.channel.form == "bits":
+        written = [pl.Series(bits) for bits in drawn]
+    else:
+        written = [pl.Series(response.outputs).gather(pl.Series(drawn[0]))]
+    return dict(zip(response.names, written, strict=True))
+
+
+def _texts(column: Cell, cells: pl.Series) -> pl.Series:
+    """Public cells, as they are written: labels and numbers, nothing where they are missing."""
+    if isinstance(column, CategoryColumn):
+        return pl.Series(column.labels).gather(cells)
+    if column.kind == "date":
+        return cells.cast(pl.Int32).cast(pl.Date).dt.to_string("%Y-%m-%d")
+    return _decimals(column, cells.cast(pl.Int64))
+
+
+def _numbers(column: NumericColumn, steps: NDArray[np.int64]) -> pl.Series:
+    """Noisy numbers, as they are written."""
+    places = decimal_places(column.step)
+    if steps.dtype == object or len(steps) == 0:
+        return pl.Series([column.text(int(value)) for value in steps], dtype=pl.String)
+    if int(np.abs(steps).max()) * int(column.step * 10**places) >= LARGEST:
+        return pl.Series([column.text(value) for value in steps.tolist()], dtype=pl.String)
+    return _decimals(column, pl.Series(steps))
+
+
+def _decimals(column: NumericColumn, steps: pl.Series) -> pl.Series:
+    """Whole numbers of steps as plain decimals, many at a time."""
+    places = decimal_places(column.step)
+    units = pl.col("v") * int(column.step * 10**places)
+    whole = (units.abs() // 10**places).cast(pl.String)
+    if places:
+        part = (units.abs() % 10**places).cast(pl.String).str.zfill(places)
+        whole = pl.concat_str(whole, pl.lit("."), part)
+    signed = pl.when(units < 0).then(pl.concat_str(pl.lit("-"), whole)).otherwise(whole)
+    frame = pl.DataFrame({"v": steps})
+    return frame.select(pl.when(pl.col("v").is_not_null()).then(signed).alias("v")).to_series()

@@ -1,0 +1,59 @@
+"""A random order of all rows, every order equally likely, in bounded memory."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator
+from contextlib import ExitStack
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from dpcli.sampling.entropy import random_bytes
+from dpcli.sampling.vectorised import uniforms
+
+HEAP = 1 << 25
+"""Bytes of the data file for each heap: about as much is in memory at a time."""
+
+
+def in_random_order(frames: Iterator[pl.DataFrame], size: int) -> Iterator[pl.DataFrame]:
+    """All rows of `frames` in an order drawn uniformly; `size` is that of the data file.
+
+    Rows are dealt to heaps, each to any of them alike, and each heap is put in a random
+    order: every order of all rows is then equally likely (Rao 1961; Sandelius 1962). Heaps
+    lie in files without a name.
+    """
+    with ExitStack() as stack:
+        heaps = [
+            stack.enter_context(tempfile.TemporaryFile(prefix="dpcli-"))
+            for _ in range(size // HEAP + 1)
+        ]
+        for frame in frames:
+            dealt = uniforms(len(heaps), len(frame))
+            for place, heap in enumerate(heaps):
+                part = frame.filter(pl.Series(dealt == place))
+                if len(part):
+                    part.write_ipc_stream(heap)
+                    heap.flush()
+        for heap in heaps:
+            end = heap.tell()
+            heap.seek(0)
+            parts = []
+            while heap.tell() < end:
+                parts.append(pl.read_ipc_stream(heap, use_pyarrow=False))
+            if parts:
+                whole = pl.concat(parts)
+                yield whole[random_order(len(whole))]
+
+
+def random_order(count: int) -> NDArray[np.int64]:
+    """The places from 0 on in an order drawn uniformly.
+
+    Sorted by random words, which are drawn anew if two of them are the same.
+    """
+    while True:
+        words = np.frombuffer(random_bytes(8 * count), np.uint64)
+        order = np.argsort(words, kind="stable")
+        if count < 2 or (np.diff(words[order]) > 0).all():
+            return order

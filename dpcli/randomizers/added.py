@@ -1,0 +1,112 @@
+"""Noise that every record adds to its own number before it is collected."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, ClassVar
+
+from dpcli.columns import NumericColumn
+from dpcli.mechanisms.base import Perturbing
+from dpcli.mechanisms.calibration import CannotCalibrate
+from dpcli.privacy.guarantee import Guarantee
+from dpcli.privacy.loss import Loss
+from dpcli.privacy.noise import Noise
+from dpcli.privacy.sensitivity import Sensitivity
+from dpcli.randomizers.base import Asked, CannotRandomize, Channel, Tally
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+FAR = 1 << 61
+"""Numbers up to which noisy ones fit 64 bits."""
+
+TAIL = 1 << 10
+"""Scales that noise never exceeds: the probability is under exp(-1000)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Added(Channel):
+    """A number of steps of the column's grid, and noise on top of it."""
+
+    column: NumericColumn
+    mechanism: Perturbing
+    noise: Noise
+
+    form: ClassVar = "number"
+
+    @property
+    def sensitivity(self) -> Sensitivity:
+        """The width of the bounds: how far one record's number can lie from another's."""
+        return width_of(self.column)
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """As the mechanism states it."""
+        return self.mechanism.guarantee(self.noise, self.sensitivity, self.loss)
+
+    @property
+    def ratio(self) -> None:
+        """No rational: the mechanism certifies its own loss."""
+        return
+
+    def record(self) -> dict[str, object]:
+        """Scale and sensitivities, in steps, as of a central answer."""
+        moved = self.sensitivity
+        return {
+            "scale": str(self.noise.scale),
+            "unit": str(self.column.step),
+            "l0": moved.l0,
+            "l1": str(moved.l1),
+            "l2_squared": str(moved.l2_squared),
+            "linf": str(moved.linf),
+        }
+
+    def told(self) -> str:
+        """The scale of the noise."""
+        scale = float(self.noise.scale * self.column.step)
+        return (
+            f"the number, clamped to its bounds, plus {self.noise.kind} noise of scale {scale:.6g}"
+        )
+
+    def draw(self, cells: NDArray[np.int64]) -> tuple[NDArray[np.int64]]:
+        """Every cell with its own draw of the noise."""
+        import numpy as np
+
+        noisy = self.mechanism.perturb(self.noise, cells.tolist())
+        reach = max(map(abs, self.column.limits)) + TAIL * self.noise.scale
+        return (np.array(noisy, dtype=np.int64 if reach < FAR else object),)
+
+    def estimates(self, tally: Tally) -> tuple[Fraction, ...]:
+        """The mean: noise is symmetric about zero."""
+        return (tally.total / tally.records,)
+
+    def variances(self, frequencies: Sequence[float]) -> list[float]:
+        """The variance of the noise, whatever the numbers are."""
+        return [self.noise.discrete_variance * float(self.column.step) ** 2]
+
+
+def width_of(column: NumericColumn) -> Sensitivity:
+    """How far two records' numbers can be apart."""
+    width = column.upper - column.lower
+    return Sensitivity(1, width, width * width, width)
+
+
+def added(asked: Asked, mechanism: Perturbing) -> Added:
+    """Noise of this mechanism that meets the target; `CannotRandomize` if none does."""
+    column, epsilon = asked.column, asked.epsilon
+    assert isinstance(column, NumericColumn)
+    assert epsilon is not None
+    if column.lower == column.upper:
+        raise CannotRandomize(
+            "a column with equal bounds has nothing to hide",
+            "declare it `public:`, or widen the bounds to what is possible",
+        )
+    target = Loss(epsilon, asked.delta)
+    try:
+        noise, _ = mechanism.fit(width_of(column), target)
+    except CannotCalibrate as failure:
+        raise CannotRandomize(failure.reason, failure.hint) from None
+    return Added(target, column, mechanism, noise)

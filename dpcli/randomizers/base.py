@@ -1,0 +1,141 @@
+"""What every local randomizer is: one record's cell in, one response out.
+
+A randomizer's author writes `channel`, which settles the probabilities. They are not
+believed: `fit` recomputes what they reveal and compares.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import ClassVar, Literal, final
+
+from dpcli.columns import CategoryColumn, NumericColumn
+from dpcli.mechanisms.base import Responding
+from dpcli.privacy.guarantee import Guarantee, pure
+from dpcli.privacy.loss import Loss
+from dpcli.randomizers.table import Table
+
+Price = Literal["epsilon", "probability", "matrix"]
+
+
+class CannotRandomize(Exception):
+    """No probabilities meet what is asked; the message says why."""
+
+    def __init__(self, reason: str, hint: str) -> None:
+        self.reason, self.hint = reason, hint
+        super().__init__(reason)
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What a spec asks for one column: a price, in one of the ways that it can be given."""
+
+    column: CategoryColumn | NumericColumn
+    epsilon: Fraction | None = None
+    delta: Fraction = Fraction(0)
+    probability: Fraction | None = None
+    matrix: Table | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """What was collected in one group: how many responses, and how they add up.
+
+    `counts` holds how often each output was given, or for bits how many were set; `total`
+    is the sum of numbers.
+    """
+
+    records: int
+    counts: tuple[int, ...] = ()
+    total: Fraction = Fraction(0)
+
+
+@dataclass(frozen=True, slots=True)
+class Channel(Responding):
+    """A randomizer with its probabilities settled: exact, public, and stated in full.
+
+    `loss` is what one response reveals of its record. `form` says how responses are
+    written: a label, a column of zeros and ones for each label, or a number.
+    """
+
+    loss: Loss
+
+    form: ClassVar[Literal["label", "bits", "number"]] = "label"
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """What one response reveals, in every measure."""
+        return pure(self.loss.epsilon)
+
+    @property
+    @abstractmethod
+    def ratio(self) -> Fraction | None:
+        """The worst ratio of probabilities of one output, exactly; None if it is no rational."""
+
+    @abstractmethod
+    def record(self) -> dict[str, object]:
+        """The parameters as plain JSON, numbers as exact fractions."""
+
+    @abstractmethod
+    def told(self) -> str:
+        """The probabilities in a few words."""
+
+    @property
+    def outputs(self) -> tuple[str, ...]:
+        """What may be answered, if not the labels of the column."""
+        return ()
+
+    @property
+    def estimable(self) -> bool:
+        """Whether responses tell what is asked, however many there are."""
+        return True
+
+    @abstractmethod
+    def estimates(self, tally: Tally) -> tuple[Fraction, ...]:
+        """Unbiased frequencies of the labels, or the mean; some responses are needed."""
+
+    @abstractmethod
+    def variances(self, frequencies: Sequence[float]) -> list[float]:
+        """The variance of each estimate from one record, given the true frequencies.
+
+        That of n records is the n-th part of it: what is estimated are frequencies among
+        the records themselves, so that only the randomization counts.
+        """
+
+
+class Randomizer(ABC):
+    """A way in which a record can respond; one file, one registry line.
+
+    The docstring of a subclass carries its privacy argument and is what
+    `dpcli explain` prints. `prices` are the ways in which its price may be given.
+    """
+
+    name: ClassVar[str]
+    numeric: ClassVar[bool] = False
+    needs_delta: ClassVar[bool] = False
+    prices: ClassVar[tuple[Price, ...]] = ("epsilon",)
+
+    @abstractmethod
+    def channel(self, asked: Asked) -> Channel:
+        """The most telling probabilities found that are asked for; `CannotRandomize` if none."""
+
+    @final
+    def fit(self, asked: Asked) -> Channel:
+        """Settled probabilities whose recomputed loss is within what is asked."""
+        channel = self.channel(asked)
+        target = Loss(channel.loss.epsilon if asked.epsilon is None else asked.epsilon, asked.delta)
+        if not channel.loss.within(target) or not _certified(channel):
+            raise CannotRandomize(
+                f"`{self.name}` does not meet the target", "choose another epsilon"
+            )
+        return channel
+
+
+def _certified(channel: Channel) -> bool:
+    """Whether the exact probabilities reveal no more than the channel states."""
+    from dpcli.privacy.interval import exp_down
+
+    return channel.ratio is None or channel.ratio <= exp_down(channel.loss.epsilon, 512)

@@ -1,0 +1,36 @@
+"""Randomized response over any number of labels."""
+
+from __future__ import annotations
+
+from dpcli.randomizers.base import Asked, CannotRandomize, Channel, Randomizer
+from dpcli.randomizers.symmetric import settled
+
+
+class GeneralizedRandomizedResponse(Randomizer):
+    """Tells the true one of k labels with probability p, else any other, evenly.
+
+    Given `epsilon`, each untrue label has probability 1 / (e^epsilon + k - 1), rounded up.
+    Given `probability: p` (a decimal or a fraction), epsilon is ln(p(k-1)/(1-p)), rounded up;
+    its absolute value, where lies are likelier than the truth.
+
+    Privacy: a response has probability p if it is true and (1-p)/(k-1) if not, so its
+    probabilities under any two truths have a ratio of at most e^epsilon (k-ary randomized
+    response: Kairouz, Oh and Viswanath 2014; direct encoding: Wang, Blocki, Li and Jha
+    2017). Probabilities are exact rationals, and draws have just these.
+
+    The error grows with k; from about 3 e^epsilon + 2 labels on, `unary_encoding` is more
+    accurate.
+    """
+
+    name = "generalized_randomized_response"
+    prices = ("epsilon", "probability")
+
+    def channel(self, asked: Asked) -> Channel:
+        """All labels, with the odds that are asked for."""
+        labels = getattr(asked.column, "labels", ())
+        if len(labels) < 2:
+            raise CannotRandomize(
+                "a column with a single label has nothing to hide",
+                "declare it `public:`, or add the other labels",
+            )
+        return settled(asked, len(labels))

@@ -1,0 +1,130 @@
+"""Any table of probabilities: the general discrete randomizer."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from dpcli.privacy.loss import Loss
+from dpcli.privacy.ratio import worst_ratio
+from dpcli.randomizers.base import Asked, CannotRandomize, Channel, Randomizer, Tally
+from dpcli.randomizers.table import Table
+from dpcli.sampling.categorical import categorical_array
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+
+@dataclass(frozen=True, slots=True)
+class Tabular(Channel):
+    """For each input its own probabilities of the outputs."""
+
+    table: Table
+
+    @property
+    def ratio(self) -> Fraction | None:
+        """The worst ratio within a column of the table."""
+        return worst_ratio(self.table.rows).ratio
+
+    @property
+    def outputs(self) -> tuple[str, ...]:
+        """The columns of the table."""
+        return self.table.outputs
+
+    def record(self) -> dict[str, object]:
+        """The whole table."""
+        rows = [[str(chance) for chance in row] for row in self.table.rows]
+        return {"outputs": list(self.table.outputs), "rows": rows}
+
+    def told(self) -> str:
+        """Which output is the most telling."""
+        worst = worst_ratio(self.table.rows)
+        inputs = self.table.inputs
+        return (
+            f"a table of {len(inputs)} inputs and {len(self.outputs)} outputs; "
+            f"{self.outputs[worst.output]} tells {inputs[worst.likely]} from "
+            f"{inputs[worst.unlikely]} best"
+        )
+
+    def draw(self, cells: NDArray[np.int64]) -> tuple[NDArray[np.int64]]:
+        """For each cell an output, by the row of that cell."""
+        import numpy as np
+
+        drawn = np.empty(len(cells), np.int64)
+        for label, row in enumerate(self.table.rows):
+            places = np.flatnonzero(cells == label)
+            drawn[places] = categorical_array(row, len(places))
+        return (drawn,)
+
+    @property
+    def estimable(self) -> bool:
+        """Whether no two mixtures of inputs give the same outputs."""
+        import numpy as np
+
+        return int(np.linalg.matrix_rank(self._floats())) == len(self.table.inputs)
+
+    def estimates(self, tally: Tally) -> tuple[Fraction, ...]:
+        """The inverse of the table, applied to the shares of the outputs."""
+        import numpy as np
+
+        shares = np.array([count / tally.records for count in tally.counts])
+        return tuple(Fraction(float(value)) for value in self._inverse() @ shares)
+
+    def variances(self, frequencies: Sequence[float]) -> list[float]:
+        """For label j, the mean over records of the variance of the inverse's entry (j, output)."""
+        import numpy as np
+
+        mix = np.array(frequencies)
+        squares = self._inverse() ** 2 @ self._floats().T @ mix
+        return [float(value) for value in squares - mix]
+
+    def _floats(self) -> NDArray[np.float64]:
+        """The table, to float precision: estimates are post-processing."""
+        import numpy as np
+
+        return np.array([[float(chance) for chance in row] for row in self.table.rows])
+
+    def _inverse(self) -> NDArray[np.float64]:
+        """The left inverse of least variance where all inputs are equally frequent."""
+        import numpy as np
+
+        table = self._floats()
+        shares = table.mean(axis=0)
+        weighted = np.divide(table, shares, out=np.zeros_like(table), where=shares > 0)
+        return np.linalg.solve(weighted @ table.T, weighted)
+
+
+class Matrix(Randomizer):
+    """Draws a response from the row of a table that belongs to the true label.
+
+    `matrix:` is a mapping from each label to the probabilities of the outputs, or the name
+    of a CSV file with a row for each label and a column for each output. Probabilities are
+    decimals or fractions, taken exactly; each row sums to one.
+
+    Privacy: epsilon is the logarithm of the greatest ratio within a column, over all
+    pairs of labels, rounded up (the definition of local privacy: Kasiviswanathan, Lee,
+    Nissim, Raskhodnikova and Smith 2011; the general form of randomized response: Warner
+    1965, and optimal mechanisms of this form: Kairouz, Oh and Viswanath 2014). A table with
+    an infinite ratio is refused. Draws have exactly these probabilities.
+
+    Frequencies are estimated by the left inverse of the table, if it has one.
+    """
+
+    name = "matrix"
+    prices = ("matrix",)
+
+    def channel(self, asked: Asked) -> Channel:
+        """The table, if it protects."""
+        assert asked.matrix is not None
+        worst = worst_ratio(asked.matrix.rows)
+        if worst.epsilon is None:
+            inputs, outputs = asked.matrix.inputs, asked.matrix.outputs
+            raise CannotRandomize(
+                f"the output `{outputs[worst.output]}` is possible for `{inputs[worst.likely]}` "
+                f"and never given for `{inputs[worst.unlikely]}`: epsilon is infinite",
+                "give every output some probability for every label, or for none",
+            )
+        return Tabular(Loss(worst.epsilon), asked.matrix)

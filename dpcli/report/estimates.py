@@ -1,0 +1,40 @@
+"""The table of estimates: frequencies and means with their standard errors."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from fractions import Fraction
+from math import ceil, log10
+from typing import TYPE_CHECKING
+
+from dpcli.privacy.decimals import decimal_text
+from dpcli.report.table import csv_text
+
+if TYPE_CHECKING:
+    from dpcli.local.estimate import Estimated
+
+HEADER = ("column", "estimate", "item", "records", "value", "standard_error", "lower", "upper")
+"""The columns of the table; keys stand before `item`."""
+
+BEYOND = 3
+"""Digits that are printed beyond the first one of the standard error."""
+
+
+def estimates_table(found: Iterable[Estimated]) -> bytes:
+    """One line per estimate, as CSV in UTF-8."""
+    rows = list(found)
+    keys = list(dict.fromkeys(name for row in rows for name, _ in row.group))
+    lines = [estimate_line(row, keys) for row in rows]
+    return csv_text([[*HEADER[:2], *keys, *HEADER[2:]], *lines])
+
+
+def estimate_line(row: Estimated, keys: Sequence[str]) -> list[str]:
+    """One estimate as texts; blank where there are no records."""
+    group = dict(row.group)
+    named = [row.column, "frequency" if row.item else "mean"]
+    named += [group.get(key, "") for key in keys]
+    if row.value is None:
+        return [*named, row.item, "0", "", "", "", ""]
+    places = max(0, BEYOND - ceil(log10(row.error))) if row.error > 0 else 6
+    numbers = (row.value, Fraction(row.error), row.lower, row.upper)
+    return [*named, row.item, str(row.records), *(decimal_text(one, places) for one in numbers)]

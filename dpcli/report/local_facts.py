@@ -1,0 +1,125 @@
+"""What is told of a local collection and of its plan, as plain data."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from dpcli import __version__
+from dpcli.plan.local import LocalPlan, standard_error
+from dpcli.privacy.loss import Loss
+from dpcli.privacy.shuffling import Shuffled
+from dpcli.report.facts import guarantee_facts, ledger_facts, loss_fact
+from dpcli.report.notes import LIMITS
+from dpcli.report.numbers import Fact, number, short
+from dpcli.spec.local_model import Response
+
+if TYPE_CHECKING:
+    from dpcli.local.randomize import Randomized
+
+REPEATED = (
+    "Somebody with several records reveals that many times as much, and a record that is "
+    "randomized again pays again: the mean of many responses tells the truth."
+)
+ORDERED = (
+    "Responses stand in the order of the file: where that tells whose is whose, each is protected "
+    "by its own noise alone, and an order by something private tells that. `--shuffle` hides it."
+)
+BARE = "Rounding, clamping and constants for missing cells come before the noise and are public."
+
+
+def local_facts(collection: Randomized) -> dict[str, Fact]:
+    """Everything that the report of a collection tells."""
+    plan = collection.plan
+    return {
+        "dpcli_version": __version__,
+        "model": "local",
+        "release_id": collection.release_id,
+        "created": collection.created,
+        **guarantee_facts(plan, collection.standing.balance.remaining),
+        "responses": [response_facts(one, None) for one in plan.spec.responses],
+        "shuffled": collection.shuffled,
+        "responses_sha256": collection.digest,
+        "unprotected": list(exact(plan)),
+        "limits": list(local_limits(plan, shuffled=collection.shuffled)),
+        "ledger": ledger_facts(collection.standing),
+    }
+
+
+def local_plan_facts(
+    plan: LocalPlan, left: Loss | None, records: int | None, amplified: Shuffled | None
+) -> dict[str, Fact]:
+    """What is known of a collection before any record is read."""
+    told: dict[str, Fact] = {
+        "dpcli_version": __version__,
+        "model": "local",
+        **guarantee_facts(plan, left),
+        "fits": plan.fits,
+        "records": records,
+        "responses": [response_facts(one, records) for one in plan.spec.responses],
+        "unprotected": list(exact(plan)),
+        "limits": list(local_limits(plan, shuffled=amplified is not None)),
+    }
+    if amplified is not None:
+        epsilon = amplified.epsilon
+        told["shuffled"] = {
+            "records": amplified.records,
+            "delta": number(amplified.delta),
+            "epsilon": None if epsilon is None else number(epsilon),
+            "enough_records": amplified.enough,
+        }
+    return told
+
+
+def response_facts(response: Response, records: int | None) -> dict[str, Fact]:
+    """How records respond for one column; with `records`, the expected error too."""
+    channel = response.channel
+    parameters: dict[str, Fact] = {name: _plain(value) for name, value in channel.record().items()}
+    told: dict[str, Fact] = {
+        "column": response.column.name,
+        "collected": list(response.names),
+        "mechanism": response.randomizer.name,
+        "parameters": parameters,
+        "told": channel.told(),
+        "by": [column.name for column in response.by],
+        "post": list(response.steps),
+        **{key: value for key, value in loss_fact(channel.loss).items() if key != "rho"},
+        "rho": number(channel.guarantee.rho),
+    }
+    if records is not None:
+        error = standard_error(response, records)
+        told["standard_error"] = None if error is None else number(Fraction(short_float(error)))
+    return told
+
+
+def _plain(value: object) -> Fact:
+    """A recorded parameter as a fact."""
+    if isinstance(value, list):
+        return [_plain(item) for item in value]
+    return value if isinstance(value, int) else str(value)
+
+
+def short_float(value: float) -> str:
+    """A float to six digits, without an exponent."""
+    return short(Fraction(value), 6)
+
+
+def exact(plan: LocalPlan) -> Iterator[str]:
+    """What is published as it is."""
+    yield "the number of records"
+    if plan.spec.public:
+        names = ", ".join(column.name for column in plan.spec.public)
+        yield f"{names}: declared public, and published as they are"
+
+
+def local_limits(plan: LocalPlan, *, shuffled: bool) -> Iterator[str]:
+    """What a collection does not protect."""
+    yield REPEATED
+    if not shuffled:
+        yield ORDERED
+    yield BARE
+    yield from LIMITS
+    condition = plan.spec.privacy.composition.condition
+    if condition:
+        yield condition

@@ -1,0 +1,81 @@
+"""The privacy report of a local collection, as JSON and as Markdown."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from dpcli import __version__
+from dpcli.plan.local import LocalPlan
+from dpcli.privacy.loss import Loss
+from dpcli.privacy.shuffling import Shuffled
+from dpcli.report.json_report import json_text
+from dpcli.report.local_facts import exact, local_facts, local_limits, local_plan_facts
+from dpcli.report.markdown import account, cost, escaped, table_lines
+from dpcli.report.numbers import exact_or_up
+
+if TYPE_CHECKING:
+    from dpcli.local.randomize import Randomized
+
+
+def local_json(collection: Randomized) -> bytes:
+    """The facts of a collection."""
+    return json_text(local_facts(collection)).encode()
+
+
+def local_plan_json(
+    plan: LocalPlan, left: Loss | None, records: int | None, amplified: Shuffled | None
+) -> str:
+    """The facts of a plan."""
+    return json_text(local_plan_facts(plan, left, records, amplified))
+
+
+def local_markdown(collection: Randomized) -> bytes:
+    """The report as UTF-8 text."""
+    return ("\n".join(_lines(collection)) + "\n").encode()
+
+
+def _lines(collection: Randomized) -> Iterator[str]:
+    """Every line of the report."""
+    plan = collection.plan
+    spec = plan.spec
+    yield f"# Privacy report: {escaped(spec.dataset)}, randomized record by record"
+    yield ""
+    yield from table_lines(
+        ("", ""),
+        [
+            ("Release", collection.release_id),
+            ("Created", collection.created),
+            ("Made by", f"dpcli {__version__}"),
+            ("Spec", f"SHA-256 {spec.digest}"),
+            ("Responses", f"SHA-256 {collection.digest}"),
+            ("Order", "random" if collection.shuffled else "that of the file"),
+        ],
+    )
+    yield from cost(plan)
+    yield from account(collection.standing)
+    yield "## How each record responded"
+    yield ""
+    rows = [
+        (
+            one.column.name,
+            one.randomizer.name.replace("_", " "),
+            one.channel.told(),
+            exact_or_up(one.channel.loss.epsilon),
+            exact_or_up(one.channel.loss.delta),
+        )
+        for one in spec.responses
+    ]
+    yield from table_lines(("column", "mechanism", "how", "epsilon", "delta"), rows)
+    limits = local_limits(plan, shuffled=collection.shuffled)
+    for title, notes in (
+        ("What is published exactly", exact(plan)),
+        ("What is not protected", limits),
+    ):
+        yield f"## {title}"
+        yield ""
+        yield from (f"- {escaped(note)}" for note in notes)
+        yield ""
+    yield "## The spec"
+    yield ""
+    yield from (f"    {line}" for line in spec.text.splitlines())

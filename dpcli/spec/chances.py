@@ -1,0 +1,221 @@
+"""Probabilities, and tables of them: exact decimals and fractions."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Sequence
+from fractions import Fraction
+from pathlib import Path
+
+from dpcli.columns import CategoryColumn
+from dpcli.privacy.decimals import plain_text
+from dpcli.randomizers.table import Table
+from dpcli.spec.categories import good_text, no_formula
+from dpcli.spec.findings import Findings
+from dpcli.spec.nodes import Mapping, Span, Word
+from dpcli.spec.numbers import NotReadable, number
+from dpcli.spec.wording import shown
+
+FRACTION = re.compile(r"([0-9]{1,18})/([1-9][0-9]{0,17})")
+
+MOST_CHANCES = 10_000
+"""Probabilities in one table: it is recorded in the ledger whole."""
+
+MOST_BYTES = 1 << 20
+
+
+def chance(text: str) -> Fraction:
+    """The exact value of a probability such as 0.25 or 1/3; NotReadable if it is none."""
+    match = FRACTION.fullmatch(text)
+    value = Fraction(int(match[1]), int(match[2])) if match else number(text)
+    if not 0 <= value <= 1:
+        raise NotReadable("a probability lies between 0 and 1")
+    return value
+
+
+def read_chance(word: Word, name: str, findings: Findings) -> Fraction | None:
+    """The probability that a word says, or None after its problem is recorded."""
+    try:
+        return chance(word.text)
+    except NotReadable as refusal:
+        findings.add(
+            "not-a-probability",
+            f"{name} is {shown(word.text)}, expected a probability",
+            refusal.advice or "write a decimal or a fraction, such as `0.75` or `3/4`",
+            word.span,
+        )
+        return None
+
+
+def mapped_table(node: Mapping, findings: Findings) -> Table | None:
+    """A table from a mapping of labels to mappings of outputs to probabilities.
+
+    An output that a label does not name has probability zero there.
+    """
+    rows = {label: row for label, (_, row) in node.pairs.items() if isinstance(row, Mapping)}
+    outputs = tuple(dict.fromkeys(output for row in rows.values() for output in row.pairs))
+    if len(rows) * len(outputs) > MOST_CHANCES:
+        _too_large(len(rows) * len(outputs), node.span, findings)
+        return None
+    read: list[tuple[Fraction, ...]] = []
+    names = {output: word for row in rows.values() for output, (word, _) in row.pairs.items()}
+    good = bool(rows) and _good_outputs(list(names.values()), findings)
+    for label, row in rows.items():
+        cells = [row.word(output) for output in outputs]
+        chances = [
+            Fraction(0)
+            if cell is None
+            else read_chance(cell, f"the probability of {shown(output)}", findings)
+            for output, cell in zip(outputs, cells, strict=True)
+        ]
+        found = _whole_row(chances, shown(label), node.key_span(label), findings)
+        good = good and found is not None
+        read.append(found or ())
+    return Table(tuple(rows), outputs, tuple(read)) if good else None
+
+
+def read_table(path: Path | str) -> tuple[Table | None, Findings, bytes]:
+    """The table in a CSV file, its problems with places, and its bytes.
+
+    The first line names the outputs and the first field of each other line an input; a
+    file of numbers alone has neither, and both are counted from 1. OSError if it cannot
+    be read.
+    """
+    with Path(path).open("rb") as file:
+        raw = file.read(MOST_BYTES + 1)
+    text = raw.decode("utf-8-sig", "replace")
+    findings = Findings(str(path), text.splitlines() or [""])
+    if len(raw) > MOST_BYTES:
+        _too_large(None, Span(1, 1, 1), findings)
+        return None, findings, raw
+    reader = csv.reader(io.StringIO(text, newline=""))
+    lines = [(reader.line_num, [cell.strip() for cell in row]) for row in reader if any(row)]
+    if not lines:
+        findings.add(
+            "table-form",
+            "the table is empty",
+            "begin with a line that names the outputs, then a line for each input",
+            Span(1, 1, 1),
+        )
+        return None, findings, raw
+    if all(_is_chance(cell) for cell in lines[0][1]):
+        outputs = tuple(str(place) for place in range(1, len(lines[0][1]) + 1))
+        rows = [(line, str(place), cells) for place, (line, cells) in enumerate(lines, 1)]
+    else:
+        outputs = tuple(lines[0][1][1:])
+        rows = [(line, cells[0], cells[1:]) for line, cells in lines[1:]]
+    return _table(outputs, rows, findings), findings, raw
+
+
+def _table(
+    outputs: tuple[str, ...], rows: Sequence[tuple[int, str, list[str]]], findings: Findings
+) -> Table | None:
+    """The table of these rows, if all is well with it."""
+    names = [outputs, tuple(label for _, label, _ in rows)]
+    for what, words in zip(("output", "input"), names, strict=True):
+        if len(set(words)) < len(words) or not all(words):
+            findings.add(
+                "table-form",
+                f"two {what}s of the table have the same name, or one has none",
+                "give each a name of its own",
+                Span(1, 1, 1),
+            )
+    if not outputs or not rows:
+        findings.add(
+            "table-form",
+            "the table has no outputs or no inputs",
+            "begin with a line that names the outputs, then a line for each input",
+            Span(1, 1, 1),
+        )
+    if len(outputs) * len(rows) > MOST_CHANCES:
+        _too_large(len(outputs) * len(rows), Span(1, 1, 1), findings)
+        return None
+    top = Span(1, 1, len(findings.lines[0]))
+    _good_outputs([Word(output, top) for output in outputs if output], findings)
+    read = []
+    for line, label, cells in rows:
+        span = Span(line, 1, len(findings.lines[line - 1]))
+        if len(cells) != len(outputs):
+            findings.add(
+                "table-form",
+                f"the row of {shown(label)} has {len(cells)} probabilities, "
+                f"expected {len(outputs)}",
+                "write one for each output, 0 where it is impossible",
+                span,
+            )
+            continue
+        chances = [
+            read_chance(Word(cell, span), f"the probability of {shown(output)}", findings)
+            for output, cell in zip(outputs, cells, strict=True)
+        ]
+        read.append(_whole_row(chances, shown(label), span, findings))
+    good = [row for row in read if row is not None]
+    return None if findings else Table(names[1], outputs, tuple(good))
+
+
+def _good_outputs(words: Sequence[Word], findings: Findings) -> bool:
+    """Whether outputs can stand in a CSV file that people open."""
+    good = [good_text(word, "output", findings) and no_formula(word, findings) for word in words]
+    return all(good)
+
+
+def _whole_row(
+    chances: Sequence[Fraction | None], label: str, span: Span, findings: Findings
+) -> tuple[Fraction, ...] | None:
+    """A row of probabilities that sum to one, or None after its problem is recorded."""
+    known = tuple(one for one in chances if one is not None)
+    if len(known) < len(chances):
+        return None
+    total = sum(known, start=Fraction(0))
+    if total == 1:
+        return known
+    findings.add(
+        "row-sum",
+        f"the probabilities of {label} sum to {shown(plain_text(total))}, expected 1",
+        f"change one by {shown(plain_text(1 - total))}; write thirds and the like as fractions",
+        span,
+    )
+    return None
+
+
+def _is_chance(text: str) -> bool:
+    """Whether a text is a probability."""
+    try:
+        chance(text)
+    except NotReadable:
+        return False
+    return True
+
+
+def _too_large(count: int | None, span: Span, findings: Findings) -> None:
+    """Records a table that is too large to be recorded."""
+    size = f"{count:,} probabilities" if count else f"more than {MOST_BYTES:,} bytes"
+    findings.add(
+        "table-too-large",
+        f"the table has {size}, at most {MOST_CHANCES:,} probabilities can be used",
+        "use `generalized_randomized_response` or `unary_encoding` for many labels",
+        span,
+    )
+
+
+def fitted(table: Table, column: CategoryColumn, span: Span, findings: Findings) -> Table | None:
+    """The table with its rows in the order of the column's labels."""
+    if sorted(table.inputs) != sorted(column.labels):
+        absent = [label for label in column.labels if label not in table.inputs]
+        unknown = [label for label in table.inputs if label not in column.labels]
+        findings.add(
+            "table-labels",
+            f"the rows of the table are not the labels of {shown(column.name)}: "
+            + "; ".join(
+                f"{shown(words[0])} {verdict}"
+                for words, verdict in ((absent, "has no row"), (unknown, "is no label"))
+                if words
+            ),
+            "write one row for each label, by the name under which it is published",
+            span,
+        )
+        return None
+    order = [table.inputs.index(label) for label in column.labels]
+    return Table(column.labels, table.outputs, tuple(table.rows[place] for place in order))

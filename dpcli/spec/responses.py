@@ -1,0 +1,177 @@
+"""The responses section of a local spec: how records respond, column by column."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from dpcli.columns import CategoryColumn, NumericColumn
+from dpcli.randomizers import RANDOMIZERS
+from dpcli.randomizers.base import CannotRandomize, Randomizer
+from dpcli.spec.fit import fit
+from dpcli.spec.local_model import Cell, Response
+from dpcli.spec.local_shape import ResponseShape
+from dpcli.spec.nodes import Listing, Mapping, Node, Word, described
+from dpcli.spec.response_price import ResponsePrice
+from dpcli.spec.scope import Scope
+from dpcli.spec.wording import a_column, listed, shown
+
+STEPS = {"simplex": False, "clamp": True}
+"""Steps of `post`, and whether they are for means."""
+
+
+class Responses:
+    """Every response of a spec, and the bytes of the tables that they name."""
+
+    def __init__(self, scope: Scope, public: Sequence[Cell], folder: Path) -> None:
+        self._scope, self._findings, self._folder = scope, scope.findings, folder
+        self._public = {column.name: column for column in public}
+        self._taken: dict[str, Word] = {}
+        self.tables: list[bytes] = []
+
+    def read(self, section: Node | None) -> tuple[Response, ...]:
+        """The responses without problems; those with problems are recorded."""
+        if not isinstance(section, Listing):
+            return ()
+        if not section.items:
+            self._findings.add(
+                "no-responses",
+                "`responses` is empty, expected at least one entry",
+                "add `- {column: ..., mechanism: randomized_response, epsilon: 1}`",
+                section.span,
+            )
+        found = []
+        for node in section.items:
+            if not isinstance(node, Mapping):
+                self._findings.add(
+                    "wrong-shape",
+                    f"an entry of `responses` is {described(node)}, expected a mapping",
+                    "write `- {column: ..., mechanism: ..., epsilon: ...}`",
+                    node.span,
+                )
+            elif (response := self._response(node)) is not None:
+                found.append(response)
+        return tuple(found)
+
+    def _response(self, node: Mapping) -> Response | None:
+        """One entry, or None after its problems are recorded."""
+        if fit(ResponseShape, node, "a response", self._findings) is None:
+            return None
+        randomizer = self._randomizer(node)
+        column = self._column(node, randomizer)
+        price = ResponsePrice(node, self._findings, self._folder)
+        asked = price.asked(randomizer, column) if randomizer else None
+        self.tables += price.tables
+        by = self._by(node)
+        steps = self._steps(node, randomizer)
+        if randomizer is None or column is None or asked is None or by is None or steps is None:
+            return None
+        try:
+            channel = randomizer.fit(asked)
+        except CannotRandomize as failure:
+            self._findings.add("cannot-randomize", failure.reason, failure.hint, node.span)
+            return None
+        return Response(column, randomizer, channel, by, steps)
+
+    def _randomizer(self, node: Mapping) -> Randomizer | None:
+        """The randomizer of that name."""
+        word = node.word("mechanism")
+        by_name = {randomizer.name: randomizer for randomizer in RANDOMIZERS}
+        if word is None or word.text in by_name:
+            return by_name[word.text] if word else None
+        self._findings.unknown(
+            "unknown-mechanism",
+            f"`mechanism` is {shown(word.text)}, in the local model there are {listed(by_name)}",
+            word.text,
+            by_name,
+            word.span,
+            otherwise=f"write {listed(by_name, 'or')}",
+        )
+        return None
+
+    def _column(self, node: Mapping, randomizer: Randomizer | None) -> Cell | None:
+        """The column, if it may be randomized in that way."""
+        word = node.word("column")
+        if word is None:
+            return None
+        name = word.text
+        twin = self._taken.setdefault(name, word)
+        if twin is not word or name in self._public:
+            already = f"on line {twin.span.line}" if twin is not word else "declared public"
+            self._findings.add(
+                "column-twice",
+                f"{shown(name)} is randomized here, and {already}",
+                "keep one of them: what is told twice costs twice, and what is public is not "
+                "hidden by randomizing it",
+                word.span,
+            )
+            return None
+        column = self._scope.usable(name, word.span, "a response")
+        if column is None or randomizer is None:
+            return None
+        if randomizer.numeric != isinstance(column, NumericColumn) or column.kind == "date":
+            kinds = ("integer", "number") if randomizer.numeric else ("category", "boolean")
+            self._findings.add(
+                "wrong-column-type",
+                f"{shown(name)} is {a_column(column.kind)}, and {shown(randomizer.name)} "
+                f"needs {listed([a_column(kind) for kind in kinds], 'or')}",
+                "name a column of that type, or use another mechanism: "
+                + listed([one.name for one in RANDOMIZERS if one.numeric != randomizer.numeric]),
+                word.span,
+            )
+            return None
+        if column.missing is None:
+            example = column.labels[0] if isinstance(column, CategoryColumn) else "0"
+            self._findings.add(
+                "missing-constant",
+                f"{shown(name)} does not say what a missing cell counts as, and every record "
+                "must respond",
+                f"add `missing: {example}` or another "
+                + ("label" if isinstance(column, CategoryColumn) else "value within the bounds")
+                + " to the column; a blank response would tell that there is nothing",
+                self._scope.spans[name],
+            )
+            return None
+        return column
+
+    def _by(self, node: Mapping) -> tuple[CategoryColumn, ...] | None:
+        """The public columns whose groups estimates are made for."""
+        listing = node.get("by")
+        words = listing.items if isinstance(listing, Listing) else ()
+        found: list[CategoryColumn] = []
+        for word in words:
+            assert isinstance(word, Word)
+            column = self._public.get(word.text)
+            if isinstance(column, CategoryColumn) and column not in found:
+                found.append(column)
+                continue
+            self._findings.add(
+                "by-not-public",
+                f"{shown(word.text)} in `by` is not a category among the public columns, or "
+                "stands there twice",
+                "estimates can be grouped by columns that are collected as they are: declare it "
+                "under `public:`, or leave it out",
+                word.span,
+            )
+        return tuple(found) if len(found) == len(words) else None
+
+    def _steps(self, node: Mapping, randomizer: Randomizer | None) -> tuple[str, ...] | None:
+        """What is done to estimates."""
+        listing = node.get("post")
+        words = listing.items if isinstance(listing, Listing) else ()
+        if randomizer is None:
+            return None
+        able = [name for name, numeric in STEPS.items() if numeric == randomizer.numeric]
+        for word in words:
+            assert isinstance(word, Word)
+            if word.text not in able:
+                self._findings.unknown(
+                    "unknown-step",
+                    f"a step of `post` is {shown(word.text)}, for {shown(randomizer.name)} there "
+                    f"is {listed(able)}",
+                    word.text,
+                    able,
+                    word.span,
+                )
+                return None
+        return tuple(dict.fromkeys(word.text for word in words if isinstance(word, Word)))
