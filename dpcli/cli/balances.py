@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from dpcli.ledger.balance import Balance
     from dpcli.ledger.ledger import Ledger
     from dpcli.ledger.terms import Terms
+    from dpcli.plan.local import LocalPlan
     from dpcli.plan.model import Plan
     from dpcli.privacy.loss import Loss
 
@@ -47,11 +48,9 @@ def show(
     from dpcli.cli.words import checked_day
     from dpcli.errors import LedgerError
     from dpcli.ledger.balance import period_number
-    from dpcli.plan.making import make_plan
     from dpcli.privacy.decimals import plain_text
-    from dpcli.spec.load import read_spec
 
-    plan = make_plan(read_spec(spec)) if spec else None
+    plan = _planned(spec) if spec else None
     day = period_number(checked_day(period) or period) if period else None
     told = []
     beside = spec.parent / DEFAULT if spec else None
@@ -99,6 +98,17 @@ def show(
         _say_what_differs(plan, told)
 
 
+def _planned(spec: Path) -> Plan | LocalPlan:
+    """The plan of a spec of either model."""
+    from dpcli.plan.local import make_local_plan
+    from dpcli.plan.making import make_plan
+    from dpcli.spec.load import read_any
+    from dpcli.spec.model import Spec
+
+    read = read_any(spec)
+    return make_plan(read) if isinstance(read, Spec) else make_local_plan(read)
+
+
 COUNTED = tuple(
     f"{what}_{measure}"
     for what in ("spent", "remaining", "lifetime")
@@ -127,7 +137,7 @@ def _rho(loss: Loss) -> str | None:
     return None if loss.rho is None else plain_text(loss.rho)
 
 
-def _say_what_differs(plan: Plan, told: Sequence[Mapping[str, object]]) -> None:
+def _say_what_differs(plan: Plan | LocalPlan, told: Sequence[Mapping[str, object]]) -> None:
     """Why a spec has no account to run on, if it has none."""
     from dpcli.ledger.terms import terms_from, terms_of
 
@@ -194,14 +204,13 @@ def history(
     write_table(sys.stdout, "releases", [c.replace("_", " ") for c in columns], rows, (0, 5, 6))
 
 
-def _more_runs(book: Ledger, terms: Terms, plan: Plan | None) -> int | None:
+def _more_runs(book: Ledger, terms: Terms, plan: Plan | LocalPlan | None) -> int | None:
     """How many more releases of a plan an account allows, up to a limit.
 
     By `pld`, which takes seconds for each number that is tried, within one in a hundred below.
     """
     from dpcli.ledger.balance import Spend, balance
     from dpcli.ledger.terms import terms_of
-    from dpcli.release import charge_for
 
     if plan is None or plan.spec.dataset != terms.dataset:
         return None
@@ -210,7 +219,7 @@ def _more_runs(book: Ledger, terms: Terms, plan: Plan | None) -> int | None:
     # In a window that is still empty, if the account has one.
     before = [] if terms.window else book.spends(terms)
     period = 0 if terms.window else None
-    answers = charge_for(plan, "", None).spend.answers
+    answers = tuple(plan.answers.items())
 
     def fits(runs: int, terms: Terms = terms) -> bool:
         return balance(terms, [*before, Spend(answers, period, runs)], period).within

@@ -23,10 +23,13 @@ def check(
     Example: dpcli check specs/town.yaml sample_data/people.csv
     """
     from dpcli.plan.budget import require_budget
+    from dpcli.plan.local import LocalPlan, make_local_plan
     from dpcli.plan.making import make_plan
-    from dpcli.spec.load import read_spec
+    from dpcli.spec.load import read_any
+    from dpcli.spec.model import Spec
 
-    plan = make_plan(read_spec(spec))
+    read = read_any(spec)
+    plan = make_plan(read) if isinstance(read, Spec) else make_local_plan(read)
     require_budget(plan)
     if data is not None:
         from dpcli.engine.header import require_columns
@@ -35,5 +38,9 @@ def check(
         source = open_source(data)
         source.close()
         require_columns(source.header, plan.spec.columns)
-    count = len(plan.entries)
-    typer.echo(f"{spec}: {count} statistic{'s' * (count != 1)}, no problems")
+    count, what = (
+        (len(plan.spec.responses), "response")
+        if isinstance(plan, LocalPlan)
+        else (len(plan.entries), "statistic")
+    )
+    typer.echo(f"{spec}: {count} {what}{'s' * (count != 1)}, no problems")

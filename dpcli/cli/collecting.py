@@ -8,7 +8,6 @@ from pathlib import Path
 from dpcli.errors import LedgerError, OutputError, Problem
 from dpcli.ledger.ledger import Ledger, Stored
 from dpcli.local.pending import digest_of, find
-from dpcli.local.randomize import DIGEST
 from dpcli.publish import is_device, publish, publish_file, require_writable
 from dpcli.report.formats import report_name
 
@@ -70,11 +69,11 @@ class Collection:
     def _published(self, stored: Stored) -> bool:
         """Whether the responses are where they are wanted already."""
         wanted = self._output is not None and not self._device
-        return wanted and digest_of(self.place) == _digest(stored)
+        return wanted and digest_of(self.place) == stored.digest
 
     def _waiting(self, stored: Stored) -> Path:
         """The file that holds the responses; LedgerError if there is none any more."""
-        digest = _digest(stored)
+        digest = stored.digest or ""
         path = find(digest, self._release_id, self._places)
         if path is None:
             raise LedgerError.of(
@@ -85,8 +84,3 @@ class Collection:
                 "ones under another --release-id",
             )
         return path
-
-
-def _digest(stored: Stored) -> str:
-    """The digest of the responses that the ledger keeps."""
-    return stored.outputs[DIGEST].decode()

@@ -67,6 +67,7 @@ def _pages() -> Iterator[tuple[str, str]]:
     from dpcli.codes import CODES
     from dpcli.composition import COMPOSITIONS
     from dpcli.mechanisms import MECHANISMS
+    from dpcli.randomizers import RANDOMIZERS
     from dpcli.statistics import STATISTICS
     from dpcli.statistics.choose import UTILITIES
     from dpcli.statistics.post import STEPS
@@ -78,6 +79,13 @@ def _pages() -> Iterator[tuple[str, str]]:
     ):
         for member in members:
             yield member.name, f"{member.name} ({kind})\n\n{inspect.getdoc(type(member))}"
+    central = {mechanism.name: mechanism for mechanism in MECHANISMS}
+    for randomizer in RANDOMIZERS:
+        name = randomizer.name
+        page = f"{name} (mechanism of the local model)\n\n{inspect.getdoc(type(randomizer))}"
+        if name in central:
+            page = f"{name} (mechanism)\n\n{inspect.getdoc(type(central[name]))}\n\n{page}"
+        yield name, page
     for name, utility in UTILITIES.items():
         yield name, f"{name} (utility)\n\n{inspect.getdoc(utility)}"
     for step in STEPS:

@@ -145,6 +145,8 @@ def export(
                 "`dpcli ledger history` lists them",
             )
         inputs = book.store.files()
+    if stored.digest is not None:
+        wanted.require_reports_alone(stored.digest)
     known = wanted.contents(stored)
     require_writable(list(known), inputs, force=force, twice=wanted.twice, known=known)
     wanted.publish(stored, "run the command again")

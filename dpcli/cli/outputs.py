@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dpcli.errors import OutputError, Problem
+from dpcli.errors import LedgerError, OutputError, Problem
 from dpcli.publish import publish, publish_to_stdout
 from dpcli.report.formats import LONG, WIDE, report_name
 
@@ -23,7 +23,7 @@ class Wanted:
 
     def __init__(self, output: Path | None, reports: Sequence[Path], layout: str) -> None:
         output = None if output == Path("-") else output
-        self.output, self.wide = output, layout == "wide"
+        self.output, self.wide, self.table = output, layout == "wide", True
         if output is not None and not reports and output.name:
             reports = [output.with_name(f"{self._stem}.report.json")]
         self.reports = {path: report_name(path) for path in reports}
@@ -56,6 +56,18 @@ class Wanted:
         files = self.files(self.tables(stored))
         return {path: stored.outputs[name] for path, name in files.items()}
 
+    def require_reports_alone(self, digest: str) -> None:
+        """Raise LedgerError unless only reports are wanted of a local collection."""
+        if self.output is None and self.reports:
+            self.table = False
+            return
+        raise LedgerError.of(
+            "responses-not-stored",
+            "the ledger keeps the reports of a local collection, and of its responses the digest",
+            f"the responses are the file whose SHA-256 is {digest}; for a report alone, give "
+            "--report PATH and no -o",
+        )
+
     def publish(self, stored: Stored, again: str) -> None:
         """Copy what is wanted to its files, or to standard output.
 
@@ -64,7 +76,7 @@ class Wanted:
         tables = self.tables(stored)
         try:
             publish(self.contents(stored))
-            if self.output is None:
+            if self.output is None and self.table:
                 publish_to_stdout(self._table(stored.outputs, tables))
         except OutputError as failure:
             raise OutputError(

@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
+    from dpcli.plan.local import LocalPlan
     from dpcli.plan.model import Part, Plan, PlannedEntry
     from dpcli.privacy.loss import Loss
+    from dpcli.spec.local_model import LocalSpec
 
 
 def plan(
@@ -27,6 +29,17 @@ def plan(
         bool,
         typer.Option("--fail-on-weaker", help="Exit 3 if SPEC protects less than OLD.yaml."),
     ] = False,
+    records: Annotated[
+        int | None,
+        typer.Option(min=1, metavar="N", help="Local model: the error with so many records."),
+    ] = None,
+    shuffle: Annotated[
+        int | None,
+        typer.Option(min=1, metavar="N", help="Local model: what shuffling so many adds."),
+    ] = None,
+    delta: Annotated[
+        str | None, typer.Option(metavar="D", help="For --shuffle [that of the budget].")
+    ] = None,
     ledger: Annotated[
         Path | None,
         typer.Option(
@@ -45,10 +58,11 @@ def plan(
 
     Example: dpcli plan specs/town.yaml
     """
-    from dpcli.errors import Problem, SpecError, UsageError
+    from dpcli.errors import UsageError
     from dpcli.plan.budget import require_budget
     from dpcli.plan.making import make_plan
-    from dpcli.spec.load import read_spec
+    from dpcli.spec.load import read_any
+    from dpcli.spec.local_model import LocalSpec
 
     if compare and diff is not None:
         raise UsageError.of(
@@ -62,25 +76,25 @@ def plan(
             "`--fail-on-weaker` compares with an older spec, and none is named",
             "name it by `--diff OLD.yaml`",
         )
-    made = make_plan(read_spec(spec))
+    read = read_any(spec)
+    if isinstance(read, LocalSpec):
+        if diff is not None:
+            raise UsageError.of(
+                "bad-option",
+                "`--diff` compares specs of the central model, and this one is local",
+                "compare what `dpcli plan` says of both",
+            )
+        _local(read, ledger, spec, records, shuffle, delta, as_json=as_json, compare=compare)
+        return
+    if records is not None or shuffle is not None or delta is not None:
+        raise UsageError.of(
+            "bad-option",
+            "`--records`, `--shuffle` and `--delta` are for the local model, and this spec is not",
+            "leave them out, or name a spec with `model: local`",
+        )
+    made = make_plan(read)
     if diff is not None:
-        from dpcli.cli.comparing import print_difference
-        from dpcli.plan.difference import weaker
-
-        older = make_plan(read_spec(diff))
-        reasons = list(weaker(older, made))
-        if as_json:
-            from dpcli.report.json_report import difference_json
-
-            sys.stdout.write(difference_json(older, made, reasons))
-        else:
-            print_difference(older, made)
-            print("".join(f"weaker: {reason}\n" for reason in reasons), end="")
-        sys.stdout.flush()
-        if fail_on_weaker and reasons:
-            hint = f"if that is meant, let somebody agree to it; the older spec is `{diff}`"
-            raise SpecError(Problem("weaker-privacy", reason, hint) for reason in reasons)
-        require_budget(made)
+        _difference(made, diff, as_json=as_json, fail_on_weaker=fail_on_weaker)
         return
     left = _left(made, ledger, spec)
     if as_json:
@@ -98,7 +112,66 @@ def plan(
     require_budget(made)
 
 
-def _left(made: Plan, ledger: Path | None, spec: Path) -> Loss | None:
+def _difference(made: Plan, older_spec: Path, *, as_json: bool, fail_on_weaker: bool) -> None:
+    """What changed since an older spec, and whether that protects less."""
+    from dpcli.cli.comparing import print_difference
+    from dpcli.errors import Problem, SpecError
+    from dpcli.plan.budget import require_budget
+    from dpcli.plan.difference import weaker
+    from dpcli.plan.making import make_plan
+    from dpcli.spec.load import read_spec
+
+    older = make_plan(read_spec(older_spec))
+    reasons = list(weaker(older, made))
+    if as_json:
+        from dpcli.report.json_report import difference_json
+
+        sys.stdout.write(difference_json(older, made, reasons))
+    else:
+        print_difference(older, made)
+        print("".join(f"weaker: {reason}\n" for reason in reasons), end="")
+    sys.stdout.flush()
+    if fail_on_weaker and reasons:
+        hint = f"if that is meant, let somebody agree to it; the older spec is `{older_spec}`"
+        raise SpecError(Problem("weaker-privacy", reason, hint) for reason in reasons)
+    require_budget(made)
+
+
+def _local(
+    read: LocalSpec,
+    ledger: Path | None,
+    spec: Path,
+    records: int | None,
+    shuffle: int | None,
+    delta: str | None,
+    *,
+    as_json: bool,
+    compare: bool,
+) -> None:
+    """The plan of a local spec."""
+    from dpcli.cli.local_plan import amplified, print_local_plan
+    from dpcli.plan.budget import require_budget
+    from dpcli.plan.local import make_local_plan
+
+    made = make_local_plan(read)
+    mixed = None if shuffle is None else amplified(made, shuffle, delta)
+    left = _left(made, ledger, spec)
+    if as_json:
+        from dpcli.report.local_report import local_plan_json
+
+        sys.stdout.write(local_plan_json(made, left, records, mixed))
+    else:
+        print_local_plan(made, left, records or shuffle, mixed)
+        if compare:
+            from dpcli.cli.comparing import print_comparison
+
+            print()
+            print_comparison(made)
+    sys.stdout.flush()
+    require_budget(made)
+
+
+def _left(made: Plan | LocalPlan, ledger: Path | None, spec: Path) -> Loss | None:
     """What the account has left, if there is a ledger and it has the account."""
     from dpcli.cli.ledger_file import DEFAULT, existing_ledger
 

@@ -50,6 +50,10 @@ class Standing:
     balance: Balance
 
 
+RESPONSES = "responses.sha256"
+"""The output of a local collection that stands for its responses, which are not stored."""
+
+
 @dataclass(frozen=True, slots=True)
 class Stored:
     """A release that was charged: the exact bytes of its outputs, by name."""
@@ -57,6 +61,12 @@ class Stored:
     release_id: str
     outputs: Mapping[str, bytes]
     fresh: bool
+
+    @property
+    def digest(self) -> str | None:
+        """SHA-256 of the responses of a local collection; None of other releases."""
+        found = self.outputs.get(RESPONSES)
+        return None if found is None else found.decode()
 
 
 Render = Callable[[Standing], Mapping[str, bytes]]

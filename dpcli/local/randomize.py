@@ -6,22 +6,23 @@ import io
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 import polars as pl
 
+from dpcli.columns import CategoryColumn
 from dpcli.engine.discretion import discreetly
 from dpcli.engine.header import require_columns
 from dpcli.engine.source import open_source
 from dpcli.errors import Failure
-from dpcli.ledger.ledger import Charge, Ledger, Standing, Stored
+from dpcli.ledger.ledger import RESPONSES, Charge, Ledger, Standing, Stored
+from dpcli.local.ahead import ahead
 from dpcli.local.pending import Pending, sweep
 from dpcli.local.respond import responses
 from dpcli.local.shuffle import in_random_order
 from dpcli.plan.budget import require_budget
 from dpcli.plan.local import LocalPlan
-
-DIGEST = "responses.sha256"
-"""The name under which the ledger keeps the digest of the responses."""
+from dpcli.spec.local_model import LocalSpec, Response
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +68,7 @@ def randomize(
                 told = Randomized(
                     plan, charge.release_id, charge.created, pending.digest, standing, shuffle
                 )
-                return {DIGEST: pending.digest.encode(), **render(told)}
+                return {RESPONSES: pending.digest.encode(), **render(told)}
 
             stored = ledger.commit(charge, rendered)
         except Failure:
@@ -91,8 +92,10 @@ def write_responses(plan: LocalPlan, data: str, pending: Pending, *, shuffle: bo
         with discreetly():
             pending.write(_csv(pl.DataFrame({name: [] for name in spec.header}), header=True))
             frames = responses(spec, source)
-            for frame in in_random_order(frames, source.size) if shuffle else frames:
-                pending.write(_csv(frame, header=False))
+            ordered = in_random_order(frames, source.size) if shuffle else frames
+            plain = _are_plain(spec)
+            for rows in ahead(_csv(frame, header=False, plain=plain) for frame in ordered):
+                pending.write(rows)
     finally:
         source.close()
     pending.settle()
@@ -104,8 +107,20 @@ def _names(plan: LocalPlan) -> set[str]:
     return {column.name for column in spec.public} | {one.column.name for one in spec.responses}
 
 
-def _csv(frame: pl.DataFrame, *, header: bool) -> bytes:
-    """Rows as CSV."""
+def _csv(frame: pl.DataFrame, *, header: bool, plain: bool = False) -> bytes:
+    """Rows as CSV; if `plain`, no cell can need quotes."""
     buffer = io.BytesIO()
-    frame.write_csv(buffer, include_header=header)
+    style: Literal["never", "necessary"] = "never" if plain else "necessary"
+    frame.write_csv(buffer, include_header=header, quote_style=style)
     return buffer.getvalue()
+
+
+def _are_plain(spec: LocalSpec) -> bool:
+    """Whether no label holds what CSV takes for structure; numbers and dates never do."""
+    labels: set[str] = set()
+    for one in spec.kept:
+        if isinstance(one, Response):
+            labels.update(one.outputs)
+        elif isinstance(one, CategoryColumn):
+            labels.update(one.labels)
+    return not any(mark in label for label in labels for mark in ',"\r\n')

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import polars as pl
@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from dpcli.columns import CategoryColumn, NumericColumn
 from dpcli.engine.encode import encoded
 from dpcli.engine.source import Source
+from dpcli.local.ahead import ahead
 from dpcli.local.texts import texts_of
 from dpcli.privacy.confidential import Confidential
 from dpcli.privacy.decimals import decimal_places
@@ -29,11 +30,10 @@ def responses(spec: LocalSpec, source: Source) -> Iterator[pl.DataFrame]:
     kept = list(spec.kept)
     columns = [one.column if isinstance(one, Response) else one for one in kept]
     with texts_of(source, columns) as texts:
-        for frame in texts:
-            cells = frame.select(
-                encoded(column, f"t{place}").alias(f"t{place}")
-                for place, column in enumerate(columns)
-            )
+        chosen = [
+            encoded(column, f"t{place}").alias(f"t{place}") for place, column in enumerate(columns)
+        ]
+        for cells in ahead(frame.select(chosen) for frame in texts):
             collected: dict[str, pl.Series] = {}
             for one, series in zip(kept, cells.get_columns(), strict=True):
                 if isinstance(one, Response):
@@ -53,17 +53,22 @@ def _written(response: Response, cells: Confidential[NDArray[np.int64]]) -> dict
     elif response.channel.form == "bits":
         written = [pl.Series(bits) for bits in drawn]
     else:
-        written = [pl.Series(response.outputs).gather(pl.Series(drawn[0]))]
+        written = [_labels(response.outputs, pl.Series(drawn[0]))]
     return dict(zip(response.names, written, strict=True))
 
 
 def _texts(column: Cell, cells: pl.Series) -> pl.Series:
     """Public cells, as they are written: labels and numbers, nothing where they are missing."""
     if isinstance(column, CategoryColumn):
-        return pl.Series(column.labels).gather(cells)
+        return _labels(column.labels, cells)
     if column.kind == "date":
         return cells.cast(pl.Int32).cast(pl.Date).dt.to_string("%Y-%m-%d")
     return _decimals(column, cells.cast(pl.Int64))
+
+
+def _labels(labels: Sequence[str], places: pl.Series) -> pl.Series:
+    """Places as the labels that stand there; no text is copied for any of them."""
+    return places.cast(pl.UInt32).cat.to(pl.Enum(labels))
 
 
 def _numbers(column: NumericColumn, steps: NDArray[np.int64]) -> pl.Series:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import tempfile
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -29,21 +30,18 @@ def in_random_order(frames: Iterator[pl.DataFrame], size: int) -> Iterator[pl.Da
             stack.enter_context(tempfile.TemporaryFile(prefix="dpcli-"))
             for _ in range(size // HEAP + 1)
         ]
+        lengths: list[list[int]] = [[] for _ in heaps]
         for frame in frames:
             dealt = uniforms(len(heaps), len(frame))
             for place, heap in enumerate(heaps):
-                part = frame.filter(pl.Series(dealt == place))
-                if len(part):
-                    part.write_ipc_stream(heap)
-                    heap.flush()
-        for heap in heaps:
-            end = heap.tell()
+                buffer = io.BytesIO()
+                frame.filter(pl.Series(dealt == place)).write_ipc_stream(buffer)
+                lengths[place].append(heap.write(buffer.getbuffer()))
+        for heap, parts in zip(heaps, lengths, strict=True):
             heap.seek(0)
-            parts = []
-            while heap.tell() < end:
-                parts.append(pl.read_ipc_stream(heap, use_pyarrow=False))
-            if parts:
-                whole = pl.concat(parts)
+            read = [pl.read_ipc_stream(heap.read(length)) for length in parts]
+            if read:
+                whole = pl.concat(read)
                 yield whole[random_order(len(whole))]
 
 

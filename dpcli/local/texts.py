@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-import codecs
+import csv
+import io
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import BinaryIO
@@ -11,11 +13,14 @@ import numpy as np
 import polars as pl
 
 from dpcli.columns import Column
-from dpcli.engine.dialect import Inspection, has_blank_lines, plain_copy
+from dpcli.engine.dialect import Inspection, plain_copy
 from dpcli.engine.source import UTF8_MARK, Source
 
 BLOCK = 1 << 24
 """Bytes that are read at a time; memory grows with this, not with the file."""
+
+BLANK = re.compile(rb"\n\r?\n")
+"""A blank line in a file whose lines end in LF or CRLF, or one within quotes."""
 
 Texts = Iterator[pl.DataFrame]
 """Frames with a column `t0`, `t1` and so on for each wanted column."""
@@ -30,41 +35,51 @@ def texts_of(source: Source, columns: Sequence[Column]) -> Iterator[Texts]:
     """
     inspection = Inspection(source.file, source.size)
     places = [source.header.index(column.name) for column in columns]
-    blank = len(source.header) > 1 and has_blank_lines(source.file, source.size)
-    if inspection.plain and not blank and _is_utf8(source.file):
+    if inspection.plain:
         yield _frames(source.file, len(source.header), places, quotes=inspection.quotes)
         return
     with plain_copy(source.file, places) as copy:
         yield _frames(copy, len(places), range(len(places)), quotes=True)
 
 
-def _is_utf8(file: BinaryIO) -> bool:
-    """Whether all bytes are UTF-8 text."""
-    decoder = codecs.getincrementaldecoder("utf-8")()
-    file.seek(0)
-    try:
-        while block := file.read(BLOCK):
-            decoder.decode(block)
-        decoder.decode(b"", final=True)
-    except UnicodeDecodeError:
-        return False
-    return True
-
-
 def _frames(file: BinaryIO, width: int, places: Sequence[int], *, quotes: bool) -> Texts:
     """The wanted columns of a plain file, block by block."""
     header = ",".join(f"c{place}" for place in range(width)).encode() + b"\n"
     names = [f"c{place}" for place in places]
+    wanted = [pl.col(name).alias(f"t{at}") for at, name in enumerate(names)]
+    empty = pl.all_horizontal(pl.all().is_null()).any()
     for records in _blocks(file, quotes=quotes):
-        frame = pl.read_csv(
-            header + records,
-            infer_schema=False,
-            glob=False,
-            truncate_ragged_lines=True,
-            quote_char='"' if quotes else None,
-            columns=list(dict.fromkeys(names)),
-        )
-        yield frame.select(pl.col(name).alias(f"t{at}") for at, name in enumerate(names))
+        try:
+            frame = pl.read_csv(
+                header + records,
+                infer_schema=False,
+                glob=False,
+                truncate_ragged_lines=True,
+                quote_char='"' if quotes else None,
+                columns=list(dict.fromkeys(names)),
+            ).select(wanted)
+        except pl.exceptions.PolarsError:
+            # Bytes that are not UTF-8 end up here.
+            yield _by_reference(records, width, places)
+            continue
+        # In a file of one column a blank line is a row whose only cell is missing.
+        if width > 1 and frame.select(empty).item() and BLANK.search(b"\n" + records):
+            frame = _by_reference(records, width, places)
+        yield frame
+
+
+def _by_reference(records: bytes, width: int, places: Sequence[int]) -> pl.DataFrame:
+    """Whole records as Python's `csv` module reads them; blank lines are none of several cells."""
+    text = io.StringIO(records.decode("utf-8", "replace"), newline="")
+    rows = [row for row in csv.reader(text) if row or width == 1]
+    return pl.DataFrame(
+        {
+            f"t{at}": pl.Series(
+                [row[place] if place < len(row) else "" for row in rows], dtype=pl.String
+            )
+            for at, place in enumerate(places)
+        }
+    )
 
 
 def _blocks(file: BinaryIO, *, quotes: bool) -> Iterator[bytes]:

@@ -7,7 +7,8 @@ from fractions import Fraction
 
 from dpcli.composition import COMPOSITIONS
 from dpcli.composition.base import Bound, Missing
-from dpcli.plan.model import Plan, counted
+from dpcli.plan.local import LocalPlan
+from dpcli.plan.model import Plan
 from dpcli.privacy.loss import Loss
 
 USUAL_DELTA = Fraction(1, 10**6)
@@ -29,15 +30,15 @@ class Compared:
     cheapest: bool = False
 
 
-def delta_of(plan: Plan) -> Fraction:
+def delta_of(plan: Plan | LocalPlan) -> Fraction:
     """The delta at which compositions are compared."""
     return plan.spec.privacy.budget.delta or USUAL_DELTA
 
 
-def compare(plan: Plan) -> tuple[Compared, ...]:
+def compare(plan: Plan | LocalPlan) -> tuple[Compared, ...]:
     """Every composition, with the same noise; the first of the cheapest is marked."""
     budget, delta = plan.spec.privacy.budget, delta_of(plan)
-    answers = counted(plan.entries, plan.spec)
+    answers = plan.answers
     found: list[Compared] = []
     for rule in COMPOSITIONS:
         try:

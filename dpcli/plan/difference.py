@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 
-from dpcli.plan.model import Plan, PlannedEntry, counted
+from dpcli.plan.model import Plan, PlannedEntry
 from dpcli.privacy.decimals import plain_text
 from dpcli.privacy.loss import Loss
 from dpcli.privacy.relation import unit_text
@@ -72,7 +72,7 @@ def weaker(old: Plan, new: Plan) -> Iterator[str]:
     for rule in dict.fromkeys((old.spec.privacy.composition, new.spec.privacy.composition)):
         # Each composition prices both, so that another rule is not taken for other noise.
         delta = max(plan.spec.privacy.budget.delta for plan in (old, new))
-        spent = [rule.total(counted(plan.entries, plan.spec), delta) for plan in (old, new)]
+        spent = [rule.total(plan.answers, delta) for plan in (old, new)]
         yield from _larger(f"by {rule.name} composition, the release reveals", *spent, rho=rho)
     yield from _larger(
         "the budget allows", old.spec.privacy.budget, new.spec.privacy.budget, rho=True

@@ -11,6 +11,7 @@ from dpcli.columns import CategoryColumn
 from dpcli.composition.base import Bound, Missing
 from dpcli.errors import SpecError
 from dpcli.plan.making import missing_package
+from dpcli.privacy.guarantee import Guarantee
 from dpcli.privacy.loss import Loss
 from dpcli.privacy.shuffling import Shuffled, shuffled
 from dpcli.spec.local_model import LocalSpec, Response
@@ -31,6 +32,11 @@ class LocalPlan:
             sum((loss.epsilon for loss in losses), start=Fraction(0)),
             sum((loss.delta for loss in losses), start=Fraction(0)),
         )
+
+    @property
+    def answers(self) -> dict[Guarantee, int]:
+        """What a record can lose by each response, and how often."""
+        return Counter(response.channel.guarantee for response in self.spec.responses)
 
     @property
     def spent(self) -> Loss:

@@ -129,6 +129,11 @@ class Plan:
         return self.bound.loss
 
     @property
+    def answers(self) -> dict[Guarantee, int]:
+        """What the worst unit can lose by each answer, and how often."""
+        return counted(self.entries, self.spec)
+
+    @property
     def parts(self) -> tuple[Part, ...]:
         """Every part of every entry, in spec order."""
         return tuple(part for planned in self.entries for part in planned.parts)

@@ -9,12 +9,10 @@ from typing import TYPE_CHECKING
 
 from dpcli.privacy.decimals import decimal_text
 from dpcli.report.table import csv_text
+from dpcli.spec.responses import RESERVED
 
 if TYPE_CHECKING:
     from dpcli.local.estimate import Estimated
-
-HEADER = ("column", "estimate", "item", "records", "value", "standard_error", "lower", "upper")
-"""The columns of the table; keys stand before `item`."""
 
 BEYOND = 3
 """Digits that are printed beyond the first one of the standard error."""
@@ -25,7 +23,7 @@ def estimates_table(found: Iterable[Estimated]) -> bytes:
     rows = list(found)
     keys = list(dict.fromkeys(name for row in rows for name, _ in row.group))
     lines = [estimate_line(row, keys) for row in rows]
-    return csv_text([[*HEADER[:2], *keys, *HEADER[2:]], *lines])
+    return csv_text([[*RESERVED[:2], *keys, *RESERVED[2:]], *lines])
 
 
 def estimate_line(row: Estimated, keys: Sequence[str]) -> list[str]:

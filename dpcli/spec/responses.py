@@ -16,6 +16,11 @@ from dpcli.spec.response_price import ResponsePrice
 from dpcli.spec.scope import Scope
 from dpcli.spec.wording import a_column, listed, shown
 
+RESERVED = (
+    "column", "estimate", "item", "records", "value", "standard_error", "lower", "upper",
+)  # fmt: skip
+"""The columns of the table of estimates that are not keys."""
+
 STEPS = {"simplex": False, "clamp": True}
 """Steps of `post`, and whether they are for means."""
 
@@ -142,6 +147,14 @@ class Responses:
         for word in words:
             assert isinstance(word, Word)
             column = self._public.get(word.text)
+            if word.text in RESERVED:
+                self._findings.add(
+                    "reserved-name",
+                    f"{shown(word.text)} cannot be a key: the estimates have a column of that name",
+                    f"rename the column in the data file; reserved are {listed(RESERVED)}",
+                    word.span,
+                )
+                continue
             if isinstance(column, CategoryColumn) and column not in found:
                 found.append(column)
                 continue

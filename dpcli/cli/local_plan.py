@@ -1,0 +1,129 @@
+"""`dpcli plan` of a local spec: what one record reveals, and what many will tell."""
+
+from __future__ import annotations
+
+import sys
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from dpcli.plan.local import LocalPlan
+    from dpcli.privacy.loss import Loss
+    from dpcli.privacy.shuffling import Shuffled
+    from dpcli.spec.local_model import Response
+
+
+def amplified(plan: LocalPlan, records: int, delta: str | None) -> Shuffled:
+    """What shuffling makes of a plan; UsageError where the bound has nothing to say."""
+    from dpcli.errors import UsageError
+    from dpcli.spec.numbers import NotReadable, number
+
+    try:
+        chosen = plan.spec.privacy.budget.delta if delta is None else number(delta)
+    except NotReadable:
+        chosen = Fraction(-1)
+    if not 0 < chosen < 1:
+        given = "the budget has no delta" if delta is None else f"`{delta}` is none"
+        raise UsageError.of(
+            "shuffle-delta",
+            f"shuffled responses are protected up to a delta, and {given}",
+            "add `--delta 1e-6` or so, far below one divided by the number of records",
+        )
+    found = plan.shuffled(records, chosen)
+    if found is None:
+        names = [one.column.name for one in plan.spec.responses if one.channel.loss.delta]
+        raise UsageError.of(
+            "shuffle-pure",
+            f"the bound for shuffling is for pure responses, and {', '.join(names)} has a delta",
+            "use laplace noise there, or leave --shuffle out",
+        )
+    return found
+
+
+def print_local_plan(
+    plan: LocalPlan, left: Loss | None, records: int | None, shuffled: Shuffled | None
+) -> None:
+    """The plan as a table, what it costs each record, and what shuffling adds."""
+    from dpcli.cli.console import write_table
+    from dpcli.privacy.loss import loss_text
+    from dpcli.report.numbers import exact_or_up
+
+    spec = plan.spec
+    composition = spec.privacy.composition
+    title = f"{spec.dataset}: each record responds by itself, {composition.name}"
+    many = 1 if records is None else records
+    header = (
+        "column", "mechanism", "how", "by", "epsilon", *(["rho"] * composition.takes_rho), "delta",
+        f"standard error of {many:,} record{'s' * (many != 1)}",
+    )  # fmt: skip
+    rows = [_row(one, many, in_rho=composition.takes_rho) for one in spec.responses]
+    write_table(sys.stdout, title, header, rows, tuple(range(4, len(header))))
+    print()
+    if records is None:
+        print("the error falls with the root of the number of records; --records N tells it")
+    if spec.public:
+        names = ", ".join(column.name for column in spec.public)
+        print(f"public, as they are: {names}")
+    if composition.name != "sequential":
+        print(f"losses are added up by {composition.name}: {plan.bound.name}")
+    budget = spec.privacy.budget
+    measures = [
+        ("epsilon", plan.spent.epsilon, budget.epsilon),
+        ("delta", plan.spent.delta, budget.delta),
+    ]
+    if plan.spent.rho is not None and budget.rho is not None:
+        measures.insert(0, ("rho", plan.spent.rho, budget.rho))
+    for word, asked, allowed in measures:
+        verdict = "fits" if asked <= allowed else "does not fit"
+        print(f"{word:8}{exact_or_up(asked)} of {exact_or_up(allowed)} per record: {verdict}")
+    if left is not None:
+        print(f"account {loss_text(left)} left before this collection")
+    if shuffled is not None:
+        _print_shuffled(plan, shuffled)
+
+
+def _row(response: Response, records: int, *, in_rho: bool) -> tuple[str, ...]:
+    """One response."""
+    from dpcli.plan.local import standard_error
+    from dpcli.report.local_facts import short_float
+    from dpcli.report.numbers import brief, short
+
+    channel = response.channel
+    error = standard_error(response, records)
+    return (
+        response.column.name,
+        response.randomizer.name,
+        channel.told(),
+        ", ".join(column.name for column in response.by),
+        brief(channel.loss.epsilon),
+        *([short(channel.guarantee.rho, 6)] if in_rho else []),
+        brief(channel.loss.delta),
+        "none" if error is None else short_float(error),
+    )
+
+
+def _print_shuffled(plan: LocalPlan, found: Shuffled) -> None:
+    """The central guarantee of shuffled responses, and what it takes for granted."""
+    from dpcli.report.numbers import exact_or_up
+
+    local = exact_or_up(plan.asked.epsilon)
+    print()
+    if found.epsilon is None:
+        print(
+            f"shuffled: nothing is proven for {found.records:,} records of epsilon {local} at "
+            f"delta {exact_or_up(found.delta)}; it takes {found.enough:,}, or a smaller epsilon"
+        )
+        return
+    print(
+        f"shuffled: {found.records:,} responses of epsilon {local} in random order are, as a "
+        f"whole, private with epsilon {exact_or_up(found.epsilon)}, "
+        f"delta {exact_or_up(found.delta)}"
+    )
+    print("(Feldman, McMillan and Talwar 2021, theorem 3.1; neighbours differ in one record)")
+    if plan.spec.public:
+        print(
+            "that counts records that agree in all public columns: by these, others are told "
+            "apart however they are shuffled"
+        )
+    print("it holds against those who see the shuffled file alone; the ledger charges epsilon "
+          f"{local}")  # fmt: skip
