@@ -15,6 +15,8 @@ from dpcli.spec.entries import MOST_STATISTICS
 from dpcli.spec.entry import NAME
 from dpcli.spec.entry_shape import Entry
 from dpcli.spec.further import FURTHER
+from dpcli.spec.local_schema import by_model, local_fields
+from dpcli.spec.local_shape import LocalDocument, ResponseShape
 from dpcli.spec.prices import MOST_EPSILON
 from dpcli.spec.pricing import WAYS
 from dpcli.spec.sense import DATASET
@@ -57,6 +59,9 @@ def spec_schema() -> dict[str, object]:
         "maxItems": MOST_STATISTICS,
         "items": {"$ref": "#/$defs/statistic"},
     }
+    fields |= local_fields(_schema(LocalDocument, definitions), _schema(ResponseShape, definitions))
+    document["required"].remove("statistics")
+    document["allOf"] = list(by_model())
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "dpcli spec",
