@@ -1,0 +1,102 @@
+"""Channels of every registered randomizer, and their tables written down anew."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
+from itertools import product
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpcli.columns import CategoryColumn, NumericColumn
+from dpcli.randomizers import RANDOMIZERS
+from dpcli.randomizers.base import Asked, Channel, Randomizer
+from dpcli.randomizers.matrix import Tabular
+from dpcli.randomizers.symmetric import Symmetric
+from dpcli.randomizers.table import Table
+from dpcli.randomizers.unary_encoding import Bits
+
+EPSILONS = tuple(map(Fraction, ("1e-12", "0.001", "0.1", "0.5", "1", "2.5", "7", "20")))
+
+Rows = list[list[Fraction]]
+
+
+def labels(count: int) -> CategoryColumn:
+    """A column of so many labels."""
+    return CategoryColumn("x", "category", tuple((f"l{i}", f"l{i}") for i in range(count)), 0)
+
+
+TABLE = Table(
+    ("l0", "l1", "l2"),
+    ("a", "b", "c", "d"),
+    (
+        (Fraction(1, 2), Fraction(1, 4), Fraction(1, 8), Fraction(1, 8)),
+        (Fraction(1, 3), Fraction(1, 3), Fraction(1, 6), Fraction(1, 6)),
+        (Fraction("0.3"), Fraction("0.2"), Fraction("0.35"), Fraction("0.15")),
+    ),
+)
+"""Three inputs, four outputs, and thirds."""
+
+
+def asked_of(randomizer: Randomizer, epsilon: Fraction, categories: int) -> Asked | None:
+    """What a randomizer is asked in tests, if it can be asked with that many labels."""
+    if randomizer.numeric:
+        column = NumericColumn("x", "number", Fraction(1, 2), (-3, 2 * categories), 0)
+        delta = Fraction("1e-6") if randomizer.needs_delta else Fraction(0)
+        return Asked(column, epsilon, delta)
+    if randomizer.prices == ("matrix",):
+        return Asked(labels(3), matrix=TABLE) if categories == 3 else None
+    if randomizer.name == "randomized_response" and categories != 2:
+        return None
+    return Asked(labels(categories), epsilon)
+
+
+def channels(*, discrete: bool) -> Iterator[tuple[str, Channel, Fraction]]:
+    """Channels of all randomizers over labels, or over numbers; and the epsilon asked for."""
+    for randomizer in RANDOMIZERS:
+        for epsilon, categories in product(EPSILONS, (2, 3, 5)):
+            if randomizer.name == "gaussian" and not Fraction("0.1") <= epsilon <= 3:
+                # Its oracle sums over all outputs, which are too many there.
+                continue
+            asked = asked_of(randomizer, epsilon, categories)
+            if asked is not None and randomizer.numeric != discrete:
+                channel = randomizer.fit(asked)
+                name = f"{randomizer.name}-{float(epsilon):g}-{categories}"
+                yield name, channel, channel.loss.epsilon
+
+
+def table_of(channel: Channel) -> Rows:
+    """The probabilities of every output for every input, from the words of its docstring."""
+    match channel:
+        case Symmetric(categories=k, truth=truth):
+            return [
+                [truth if i == j else (1 - truth) / (k - 1) for j in range(k)] for i in range(k)
+            ]
+        case Bits(categories=k, raised=raised):
+            outputs = list(product((0, 1), repeat=k))
+            return [[_bits(bits, true, raised) for bits in outputs] for true in range(k)]
+        case Tabular(table=table):
+            return [list(row) for row in table.rows]
+    raise AssertionError(f"no table is known for {channel}")
+
+
+def _bits(bits: tuple[int, ...], true: int, raised: Fraction) -> Fraction:
+    """The probability of these bits."""
+    chance = Fraction(1)
+    for place, bit in enumerate(bits):
+        one = Fraction(1, 2) if place == true else raised
+        chance *= one if bit else 1 - one
+    return chance
+
+
+def output_of(channel: Channel, columns: Sequence[Any]) -> NDArray[np.int64]:
+    """Responses as places in the table of the channel."""
+    arrays = [np.asarray(column, np.int64) for column in columns]
+    if isinstance(channel, Bits):
+        places = np.zeros_like(arrays[0])
+        for bits in arrays:
+            places = places * 2 + bits
+        return places
+    return arrays[0]
