@@ -1,4 +1,4 @@
-"""`dpcli local epsilon`: what a table of probabilities, or Laplace noise, reveals."""
+"""`dpcli local epsilon`: what a table of probabilities or Laplace noise reveals."""
 
 from __future__ import annotations
 

@@ -103,7 +103,7 @@ CODES: tuple[Code, ...] = (
     ),
     Code(
         "wrong-model",
-        "plan",
+        "spec",
         "The spec is right, but for the other model of privacy: central (a release of "
         "statistics) or local (records that are randomized one by one).",
         "dpcli release local-survey.yaml people.csv",

@@ -1,1 +1,1 @@
-"""The local model: records are randomized one by one, and estimates made of the collection."""
+"""The local model: records are randomized one by one, and then counted."""

@@ -1,4 +1,4 @@
-"""What randomizing a file is charged for: how every record responds, column by column."""
+"""What randomizing a file is charged for: the responses of one record."""
 
 from __future__ import annotations
 

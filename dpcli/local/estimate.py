@@ -1,4 +1,4 @@
-"""From tallies of responses to frequencies and means, with what is known of their error.
+"""From tallies of responses to frequencies and means, and their errors.
 
 All of this is post-processing of what was collected: it reveals nothing more.
 """

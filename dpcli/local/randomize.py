@@ -1,4 +1,4 @@
-"""The one act of the local model: randomize, settle, charge, and hand over what to publish."""
+"""The one act of the local model: randomize, charge, and hand over."""
 
 from __future__ import annotations
 

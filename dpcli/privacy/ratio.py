@@ -1,4 +1,4 @@
-"""The worst ratio of a table of probabilities: how far one output tells inputs apart."""
+"""The worst ratio of a table of probabilities: how well outputs tell inputs."""
 
 from __future__ import annotations
 

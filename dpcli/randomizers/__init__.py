@@ -1,4 +1,4 @@
-"""Local randomizers: how one record can respond for itself, one registry line each."""
+"""Local randomizers: how one record can respond for itself, one line each."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Exact draws from a table of rational probabilities, one by one or by the thousand."""
+"""Exact draws from a few outcomes with rational probabilities."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ from dpcli.spec.categories import good_text, no_formula
 from dpcli.spec.findings import Findings
 from dpcli.spec.nodes import Mapping, Span, Word
 from dpcli.spec.numbers import NotReadable, number
-from dpcli.spec.wording import shown
+from dpcli.spec.wording import listed, shown
 
 FRACTION = re.compile(r"([0-9]{1,18})/([1-9][0-9]{0,17})")
 
@@ -31,7 +31,7 @@ def chance(text: str) -> Fraction:
     match = FRACTION.fullmatch(text)
     value = Fraction(int(match[1]), int(match[2])) if match else number(text)
     if not 0 <= value <= 1:
-        raise NotReadable("a probability lies between 0 and 1")
+        raise NotReadable("a probability lies between 0 and 1; write one such as `3/4`")
     return value
 
 
@@ -140,8 +140,8 @@ def _table(
         if len(cells) != len(outputs):
             findings.add(
                 "table-form",
-                f"the row of {shown(label)} has {len(cells)} probabilities, "
-                f"expected {len(outputs)}",
+                f"the row of {shown(label)} does not have as many fields as the table has "
+                f"outputs: {len(cells)} for {len(outputs)}",
                 "write one for each output, 0 where it is impossible",
                 span,
             )
@@ -213,7 +213,7 @@ def fitted(table: Table, column: CategoryColumn, span: Span, findings: Findings)
                 for words, verdict in ((absent, "has no row"), (unknown, "is no label"))
                 if words
             ),
-            "write one row for each label, by the name under which it is published",
+            f"write one row for each of {listed(column.labels)}",
             span,
         )
         return None

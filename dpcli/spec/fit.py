@@ -38,6 +38,14 @@ NEEDED = {
 """What to add, for keys that deserve more than their name."""
 
 
+MODELS = {
+    "statistics": "remove it; what is estimated of a collection is said in `responses`",
+    "responses": "add `model: local` if records are to be randomized one by one, or remove it",
+    "public": "add `model: local` if records are to be randomized one by one, or remove it",
+}
+"""What to do with a section of the other model."""
+
+
 def fit(
     shape: type[AnyShape],
     node: Mapping,
@@ -104,7 +112,7 @@ def _explain(
             key,
             fields,
             parent.key_span(key),
-            otherwise="remove it",
+            otherwise=MODELS.get(key, "remove it"),
         )
         return
     node = at(root, *path)

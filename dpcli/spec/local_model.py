@@ -1,4 +1,4 @@
-"""What a correct spec of the local model says: who responds how, and what is public."""
+"""What a correct spec of the local model says: who responds how."""
 
 from __future__ import annotations
 

@@ -116,12 +116,14 @@ class Responses:
             return None
         if randomizer.numeric != isinstance(column, NumericColumn) or column.kind == "date":
             kinds = ("integer", "number") if randomizer.numeric else ("category", "boolean")
+            others = [one.name for one in RANDOMIZERS if one.numeric != randomizer.numeric]
             self._findings.add(
                 "wrong-column-type",
                 f"{shown(name)} is {a_column(column.kind)}, and {shown(randomizer.name)} "
-                f"needs {listed([a_column(kind) for kind in kinds], 'or')}",
-                "name a column of that type, or use another mechanism: "
-                + listed([one.name for one in RANDOMIZERS if one.numeric != randomizer.numeric]),
+                f"needs {' or '.join(a_column(kind) for kind in kinds)}",
+                "days cannot be randomized; declare labels for spans of time"
+                if column.kind == "date"
+                else f"name a column of that type, or use {listed(others, 'or')}",
                 word.span,
             )
             return None

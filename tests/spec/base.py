@@ -20,11 +20,31 @@ SECTIONS = {
 }
 
 
+LOCAL = {
+    "dpcli": "dpcli: 1",
+    "dataset": "dataset: d",
+    "privacy": "privacy: {unit: row, neighbors: change-one, budget: {epsilon: 5, delta: 1e-6}}",
+    "columns": """columns:
+  region: {type: category, values: [north, south]}
+  smoker: {type: boolean, missing: false}
+  colour: {type: category, values: [red, green, blue], missing: red}
+  age: {type: integer, bounds: [0, 100], missing: 0}
+  day: {type: date, bounds: [2020-01-01, 2020-12-31], missing: 2020-01-01}
+  bare: {type: boolean}
+  only: {type: category, values: [same], missing: same}
+  item: {type: category, values: [p, q]}
+  "colour=red": {type: category, values: [p, q]}
+  who: {type: id}""",
+    "responses": "responses: [{column: smoker, mechanism: randomized_response, epsilon: 1}]",
+}
+
+
 def completed(text: str) -> str:
     """The text followed by every section that it does not have."""
+    sections = LOCAL if re.search(r"^model: local", text, re.MULTILINE) else SECTIONS
     rest = [
         section
-        for key, section in SECTIONS.items()
+        for key, section in sections.items()
         if not re.search(rf"^{key}:", text, re.MULTILINE)
     ]
     return "\n".join([text.rstrip("\n"), *rest]) + "\n"

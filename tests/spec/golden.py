@@ -19,7 +19,7 @@ from pathlib import Path
 
 from dpcli.diagnostic import render
 from dpcli.errors import SpecError
-from dpcli.spec.load import load_spec
+from dpcli.spec.load import load_any
 from tests.spec.base import completed
 
 FOLDER = Path(__file__).parent / "cases"
@@ -78,7 +78,7 @@ class Case:
     def failure(self) -> SpecError:
         """What loading the text raises."""
         try:
-            load_spec(self.raw, "spec.yaml")
+            load_any(self.raw, "spec.yaml", FOLDER)
         except SpecError as failure:
             return failure
         raise AssertionError(f"{self.name} is a good spec")

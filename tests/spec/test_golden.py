@@ -10,7 +10,8 @@ import pytest
 import dpcli.spec
 from dpcli.codes import CODES
 from dpcli.errors import SpecError
-from dpcli.spec.load import read_spec
+from dpcli.spec.load import load_spec, read_spec
+from tests.spec.base import completed
 from tests.spec.golden import UPDATE, Case, read_cases, write_cases
 
 CASES = read_cases()
@@ -80,6 +81,9 @@ def test_every_listed_code_occurs(tmp_path: Path) -> None:
     with pytest.raises(SpecError) as caught:
         read_spec(tmp_path / "nowhere.yaml")
     produced = {problem.code for problem in caught.value.problems}
+    with pytest.raises(SpecError) as wrong:
+        load_spec(completed("model: local"), "spec.yaml")
+    produced |= {problem.code for problem in wrong.value.problems}
     for case in CASES:
         produced |= case.codes()
     assert {code.name for code in CODES if code.family == "spec"} - produced == set()

@@ -72,7 +72,45 @@ GOOD = [
     with_statistic("statistic: count, mechanism: gaussian, delta: 1e-7, calibration: classic"),
 ]
 
+LOCAL = "model: local\nresponses: [{"
+GOOD += [
+    completed("model: local"),
+    completed("model: central"),
+    completed("model: local\npublic: [region]"),
+    *(
+        completed(f"{LOCAL}{fields}}}]")
+        for fields in (
+            "column: smoker, mechanism: randomized_response, probability: 3/4, by: [region]",
+            "column: smoker, mechanism: randomized_response, probability: 0.75, post: [simplex]",
+            "column: age, mechanism: gaussian, epsilon: 1, delta: 1e-9, post: [clamp]",
+            "column: smoker, mechanism: matrix, matrix: table.csv",
+            "column: smoker, mechanism: matrix, matrix: {false: {a: 1/3, b: 2/3}, true: {a: 1}}",
+        )
+    ),
+]
+
 BAD = [
+    completed("model: distributed"),
+    completed("model: local\nstatistics: [{name: n, statistic: count, epsilon: 1}]"),
+    completed("model: local\nresponses: []"),
+    completed("responses: [{column: sex, mechanism: unary_encoding, epsilon: 1}]"),
+    completed("public: [sex]"),
+    completed("model: local\npublic: region"),
+    *(
+        completed(f"{LOCAL}{fields}}}]")
+        for fields in (
+            "column: smoker, mechanism: randomized_response",
+            "column: smoker, mechanism: randomised_response, epsilon: 1",
+            "column: smoker, mechanism: randomized_response, probability: 75 %",
+            "column: smoker, mechanism: randomized_response, probability: 3/4, epsilon: 1",
+            "column: smoker, mechanism: unary_encoding, probability: 3/4",
+            "column: age, mechanism: gaussian, epsilon: 1",
+            "column: age, mechanism: laplace, epsilon: 1, delta: 1e-9",
+            "column: age, mechanism: laplace, epsilon: 50",
+            "column: smoker, mechanism: matrix, epsilon: 1",
+            "column: age, mechanism: laplace, epsilon: 1, post: [round]",
+        )
+    ),
     completed("dpcli: 2"),
     completed("dataset: my data"),
     completed("statistic: []"),
