@@ -16,7 +16,7 @@ from tests.oracles.files import generate
 from tests.oracles.opened import opened
 from tests.oracles.plain import Answer, evaluate
 
-FILES = 1200
+FILES = 700
 PER_TEST = 100
 
 

@@ -1,0 +1,101 @@
+"""Files of records are read row by row, by the same rules as everywhere."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from dpcli.columns import CategoryColumn, Column, NumericColumn
+from dpcli.engine.discretion import discreetly
+from dpcli.engine.encode import encoded
+from dpcli.engine.source import open_source
+from dpcli.local import texts
+from tests.oracles.files import generate
+from tests.oracles.plain import table, value
+
+
+def cells(path: Path, columns: list[Column]) -> list[tuple[int | None, ...]]:
+    """Every row of a file as whole numbers."""
+    source = open_source(str(path))
+    chosen = [encoded(column, f"t{at}").alias(f"t{at}") for at, column in enumerate(columns)]
+    rows: list[tuple[int | None, ...]] = []
+    try:
+        with discreetly(), texts.texts_of(source, columns) as frames:
+            for frame in frames:
+                rows += frame.select(chosen).rows()
+    finally:
+        source.close()
+    return rows
+
+
+@pytest.mark.parametrize("block", [64, 1000, 1 << 24])
+@pytest.mark.parametrize("start", range(0, 120, 40))
+def test_odd_files_are_read_row_by_row(
+    start: int, block: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However lines are damaged and blocks are cut, each row is that of the oracle, in order."""
+    monkeypatch.setattr(texts, "BLOCK", block)
+    path = tmp_path / "data.csv"
+    for seed in range(start, start + 40):
+        data, declared, _ = generate(seed)
+        path.write_bytes(data)
+        columns: list[Column] = [
+            one for one in declared if isinstance(one, CategoryColumn | NumericColumn)
+        ]
+        header, records = table(data)
+        places = [header.index(column.name) for column in columns]
+        expected = [
+            tuple(
+                value(column, row[at] if at < len(row) else "")
+                for column, at in zip(columns, places, strict=True)
+            )
+            for row in records
+        ]
+        assert cells(path, columns) == (expected if columns else []), seed
+
+
+X = CategoryColumn("x", "category", (("a", "a"), ("b", "b")), 0)
+Y = CategoryColumn("y", "category", (("a", "a"), ("b", "b")))
+
+
+@pytest.mark.parametrize("block", [1, 3, 7, 1 << 24])
+@pytest.mark.parametrize(
+    ("data", "expected"),
+    [
+        (b"x,y\na,b\n\nb,a\n\n\n", [(0, 1), (1, 0)]),
+        (b"x,y\r\na,b\r\n\r\nb,a", [(0, 1), (1, 0)]),
+        (b"x,y\n,\n\n,b\n", [(0, None), (0, 1)]),
+        (b'x,y\n"a","b\n\nb"\nb,"b"\n', [(0, None), (1, 1)]),
+        (b'"x","y"\n"a","b"\n', [(0, 1)]),
+        (b"\xef\xbb\xbfx,y\nb,b\n", [(1, 1)]),
+        (b"x,y\nb,\xff\nb,b\n", [(1, None), (1, 1)]),
+        (b"x,y\nb\na,b,c,d\n", [(1, None), (0, 1)]),
+        (b"x,y\n", []),
+        (b"x,y", []),
+        (b"x,y\rb,b\r\ra,b", [(1, 1), (0, 1)]),
+        (b'x,y\nb,b"\na,b\n', [(1, None), (0, 1)]),
+    ],
+)
+def test_rows_are_cut_where_records_end(
+    data: bytes, expected: list[tuple[int | None, ...]], block: int,
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    """Blank lines are no rows, quoted line ends are none either, odd bytes spoil one cell."""
+    monkeypatch.setattr(texts, "BLOCK", block)
+    path = tmp_path / "data.csv"
+    path.write_bytes(data)
+
+    assert cells(path, [X, Y]) == expected
+
+
+@pytest.mark.parametrize("block", [1, 1 << 24])
+def test_in_a_file_of_one_column_a_blank_line_is_a_record(
+    block: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its only cell is missing, and counts as the constant."""
+    monkeypatch.setattr(texts, "BLOCK", block)
+    path = tmp_path / "data.csv"
+    path.write_bytes(b"x\nb\n\nb\n")
+
+    assert cells(path, [X]) == [(1,), (0,), (1,)]
