@@ -13,7 +13,10 @@ from dpcli.sampling import entropy
 from tests.sampling.streams import Stream
 
 ROOT = Path(__file__).parents[2]
-SPECS = sorted((ROOT / "specs").glob("*.yaml"))
+SPECS = sorted(
+    path for path in (ROOT / "specs").glob("*.yaml") if not path.name.startswith("local-")
+)
+LOCAL = ROOT / "specs" / "local-survey.yaml"
 PEOPLE = ROOT / "sample_data" / "people.csv"
 
 SPEC = """\

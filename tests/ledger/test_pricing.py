@@ -20,11 +20,16 @@ from dpcli.ledger.entry import canonical
 from dpcli.ledger.ledger import Charge, Ledger
 from dpcli.ledger.pricing import UnknownMechanism, answers_of
 from dpcli.ledger.terms import Terms, terms_of
+from dpcli.local.charge import charge_for as charge_for_responses
+from dpcli.plan.local import LocalPlan, make_local_plan
 from dpcli.plan.making import make_plan
 from dpcli.plan.model import Plan
 from dpcli.privacy.loss import Loss
+from dpcli.randomizers import RANDOMIZERS
 from dpcli.release import charge_for
-from dpcli.spec.load import load_spec, read_spec
+from dpcli.spec.load import load_any, load_spec, read_any
+from dpcli.spec.local_model import LocalSpec
+from dpcli.spec.model import Spec
 from tests.ledger.conftest import render
 
 SPECS = sorted((Path(__file__).parents[2] / "specs").glob("*.yaml"))
@@ -50,17 +55,60 @@ statistics:
 """
 
 
-def charged(plan: Plan) -> Loss:
+def planned(path: Path) -> Plan | LocalPlan:
+    """The plan of a spec of either model."""
+    spec = read_any(path)
+    return make_plan(spec) if isinstance(spec, Spec) else make_local_plan(spec)
+
+
+def charged(plan: Plan | LocalPlan) -> Loss:
     """What the ledger makes of a plan's charge."""
-    charge = charge_for(plan, "r", None)
+    if isinstance(plan, LocalPlan):
+        charge = charge_for_responses(plan, "r", "now", None)
+    else:
+        charge = charge_for(plan, "r", None)
     return balance(terms_of(plan.spec), [charge.spend]).spent
 
 
 @pytest.mark.parametrize("path", SPECS, ids=lambda path: str(path.stem))
 def test_the_specs_are_charged_as_planned(path: Path) -> None:
     """From parameters alone, the ledger finds the total of the plan."""
-    plan = make_plan(read_spec(path))
+    plan = planned(path)
     assert charged(plan) == plan.spent
+
+
+RESPONSES = """
+dpcli: 1
+model: local
+dataset: d
+privacy: {unit: row, neighbors: change-one, budget: {epsilon: 9, delta: 1e-6}, composition: %s}
+columns:
+  flag: {type: boolean, missing: false}
+  kind: {type: category, values: [a, b, c], missing: a}
+  sort: {type: category, values: [a, b, c], missing: a}
+  age: {type: integer, bounds: [0, 100], missing: 0}
+  pay: {type: number, bounds: [0, 1], step: 0.001, missing: 0}
+  pet: {type: boolean, missing: false}
+responses:
+  - {column: flag, mechanism: randomized_response, probability: 0.6}
+  - {column: kind, mechanism: generalized_randomized_response, epsilon: 0.3}
+  - {column: sort, mechanism: unary_encoding, epsilon: 0.2}
+  - {column: age, mechanism: laplace, epsilon: 0.1}
+  - {column: pay, mechanism: gaussian, epsilon: 0.2, delta: 1e-8}
+  - {column: pet, mechanism: matrix, matrix: {false: {x: 0.4, y: 0.6}, true: {x: 0.5, y: 0.5}}}
+"""
+
+
+@each_rule
+def test_responses_are_charged_as_planned(rule: Composition) -> None:
+    """Every local randomizer, by every rule: from its recorded parameters alone."""
+    spec = load_any(RESPONSES % rule.name, "spec.yaml")
+    assert isinstance(spec, LocalSpec)
+    assert {one.randomizer.name for one in spec.responses} == {one.name for one in RANDOMIZERS}
+    plan = make_local_plan(spec)
+    assert charged(plan) == plan.spent
+    if rule.name == "sequential":
+        assert plan.spent == plan.asked
 
 
 @each_rule

@@ -15,7 +15,7 @@ from dpcli.privacy.loss import Loss
 from dpcli.privacy.price import Price
 from dpcli.privacy.relation import Neighbors, RowUnit
 from dpcli.queries import Condition
-from dpcli.spec.load import load_spec, read_spec
+from dpcli.spec.load import load_spec, read_any
 from dpcli.spec.model import Entry
 from dpcli.spec.text import MOST_BYTES
 from tests.spec.base import completed, with_column, with_statistic
@@ -43,7 +43,7 @@ def ranges(condition: str) -> tuple[tuple[int, int], ...]:
 @pytest.mark.parametrize("path", SPECS, ids=lambda path: path.name)
 def test_specs_of_the_repository(path: Path) -> None:
     """Every spec in `specs/` is good, and its digest is that of its bytes."""
-    spec = read_spec(path)
+    spec = read_any(path)
     assert spec.digest == hashlib.sha256(path.read_bytes()).hexdigest()
     assert spec.text.encode() == path.read_bytes()
 
@@ -269,6 +269,6 @@ def test_unreadable_files(tmp_path: Path) -> None:
         (large, "spec-too-large"),
     ]:
         with pytest.raises(SpecError) as caught:
-            read_spec(path)
+            read_any(path)
         assert [problem.code for problem in caught.value.problems] == [code]
         assert "Errno" not in str(caught.value)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from dpcli.diagnostic import render
 from dpcli.errors import Problem, SpecError
-from dpcli.spec.load import load_spec
+from dpcli.spec.load import load_any
 from tests.spec.base import SECTIONS, completed
 
 GOOD = completed("")
@@ -66,6 +66,19 @@ PIECES = st.sampled_from(
 
 WORDS = st.sampled_from(
     [
+        "local",
+        "region",
+        "smoker",
+        "colour",
+        "randomized_response",
+        "unary_encoding",
+        "matrix",
+        "laplace",
+        "3/4",
+        "1/0",
+        "simplex",
+        "clamp",
+        "{false: {a: 1/2, b: 1/2}, true: {a: 1}}",
         "row",
         "count",
         "sum",
@@ -108,6 +121,14 @@ WORDS = st.sampled_from(
 )
 KEYS = st.sampled_from(
     [
+        "model",
+        "responses",
+        "public",
+        "mechanism",
+        "probability",
+        "matrix",
+        "post",
+        "by",
         "name",
         "statistic",
         "column",
@@ -154,7 +175,7 @@ VALUES = st.recursive(
 def problems_of(text: str | bytes) -> tuple[Problem, ...]:
     """What is wrong with a text; nothing if it is a spec."""
     try:
-        load_spec(text, "fuzz.yaml")
+        load_any(text, "fuzz.yaml")
     except SpecError as failure:
         return failure.problems or (Problem("none", "a failure without problems"),)
     return ()
@@ -210,6 +231,15 @@ def test_any_value_of_a_section(section: str, value: str) -> None:
 
 
 @settings(max_examples=500, deadline=None)
+@given(st.dictionaries(KEYS, VALUES, max_size=5), VALUES)
+def test_any_response(fields: dict[str, str], public: str) -> None:
+    """A response with any fields, beside any public columns, gives a spec or problems."""
+    given_fields = {"column": "smoker", "mechanism": "randomized_response"} | fields
+    text = ", ".join(f"{key}: {value}" for key, value in given_fields.items())
+    check(completed(f"model: local\nresponses:\n  - {{{text}}}\npublic: {public}"))
+
+
+@settings(max_examples=500, deadline=None)
 @given(
     st.dictionaries(KEYS, VALUES, max_size=4), st.sampled_from(["statistic", "column", "privacy"])
 )
@@ -230,5 +260,5 @@ def test_any_field(fields: dict[str, str], where: str) -> None:
 def test_lone_surrogates() -> None:
     """A text that no bytes can hold is refused like any other."""
     with pytest.raises(SpecError) as caught:
-        load_spec("dataset: \ud800", "fuzz.yaml")
+        load_any("dataset: \ud800", "fuzz.yaml")
     assert caught.value.problems[0].code == "not-utf8"
