@@ -70,6 +70,13 @@ class Pending:
         with _told(self.path):
             self._file.flush()
             os.fsync(self._file.fileno())
+        # Its name must last as well: once it is charged, nothing else holds it.
+        with contextlib.suppress(OSError):
+            folder = os.open(self.path.parent, os.O_RDONLY)
+            try:
+                os.fsync(folder)
+            finally:
+                os.close(folder)
 
     def keep(self) -> None:
         """Leave the file where it is: it is charged for."""

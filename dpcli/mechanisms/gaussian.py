@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from fractions import Fraction
 from itertools import count
 from math import erfc, exp, log, sqrt
+from typing import TYPE_CHECKING, Any
 
 from dpcli.mechanisms.base import Perturbing
 from dpcli.mechanisms.calibration import CannotCalibrate
@@ -17,7 +18,11 @@ from dpcli.privacy.interval import log_up, round_up, sqrt_up
 from dpcli.privacy.loss import Loss
 from dpcli.privacy.noise import Noise
 from dpcli.privacy.sensitivity import Sensitivity
-from dpcli.sampling.gaussian import discrete_gaussian
+from dpcli.sampling.gaussian import NARROWEST, WIDEST, discrete_gaussian, discrete_gaussian_array
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 SHORT = 30
 """Significant bits of a published sigma: rounding up costs less than 2^-29 of it."""
@@ -128,6 +133,12 @@ class Gaussian(Perturbing):
         """Each value plus its own discrete Gaussian draw."""
         draws = discrete_gaussian(noise.scale, len(values))
         return [value + draw for value, draw in zip(values, draws, strict=True)]
+
+    def perturb_array(self, noise: Noise, values: NDArray[np.int64]) -> NDArray[Any]:
+        """Each value plus its own draw, many at a time."""
+        if not NARROWEST <= noise.scale <= WIDEST:
+            return super().perturb_array(noise, values)
+        return values + discrete_gaussian_array(noise.scale, len(values))
 
     def _classic(self, sensitivity: Sensitivity, target: Loss) -> Fraction:
         """L2 sqrt(2 ln(1.25/delta))/epsilon, rounded up."""

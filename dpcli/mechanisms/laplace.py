@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 from functools import lru_cache
+from typing import TYPE_CHECKING, Any
 
 from dpcli.mechanisms.base import Perturbing
 from dpcli.privacy.decimals import short_up
@@ -13,7 +14,11 @@ from dpcli.privacy.interval import Interval, exp, sqrt_up
 from dpcli.privacy.loss import Loss
 from dpcli.privacy.noise import Noise
 from dpcli.privacy.sensitivity import Sensitivity
-from dpcli.sampling.laplace import discrete_laplace
+from dpcli.sampling.laplace import WIDEST, discrete_laplace, discrete_laplace_array
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 
 class Laplace(Perturbing):
@@ -67,6 +72,12 @@ class Laplace(Perturbing):
         """Each value plus its own discrete Laplace draw."""
         draws = discrete_laplace(noise.scale, len(values))
         return [value + draw for value, draw in zip(values, draws, strict=True)]
+
+    def perturb_array(self, noise: Noise, values: NDArray[np.int64]) -> NDArray[Any]:
+        """Each value plus its own draw, many at a time."""
+        if noise.scale > WIDEST:
+            return super().perturb_array(noise, values)
+        return values + discrete_laplace_array(noise.scale, len(values))
 
 
 @lru_cache(maxsize=1024)

@@ -75,9 +75,9 @@ class Added(Channel):
         """Every cell with its own draw of the noise."""
         import numpy as np
 
-        noisy = self.mechanism.perturb(self.noise, cells.tolist())
-        reach = max(map(abs, self.column.limits)) + TAIL * self.noise.scale
-        return (np.array(noisy, dtype=np.int64 if reach < FAR else object),)
+        if max(map(abs, self.column.limits)) + TAIL * self.noise.scale < FAR:
+            return (self.mechanism.perturb_array(self.noise, cells),)
+        return (np.array(self.mechanism.perturb(self.noise, cells.tolist()), object),)
 
     def estimates(self, tally: Tally) -> tuple[Fraction, ...]:
         """The mean: noise is symmetric about zero."""

@@ -53,7 +53,7 @@ class Bits(Channel):
         coins = bernoulli_array(Threshold.rational(HALF), len(cells))
         raised = Threshold.rational(self.raised)
         return tuple(
-            np.where(cells == label, coins, bernoulli_array(raised, len(cells))).astype(np.int64)
+            np.where(cells == label, coins, bernoulli_array(raised, len(cells))).view(np.uint8)
             for label in range(self.categories)
         )
 
