@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import secrets
 import shutil
@@ -199,17 +200,14 @@ def publish_file(waiting: Path, target: Path | None) -> None:
         mask = os.umask(0)
         os.umask(mask)
         final = target.resolve()
-        if final.parent != waiting.parent.resolve():
-            temporary = final.with_name(f".{final.name}.{secrets.token_hex(4)}.tmp")
-            try:
-                shutil.copyfile(waiting, temporary)
-                temporary.replace(final)
-            finally:
-                temporary.unlink(missing_ok=True)
-            waiting.unlink()
-        else:
-            waiting.chmod(0o666 & ~mask)
+        try:
             waiting.replace(final)
+        except OSError as error:
+            if error.errno != errno.EXDEV:
+                raise
+            _write_copy(waiting, final)
+            waiting.unlink()
+        final.chmod(0o666 & ~mask)
         _sync_folder(final.parent)
     except OSError as error:
         raise OutputError.of(
@@ -218,6 +216,19 @@ def publish_file(waiting: Path, target: Path | None) -> None:
             f"{(error.strerror or 'input or output error').lower()}",
             "free space or fix the permissions, then run the command again",
         ) from None
+
+
+def _write_copy(waiting: Path, final: Path) -> None:
+    """A file of another drive, copied under a temporary name and renamed into place."""
+    temporary = final.with_name(f".{final.name}.{secrets.token_hex(4)}.tmp")
+    try:
+        with waiting.open("rb") as file, temporary.open("xb") as copy:
+            shutil.copyfileobj(file, copy)
+            copy.flush()
+            os.fsync(copy.fileno())
+        temporary.replace(final)
+    finally:
+        temporary.unlink(missing_ok=True)
 
 
 @contextlib.contextmanager

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from pathlib import Path
 
 from dpcli.errors import LedgerError, OutputError, Problem
 from dpcli.ledger.ledger import Ledger, Stored
-from dpcli.local.pending import digest_of, find
+from dpcli.local.pending import digest_of, waiting_name
 from dpcli.publish import is_device, publish, publish_file, require_writable
 from dpcli.report.formats import report_name
 
@@ -15,8 +16,7 @@ from dpcli.report.formats import report_name
 class Collection:
     """The responses and reports that a command line asks for.
 
-    With OUT.csv and no report, OUT.report.json is written beside it. Responses wait
-    beside OUT.csv until they are charged, or beside the ledger if they go elsewhere.
+    With OUT.csv and no report, OUT.report.json is written beside it.
     """
 
     def __init__(
@@ -25,38 +25,41 @@ class Collection:
         self._output = None if output == Path("-") else output
         self._device = self._output is not None and is_device(self._output)
         self._release_id = release_id
-        beside = ledger.path
-        if self._output is not None and not self._device:
-            # A link is replaced in the place that it points to, as a shell would.
-            beside = self._output.resolve()
-            if not reports and self._output.name:
-                stem = self._output.name.removesuffix(".csv")
-                reports = [self._output.with_name(f"{stem}.report.json")]
-        self.place = beside
-        self._places = (beside, ledger.path)
+        self._waiting = waiting_name(ledger.path, release_id)
+        if self._output is not None and not self._device and not reports and self._output.name:
+            stem = self._output.name.removesuffix(".csv")
+            reports = [self._output.with_name(f"{stem}.report.json")]
         self._reports = {path: report_name(path) for path in reports}
         self._twice = len(self._reports) < len(reports)
 
-    def require(self, inputs: Sequence[Path], stored: Stored | None, *, force: bool) -> None:
+    def require(
+        self, inputs: Sequence[Path], stored: Stored | None, *, force: bool, shuffle: bool
+    ) -> None:
         """Raise UsageError or LedgerError, before anything is spent, for what cannot be done."""
         known: dict[Path, bytes] = {}
         targets = [*([self._output] if self._output else []), *self._reports]
         if stored is not None:
+            self._require_order(stored, shuffle=shuffle)
             known = {path: stored.outputs[name] for path, name in self._reports.items()}
             if self._published(stored):
                 targets = list(self._reports)
             else:
-                self._waiting(stored)
+                self._require_waiting(stored)
         require_writable(targets, inputs, force=force, twice=self._twice, known=known)
 
     def publish(self, stored: Stored, again: str) -> None:
         """Put the responses where they are wanted, and the reports beside."""
-        waiting = None if self._published(stored) else self._waiting(stored)
+        there = self._published(stored)
+        if not there:
+            self._require_waiting(stored)
         try:
             publish({place: stored.outputs[name] for place, name in self._reports.items()})
-            if waiting is not None:
-                publish_file(waiting, self._output)
+            if not there:
+                publish_file(self._waiting, self._output)
         except OutputError as failure:
+            if self._published(stored):
+                # Another process with the same id was quicker.
+                return
             raise OutputError(
                 Problem(
                     problem.code,
@@ -68,19 +71,30 @@ class Collection:
 
     def _published(self, stored: Stored) -> bool:
         """Whether the responses are where they are wanted already."""
-        wanted = self._output is not None and not self._device
-        return wanted and digest_of(self.place) == stored.digest
+        if self._output is None or self._device:
+            return False
+        return digest_of(self._output) == stored.digest
 
-    def _waiting(self, stored: Stored) -> Path:
-        """The file that holds the responses; LedgerError if there is none any more."""
-        digest = stored.digest or ""
-        path = find(digest, self._release_id, self._places)
-        if path is None:
+    def _require_waiting(self, stored: Stored) -> None:
+        """Raise LedgerError unless the responses wait to be published."""
+        if digest_of(self._waiting) == stored.digest or self._published(stored):
+            return
+        raise LedgerError.of(
+            "responses-gone",
+            f"the responses `{self._release_id}` were published before, and the ledger keeps "
+            "only their digest",
+            f"they are the file whose SHA-256 is {stored.digest}: name it by -o, or pay for new "
+            "ones under another --release-id",
+        )
+
+    def _require_order(self, stored: Stored, *, shuffle: bool) -> None:
+        """Raise LedgerError unless the stored responses stand in the order that is asked for."""
+        shuffled = json.loads(stored.outputs["report.json"])["shuffled"]
+        if shuffled != shuffle:
+            order = "a random order" if shuffled else "the order of the file"
             raise LedgerError.of(
-                "responses-gone",
-                f"the responses `{self._release_id}` were published before, and the ledger keeps "
-                "only their digest",
-                f"they are the file whose SHA-256 is {digest}: name it by -o, or pay for new "
-                "ones under another --release-id",
+                "release-id-taken",
+                f"release `{self._release_id}` was made in {order}",
+                f"ask for the same again, {'with' if shuffled else 'without'} --shuffle, or give "
+                "this release an id of its own",
             )
-        return path

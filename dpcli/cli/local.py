@@ -22,6 +22,9 @@ local = typer.Typer(
 
 local.command("epsilon")(epsilon)
 
+STDIN = Path("/dev/stdin")
+"""What stands for standard input among the files that no output may replace."""
+
 Force = Annotated[bool, typer.Option("--force", help="Replace outputs that exist.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No summary on stderr.")]
 
@@ -102,13 +105,12 @@ def randomize(
     try:
         with open_ledger(ledger, spec) as book:
             collection = Collection(output, list(report or ()), named, book)
-            inputs = [spec, *book.store.files(), *([] if data == "-" else [Path(data)])]
+            inputs = [spec, *book.store.files(), STDIN if data == "-" else Path(data)]
             charge = charge_for(plan, named, now(), period)
-            collection.require(inputs, book.stored(named, charge), force=force)
+            before = book.stored(named, charge)
+            collection.require(inputs, before, force=force, shuffle=shuffle)
             latest = book.latest()
-            stored = make_responses(
-                plan, data, book, charge, collection.place, rendered, shuffle=shuffle
-            )
+            stored = make_responses(plan, data, book, charge, rendered, shuffle=shuffle)
             collection.publish(stored, again)
     except (KeyboardInterrupt, Stopped):
         print(f"interrupted; {again}, which charges it once at most", file=sys.stderr)
@@ -158,8 +160,9 @@ def estimate(
     from dpcli.spec.load import read_local
 
     read = read_local(spec)
+    output = None if output == Path("-") else output
     if output is not None:
-        inputs = [spec, *([] if collected == "-" else [Path(collected)])]
+        inputs = [spec, STDIN if collected == "-" else Path(collected)]
         require_writable([output], inputs, force=force)
     found = collect(read, collected)
     table = estimates_table(estimates(found, read.confidence))

@@ -88,7 +88,8 @@ def release(
     again = f"run the command again with --release-id {named}"
     try:
         with open_ledger(ledger, spec) as book:
-            inputs = [spec, *book.store.files(), *([] if data == "-" else [Path(data)])]
+            # Standard input may be a file too, and must not be replaced either.
+            inputs = [spec, *book.store.files(), Path("/dev/stdin" if data == "-" else data)]
             targets = list(wanted.files(wide_names(plan)))
             charge = charge_for(plan, named, period)
             before = book.stored(charge.release_id, charge)

@@ -1,7 +1,8 @@
-"""Responses on disk that are not published yet: charged for first, then renamed.
+"""Responses on disk that are not published yet: named when they are charged for.
 
-The ledger keeps only their digest. Whoever finds the bytes of a charged release under
-their temporary name can publish them; nobody can make them again.
+Until then the file has no name, so that nothing is left of an attempt that dies. The
+ledger keeps only their digest: whoever finds the bytes of a charged release under their
+waiting name can publish them; nobody can make them again.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import contextlib
 import hashlib
 import os
 import secrets
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -20,24 +21,32 @@ from dpcli.errors import OutputError
 ENDING = ".responses"
 
 
-class Pending:
-    """A file of responses beside the place where they will be published.
+def waiting_name(ledger: Path, release_id: str) -> Path:
+    """Where the charged responses of a release wait: beside the ledger that charged them."""
+    short = hashlib.sha256(f"{ledger.name}\0{release_id}".encode()).hexdigest()[:24]
+    return ledger.with_name(f".dpcli-{short}{ENDING}")
 
-    Only its owner may read it. It is removed on the way out unless it was kept.
+
+class Pending:
+    """A file of responses without a name, in the folder where they will wait.
+
+    Only its owner may read it. Where files cannot be without a name, it has an odd one
+    and is removed on the way out.
     """
 
-    def __init__(self, place: Path, release_id: str) -> None:
-        token = secrets.token_hex(4)
-        self.path = place.with_name(f".{place.name}.{release_id}.{token}{ENDING}")
-        self._kept = False
+    def __init__(self, waiting: Path) -> None:
+        self.waiting = waiting
         self._digest = hashlib.sha256()
-        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0)
-        with _told(self.path):
-            # It gets its name when it is locked, so that nobody else takes it for left over.
-            nameless = place.with_name(f".{place.name}.{token}.tmp")
-            self._file = open(os.open(nameless, flags, 0o600), "wb")  # noqa: SIM115 - until exit
-            _lock(self._file.fileno())
-            nameless.rename(self.path)
+        self._named: Path | None = None
+        folder = waiting.parent
+        with _told(folder):
+            try:
+                descriptor = os.open(folder, os.O_WRONLY | getattr(os, "O_TMPFILE", -1), 0o600)
+            except (OSError, OverflowError):
+                self._named = folder / f".dpcli-{secrets.token_hex(8)}.tmp"
+                flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0)
+                descriptor = os.open(self._named, flags, 0o600)
+        self._file = open(descriptor, "wb")  # noqa: SIM115 - until exit
 
     def __enter__(self) -> Self:
         return self
@@ -50,9 +59,9 @@ class Pending:
     ) -> None:
         with contextlib.suppress(OSError):
             self._file.close()
-        if not self._kept:
+        if self._named is not None:
             with contextlib.suppress(OSError):
-                self.path.unlink()
+                self._named.unlink()
 
     @property
     def digest(self) -> str:
@@ -62,42 +71,36 @@ class Pending:
     def write(self, content: bytes) -> None:
         """More of the responses. Raises OutputError."""
         self._digest.update(content)
-        with _told(self.path):
+        with _told(self.waiting.parent):
             self._file.write(content)
 
     def settle(self) -> None:
         """Have all of it on disk. Raises OutputError."""
-        with _told(self.path):
+        with _told(self.waiting.parent):
             self._file.flush()
             os.fsync(self._file.fileno())
-        # Its name must last as well: once it is charged, nothing else holds it.
-        with contextlib.suppress(OSError):
-            folder = os.open(self.path.parent, os.O_RDONLY)
+
+    def name(self) -> None:
+        """Give the file its waiting name, for good. Raises OutputError.
+
+        To be called while nobody else can charge for this release: what has the name
+        already was never charged for, and goes.
+        """
+        with _told(self.waiting.parent):
+            self.waiting.unlink(missing_ok=True)
+            folder = os.open(self.waiting.parent, os.O_RDONLY)
             try:
+                if self._named is None:
+                    # With a folder given, the link is followed to the file itself.
+                    opened = f"/proc/self/fd/{self._file.fileno()}"
+                    os.link(opened, self.waiting.name, dst_dir_fd=folder)
+                else:
+                    self._named.rename(self.waiting)
+                    self._named = None
+                # The name must be on disk before the charge is.
                 os.fsync(folder)
             finally:
                 os.close(folder)
-
-    def keep(self) -> None:
-        """Leave the file where it is: it is charged for."""
-        self._kept = True
-
-
-def sweep(place: Path, release_id: str) -> None:
-    """Remove responses of a release that was never charged, if nobody is writing them."""
-    for path in _left(place, release_id):
-        with contextlib.suppress(OSError), open(path, "rb+") as file:
-            _lock(file.fileno())
-            path.unlink()
-
-
-def find(digest: str, release_id: str, places: Iterable[Path]) -> Path | None:
-    """A file with just these responses that waits beside one of the places."""
-    for place in places:
-        for path in _left(place, release_id):
-            if digest_of(path) == digest:
-                return path
-    return None
 
 
 def digest_of(path: Path) -> str | None:
@@ -112,7 +115,7 @@ def digest_of(path: Path) -> str | None:
 
 
 @contextlib.contextmanager
-def _told(what: Path) -> Iterator[None]:
+def _told(folder: Path) -> Iterator[None]:
     """Errors of the system as OutputError."""
     try:
         yield
@@ -120,26 +123,6 @@ def _told(what: Path) -> Iterator[None]:
         reason = error.strerror or "input or output error"
         raise OutputError.of(
             "output-failed",
-            f"`{what}` could not be written: {reason.lower()}",
+            f"responses could not be written in `{folder}`: {reason.lower()}",
             "free space or fix the permissions, then run the command again",
         ) from None
-
-
-def _left(place: Path, release_id: str) -> list[Path]:
-    """Pending files of a release that are still there."""
-    start = f".{place.name}.{release_id}."
-    with contextlib.suppress(OSError):
-        return [
-            path
-            for path in sorted(place.parent.iterdir())
-            if path.name.startswith(start) and path.name.endswith(ENDING)
-        ]
-    return []
-
-
-def _lock(descriptor: int) -> None:
-    """Hold the file while it is being written; OSError if somebody else does."""
-    with contextlib.suppress(ImportError):
-        import fcntl
-
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)

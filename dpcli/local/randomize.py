@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Literal
 
 import polars as pl
@@ -14,10 +13,10 @@ from dpcli.columns import CategoryColumn
 from dpcli.engine.discretion import discreetly
 from dpcli.engine.header import require_columns
 from dpcli.engine.source import open_source
-from dpcli.errors import Failure
+from dpcli.errors import Failure, LedgerError
 from dpcli.ledger.ledger import RESPONSES, Charge, Ledger, Standing, Stored
 from dpcli.local.ahead import ahead
-from dpcli.local.pending import Pending, sweep
+from dpcli.local.pending import Pending, waiting_name
 from dpcli.local.respond import responses
 from dpcli.local.shuffle import in_random_order
 from dpcli.plan.budget import require_budget
@@ -42,12 +41,11 @@ def randomize(
     data: str,
     ledger: Ledger,
     charge: Charge,
-    place: Path,
     render: Callable[[Randomized], Mapping[str, bytes]],
     *,
     shuffle: bool,
 ) -> Stored:
-    """Randomize every record, charge for it, and leave the responses waiting beside `place`.
+    """Randomize every record, charge for it, and leave the responses waiting beside the ledger.
 
     A release of that name and spec that was made before is returned as it is, and
     nothing is read. The budget is checked before the data file is opened, and again when
@@ -59,27 +57,36 @@ def randomize(
         return stored
     require_budget(plan)
     ledger.require_room(charge)
-    sweep(place, charge.release_id)
-    with Pending(place, charge.release_id) as pending:
+    with Pending(waiting_name(ledger.path, charge.release_id)) as pending:
+
+        def rendered(standing: Standing) -> Mapping[str, bytes]:
+            told = Randomized(
+                plan, charge.release_id, charge.created, pending.digest, standing, shuffle
+            )
+            outputs = {RESPONSES: pending.digest.encode(), **render(told)}
+            # Within the transaction: nobody else charges for this release now.
+            pending.name()
+            return outputs
+
         try:
             write_responses(plan, data, pending, shuffle=shuffle)
-
-            def rendered(standing: Standing) -> Mapping[str, bytes]:
-                told = Randomized(
-                    plan, charge.release_id, charge.created, pending.digest, standing, shuffle
-                )
-                return {RESPONSES: pending.digest.encode(), **render(told)}
-
-            stored = ledger.commit(charge, rendered)
-        except Failure:
+            return ledger.commit(charge, rendered)
+        except BaseException as error:
+            if isinstance(error, Exception) and not isinstance(error, Failure):
+                # What fails from here on has seen noise, and would tell of it for nothing.
+                ledger.commit(charge, lambda _: {})
+            _forget(pending, ledger, charge)
             raise
-        except Exception:
-            # What fails from here on has seen noise, and would tell of it for nothing.
-            ledger.commit(charge, lambda _: {})
-            raise
-        if stored.fresh:
-            pending.keep()
-    return stored
+
+
+def _forget(pending: Pending, ledger: Ledger, charge: Charge) -> None:
+    """Remove responses that were named, and certainly not charged for."""
+    try:
+        charged = ledger.stored(charge.release_id) is not None
+    except LedgerError as failure:
+        charged = failure.problems[0].code != "release-void"
+    if not charged:
+        pending.waiting.unlink(missing_ok=True)
 
 
 def write_responses(plan: LocalPlan, data: str, pending: Pending, *, shuffle: bool) -> None:

@@ -223,18 +223,20 @@ def test_a_changed_table_is_another_spec(dpcli: Command, spec: Path, data: Path)
     assert done.status == 6 and "release-id-taken" in done.err
 
 
+def _interrupted(*_: object) -> None:
+    """Somebody pressed Ctrl-C."""
+    raise KeyboardInterrupt
+
+
 def test_a_crash_before_the_charge_leaves_nothing(
     dpcli: Command, spec: Path, data: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Responses that were not charged are removed, and nothing is spent."""
     from dpcli.ledger.ledger import Ledger
 
-    def interrupted(*_: object) -> None:
-        raise KeyboardInterrupt
-
     out = spec.parent / "o.csv"
     with monkeypatch.context() as patch:
-        patch.setattr(Ledger, "commit", interrupted)
+        patch.setattr(Ledger, "commit", _interrupted)
         done = dpcli("local", "randomize", spec, data, "-o", out, "--release-id", "a")
         assert done.status == 130 and "interrupted" in done.err
     assert not out.exists()
@@ -248,15 +250,11 @@ def test_a_crash_after_the_charge_loses_nothing(
     where: str, dpcli: Command, spec: Path, data: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Charged responses wait under a name of their own, which only their owner can read."""
-
-    def interrupted(*_: object) -> None:
-        raise KeyboardInterrupt
-
     out = spec.parent / "o.csv"
     target = ("-o", out) if where == "file" else ()
     command = ("local", "randomize", spec, data, *target, "--release-id", "a")
     with monkeypatch.context() as patch:
-        patch.setattr("dpcli.cli.collecting.publish_file", interrupted)
+        patch.setattr("dpcli.cli.collecting.publish_file", _interrupted)
         assert dpcli(*command).status == 130
     (waiting,) = spec.parent.glob(f".*{pending.ENDING}")
     kept = waiting.read_bytes()
@@ -289,14 +287,55 @@ def test_a_reader_that_goes_away_can_come_back(spec: Path, data: Path) -> None:
     assert b"nothing charged" in again.stderr
 
 
-def test_leftovers_of_a_dead_attempt_are_swept(dpcli: Command, spec: Path, data: Path) -> None:
-    """Uncharged responses of the same id, from a process that was killed, are removed."""
-    left = spec.parent / f".o.csv.a.00000000{pending.ENDING}"
-    left.write_text("somebody's responses", encoding="utf-8")
-    out = spec.parent / "o.csv"
-    assert dpcli("local", "randomize", spec, data, "-o", out, "--release-id", "a").status == 0
+def test_ids_that_begin_alike_do_not_meet(dpcli: Command, spec: Path, data: Path) -> None:
+    """What waits for one id is left alone by another, whatever their letters."""
+    spec.write_text(SPEC.replace("epsilon: 14", "epsilon: 100"), encoding="utf-8")
+    for name in ("1", "1.2", "1.2.3"):
+        kept = spec.parent / f"{name}.csv"
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr("dpcli.cli.collecting.publish_file", _interrupted)
+            done = dpcli("local", "randomize", spec, data, "-o", kept, "--release-id", name)
+            assert done.status == 130
+    assert len(list(spec.parent.glob(f".*{pending.ENDING}"))) == 3
+    for name in ("1.2", "1", "1.2.3"):
+        kept = spec.parent / f"{name}.csv"
+        done = dpcli("local", "randomize", spec, data, "-o", kept, "--release-id", name)
+        assert done.status == 0, done.err
+    assert entries(spec.parent, dpcli) == 3
 
-    assert not left.exists()
+
+def test_a_signal_right_after_the_charge_loses_nothing(
+    dpcli: Command, spec: Path, data: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Once the charge is on disk, its responses stay, however the command ends."""
+    from dpcli.ledger.store import Store
+
+    out = spec.parent / "o.csv"
+    command = ("local", "randomize", spec, data, "-o", out, "--release-id", "a")
+    remember = Store.remember
+
+    def remembered(store: Store) -> None:
+        if store.entries("kind = 'release'"):
+            raise KeyboardInterrupt
+        remember(store)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Store, "remember", remembered)
+        assert dpcli(*command).status == 130
+    assert entries(spec.parent, dpcli) == 1
+    again = dpcli(*command)
+    assert again.status == 0 and "nothing charged" in again.err
+    assert out.read_text(encoding="utf-8").startswith(COLLECTED)
+
+
+def test_the_same_id_keeps_its_order(dpcli: Command, spec: Path, data: Path) -> None:
+    """A retry with another wish for the order is refused, not passed over."""
+    out = spec.parent / "o.csv"
+    command = ("local", "randomize", spec, data, "-o", out, "--release-id", "a")
+    assert dpcli(*command, "--shuffle").status == 0
+    assert dpcli(*command, "--shuffle").status == 0
+    done = dpcli(*command)
+    assert done.status == 6 and "release-id-taken" in done.err and "random order" in done.err
 
 
 def test_outputs_that_cannot_be_meant_are_refused_before_anything_is_spent(
