@@ -38,7 +38,8 @@ def epsilon(
     """
     from dpcli.errors import UsageError
 
-    if (matrix is None) != (scale is not None and bounds is not None):
+    noise = [scale is not None, bounds is not None]
+    if any(noise) if matrix is not None else not all(noise):
         raise UsageError.of(
             "bad-option",
             "an epsilon is that of a table, or of a scale with bounds",

@@ -104,14 +104,16 @@ def _row(response: Response, records: int, *, in_rho: bool) -> tuple[str, ...]:
 
 def _print_shuffled(plan: LocalPlan, found: Shuffled) -> None:
     """The central guarantee of shuffled responses, and what it takes for granted."""
+    from dpcli.report.local_facts import hiding
     from dpcli.report.numbers import exact_or_up
 
     local = exact_or_up(plan.asked.epsilon)
     print()
     if found.epsilon is None:
+        more = "a smaller epsilon" if found.enough is None else f"{found.enough:,}, or less epsilon"
         print(
             f"shuffled: nothing is proven for {found.records:,} records of epsilon {local} at "
-            f"delta {exact_or_up(found.delta)}; it takes {found.enough:,}, or a smaller epsilon"
+            f"delta {exact_or_up(found.delta)}; it takes {more}"
         )
         return
     print(
@@ -120,10 +122,4 @@ def _print_shuffled(plan: LocalPlan, found: Shuffled) -> None:
         f"delta {exact_or_up(found.delta)}"
     )
     print("(Feldman, McMillan and Talwar 2021, theorem 3.1; neighbours differ in one record)")
-    if plan.spec.public:
-        print(
-            "that counts records that agree in all public columns: by these, others are told "
-            "apart however they are shuffled"
-        )
-    print("it holds against those who see the shuffled file alone; the ledger charges epsilon "
-          f"{local}")  # fmt: skip
+    print(f"that counts {hiding(plan)}; the ledger charges epsilon {local}")

@@ -8,6 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+MOST = 10**15
+"""Records that nobody has more of."""
+
 if TYPE_CHECKING:
     from dpcli.plan.local import LocalPlan
     from dpcli.plan.model import Part, Plan, PlannedEntry
@@ -31,11 +34,11 @@ def plan(
     ] = False,
     records: Annotated[
         int | None,
-        typer.Option(min=1, metavar="N", help="Local model: the error with so many records."),
+        typer.Option(min=1, max=MOST, metavar="N", help="Local: the error with so many records."),
     ] = None,
     shuffle: Annotated[
         int | None,
-        typer.Option(min=1, metavar="N", help="Local model: what shuffling so many adds."),
+        typer.Option(min=1, max=MOST, metavar="N", help="Local: what shuffling so many adds."),
     ] = None,
     delta: Annotated[
         str | None, typer.Option(metavar="D", help="For --shuffle [that of the budget].")
@@ -83,6 +86,12 @@ def plan(
                 "bad-option",
                 "`--diff` compares specs of the central model, and this one is local",
                 "compare what `dpcli plan` says of both",
+            )
+        if delta is not None and shuffle is None:
+            raise UsageError.of(
+                "bad-option",
+                "`--delta` is the one up to which shuffled responses are protected",
+                "add `--shuffle N`, or leave it out",
             )
         _local(read, ledger, spec, records, shuffle, delta, as_json=as_json, compare=compare)
         return
@@ -159,7 +168,8 @@ def _local(
     if as_json:
         from dpcli.report.local_report import local_plan_json
 
-        sys.stdout.write(local_plan_json(made, left, records, mixed))
+        told = local_plan_json(made, left, records or shuffle, mixed, compared=compare)
+        sys.stdout.write(told)
     else:
         print_local_plan(made, left, records or shuffle, mixed)
         if compare:

@@ -69,7 +69,7 @@ def _standard_input() -> BinaryIO:
         raise DataError.of(
             "data-not-piped",
             "`-` reads standard input, but nothing is piped into it",
-            "write `cat data.csv | dpcli release SPEC -`, or name the file",
+            "pipe the data into the command, as in `cat data.csv | dpcli ...`, or name the file",
         )
     return sys.stdin.buffer
 

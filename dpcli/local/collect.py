@@ -117,13 +117,17 @@ def _cells(
     spec: LocalSpec, frame: pl.DataFrame, columns: Mapping[str, CategoryColumn]
 ) -> dict[str, pl.Series]:
     """The cells of a frame: places of labels, and numbers; null where they are neither."""
-    numbers = {one.column.name for one in spec.responses if one.channel.form == "number"}
+    numbers = {
+        one.column.name: one.channel.limits
+        for one in spec.responses
+        if one.channel.limits is not None
+    }
     chosen = []
     for place, (name, column) in enumerate(columns.items()):
         text = f"t{place}"
         if name in numbers:
             value = pl.col(text).str.strip_chars(" \t").cast(pl.Float64, strict=False)
-            chosen.append(pl.when(value.is_finite()).then(value).alias(text))
+            chosen.append(pl.when(value.is_between(*numbers[name])).then(value).alias(text))
         else:
             chosen.append(encoded(column, text).alias(text))
     decided = frame.select(chosen)

@@ -17,6 +17,9 @@ from dpcli.privacy.confidential import Confidential
 from dpcli.privacy.decimals import decimal_places
 from dpcli.spec.local_model import Cell, LocalSpec, Response
 
+CELLS = 1 << 22
+"""Cells of responses that are made at a time; memory grows with this, not with the file."""
+
 LARGEST = 1 << 62
 """Numbers that are written out by 64-bit arithmetic."""
 
@@ -33,7 +36,10 @@ def responses(spec: LocalSpec, source: Source) -> Iterator[pl.DataFrame]:
         chosen = [
             encoded(column, f"t{place}").alias(f"t{place}") for place, column in enumerate(columns)
         ]
-        for cells in ahead(frame.select(chosen) for frame in texts):
+        # A block of short rows has many of them, and a response may have many columns.
+        most = max(1, CELLS // len(spec.header))
+        frames = (part for frame in texts for part in frame.iter_slices(most))
+        for cells in ahead(frame.select(chosen) for frame in frames):
             collected: dict[str, pl.Series] = {}
             for one, series in zip(kept, cells.get_columns(), strict=True):
                 if isinstance(one, Response):
@@ -49,7 +55,10 @@ def _written(response: Response, cells: Confidential[NDArray[np.int64]]) -> dict
     drawn = response.channel.respond(cells).value
     if response.channel.form == "number":
         assert isinstance(response.column, NumericColumn)
-        written = [_numbers(response.column, drawn[0])]
+        (steps,) = drawn
+        wide = steps.dtype == object
+        series = pl.Series(steps.tolist(), dtype=pl.Object) if wide else pl.Series(steps)
+        written = [_decimals(response.column, series)]
     elif response.channel.form == "bits":
         written = [pl.Series(bits) for bits in drawn]
     else:
@@ -71,20 +80,17 @@ def _labels(labels: Sequence[str], places: pl.Series) -> pl.Series:
     return places.cast(pl.UInt32).cat.to(pl.Enum(labels))
 
 
-def _numbers(column: NumericColumn, steps: NDArray[np.int64]) -> pl.Series:
-    """Noisy numbers, as they are written."""
-    places = decimal_places(column.step)
-    if steps.dtype == object or len(steps) == 0:
-        return pl.Series([column.text(int(value)) for value in steps], dtype=pl.String)
-    if int(np.abs(steps).max()) * int(column.step * 10**places) >= LARGEST:
-        return pl.Series([column.text(value) for value in steps.tolist()], dtype=pl.String)
-    return _decimals(column, pl.Series(steps))
-
-
 def _decimals(column: NumericColumn, steps: pl.Series) -> pl.Series:
-    """Whole numbers of steps as plain decimals, many at a time."""
+    """Whole numbers of steps as plain decimals; null where they are.
+
+    By 64-bit arithmetic where the column allows no number that exceeds it.
+    """
     places = decimal_places(column.step)
-    units = pl.col("v") * int(column.step * 10**places)
+    unit, largest = int(column.step * 10**places), _largest(steps)
+    if max(unit, 10**places, unit * largest) >= LARGEST:
+        texts = [None if value is None else column.text(int(value)) for value in steps.to_list()]
+        return pl.Series(texts, dtype=pl.String)
+    units = pl.col("v") * unit
     whole = (units.abs() // 10**places).cast(pl.String)
     if places:
         part = (units.abs() % 10**places).cast(pl.String).str.zfill(places)
@@ -92,3 +98,11 @@ def _decimals(column: NumericColumn, steps: pl.Series) -> pl.Series:
     signed = pl.when(units < 0).then(pl.concat_str(pl.lit("-"), whole)).otherwise(whole)
     frame = pl.DataFrame({"v": steps})
     return frame.select(pl.when(pl.col("v").is_not_null()).then(signed).alias("v")).to_series()
+
+
+def _largest(steps: pl.Series) -> int:
+    """The greatest size of a number; at least one."""
+    if steps.dtype != pl.Int64:
+        return LARGEST
+    ends = (steps.min(), steps.max())
+    return max((abs(end) for end in ends if isinstance(end, int)), default=1)

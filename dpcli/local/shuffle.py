@@ -17,6 +17,9 @@ from dpcli.sampling.vectorised import uniforms
 HEAP = 1 << 25
 """Bytes of the data file for each heap: about as much is in memory at a time."""
 
+MOST_HEAPS = 200
+"""Files that are open at a time; for immense data, heaps grow instead."""
+
 
 def in_random_order(frames: Iterator[pl.DataFrame], size: int) -> Iterator[pl.DataFrame]:
     """All rows of `frames` in an order drawn uniformly; `size` is that of the data file.
@@ -28,7 +31,7 @@ def in_random_order(frames: Iterator[pl.DataFrame], size: int) -> Iterator[pl.Da
     with ExitStack() as stack:
         heaps = [
             stack.enter_context(tempfile.TemporaryFile(prefix="dpcli-"))
-            for _ in range(size // HEAP + 1)
+            for _ in range(min(size // HEAP + 1, MOST_HEAPS))
         ]
         lengths: list[list[int]] = [[] for _ in heaps]
         for frame in frames:

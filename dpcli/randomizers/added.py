@@ -71,6 +71,18 @@ class Added(Channel):
             f"the number, clamped to its bounds, plus {self.noise.kind} noise of scale {scale:.6g}"
         )
 
+    @property
+    def limits(self) -> tuple[float, float]:
+        """The bounds, and as far beyond as noise ever goes."""
+        reach = TAIL * self.noise.scale
+        low, high = ((bound + way * reach) * self.column.step for bound, way in self._ends)
+        return float(low), float(high)
+
+    @property
+    def _ends(self) -> tuple[tuple[int, int], tuple[int, int]]:
+        """The bounds, each with the direction that leads away from the other."""
+        return (self.column.lower, -1), (self.column.upper, 1)
+
     def draw(self, cells: NDArray[np.int64]) -> tuple[NDArray[np.int64]]:
         """Every cell with its own draw of the noise."""
         import numpy as np

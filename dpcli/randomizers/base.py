@@ -89,6 +89,11 @@ class Channel(Responding):
         return ()
 
     @property
+    def limits(self) -> tuple[float, float] | None:
+        """Between which numbers every response lies; None of responses that are labels."""
+        return None
+
+    @property
     def estimable(self) -> bool:
         """Whether responses tell what is asked, however many there are."""
         return True

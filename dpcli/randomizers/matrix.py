@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+TELLING = 1e-11
+"""Singular values below that part of the greatest are lost in floats."""
+
 
 @dataclass(frozen=True, slots=True)
 class Tabular(Channel):
@@ -43,9 +46,11 @@ class Tabular(Channel):
         """Which output is the most telling."""
         worst = worst_ratio(self.table.rows)
         inputs = self.table.inputs
+        size = f"a table of {len(inputs)} inputs and {len(self.outputs)} outputs"
+        if worst.ratio == 1:
+            return f"{size}, which tell nothing"
         return (
-            f"a table of {len(inputs)} inputs and {len(self.outputs)} outputs; "
-            f"{self.outputs[worst.output]} tells {inputs[worst.likely]} from "
+            f"{size}; {self.outputs[worst.output]} tells {inputs[worst.likely]} from "
             f"{inputs[worst.unlikely]} best"
         )
 
@@ -61,10 +66,12 @@ class Tabular(Channel):
 
     @property
     def estimable(self) -> bool:
-        """Whether no two mixtures of inputs give the same outputs."""
+        """Whether no two mixtures of inputs give the same outputs, nor nearly so."""
         import numpy as np
 
-        return int(np.linalg.matrix_rank(self._floats())) == len(self.table.inputs)
+        table = self._floats()
+        sizes = np.linalg.svd(table, compute_uv=False)
+        return table.shape[0] <= table.shape[1] and bool(sizes[-1] > TELLING * sizes[0])
 
     def estimates(self, tally: Tally) -> tuple[Fraction, ...]:
         """The inverse of the table, applied to the shares of the outputs."""
@@ -93,8 +100,9 @@ class Tabular(Channel):
 
         table = self._floats()
         shares = table.mean(axis=0)
-        weighted = np.divide(table, shares, out=np.zeros_like(table), where=shares > 0)
-        return np.linalg.solve(weighted @ table.T, weighted)
+        roots = np.sqrt(np.divide(1, shares, out=np.zeros_like(shares), where=shares > 0))
+        inverse: NDArray[np.float64] = np.linalg.pinv((table * roots).T) * roots
+        return inverse
 
 
 class Matrix(Randomizer):

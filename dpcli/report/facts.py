@@ -60,7 +60,7 @@ def plan_facts(plan: Plan, left: Loss | None, *, compared: bool = False) -> dict
     }
 
 
-def comparison_facts(plan: Plan) -> list[Fact]:
+def comparison_facts(plan: Plan | LocalPlan) -> list[Fact]:
     """What the answers cost under every composition."""
     return [
         {

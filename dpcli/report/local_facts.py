@@ -68,6 +68,7 @@ def local_plan_facts(
             "delta": number(amplified.delta),
             "epsilon": None if epsilon is None else number(epsilon),
             "enough_records": amplified.enough,
+            "condition": hiding(plan),
         }
     return told
 
@@ -91,6 +92,13 @@ def response_facts(response: Response, records: int | None) -> dict[str, Fact]:
         error = standard_error(response, records)
         told["standard_error"] = None if error is None else number(Fraction(short_float(error)))
     return told
+
+
+def hiding(plan: LocalPlan) -> str:
+    """Which records hide each other, and from whom."""
+    names = ", ".join(column.name for column in plan.spec.public)
+    among = f" that agree in {names}, by which others are told apart" if names else ""
+    return f"so many records{among}; against those who see the shuffled responses alone"
 
 
 def _plain(value: object) -> Fact:

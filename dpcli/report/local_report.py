@@ -9,6 +9,7 @@ from dpcli import __version__
 from dpcli.plan.local import LocalPlan
 from dpcli.privacy.loss import Loss
 from dpcli.privacy.shuffling import Shuffled
+from dpcli.report.facts import comparison_facts
 from dpcli.report.json_report import json_text
 from dpcli.report.local_facts import exact, local_facts, local_limits, local_plan_facts
 from dpcli.report.markdown import account, cost, escaped, table_lines
@@ -24,10 +25,16 @@ def local_json(collection: Randomized) -> bytes:
 
 
 def local_plan_json(
-    plan: LocalPlan, left: Loss | None, records: int | None, amplified: Shuffled | None
+    plan: LocalPlan,
+    left: Loss | None,
+    records: int | None,
+    amplified: Shuffled | None,
+    *,
+    compared: bool,
 ) -> str:
     """The facts of a plan."""
-    return json_text(local_plan_facts(plan, left, records, amplified))
+    told = local_plan_facts(plan, left, records, amplified)
+    return json_text({**told, **({"compared": comparison_facts(plan)} if compared else {})})
 
 
 def local_markdown(collection: Randomized) -> bytes:

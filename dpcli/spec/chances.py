@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import re
+import sys
 from collections.abc import Sequence
 from fractions import Fraction
 from pathlib import Path
@@ -59,9 +60,17 @@ def mapped_table(node: Mapping, findings: Findings) -> Table | None:
     if len(rows) * len(outputs) > MOST_CHANCES:
         _too_large(len(rows) * len(outputs), node.span, findings)
         return None
+    if not rows or not outputs:
+        findings.add(
+            "table-form",
+            "the table has no inputs or no outputs",
+            "write a row for each label, as in `{yes: {yes: 0.7, no: 0.3}, no: {...}}`",
+            node.span,
+        )
+        return None
     read: list[tuple[Fraction, ...]] = []
     names = {output: word for row in rows.values() for output, (word, _) in row.pairs.items()}
-    good = bool(rows) and _good_outputs(list(names.values()), findings)
+    good = _good_outputs(list(names.values()), findings)
     for label, row in rows.items():
         cells = [row.word(output) for output in outputs]
         chances = [
@@ -90,6 +99,7 @@ def read_table(path: Path | str) -> tuple[Table | None, Findings, bytes]:
     if len(raw) > MOST_BYTES:
         _too_large(None, Span(1, 1, 1), findings)
         return None, findings, raw
+    csv.field_size_limit(sys.maxsize)
     reader = csv.reader(io.StringIO(text, newline=""))
     lines = [(reader.line_num, [cell.strip() for cell in row]) for row in reader if any(row)]
     if not lines:

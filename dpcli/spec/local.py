@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dpcli.privacy.relation import Neighbors, RowUnit
+from dpcli.spec.categories import FORMULA
 from dpcli.spec.local_model import Cell, Response
 from dpcli.spec.nodes import Listing, Mapping, Word
 from dpcli.spec.responses import Responses
@@ -73,6 +74,15 @@ def _require_names(
     """Records two collected columns of one name."""
     names = [column.name for column in public]
     names += [name for response in responses for name in response.names]
+    for name in names:
+        if name.startswith(FORMULA):
+            scope.findings.add(
+                "formula-label",
+                f"the collected column {shown(name)} begins with {shown(name[0])}: spreadsheets "
+                "would read its name as a formula",
+                "rename the column in the data file",
+                root.key_span("responses"),
+            )
     twins = {name for name in names if names.count(name) > 1}
     for name in sorted(twins):
         scope.findings.add(

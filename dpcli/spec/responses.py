@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 from pathlib import Path
 
 from dpcli.columns import CategoryColumn, NumericColumn
+from dpcli.privacy.decimals import plain_text
 from dpcli.randomizers import RANDOMIZERS
-from dpcli.randomizers.base import CannotRandomize, Randomizer
+from dpcli.randomizers.base import CannotRandomize, Channel, Randomizer
 from dpcli.spec.fit import fit
 from dpcli.spec.local_model import Cell, Response
 from dpcli.spec.local_shape import ResponseShape
 from dpcli.spec.nodes import Listing, Mapping, Node, Word, described
+from dpcli.spec.prices import MOST_EPSILON
 from dpcli.spec.response_price import ResponsePrice
 from dpcli.spec.scope import Scope
 from dpcli.spec.wording import a_column, listed, shown
@@ -20,6 +23,9 @@ RESERVED = (
     "column", "estimate", "item", "records", "value", "standard_error", "lower", "upper",
 )  # fmt: skip
 """The columns of the table of estimates that are not keys."""
+
+MOST_GROUPS = 1_000_000
+"""Numbers that are counted of one response."""
 
 STEPS = {"simplex": False, "clamp": True}
 """Steps of `post`, and whether they are for means."""
@@ -56,6 +62,8 @@ class Responses:
                 )
             elif (response := self._response(node)) is not None:
                 found.append(response)
+            elif not self._findings:
+                raise AssertionError("a response was dropped without a word")
         return tuple(found)
 
     def _response(self, node: Mapping) -> Response | None:
@@ -75,6 +83,23 @@ class Responses:
             channel = randomizer.fit(asked)
         except CannotRandomize as failure:
             self._findings.add("cannot-randomize", failure.reason, failure.hint, node.span)
+            return None
+        if channel.loss.epsilon > MOST_EPSILON:
+            self._findings.add(
+                "epsilon-out-of-range",
+                f"that is an epsilon of {shown(plain_text(channel.loss.epsilon))}, expected at "
+                f"most `{MOST_EPSILON}`",
+                "choose probabilities that differ less; above that, a response protects nobody",
+                node.span,
+            )
+            return None
+        if _numbers_of(column, channel, by) > MOST_GROUPS:
+            self._findings.add(
+                "too-many-cells",
+                f"the keys in `by` have too many combinations for {shown(column.name)}",
+                "use fewer keys in `by`",
+                node.span,
+            )
             return None
         return Response(column, randomizer, channel, by, steps)
 
@@ -190,3 +215,9 @@ class Responses:
                 )
                 return None
         return tuple(dict.fromkeys(word.text for word in words if isinstance(word, Word)))
+
+
+def _numbers_of(column: Cell, channel: Channel, by: Sequence[CategoryColumn]) -> int:
+    """How many numbers are counted of a response."""
+    labels = len(column.labels) if isinstance(column, CategoryColumn) else 1
+    return prod(len(one.labels) for one in by) * max(labels, len(channel.outputs))

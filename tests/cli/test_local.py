@@ -488,6 +488,18 @@ class TestEstimates:
             assert f"{column}: {count} records left out" in done.err
         assert all(row["records"] in {"2000", "4001"} for row in rows(done.out))
 
+    def test_one_immense_number_does_not_decide_a_mean(
+        self, dpcli: Command, spec: Path, collected: Path
+    ) -> None:
+        """No response can be so far out, so it is none."""
+        lines = collected.read_text(encoding="utf-8").splitlines()
+        lines += ["north,,,true,red,1,0,1,1e308,1e308,left"] * 2
+        collected.write_text("\n".join(lines) + "\n", encoding="utf-8")
+        done = dpcli("local", "estimate", spec, collected)
+        assert done.status == 0 and "age: 2 records left out" in done.err
+        means = [row for row in rows(done.out) if row["estimate"] == "mean"]
+        assert all(abs(float(row["value"])) < 5000 for row in means)
+
     def test_an_empty_collection_has_no_estimates(
         self, dpcli: Command, spec: Path, collected: Path
     ) -> None:
@@ -558,6 +570,25 @@ class TestPlan:
         done = dpcli("plan", spec)
         assert done.status == 5 and "does not fit" in done.out
         assert dpcli("local", "randomize", spec, "nowhere.csv").status == 5
+
+    def test_public_columns_are_part_of_the_condition(self, dpcli: Command, spec: Path) -> None:
+        """Records that public columns tell apart do not hide each other, also in JSON."""
+        lines = [line for line in SPEC.splitlines() if "gaussian" not in line]
+        spec.write_text("\n".join(lines), encoding="utf-8")
+        words = ("plan", spec, "--shuffle", "10000000")
+        assert "that agree in since, region, rent" in dpcli(*words).out
+        report = json.loads(dpcli(*words, "--json").out)
+        assert "that agree in since, region, rent" in report["shuffled"]["condition"]
+        assert report["records"] == 10_000_000
+        assert report["responses"][0]["standard_error"] > 0
+
+    def test_options_are_never_passed_over(self, dpcli: Command, spec: Path) -> None:
+        """A delta without shuffling is refused; comparisons are in the JSON as well."""
+        assert dpcli("plan", spec, "--delta", "abc").status == 2
+        assert dpcli("plan", spec, "--records", "1" + "0" * 400).status == 2
+        assert json.loads(dpcli("plan", spec, "--compare", "--json").out)["compared"]
+        for extra in (("--scale", "3"), ("--bounds", "1", "5")):
+            assert dpcli("local", "epsilon", spec.parent / "votes.csv", *extra).status == 2
 
 
 class TestEpsilon:

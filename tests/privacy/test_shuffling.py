@@ -28,6 +28,7 @@ def test_the_bound_is_the_published_one(epsilon: float, records: int, delta: flo
     found = shuffled(Fraction(str(epsilon)), records, Fraction(str(delta)))
     if epsilon > log(records / (16 * log(2 / delta))):
         assert found.epsilon is None
+        assert found.enough is not None
         assert found.enough > records
         again = shuffled(Fraction(str(epsilon)), found.enough, Fraction(str(delta)))
         assert again.epsilon is not None
@@ -68,7 +69,16 @@ def test_shuffled_coins_reveal_less_than_is_claimed(epsilon: float, records: int
 def test_shuffling_never_claims_more_than_one_record_spends() -> None:
     """Just above the condition the bound may exceed epsilon, which then holds anyway."""
     enough = shuffled(Fraction(1, 10), 1, Fraction(1, 10**6)).enough
+    assert enough is not None
     found = shuffled(Fraction(1, 10), enough, Fraction(1, 10**6))
 
     assert found.epsilon is not None
     assert found.epsilon <= Fraction(1, 10)
+
+
+def test_for_an_immense_epsilon_nothing_is_claimed() -> None:
+    """No number of records makes up for it, and none is named."""
+    found = shuffled(Fraction(10_000), 10**15, Fraction(1, 10**6))
+
+    assert found.epsilon is None
+    assert found.enough is None

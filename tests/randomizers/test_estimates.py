@@ -251,3 +251,30 @@ def test_rows_that_mix_cannot_be_estimated() -> None:
 def test_the_simplex(values: list[str], expected: list[str]) -> None:
     """Frequencies are moved to the nearest that are none below zero and sum to one."""
     assert on_simplex([*map(Fraction, values)]) == tuple(map(Fraction, expected))
+
+
+@pytest.mark.parametrize("gap", ["1e-1", "1e-6", "1e-9"])
+def test_nearly_equal_rows_are_estimated_as_well_as_floats_can(gap: str) -> None:
+    """The closed form of two labels, however little a response tells; then no estimate."""
+    half, little = Fraction(1, 2), Fraction(gap)
+    rows = ((half + little, half - little), (half - little, half + little))
+    channel = next(one for one in RANDOMIZERS if one.name == "matrix").fit(
+        Asked(labels(2), matrix=Table(("l0", "l1"), ("a", "b"), rows))
+    )
+    tally = Tally(1000, (600, 400))
+    expected = [float(half + Fraction(1, 10) * way / (2 * little)) for way in (1, -1)]
+
+    assert channel.estimable
+    assert [float(one) for one in channel.estimates(tally)] == pytest.approx(expected, rel=1e-5)
+    assert min(channel.variances([0.5, 0.5])) > 0
+
+
+def test_rows_that_differ_less_than_floats_tell_have_no_estimate() -> None:
+    """They are as good as equal, and plan and estimate say so."""
+    half, little = Fraction(1, 2), Fraction("1e-14")
+    rows = ((half + little, half - little), (half - little, half + little))
+    channel = next(one for one in RANDOMIZERS if one.name == "matrix").fit(
+        Asked(labels(2), matrix=Table(("l0", "l1"), ("a", "b"), rows))
+    )
+
+    assert not channel.estimable
