@@ -20,8 +20,6 @@ local = typer.Typer(
     rich_markup_mode=None,
 )
 
-local.command("epsilon")(epsilon)
-
 STDIN = Path("/dev/stdin")
 """What stands for standard input among the files that no output may replace."""
 
@@ -71,12 +69,12 @@ def randomize(
     force: Force = False,
     quiet: Quiet = False,
 ) -> None:
-    """Write a response for every record of DATA, as SPEC says; other columns are dropped.
+    """Write a response for every record of DATA, as SPEC says.
 
-    The records of the output are those of DATA, each randomized by itself. They are charged
-    before they are published; the ledger keeps their digest, not the responses. The same
-    --release-id again publishes the same responses for nothing, as long as their file is
-    still there.
+    Each record is randomized by itself; columns that SPEC does not collect are dropped. The
+    responses are charged before they are published; the ledger keeps their digest, not the
+    responses. The same --release-id again publishes the same ones for nothing, as long as
+    their file is still there.
 
     Example: dpcli local randomize specs/local-survey.yaml sample_data/people.csv -o collected.csv
     """
@@ -146,10 +144,10 @@ def estimate(
     force: Force = False,
     quiet: Quiet = False,
 ) -> None:
-    """Estimate frequencies and means from COLLECTED, without bias, with standard errors.
+    """Estimate frequencies and means from responses.
 
-    Intervals hold what is true of the records themselves. This is post-processing: it reads
-    nothing but responses, and spends nothing.
+    They are without bias, with standard errors; intervals hold what is true of the records
+    themselves. This is post-processing: it reads nothing but responses, and spends nothing.
 
     Example: dpcli local estimate specs/local-survey.yaml collected.csv
     """
@@ -182,3 +180,6 @@ def estimate(
                 "none that the spec knows",
                 file=sys.stderr,
             )
+
+
+local.command("epsilon")(epsilon)

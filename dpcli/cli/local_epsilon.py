@@ -27,11 +27,12 @@ def epsilon(
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="JSON, for scripts.")] = False,
 ) -> None:
-    """Print the epsilon of any discrete mechanism, and which inputs it tells apart best.
+    """Print the epsilon of a table of probabilities.
 
-    MATRIX.csv names the outputs in its first line and an input at the begin of each other
-    line; probabilities are decimals or fractions such as 1/3, and each row sums to one. A
-    file of numbers alone needs no names. With --scale and --bounds, the same for Laplace
+    And which inputs it tells apart best, by which output. MATRIX.csv (or - for stdin) names
+    the outputs in its first line and an input at the beginning of each other line;
+    probabilities are decimals of up to 18 digits or fractions such as 1/3, and each row sums
+    to one. A file of numbers alone needs no names. With --scale and --bounds, the same for Laplace
     noise of that scale on a number between these bounds.
 
     Example: dpcli local epsilon --scale 3 --bounds 18 100
@@ -56,10 +57,13 @@ def epsilon(
 def _table(path: Path) -> Table:
     """The table in a file; SpecError with all its problems if it is none."""
     from dpcli.errors import Problem, SpecError
-    from dpcli.spec.chances import read_table
+    from dpcli.spec.chances import MOST_BYTES, read_table, table_of
 
     try:
-        table, findings, _ = read_table(path)
+        if str(path) == "-":
+            table, findings = table_of(sys.stdin.buffer.read(MOST_BYTES + 1), "standard input")
+        else:
+            table, findings, _ = read_table(path)
     except (OSError, ValueError):
         raise SpecError(
             [

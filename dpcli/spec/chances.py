@@ -88,17 +88,24 @@ def mapped_table(node: Mapping, findings: Findings) -> Table | None:
 def read_table(path: Path | str) -> tuple[Table | None, Findings, bytes]:
     """The table in a CSV file, its problems with places, and its bytes.
 
-    The first line names the outputs and the first field of each other line an input; a
-    file of numbers alone has neither, and both are counted from 1. OSError if it cannot
-    be read.
+    OSError if it cannot be read.
     """
     with Path(path).open("rb") as file:
         raw = file.read(MOST_BYTES + 1)
+    return *table_of(raw, str(path)), raw
+
+
+def table_of(raw: bytes, source: str) -> tuple[Table | None, Findings]:
+    """The table that a CSV text says, and its problems; `source` names it in messages.
+
+    The first line names the outputs and the first field of each other line an input; a
+    text of numbers alone has neither, and both are counted from 1.
+    """
     text = raw.decode("utf-8-sig", "replace")
-    findings = Findings(str(path), text.splitlines() or [""])
+    findings = Findings(source, text.splitlines() or [""])
     if len(raw) > MOST_BYTES:
         _too_large(None, Span(1, 1, 1), findings)
-        return None, findings, raw
+        return None, findings
     csv.field_size_limit(sys.maxsize)
     reader = csv.reader(io.StringIO(text, newline=""))
     lines = [(reader.line_num, [cell.strip() for cell in row]) for row in reader if any(row)]
@@ -109,14 +116,14 @@ def read_table(path: Path | str) -> tuple[Table | None, Findings, bytes]:
             "begin with a line that names the outputs, then a line for each input",
             Span(1, 1, 1),
         )
-        return None, findings, raw
+        return None, findings
     if all(_is_chance(cell) for cell in lines[0][1]):
         outputs = tuple(str(place) for place in range(1, len(lines[0][1]) + 1))
         rows = [(line, str(place), cells) for place, (line, cells) in enumerate(lines, 1)]
     else:
         outputs = tuple(lines[0][1][1:])
         rows = [(line, cells[0], cells[1:]) for line, cells in lines[1:]]
-    return _table(outputs, rows, findings), findings, raw
+    return _table(outputs, rows, findings), findings
 
 
 def _table(
