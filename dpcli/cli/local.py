@@ -9,6 +9,16 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from dpcli.cli.local_epsilon import epsilon
+from dpcli.cli.options import (
+    Book,
+    Data,
+    Force,
+    Period,
+    Quiet,
+    ReleaseId,
+    Reports,
+    input_file,
+)
 
 if TYPE_CHECKING:
     from dpcli.local.randomize import Randomized
@@ -20,52 +30,22 @@ local = typer.Typer(
     rich_markup_mode=None,
 )
 
-STDIN = Path("/dev/stdin")
-"""What stands for standard input among the files that no output may replace."""
-
-Force = Annotated[bool, typer.Option("--force", help="Replace outputs that exist.")]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No summary on stderr.")]
-
 
 @local.command("randomize")
 def randomize(
     spec: Annotated[Path, typer.Argument(metavar="SPEC", help="A spec with `model: local`.")],
-    data: Annotated[
-        str, typer.Argument(metavar="DATA", help="The CSV file, `.gz` allowed, or - for stdin.")
-    ],
+    data: Data,
     output: Annotated[
         Path | None,
         typer.Option("--output", "-o", metavar="OUT.csv", help="The responses [stdout]."),
     ] = None,
-    report: Annotated[
-        list[Path] | None,
-        typer.Option(
-            "--report", metavar="PATH", help="A privacy report, .json or .md; repeatable."
-        ),
-    ] = None,
+    report: Reports = None,
     shuffle: Annotated[
         bool, typer.Option("--shuffle", help="Write the responses in a random order.")
     ] = False,
-    release_id: Annotated[
-        str | None,
-        typer.Option(
-            "--release-id", metavar="ID", help="Name of this collection, to retry it [random]."
-        ),
-    ] = None,
-    ledger: Annotated[
-        Path | None,
-        typer.Option(
-            "--ledger",
-            metavar="PATH",
-            envvar="DPCLI_LEDGER",
-            readable=False,
-            help="The budget ledger; must exist [dpcli-ledger.sqlite beside SPEC, made if absent].",
-        ),
-    ] = None,
-    period: Annotated[
-        str | None,
-        typer.Option("--period", metavar="YYYY-MM-DD", help="The day of the data, for a window."),
-    ] = None,
+    release_id: ReleaseId = None,
+    ledger: Book = None,
+    period: Period = None,
     force: Force = False,
     quiet: Quiet = False,
 ) -> None:
@@ -103,7 +83,7 @@ def randomize(
     try:
         with open_ledger(ledger, spec) as book:
             collection = Collection(output, list(report or ()), named, book)
-            inputs = [spec, *book.store.files(), STDIN if data == "-" else Path(data)]
+            inputs = [spec, *book.store.files(), input_file(data)]
             charge = charge_for(plan, named, now(), period)
             before = book.stored(named, charge)
             collection.require(inputs, before, force=force, shuffle=shuffle)
@@ -160,7 +140,7 @@ def estimate(
     read = read_local(spec)
     output = None if output == Path("-") else output
     if output is not None:
-        inputs = [spec, STDIN if collected == "-" else Path(collected)]
+        inputs = [spec, input_file(collected)]
         require_writable([output], inputs, force=force)
     found = collect(read, collected)
     table = estimates_table(estimates(found, read.confidence))

@@ -8,50 +8,37 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from dpcli.cli.options import (
+    Book,
+    Data,
+    Force,
+    Period,
+    Quiet,
+    ReleaseId,
+    Reports,
+    input_file,
+)
+
 if TYPE_CHECKING:
     from dpcli.release import Release
 
 
 def release(
     spec: Annotated[Path, typer.Argument(metavar="SPEC", help="The spec, a YAML file.")],
-    data: Annotated[
-        str, typer.Argument(metavar="DATA", help="The CSV file, `.gz` allowed, or - for stdin.")
-    ],
+    data: Data,
     output: Annotated[
         Path | None,
         typer.Option("--output", "-o", metavar="OUT.csv", help="The noisy table [stdout]."),
     ] = None,
-    report: Annotated[
-        list[Path] | None,
-        typer.Option(
-            "--report", metavar="PATH", help="A privacy report, .json or .md; repeatable."
-        ),
-    ] = None,
-    release_id: Annotated[
-        str | None,
-        typer.Option(
-            "--release-id", metavar="ID", help="Name of this release, to retry it [random]."
-        ),
-    ] = None,
-    ledger: Annotated[
-        Path | None,
-        typer.Option(
-            "--ledger",
-            metavar="PATH",
-            envvar="DPCLI_LEDGER",
-            readable=False,
-            help="The budget ledger; must exist [dpcli-ledger.sqlite beside SPEC, made if absent].",
-        ),
-    ] = None,
-    period: Annotated[
-        str | None,
-        typer.Option("--period", metavar="YYYY-MM-DD", help="The day of the data, for a window."),
-    ] = None,
+    report: Reports = None,
+    release_id: ReleaseId = None,
+    ledger: Book = None,
+    period: Period = None,
     layout: Annotated[
         Literal["long", "wide"], typer.Option(help="One long table, or one per set of keys.")
     ] = "long",
-    force: Annotated[bool, typer.Option("--force", help="Replace outputs that exist.")] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No summary on stderr.")] = False,
+    force: Force = False,
+    quiet: Quiet = False,
 ) -> None:
     """Aggregate DATA as SPEC asks, add noise, and write a noisy table and a report.
 
@@ -88,8 +75,7 @@ def release(
     again = f"run the command again with --release-id {named}"
     try:
         with open_ledger(ledger, spec) as book:
-            # Standard input may be a file too, and must not be replaced either.
-            inputs = [spec, *book.store.files(), Path("/dev/stdin" if data == "-" else data)]
+            inputs = [spec, *book.store.files(), input_file(data)]
             targets = list(wanted.files(wide_names(plan)))
             charge = charge_for(plan, named, period)
             before = book.stored(charge.release_id, charge)

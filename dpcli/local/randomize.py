@@ -72,10 +72,12 @@ def randomize(
             write_responses(plan, data, pending, shuffle=shuffle)
             return ledger.commit(charge, rendered)
         except BaseException as error:
-            if isinstance(error, Exception) and not isinstance(error, Failure):
-                # What fails from here on has seen noise, and would tell of it for nothing.
-                ledger.commit(charge, lambda _: {})
-            _forget(pending, ledger, charge)
+            try:
+                if isinstance(error, Exception) and not isinstance(error, Failure):
+                    # What fails from here on has seen noise, and would tell of it for nothing.
+                    ledger.commit(charge, lambda _: {})
+            finally:
+                _forget(pending, ledger, charge)
             raise
 
 

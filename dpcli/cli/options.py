@@ -1,0 +1,44 @@
+"""Options that several commands have, with the same words and meaning."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+Data = Annotated[
+    str, typer.Argument(metavar="DATA", help="The CSV file, `.gz` allowed, or - for stdin.")
+]
+Reports = Annotated[
+    list[Path] | None,
+    typer.Option("--report", metavar="PATH", help="A privacy report, .json or .md; repeatable."),
+]
+ReleaseId = Annotated[
+    str | None,
+    typer.Option("--release-id", metavar="ID", help="Name of this release, to retry it [random]."),
+]
+Book = Annotated[
+    Path | None,
+    typer.Option(
+        "--ledger",
+        metavar="PATH",
+        envvar="DPCLI_LEDGER",
+        readable=False,
+        help="The budget ledger; must exist [dpcli-ledger.sqlite beside SPEC, made if absent].",
+    ),
+]
+Period = Annotated[
+    str | None,
+    typer.Option("--period", metavar="YYYY-MM-DD", help="The day of the data, for a window."),
+]
+Force = Annotated[bool, typer.Option("--force", help="Replace outputs that exist.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No summary on stderr.")]
+
+STDIN = Path("/dev/stdin")
+"""What stands for standard input among the files that no output may replace."""
+
+
+def input_file(data: str) -> Path:
+    """The file that a command reads; standard input may be one too."""
+    return STDIN if data == "-" else Path(data)
