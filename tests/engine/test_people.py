@@ -27,7 +27,7 @@ from tests.oracles.opened import cells_of, opened
 from tests.oracles.plain import Answer, Lot, evaluate
 from tests.sampling.streams import Stream
 
-FILES = 300
+FILES = 200
 PER_TEST = 50
 
 
