@@ -184,31 +184,29 @@ def _sync_folder(folder: Path) -> None:
             os.close(descriptor)
 
 
-def publish_file(waiting: Path, target: Path | None) -> None:
+def publish_file(waiting: Path, target: Path | None, *, force: bool) -> None:
     """Publish a file that waits under another name: at once, or to a device or stdout.
 
-    It is renamed if that is possible, and copied if not; what was copied is removed. Raises
-    OutputError.
+    Without `force` it takes the place of nothing, whatever has appeared there by now. It is
+    removed from where it waits when it is safe elsewhere. Raises OutputError.
     """
     try:
+        _require_file(waiting)
         if target is None or is_device(target):
             with waiting.open("rb") as file, _sink(target) as sink:
                 shutil.copyfileobj(file, sink)
                 sink.flush()
+                # Only a regular file can be synced; of a pipe nobody knows what became.
+                with contextlib.suppress(OSError):
+                    os.fsync(sink.fileno())
             waiting.unlink()
             return
         mask = os.umask(0)
         os.umask(mask)
-        final = target.resolve()
-        try:
-            waiting.replace(final)
-        except OSError as error:
-            if error.errno != errno.EXDEV:
-                raise
-            _write_copy(waiting, final)
-            waiting.unlink()
-        final.chmod(0o666 & ~mask)
-        _sync_folder(final.parent)
+        waiting.chmod(0o666 & ~mask)
+        _place(waiting, target.resolve(), force=force)
+        waiting.unlink(missing_ok=True)
+        _sync_folder(target.resolve().parent)
     except OSError as error:
         raise OutputError.of(
             "output-failed",
@@ -218,17 +216,40 @@ def publish_file(waiting: Path, target: Path | None) -> None:
         ) from None
 
 
-def _write_copy(waiting: Path, final: Path) -> None:
-    """A file of another drive, copied under a temporary name and renamed into place."""
-    temporary = final.with_name(f".{final.name}.{secrets.token_hex(4)}.tmp")
+def _place(waiting: Path, final: Path, *, force: bool) -> None:
+    """Have the file at its final place; a new name for it if `force` is not given."""
+    source, temporary = waiting, final.with_name(f".{final.name[:200]}.{secrets.token_hex(4)}.tmp")
     try:
-        with waiting.open("rb") as file, temporary.open("xb") as copy:
-            shutil.copyfileobj(file, copy)
-            copy.flush()
-            os.fsync(copy.fileno())
-        temporary.replace(final)
+        if waiting.stat().st_dev != final.parent.stat().st_dev:
+            with waiting.open("rb") as file, temporary.open("xb") as copy:
+                shutil.copyfileobj(file, copy)
+                copy.flush()
+                os.fsync(copy.fileno())
+            source = temporary
+        if force:
+            source.replace(final)
+        else:
+            _link(source, final)
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def _link(source: Path, final: Path) -> None:
+    """A second name, which no file has yet; where there are none, a new one if it is free."""
+    try:
+        os.link(source, final)
+    except FileExistsError:
+        raise
+    except OSError as error:
+        if error.errno not in {errno.EPERM, errno.ENOTSUP} or final.exists():
+            raise
+        source.replace(final)
+
+
+def _require_file(waiting: Path) -> None:
+    """OSError unless what waits is a file itself, not a link to one."""
+    if waiting.is_symlink():
+        raise OSError(errno.ELOOP, "the file that waits is a link")
 
 
 @contextlib.contextmanager

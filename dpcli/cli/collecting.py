@@ -20,8 +20,16 @@ class Collection:
     """
 
     def __init__(
-        self, output: Path | None, reports: Sequence[Path], release_id: str, ledger: Ledger
+        self,
+        output: Path | None,
+        reports: Sequence[Path],
+        release_id: str,
+        ledger: Ledger,
+        *,
+        force: bool,
+        shuffle: bool,
     ) -> None:
+        self._force, self._shuffle = force, shuffle
         self._output = None if output == Path("-") else output
         self._device = self._output is not None and is_device(self._output)
         self._release_id = release_id
@@ -32,32 +40,34 @@ class Collection:
         self._reports = {path: report_name(path) for path in reports}
         self._twice = len(self._reports) < len(reports)
 
-    def require(
-        self, inputs: Sequence[Path], stored: Stored | None, *, force: bool, shuffle: bool
-    ) -> None:
+    def require(self, inputs: Sequence[Path], stored: Stored | None) -> None:
         """Raise UsageError or LedgerError, before anything is spent, for what cannot be done."""
         known: dict[Path, bytes] = {}
         targets = [*([self._output] if self._output else []), *self._reports]
         if stored is not None:
-            self._require_order(stored, shuffle=shuffle)
+            self._require_order(stored)
             known = {path: stored.outputs[name] for path, name in self._reports.items()}
             if self._published(stored):
                 targets = list(self._reports)
             else:
                 self._require_waiting(stored)
-        require_writable(targets, inputs, force=force, twice=self._twice, known=known)
+        require_writable(targets, inputs, force=self._force, twice=self._twice, known=known)
 
     def publish(self, stored: Stored, again: str) -> None:
         """Put the responses where they are wanted, and the reports beside."""
+        self._require_order(stored)
         there = self._published(stored)
         if not there:
             self._require_waiting(stored)
         try:
-            publish({place: stored.outputs[name] for place, name in self._reports.items()})
+            # The responses first: there is only one of them.
             if not there:
-                publish_file(self._waiting, self._output)
+                publish_file(self._waiting, self._output, force=self._force)
+            elif digest_of(self._waiting) == stored.digest:
+                self._waiting.unlink(missing_ok=True)
+            publish({place: stored.outputs[name] for place, name in self._reports.items()})
         except OutputError as failure:
-            if self._published(stored):
+            if self._published(stored) and not there:
                 # Another process with the same id was quicker.
                 return
             raise OutputError(
@@ -87,10 +97,10 @@ class Collection:
             "ones under another --release-id",
         )
 
-    def _require_order(self, stored: Stored, *, shuffle: bool) -> None:
+    def _require_order(self, stored: Stored) -> None:
         """Raise LedgerError unless the stored responses stand in the order that is asked for."""
         shuffled = json.loads(stored.outputs["report.json"])["shuffled"]
-        if shuffled != shuffle:
+        if shuffled != self._shuffle:
             order = "a random order" if shuffled else "the order of the file"
             raise LedgerError.of(
                 "release-id-taken",

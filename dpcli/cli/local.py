@@ -54,7 +54,7 @@ def randomize(
     Each record is randomized by itself; columns that SPEC does not collect are dropped. The
     responses are charged before they are published; the ledger keeps their digest, not the
     responses. The same --release-id again publishes the same ones for nothing, as long as
-    their file is still there.
+    their file is still there: what went to stdout is not.
 
     Example: dpcli local randomize specs/local-survey.yaml sample_data/people.csv -o collected.csv
     """
@@ -71,7 +71,8 @@ def randomize(
     from dpcli.spec.load import read_local
 
     named, period = checked_id(release_id) or new_release_id(), checked_day(period)
-    plan = make_local_plan(read_local(spec))
+    read = read_local(spec)
+    plan = make_local_plan(read)
     require_budget(plan)
     made: list[Randomized] = []
 
@@ -82,11 +83,13 @@ def randomize(
     again = f"run the command again with --release-id {named}"
     try:
         with open_ledger(ledger, spec) as book:
-            collection = Collection(output, list(report or ()), named, book)
-            inputs = [spec, *book.store.files(), input_file(data)]
+            collection = Collection(
+                output, list(report or ()), named, book, force=force, shuffle=shuffle
+            )
+            inputs = [spec, *read.files, *book.store.files(), input_file(data)]
             charge = charge_for(plan, named, now(), period)
             before = book.stored(named, charge)
-            collection.require(inputs, before, force=force, shuffle=shuffle)
+            collection.require(inputs, before)
             latest = book.latest()
             stored = make_responses(plan, data, book, charge, rendered, shuffle=shuffle)
             collection.publish(stored, again)
@@ -140,7 +143,7 @@ def estimate(
     read = read_local(spec)
     output = None if output == Path("-") else output
     if output is not None:
-        inputs = [spec, input_file(collected)]
+        inputs = [spec, *read.files, input_file(collected)]
         require_writable([output], inputs, force=force)
     found = collect(read, collected)
     table = estimates_table(estimates(found, read.confidence))

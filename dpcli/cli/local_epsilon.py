@@ -57,13 +57,11 @@ def epsilon(
 def _table(path: Path) -> Table:
     """The table in a file; SpecError with all its problems if it is none."""
     from dpcli.errors import Problem, SpecError
-    from dpcli.spec.chances import MOST_BYTES, read_table, table_of
+    from dpcli.spec.chances import MOST_BYTES, read_bytes, table_of
 
+    piped = str(path) == "-"
     try:
-        if str(path) == "-":
-            table, findings = table_of(sys.stdin.buffer.read(MOST_BYTES + 1), "standard input")
-        else:
-            table, findings, _ = read_table(path)
+        raw = sys.stdin.buffer.read(MOST_BYTES + 1) if piped else read_bytes(path)
     except (OSError, ValueError):
         raise SpecError(
             [
@@ -74,6 +72,7 @@ def _table(path: Path) -> Table:
                 )
             ]
         ) from None
+    table, findings = table_of(raw, "standard input" if piped else str(path))
     if table is None:
         raise SpecError(findings.problems)
     return table

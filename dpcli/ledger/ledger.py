@@ -99,6 +99,12 @@ class Ledger:
         with told(self.path):
             return self.store.entries("kind = 'release' AND dataset = ?", dataset)
 
+    def release_ids(self) -> list[str]:
+        """The names of everything that was charged."""
+        with told(self.path):
+            entries = self.store.entries("kind = 'release'")
+            return [entry.release_id or "" for entry in entries]
+
     def balance(self, terms: Terms, period: int | None = None) -> Balance:
         """What an account has spent so far; with a window, around `period`."""
         with told(self.path):

@@ -11,7 +11,7 @@ import contextlib
 import hashlib
 import os
 import secrets
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -23,8 +23,21 @@ ENDING = ".responses"
 
 def waiting_name(ledger: Path, release_id: str) -> Path:
     """Where the charged responses of a release wait: beside the ledger that charged them."""
-    short = hashlib.sha256(f"{ledger.name}\0{release_id}".encode()).hexdigest()[:24]
-    return ledger.with_name(f".dpcli-{short}{ENDING}")
+    book = ledger.resolve()
+    short = hashlib.sha256(release_id.encode()).hexdigest()[:24]
+    return book.with_name(f".{book.name}-{short}{ENDING}")
+
+
+def sweep(ledger: Path, charged: Iterable[str]) -> None:
+    """Remove what waits for no release that was charged; while nobody else can charge."""
+    book = ledger.resolve()
+    kept = {waiting_name(ledger, release_id) for release_id in charged}
+    with contextlib.suppress(OSError):
+        for path in book.parent.iterdir():
+            ours = path.name.startswith(f".{book.name}-") and path.name.endswith(ENDING)
+            if ours and path not in kept:
+                with contextlib.suppress(OSError):
+                    path.unlink()
 
 
 class Pending:
@@ -37,15 +50,14 @@ class Pending:
     def __init__(self, waiting: Path) -> None:
         self.waiting = waiting
         self._digest = hashlib.sha256()
-        self._named: Path | None = None
-        folder = waiting.parent
-        with _told(folder):
-            try:
-                descriptor = os.open(folder, os.O_WRONLY | getattr(os, "O_TMPFILE", -1), 0o600)
-            except (OSError, OverflowError):
-                self._named = folder / f".dpcli-{secrets.token_hex(8)}.tmp"
+        self._is_named = False
+        with _told(waiting.parent):
+            descriptor = _nameless(waiting.parent)
+            self._odd: Path | None = None
+            if descriptor is None:
+                self._odd = waiting.with_name(f".dpcli-{secrets.token_hex(8)}.tmp")
                 flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0)
-                descriptor = os.open(self._named, flags, 0o600)
+                descriptor = os.open(self._odd, flags, 0o600)
         self._file = open(descriptor, "wb")  # noqa: SIM115 - until exit
 
     def __enter__(self) -> Self:
@@ -59,9 +71,9 @@ class Pending:
     ) -> None:
         with contextlib.suppress(OSError):
             self._file.close()
-        if self._named is not None:
+        if self._odd is not None:
             with contextlib.suppress(OSError):
-                self._named.unlink()
+                self._odd.unlink()
 
     @property
     def digest(self) -> str:
@@ -81,7 +93,7 @@ class Pending:
             os.fsync(self._file.fileno())
 
     def name(self) -> None:
-        """Give the file its waiting name, for good. Raises OutputError.
+        """Give the file its waiting name. Raises OutputError.
 
         To be called while nobody else can charge for this release: what has the name
         already was never charged for, and goes.
@@ -90,28 +102,55 @@ class Pending:
             self.waiting.unlink(missing_ok=True)
             folder = os.open(self.waiting.parent, os.O_RDONLY)
             try:
-                if self._named is None:
+                if self._odd is None:
                     # With a folder given, the link is followed to the file itself.
-                    opened = f"/proc/self/fd/{self._file.fileno()}"
+                    opened = _opened(self._file.fileno())
                     os.link(opened, self.waiting.name, dst_dir_fd=folder)
                 else:
-                    self._named.rename(self.waiting)
-                    self._named = None
+                    self._odd.rename(self.waiting)
+                    self._odd = None
+                self._is_named = True
                 # The name must be on disk before the charge is.
                 os.fsync(folder)
             finally:
                 os.close(folder)
 
+    def unname(self) -> None:
+        """Take the waiting name away again, if it is this file that has it."""
+        if self._is_named:
+            with contextlib.suppress(OSError):
+                if os.path.samestat(self.waiting.lstat(), os.fstat(self._file.fileno())):
+                    self.waiting.unlink()
+
+
+def _nameless(folder: Path) -> int | None:
+    """A new file without a name that can be given one; None where that is not possible."""
+    if not hasattr(os, "O_TMPFILE"):
+        return None
+    try:
+        descriptor = os.open(folder, os.O_WRONLY | os.O_TMPFILE, 0o600)
+    except OSError:
+        return None
+    if Path(_opened(descriptor)).exists():
+        return descriptor
+    os.close(descriptor)
+    return None
+
+
+def _opened(descriptor: int) -> str:
+    """A path to an open file, whatever its name."""
+    return f"/proc/self/fd/{descriptor}"
+
 
 def digest_of(path: Path) -> str | None:
     """SHA-256 of a regular file; None if it is none or cannot be read."""
-    if not path.is_file():
-        return None
     try:
-        with path.open("rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
+        if path.is_file():
+            with path.open("rb") as file:
+                return hashlib.file_digest(file, "sha256").hexdigest()
     except OSError:
-        return None
+        pass
+    return None
 
 
 @contextlib.contextmanager

@@ -16,7 +16,7 @@ from dpcli.engine.source import open_source
 from dpcli.errors import Failure, LedgerError
 from dpcli.ledger.ledger import RESPONSES, Charge, Ledger, Standing, Stored
 from dpcli.local.ahead import ahead
-from dpcli.local.pending import Pending, waiting_name
+from dpcli.local.pending import Pending, sweep, waiting_name
 from dpcli.local.respond import responses
 from dpcli.local.shuffle import in_random_order
 from dpcli.plan.budget import require_budget
@@ -64,7 +64,8 @@ def randomize(
                 plan, charge.release_id, charge.created, pending.digest, standing, shuffle
             )
             outputs = {RESPONSES: pending.digest.encode(), **render(told)}
-            # Within the transaction: nobody else charges for this release now.
+            # Within the transaction: nobody else charges for anything now.
+            sweep(ledger.path, ledger.release_ids())
             pending.name()
             return outputs
 
@@ -74,7 +75,7 @@ def randomize(
         except BaseException as error:
             try:
                 if isinstance(error, Exception) and not isinstance(error, Failure):
-                    # What fails from here on has seen noise, and would tell of it for nothing.
+                    # A fault of ours that has seen noise would tell of it for nothing.
                     ledger.commit(charge, lambda _: {})
             finally:
                 _forget(pending, ledger, charge)
@@ -82,13 +83,13 @@ def randomize(
 
 
 def _forget(pending: Pending, ledger: Ledger, charge: Charge) -> None:
-    """Remove responses that were named, and certainly not charged for."""
+    """Take the name from responses that were certainly not charged for."""
     try:
         charged = ledger.stored(charge.release_id) is not None
     except LedgerError as failure:
         charged = failure.problems[0].code != "release-void"
     if not charged:
-        pending.waiting.unlink(missing_ok=True)
+        pending.unname()
 
 
 def write_responses(plan: LocalPlan, data: str, pending: Pending, *, shuffle: bool) -> None:

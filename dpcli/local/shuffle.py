@@ -6,11 +6,13 @@ import io
 import tempfile
 from collections.abc import Iterator
 from contextlib import ExitStack
+from typing import BinaryIO
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from dpcli.errors import DataError
 from dpcli.sampling.entropy import random_bytes
 from dpcli.sampling.vectorised import uniforms
 
@@ -39,13 +41,25 @@ def in_random_order(frames: Iterator[pl.DataFrame], size: int) -> Iterator[pl.Da
             for place, heap in enumerate(heaps):
                 buffer = io.BytesIO()
                 frame.filter(pl.Series(dealt == place)).write_ipc_stream(buffer)
-                lengths[place].append(heap.write(buffer.getbuffer()))
+                lengths[place].append(_written(heap, buffer))
         for heap, parts in zip(heaps, lengths, strict=True):
             heap.seek(0)
             read = [pl.read_ipc_stream(heap.read(length)) for length in parts]
             if read:
                 whole = pl.concat(read)
                 yield whole[random_order(len(whole))]
+
+
+def _written(heap: BinaryIO, rows: io.BytesIO) -> int:
+    """How many bytes were added to a heap; DataError if there is no room for them."""
+    try:
+        return heap.write(rows.getbuffer())
+    except OSError:
+        raise DataError.of(
+            "no-space",
+            "there is no room for a temporary copy of the responses",
+            "free space in the temporary folder, or set TMPDIR to a roomier one",
+        ) from None
 
 
 def random_order(count: int) -> NDArray[np.int64]:

@@ -26,6 +26,9 @@ MOST_CHANCES = 10_000
 
 MOST_BYTES = 1 << 20
 
+LONGEST = 20
+"""Digits of a sum that people still compare."""
+
 
 def chance(text: str) -> Fraction:
     """The exact value of a probability such as 0.25 or 1/3; NotReadable if it is none."""
@@ -85,14 +88,10 @@ def mapped_table(node: Mapping, findings: Findings) -> Table | None:
     return Table(tuple(rows), outputs, tuple(read)) if good else None
 
 
-def read_table(path: Path | str) -> tuple[Table | None, Findings, bytes]:
-    """The table in a CSV file, its problems with places, and its bytes.
-
-    OSError if it cannot be read.
-    """
-    with Path(path).open("rb") as file:
-        raw = file.read(MOST_BYTES + 1)
-    return *table_of(raw, str(path)), raw
+def read_bytes(path: Path) -> bytes:
+    """What a file of a table holds; OSError or ValueError if it cannot be read."""
+    with path.open("rb") as file:
+        return file.read(MOST_BYTES + 1)
 
 
 def table_of(raw: bytes, source: str) -> tuple[Table | None, Findings]:
@@ -190,11 +189,18 @@ def _whole_row(
         return known
     findings.add(
         "row-sum",
-        f"the probabilities of {label} sum to {shown(plain_text(total))}, expected 1",
-        f"change one by {shown(plain_text(1 - total))}; write thirds and the like as fractions",
+        f"the probabilities of {label} sum to {shown(_brief(total))}, expected 1",
+        f"change one by {shown(_brief(1 - total))}; write thirds and the like as fractions",
         span,
     )
     return None
+
+
+def _brief(value: Fraction) -> str:
+    """A number exactly if that is short, else about."""
+    if value.denominator < 10**LONGEST:
+        return plain_text(value)
+    return f"about {float(value):.12g}"
 
 
 def _is_chance(text: str) -> bool:

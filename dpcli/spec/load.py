@@ -36,7 +36,7 @@ def load_any(text: bytes | str, source: str, folder: Path | None = None) -> AnyS
             text=decoded,
             digest=digest.hexdigest(),
         )
-    for table in sense.local.tables:
+    for _, table in sense.local.tables:
         digest.update(hashlib.sha256(table).digest())
     return LocalSpec(
         dataset=sense.dataset,
@@ -47,6 +47,7 @@ def load_any(text: bytes | str, source: str, folder: Path | None = None) -> AnyS
         confidence=sense.confidence,
         text=decoded,
         digest=digest.hexdigest(),
+        files=tuple(path for path, _ in sense.local.tables),
     )
 
 

@@ -16,11 +16,11 @@ from dpcli.spec.wording import shown
 
 @dataclass(frozen=True, slots=True)
 class Local:
-    """Responses, public columns, and the bytes of tables that stand in other files."""
+    """Responses, public columns, and tables that stand in other files."""
 
     responses: tuple[Response, ...]
     public: tuple[Cell, ...]
-    tables: tuple[bytes, ...]
+    tables: tuple[tuple[Path, bytes], ...]
 
 
 def resolve_local(root: Mapping, scope: Scope, folder: Path) -> Local:

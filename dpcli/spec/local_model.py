@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
+from pathlib import Path
 
 from dpcli.columns import CategoryColumn, NumericColumn
 from dpcli.randomizers.base import Channel, Randomizer
@@ -44,7 +45,7 @@ class Response:
 
 @dataclass(frozen=True, slots=True)
 class LocalSpec:
-    """A checked spec of the local model; `digest` covers its text and its tables."""
+    """A checked spec of the local model; `digest` covers its text and its tables in `files`."""
 
     dataset: str
     privacy: Privacy
@@ -54,6 +55,7 @@ class LocalSpec:
     confidence: Fraction
     text: str
     digest: str
+    files: tuple[Path, ...] = ()
 
     @property
     def kept(self) -> Iterator[Response | Cell]:

@@ -9,7 +9,7 @@ from pathlib import Path
 from dpcli.columns import CategoryColumn
 from dpcli.randomizers.base import Asked, Randomizer
 from dpcli.randomizers.table import Table
-from dpcli.spec.chances import fitted, mapped_table, read_chance, read_table
+from dpcli.spec.chances import fitted, mapped_table, read_bytes, read_chance, table_of
 from dpcli.spec.findings import Findings
 from dpcli.spec.local_model import Cell
 from dpcli.spec.nodes import Mapping, Word
@@ -18,11 +18,11 @@ from dpcli.spec.wording import listed, shown
 
 
 class ResponsePrice:
-    """The price of one response, and the bytes of the tables that it names."""
+    """The price of one response, and the files of tables that it names."""
 
     def __init__(self, node: Mapping, findings: Findings, folder: Path) -> None:
         self._node, self._findings, self._folder = node, findings, folder
-        self.tables: list[bytes] = []
+        self.tables: list[tuple[Path, bytes]] = []
 
     def asked(self, randomizer: Randomizer, column: Cell | None) -> Asked | None:
         """What the response may reveal, or None after problems are recorded."""
@@ -125,7 +125,7 @@ class ResponsePrice:
     def _file(self, word: Word) -> Table | None:
         """The table in a file, whose problems are told with places in that file."""
         try:
-            table, found, raw = read_table(self._folder / word.text)
+            raw = read_bytes(self._folder / word.text)
         except (OSError, ValueError):
             self._findings.add(
                 "table-unreadable",
@@ -134,6 +134,7 @@ class ResponsePrice:
                 word.span,
             )
             return None
+        table, found = table_of(raw, word.text)
         for problem in found.problems:
             where = problem.place.line if problem.place else 1
             self._findings.add(
@@ -142,5 +143,5 @@ class ResponsePrice:
                 problem.hint,
                 word.span,
             )
-        self.tables.append(raw)
+        self.tables.append((self._folder / word.text, raw))
         return table

@@ -32,13 +32,13 @@ STEPS = {"simplex": False, "clamp": True}
 
 
 class Responses:
-    """Every response of a spec, and the bytes of the tables that they name."""
+    """Every response of a spec, and the files of tables that they name."""
 
     def __init__(self, scope: Scope, public: Sequence[Cell], folder: Path) -> None:
         self._scope, self._findings, self._folder = scope, scope.findings, folder
         self._public = {column.name: column for column in public}
         self._taken: dict[str, Word] = {}
-        self.tables: list[bytes] = []
+        self.tables: list[tuple[Path, bytes]] = []
 
     def read(self, section: Node | None) -> tuple[Response, ...]:
         """The responses without problems; those with problems are recorded."""

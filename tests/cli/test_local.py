@@ -223,7 +223,7 @@ def test_a_changed_table_is_another_spec(dpcli: Command, spec: Path, data: Path)
     assert done.status == 6 and "release-id-taken" in done.err
 
 
-def _interrupted(*_: object) -> None:
+def _interrupted(*_: object, **__: object) -> None:
     """Somebody pressed Ctrl-C."""
     raise KeyboardInterrupt
 
@@ -326,6 +326,110 @@ def test_a_signal_right_after_the_charge_loses_nothing(
     again = dpcli(*command)
     assert again.status == 0 and "nothing charged" in again.err
     assert out.read_text(encoding="utf-8").startswith(COLLECTED)
+
+
+def test_responses_take_the_place_of_nothing_that_appears_meanwhile(
+    dpcli: Command, spec: Path, data: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another's file of that name stays, and the charged responses go elsewhere for nothing."""
+    out, other = spec.parent / "o.csv", spec.parent / "p.csv"
+    name = pending.Pending.name
+
+    def named(self: pending.Pending) -> None:
+        out.write_text("somebody's", encoding="utf-8")
+        name(self)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(pending.Pending, "name", named)
+        done = dpcli("local", "randomize", spec, data, "-o", out, "--release-id", "a")
+    assert done.status == 7 and "file exists" in done.err and "kept aside" in done.err
+    assert out.read_text(encoding="utf-8") == "somebody's"
+    again = dpcli("local", "randomize", spec, data, "-o", other, "--release-id", "a")
+    assert again.status == 0, again.err
+    assert other.read_text(encoding="utf-8").startswith(COLLECTED)
+    assert entries(spec.parent, dpcli) == 1
+    assert not list(spec.parent.glob(f".*{pending.ENDING}"))
+
+
+def test_an_attempt_that_ends_leaves_alone_what_another_is_charging_for(tmp_path: Path) -> None:
+    """Only the file that has the waiting name can lose it."""
+    waiting = tmp_path / "waiting"
+    with pending.Pending(waiting) as mine, pending.Pending(waiting) as theirs:
+        theirs.name()
+        mine.unname()
+        assert waiting.exists()
+        theirs.unname()
+        assert not waiting.exists()
+
+
+def test_what_was_never_charged_is_swept_by_the_next_collection(
+    dpcli: Command, spec: Path, data: Path
+) -> None:
+    """Named by a process that died before its charge; what others wait for stays."""
+    book = spec.parent / "dpcli-ledger.sqlite"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("dpcli.cli.collecting.publish_file", _interrupted)
+        kept = ("local", "randomize", spec, data, "--release-id", "a")
+        assert dpcli(*kept).status == 130
+    left, other = pending.waiting_name(book, "dead"), pending.waiting_name(book, "a")
+    stranger = pending.waiting_name(book.with_name("other.sqlite"), "dead")
+    for path in (left, stranger):
+        path.write_text("responses", encoding="utf-8")
+    assert dpcli("local", "randomize", spec, data, "--release-id", "b").status == 0
+    assert not left.exists()
+    assert other.exists() and stranger.exists()
+    assert dpcli(*kept).status == 0
+
+
+def test_a_ledger_has_one_place_whatever_its_name(tmp_path: Path) -> None:
+    """A link to a ledger finds what waits beside the ledger itself."""
+    book = tmp_path / "book.sqlite"
+    book.touch()
+    link = tmp_path / "sub" / "link.sqlite"
+    link.parent.mkdir()
+    link.symlink_to(book)
+
+    assert pending.waiting_name(link, "a") == pending.waiting_name(book, "a")
+
+
+def test_files_without_a_name_are_not_needed(
+    dpcli: Command, spec: Path, data: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Elsewhere responses have an odd name until they are charged, and nothing is left."""
+    monkeypatch.setattr(pending, "_nameless", lambda _: None)
+    out = spec.parent / "o.csv"
+    assert dpcli("local", "randomize", spec, data, "-o", out).status == 0
+    assert len(rows(out.read_text(encoding="utf-8"))) == len(ROWS)
+    names = {path.name for path in spec.parent.iterdir()}
+    assert not any(name.endswith((".tmp", pending.ENDING)) for name in names), names
+
+
+def test_a_link_is_no_file_that_waits(
+    dpcli: Command, spec: Path, data: Path, tmp_path: Path
+) -> None:
+    """Somebody's link in the waiting place is not followed."""
+    out = spec.parent / "o.csv"
+    command = ("local", "randomize", spec, data, "-o", out, "--release-id", "a")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("dpcli.cli.collecting.publish_file", _interrupted)
+        assert dpcli(*command).status == 130
+    (waiting,) = spec.parent.glob(f".*{pending.ENDING}")
+    secret = tmp_path / "secret"
+    waiting.rename(secret)
+    waiting.symlink_to(secret)
+
+    assert dpcli(*command).status == 7
+    assert secret.stat().st_mode & 0o777 == 0o600
+    assert not out.exists()
+
+
+def test_the_table_of_the_spec_is_an_input(dpcli: Command, spec: Path, data: Path) -> None:
+    """Responses never replace the probabilities that they were drawn with."""
+    table = spec.parent / "votes.csv"
+    for command in (("randomize", spec, data), ("estimate", spec, data)):
+        done = dpcli("local", *command, "-o", table, "--force")
+        assert done.status == 2 and "output-is-input" in done.err
+    assert table.read_text(encoding="utf-8") == VOTES
 
 
 def test_the_same_id_keeps_its_order(dpcli: Command, spec: Path, data: Path) -> None:
@@ -650,6 +754,14 @@ class TestEpsilon:
         assert status == 3 and not out
         for code in set(codes):
             assert err.count(f"error[{code}]") == codes.count(code), err
+
+    def test_many_long_fractions_are_told_in_short(self, dpcli: Command, tmp_path: Path) -> None:
+        """A sum of hundreds of odd fractions is no fault, and is not printed in full."""
+        cells = [f"1000000000000000/{10**17 + 2 * place + 1}" for place in range(400)]
+        header = ",".join(f"o{place}" for place in range(400))
+        status, _, err = self.run(dpcli, tmp_path, f"x,{header}\na,{','.join(cells)}\n")
+        assert status == 3 and "row-sum" in err and "about" in err
+        assert len(err.splitlines()[0]) < 120
 
     def test_laplace_noise_that_was_added(self, dpcli: Command, tmp_path: Path) -> None:
         """Scale 3 on numbers from 18 to 100 is 82/3."""
