@@ -60,6 +60,8 @@ def _lines(collection: Randomized) -> Iterator[str]:
         ],
     )
     yield from cost(plan)
+    yield "This holds for every record by itself, also against whoever collects the responses."
+    yield ""
     yield from account(collection.standing)
     yield "## How each record responded"
     yield ""
