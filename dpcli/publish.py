@@ -218,20 +218,27 @@ def publish_file(waiting: Path, target: Path | None, *, force: bool) -> None:
 
 def _place(waiting: Path, final: Path, *, force: bool) -> None:
     """Have the file at its final place; a new name for it if `force` is not given."""
-    source, temporary = waiting, final.with_name(f".{final.name[:200]}.{secrets.token_hex(4)}.tmp")
-    try:
-        if waiting.stat().st_dev != final.parent.stat().st_dev:
-            with waiting.open("rb") as file, temporary.open("xb") as copy:
-                shutil.copyfileobj(file, copy)
-                copy.flush()
-                os.fsync(copy.fileno())
-            source = temporary
+
+    def place(source: Path) -> None:
         if force:
             source.replace(final)
         else:
             _link(source, final)
-    finally:
-        temporary.unlink(missing_ok=True)
+
+    try:
+        place(waiting)
+    except OSError as error:
+        if error.errno != errno.EXDEV:
+            raise
+        temporary = final.with_name(f".{final.name[:200]}.{secrets.token_hex(4)}.tmp")
+        try:
+            with waiting.open("rb") as file, temporary.open("xb") as copy:
+                shutil.copyfileobj(file, copy)
+                copy.flush()
+                os.fsync(copy.fileno())
+            place(temporary)
+        finally:
+            temporary.unlink(missing_ok=True)
 
 
 def _link(source: Path, final: Path) -> None:

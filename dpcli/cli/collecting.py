@@ -56,28 +56,33 @@ class Collection:
     def publish(self, stored: Stored, again: str) -> None:
         """Put the responses where they are wanted, and the reports beside."""
         self._require_order(stored)
-        there = self._published(stored)
-        if not there:
-            self._require_waiting(stored)
         try:
             # The responses first: there is only one of them.
-            if not there:
-                publish_file(self._waiting, self._output, force=self._force)
-            elif digest_of(self._waiting) == stored.digest:
-                self._waiting.unlink(missing_ok=True)
+            self._publish_responses(stored)
             publish({place: stored.outputs[name] for place, name in self._reports.items()})
         except OutputError as failure:
-            if self._published(stored) and not there:
-                # Another process with the same id was quicker.
-                return
             raise OutputError(
                 Problem(
                     problem.code,
                     problem.message,
-                    f"the responses are charged and kept aside; {again}, which costs nothing",
+                    f"the responses are charged, and nothing is lost; {again}, which costs nothing",
                 )
                 for problem in failure.problems
             ) from None
+
+    def _publish_responses(self, stored: Stored) -> None:
+        """Have the responses where they are wanted, and nowhere else."""
+        if self._published(stored):
+            if digest_of(self._waiting) == stored.digest:
+                self._waiting.unlink(missing_ok=True)
+            return
+        self._require_waiting(stored)
+        try:
+            publish_file(self._waiting, self._output, force=self._force)
+        except OutputError:
+            # Another process with the same id may have been quicker.
+            if not self._published(stored):
+                raise
 
     def _published(self, stored: Stored) -> bool:
         """Whether the responses are where they are wanted already."""

@@ -9,6 +9,7 @@ import json
 import shutil
 import subprocess
 import sys
+import tempfile
 from decimal import Decimal
 from pathlib import Path
 
@@ -342,13 +343,50 @@ def test_responses_take_the_place_of_nothing_that_appears_meanwhile(
     with monkeypatch.context() as patch:
         patch.setattr(pending.Pending, "name", named)
         done = dpcli("local", "randomize", spec, data, "-o", out, "--release-id", "a")
-    assert done.status == 7 and "file exists" in done.err and "kept aside" in done.err
+    assert done.status == 7 and "file exists" in done.err and "nothing is lost" in done.err
     assert out.read_text(encoding="utf-8") == "somebody's"
     again = dpcli("local", "randomize", spec, data, "-o", other, "--release-id", "a")
     assert again.status == 0, again.err
     assert other.read_text(encoding="utf-8").startswith(COLLECTED)
     assert entries(spec.parent, dpcli) == 1
     assert not list(spec.parent.glob(f".*{pending.ENDING}"))
+
+
+def test_a_report_that_cannot_be_written_is_told(
+    dpcli: Command, spec: Path, data: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The responses are out, the report is not: status 7, and a retry writes it for nothing."""
+    from dpcli.errors import OutputError
+
+    def refused(_: object) -> None:
+        raise OutputError.of("output-failed", "no room", "make some")
+
+    out = spec.parent / "o.csv"
+    command = ("local", "randomize", spec, data, "-o", out, "--release-id", "a")
+    with monkeypatch.context() as patch:
+        patch.setattr("dpcli.cli.collecting.publish", refused)
+        assert dpcli(*command).status == 7
+    first = out.read_bytes()
+    assert dpcli(*command).status == 0
+    assert out.read_bytes() == first
+    assert (spec.parent / "o.report.json").exists()
+    assert entries(spec.parent, dpcli) == 1
+
+
+@pytest.mark.skipif(not Path("/dev/shm").is_dir(), reason="no second drive")
+@pytest.mark.parametrize("force", [False, True])
+def test_responses_reach_another_drive(force: bool, dpcli: Command, spec: Path, data: Path) -> None:
+    """They are copied whole under another name, and put in place at once."""
+    folder = Path(tempfile.mkdtemp(dir="/dev/shm"))
+    try:
+        out = folder / "o.csv"
+        done = dpcli("local", "randomize", spec, data, "-o", out, *(["--force"] * force))
+        assert done.status == 0, done.err
+        assert len(rows(out.read_text(encoding="utf-8"))) == len(ROWS)
+        assert {path.name for path in folder.iterdir()} == {"o.csv", "o.report.json"}
+        assert not list(spec.parent.glob(f".*{pending.ENDING}"))
+    finally:
+        shutil.rmtree(folder)
 
 
 def test_an_attempt_that_ends_leaves_alone_what_another_is_charging_for(tmp_path: Path) -> None:
