@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -21,7 +22,9 @@ from dpcli.cli.options import (
 )
 
 if TYPE_CHECKING:
+    from dpcli.local.estimate import Estimated
     from dpcli.local.randomize import Randomized
+    from dpcli.spec.local_model import LocalSpec
 
 local = typer.Typer(
     name="local",
@@ -29,6 +32,9 @@ local = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode=None,
 )
+
+SUMMARY_LINES = 40
+"""Estimates after which the summary says how many more there are."""
 
 
 @local.command("randomize")
@@ -146,13 +152,16 @@ def estimate(
         inputs = [spec, *read.files, input_file(collected)]
         require_writable([output], inputs, force=force)
     found = collect(read, collected)
-    table = estimates_table(estimates(found, read.confidence))
+    made = list(estimates(found, read.confidence))
+    table = estimates_table(made)
     if output is None:
         publish_to_stdout(table)
     else:
         publish({output: table})
     if quiet:
         return
+    if output is not None:
+        _summary(made, read)
     for one in found:
         name = one.response.column.name
         if not one.response.channel.estimable:
@@ -163,6 +172,22 @@ def estimate(
                 "none that the spec knows",
                 file=sys.stderr,
             )
+
+
+def _summary(made: Sequence[Estimated], spec: LocalSpec) -> None:
+    """The estimates on standard error."""
+    from dpcli.cli.console import write_table
+    from dpcli.report.estimates import estimate_lines
+    from dpcli.report.numbers import exact_or_up
+
+    header, *lines = estimate_lines(made)
+    percent = exact_or_up(spec.confidence * 100)
+    title = f"estimates of {spec.dataset}; lower and upper with {percent} % confidence"
+    right = range(len(header) - 5, len(header))
+    names = [name.replace("_", " ") for name in header]
+    write_table(sys.stderr, title, names, lines[:SUMMARY_LINES], tuple(right))
+    if len(lines) > SUMMARY_LINES:
+        print(f"... {len(lines) - SUMMARY_LINES} more", file=sys.stderr)
 
 
 local.command("epsilon")(epsilon)

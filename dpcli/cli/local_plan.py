@@ -53,12 +53,13 @@ def print_local_plan(
     title = f"{spec.dataset}: each record responds by itself, {composition.name}"
     many = 1 if records is None else records
     header = (
-        "column", "mechanism", "how", "by", "epsilon", *(["rho"] * composition.takes_rho), "delta",
+        "column", "mechanism", "by", "epsilon", *(["rho"] * composition.takes_rho), "delta",
         f"standard error of {many:,} record{'s' * (many != 1)}",
     )  # fmt: skip
     rows = [_row(one, many, in_rho=composition.takes_rho) for one in spec.responses]
-    write_table(sys.stdout, title, header, rows, tuple(range(4, len(header))))
+    write_table(sys.stdout, title, header, rows, tuple(range(3, len(header))))
     print()
+    print("".join(f"{one.column.name}: {one.channel.told()}\n" for one in spec.responses))
     if records is None:
         print("the error falls with the root of the number of records; --records N tells it")
     if spec.public:
@@ -93,7 +94,6 @@ def _row(response: Response, records: int, *, in_rho: bool) -> tuple[str, ...]:
     return (
         response.column.name,
         response.randomizer.name,
-        channel.told(),
         ", ".join(column.name for column in response.by),
         brief(channel.loss.epsilon),
         *([short(channel.guarantee.rho, 6)] if in_rho else []),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
 from math import ceil, log10
 from typing import TYPE_CHECKING
@@ -18,15 +18,18 @@ BEYOND = 3
 """Digits that are printed beyond the first one of the standard error."""
 
 
-def estimates_table(found: Iterable[Estimated]) -> bytes:
+def estimates_table(rows: Sequence[Estimated]) -> bytes:
     """One line per estimate, as CSV in UTF-8."""
-    rows = list(found)
+    return csv_text(estimate_lines(rows))
+
+
+def estimate_lines(rows: Sequence[Estimated]) -> list[list[str]]:
+    """The header, and one line per estimate."""
     keys = list(dict.fromkeys(name for row in rows for name, _ in row.group))
-    lines = [estimate_line(row, keys) for row in rows]
-    return csv_text([[*RESERVED[:2], *keys, *RESERVED[2:]], *lines])
+    return [[*RESERVED[:2], *keys, *RESERVED[2:]], *(_line(row, keys) for row in rows)]
 
 
-def estimate_line(row: Estimated, keys: Sequence[str]) -> list[str]:
+def _line(row: Estimated, keys: Sequence[str]) -> list[str]:
     """One estimate as texts; blank where there are no records."""
     group = dict(row.group)
     named = [row.column, "frequency" if row.item else "mean"]

@@ -656,6 +656,18 @@ class TestEstimates:
         collected.write_text("a,b\n1,2\n", encoding="utf-8")
         assert dpcli("local", "estimate", spec, collected).status == 4
 
+    def test_estimates_in_a_file_are_summed_up_for_people(
+        self, dpcli: Command, spec: Path, collected: Path
+    ) -> None:
+        """With -o the same numbers stand on standard error, unless --quiet."""
+        out = spec.parent / "e.csv"
+        done = dpcli("local", "estimate", spec, collected, "-o", out)
+        assert done.status == 0 and not done.out
+        assert "estimates of survey; lower and upper with 95 % confidence" in done.err
+        for row in rows(out.read_text(encoding="utf-8")):
+            assert row["value"] in done.err and row["standard_error"] in done.err
+        assert not dpcli("local", "estimate", spec, collected, "-o", out, "--force", "-q").err
+
     def test_estimates_spend_nothing(self, dpcli: Command, spec: Path, collected: Path) -> None:
         """They are post-processing: the ledger is not even opened."""
         before = (spec.parent / "dpcli-ledger.sqlite").read_bytes()
