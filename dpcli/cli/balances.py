@@ -17,8 +17,7 @@ if TYPE_CHECKING:
     from dpcli.ledger.balance import Balance
     from dpcli.ledger.ledger import Ledger
     from dpcli.ledger.terms import Terms
-    from dpcli.plan.local import LocalPlan
-    from dpcli.plan.model import Plan
+    from dpcli.plan.local import AnyPlan
     from dpcli.privacy.loss import Loss
 
 MOST_RUNS = 1_000_000
@@ -48,9 +47,11 @@ def show(
     from dpcli.cli.words import checked_day
     from dpcli.errors import LedgerError
     from dpcli.ledger.balance import period_number
+    from dpcli.plan.local import make_any_plan
     from dpcli.privacy.decimals import plain_text
+    from dpcli.spec.load import read_any
 
-    plan = _planned(spec) if spec else None
+    plan = make_any_plan(read_any(spec)) if spec else None
     day = period_number(checked_day(period) or period) if period else None
     told = []
     beside = spec.parent / DEFAULT if spec else None
@@ -98,17 +99,6 @@ def show(
         _say_what_differs(plan, told)
 
 
-def _planned(spec: Path) -> Plan | LocalPlan:
-    """The plan of a spec of either model."""
-    from dpcli.plan.local import make_local_plan
-    from dpcli.plan.making import make_plan
-    from dpcli.spec.load import read_any
-    from dpcli.spec.model import Spec
-
-    read = read_any(spec)
-    return make_plan(read) if isinstance(read, Spec) else make_local_plan(read)
-
-
 COUNTED = tuple(
     f"{what}_{measure}"
     for what in ("spent", "remaining", "lifetime")
@@ -137,7 +127,7 @@ def _rho(loss: Loss) -> str | None:
     return None if loss.rho is None else plain_text(loss.rho)
 
 
-def _say_what_differs(plan: Plan | LocalPlan, told: Sequence[Mapping[str, object]]) -> None:
+def _say_what_differs(plan: AnyPlan, told: Sequence[Mapping[str, object]]) -> None:
     """Why a spec has no account to run on, if it has none."""
     from dpcli.ledger.terms import terms_from, terms_of
 
@@ -204,7 +194,7 @@ def history(
     write_table(sys.stdout, "releases", [c.replace("_", " ") for c in columns], rows, (0, 5, 6))
 
 
-def _more_runs(book: Ledger, terms: Terms, plan: Plan | LocalPlan | None) -> int | None:
+def _more_runs(book: Ledger, terms: Terms, plan: AnyPlan | None) -> int | None:
     """How many more releases of a plan an account allows, up to a limit.
 
     By `pld`, which takes seconds for each number that is tried, within one in a hundred below.

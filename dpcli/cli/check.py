@@ -23,13 +23,10 @@ def check(
     Example: dpcli check specs/town.yaml sample_data/people.csv
     """
     from dpcli.plan.budget import require_budget
-    from dpcli.plan.local import LocalPlan, make_local_plan
-    from dpcli.plan.making import make_plan
+    from dpcli.plan.local import LocalPlan, make_any_plan
     from dpcli.spec.load import read_any
-    from dpcli.spec.model import Spec
 
-    read = read_any(spec)
-    plan = make_plan(read) if isinstance(read, Spec) else make_local_plan(read)
+    plan = make_any_plan(read_any(spec))
     require_budget(plan)
     if data is not None:
         from dpcli.engine.header import require_columns

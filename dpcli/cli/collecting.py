@@ -72,11 +72,19 @@ class Collection:
 
     def _publish_responses(self, stored: Stored) -> None:
         """Have the responses where they are wanted, and nowhere else."""
+        if stored.fresh:
+            # Written and charged just now: nothing needs to be looked for.
+            self._publish_waiting(stored)
+            return
         if self._published(stored):
             if digest_of(self._waiting) == stored.digest:
                 self._waiting.unlink(missing_ok=True)
             return
         self._require_waiting(stored)
+        self._publish_waiting(stored)
+
+    def _publish_waiting(self, stored: Stored) -> None:
+        """Have what waits where it is wanted."""
         try:
             publish_file(self._waiting, self._output, force=self._force)
         except OutputError:

@@ -64,10 +64,10 @@ def randomize(
 
     Example: dpcli local randomize specs/local-survey.yaml sample_data/people.csv -o collected.csv
     """
+    from dpcli.cli.charging import charging, warn_of_clock
     from dpcli.cli.collecting import Collection
     from dpcli.cli.ledger_file import open_ledger
     from dpcli.cli.words import checked_day, checked_id
-    from dpcli.errors import Stopped
     from dpcli.local.charge import charge_for
     from dpcli.local.randomize import randomize as make_responses
     from dpcli.plan.budget import require_budget
@@ -87,23 +87,18 @@ def randomize(
         return render_local(collection)
 
     again = f"run the command again with --release-id {named}"
-    try:
-        with open_ledger(ledger, spec) as book:
-            collection = Collection(
-                output, list(report or ()), named, book, force=force, shuffle=shuffle
-            )
-            inputs = [spec, *read.files, *book.store.files(), input_file(data)]
-            charge = charge_for(plan, named, now(), period)
-            before = book.stored(named, charge)
-            collection.require(inputs, before)
-            latest = book.latest()
-            stored = make_responses(plan, data, book, charge, rendered, shuffle=shuffle)
-            collection.publish(stored, again)
-    except (KeyboardInterrupt, Stopped):
-        print(f"interrupted; {again}, which charges it once at most", file=sys.stderr)
-        raise
-    if charge.created < latest:
-        print(f"warning: the clock is behind the last release, of {latest}", file=sys.stderr)
+    with charging(again), open_ledger(ledger, spec) as book:
+        collection = Collection(
+            output, list(report or ()), named, book, force=force, shuffle=shuffle
+        )
+        inputs = [spec, *read.files, *book.store.files(), input_file(data)]
+        charge = charge_for(plan, named, now(), period)
+        before = book.stored(named, charge)
+        collection.require(inputs, before)
+        latest = book.latest()
+        stored = make_responses(plan, data, book, charge, rendered, shuffle=shuffle)
+        collection.publish(stored, again)
+    warn_of_clock(charge.created, latest)
     if quiet:
         return
     if not stored.fresh:

@@ -12,7 +12,7 @@ MOST = 10**15
 """Records that nobody has more of."""
 
 if TYPE_CHECKING:
-    from dpcli.plan.local import LocalPlan
+    from dpcli.plan.local import AnyPlan
     from dpcli.plan.model import Part, Plan, PlannedEntry
     from dpcli.privacy.loss import Loss
     from dpcli.spec.local_model import LocalSpec
@@ -181,7 +181,7 @@ def _local(
     require_budget(made)
 
 
-def _left(made: Plan | LocalPlan, ledger: Path | None, spec: Path) -> Loss | None:
+def _left(made: AnyPlan, ledger: Path | None, spec: Path) -> Loss | None:
     """What the account has left, if there is a ledger and it has the account."""
     from dpcli.cli.ledger_file import DEFAULT, existing_ledger
 

@@ -49,10 +49,10 @@ def release(
 
     Example: dpcli release specs/town.yaml sample_data/people.csv -o noisy.csv
     """
+    from dpcli.cli.charging import charging, warn_of_clock
     from dpcli.cli.ledger_file import open_ledger
     from dpcli.cli.outputs import Wanted
     from dpcli.cli.words import checked_day, checked_id
-    from dpcli.errors import Stopped
     from dpcli.plan.budget import require_budget
     from dpcli.plan.making import make_plan
     from dpcli.publish import require_writable
@@ -73,22 +73,17 @@ def release(
         return render(release)
 
     again = f"run the command again with --release-id {named}"
-    try:
-        with open_ledger(ledger, spec) as book:
-            inputs = [spec, *book.store.files(), input_file(data)]
-            targets = list(wanted.files(wide_names(plan)))
-            charge = charge_for(plan, named, period)
-            before = book.stored(charge.release_id, charge)
-            known = wanted.contents(before) if before else {}
-            require_writable(targets, inputs, force=force, twice=wanted.twice, known=known)
-            latest = book.latest()
-            stored = make_release(plan, data, book, charge, rendered)
-            wanted.publish(stored, again)
-    except (KeyboardInterrupt, Stopped):
-        print(f"interrupted; {again}, which charges it once at most", file=sys.stderr)
-        raise
-    if charge.created < latest:
-        print(f"warning: the clock is behind the last release, of {latest}", file=sys.stderr)
+    with charging(again), open_ledger(ledger, spec) as book:
+        inputs = [spec, *book.store.files(), input_file(data)]
+        targets = list(wanted.files(wide_names(plan)))
+        charge = charge_for(plan, named, period)
+        before = book.stored(charge.release_id, charge)
+        known = wanted.contents(before) if before else {}
+        require_writable(targets, inputs, force=force, twice=wanted.twice, known=known)
+        latest = book.latest()
+        stored = make_release(plan, data, book, charge, rendered)
+        wanted.publish(stored, again)
+    warn_of_clock(charge.created, latest)
     if quiet:
         return
     if stored.fresh:

@@ -6,12 +6,11 @@ from fractions import Fraction
 from math import floor
 
 from dpcli.errors import BudgetError, Problem
-from dpcli.plan.local import LocalPlan
-from dpcli.plan.model import Plan
+from dpcli.plan.local import AnyPlan, LocalPlan
 from dpcli.privacy.decimals import decimal_text, plain_text
 
 
-def require_budget(plan: Plan | LocalPlan) -> None:
+def require_budget(plan: AnyPlan) -> None:
     """Raise BudgetError, with what would fit, unless the budget allows the plan."""
     if plan.fits:
         return

@@ -10,11 +10,13 @@ from math import sqrt
 from dpcli.columns import CategoryColumn
 from dpcli.composition.base import Bound, Missing
 from dpcli.errors import SpecError
-from dpcli.plan.making import missing_package
+from dpcli.plan.making import make_plan, missing_package
+from dpcli.plan.model import Plan
 from dpcli.privacy.guarantee import Guarantee
 from dpcli.privacy.loss import Loss
 from dpcli.privacy.shuffling import Shuffled, shuffled
 from dpcli.spec.local_model import LocalSpec, Response
+from dpcli.spec.model import Spec
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +38,7 @@ class LocalPlan:
     @property
     def answers(self) -> dict[Guarantee, int]:
         """What a record can lose by each response, and how often."""
-        return Counter(response.channel.guarantee for response in self.spec.responses)
+        return _answers(self.spec)
 
     @property
     def spent(self) -> Loss:
@@ -59,14 +61,27 @@ class LocalPlan:
         return shuffled(self.asked.epsilon, records, delta)
 
 
+AnyPlan = Plan | LocalPlan
+
+
+def make_any_plan(spec: Spec | LocalSpec) -> AnyPlan:
+    """The complete plan of a spec of either model; SpecError if there is none."""
+    return make_plan(spec) if isinstance(spec, Spec) else make_local_plan(spec)
+
+
 def make_local_plan(spec: LocalSpec) -> LocalPlan:
     """The complete plan of a local spec; SpecError if its composition cannot be used."""
-    answers = Counter(response.channel.guarantee for response in spec.responses)
+    answers = _answers(spec)
     composition = spec.privacy.composition
     try:
         return LocalPlan(spec, composition.bound(answers, spec.privacy.budget.delta))
     except Missing as missing:
         raise SpecError([missing_package(composition.name, missing)]) from None
+
+
+def _answers(spec: LocalSpec) -> dict[Guarantee, int]:
+    """The guarantees of a record's responses, and how often each is given."""
+    return Counter(response.channel.guarantee for response in spec.responses)
 
 
 def standard_error(response: Response, records: int) -> float | None:

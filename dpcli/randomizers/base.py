@@ -39,6 +39,18 @@ class Asked:
     probability: Fraction | None = None
     matrix: Table | None = None
 
+    @property
+    def labels(self) -> int:
+        """How many labels may be true; `CannotRandomize` if there is a single one."""
+        column = self.column
+        count = len(column.labels) if isinstance(column, CategoryColumn) else 0
+        if count < 2:
+            raise CannotRandomize(
+                "a column with a single label has nothing to hide",
+                "declare it `public:`, or add the other labels",
+            )
+        return count
+
 
 @dataclass(frozen=True, slots=True)
 class Tally:

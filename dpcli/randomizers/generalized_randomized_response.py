@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dpcli.randomizers.base import Asked, CannotRandomize, Channel, Randomizer
+from dpcli.randomizers.base import Asked, Channel, Randomizer
 from dpcli.randomizers.symmetric import settled
 
 
@@ -27,10 +27,4 @@ class GeneralizedRandomizedResponse(Randomizer):
 
     def channel(self, asked: Asked) -> Channel:
         """All labels, with the odds that are asked for."""
-        labels = getattr(asked.column, "labels", ())
-        if len(labels) < 2:
-            raise CannotRandomize(
-                "a column with a single label has nothing to hide",
-                "declare it `public:`, or add the other labels",
-            )
-        return settled(asked, len(labels))
+        return settled(asked, asked.labels)

@@ -28,11 +28,9 @@ class RandomizedResponse(Randomizer):
 
     def channel(self, asked: Asked) -> Channel:
         """Two labels, with the odds that are asked for."""
-        assert asked.column.kind in ("category", "boolean")
-        labels = getattr(asked.column, "labels", ())
-        if len(labels) != 2:
+        if asked.labels != 2:
             raise CannotRandomize(
-                f"`{self.name}` is for two labels, and this column has {len(labels)}",
+                f"`{self.name}` is for two labels, and this column has {asked.labels}",
                 "use `generalized_randomized_response` or `unary_encoding`",
             )
         return settled(asked, 2)

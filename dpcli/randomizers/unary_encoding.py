@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from dpcli.privacy.interval import exp_down, round_up
 from dpcli.privacy.loss import Loss
-from dpcli.randomizers.base import Asked, CannotRandomize, Channel, Randomizer, Tally
+from dpcli.randomizers.base import Asked, Channel, Randomizer, Tally
 from dpcli.randomizers.symmetric import FINE
 from dpcli.sampling.threshold import Threshold
 from dpcli.sampling.vectorised import bernoulli_array
@@ -91,11 +91,5 @@ class UnaryEncoding(Randomizer):
     def channel(self, asked: Asked) -> Channel:
         """One bit for each label."""
         assert asked.epsilon is not None
-        labels = getattr(asked.column, "labels", ())
-        if len(labels) < 2:
-            raise CannotRandomize(
-                "a column with a single label has nothing to hide",
-                "declare it `public:`, or add the other labels",
-            )
         raised = round_up(1 / (exp_down(asked.epsilon, 2 * FINE) + 1), FINE)
-        return Bits(Loss(asked.epsilon), len(labels), raised)
+        return Bits(Loss(asked.epsilon), asked.labels, raised)

@@ -14,7 +14,7 @@ from dpcli import __version__
 from dpcli.ledger.balance import DAYS_A_YEAR
 from dpcli.plan.comparison import compare
 from dpcli.plan.difference import changes, error_of, kind_of, loss_of, rho_of
-from dpcli.plan.local import LocalPlan
+from dpcli.plan.local import AnyPlan
 from dpcli.plan.model import Plan
 from dpcli.privacy.loss import Loss
 from dpcli.privacy.relation import RowUnit, Unit
@@ -60,7 +60,7 @@ def plan_facts(plan: Plan, left: Loss | None, *, compared: bool = False) -> dict
     }
 
 
-def comparison_facts(plan: Plan | LocalPlan) -> list[Fact]:
+def comparison_facts(plan: AnyPlan) -> list[Fact]:
     """What the answers cost under every composition."""
     return [
         {
@@ -152,7 +152,7 @@ def a_year_at_most(standing: Standing) -> Loss:
     return Loss(budget.epsilon * windows, budget.delta * windows)
 
 
-def guarantee_facts(plan: Plan | LocalPlan, left: Loss | None) -> dict[str, Fact]:
+def guarantee_facts(plan: AnyPlan, left: Loss | None) -> dict[str, Fact]:
     """The spec, what it asks for, what that costs, and what is left if it is known."""
     spec, privacy = plan.spec, plan.spec.privacy
     return {

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from dpcli import __version__
 from dpcli.plan.local import LocalPlan
 from dpcli.privacy.loss import Loss
 from dpcli.privacy.shuffling import Shuffled
 from dpcli.report.facts import comparison_facts
 from dpcli.report.json_report import json_text
 from dpcli.report.local_facts import exact, local_facts, local_limits, local_plan_facts
-from dpcli.report.markdown import account, cost, escaped, table_lines
+from dpcli.report.markdown import account, cost, escaped, heading, table_lines
 from dpcli.report.numbers import exact_or_up
 
 if TYPE_CHECKING:
@@ -46,18 +45,14 @@ def _lines(collection: Randomized) -> Iterator[str]:
     """Every line of the report."""
     plan = collection.plan
     spec = plan.spec
-    yield f"# Privacy report: {escaped(spec.dataset)}, randomized record by record"
-    yield ""
-    yield from table_lines(
-        ("", ""),
-        [
-            ("Release", collection.release_id),
-            ("Created", collection.created),
-            ("Made by", f"dpcli {__version__}"),
-            ("Spec", f"SHA-256 {spec.digest}"),
-            ("Responses", f"SHA-256 {collection.digest}"),
-            ("Order", "random" if collection.shuffled else "that of the file"),
-        ],
+    order = "random" if collection.shuffled else "that of the file"
+    yield from heading(
+        f"{spec.dataset}, randomized record by record",
+        collection.release_id,
+        collection.created,
+        spec.digest,
+        ("Responses", f"SHA-256 {collection.digest}"),
+        ("Order", order),
     )
     yield from cost(plan)
     yield "This holds for every record by itself, also against whoever collects the responses."

@@ -6,8 +6,9 @@ from collections.abc import Iterable, Iterator
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from dpcli.plan.local import LocalPlan
-from dpcli.plan.model import Part, Plan
+from dpcli import __version__
+from dpcli.plan.local import AnyPlan
+from dpcli.plan.model import Part
 from dpcli.privacy.loss import loss_text
 from dpcli.privacy.relation import Neighbors, RowUnit
 from dpcli.report.entries import columns_of, condition_text, mechanism_text, options
@@ -31,17 +32,7 @@ def _lines(release: Release) -> Iterator[str]:
     told = facts(release)
     plan = release.plan
     spec = plan.spec
-    yield f"# Privacy report: {escaped(spec.dataset)}"
-    yield ""
-    yield from table_lines(
-        ("", ""),
-        [
-            ("Release", release.release_id),
-            ("Created", release.created),
-            ("Made by", f"dpcli {told['dpcli_version']}"),
-            ("Spec", f"SHA-256 {spec.digest}"),
-        ],
-    )
+    yield from heading(spec.dataset, release.release_id, release.created, spec.digest)
     yield from cost(plan)
     yield from account(release.standing)
     yield "## What was released"
@@ -70,7 +61,25 @@ def _lines(release: Release) -> Iterator[str]:
     yield from (f"    {line}" for line in spec.text.splitlines())
 
 
-def cost(plan: Plan | LocalPlan) -> Iterator[str]:
+def heading(
+    title: str, release_id: str, created: str, digest: str, *more: tuple[str, str]
+) -> Iterator[str]:
+    """What the report is about, who made it, when, and from which spec."""
+    yield f"# Privacy report: {escaped(title)}"
+    yield ""
+    yield from table_lines(
+        ("", ""),
+        [
+            ("Release", release_id),
+            ("Created", created),
+            ("Made by", f"dpcli {__version__}"),
+            ("Spec", f"SHA-256 {digest}"),
+            *more,
+        ],
+    )
+
+
+def cost(plan: AnyPlan) -> Iterator[str]:
     """What is protected, and what the answers reveal."""
     privacy = plan.spec.privacy
     yield "## What it cost"

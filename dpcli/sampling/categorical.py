@@ -9,13 +9,11 @@ from itertools import accumulate
 from typing import TYPE_CHECKING
 
 from dpcli.sampling.entropy import random_bits, random_bytes
+from dpcli.sampling.threshold import STEP, floor_at
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
-
-STEP = 64
-"""Random bits drawn at a time while a draw is undecided."""
 
 
 def categorical_array(probabilities: Sequence[Fraction], count: int) -> NDArray[np.int64]:
@@ -29,12 +27,12 @@ def categorical_array(probabilities: Sequence[Fraction], count: int) -> NDArray[
     if sum(probabilities) != 1 or min(probabilities) < 0:
         raise ValueError("probabilities are not negative and sum to one")
     cuts = [cut for cut in accumulate(probabilities[:-1]) if cut < 1]
-    floors = np.array([_floor(cut, STEP) for cut in cuts], np.uint64)
+    floors = np.array([floor_at(cut, STEP) for cut in cuts], np.uint64)
     words = np.frombuffer(random_bytes(8 * count), np.uint64)
     places = np.searchsorted(floors, words, side="right").astype(np.int64)
     doubtful = [cut for cut in cuts if (cut * (1 << STEP)).denominator != 1]
     if doubtful:
-        marks = np.array([_floor(cut, STEP) for cut in doubtful], np.uint64)
+        marks = np.array([floor_at(cut, STEP) for cut in doubtful], np.uint64)
         for undecided in np.flatnonzero(np.isin(words, marks)):
             places[undecided] = _decide(cuts, int(words[undecided]), STEP)
     return places
@@ -49,8 +47,3 @@ def _decide(cuts: Sequence[Fraction], prefix: int, length: int) -> int:
         if place == len(cuts) or cuts[place] >= high:
             return place
         prefix, length = prefix << STEP | random_bits(STEP), length + STEP
-
-
-def _floor(value: Fraction, length: int) -> int:
-    """floor(value 2^length)."""
-    return (value.numerator << length) // value.denominator

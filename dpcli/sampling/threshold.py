@@ -68,7 +68,7 @@ class Threshold:
         bits = length + STEP
         while True:
             enclosure = self._enclose(bits)
-            low, high = _floor(enclosure.low, length), _floor(enclosure.high, length)
+            low, high = floor_at(enclosure.low, length), floor_at(enclosure.high, length)
             if low == high:
                 self._known[length] = low
                 return low
@@ -83,6 +83,6 @@ class Threshold:
             prefix, length = prefix << STEP | random_bits(STEP), length + STEP
 
 
-def _floor(value: Fraction, length: int) -> int:
-    """floor(value 2^length)."""
+def floor_at(value: Fraction, length: int) -> int:
+    """The first `length` binary digits of a number: floor(value 2^length)."""
     return (value.numerator << length) // value.denominator
