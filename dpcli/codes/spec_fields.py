@@ -6,6 +6,14 @@ from dpcli.codes.base import Code
 
 CODES: tuple[Code, ...] = (
     Code(
+        "bad-declaration",
+        "spec",
+        "An answer under `declarations:` is empty or very long, or `population` is no whole "
+        "number of people.",
+        "declarations: {population: about a million}",
+        "Write a number such as `population: 1000000`, and answers of a sentence or two.",
+    ),
+    Code(
         "mechanism-not-taken",
         "spec",
         "The mechanism adds noise to numbers and the statistic is a choice among candidates, or "

@@ -18,7 +18,7 @@ from dpcli.ledger.entry import Entry, canonical, seal_of
 from dpcli.ledger.failures import told
 from dpcli.ledger.store import Store
 from dpcli.ledger.terms import Payload, Terms, terms_from
-from dpcli.privacy.loss import loss_text
+from dpcli.privacy.loss import Loss, loss_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,13 +40,14 @@ class Charge:
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """Where a release stands in the ledger, and what is left after it."""
+    """Where a release stands in the ledger, what was spent before it, and what is left."""
 
     ledger: str
     entry: int
     head: str
     terms: Terms
     period: str | None
+    before: Loss
     balance: Balance
 
 
@@ -235,10 +236,11 @@ class Ledger:
     def _charged(self, charge: Charge, after: Balance, render: Render) -> Stored:
         """Add the charge and what `render` makes of its place."""
         outputs: dict[str, bytes] = {}
+        spent = balance(charge.terms, self.spends(charge.terms), charge.spend.period).spent
 
         def packed(number: int, head: str) -> dict[str, bytes]:
             terms = self.accounts()[charge.terms.dataset]
-            standing = Standing(self.path.name, number, head, terms, charge.period, after)
+            standing = Standing(self.path.name, number, head, terms, charge.period, spent, after)
             outputs.update(render(standing))
             return {name: zlib.compress(content) for name, content in outputs.items()}
 

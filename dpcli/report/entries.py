@@ -8,16 +8,19 @@ from typing import TYPE_CHECKING
 from dpcli.columns import CategoryColumn, NumericColumn
 from dpcli.plan.model import Part, PlannedEntry
 from dpcli.queries import Condition
+from dpcli.report.meaning import protection
 from dpcli.report.numbers import Fact, Number, number, root_up
 from dpcli.report.table import RAW, cells
+from dpcli.spec.model import Spec
 from dpcli.statistics.base import Request
 
 if TYPE_CHECKING:
     from dpcli.release import Released
 
 
-def statistic_facts(planned: PlannedEntry, confidence: Fraction) -> dict[str, Fact]:
+def statistic_facts(planned: PlannedEntry, spec: Spec) -> dict[str, Fact]:
     """One entry: what is asked, and how it is answered."""
+    confidence = spec.confidence
     entry = planned.entry
     request = entry.request
     first = planned.parts[0]
@@ -35,6 +38,7 @@ def statistic_facts(planned: PlannedEntry, confidence: Fraction) -> dict[str, Fa
         "delta": number(planned.target.delta),
         "rho": number(sum((one.rho for one in planned.guarantees), start=Fraction(0))),
         "error95": _error(planned, confidence),
+        "protected": list(protection(planned, spec.privacy, confidence)),
         "parts": [_part(part, confidence, joint=planned.joint) for part in planned.parts],
         "bounds": _bounds(planned),
         "post": [step.told for step in entry.post],

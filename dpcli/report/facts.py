@@ -19,8 +19,10 @@ from dpcli.plan.model import Plan
 from dpcli.privacy.loss import Loss
 from dpcli.privacy.relation import RowUnit, Unit
 from dpcli.report.entries import cell_facts, statistic_facts
+from dpcli.report.meaning import meaning, promise
 from dpcli.report.notes import bounding, composing, limits, post_processing, selections, unprotected
 from dpcli.report.numbers import Fact, number
+from dpcli.report.stewardship import declaration_facts, hazard_facts
 
 if TYPE_CHECKING:
     from dpcli.ledger.ledger import Standing
@@ -31,14 +33,14 @@ def facts(release: Release) -> dict[str, Fact]:
     """Everything that the report of a release tells."""
     plan = release.plan
     statistics: list[Fact] = [
-        {**statistic_facts(released.planned, plan.spec.confidence), "cells": cell_facts(released)}
+        {**statistic_facts(released.planned, plan.spec), "cells": cell_facts(released)}
         for released in release.entries
     ]
     return {
         "dpcli_version": __version__,
         "release_id": release.release_id,
         "created": release.created,
-        **guarantee_facts(plan, release.standing.balance.remaining),
+        **guarantee_facts(plan, release.standing.balance.remaining, release.standing.before),
         "statistics": statistics,
         **_notes(plan),
         "ledger": ledger_facts(release.standing),
@@ -54,7 +56,7 @@ def plan_facts(plan: Plan, left: Loss | None, *, compared: bool = False) -> dict
         "dpcli_version": __version__,
         **guarantee_facts(plan, left),
         "fits": plan.fits,
-        "statistics": [statistic_facts(planned, plan.spec.confidence) for planned in plan.entries],
+        "statistics": [statistic_facts(planned, plan.spec) for planned in plan.entries],
         **_notes(plan),
         **({"compared": comparison_facts(plan)} if compared else {}),
     }
@@ -152,8 +154,13 @@ def a_year_at_most(standing: Standing) -> Loss:
     return Loss(budget.epsilon * windows, budget.delta * windows)
 
 
-def guarantee_facts(plan: AnyPlan, left: Loss | None) -> dict[str, Fact]:
-    """The spec, what it asks for, what that costs, and what is left if it is known."""
+def guarantee_facts(
+    plan: AnyPlan, left: Loss | None, before: Loss | None = None
+) -> dict[str, Fact]:
+    """The spec, what it asks for, what that costs and means, and what can go wrong.
+
+    What was spent `before` and what is `left` of the budget are told if they are known.
+    """
     spec, privacy = plan.spec, plan.spec.privacy
     return {
         "spec": {"dataset": spec.dataset, "digest": spec.digest, "text": spec.text},
@@ -165,9 +172,14 @@ def guarantee_facts(plan: AnyPlan, left: Loss | None) -> dict[str, Fact]:
             "spent": loss_fact(plan.spent),
             "bound": plan.bound.name,
             "budget": loss_fact(privacy.budget),
+            "before": loss_fact(before) if before else None,
             "remaining": loss_fact(left) if left else None,
+            "promise": promise(privacy),
+            "meaning": list(meaning(plan.spent, privacy)),
         },
         "confidence": number(spec.confidence),
+        "declarations": declaration_facts(spec.declarations),
+        "hazards": hazard_facts(plan),
     }
 
 

@@ -37,7 +37,7 @@ def local_facts(collection: Randomized) -> dict[str, Fact]:
         "model": "local",
         "release_id": collection.release_id,
         "created": collection.created,
-        **guarantee_facts(plan, collection.standing.balance.remaining),
+        **guarantee_facts(plan, collection.standing.balance.remaining, collection.standing.before),
         "responses": [response_facts(one, None) for one in plan.spec.responses],
         "shuffled": collection.shuffled,
         "responses_sha256": collection.digest,

@@ -11,7 +11,7 @@ from dpcli.privacy.shuffling import Shuffled
 from dpcli.report.facts import comparison_facts
 from dpcli.report.json_report import json_text
 from dpcli.report.local_facts import exact, local_facts, local_limits, local_plan_facts
-from dpcli.report.markdown import account, cost, escaped, heading, table_lines
+from dpcli.report.markdown import account, cost, escaped, heading, risks, table_lines, the_spec
 from dpcli.report.numbers import exact_or_up
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ def _lines(collection: Randomized) -> Iterator[str]:
         ("Responses", f"SHA-256 {collection.digest}"),
         ("Order", order),
     )
-    yield from cost(plan)
+    yield from cost(plan, collection.standing.before)
     yield "This holds for every record by itself, also against whoever collects the responses."
     yield ""
     yield from account(collection.standing)
@@ -80,6 +80,5 @@ def _lines(collection: Randomized) -> Iterator[str]:
         yield ""
         yield from (f"- {escaped(note)}" for note in notes)
         yield ""
-    yield "## The spec"
-    yield ""
-    yield from (f"    {line}" for line in spec.text.splitlines())
+    yield from risks(plan)
+    yield from the_spec(spec.text)

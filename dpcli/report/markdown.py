@@ -7,15 +7,18 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from dpcli import __version__
+from dpcli.hazards import hazards
 from dpcli.plan.local import AnyPlan
 from dpcli.plan.model import Part
-from dpcli.privacy.loss import loss_text
-from dpcli.privacy.relation import Neighbors, RowUnit
+from dpcli.privacy.loss import Loss, loss_text
 from dpcli.report.entries import columns_of, condition_text, mechanism_text, options
 from dpcli.report.facts import a_year_at_most, facts, window_facts
+from dpcli.report.meaning import meaning, promise, protection
 from dpcli.report.notes import limits
 from dpcli.report.numbers import Fact, exact_or_up, root_up, short
+from dpcli.report.stewardship import sentences
 from dpcli.report.table import cells
+from dpcli.spec.model import Privacy
 
 if TYPE_CHECKING:
     from dpcli.ledger.ledger import Standing
@@ -33,12 +36,12 @@ def _lines(release: Release) -> Iterator[str]:
     plan = release.plan
     spec = plan.spec
     yield from heading(spec.dataset, release.release_id, release.created, spec.digest)
-    yield from cost(plan)
+    yield from cost(plan, release.standing.before)
     yield from account(release.standing)
     yield "## What was released"
     yield ""
     for released in release.entries:
-        yield from _entry(released, exact_or_up(spec.confidence * 100))
+        yield from _entry(released, spec.privacy, spec.confidence)
     for title, key in (
         ("How much one person can add", "bounding"),
         ("How losses were added up", "composition"),
@@ -56,9 +59,26 @@ def _lines(release: Release) -> Iterator[str]:
     yield ""
     yield from (f"- {note}" for note in limits(plan))
     yield ""
+    yield from risks(plan)
+    yield from the_spec(spec.text)
+
+
+def risks(plan: AnyPlan) -> Iterator[str]:
+    """What is found of each hazard, and what the steward declares of it."""
+    yield "## Hazards"
+    yield ""
+    rows = [
+        (one.hazard, one.verdict.value, f"{one.question} {' '.join(sentences(one))}")
+        for one in hazards(plan)
+    ]
+    yield from table_lines(("hazard", "verdict", "why"), rows)
+
+
+def the_spec(text: str) -> Iterator[str]:
+    """The spec as it was written."""
     yield "## The spec"
     yield ""
-    yield from (f"    {line}" for line in spec.text.splitlines())
+    yield from (f"    {line}" for line in text.splitlines())
 
 
 def heading(
@@ -79,26 +99,21 @@ def heading(
     )
 
 
-def cost(plan: AnyPlan) -> Iterator[str]:
+def cost(plan: AnyPlan, before: Loss) -> Iterator[str]:
     """What is protected, and what the answers reveal."""
     privacy = plan.spec.privacy
     yield "## What it cost"
     yield ""
-    who = "one row" if isinstance(privacy.unit, RowUnit) else "one person"
-    how = {
-        Neighbors.ADD_REMOVE: f"with or without {who}",
-        Neighbors.CHANGE_ONE: f"that differ in {who}",
-    }[privacy.neighbors]
-    yield (
-        f"Data {how} give nearly the same answers: no output is more than "
-        "exp(epsilon) times as likely under one as under the other, up to delta."
-    )
+    yield promise(privacy)
+    yield ""
+    yield from (f"- {sentence}" for sentence in meaning(plan.spent, privacy))
     yield ""
     rows = [
         (word, exact_or_up(loss.epsilon), exact_or_up(loss.delta), _rho(loss.rho))
         for word, loss in (
             ("asked, as a plain sum", plan.asked),
-            ("spent", plan.spent),
+            ("this release", plan.spent),
+            ("spent before it", before),
             ("budget", privacy.budget),
         )
     ]
@@ -133,8 +148,8 @@ def account(standing: Standing) -> Iterator[str]:
         yield ""
 
 
-def _entry(released: Released, confidence: str) -> Iterator[str]:
-    """One statistic: what it is, how it was answered, and its numbers."""
+def asked(released: Released) -> str:
+    """What an entry asks, in a line."""
     entry = released.planned.entry
     request = entry.request
     words = [entry.statistic.name]
@@ -146,12 +161,22 @@ def _entry(released: Released, confidence: str) -> Iterator[str]:
     words += [f"with {name} {_told(fact)}" for name, fact in options(request).items()]
     words += [f"by {', '.join(key.column.name for key in request.by)}"] if request.by else []
     words += [f"where {' and '.join(map(condition_text, request.where))}"] if request.where else []
+    return " ".join(words) + "."
+
+
+def _entry(released: Released, privacy: Privacy, confidence: Fraction) -> Iterator[str]:
+    """One statistic: what it is, how it was answered, and its numbers."""
+    request = released.planned.entry.request
     yield f"### {escaped(request.name)}"
     yield ""
-    yield escaped(" ".join(words)) + "."
+    yield escaped(asked(released))
     yield ""
-    asked = ("question", "mechanism", "scale", "sensitivity L1", "L2", "epsilon", "delta", "rho")
-    yield from table_lines(asked, [_part(part) for part in released.planned.parts])
+    protected = protection(released.planned, privacy, confidence)
+    yield from (f"- {escaped(sentence)}" for sentence in protected)
+    yield ""
+    header: tuple[str, ...]
+    header = ("question", "mechanism", "scale", "sensitivity L1", "L2", "epsilon", "delta", "rho")
+    yield from table_lines(header, [_part(part) for part in released.planned.parts])
     keys = [key.column.name for key in request.by]
     both = released.raw is not None
     lines = [
@@ -162,7 +187,8 @@ def _entry(released: Released, confidence: str) -> Iterator[str]:
         )
         for cell in cells(released)
     ]
-    ends = (f"lower {confidence} %", f"upper {confidence} %")
+    percent = exact_or_up(confidence * 100)
+    ends = (f"lower {percent} %", f"upper {percent} %")
     header = (*(["statistic"] * both), *keys, "item", "value", *ends)
     yield from table_lines(header, lines)
 

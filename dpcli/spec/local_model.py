@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
 
 from dpcli.columns import CategoryColumn, NumericColumn
 from dpcli.randomizers.base import Channel, Randomizer
-from dpcli.spec.model import Privacy
+from dpcli.spec.model import Declarations, Privacy
 
 Cell = CategoryColumn | NumericColumn
 """A column whose cells are declared."""
@@ -56,6 +56,7 @@ class LocalSpec:
     text: str
     digest: str
     files: tuple[Path, ...] = ()
+    declarations: Declarations = field(default_factory=Declarations)
 
     @property
     def kept(self) -> Iterator[Response | Cell]:

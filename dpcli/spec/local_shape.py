@@ -6,7 +6,16 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Discriminator, Field, Tag, WithJsonSchema
 
-from dpcli.spec.structure import MAPPING_TAG, TEXT_TAG, Number, OneOrMore, Shape, Text, kind_of
+from dpcli.spec.structure import (
+    MAPPING_TAG,
+    TEXT_TAG,
+    Number,
+    OneOrMore,
+    Shape,
+    Stewardship,
+    Text,
+    kind_of,
+)
 
 Chance = Annotated[
     str,
@@ -51,6 +60,9 @@ class LocalDocument(Shape):
     model: Literal["local"] = Field(description="Each record is randomized by itself.")
     dataset: Text = Field(description="The ledger account that pays.")
     confidence: Number | None = Field(None, description="Of the intervals; 0.95 when absent.")
+    declarations: Stewardship | None = Field(
+        None, description="What only people can answer, for the report and its hazards."
+    )
     privacy: dict[str, Any]
     columns: dict[str, Any]
     responses: list[Any] = Field(description="One entry for each randomized column.")

@@ -6,7 +6,7 @@ from a text without problems.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 
 from dpcli.columns import Column
@@ -63,6 +63,18 @@ class Entry:
 
 
 @dataclass(frozen=True, slots=True)
+class Declarations:
+    """What the steward answers for: how many people there are, and texts by name."""
+
+    population: int | None = None
+    answers: tuple[tuple[str, str], ...] = ()
+
+    def answer(self, name: str) -> str:
+        """What is declared under that name; empty if nothing is."""
+        return dict(self.answers).get(name, "")
+
+
+@dataclass(frozen=True, slots=True)
 class Spec:
     """A checked spec; `digest` is the SHA-256 of its text in hexadecimal."""
 
@@ -73,3 +85,4 @@ class Spec:
     confidence: Fraction
     text: str
     digest: str
+    declarations: Declarations = field(default_factory=Declarations)

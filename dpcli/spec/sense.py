@@ -18,11 +18,12 @@ from dpcli.spec.findings import Findings
 from dpcli.spec.fit import fit
 from dpcli.spec.local import Local, resolve_local
 from dpcli.spec.local_shape import LocalDocument
-from dpcli.spec.model import Entry, Privacy
+from dpcli.spec.model import Declarations, Entry, Privacy
 from dpcli.spec.nodes import Listing, Mapping, Word
 from dpcli.spec.placeholders import find_placeholders
 from dpcli.spec.prices import read_confidence
 from dpcli.spec.scope import Scope
+from dpcli.spec.stewardship import read_declarations
 from dpcli.spec.structure import Document
 from dpcli.spec.structure import Privacy as PrivacyShape
 from dpcli.spec.unit import read_unit
@@ -43,6 +44,7 @@ class Sense:
     columns: tuple[Column, ...]
     entries: tuple[Entry, ...]
     confidence: Fraction
+    declarations: Declarations
     local: Local | None = None
 
 
@@ -72,6 +74,7 @@ def resolve(root: Mapping, findings: Findings, folder: Path) -> Sense:
         tuple(column for column in scope.columns.values() if column is not None),
         entries,
         read_confidence(confidence if isinstance(confidence, Word) else None, findings),
+        read_declarations(root.get("declarations"), findings),
         resolve_local(root, scope, folder) if local else None,
     )
 

@@ -181,6 +181,41 @@ class IdColumn(Shape):
     )
 
 
+class Stewardship(Shape):
+    """What only people can answer; the report and the registry record quote it."""
+
+    population: Whole | None = Field(
+        None, description="How many people the data may be about, roughly; a public fact."
+    )
+    privacy_unit: Text | None = Field(
+        None, description="Why nobody has two rows, or why each person has one id."
+    )
+    bounds: Text | None = Field(
+        None, description="Where bounds, categories, limits and candidates come from."
+    )
+    other_releases: Text | None = Field(
+        None, description="What else was or will be published of these people."
+    )
+    access: Text | None = Field(
+        None, description="Who may read the data and the ledger, and how both are guarded."
+    )
+    collection: Text | None = Field(
+        None, description="How the data were collected, and who has seen them."
+    )
+    fairness: Text | None = Field(
+        None, description="For whom noise and bias matter most, and what was done about it."
+    )
+    timing: Text | None = Field(
+        None, description="Who can see how long a release takes, or how much memory it uses."
+    )
+    curator: Text | None = Field(None, description="Who publishes.")
+    description: Text | None = Field(None, description="What is published, in a sentence or two.")
+    intended_use: Text | None = Field(None, description="What the numbers are meant for.")
+    region: Text | None = Field(
+        None, description="Of what place the data are, and under which law."
+    )
+
+
 class Document(Shape):
     """What is released from a dataset, and how much that may reveal."""
 
@@ -191,6 +226,9 @@ class Document(Shape):
     dataset: Text = Field(description="The ledger account that pays.")
     confidence: Number | None = Field(
         None, description="Of the published intervals; 0.95 when absent."
+    )
+    declarations: Stewardship | None = Field(
+        None, description="What only people can answer, for the report and its hazards."
     )
     privacy: dict[str, Any]
     columns: dict[str, Any]

@@ -1,0 +1,44 @@
+"""What a report says of hazards, and what the steward declares."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from dpcli.hazards import hazards
+from dpcli.hazards.base import Finding, Verdict
+from dpcli.plan.local import AnyPlan
+from dpcli.report.numbers import Fact
+from dpcli.spec.model import Declarations
+
+
+def hazard_facts(plan: AnyPlan) -> list[Fact]:
+    """What is found of each hazard; `answer` is what the steward declares."""
+    return [
+        {
+            "hazard": one.hazard,
+            "question": one.question,
+            "verdict": one.verdict.value,
+            "found": one.words,
+            "answer": one.declared or None,
+            "declared_as": one.asks or None,
+        }
+        for one in hazards(plan)
+    ]
+
+
+def declaration_facts(declared: Declarations) -> Fact:
+    """What the spec declares beside what it asks; None if it declares nothing."""
+    told: dict[str, Fact] = {}
+    if declared.population is not None:
+        told["population"] = declared.population
+    told.update(declared.answers)
+    return told or None
+
+
+def sentences(found: Finding) -> Iterator[str]:
+    """What is found of a hazard, and the answer to it or how to give one."""
+    yield f"{found.words[0].upper()}{found.words[1:]}."
+    if found.declared:
+        yield f"The steward declares: {found.declared}"
+    elif found.verdict is Verdict.OPEN:
+        yield f"To answer it, declare `{found.asks or 'population'}` in the spec."
