@@ -6,11 +6,11 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
+from dpcli.cli.reports import reports_of, stored_bytes
 from dpcli.errors import LedgerError, OutputError, Problem
 from dpcli.ledger.ledger import Ledger, Stored
 from dpcli.local.pending import digest_of, waiting_name
 from dpcli.publish import is_device, publish, publish_file, require_writable
-from dpcli.report.formats import report_name
 
 
 class Collection:
@@ -28,17 +28,15 @@ class Collection:
         *,
         force: bool,
         shuffle: bool,
+        named: str | None = None,
     ) -> None:
         self._force, self._shuffle = force, shuffle
         self._output = None if output == Path("-") else output
         self._device = self._output is not None and is_device(self._output)
         self._release_id = release_id
         self._waiting = waiting_name(ledger.path, release_id)
-        if self._output is not None and not self._device and not reports and self._output.name:
-            stem = self._output.name.removesuffix(".csv")
-            reports = [self._output.with_name(f"{stem}.report.json")]
-        self._reports = {path: report_name(path) for path in reports}
-        self._twice = len(self._reports) < len(reports)
+        beside = None if self._device else self._output
+        self._reports, self._twice = reports_of(beside, reports, named)
 
     def require(self, inputs: Sequence[Path], stored: Stored | None) -> None:
         """Raise UsageError or LedgerError, before anything is spent, for what cannot be done."""
@@ -46,7 +44,7 @@ class Collection:
         targets = [*([self._output] if self._output else []), *self._reports]
         if stored is not None:
             self._require_order(stored)
-            known = {path: stored.outputs[name] for path, name in self._reports.items()}
+            known = self._contents(stored)
             if self._published(stored):
                 targets = list(self._reports)
             else:
@@ -59,7 +57,7 @@ class Collection:
         try:
             # The responses first: there is only one of them.
             self._publish_responses(stored)
-            publish({place: stored.outputs[name] for place, name in self._reports.items()})
+            publish(self._contents(stored))
         except OutputError as failure:
             raise OutputError(
                 Problem(
@@ -69,6 +67,11 @@ class Collection:
                 )
                 for problem in failure.problems
             ) from None
+
+    def _contents(self, stored: Stored) -> dict[Path, bytes]:
+        """The reports that are wanted."""
+        found = stored_bytes(stored.outputs, self._reports.values())
+        return {path: found[name] for path, name in self._reports.items()}
 
     def _publish_responses(self, stored: Stored) -> None:
         """Have the responses where they are wanted, and nowhere else."""

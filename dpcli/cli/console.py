@@ -27,9 +27,9 @@ def print_failure(failure: Failure) -> None:
     sys.stderr.write("\n\n".join(texts) + "\n")
 
 
-def coloured() -> bool:
-    """Whether standard error is a terminal and colour is welcome."""
-    return sys.stderr.isatty() and not os.environ.get("NO_COLOR")
+def coloured(out: TextIO | None = None) -> bool:
+    """Whether a stream, standard error if none, is a terminal that welcomes colour."""
+    return (out or sys.stderr).isatty() and not os.environ.get("NO_COLOR")
 
 
 def write_table(

@@ -9,6 +9,7 @@ import typer
 
 from dpcli.cli.balances import history, show
 from dpcli.cli.ledger_file import AsJson, Named
+from dpcli.cli.options import Format, Reports
 
 if TYPE_CHECKING:
     from dpcli.ledger.terms import Terms
@@ -116,9 +117,8 @@ def export(
     output: Annotated[
         Path | None, typer.Option("--output", "-o", metavar="OUT.csv", help="The table [stdout].")
     ] = None,
-    report: Annotated[
-        list[Path] | None, typer.Option(metavar="PATH", help="A report, .json or .md; repeatable.")
-    ] = None,
+    report: Reports = None,
+    report_format: Format = None,
     layout: Annotated[
         Literal["long", "wide"], typer.Option(help="One long table, or one per set of keys.")
     ] = "long",
@@ -135,7 +135,7 @@ def export(
     from dpcli.errors import LedgerError
     from dpcli.publish import require_writable
 
-    wanted = Wanted(output, list(report or ()), layout)
+    wanted = Wanted(output, list(report or ()), layout, report_format)
     with existing_ledger(path) as book:
         stored = book.stored(checked_id(release_id) or "")
         if stored is None:

@@ -14,6 +14,7 @@ from dpcli.cli.options import (
     Book,
     Data,
     Force,
+    Format,
     Period,
     Quiet,
     ReleaseId,
@@ -46,6 +47,7 @@ def randomize(
         typer.Option("--output", "-o", metavar="OUT.csv", help="The responses [stdout]."),
     ] = None,
     report: Reports = None,
+    report_format: Format = None,
     shuffle: Annotated[
         bool, typer.Option("--shuffle", help="Write the responses in a random order.")
     ] = False,
@@ -89,7 +91,13 @@ def randomize(
     again = f"run the command again with --release-id {named}"
     with charging(again), open_ledger(ledger, spec) as book:
         collection = Collection(
-            output, list(report or ()), named, book, force=force, shuffle=shuffle
+            output,
+            list(report or ()),
+            named,
+            book,
+            force=force,
+            shuffle=shuffle,
+            named=report_format,
         )
         inputs = [spec, *read.files, *book.store.files(), input_file(data)]
         charge = charge_for(plan, named, now(), period)

@@ -6,6 +6,8 @@ import sys
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
+from dpcli.cli.measures import print_measures
+
 if TYPE_CHECKING:
     from dpcli.plan.local import LocalPlan
     from dpcli.privacy.loss import Loss
@@ -45,8 +47,6 @@ def print_local_plan(
 ) -> None:
     """The plan as a table, what it costs each record, and what shuffling adds."""
     from dpcli.cli.console import write_table
-    from dpcli.privacy.loss import loss_text
-    from dpcli.report.numbers import exact_or_up
 
     spec = plan.spec
     composition = spec.privacy.composition
@@ -67,18 +67,7 @@ def print_local_plan(
         print(f"public, as they are: {names}")
     if composition.name != "sequential":
         print(f"losses are added up by {composition.name}: {plan.bound.name}")
-    budget = spec.privacy.budget
-    measures = [
-        ("epsilon", plan.spent.epsilon, budget.epsilon),
-        ("delta", plan.spent.delta, budget.delta),
-    ]
-    if plan.spent.rho is not None and budget.rho is not None:
-        measures.insert(0, ("rho", plan.spent.rho, budget.rho))
-    for word, asked, allowed in measures:
-        verdict = "fits" if asked <= allowed else "does not fit"
-        print(f"{word:8}{exact_or_up(asked)} of {exact_or_up(allowed)} per record: {verdict}")
-    if left is not None:
-        print(f"account {loss_text(left)} left before this collection")
+    print_measures(plan, left, "per record", "collection")
     if shuffled is not None:
         _print_shuffled(plan, shuffled)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -12,7 +12,13 @@ Data = Annotated[
 ]
 Reports = Annotated[
     list[Path] | None,
-    typer.Option("--report", metavar="PATH", help="A privacy report, .json or .md; repeatable."),
+    typer.Option(
+        "--report", metavar="PATH", help="A report: .json, .md, .html or .yaml; repeatable."
+    ),
+]
+Format = Annotated[
+    Literal["json", "markdown", "html", "registry"] | None,
+    typer.Option("--format", help="That of the reports [by their endings]."),
 ]
 ReleaseId = Annotated[
     str | None,

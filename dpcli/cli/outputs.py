@@ -6,9 +6,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from dpcli.cli.reports import is_parquet, reports_of, stem_of, stored_bytes
 from dpcli.errors import LedgerError, OutputError, Problem
 from dpcli.publish import publish, publish_to_stdout
-from dpcli.report.formats import LONG, WIDE, report_name
+from dpcli.report.formats import LONG, LONG_PARQUET, WIDE, WIDE_PARQUET
 
 if TYPE_CHECKING:
     from dpcli.ledger.ledger import Stored
@@ -17,34 +18,31 @@ if TYPE_CHECKING:
 class Wanted:
     """The tables and reports that a command line asks for.
 
-    With OUT.csv and no report, OUT.report.json is written beside it. Several wide
-    tables go to OUT.<keys>.csv, or one after the other to standard output.
+    With OUT.csv and no report, OUT.report.json is written beside it. A table whose name ends in
+    .parquet is one. Several wide tables go to OUT.<keys>.csv, or one after the other to
+    standard output.
     """
 
-    def __init__(self, output: Path | None, reports: Sequence[Path], layout: str) -> None:
+    def __init__(
+        self, output: Path | None, reports: Sequence[Path], layout: str, named: str | None = None
+    ) -> None:
         output = None if output == Path("-") else output
         self.output, self.wide, self.table = output, layout == "wide", True
-        if output is not None and not reports and output.name:
-            reports = [output.with_name(f"{self._stem}.report.json")]
-        self.reports = {path: report_name(path) for path in reports}
-        self.twice = len(self.reports) < len(reports)
-
-    @property
-    def _stem(self) -> str:
-        """The name of the table without its ending."""
-        assert self.output is not None
-        return self.output.name.removesuffix(".csv")
+        self.parquet = output is not None and is_parquet(output)
+        self.reports, self.twice = reports_of(output, reports, named)
 
     def files(self, tables: Sequence[str]) -> dict[Path, str]:
         """Which stored output goes to which file, given the names of the wide tables."""
         if self.output is None:
             return dict(self.reports)
+        long, wide = (LONG_PARQUET, WIDE_PARQUET) if self.parquet else (LONG, WIDE)
         if not self.wide:
-            return {self.output: LONG, **self.reports}
+            return {self.output: long, **self.reports}
         if len(tables) == 1:
-            return {self.output: WIDE + tables[0], **self.reports}
-        places = {self.output.with_name(f"{self._stem}.{name}.csv"): name for name in tables}
-        return {**{path: WIDE + name for path, name in places.items()}, **self.reports}
+            return {self.output: wide + tables[0], **self.reports}
+        stem, ending = stem_of(self.output), self.output.suffix if self.parquet else ".csv"
+        places = {self.output.with_name(f"{stem}.{name}{ending}"): name for name in tables}
+        return {**{path: wide + name for path, name in places.items()}, **self.reports}
 
     @staticmethod
     def tables(stored: Stored) -> list[str]:
@@ -54,7 +52,8 @@ class Wanted:
     def contents(self, stored: Stored) -> dict[Path, bytes]:
         """The files of a stored release that are wanted."""
         files = self.files(self.tables(stored))
-        return {path: stored.outputs[name] for path, name in files.items()}
+        found = stored_bytes(stored.outputs, files.values())
+        return {path: found[name] for path, name in files.items()}
 
     def require_reports_alone(self, digest: str) -> None:
         """Raise LedgerError unless only reports are wanted of a local collection."""

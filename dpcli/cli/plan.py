@@ -13,7 +13,7 @@ MOST = 10**15
 
 if TYPE_CHECKING:
     from dpcli.plan.local import AnyPlan
-    from dpcli.plan.model import Part, Plan, PlannedEntry
+    from dpcli.plan.model import Plan
     from dpcli.privacy.loss import Loss
     from dpcli.spec.local_model import LocalSpec
 
@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 def plan(
     spec: Annotated[Path, typer.Argument(metavar="SPEC", help="The spec, a YAML file.")],
     as_json: Annotated[bool, typer.Option("--json", help="The plan as JSON, for scripts.")] = False,
+    show_hazards: Annotated[
+        bool, typer.Option("--hazards", help="What can void the guarantee, and what is met.")
+    ] = False,
     compare: Annotated[
         bool, typer.Option("--compare", help="What the answers cost under every composition.")
     ] = False,
@@ -93,25 +96,36 @@ def plan(
                 "`--delta` is the one up to which shuffled responses are protected",
                 "add `--shuffle N`, or leave it out",
             )
-        _local(read, ledger, spec, records, shuffle, delta, as_json=as_json, compare=compare)
-        return
-    if records is not None or shuffle is not None or delta is not None:
-        raise UsageError.of(
-            "bad-option",
-            "`--records`, `--shuffle` and `--delta` are for the local model, and this spec is not",
-            "leave them out, or name a spec with `model: local`",
+        _local(
+            read,
+            ledger,
+            spec,
+            records,
+            shuffle,
+            delta,
+            as_json=as_json,
+            compare=compare,
+            show_hazards=show_hazards,
         )
+        return
+    _require_none(records, shuffle, delta)
     made = make_plan(read)
     if diff is not None:
         _difference(made, diff, as_json=as_json, fail_on_weaker=fail_on_weaker)
         return
     left = _left(made, ledger, spec)
-    if as_json:
+    if show_hazards and not as_json:
+        from dpcli.cli.hazards import print_hazards
+
+        print_hazards(made)
+    elif as_json:
         from dpcli.report.json_report import plan_json
 
         sys.stdout.write(plan_json(made, left, compared=compare))
     else:
-        _print(made, left)
+        from dpcli.cli.central_plan import print_plan
+
+        print_plan(made, left)
         if compare:
             from dpcli.cli.comparing import print_comparison
 
@@ -119,6 +133,18 @@ def plan(
             print_comparison(made)
     sys.stdout.flush()
     require_budget(made)
+
+
+def _require_none(*local: object) -> None:
+    """Raise UsageError for an option of the local model."""
+    from dpcli.errors import UsageError
+
+    if any(option is not None for option in local):
+        raise UsageError.of(
+            "bad-option",
+            "`--records`, `--shuffle` and `--delta` are for the local model, and this spec is not",
+            "leave them out, or name a spec with `model: local`",
+        )
 
 
 def _difference(made: Plan, older_spec: Path, *, as_json: bool, fail_on_weaker: bool) -> None:
@@ -156,6 +182,7 @@ def _local(
     *,
     as_json: bool,
     compare: bool,
+    show_hazards: bool,
 ) -> None:
     """The plan of a local spec."""
     from dpcli.cli.local_plan import amplified, print_local_plan
@@ -165,7 +192,11 @@ def _local(
     made = make_local_plan(read)
     mixed = None if shuffle is None else amplified(made, shuffle, delta)
     left = _left(made, ledger, spec)
-    if as_json:
+    if show_hazards and not as_json:
+        from dpcli.cli.hazards import print_hazards
+
+        print_hazards(made)
+    elif as_json:
         from dpcli.report.local_report import local_plan_json
 
         told = local_plan_json(made, left, records or shuffle, mixed, compared=compare)
@@ -191,77 +222,3 @@ def _left(made: AnyPlan, ledger: Path | None, spec: Path) -> Loss | None:
         terms = book.accounts().get(made.spec.dataset)
         # Of an account with a window, what is left depends on the day of the release.
         return book.balance(terms).remaining if terms and terms.window is None else None
-
-
-def _print(made: Plan, left: Loss | None) -> None:
-    """The plan as a table, and the total and the balance below it."""
-    from dpcli.cli.console import write_table
-    from dpcli.privacy.loss import loss_text
-    from dpcli.report.notes import (
-        bounding,
-        composing,
-        post_processing,
-        rivals,
-        selections,
-        warnings,
-    )
-    from dpcli.report.numbers import exact_or_up
-
-    percent = exact_or_up(made.spec.confidence * 100)
-    privacy = made.spec.privacy
-    title = f"{made.spec.dataset}: {privacy.neighbors.value} neighbours, {privacy.composition.name}"
-    header = (
-        "statistic", "question", "cells", "adds", "L1", "L2", "mechanism", "scale",
-        f"error {percent}%", "epsilon", *(["rho"] * privacy.composition.takes_rho), "delta",
-    )  # fmt: skip
-    rows = [
-        _row(entry, part, made, first=place == 0)
-        for entry in made.entries
-        for place, part in enumerate(entry.parts)
-    ]
-    write_table(sys.stdout, title, header, rows, (2, 4, 5, 7, 8, 9, 10, 11))
-    print()
-    notes = [
-        *bounding(made),
-        *composing(made),
-        *selections(made),
-        *rivals(made),
-        *post_processing(made),
-    ]
-    notes += warnings(made)
-    print("".join(f"{note}\n" for note in [*notes, *([""] if notes else [])]), end="")
-    measures = [
-        ("epsilon", made.spent.epsilon, privacy.budget.epsilon),
-        ("delta", made.spent.delta, privacy.budget.delta),
-    ]
-    if made.spent.rho is not None and privacy.budget.rho is not None:
-        measures.insert(0, ("rho", made.spent.rho, privacy.budget.rho))
-    for word, asked, allowed in measures:
-        verdict = "fits" if asked <= allowed else "does not fit"
-        print(f"{word:8}{exact_or_up(asked)} of {exact_or_up(allowed)} allowed: {verdict}")
-    if left is not None:
-        print(f"account {loss_text(left)} left before this release")
-
-
-def _row(entry: PlannedEntry, part: Part, made: Plan, *, first: bool) -> tuple[str, ...]:
-    """One question of a statistic."""
-    from dpcli.report.numbers import brief, exact_or_up, root_up, short
-
-    unit, moved = part.question.unit, part.sensitivity
-    in_rho = made.spec.privacy.composition.takes_rho
-    influence = part.question.query.influence
-    low, high = (exact_or_up(step * unit) for step in (influence.low, influence.high))
-    return (
-        entry.entry.request.name if first else "",
-        part.question.role,
-        "private" if part.question.query.cells is None else str(part.question.query.cells),
-        low if low == high else f"{low} to {high}",
-        exact_or_up(moved.l1 * unit),
-        short(root_up(moved.l2_squared * unit**2), 6),
-        "exact" if part.public else part.mechanism.name,
-        short(part.noise.scale * unit, 6),
-        short(part.error(made.spec.confidence), 6),
-        brief(part.loss.epsilon),
-        *([short(part.guarantee.rho, 6)] if in_rho else []),
-        brief(part.loss.delta),
-    )

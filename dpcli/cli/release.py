@@ -12,6 +12,7 @@ from dpcli.cli.options import (
     Book,
     Data,
     Force,
+    Format,
     Period,
     Quiet,
     ReleaseId,
@@ -31,6 +32,7 @@ def release(
         typer.Option("--output", "-o", metavar="OUT.csv", help="The noisy table [stdout]."),
     ] = None,
     report: Reports = None,
+    report_format: Format = None,
     release_id: ReleaseId = None,
     ledger: Book = None,
     period: Period = None,
@@ -63,7 +65,7 @@ def release(
     from dpcli.spec.load import read_spec
 
     named, period = checked_id(release_id) or new_release_id(), checked_day(period)
-    wanted = Wanted(output, list(report or ()), layout)
+    wanted = Wanted(output, list(report or ()), layout, report_format)
     plan = make_plan(read_spec(spec))
     require_budget(plan)
     made: list[Release] = []
@@ -87,43 +89,8 @@ def release(
     if quiet:
         return
     if stored.fresh:
-        _summary(made[-1])
+        from dpcli.cli.summary import print_summary
+
+        print_summary(made[-1])
     else:
         print(f"release {stored.release_id} published again, nothing charged", file=sys.stderr)
-
-
-SUMMARY_LINES = 40
-"""Lines of a statistic after which the summary says how many more there are."""
-
-
-def _summary(made: Release) -> None:
-    """Values, intervals and epsilon on standard error."""
-    from dpcli.cli.console import write_table
-    from dpcli.privacy.loss import loss_text
-    from dpcli.report.numbers import brief, exact_or_up
-    from dpcli.report.table import cells
-
-    rows: list[tuple[str, ...]] = []
-    for released in made.entries:
-        epsilon = brief(released.planned.target.epsilon)
-        before = ""
-        for position, cell in enumerate(cells(released)):
-            if position == SUMMARY_LINES:
-                rows.append(("", f"... {len(released.estimates) - position} more", "", "", "", ""))
-                break
-            group = ", ".join((*cell.keys.values(), *([cell.item] if cell.item else [])))
-            name = cell.statistic if cell.statistic != before else ""
-            before = cell.statistic
-            price = "" if position else epsilon
-            rows.append((name, group, cell.value, cell.lower, cell.upper, price))
-    plan = made.plan
-    percent = exact_or_up(plan.spec.confidence * 100)
-    header = ("statistic", "group", "value", f"lower {percent}%", f"upper {percent}%", "epsilon")
-    title = f"release {made.release_id} of {plan.spec.dataset}"
-    write_table(sys.stderr, title, header, rows, (2, 3, 4, 5))
-    balance = made.standing.balance
-    print(
-        f"spent {loss_text(plan.spent)}; {loss_text(balance.remaining)} left of "
-        f"{loss_text(balance.budget)} (entry {made.standing.entry} of {made.standing.ledger})",
-        file=sys.stderr,
-    )

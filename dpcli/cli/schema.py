@@ -1,16 +1,28 @@
-"""`dpcli schema`: the JSON Schema of the spec, for editors."""
+"""`dpcli schema`: JSON Schema of specs, for editors, or of reports, for their readers."""
 
 from __future__ import annotations
 
-import json
 import sys
+from typing import Annotated, Literal
+
+import typer
 
 
-def schema() -> None:
-    """Print the JSON Schema of the spec, for completion and checks in an editor.
+def schema(
+    what: Annotated[
+        Literal["spec", "report"], typer.Argument(metavar="[WHAT]", help="`spec` or `report`.")
+    ] = "spec",
+) -> None:
+    """Print the JSON Schema of the spec language, or of reports in JSON.
 
     Example: dpcli schema > dpcli.schema.json
     """
+    if what == "report":
+        from dpcli.report.json_report import report_schema
+
+        sys.stdout.write(report_schema())
+        return
+    from dpcli.cli.console import print_json
     from dpcli.spec.schema import spec_schema
 
-    sys.stdout.write(json.dumps(spec_schema(), indent=2) + "\n")
+    print_json(spec_schema())

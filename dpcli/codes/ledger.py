@@ -6,6 +6,14 @@ from dpcli.codes.base import Code
 
 CODES: tuple[Code, ...] = (
     Code(
+        "output-not-stored",
+        "ledger",
+        "An old release is published again in a form that its version of dpcli did not make, and "
+        "that was not stored therefore. Nothing is made anew of what was charged.",
+        "dpcli ledger export 2025-01-01 --report old.html",
+        "Ask for a form that it has: the table as CSV, or --report old.json.",
+    ),
+    Code(
         "release-void",
         "ledger",
         "A fault of dpcli's own stopped this release after its noise was drawn. What happened "

@@ -52,7 +52,7 @@ CODES: tuple[Code, ...] = (
         "usage",
         "The name of a report does not end in a known format.",
         "--report report.txt",
-        "End the name in .json or .md.",
+        "End the name in .json, .md, .html or .yaml, or add --format.",
     ),
     Code(
         "unknown-word",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Sequence
+from importlib.resources import files
 from typing import TYPE_CHECKING
 
 from dpcli.plan.model import Plan
@@ -49,3 +50,8 @@ def _marked(fact: Fact) -> Fact:
     if isinstance(fact, list):
         return [_marked(value) for value in fact]
     return fact
+
+
+def report_schema() -> str:
+    """The JSON Schema of the reports of releases and of local collections."""
+    return files("dpcli.report").joinpath("report.schema.json").read_text(encoding="utf-8")

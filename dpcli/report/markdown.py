@@ -15,7 +15,7 @@ from dpcli.report.entries import columns_of, condition_text, mechanism_text, opt
 from dpcli.report.facts import a_year_at_most, facts, window_facts
 from dpcli.report.meaning import meaning, promise, protection
 from dpcli.report.notes import limits
-from dpcli.report.numbers import Fact, exact_or_up, root_up, short
+from dpcli.report.numbers import Fact, brief, exact_or_up, root_up, short
 from dpcli.report.stewardship import sentences
 from dpcli.report.table import cells
 from dpcli.spec.model import Privacy
@@ -176,7 +176,7 @@ def _entry(released: Released, privacy: Privacy, confidence: Fraction) -> Iterat
     yield ""
     header: tuple[str, ...]
     header = ("question", "mechanism", "scale", "sensitivity L1", "L2", "epsilon", "delta", "rho")
-    yield from table_lines(header, [_part(part) for part in released.planned.parts])
+    yield from table_lines(header, [part_line(part) for part in released.planned.parts])
     keys = [key.column.name for key in request.by]
     both = released.raw is not None
     lines = [
@@ -198,7 +198,7 @@ def _told(fact: Fact) -> str:
     return ", ".join(map(str, fact)) if isinstance(fact, list) else str(fact)
 
 
-def _part(part: Part) -> tuple[str, ...]:
+def part_line(part: Part) -> tuple[str, ...]:
     """How one question was answered."""
     unit, moved = part.question.unit, part.sensitivity
     return (
@@ -207,8 +207,8 @@ def _part(part: Part) -> tuple[str, ...]:
         short(part.noise.scale * unit, 6),
         exact_or_up(moved.l1 * unit),
         short(root_up(moved.l2_squared * unit**2), 6),
-        exact_or_up(part.loss.epsilon),
-        exact_or_up(part.loss.delta),
+        brief(part.loss.epsilon),
+        brief(part.loss.delta),
         short(part.guarantee.rho, 6),
     )
 

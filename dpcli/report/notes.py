@@ -47,14 +47,14 @@ def bounding(plan: Plan) -> list[str]:
     unit = plan.spec.privacy.unit
     if not isinstance(unit, PersonUnit):
         return []
-    rows = f"at most {_many(unit.rows, 'row')} of a person {'is' if unit.rows == 1 else 'are'} used"
+    rows = f"at most {many(unit.rows, 'row')} of a person {'is' if unit.rows == 1 else 'are'} used"
     told = [f"{rows}, drawn by lot from that person's rows alone"]
     if unit.cells < unit.rows:
         told.append(
-            f"of each grouped statistic, these rows enter at most {_many(unit.cells, 'group')}"
+            f"of each grouped statistic, these rows enter at most {many(unit.cells, 'group')}"
         )
     if unit.rows_per_cell < unit.rows:
-        told.append(f"at most {_many(unit.rows_per_cell, 'row')} of a person in each group")
+        told.append(f"at most {many(unit.rows_per_cell, 'row')} of a person in each group")
     told.append(
         "a row without an id counts as a person of its own"
         if unit.each
@@ -63,7 +63,7 @@ def bounding(plan: Plan) -> list[str]:
     return [*told, *(note for planned in plan.entries for note in _totals(planned, unit))]
 
 
-def _many(count: int, what: str) -> str:
+def many(count: int, what: str) -> str:
     """A number of things."""
     return f"{count:,} {what}{'' if count == 1 else 's'}"
 
@@ -75,7 +75,7 @@ def _totals(planned: PlannedEntry, unit: PersonUnit) -> Iterator[str]:
         if not isinstance(query, LinearQuery) or query.totals is None:
             continue
         grouped = bool(planned.entry.request.by)
-        groups = f", in at most {_many(unit.cells, 'group')}" if grouped else ""
+        groups = f", in at most {many(unit.cells, 'group')}" if grouped else ""
         low, high = (exact_or_up(bound * part.question.unit) for bound in query.totals)
         name = planned.entry.request.name
         if part.question.role == "distinct":

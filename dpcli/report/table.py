@@ -94,7 +94,21 @@ def key_columns(release: Release) -> tuple[str, ...]:
     )
 
 
-def long_table(release: Release) -> bytes:
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A published table: its header, its lines, and which columns hold numbers, by place."""
+
+    header: list[str]
+    lines: list[list[str]]
+    numbers: frozenset[int]
+
+    @property
+    def csv(self) -> bytes:
+        """The table as CSV."""
+        return csv_text([self.header, *self.lines])
+
+
+def long_table(release: Release) -> Table:
     """One line per published number: statistic, keys, item, value, lower, upper."""
     keys = key_columns(release)
     lines = [
@@ -106,7 +120,8 @@ def long_table(release: Release) -> bytes:
         for released in release.entries
         for cell in cells(released)
     ]
-    return csv_text([[FIXED[0], *keys, *FIXED[1:]], *lines])
+    header = [FIXED[0], *keys, *FIXED[1:]]
+    return Table(header, lines, frozenset(range(len(header) - 3, len(header))))
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +139,7 @@ class _Lines:
         return [key.column.name for key in self.by] + [self.item_name] * bool(self.item_name)
 
 
-def wide_tables(release: Release) -> dict[str, bytes]:
+def wide_tables(release: Release) -> dict[str, Table]:
     """One table per distinct set of keys, one column per statistic, by short name.
 
     Items are a key of their table: the bins of a histogram under the name of its column.
@@ -132,7 +147,7 @@ def wide_tables(release: Release) -> dict[str, bytes]:
     groups = _wide_groups(release.plan)
     by_name = {released.planned.entry.request.name: released for released in release.entries}
     return {
-        name: csv_text(_wide_lines(lines, [by_name[member] for member in members]))
+        name: _wide_table(lines, [by_name[member] for member in members])
         for name, (lines, members) in groups.items()
     }
 
@@ -165,22 +180,27 @@ def _wide_groups(plan: Plan) -> dict[str, tuple[_Lines, list[str]]]:
     return named
 
 
-def _wide_lines(lines: _Lines, members: Sequence[Released]) -> list[list[str]]:
-    """The header and the lines of one wide table; a chosen label stands for its rank."""
+def _wide_table(lines: _Lines, members: Sequence[Released]) -> Table:
+    """One wide table; a chosen label stands for its rank."""
     columns: dict[str, list[str]] = {}
+    numbers: set[int] = set()
     for released in members:
         name = released.planned.entry.request.name
+        before = len(columns)
         columns |= {key: [] for key in (name, *([] if released.raw is None else [name + RAW]))}
         chooses_labels = any(estimate.item is not None for estimate in released.estimates)
         for cell in cells(released):
             shown = cell.item if chooses_labels else cell.value
             columns[cell.statistic].append(shown)
+        if not chooses_labels:
+            numbers.update(range(len(lines.heading) + before, len(lines.heading) + len(columns)))
     named = bool(lines.item_name)
     labels = ([*group, *([item] if named else [])] for group, item in places(members[0]))
-    return [
+    return Table(
         _distinct([*lines.heading, *columns]),
-        *([*place, *values] for place, *values in zip(labels, *columns.values(), strict=True)),
-    ]
+        [[*place, *values] for place, *values in zip(labels, *columns.values(), strict=True)],
+        frozenset(numbers),
+    )
 
 
 def _distinct(names: Sequence[str]) -> list[str]:

@@ -1,0 +1,92 @@
+"""What a plan costs against its budget, in words and, on a terminal, as bars."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from dpcli.plan.local import AnyPlan
+    from dpcli.plan.model import Plan, PlannedEntry
+    from dpcli.privacy.loss import Loss
+
+CLOSE = 10
+"""An error is small beside a count of so many times as much."""
+
+MOST_BARS = 60
+"""Statistics whose prices are drawn."""
+
+
+def print_measures(plan: AnyPlan, left: Loss | None, of: str, what: str) -> None:
+    """Each measure of the loss, what the budget allows, and what the account has left.
+
+    `of` says what the budget is for, and `what` is before the account is charged.
+    """
+    from dpcli.cli import bars
+    from dpcli.privacy.loss import loss_text
+    from dpcli.report.numbers import exact_or_up
+
+    drawn = bars.draws(sys.stdout)
+    for word, asked, allowed, before in _measures(plan, left):
+        verdict = "fits" if asked <= allowed else "does not fit"
+        bar = f"{bars.budget(before, asked, allowed)}  " if drawn and allowed else ""
+        print(f"{word:8}{bar}{exact_or_up(asked)} of {exact_or_up(allowed)} {of}: {verdict}")
+    if left is not None:
+        print(f"account {loss_text(left)} left before this {what}")
+
+
+def _measures(
+    plan: AnyPlan, left: Loss | None
+) -> Iterator[tuple[str, Fraction, Fraction, Fraction]]:
+    """Name, loss, budget, and what was spent before, of each measure that counts."""
+    spent, budget = plan.spent, plan.spec.privacy.budget
+    if spent.rho is not None and budget.rho is not None:
+        used = budget.rho - left.rho if left is not None and left.rho is not None else Fraction(0)
+        yield "rho", spent.rho, budget.rho, used
+    for word in ("epsilon", "delta"):
+        whole = getattr(budget, word)
+        used = whole - getattr(left, word) if left is not None else Fraction(0)
+        yield word, getattr(spent, word), whole, used
+
+
+def print_price(plan: Plan) -> None:
+    """On a terminal, a bar for the price of each statistic, and what its error is little of."""
+    from dpcli.cli import bars
+    from dpcli.cli.console import plain_table
+    from dpcli.report.numbers import brief
+
+    if not bars.draws(sys.stdout) or len(plan.entries) > MOST_BARS:
+        return
+    most = max(planned.target.epsilon for planned in plan.entries)
+    rows = [
+        (
+            planned.entry.request.name,
+            bars.part(planned.target.epsilon, most, 16),
+            brief(planned.target.epsilon),
+            _error(planned, plan),
+        )
+        for planned in plan.entries
+    ]
+    print(plain_table(("", "epsilon", "", "error"), rows, (2,)))
+
+
+def _error(planned: PlannedEntry, plan: Plan) -> str:
+    """What the error of a count is little of, and what part of a group it is."""
+    from dpcli.cli import bars
+    from dpcli.report.numbers import exact_or_up, short
+
+    part = planned.parts[0]
+    if len(planned.parts) > 1 or part.public:
+        return ""
+    error = part.error(plan.spec.confidence)
+    percent = exact_or_up(plan.spec.confidence * 100)
+    if part.question.role not in ("count", "distinct"):
+        return f"{short(error, 6)} in {percent} %"
+    people, cells = plan.spec.declarations.population, planned.cells
+    told = f"{short(error, 6)} in {percent} %: a tenth of {short(error * CLOSE, 6)}"
+    if people is None or not cells:
+        return told
+    usual = Fraction(people, cells)
+    return f"{bars.part(error, usual, 8):8} {told}; {short(usual, 3)} in a usual group"

@@ -1,0 +1,1 @@
+"""The privacy report as one HTML file: no script, no network, every text escaped."""

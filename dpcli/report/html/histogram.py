@@ -1,0 +1,96 @@
+"""A histogram: a bar for each bin, its interval, and round numbers along both axes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
+from xml.etree.ElementTree import Element
+
+from dpcli.report.html.element import element
+from dpcli.report.html.rows import numbers_of
+from dpcli.report.html.scale import Scale, tick_text
+from dpcli.report.table import Cell
+
+WIDTH, HEIGHT = 720, 280
+LEFT, RIGHT, TOP, BOTTOM = 84, 24, 14, 44
+"""Margins, wide enough for labels in the size that phones show them in."""
+
+MOST_EDGES = 5
+"""Edges that are named below the bars."""
+
+
+def histogram(cells: Sequence[Cell], edges: Sequence[str], scale: Scale) -> Element:
+    """One bar per cell, in the order of the bins, whose edges are named by texts."""
+    described = f"histogram with {len(cells)} bins from {edges[0]} to {edges[-1]}"
+    return element(
+        "svg",
+        element("title", described),
+        _grid(scale),
+        [part for place, cell in enumerate(cells) for part in _bar(cell, place, len(cells), scale)],
+        _baseline(scale),
+        _edges(edges),
+        viewBox=f"0 0 {WIDTH} {HEIGHT}",
+        role="img",
+        class_="histogram",
+    )
+
+
+def common_scale(cells: Sequence[Cell]) -> Scale:
+    """A range for all these numbers and zero."""
+    return Scale.over((number for cell in cells for number in numbers_of(cell)), zero=True)
+
+
+def _y(number: Fraction, scale: Scale) -> float:
+    """How far down a number lies."""
+    return round(HEIGHT - BOTTOM - scale.place(number) * (HEIGHT - TOP - BOTTOM), 1)
+
+
+def _x(place: float, count: int) -> float:
+    """How far to the right an edge lies."""
+    return round(LEFT + place / count * (WIDTH - LEFT - RIGHT), 1)
+
+
+def _grid(scale: Scale) -> Iterator[Element]:
+    """A line and a number for each tick."""
+    for tick in scale.ticks:
+        y = _y(tick, scale)
+        yield element("line", x1=LEFT, x2=WIDTH - RIGHT, y1=y, y2=y, class_="grid")
+        yield element("text", tick_text(tick), x=LEFT - 8, y=y, dy="0.35em", text_anchor="end")
+
+
+def _bar(cell: Cell, place: int, count: int, scale: Scale) -> Iterator[Element]:
+    """The bar of one bin and its interval; nothing where the number is suppressed."""
+    if not cell.value:
+        return
+    left, right = _x(place, count), _x(place + 1, count)
+    gap = min(2.0, (right - left) / 8)
+    ends = sorted((_y(Fraction(cell.value), scale), _y(Fraction(0), scale)))
+    yield element(
+        "rect",
+        x=round(left + gap / 2, 2),
+        y=ends[0],
+        width=round(right - left - gap, 2),
+        height=round(ends[1] - ends[0], 2),
+        class_="fill",
+    )
+    if cell.lower:
+        middle = round((left + right) / 2, 2)
+        low, high = (_y(Fraction(text), scale) for text in (cell.lower, cell.upper))
+        yield element("line", x1=middle, x2=middle, y1=low, y2=high, class_="interval")
+
+
+def _baseline(scale: Scale) -> Element:
+    """Where zero is."""
+    y = _y(Fraction(0), scale)
+    return element("line", x1=LEFT, x2=WIDTH - RIGHT, y1=y, y2=y, class_="zero")
+
+
+def _edges(edges: Sequence[str]) -> Iterator[Element]:
+    """Names of some edges: both ends, and as many between as have room."""
+    count = len(edges) - 1
+    longest = max(map(len, edges))
+    most = MOST_EDGES if longest <= 6 else 3 if longest <= 11 else 2
+    stride = -(-count // (most - 1)) if most > 2 else count
+    for place in [*range(0, count - stride // 2, max(1, stride)), count]:
+        anchor = "start" if not place else "end" if place == count else "middle"
+        yield element("text", edges[place], x=_x(place, count), y=HEIGHT - 14, text_anchor=anchor)

@@ -1,0 +1,159 @@
+"""The page of a release: what was published, what it cost, and what is not protected."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from dpcli import __version__
+from dpcli.privacy.loss import loss_text
+from dpcli.report.facts import a_year_at_most, window_facts
+from dpcli.report.html import sections
+from dpcli.report.html.charts import drawn
+from dpcli.report.html.element import Part, element, label
+from dpcli.report.html.meter import meters
+from dpcli.report.markdown import asked, part_line
+from dpcli.report.meaning import one_of, protection
+from dpcli.report.notes import (
+    bounding,
+    composing,
+    limits,
+    many,
+    post_processing,
+    selections,
+    unprotected,
+)
+
+if TYPE_CHECKING:
+    from dpcli.ledger.ledger import Standing
+    from dpcli.plan.local import AnyPlan
+    from dpcli.release import Release, Released
+    from dpcli.spec.model import Privacy
+
+FEW = 3
+"""Questions of a statistic that are told in sentences, and not in a table alone."""
+
+PARTS = ("question", "mechanism", "scale", "L1", "L2", "epsilon", "delta", "rho")
+
+
+def html_report(release: Release) -> bytes:
+    """The report as a page."""
+    return sections.page(f"Privacy report: {release.plan.spec.dataset}", _parts(release))
+
+
+def _parts(release: Release) -> Iterator[Part]:
+    """Everything on the page."""
+    plan = release.plan
+    spec = plan.spec
+    numbers = sum(len(released.estimates) for released in release.entries)
+    told = (
+        f"On {release.created[:10]}, {many(numbers, 'number')} of "
+        f"{many(len(release.entries), 'statistic')} "
+        f"{'was' if numbers == 1 else 'were'} published with noise that hides what "
+        f"{one_of(spec.privacy)} adds to them."
+    )
+    yield from opening(plan, told)
+    yield from sections.what_it_means(plan)
+    yield from budget(release.standing)
+    yield from sections.section("What was published")
+    for released in release.entries:
+        yield from _entry(released, spec.privacy, release)
+    for title, notes in (
+        ("How much one person can add", bounding(plan)),
+        ("How losses were added up", composing(plan)),
+        ("Which groups are shown", selections(plan)),
+        ("What was done to the noisy answers", post_processing(plan)),
+        ("What is published exactly", unprotected(plan)),
+        ("What is not protected", limits(plan)),
+    ):
+        yield from sections.notes(title, list(notes))
+    yield from sections.risks(plan)
+    yield from record(release.release_id, release.created, spec.digest, release.standing)
+    yield from sections.the_spec(spec.text)
+
+
+def opening(plan: AnyPlan, told: str) -> Iterator[Part]:
+    """The title, what the steward says of it, and the facts that matter most."""
+    spec = plan.spec
+    yield element("h1", "Privacy report: ", label(spec.dataset))
+    description = spec.declarations.answer("description")
+    if description:
+        yield element("p", label(description))
+    yield element("p", told)
+    declared = [
+        (words, spec.declarations.answer(name))
+        for words, name in (
+            ("Published by", "curator"),
+            ("Meant for", "intended_use"),
+            ("Region", "region"),
+        )
+    ]
+    if any(text for _, text in declared):
+        yield sections.pairs((words, text) for words, text in declared if text)
+    yield sections.tiles(sections.headline(plan))
+
+
+def budget(standing: Standing) -> Iterator[Part]:
+    """The budget before and after."""
+    window = window_facts(standing) if standing.terms.window is not None else None
+    said: list[Part] = []
+    if window is not None:
+        said = [
+            element(
+                "p",
+                f"The budget bounds any {window['periods']} consecutive days, and the bar shows "
+                f"the worst of them. Protected is {window['protects']}. Not protected is "
+                f"{window['does_not_protect']}.",
+            ),
+            sections.pairs(
+                (
+                    ("At most in a year", loss_text(a_year_at_most(standing))),
+                    ("Spent in all", loss_text(standing.balance.lifetime)),
+                )
+            ),
+        ]
+    yield from sections.section(
+        "The budget",
+        element(
+            "p",
+            "The budget bounds what all releases from these data reveal together. What is spent "
+            "never comes back.",
+        ),
+        meters(standing),
+        said,
+    )
+
+
+def record(release_id: str, created: str, digest: str, standing: Standing) -> Iterator[Part]:
+    """Where all this can be looked up."""
+    yield from sections.section(
+        "Where it is recorded",
+        sections.pairs(
+            (
+                ("Release", release_id),
+                ("Created", created),
+                ("Made by", f"dpcli {__version__}"),
+                ("Spec, SHA-256", digest),
+                ("Ledger", f"{standing.ledger}, entry {standing.entry}"),
+                ("Head", standing.head),
+                *([("Period", standing.period)] if standing.period else []),
+                ("Left of the budget", loss_text(standing.balance.remaining)),
+            )
+        ),
+    )
+
+
+def _entry(released: Released, privacy: Privacy, release: Release) -> Iterator[Part]:
+    """One statistic."""
+    planned = released.planned
+    confidence = release.plan.spec.confidence
+    yield element("h3", label(planned.entry.request.name))
+    yield element("p", label(asked(released)))
+    yield from drawn(released, confidence)
+    yield element("h4", "How it was protected")
+    if len(planned.parts) <= FEW:
+        yield sections.paragraphs(protection(planned, privacy, confidence))
+    else:
+        words = f"{len(planned.parts)} questions were answered, each with noise of its own."
+        yield element("p", words)
+    yield sections.plain_table(PARTS, [part_line(part) for part in planned.parts])
