@@ -1,4 +1,4 @@
-"""Small bars of text for a terminal: a part of a whole, and a value in its interval."""
+"""Small bars of text for a terminal: parts of a whole, and values in intervals."""
 
 from __future__ import annotations
 

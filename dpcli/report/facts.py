@@ -22,7 +22,7 @@ from dpcli.report.entries import cell_facts, statistic_facts
 from dpcli.report.meaning import meaning, promise
 from dpcli.report.notes import bounding, composing, limits, post_processing, selections, unprotected
 from dpcli.report.numbers import Fact, number
-from dpcli.report.stewardship import declaration_facts, hazard_facts
+from dpcli.report.stewardship import stewardship_facts
 
 if TYPE_CHECKING:
     from dpcli.ledger.ledger import Standing
@@ -43,6 +43,7 @@ def facts(release: Release) -> dict[str, Fact]:
         **guarantee_facts(plan, release.standing.balance.remaining, release.standing.before),
         "statistics": statistics,
         **_notes(plan),
+        **stewardship_facts(plan),
         "ledger": ledger_facts(release.standing),
     }
 
@@ -58,6 +59,7 @@ def plan_facts(plan: Plan, left: Loss | None, *, compared: bool = False) -> dict
         "fits": plan.fits,
         "statistics": [statistic_facts(planned, plan.spec) for planned in plan.entries],
         **_notes(plan),
+        **stewardship_facts(plan),
         **({"compared": comparison_facts(plan)} if compared else {}),
     }
 
@@ -157,7 +159,7 @@ def a_year_at_most(standing: Standing) -> Loss:
 def guarantee_facts(
     plan: AnyPlan, left: Loss | None, before: Loss | None = None
 ) -> dict[str, Fact]:
-    """The spec, what it asks for, what that costs and means, and what can go wrong.
+    """The spec, what it asks for, and what that costs and means.
 
     What was spent `before` and what is `left` of the budget are told if they are known.
     """
@@ -178,8 +180,6 @@ def guarantee_facts(
             "meaning": list(meaning(plan.spent, privacy)),
         },
         "confidence": number(spec.confidence),
-        "declarations": declaration_facts(spec.declarations),
-        "hazards": hazard_facts(plan),
     }
 
 

@@ -13,6 +13,7 @@ from dpcli.privacy.shuffling import Shuffled
 from dpcli.report.facts import guarantee_facts, ledger_facts, loss_fact
 from dpcli.report.notes import LIMITS
 from dpcli.report.numbers import Fact, number, short
+from dpcli.report.stewardship import stewardship_facts
 from dpcli.spec.local_model import Response
 
 if TYPE_CHECKING:
@@ -43,6 +44,7 @@ def local_facts(collection: Randomized) -> dict[str, Fact]:
         "responses_sha256": collection.digest,
         "unprotected": list(exact(plan)),
         "limits": list(local_limits(plan, shuffled=collection.shuffled)),
+        **stewardship_facts(plan),
         "ledger": ledger_facts(collection.standing),
     }
 
@@ -60,6 +62,7 @@ def local_plan_facts(
         "responses": [response_facts(one, records) for one in plan.spec.responses],
         "unprotected": list(exact(plan)),
         "limits": list(local_limits(plan, shuffled=amplified is not None)),
+        **stewardship_facts(plan),
     }
     if amplified is not None:
         epsilon = amplified.epsilon

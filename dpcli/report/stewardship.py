@@ -11,7 +11,15 @@ from dpcli.report.numbers import Fact
 from dpcli.spec.model import Declarations
 
 
-def hazard_facts(plan: AnyPlan) -> list[Fact]:
+def stewardship_facts(plan: AnyPlan) -> dict[str, Fact]:
+    """What is found of each hazard, and what the steward declares."""
+    return {
+        "hazards": _hazards(plan),
+        "declarations": _declarations(plan.spec.declarations),
+    }
+
+
+def _hazards(plan: AnyPlan) -> list[Fact]:
     """What is found of each hazard; `answer` is what the steward declares."""
     return [
         {
@@ -26,7 +34,7 @@ def hazard_facts(plan: AnyPlan) -> list[Fact]:
     ]
 
 
-def declaration_facts(declared: Declarations) -> Fact:
+def _declarations(declared: Declarations) -> Fact:
     """What the spec declares beside what it asks; None if it declares nothing."""
     told: dict[str, Fact] = {}
     if declared.population is not None:

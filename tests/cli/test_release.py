@@ -98,11 +98,11 @@ def test_the_report_has_the_promised_keys(
     assert list(report) == [
         "dpcli_version", "release_id", "created", "spec", "privacy", "confidence",
         "statistics", "bounding", "composition", "selections", "post_processing", "unprotected",
-        "limits", "ledger",
+        "limits", "hazards", "declarations", "ledger",
     ]  # fmt: skip
     assert set(report["privacy"]) == {
         "unit", "neighbors", "composition", "asked", "spent", "bound", "budget",
-        "remaining",
+        "before", "remaining", "promise", "meaning",
     }  # fmt: skip
     for statistic in report["statistics"]:
         assert {

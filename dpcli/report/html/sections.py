@@ -98,16 +98,19 @@ def plain_table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> Element
             [
                 element(
                     "tr",
-                    [
-                        element("td", label(text), data_name=name)
-                        for name, text in zip(header, row, strict=True)
-                    ],
+                    [_cell(name, text) for name, text in zip(header, row, strict=True)],
                 )
                 for row in rows
             ],
         ),
         class_="wide",
     )
+
+
+def _cell(name: str, text: str) -> Element:
+    """One text of a table; a number is not broken into lines where there is room."""
+    digits = {"class_": "digits"} if text and not text.strip("0123456789.-") else {}
+    return element("td", label(text), data_name=name, **digits)
 
 
 def headline(plan: AnyPlan) -> list[tuple[str, str]]:

@@ -1,0 +1,62 @@
+"""A headless browser that looks at a page, at a width and in a colour scheme."""
+
+from __future__ import annotations
+
+import html
+import json
+import re
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+from typing import Literal
+
+BROWSER = next(
+    filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None
+)
+"""The browser of this machine, if it has one."""
+
+SCRIPT = (Path(__file__).parent / "layout.js").read_text(encoding="utf-8")
+OPTIONS = (
+    "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
+    "--disable-background-networking", "--disable-component-update", "--disable-sync",
+    "--hide-scrollbars",
+)  # fmt: skip
+
+
+def faults(page: str, width: int, scheme: Literal["light", "dark"] = "light") -> list[str]:
+    """What is wrong with a page of that width, in words; empty if nothing is.
+
+    The page is shown in a frame, because a window cannot be as narrow as a phone.
+    """
+    look = "faults(document.getElementById('page').contentDocument)"
+    frame = (
+        '<!DOCTYPE html><meta charset="utf-8"><body style="margin:0">'
+        f'<iframe id="page" style="border:0;width:{width}px;height:900px" '
+        f'srcdoc="{html.escape(page)}"></iframe><pre id="faults">nothing</pre>'
+        f"<script>{SCRIPT}\nwindow.onload = () => {{ "
+        f"document.getElementById('faults').textContent = JSON.stringify({look}); }};</script>"
+    )
+    with tempfile.TemporaryDirectory() as folder:
+        outer = Path(folder) / "frame.html"
+        outer.write_text(frame, encoding="utf-8")
+        preferred = f"--blink-settings=preferredColorScheme={0 if scheme == 'dark' else 1}"
+        words = (preferred, "--window-size=1400,1000", "--dump-dom", outer.as_uri())
+        seen = _browse(*words, folder=folder)
+    told = re.search(r'<pre id="faults">(.*?)</pre>', seen, re.DOTALL)
+    assert told is not None, seen[-500:]
+    found: list[str] = json.loads(html.unescape(told[1]))
+    return found
+
+
+def _browse(*words: str, folder: str) -> str:
+    """What the browser prints."""
+    assert BROWSER is not None
+    done = subprocess.run(
+        [BROWSER, *OPTIONS, f"--user-data-dir={folder}/profile", *words],
+        capture_output=True,
+        text=True,
+        timeout=180,
+        check=True,
+    )
+    return done.stdout

@@ -1,0 +1,64 @@
+"""What a person would see of the page, on a phone and on a desk, light and dark."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Literal
+
+import pytest
+
+from tests.cli.conftest import ROOT
+from tests.report.browser import BROWSER, faults
+from tests.report.conftest import Reports, make_reports
+
+pytestmark = pytest.mark.skipif(BROWSER is None, reason="there is no browser on this machine")
+
+LOOKS: tuple[tuple[int, Literal["light", "dark"]], ...] = ((390, "light"), (1280, "dark"))
+"""A phone by day and a desk by night, for every sample."""
+
+MORE: tuple[tuple[int, Literal["light", "dark"]], ...] = (
+    (320, "dark"),
+    (360, "light"),
+    (768, "light"),
+    (1280, "light"),
+)
+
+
+@pytest.mark.parametrize(("width", "scheme"), LOOKS)
+def test_nothing_overlaps_is_cut_is_pale_or_is_empty(
+    reports: Reports, width: int, scheme: Literal["light", "dark"]
+) -> None:
+    """Every text can be read (contrast 4.5, after WCAG 2.2), every drawing shows something."""
+    assert faults(reports.text(".html"), width, scheme) == []
+
+
+@pytest.mark.parametrize(("width", "scheme"), MORE)
+def test_it_holds_at_other_sizes_too(
+    width: int, scheme: Literal["light", "dark"], tmp_path: Path
+) -> None:
+    """The same of one report on narrow phones, on a tablet and on a desk."""
+    made = make_reports(ROOT / "specs" / "town.yaml", tmp_path)
+
+    assert faults(made.text(".html"), width, scheme) == []
+
+
+BROKEN = {
+    "beside the page": '<p style="white-space:nowrap">' + "far " * 200 + "</p>",
+    "lies over": '<p style="position:absolute;top:9px">one text here</p>'
+    '<p style="position:absolute;top:9px">another text here</p>',
+    "cut": '<p style="width:30px;overflow:hidden;white-space:nowrap">a long line of text</p>',
+    "empty drawing": '<svg width="300" height="200"></svg>',
+    "outside of its drawing": '<svg width="300" height="50"><rect width="9" height="9"/>'
+    '<text x="290" y="20">too far</text></svg>',
+    "too small": '<svg width="300" height="50"><rect width="9" height="9"/>'
+    '<text x="9" y="20" style="font-size:5px">tiny</text></svg>',
+    "too pale": '<p style="color:#bbbbbb">hardly there</p>',
+}
+
+
+@pytest.mark.parametrize("fault", BROKEN)
+def test_the_look_finds_what_is_wrong(fault: str) -> None:
+    """A page with a fault does not pass."""
+    found = faults(f"<!DOCTYPE html><body>{BROKEN[fault]}</body>", 390)
+
+    assert any(fault in one for one in found), found
