@@ -45,8 +45,14 @@ def _declarations(declared: Declarations) -> Fact:
 
 def sentences(found: Finding) -> Iterator[str]:
     """What is found of a hazard, and the answer to it or how to give one."""
-    yield f"{found.words[0].upper()}{found.words[1:]}."
+    yield f"{capital(found.words)}."
     if found.declared:
         yield f"The steward declares: {found.declared}"
     elif found.verdict is Verdict.OPEN:
         yield f"To answer it, declare `{found.asks or 'population'}` in the spec."
+
+
+def capital(sentence: str) -> str:
+    """A sentence with a capital, unless it begins with the name of what it is about."""
+    named = ":" in sentence.split(". ", maxsplit=1)[0]
+    return sentence if named else sentence[:1].upper() + sentence[1:]

@@ -15,11 +15,14 @@ from dpcli.privacy.relation import Neighbors, RowUnit
 from dpcli.report.html.element import Part, document, element, label
 from dpcli.report.meaning import meaning, promise
 from dpcli.report.numbers import brief
-from dpcli.report.stewardship import sentences
+from dpcli.report.stewardship import capital, sentences
 from dpcli.spec.model import Privacy
 
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
 """The page may load and run nothing, whatever a text in it says."""
+
+LONGEST_WORD = 24
+"""Letters of a word that a column of a table can hold on a narrow page."""
 
 MARKS = {
     Verdict.MET: ("met", "\u2713"),
@@ -57,7 +60,7 @@ def section(title: str, *parts: Part | Iterable[Part]) -> Iterator[Part]:
 
 def paragraphs(sentences_: Iterable[str]) -> Element:
     """Sentences as a list."""
-    return element("ul", [element("li", label(_capital(one))) for one in sentences_])
+    return element("ul", [element("li", label(capital(one))) for one in sentences_])
 
 
 def notes(title: str, told: Sequence[str]) -> Iterator[Part]:
@@ -108,9 +111,11 @@ def plain_table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> Element
 
 
 def _cell(name: str, text: str) -> Element:
-    """One text of a table; a number is not broken into lines where there is room."""
-    digits = {"class_": "digits"} if text and not text.strip("0123456789.-") else {}
-    return element("td", label(text), data_name=name, **digits)
+    """One text of a table, whose words are broken only where no line could hold them."""
+    digits = text and not text.strip("0123456789.-")
+    longest = max(map(len, text.split()), default=0)
+    kind = "digits" if digits else "words" if longest <= LONGEST_WORD else "long"
+    return element("td", label(text), data_name=name, class_=kind)
 
 
 def headline(plan: AnyPlan) -> list[tuple[str, str]]:
@@ -177,9 +182,3 @@ def risks(plan: AnyPlan) -> Iterator[Part]:
 def the_spec(text: str) -> Iterator[Part]:
     """The spec as it was written."""
     yield from section("The spec", element("pre", label(text)))
-
-
-def _capital(sentence: str) -> str:
-    """A sentence with a capital, unless it begins with the name of what it is about."""
-    named = ":" in sentence.split(". ", maxsplit=1)[0]
-    return sentence if named else sentence[:1].upper() + sentence[1:]
