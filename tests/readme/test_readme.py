@@ -1,4 +1,4 @@
-"""Every command of the README runs as it is written, from top to bottom, in a copy of the sample files."""
+"""Every command of the README runs as it is written, from top to bottom."""
 
 from __future__ import annotations
 
