@@ -12,11 +12,11 @@ Data = Annotated[
 ]
 Reports = Annotated[
     list[Path] | None,
-    typer.Option("--report", metavar="PATH", help="A privacy report, .json or .md; repeatable."),
+    typer.Option("--report", metavar="PATH", help="A report, .json or .md; repeatable."),
 ]
 ReleaseId = Annotated[
     str | None,
-    typer.Option("--release-id", metavar="ID", help="Name of this release, to retry it [random]."),
+    typer.Option("--release-id", metavar="ID", help="The release's name, to retry it [random]."),
 ]
 Book = Annotated[
     Path | None,
@@ -25,7 +25,8 @@ Book = Annotated[
         metavar="PATH",
         envvar="DPCLI_LEDGER",
         readable=False,
-        help="The budget ledger; must exist [dpcli-ledger.sqlite beside SPEC, made if absent].",
+        show_envvar=False,
+        help="The ledger [$DPCLI_LEDGER, else one beside SPEC].",
     ),
 ]
 Period = Annotated[
