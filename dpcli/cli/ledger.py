@@ -54,8 +54,8 @@ def init(
     """Make a ledger without accounts, and its anchor.
 
     Needed only for a ledger that many specs share: `dpcli release` makes one beside its
-    spec. The anchor remembers the entries; in another folder, it gives away an older copy that is put back.
-    Writes PATH and the anchor; spends nothing.
+    spec. The anchor remembers how far the ledger has come and, best in another folder,
+    gives away an older copy that is put back. Writes PATH and the anchor; spends nothing.
 
     Examples:
         dpcli ledger init shared.sqlite

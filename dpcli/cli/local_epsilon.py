@@ -27,7 +27,7 @@ def epsilon(
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="JSON, for scripts.")] = False,
 ) -> None:
-    """Print the epsilon of a table of probabilities.
+    r"""Print the epsilon of a table of probabilities.
 
     And which inputs it tells apart best, by which output. MATRIX.csv (or - for stdin) names
     the outputs in its first line and an input at the beginning of each other line;
@@ -37,7 +37,7 @@ def epsilon(
 
     Examples:
         dpcli local epsilon --scale 3 --bounds 18 100
-        printf '3/4,1/4\\n1/4,3/4\\n' | dpcli local epsilon -
+        printf '3/4,1/4\n1/4,3/4\n' | dpcli local epsilon -
         dpcli local epsilon coins.csv --json
 
     Exits 3 if the table is none.

@@ -161,14 +161,8 @@ def run() -> int:
         return stop.exit_code
     except KeyboardInterrupt:
         return 128 + signal.SIGINT
-    except BrokenPipeError:
-        return 7
-    except SystemExit as stop:
-        # Completion exits by itself, and its status tells a shell what to offer; else
-        # the parser does so when whoever read standard output has gone.
-        if stop.code in {0, None} or COMPLETION in os.environ:
-            return int(bool(stop.code))
-        return 7
+    except (BrokenPipeError, SystemExit) as gone:
+        return _left(gone)
     except OSError as error:
         if error.filename is not None:
             return _unexpected(error)
@@ -178,6 +172,19 @@ def run() -> int:
     except Exception as error:  # noqa: BLE001 - whatever it is, no traceback
         return _unexpected(error)
     return status if isinstance(status, int) else 0
+
+
+def _left(gone: BrokenPipeError | SystemExit) -> int:
+    """The status when the parser left by itself, or whoever read standard output has gone.
+
+    Completion leaves so, and its status tells a shell what to offer.
+    """
+    if isinstance(gone, SystemExit):
+        if not gone.code:
+            return 0
+        if COMPLETION in os.environ:
+            return 1
+    return 7
 
 
 def _unexpected(error: Exception) -> int:

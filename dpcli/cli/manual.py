@@ -1,7 +1,7 @@
 """Pages of `--help`: from the docstring of a command to what the parser prints.
 
 A docstring is prose in paragraphs, and blocks whose lines are moved in, such as examples.
-The parser fills paragraphs; `\\b` on the line before makes it keep a block as it is.
+The parser fills paragraphs, and keeps a block that has a mark on the line before.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ def in_order(names: Sequence[str]) -> type[TyperGroup]:
     class InOrder(TyperGroup):
         """Commands as they are needed one after the other."""
 
-        def list_commands(self, ctx: object) -> list[str]:
+        def list_commands(self, _ctx: object) -> list[str]:
             """The names, in their order."""
             return sorted(self.commands, key=lambda one: (one not in names, _place(one, names)))
 

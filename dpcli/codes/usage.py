@@ -62,6 +62,15 @@ CODES: tuple[Code, ...] = (
         "Check the spelling; the message lists all words.",
     ),
     Code(
+        "no-answer",
+        "usage",
+        "`dpcli init --ask` needs answers, and standard input ended, or had only wrong ones. "
+        "Nothing was written.",
+        "dpcli init data.csv --ask < /dev/null",
+        "Run it in a terminal, or pipe in an answer per line: `dpcli init data.csv --ask "
+        "< answers.txt`.",
+    ),
+    Code(
         "not-a-day",
         "usage",
         "A period is the day that the data are about.",
