@@ -26,8 +26,8 @@ def init(
 
     Writes a commented spec with the columns of DATA and placeholders to fill in, which
     `dpcli check` explains one by one. With --ask it asks for each decision instead, tells
-    what is wrong with an answer, and writes a spec that is ready. No row is read and nothing
-    is spent: types, bounds and categories are public facts that you know, and must never
+    what is wrong with an answer, and writes a spec that is ready. It reads no row and spends
+    nothing: types, bounds and categories are public facts that you know, and must never
     be looked up in the data.
 
     Examples:

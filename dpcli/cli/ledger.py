@@ -216,16 +216,16 @@ def verify(
     as_json: AsJson = False,
     path: Named = None,
 ) -> None:
-    """Check that the ledger is what it was, and that reports agree with it.
+    """Check that a ledger is what it was, and that reports agree.
 
     Checks tables, chain, anchor and outputs, and published reports against them. Reads the
     ledger and the reports; writes and spends nothing.
 
     Examples:
         dpcli ledger verify
-        dpcli ledger verify --against noisy.report.json
-        # every morning, by cron, which sends what goes to stderr:
-        0 6 * * *  dpcli ledger verify --against published/*.report.json > /dev/null
+        dpcli ledger verify --against published/first.report.json
+        # every morning, by cron, which mails what goes to stderr:
+        0 6 * * *  dpcli ledger verify --against published/*.json > /dev/null
 
     Exits 6 and names the entry when anything was changed, removed or restored.
 

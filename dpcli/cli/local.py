@@ -31,12 +31,13 @@ HELP = """Randomize each record before it is collected, and estimate.
 
     The local model is for data that nobody is trusted with: every record lies a little by
     itself, and only frequencies and means of many can be told. It needs a spec with
-    `model: local`; `dpcli check` and `dpcli plan` take one too.
+    `model: local` (such as specs/local-survey.yaml); `dpcli check` and `dpcli plan` take
+    one too. Collecting is charged to the ledger; planning and estimating are not.
 
     Examples:
-        dpcli plan specs/local-survey.yaml --records 3000
-        dpcli local randomize specs/local-survey.yaml sample_data/people.csv -o all.csv
-        dpcli local estimate specs/local-survey.yaml all.csv
+        dpcli plan local.yaml --records 3000
+        dpcli local randomize local.yaml sample_data/people.csv -o day.csv
+        dpcli local estimate local.yaml collected.csv
 
     See also: dpcli explain model, dpcli explain randomized_response
 """
@@ -72,7 +73,7 @@ def randomize(
     force: Force = False,
     quiet: Quiet = False,
 ) -> None:
-    """Write a response for every record of DATA, as SPEC says.
+    r"""Write a response for every record of DATA, as SPEC says.
 
     Each record is randomized by itself; columns that SPEC does not collect are dropped. The
     responses are charged before they are published; the ledger keeps their digest, not the
@@ -80,10 +81,10 @@ def randomize(
     their file is still there: what went to stdout is not.
 
     Examples:
-        dpcli local randomize specs/local-survey.yaml sample_data/people.csv -o all.csv
-        dpcli local randomize specs/local-survey.yaml - < sample_data/people.csv > r.csv
-        # by cron, once a day and safe to retry:
-        5 0 * * *  dpcli local randomize local.yaml data.csv -o r.csv --release-id day-1
+        dpcli local randomize local.yaml sample_data/people.csv -o day.csv
+        dpcli local randomize local.yaml - < sample_data/people.csv > r.csv
+        # once a day, by cron:
+        5 0 * * *  dpcli local randomize local.yaml data.csv -o "$(date +\%F).csv"
 
     Exits 3 for SPEC, 4 for DATA, 5 for the budget, 6 for the ledger, 7 for outputs.
 
@@ -159,9 +160,9 @@ def estimate(
     themselves. This is post-processing: it reads nothing but responses, and spends nothing.
 
     Examples:
-        dpcli local estimate specs/local-survey.yaml collected.csv
-        dpcli local estimate specs/local-survey.yaml collected.csv -o estimates.csv
-        gzip -dc collected.csv.gz | dpcli local estimate specs/local-survey.yaml - | head
+        dpcli local estimate local.yaml collected.csv
+        dpcli local estimate local.yaml collected.csv -o estimates.csv
+        gzip -dc collected.csv.gz | dpcli local estimate local.yaml -
 
     Exits 3 for SPEC, 4 for COLLECTED, 7 if the output could not be written.
 

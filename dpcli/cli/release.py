@@ -49,7 +49,7 @@ def release(
     Examples:
         dpcli release specs/town.yaml sample_data/people.csv
         dpcli release specs/town.yaml sample_data/people.csv -o noisy.csv
-        gzip -c sample_data/people.csv | dpcli release specs/town.yaml - | head
+        gzip -dc people.csv.gz | dpcli release specs/town.yaml - > noisy.csv
         # every night, by cron:
         0 3 * * *  dpcli release spec.yaml data.csv -q --release-id "$(date +\%F)"
 
