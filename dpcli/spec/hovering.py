@@ -44,7 +44,8 @@ def tell(schema: Json, shape: str) -> None:
         use = page.use(place) if page else None
         if page and use:
             field["description"] = _description(page, use)
-            field["examples"] = [_value(use.example or page.example)]
+            if "const" not in field:
+                field["examples"] = [_value(use.example or page.example)]
 
 
 def _description(page: Page, use: Use) -> str:

@@ -39,7 +39,7 @@ def every_command() -> list[str]:
 
 def _name(command: typer.models.CommandInfo) -> str:
     """What a command is called."""
-    return command.name or getattr(command.callback, "__name__", "")
+    return str(command.name or getattr(command.callback, "__name__", ""))
 
 
 COMMAND_LINES = every_command()
