@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from dpcli.cli.completing import datasets
 from dpcli.cli.ledger_file import AsJson, Named
 
 if TYPE_CHECKING:
@@ -148,7 +149,8 @@ def _say_what_differs(plan: AnyPlan, told: Sequence[Mapping[str, object]]) -> No
 
 def history(
     dataset: Annotated[
-        str | None, typer.Argument(metavar="DATASET", help="Only this account.")
+        str | None,
+        typer.Argument(metavar="DATASET", help="Only this account.", autocompletion=datasets),
     ] = None,
     as_json: AsJson = False,
     path: Named = None,

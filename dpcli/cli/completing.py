@@ -12,7 +12,7 @@ from pathlib import Path
 
 
 def words(incomplete: str) -> Iterator[tuple[str, str]]:
-    """The words of `dpcli explain` that begin so, each with its first line."""
+    """The words of `dpcli explain` that begin so, each with what it is."""
     from dpcli.cli.pages import all_pages
 
     seen: set[str] = set()

@@ -17,8 +17,8 @@ class Told:
 
     @property
     def brief(self) -> str:
-        """The first line after the title, for completion in a shell."""
-        return self.text.split("\n\n", 1)[-1].split("\n", 1)[0]
+        """What the title says that the word is: shells show it beside the word."""
+        return self.text.split("\n", 1)[0].removeprefix(self.name).strip(" ()").replace("`", "")
 
 
 KINDS = {
