@@ -13,7 +13,7 @@ from dpcli.errors import Failure
 
 
 def print_failure(failure: Failure) -> None:
-    """Every problem of a failure, with colour on a terminal that wants it."""
+    """Every problem of a failure; on a terminal with colour and the page to read."""
     from dpcli.diagnostic import render
 
     texts = [render(problem) for problem in failure.problems]
@@ -25,6 +25,9 @@ def print_failure(failure: Failure) -> None:
             for text in texts
         ]
     sys.stderr.write("\n\n".join(texts) + "\n")
+    if sys.stderr.isatty():
+        # Somebody who has just met a code does not know that it has a page.
+        print(f"more: dpcli explain {failure.problems[0].code}", file=sys.stderr)
 
 
 def coloured() -> bool:

@@ -15,21 +15,6 @@ PRIVACY = "privacy"
 
 WIDTH = 78
 
-MEANT = {
-    "average": "mean",
-    "avg": "mean",
-    "stddev": "std",
-    "percentile": "quantile",
-    "group": "by",
-    "filter": "where",
-    "status": "exit",
-    "float": "number",
-    "text": "category",
-    "string": "category",
-    "noise": "mechanism",
-}
-"""What other tools call these words."""
-
 
 def explain(
     word: Annotated[
@@ -106,10 +91,11 @@ def _advice(word: str) -> str:
     from difflib import get_close_matches
 
     from dpcli.cli.pages import all_pages
+    from dpcli.words.elsewhere import ELSEWHERE
 
     names = list(dict.fromkeys(page.name for page in all_pages()))
     plain = word.strip().casefold().replace(" ", "-")
-    close = [MEANT[other] for other in get_close_matches(plain, MEANT, n=1, cutoff=0.8)]
+    close = [ELSEWHERE[one] for one in get_close_matches(plain, ELSEWHERE, n=1, cutoff=0.8)]
     close += [name for name in names if plain and (plain in name.split("-") or plain == name)]
     for form in (plain, plain.replace("-", "_")):
         close += get_close_matches(form, names, n=3, cutoff=0.7)
