@@ -80,5 +80,6 @@ def _use(use: Use) -> str:
 def _line(label: str, text: str) -> str:
     """A labelled text; lines of an example stay as they are."""
     if label == "Example":
-        return f"{label + ':':<11}{text}"
+        # It is copied as it is, so it stays on one line.
+        return f"{label + ':':<11}{text}" if len(text) < WIDTH - 11 else f"{label}:\n  {text}"
     return fill(f"{label + ':':<11}{text}", WIDTH, subsequent_indent=" " * 11)

@@ -12,7 +12,7 @@ PAGES: tuple[Page, ...] = (
         "whatever the data now hold; so a job that is retried pays once. The same id with "
         "another spec is refused.",
         "up to 100 letters, digits, `.`, `_`, `:` and `-`, a letter or digit first",
-        'dpcli release specs/town.yaml sample_data/people.csv --release-id "$(date +%F)"',
+        'dpcli release spec.yaml data.csv --release-id "$(date +%F)"',
         "A random id, which the summary tells.",
         ("ledger", "exit", "release-id-taken"),
     ),
@@ -49,7 +49,7 @@ PAGES: tuple[Page, ...] = (
         "value, lower, upper. `wide`: one table for each different `by`, with the keys first and "
         "a column for each statistic; with -o OUT.csv each is a file of its own.",
         "--layout long, --layout wide",
-        "dpcli release specs/town.yaml sample_data/people.csv -o noisy.csv --layout wide",
+        "dpcli release spec.yaml data.csv -o noisy.csv --layout wide",
         "It is long.",
         ("by", "confidence"),
     ),
