@@ -8,7 +8,7 @@ CODES: tuple[Code, ...] = (
     Code(
         "spec-unreadable",
         "spec",
-        "The file of the spec does not exist or cannot be read.",
+        "The file of the spec does not exist, cannot be read, or has the name of a data file.",
         "dpcli check nowhere.yaml",
         "Check the name and the permissions, or draft a spec: `dpcli init data.csv > spec.yaml`.",
     ),
@@ -16,8 +16,8 @@ CODES: tuple[Code, ...] = (
         "spec-too-large",
         "spec",
         "A spec of more than one mebibyte is not read: it is probably a data file.",
-        "dpcli check people.csv",
-        "Name the spec, not the data: `dpcli check spec.yaml people.csv`. Group the values "
+        "dpcli check people.txt",
+        "Name the spec, not the data: `dpcli check spec.yaml people.txt`. Group the values "
         "of long categories.",
     ),
     Code(
