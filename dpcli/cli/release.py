@@ -50,8 +50,8 @@ def release(
         dpcli release specs/town.yaml sample_data/people.csv
         dpcli release specs/town.yaml sample_data/people.csv -o noisy.csv
         gzip -dc people.csv.gz | dpcli release specs/town.yaml - > noisy.csv
-        # every night, by cron:
-        0 3 * * *  dpcli release spec.yaml data.csv -q --release-id "$(date +\%F)"
+        # every night, by cron, which mails the summary:
+        @daily dpcli release spec.yaml data.csv --release-id $(date +\%F) > t.csv
 
     Exits 3 for the spec, 4 for DATA, 5 for the budget, 6 for the ledger, 7 for outputs.
 

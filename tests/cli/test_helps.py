@@ -104,8 +104,8 @@ def shell(line: str, folder: Path) -> subprocess.CompletedProcess[str]:
 
 
 def from_cron(line: str) -> str:
-    """What cron would run: without the five fields, and without its escapes."""
-    return re.sub(r"^(?:[0-9*/,-]+ +){5}", "", line).replace("\\%", "%")
+    """What cron would run: without the time, and without its escapes."""
+    return re.sub(r"^(?:(?:[0-9*/,-]+ +){5}|@daily +)", "", line).replace("\\%", "%")
 
 
 @pytest.mark.parametrize("words", COMMAND_LINES)
