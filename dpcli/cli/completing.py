@@ -1,4 +1,4 @@
-"""What a shell offers for arguments: the words of `explain`, and names of accounts.
+"""What a shell offers for arguments: words of `explain`, names of accounts.
 
 It runs at every press of a key, so it imports what it needs when it is asked, and a file
 that cannot be read offers nothing.

@@ -1,4 +1,4 @@
-"""Every page of `dpcli explain`: those of words, of codes, and of what is registered."""
+"""Every page of `dpcli explain`: of words, of codes, of what is registered."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A spec made of answers to questions, and what the loader says against some of them.
+"""A spec made of answers to questions, and what the loader says against them.
 
 Answers are public choices of a person. Whatever they say is written so that the loader
 reads it back to the letter.

@@ -1,4 +1,4 @@
-"""Every word of specs and of the command line that has a page; one module per part."""
+"""Every word of specs and command lines that has a page; one module per part."""
 
 from __future__ import annotations
 

@@ -138,7 +138,7 @@ def test_all_defaults_but_one_column(ask: Ask, dpcli: Command, tmp_path: Path) -
         ('d\nrow\n\n1\ncategory\na, "b\n', "a quote is not closed"),
         ("d\nrow\n\n1\ncategory\na=1, b\n", "give every text a label"),
         ("d\nrow\n\n1\ncategory\na, a\n", "is listed twice"),
-        ("d\nrow\n\n1\nboolean\nyes\n", "expected 2"),
+        ("d\nrow\n\n1\nboolean\nyes\n", "expected two"),
         ("d\nrow\n\n1\ndone\nmaybe\n", "answer `yes` or `no`"),
         ("d\nrow\n\n1\ninteger\n0 10\n\ndone\nyes\nmode\n", "is not offered for this column"),
         ("d\nrow\n\n1\ninteger\n0 10\n\ndone\nyes\nhistogram\n0\n", "`width` is `0`"),
