@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from dpcli.cli.completing import datasets
 from dpcli.cli.ledger_file import AsJson, Named
 
 if TYPE_CHECKING:
@@ -38,9 +39,15 @@ def show(
     """Print what every account has spent and what is left.
 
     Of an account with a window, what its worst window holds, or with --period the
-    worst one around that day. With --spec the ledger is the one beside SPEC.
+    worst one around that day. With --spec the ledger is the one beside SPEC. Reads the
+    ledger and SPEC; writes and spends nothing.
 
-    Example: dpcli ledger show --spec specs/town.yaml
+    Examples:
+        dpcli ledger show
+        dpcli ledger show --spec specs/town.yaml       # how many more runs fit
+        dpcli ledger show --json | grep remaining_epsilon
+
+    See also: dpcli ledger history, dpcli explain budget
     """
     from dpcli.cli.console import print_json, write_table
     from dpcli.cli.ledger_file import DEFAULT, existing_ledger
@@ -142,14 +149,24 @@ def _say_what_differs(plan: AnyPlan, told: Sequence[Mapping[str, object]]) -> No
 
 def history(
     dataset: Annotated[
-        str | None, typer.Argument(metavar="DATASET", help="Only this account.")
+        str | None,
+        typer.Argument(metavar="DATASET", help="Only this account.", autocompletion=datasets),
     ] = None,
     as_json: AsJson = False,
     path: Named = None,
 ) -> None:
     """Print what was charged, entry by entry.
 
-    Example: dpcli ledger history town-survey
+    Reads the ledger; writes and spends nothing.
+
+    Examples:
+        dpcli ledger history
+        dpcli ledger history town-minimal
+        dpcli ledger history --json > history.json
+
+    Exits 6 if the ledger has no account of that name.
+
+    See also: dpcli ledger show, dpcli ledger export
     """
     from dpcli.cli.console import print_json, write_table
     from dpcli.cli.ledger_file import existing_ledger

@@ -17,10 +17,19 @@ def check(
 ) -> None:
     """Report every problem of SPEC at once; with DATA, of its header too.
 
-    Reads no rows and spends nothing. Exits 3 for the spec, 4 for the header, 5 for
-    the budget.
+    Each problem has a code, its place in SPEC and a hint; `dpcli explain CODE` tells more.
+    Reads SPEC and the first line of DATA, no rows. Writes and spends nothing.
 
-    Example: dpcli check specs/town.yaml sample_data/people.csv
+    Examples:
+        dpcli check specs/minimal.yaml
+        dpcli check specs/town.yaml sample_data/people.csv
+        head -n 1 sample_data/people.csv | dpcli check specs/town.yaml -
+        # in a script, or before a commit:
+        for spec in specs/*.yaml; do dpcli check "$spec" || exit; done
+
+    Exits 3 for SPEC, 4 for the header, 5 for the budget.
+
+    See also: dpcli init, dpcli plan, dpcli explain
     """
     from dpcli.plan.budget import require_budget
     from dpcli.plan.local import LocalPlan, make_any_plan

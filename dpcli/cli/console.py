@@ -11,9 +11,12 @@ from typing import TextIO
 
 from dpcli.errors import Failure
 
+MOST_PAGES = 3
+"""So many pages are named below the problems; more would not be read."""
+
 
 def print_failure(failure: Failure) -> None:
-    """Every problem of a failure, with colour on a terminal that wants it."""
+    """Every problem of a failure; on a terminal with colour and the page to read."""
     from dpcli.diagnostic import render
 
     texts = [render(problem) for problem in failure.problems]
@@ -25,6 +28,11 @@ def print_failure(failure: Failure) -> None:
             for text in texts
         ]
     sys.stderr.write("\n\n".join(texts) + "\n")
+    if sys.stderr.isatty():
+        # Somebody who has just met a code does not know that it has a page.
+        codes = list(dict.fromkeys(problem.code for problem in failure.problems))
+        gap = "\n" if len(texts) > 1 else ""
+        print(f"{gap}more: dpcli explain {' | '.join(codes[:MOST_PAGES])}", file=sys.stderr)
 
 
 def coloured(out: TextIO | None = None) -> bool:

@@ -1,8 +1,9 @@
-"""`dpcli init`: a commented spec to fill in, from the header of a file alone."""
+"""`dpcli init`: a spec to begin with, from the header of a file alone."""
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -13,18 +14,92 @@ def init(
     data: Annotated[
         str, typer.Argument(metavar="DATA", help="The CSV file; only its header is read.")
     ],
+    ask: Annotated[
+        bool, typer.Option("--ask", help="Ask for everything, and write a spec that is ready.")
+    ] = False,
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", metavar="SPEC", help="A new file for the spec [stdout]."),
+    ] = None,
 ) -> None:
-    """Print a commented spec with the columns of DATA and placeholders to fill in.
+    """Draft a spec from the header of DATA alone.
 
-    No row is read: types, bounds and categories are public facts that you know, and
-    must never be looked up in the data. `dpcli check` explains each placeholder.
+    Writes a commented spec with the columns of DATA and placeholders to fill in, which
+    `dpcli check` explains one by one. With --ask it asks for each decision instead, tells
+    what is wrong with an answer, and writes a spec that is ready. It reads no row and spends
+    nothing: types, bounds and categories are public facts that you know, and must never
+    be looked up in the data.
 
-    Example: dpcli init sample_data/people.csv > spec.yaml
+    Examples:
+        dpcli init sample_data/people.csv
+        dpcli init sample_data/people.csv > draft.yaml
+        dpcli init sample_data/people.csv --ask -o people.yaml
+        # a spec from answers in a file, one per line:
+        dpcli init sample_data/people.csv --ask < answers.txt > people.yaml
+
+    Questions go to stderr. Exits 2 if the answers end too early or SPEC is there already,
+    4 for DATA; then nothing is written.
+
+    See also: dpcli check, dpcli explain columns, dpcli explain bounds
     """
+    from dpcli.cli.options import input_file
     from dpcli.engine.source import open_source
+    from dpcli.errors import UsageError
+    from dpcli.publish import publish, publish_to_stdout
     from dpcli.spec.draft import draft_spec
 
+    if ask and data == "-":
+        raise UsageError.of(
+            "bad-option",
+            "`--ask` reads answers from standard input, and DATA is standard input too",
+            "name the file; only its first line is read",
+        )
+    output = None if output == Path("-") else output
+    if output is not None:
+        _require_new(output, input_file(data))
     source = open_source(data)
     source.close()
     name = "data" if data == "-" else Path(data).name.split(".")[0]
-    sys.stdout.write(draft_spec(source.header, name))
+    text = _asked(source.header, name) if ask else draft_spec(source.header, name)
+    if output is None:
+        publish_to_stdout(text.encode())
+    else:
+        publish({output: text.encode()})
+    if ask:
+        spec, file = output or "SPEC", data
+        print(f"next: dpcli check {spec} {file}; dpcli plan {spec}", file=sys.stderr)
+
+
+def _require_new(output: Path, data: Path) -> None:
+    """Raise UsageError for an output that exists or cannot be."""
+    from dpcli.errors import Problem, UsageError
+    from dpcli.publish import require_writable
+
+    try:
+        require_writable([output], [data], force=False)
+    except UsageError as refused:
+        raise UsageError(
+            Problem(one.code, one.message, "name a new file; `dpcli init` replaces none")
+            if one.code == "output-exists"
+            else one
+            for one in refused.problems
+        ) from None
+
+
+def _asked(header: Sequence[str], name: str) -> str:
+    """The spec that answers make, planned once so that it is ready."""
+    from dpcli.cli.asking import Asker
+    from dpcli.cli.interview import interview
+    from dpcli.errors import Stopped
+    from dpcli.plan.budget import require_budget
+    from dpcli.plan.making import make_plan
+    from dpcli.spec.load import load_spec
+
+    asker = Asker(sys.stdin.buffer, terminal=sys.stdin.isatty())
+    try:
+        text = interview(asker, header, name)
+    except (KeyboardInterrupt, Stopped):
+        print("\nstopped; nothing was written", file=sys.stderr)
+        raise
+    require_budget(make_plan(load_spec(text, "the answers")))
+    return text

@@ -9,13 +9,33 @@ import typer
 
 from dpcli.cli.balances import history, show
 from dpcli.cli.ledger_file import AsJson, Named
+from dpcli.cli.manual import in_order, page
 from dpcli.cli.options import Format, Reports
+
+HELP = """Show what was spent and what is left; publish past releases again.
+
+    A ledger is a file with an account for each dataset: its guarantee, its budget, and every
+    release that was charged, with the bytes of its outputs. `dpcli release` makes one
+    beside the spec. These commands use the one that --ledger or DPCLI_LEDGER names, else
+    `dpcli-ledger.sqlite` in this folder. None of them reads data or spends anything.
+
+    Examples:
+        dpcli ledger show
+        dpcli ledger history --json
+        dpcli ledger export 2026-11-21 -o noisy.csv
+        # every morning, by cron:
+        0 6 * * *  dpcli ledger verify --against published/*.report.json
+
+    See also: dpcli release, dpcli explain ledger
+"""
 
 if TYPE_CHECKING:
     from dpcli.ledger.terms import Terms
 
 ledger = typer.Typer(
-    help="Accounts, balances, history, and the bytes of past releases.",
+    help=page(HELP),
+    short_help="Show what was spent and what is left; publish releases again",
+    cls=in_order(("show", "history", "export", "verify", "init", "open")),
     no_args_is_help=True,
     rich_markup_mode=None,
 )
@@ -32,9 +52,21 @@ def init(
         bool, typer.Option("--network", help="Allow a network drive that one machine uses.")
     ] = False,
 ) -> None:
-    """Make a ledger without accounts, and the anchor that remembers its entries.
+    """Make a ledger without accounts, and its anchor.
 
-    Example: dpcli ledger init /srv/privacy/ledger.sqlite --anchor /var/lib/dpcli/anchor
+    Needed only for a ledger that many specs share: `dpcli release` makes one beside its
+    spec. The anchor remembers how far the ledger has come and, best in another folder,
+    gives away an older copy that is put back. Writes PATH and the anchor; spends nothing.
+
+    Examples:
+        dpcli ledger init shared.sqlite
+        dpcli ledger init town.sqlite --anchor published/town.anchor
+        # then, for all commands of a shell or a job:
+        export DPCLI_LEDGER=town.sqlite
+
+    Exits 6 if PATH is there already, or lies on a network drive.
+
+    See also: dpcli ledger open, dpcli ledger verify, dpcli explain ledger
     """
     from dpcli.errors import LedgerError
     from dpcli.ledger.creation import create_ledger
@@ -82,12 +114,22 @@ def open_account(
     ] = None,
     path: Named = None,
 ) -> None:
-    """Open an account: a dataset, its guarantee and its budget, fixed for ever.
+    """Open an account with its guarantee and budget, fixed for ever.
 
-    Without --window the budget bounds all releases for ever; with it, those of any
-    so many consecutive days, and every release names its day by --period.
+    Needed only to set terms before the first release, or a window: the first release of a
+    dataset opens its account with the terms of the spec. Without --window the budget bounds
+    all releases for ever; with it, those of any so many consecutive days, and every release
+    names its day by --period. Writes the account to the ledger; spends nothing.
 
-    Example: dpcli ledger open visits --epsilon 1 --window 7
+    Examples:
+        dpcli ledger open survey --epsilon 1
+        dpcli ledger open visits --epsilon 1 --window 7
+        dpcli ledger open people --rho 0.1 --delta 1e-6 --composition zcdp
+        dpcli ledger open clinic --epsilon 2 --unit person_id
+
+    Exits 6 if the account exists.
+
+    See also: dpcli release --period, dpcli ledger show, dpcli explain budget
     """
     from dpcli.cli.ledger_file import DEFAULT, open_ledger
     from dpcli.cli.words import checked_budget, checked_name, checked_unit
@@ -127,7 +169,17 @@ def export(
 ) -> None:
     """Publish a past release again, byte for byte, at no cost.
 
-    Example: dpcli ledger export 2026-11-21 -o noisy.csv
+    Writes the table to stdout or to OUT, with a report beside it. Reads the ledger, no data;
+    spends nothing. Of a local collection there are only the reports.
+
+    Examples:
+        dpcli ledger export 2026-11-21
+        dpcli ledger export 2026-11-21 -o noisy.csv
+        dpcli ledger export 2026-11-21 -o wide.csv --layout wide --report r.md
+
+    Exits 6 if there is no such release, 7 if an output could not be written.
+
+    See also: dpcli ledger history, dpcli explain release-id
     """
     from dpcli.cli.ledger_file import existing_ledger
     from dpcli.cli.outputs import Wanted
@@ -164,11 +216,20 @@ def verify(
     as_json: AsJson = False,
     path: Named = None,
 ) -> None:
-    """Check tables, chain, anchor and outputs, and published reports against them.
+    """Check that a ledger is what it was, and that reports agree.
+
+    Checks tables, chain, anchor and outputs, and published reports against them. Reads the
+    ledger and the reports; writes and spends nothing.
+
+    Examples:
+        dpcli ledger verify
+        dpcli ledger verify --against published/first.report.json
+        # every morning, by cron, which mails what goes to stderr:
+        0 6 * * *  dpcli ledger verify --against published/*.json > /dev/null
 
     Exits 6 and names the entry when anything was changed, removed or restored.
 
-    Example: dpcli ledger verify --against published/*.report.json
+    See also: dpcli explain ledger-in-doubt
     """
     from dpcli.cli.console import print_json
     from dpcli.cli.ledger_file import existing_ledger

@@ -19,7 +19,8 @@ Named = Annotated[
         metavar="PATH",
         envvar="DPCLI_LEDGER",
         readable=False,
-        help="The ledger; must exist [dpcli-ledger.sqlite in this folder].",
+        show_envvar=False,
+        help="The ledger [$DPCLI_LEDGER, else dpcli-ledger.sqlite].",
     ),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="JSON, for scripts.")]

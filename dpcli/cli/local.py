@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from dpcli.cli.local_epsilon import epsilon
+from dpcli.cli.manual import in_order, page
 from dpcli.cli.options import (
     Book,
     Data,
@@ -27,9 +28,26 @@ if TYPE_CHECKING:
     from dpcli.local.randomize import Randomized
     from dpcli.spec.local_model import LocalSpec
 
+HELP = """Randomize each record before it is collected, and estimate.
+
+    The local model is for data that nobody is trusted with: every record lies a little by
+    itself, and only frequencies and means of many can be told. It needs a spec with
+    `model: local` (such as specs/local-survey.yaml); `dpcli check` and `dpcli plan` take
+    one too. Collecting is charged to the ledger; planning and estimating are not.
+
+    Examples:
+        dpcli plan local.yaml --records 3000
+        dpcli local randomize local.yaml sample_data/people.csv -o day.csv
+        dpcli local estimate local.yaml collected.csv
+
+    See also: dpcli explain model, dpcli explain randomized_response
+"""
+
 local = typer.Typer(
     name="local",
-    help="The local model: records are randomized one by one, before they are collected.",
+    help=page(HELP),
+    short_help="Randomize each record before it is collected, and estimate",
+    cls=in_order(("randomize", "estimate", "epsilon")),
     no_args_is_help=True,
     rich_markup_mode=None,
 )
@@ -57,14 +75,22 @@ def randomize(
     force: Force = False,
     quiet: Quiet = False,
 ) -> None:
-    """Write a response for every record of DATA, as SPEC says.
+    r"""Write a response for every record of DATA, as SPEC says.
 
     Each record is randomized by itself; columns that SPEC does not collect are dropped. The
     responses are charged before they are published; the ledger keeps their digest, not the
     responses. The same --release-id again publishes the same ones for nothing, as long as
     their file is still there: what went to stdout is not.
 
-    Example: dpcli local randomize specs/local-survey.yaml sample_data/people.csv -o collected.csv
+    Examples:
+        dpcli local randomize local.yaml sample_data/people.csv -o day.csv
+        dpcli local randomize local.yaml - < sample_data/people.csv > r.csv
+        # once a day, by cron:
+        5 0 * * *  dpcli local randomize local.yaml data.csv -o "$(date +\%F).csv"
+
+    Exits 3 for SPEC, 4 for DATA, 5 for the budget, 6 for the ledger, 7 for outputs.
+
+    See also: dpcli plan, dpcli local estimate, dpcli explain responses
     """
     from dpcli.cli.charging import charging, warn_of_clock
     from dpcli.cli.collecting import Collection
@@ -141,7 +167,14 @@ def estimate(
     They are without bias, with standard errors; intervals hold what is true of the records
     themselves. This is post-processing: it reads nothing but responses, and spends nothing.
 
-    Example: dpcli local estimate specs/local-survey.yaml collected.csv
+    Examples:
+        dpcli local estimate local.yaml collected.csv
+        dpcli local estimate local.yaml collected.csv -o estimates.csv
+        gzip -dc collected.csv.gz | dpcli local estimate local.yaml -
+
+    Exits 3 for SPEC, 4 for COLLECTED, 7 if the output could not be written.
+
+    See also: dpcli local randomize, dpcli plan --records
     """
     from dpcli.local.collect import collect
     from dpcli.local.estimate import estimates

@@ -27,15 +27,22 @@ def epsilon(
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="JSON, for scripts.")] = False,
 ) -> None:
-    """Print the epsilon of a table of probabilities.
+    r"""Print the epsilon of a table of probabilities.
 
     And which inputs it tells apart best, by which output. MATRIX.csv (or - for stdin) names
     the outputs in its first line and an input at the beginning of each other line;
     probabilities are decimals of up to 18 digits or fractions such as 1/3, and each row sums
-    to one. A file of numbers alone needs no names. With --scale and --bounds, the same for Laplace
-    noise of that scale on a number between these bounds.
+    to one. A file of numbers alone needs no names. With --scale and --bounds, the same for
+    Laplace noise of that scale on a number between these bounds. Spends nothing.
 
-    Example: dpcli local epsilon --scale 3 --bounds 18 100
+    Examples:
+        dpcli local epsilon --scale 3 --bounds 18 100
+        printf '3/4,1/4\n1/4,3/4\n' | dpcli local epsilon -
+        dpcli local epsilon coins.csv --json
+
+    Exits 3 if the table is none.
+
+    See also: dpcli explain matrix, dpcli explain epsilon
     """
     from dpcli.errors import UsageError
 

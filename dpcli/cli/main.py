@@ -14,16 +14,20 @@ from typing import Annotated
 import typer
 
 from dpcli import __version__
+from dpcli.cli.manual import in_order, page, with_pages
 
-COMMANDS = ("release", "plan", "check", "init", "ledger", "local", "explain", "schema")
-"""Every command, in the order of `--help`; each is a module of this package."""
+COMMANDS = ("init", "check", "plan", "release", "ledger", "local", "explain", "schema")
+"""Every command, in the order in which a newcomer needs them; each is a module here."""
+
+COMPLETION = "_DPCLI_COMPLETE"
+"""The variable by which a shell asks what may come next."""
 
 _signals: list[int] = []
 """Signals that have come."""
 
 app = typer.Typer(
     name="dpcli",
-    help="Differentially private releases of CSV files.",
+    cls=in_order(COMMANDS),
     no_args_is_help=True,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
@@ -44,7 +48,27 @@ def _root(
         typer.Option("--version", callback=_version, is_eager=True, help="Print the version."),
     ] = False,
 ) -> None:
-    """Differentially private releases of CSV files."""
+    """Differentially private releases of CSV files.
+
+    A spec says what to release, and how much that may reveal. dpcli answers it with noise,
+    keeps account of what was revealed, and refuses when the budget is spent. Begin with:
+
+    Examples:
+        dpcli init sample_data/people.csv > spec.yaml    # a spec to fill in
+        dpcli check specs/minimal.yaml sample_data/people.csv
+        dpcli plan specs/minimal.yaml                    # reads no data
+        dpcli release specs/minimal.yaml sample_data/people.csv -o noisy.csv
+        dpcli ledger show --spec specs/minimal.yaml      # what is left
+
+    `dpcli init DATA --ask` asks for everything in turn and writes a spec that is ready.
+    `dpcli COMMAND --help` has more examples; `dpcli explain WORD` explains any word.
+
+    Exit status:
+        0 done                    4 the data file does not fit
+        1 a fault of dpcli's own  5 the budget refuses
+        2 wrong command line      6 the ledger cannot be used
+        3 wrong spec              7 an output could not be written
+    """
 
 
 for _name in COMMANDS:
@@ -53,6 +77,8 @@ for _name in COMMANDS:
         app.add_typer(_command, name=_name)
     else:
         app.command(_name)(_command)
+with_pages(app)
+app.info.help = page(_root.__doc__)
 
 
 def main() -> None:
@@ -120,7 +146,8 @@ def run() -> int:
 
     try:
         # The parser returns the status of whatever it ended itself.
-        status = app(standalone_mode=False)
+        # The name is that of completion too, however the program was started.
+        status = app(standalone_mode=False, prog_name="dpcli")
     except Failure as failure:
         from dpcli.cli.console import print_failure
 
@@ -134,9 +161,8 @@ def run() -> int:
         return stop.exit_code
     except KeyboardInterrupt:
         return 128 + signal.SIGINT
-    except (BrokenPipeError, SystemExit):
-        # The parser exits by itself when whoever read standard output has gone.
-        return 7
+    except (BrokenPipeError, SystemExit) as gone:
+        return _left(gone)
     except OSError as error:
         if error.filename is not None:
             return _unexpected(error)
@@ -146,6 +172,19 @@ def run() -> int:
     except Exception as error:  # noqa: BLE001 - whatever it is, no traceback
         return _unexpected(error)
     return status if isinstance(status, int) else 0
+
+
+def _left(gone: BrokenPipeError | SystemExit) -> int:
+    """The status when the parser left by itself, or whoever read standard output has gone.
+
+    Completion leaves so, and its status tells a shell what to offer.
+    """
+    if isinstance(gone, SystemExit):
+        if not gone.code:
+            return 0
+        if COMPLETION in os.environ:
+            return 1
+    return 7
 
 
 def _unexpected(error: Exception) -> int:

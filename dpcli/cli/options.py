@@ -22,7 +22,7 @@ Format = Annotated[
 ]
 ReleaseId = Annotated[
     str | None,
-    typer.Option("--release-id", metavar="ID", help="Name of this release, to retry it [random]."),
+    typer.Option("--release-id", metavar="ID", help="The release's name, to retry it [random]."),
 ]
 Book = Annotated[
     Path | None,
@@ -31,7 +31,8 @@ Book = Annotated[
         metavar="PATH",
         envvar="DPCLI_LEDGER",
         readable=False,
-        help="The budget ledger; must exist [dpcli-ledger.sqlite beside SPEC, made if absent].",
+        show_envvar=False,
+        help="The ledger [$DPCLI_LEDGER, else one beside SPEC].",
     ),
 ]
 Period = Annotated[

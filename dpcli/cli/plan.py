@@ -53,16 +53,28 @@ def plan(
             metavar="PATH",
             envvar="DPCLI_LEDGER",
             readable=False,
-            help="The budget ledger [dpcli-ledger.sqlite beside SPEC, if there].",
+            show_envvar=False,
+            help="The ledger [$DPCLI_LEDGER, else one beside SPEC].",
         ),
     ] = None,
 ) -> None:
-    """Print queries, sensitivities, mechanisms, scales, expected errors and the cost.
+    """Print what a release would ask, hide and reveal; reads no data.
 
-    Reads no data and spends nothing. Exits 5 when the budget does not allow the
-    release.
+    For each statistic: the query, how far one person (or row) can move it, the noise, the
+    error to expect and the cost; then the total against the budget. Reads SPEC and its
+    ledger, if there is one. Writes and spends nothing.
 
-    Example: dpcli plan specs/town.yaml
+    Examples:
+        dpcli plan specs/minimal.yaml
+        dpcli plan specs/town.yaml --compare           # other compositions
+        dpcli plan specs/town.yaml --json | grep '"error95"'
+        dpcli plan specs/local-survey.yaml --records 3000
+        # in a pull request: does the new spec protect less?
+        dpcli plan new.yaml --diff old.yaml --fail-on-weaker
+
+    Exits 3 for the spec, 5 when the budget does not allow the release.
+
+    See also: dpcli explain budget, dpcli explain error, dpcli ledger show
     """
     from dpcli.errors import UsageError
     from dpcli.plan.budget import require_budget

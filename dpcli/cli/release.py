@@ -37,19 +37,27 @@ def release(
     ledger: Book = None,
     period: Period = None,
     layout: Annotated[
-        Literal["long", "wide"], typer.Option(help="One long table, or one per set of keys.")
+        Literal["long", "wide"], typer.Option(help="One table, or one per set of keys.")
     ] = "long",
     force: Force = False,
     quiet: Quiet = False,
 ) -> None:
-    """Aggregate DATA as SPEC asks, add noise, and write a noisy table and a report.
+    r"""Write a noisy table of DATA, as SPEC asks, and a privacy report.
 
-    The table goes to stdout, or to OUT with a report beside it; everything else goes
-    to stderr. The budget is checked before DATA is opened, and the release is charged
-    and stored in the ledger before anything is written. The same --release-id again
-    publishes the same bytes for nothing, whatever DATA now holds.
+    Reads DATA once, charges the ledger, then writes. The table goes to stdout, or to OUT
+    with a report beside it. Nothing is read if the budget does not allow it. The same
+    --release-id again publishes the same bytes for nothing: retries are safe.
 
-    Example: dpcli release specs/town.yaml sample_data/people.csv -o noisy.csv
+    Examples:
+        dpcli release specs/town.yaml sample_data/people.csv
+        dpcli release specs/town.yaml sample_data/people.csv -o noisy.csv
+        gzip -dc people.csv.gz | dpcli release specs/town.yaml - > noisy.csv
+        # every night, by cron, which mails the summary:
+        @daily dpcli release spec.yaml data.csv --release-id $(date +\%F) > t.csv
+
+    Exits 3 for the spec, 4 for DATA, 5 for the budget, 6 for the ledger, 7 for outputs.
+
+    See also: dpcli plan, dpcli ledger show, dpcli explain release-id
     """
     from dpcli.cli.charging import charging, warn_of_clock
     from dpcli.cli.ledger_file import open_ledger

@@ -13,9 +13,20 @@ def schema(
         Literal["spec", "report"], typer.Argument(metavar="[WHAT]", help="`spec` or `report`.")
     ] = "spec",
 ) -> None:
-    """Print the JSON Schema of the spec language, or of reports in JSON.
+    """Print the JSON Schema of specs, for editors, or of reports.
 
-    Example: dpcli schema > dpcli.schema.json
+    Editors that speak YAML (by yaml-language-server) offer keys and values and explain
+    them, when the first line of a spec names the schema. Reads and spends nothing.
+
+        # yaml-language-server: $schema=dpcli.schema.json
+
+    Examples:
+        dpcli schema > dpcli.schema.json
+        dpcli schema | grep -c description
+
+    The editor catches slips while you type; `dpcli check` finds everything.
+
+    See also: dpcli init, dpcli check, dpcli explain
     """
     if what == "report":
         from dpcli.report.json_report import report_schema

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from textwrap import fill
 from typing import Literal
+
+WIDTH = 78
+"""Columns of a page: it fits on a terminal of eighty."""
 
 Family = Literal["spec", "plan", "data", "budget", "ledger", "output", "usage", "internal"]
 
@@ -25,7 +29,9 @@ class Code:
     def page(self) -> str:
         """The whole explanation as plain text."""
         example = "\n".join(f"    {line}" for line in self.example.splitlines())
+        meaning = fill(self.meaning, WIDTH, break_on_hyphens=False)
+        mend = fill(f"To mend it: {self.mend}", WIDTH, break_on_hyphens=False)
         return (
-            f"{self.name} ({self.family} error)\n\n{self.meaning}\n\n"
-            f"For example:\n\n{example}\n\nTo mend it: {self.mend}\n"
+            f"{self.name} ({self.family} error)\n\n{meaning}\n\n"
+            f"For example:\n\n{example}\n\n{mend}\n"
         )

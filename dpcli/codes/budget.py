@@ -10,31 +10,33 @@ CODES: tuple[Code, ...] = (
         "budget",
         "The statistics together ask for more epsilon than `privacy: budget:` allows. "
         "Nothing was read, spent or written.",
-        "three statistics with epsilon 0.5 and a budget of epsilon 1",
-        "Give each statistic less epsilon (and wider intervals), or drop some.",
+        "budget: {epsilon: 1} and three entries with `epsilon: 0.5`",
+        "Give each statistic less, as in `epsilon: 0.3` (and wider intervals), or drop "
+        "some; `share: 1` divides what there is.",
     ),
     Code(
         "over-budget-rho",
         "budget",
         "The statistics together ask for more rho than `privacy: budget:` allows. Nothing was "
         "read, spent or written.",
-        "three statistics with rho 0.1 and a budget of rho 0.25",
-        "Give each statistic less rho (and wider intervals), or drop some.",
+        "budget: {rho: 0.25, delta: 1e-6} and three entries with `rho: 0.1`",
+        "Give each statistic less, as in `rho: 0.08` (and wider intervals), or drop some.",
     ),
     Code(
         "over-budget-delta",
         "budget",
         "The statistics together ask for more delta than `privacy: budget:` allows. Nothing "
         "was read, spent or written.",
-        "a gaussian statistic with delta 1e-6 and a budget without delta",
-        "Allow some delta, give each less, or use the laplace mechanism.",
+        "budget: {epsilon: 1} and an entry with `mechanism: gaussian, delta: 1e-7`",
+        "Allow some, `budget: {epsilon: 1, delta: 1e-6}`, give each less, or use "
+        "`mechanism: laplace`.",
     ),
     Code(
         "account-exhausted",
         "budget",
         "The dataset's account does not have enough left for this release, after all that was "
         "released from it before. Nothing was read, spent or written.",
-        "the eleventh nightly run on a budget for ten",
+        "dpcli release spec.yaml data.csv   (for the third time, half the budget each)",
         "Ask for no more than what is left; `dpcli ledger show --spec SPEC` says how many "
         "more runs fit. What was spent never comes back.",
     ),

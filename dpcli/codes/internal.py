@@ -10,7 +10,7 @@ CODES: tuple[Code, ...] = (
         "internal",
         "Something went wrong that should not be able to. Only the kind and the place of "
         "the fault are told, because its words might be part of a record.",
-        "a bug",
+        "error[internal-fault]: a fault of dpcli's own (ValueError at plan.py:7)",
         "Please report it with the spec and the command line; never send the data.",
     ),
 )

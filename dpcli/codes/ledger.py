@@ -18,7 +18,7 @@ CODES: tuple[Code, ...] = (
         "ledger",
         "A fault of dpcli's own stopped this release after its noise was drawn. What happened "
         "may depend on the noise, so the release is charged, though nothing is published.",
-        "the same --release-id again after an internal fault",
+        "dpcli release spec.yaml data.csv --release-id a   (again, after an internal fault)",
         "Use another --release-id, and report the fault with the spec.",
     ),
     Code(
@@ -34,22 +34,22 @@ CODES: tuple[Code, ...] = (
         "ledger",
         "A new ledger was to be made where there is a file already.",
         "dpcli ledger init ledger.sqlite   (twice)",
-        "Name a new file.",
+        "Name a new file, or use the one that is there by --ledger.",
     ),
     Code(
         "ledger-unusable",
         "ledger",
         "The ledger cannot be read or written now: it is locked, read-only, damaged, not a "
         "ledger, or the disk is full. The hint says whether something was charged.",
-        "a ledger in a folder without write permission",
-        "Check the file, its folder and the disk, then try again.",
+        "dpcli release /mnt/read-only/spec.yaml data.csv",
+        "Check the file, its folder and the disk, then try again; or name another by --ledger.",
     ),
     Code(
         "ledger-in-doubt",
         "ledger",
         "The ledger is not what it was: an entry was changed, removed, or an older copy was "
         "put in its place. It is never taken for an empty one.",
-        "cp backup.sqlite ledger.sqlite",
+        "cp backup.sqlite dpcli-ledger.sqlite   (and then a release)",
         "Find out who changed it. `dpcli ledger verify --against REPORT` compares it with "
         "published reports. Put the last true copy back, with its anchor.",
     ),
@@ -58,7 +58,7 @@ CODES: tuple[Code, ...] = (
         "ledger",
         "The ledger lies on a drive of another machine. Some such drives do not keep locks, and "
         "then one budget could pay twice.",
-        "a spec in a home folder on NFS",
+        "dpcli release /home/me/spec.yaml data.csv   (and /home is on NFS)",
         "Keep the ledger on a local disk, and name it by --ledger or DPCLI_LEDGER.",
     ),
     Code(
@@ -66,7 +66,7 @@ CODES: tuple[Code, ...] = (
         "ledger",
         "The dataset's account was opened with another unit, neighbour relation, composition "
         "or budget than the spec has. An account keeps its terms for ever.",
-        "raising `budget: {epsilon: 1}` to 2 after the first release",
+        "budget: {epsilon: 2}   (after a first release with `budget: {epsilon: 1}`)",
         "Change the spec back. Another dataset name is right only for other people.",
     ),
     Code(
@@ -82,7 +82,7 @@ CODES: tuple[Code, ...] = (
         "The account bounds what any so many consecutive days reveal, so each release must "
         "say which day its data are about.",
         "dpcli release spec.yaml data.csv   (on an account with --window 7)",
-        "Add --period YYYY-MM-DD.",
+        "Add the day that the data are about: `--period 2026-11-21`.",
     ),
     Code(
         "period-not-taken",
@@ -95,7 +95,7 @@ CODES: tuple[Code, ...] = (
         "release-id-taken",
         "ledger",
         "A release of that id was made from another spec.",
-        "changing the spec and running the same command again",
+        "dpcli release other.yaml data.csv --release-id a   (an id that spec.yaml has used)",
         "Use the spec of that release, or give this one an id of its own.",
     ),
     Code(
@@ -103,13 +103,14 @@ CODES: tuple[Code, ...] = (
         "ledger",
         "The ledger has no account of that dataset.",
         "dpcli ledger history typo",
-        "`dpcli ledger show` lists all accounts.",
+        "Use a name that `dpcli ledger show` lists; the ledger of a spec is found by "
+        "`--spec SPEC`.",
     ),
     Code(
         "no-such-release",
         "ledger",
         "The ledger has no release of that id.",
         "dpcli ledger export typo",
-        "`dpcli ledger history` lists all releases.",
+        "Use an id that `dpcli ledger history` lists.",
     ),
 )

@@ -9,7 +9,8 @@ CODES: tuple[Code, ...] = (
         "output-failed",
         "output",
         "An output could not be written to its end. No half-written file is left behind.",
-        "a full disk, or a folder without write permission",
-        "Free space or fix the permissions, then publish again.",
+        "dpcli release spec.yaml data.csv -o /full/noisy.csv",
+        "Free space or fix the permissions, then publish again, as the hint says; it costs "
+        "nothing.",
     ),
 )

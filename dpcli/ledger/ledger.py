@@ -294,6 +294,8 @@ def _refusal(charge: Charge, before: Balance, terms: Terms) -> BudgetError:
         "account-exhausted",
         f"the release asks for {loss_text(asked)}, but the account `{terms.dataset}` has "
         f"{loss_text(before.remaining)} left of {loss_text(terms.budget)}{window}",
-        "ask for no more than what is left"
+        "nothing is left, for ever; past releases are free: `dpcli ledger export ID`"
+        if not (before.remaining.epsilon or terms.window)
+        else "ask for no more than what is left"
         + (", or wait until a window without earlier releases" if terms.window else ""),
     )

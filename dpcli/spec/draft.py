@@ -23,7 +23,14 @@ TAKEN = frozenset({"y", "n", "yes", "no", "on", "off", "true", "false", "null", 
 SIMPLE_KEY = 1000
 """A longer key must be marked as one, by YAML's rules."""
 
+SCHEMA_LINES = (
+    "# yaml-language-server: $schema=dpcli.schema.json",
+    "# Editors then offer and explain keys, after `dpcli schema > dpcli.schema.json`.",
+)
+"""How a spec names its schema, relative to its own folder."""
+
 HEAD = """\
+{schema}
 # What to release from this dataset, and how much that may reveal.
 # Replace every {placeholder}, then run `dpcli check` on this file.
 dpcli: 1
@@ -64,12 +71,14 @@ statistics:
 def draft_spec(header: Sequence[str], dataset: str) -> str:
     """A commented spec for a data file with these column names."""
     name = dataset if DATASET.fullmatch(dataset) else PLACEHOLDER
-    text = HEAD.format(placeholder=PLACEHOLDER, dataset=_word(name, keep=True))
+    text = HEAD.format(
+        schema="\n".join(SCHEMA_LINES), placeholder=PLACEHOLDER, dataset=as_word(name, keep=True)
+    )
     lines: list[str] = []
     seen: set[str] = set()
     declared = 0
     for position, column in enumerate(header, 1):
-        reason = _unfit(column, seen)
+        reason = unfit(column, seen)
         if not reason and declared == MOST_COLUMNS:
             lines.append(f"  # the columns from number {position} on are too many to declare")
             break
@@ -78,13 +87,13 @@ def draft_spec(header: Sequence[str], dataset: str) -> str:
             lines.append(f"  # column {position} cannot be declared: {reason}")
             continue
         declared += 1
-        lines += _declaration(_word(column))
+        lines += declaration(as_word(column), f"{{type: {PLACEHOLDER}}}")
     if not declared:
         text = text.rstrip("\n") + " {}\n"
     return text + "".join(f"{line}\n" for line in lines) + TAIL.format(placeholder=PLACEHOLDER)
 
 
-def _unfit(column: str, seen: set[str]) -> str:
+def unfit(column: str, seen: set[str]) -> str:
     """Why a name cannot be declared; empty if it can."""
     if not column:
         return "its name is empty"
@@ -97,13 +106,12 @@ def _unfit(column: str, seen: set[str]) -> str:
     return ""
 
 
-def _declaration(word: str) -> list[str]:
-    """The lines that declare a column."""
-    value = f"{{type: {PLACEHOLDER}}}"
+def declaration(word: str, value: str) -> list[str]:
+    """The lines that declare a column, whose name is written as a word."""
     return [f"  ? {word}", f"  : {value}"] if len(word) > SIMPLE_KEY else [f"  {word}: {value}"]
 
 
-def _word(text: str, *, keep: bool = False) -> str:
+def as_word(text: str, *, keep: bool = False) -> str:
     """A text as YAML reads it back, in quotes unless it is a plain word."""
     if keep or (PLAIN.fullmatch(text) and text.lower() not in TAKEN):
         return text

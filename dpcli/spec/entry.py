@@ -25,6 +25,7 @@ from dpcli.spec.totals import Totals
 from dpcli.spec.wording import a_column, listed, shown
 from dpcli.statistics import STATISTICS
 from dpcli.statistics.base import Request, Statistic
+from dpcli.words.elsewhere import ELSEWHERE
 
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,99}")
 
@@ -170,7 +171,7 @@ class _Resolver:
         self._findings.unknown(
             "unknown-statistic",
             f"`statistic` is {shown(word.text)}, expected {listed(by_name, 'or')}",
-            word.text,
+            ELSEWHERE.get(word.text.casefold(), word.text),
             by_name,
             word.span,
             otherwise="write one of these, spelled exactly so",

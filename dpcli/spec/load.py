@@ -14,6 +14,9 @@ from dpcli.spec.wording import shown
 
 AnySpec = Spec | LocalSpec
 
+DATA_NAMES = (".csv", ".tsv", ".gz", ".parquet", ".xlsx", ".sqlite")
+"""How names of files end that are not opened as specs."""
+
 
 def load_any(text: bytes | str, source: str, folder: Path | None = None) -> AnySpec:
     """The spec that a text says; `SpecError` with every problem if it says none.
@@ -60,6 +63,9 @@ def load_spec(text: bytes | str, source: str) -> Spec:
 
 def read_any(path: Path | str) -> AnySpec:
     """The spec in a file; `SpecError` if it cannot be read or is wrong."""
+    if Path(path).name.casefold().endswith(DATA_NAMES):
+        # Problems show the line that they are on, and lines of data are not to be shown.
+        raise _unread(path, "has the name of a data file", "name the spec first, then the data")
     try:
         with Path(path).open("rb") as file:
             raw = file.read(MOST_BYTES + 1)
@@ -104,4 +110,9 @@ def _unreadable(path: Path | str, error: Exception) -> SpecError:
             why, hint = "is a directory", "name the file itself"
         case PermissionError():
             why, hint = "may not be read by you", "check its permissions"
+    return _unread(path, why, hint)
+
+
+def _unread(path: Path | str, why: str, hint: str) -> SpecError:
+    """A file that is not read as a spec."""
     return SpecError([Problem("spec-unreadable", f"the spec {shown(str(path))} {why}", hint)])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import Discriminator, Field, Tag, WithJsonSchema
+from pydantic import Discriminator, Tag, WithJsonSchema
 
 from dpcli.spec.structure import (
     MAPPING_TAG,
@@ -32,13 +32,11 @@ Chance = Annotated[
 class ResponseShape(Shape):
     """How every record responds for one column, and what is estimated from that."""
 
-    column: Text = Field(description="The declared column that is randomized.")
-    mechanism: Text = Field(description="How a record responds.")
-    epsilon: Number | None = Field(None, description="What a response may reveal.")
-    delta: Number | None = Field(None, description="The delta of Gaussian noise.")
-    probability: Chance | None = Field(
-        None, description="That of the true answer, such as `3/4`, instead of `epsilon`."
-    )
+    column: Text
+    mechanism: Text
+    epsilon: Number | None = None
+    delta: Number | None = None
+    probability: Chance | None = None
     matrix: (
         Annotated[
             Annotated[Text, Tag(TEXT_TAG)]
@@ -46,26 +44,20 @@ class ResponseShape(Shape):
             Discriminator(kind_of),
         ]
         | None
-    ) = Field(None, description="For each label the probabilities of outputs, or a CSV file.")
-    by: OneOrMore | None = Field(None, description="Public columns: estimates for each group.")
-    post: OneOrMore | None = Field(
-        None, description="`simplex` for frequencies, `clamp` for means: done to estimates."
-    )
+    ) = None
+    by: OneOrMore | None = None
+    post: OneOrMore | None = None
 
 
 class LocalDocument(Shape):
     """How every record is randomized before it is collected."""
 
-    dpcli: Text = Field(description="The version of the spec language: 1.")
-    model: Literal["local"] = Field(description="Each record is randomized by itself.")
-    dataset: Text = Field(description="The ledger account that pays.")
-    confidence: Number | None = Field(None, description="Of the intervals; 0.95 when absent.")
-    declarations: Stewardship | None = Field(
-        None, description="What only people can answer, for the report and its hazards."
-    )
+    dpcli: Text
+    model: Literal["local"]
+    dataset: Text
+    confidence: Number | None = None
+    declarations: Stewardship | None = None
     privacy: dict[str, Any]
     columns: dict[str, Any]
-    responses: list[Any] = Field(description="One entry for each randomized column.")
-    public: list[Text] | None = Field(
-        None, description="Columns that are published as they are; all others are dropped."
-    )
+    responses: list[Any]
+    public: list[Text] | None = None

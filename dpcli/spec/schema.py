@@ -15,6 +15,7 @@ from dpcli.spec.entries import MOST_STATISTICS
 from dpcli.spec.entry import NAME
 from dpcli.spec.entry_shape import Entry
 from dpcli.spec.further import FURTHER
+from dpcli.spec.hovering import tell
 from dpcli.spec.local_schema import by_model, local_fields
 from dpcli.spec.local_shape import LocalDocument, ResponseShape
 from dpcli.spec.prices import MOST_EPSILON
@@ -26,6 +27,7 @@ from dpcli.statistics import STATISTICS
 from dpcli.statistics.choose import UTILITIES
 from dpcli.statistics.linear_regression import METHODS
 from dpcli.statistics.post import PLAIN, Clamp, SuppressBelow
+from dpcli.words import PAGES
 
 Json = dict[str, Any]
 
@@ -47,13 +49,11 @@ def spec_schema() -> dict[str, object]:
     fields["confidence"] |= {"minimum": 0.5, "maximum": 0.999999}
     fields["privacy"] = {"$ref": "#/$defs/privacy"}
     fields["columns"] = {
-        "description": "What each column may hold; public facts, never read from the data.",
         "type": "object",
         "propertyNames": {"minLength": 1},
         "additionalProperties": {"$ref": "#/$defs/column"},
     }
     fields["statistics"] = {
-        "description": "What is released, in the order of the output.",
         "type": "array",
         "minItems": 1,
         "maxItems": MOST_STATISTICS,
@@ -62,6 +62,7 @@ def spec_schema() -> dict[str, object]:
     fields |= local_fields(_schema(LocalDocument, definitions), _schema(ResponseShape, definitions))
     document["required"].remove("statistics")
     document["allOf"] = list(by_model())
+    tell(document, Document.__name__)
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "dpcli spec",
@@ -73,7 +74,10 @@ def spec_schema() -> dict[str, object]:
 def _schema(shape: type[Shape], definitions: Json) -> Json:
     """The schema of one model; its inner models join the definitions."""
     schema: Json = _tidy(shape.model_json_schema())
-    definitions |= schema.pop("$defs", {})
+    inner: Json = schema.pop("$defs", {})
+    for name, one in {**inner, shape.__name__: schema}.items():
+        tell(one, name)
+    definitions |= inner
     return schema
 
 
@@ -99,7 +103,10 @@ def _tidy(value: Any) -> Any:
 def _privacy(schema: Json) -> Json:
     """The privacy section, with the compositions of this version."""
     fields: Json = schema["properties"]
-    fields["composition"] |= {"type": "string", "enum": [rule.name for rule in COMPOSITIONS]}
+    fields["composition"] |= {
+        "type": "string",
+        "oneOf": [{"const": rule.name, "description": _first_line(rule)} for rule in COMPOSITIONS],
+    }
     for option in fields["unit"]["oneOf"]:
         if "type" in option:
             option |= {"type": "string", "const": "row"}
@@ -111,7 +118,7 @@ def _column() -> Json:
     return {
         "type": "object",
         "required": ["type"],
-        "properties": {"type": {"enum": list(COLUMN_SHAPES)}},
+        "properties": {"type": {"oneOf": [_type(kind) for kind in COLUMN_SHAPES]}},
         "allOf": [
             {
                 "if": {"properties": {"type": {"const": kind}}, "required": ["type"]},
@@ -120,6 +127,12 @@ def _column() -> Json:
             for kind in COLUMN_SHAPES
         ],
     }
+
+
+def _type(kind: str) -> Json:
+    """A type, and what its page says of it."""
+    page = next(page for page in PAGES if page.name == kind and page.kind == "type")
+    return {"const": kind, "description": page.meaning}
 
 
 def _statistic(schema: Json) -> Json:
@@ -160,15 +173,14 @@ def _numbered() -> list[Json]:
     """The steps of `post` that need numbers."""
     number: Json = {"type": ["number", "string"]}
     pair: Json = {"type": "array", "items": number, "minItems": 2, "maxItems": 2}
-    shapes = {Clamp.name: pair, SuppressBelow.name: number}
     return [
         {
             "type": "object",
-            "properties": {name: shape},
-            "required": [name],
+            "properties": {step.name: {**shape, "description": (step.__doc__ or "").strip()}},
+            "required": [step.name],
             "additionalProperties": False,
         }
-        for name, shape in shapes.items()
+        for step, shape in ((Clamp, pair), (SuppressBelow, number))
     ]
 
 

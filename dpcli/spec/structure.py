@@ -50,22 +50,18 @@ class Shape(BaseModel):
 class Unit(Shape):
     """One person protected with all rows, up to enforced limits."""
 
-    column: Text = Field(description="The column of type `id` that says whose row it is.")
-    max_rows: Whole = Field(description="At most so many rows of a person are used.")
-    max_groups: Whole | None = Field(
-        None, description="They lie in at most so many groups; as `max_rows` when absent."
-    )
-    max_rows_per_group: Whole | None = Field(
-        None, description="At most so many lie in one group; as `max_rows` when absent."
-    )
+    column: Text
+    max_rows: Whole
+    max_groups: Whole | None = None
+    max_rows_per_group: Whole | None = None
 
 
 class Budget(Shape):
     """The most that all releases from the dataset may reveal together."""
 
-    epsilon: Number | None = Field(None, description="The total of all epsilons, above zero.")
-    rho: Number | None = Field(None, description="The total of all rhos, instead of `epsilon`.")
-    delta: Number | None = Field(None, description="The total of all deltas; zero when absent.")
+    epsilon: Number | None = None
+    rho: Number | None = None
+    delta: Number | None = None
 
 
 class Privacy(Shape):
@@ -74,22 +70,17 @@ class Privacy(Shape):
     unit: Annotated[
         Annotated[Text, Tag(TEXT_TAG)] | Annotated[Unit, Tag(MAPPING_TAG)],
         Discriminator(kind_of),
-    ] = Field(description="Who is protected: `row`, right only if nobody has two rows.")
-    neighbors: Literal["add-remove", "change-one"] = Field(
-        description="How neighbours differ; with change-one the number of rows, or of people, "
-        "is public."
-    )
+    ]
+    neighbors: Literal["add-remove", "change-one"]
     budget: Budget
-    composition: Text | None = Field(None, description="How the losses of answers add up.")
+    composition: Text | None = None
 
 
 class Bins(Shape):
     """How a numeric column is cut: by a width, or at given edges."""
 
-    width: Number | None = Field(None, description="Bins of this width from the lower bound on.")
-    edges: list[Text] | None = Field(
-        None, description="Edges from the lower bound to the upper bound.", min_length=2
-    )
+    width: Number | None = None
+    edges: list[Text] | None = Field(None, min_length=2)
 
 
 class KeyShape(Shape):
@@ -102,46 +93,40 @@ class KeyShape(Shape):
 class Stepped(Shape):
     """Candidates from the lower bound on."""
 
-    step: Number = Field(description="How far candidates are apart.")
+    step: Number
 
 
 class Range(Shape):
     """An inclusive range of numbers or dates."""
 
-    min: Text | None = Field(None, description="The least value that passes.")
-    max: Text | None = Field(None, description="The greatest value that passes.")
+    min: Text | None = None
+    max: Text | None = None
 
 
 class IntegerColumn(Shape):
     """Whole numbers between two bounds."""
 
     type: Literal["integer"]
-    bounds: list[Number] | None = Field(
-        None, description="Lower and upper bound: public facts.", min_length=2, max_length=2
-    )
-    step: Number | None = Field(None, description="The grid, in whole numbers; 1 when absent.")
-    missing: Text | None = Field(None, description="`drop`, or a constant within the bounds.")
+    bounds: list[Number] | None = Field(None, min_length=2, max_length=2)
+    step: Number | None = None
+    missing: Text | None = None
 
 
 class NumberColumn(Shape):
     """Numbers between two bounds, rounded to a grid."""
 
     type: Literal["number"]
-    bounds: list[Number] | None = Field(
-        None, description="Lower and upper bound: public facts.", min_length=2, max_length=2
-    )
-    step: Number = Field(description="The grid that values are rounded to.")
-    missing: Text | None = Field(None, description="`drop`, or a constant within the bounds.")
+    bounds: list[Number] | None = Field(None, min_length=2, max_length=2)
+    step: Number
+    missing: Text | None = None
 
 
 class DateColumn(Shape):
     """Days between two bounds."""
 
     type: Literal["date"]
-    bounds: list[Date] | None = Field(
-        None, description="First and last day: public facts.", min_length=2, max_length=2
-    )
-    missing: Text | None = Field(None, description="`drop`, or a date within the bounds.")
+    bounds: list[Date] | None = Field(None, min_length=2, max_length=2)
+    missing: Text | None = None
 
 
 class CategoryColumn(Shape):
@@ -154,82 +139,50 @@ class CategoryColumn(Shape):
             Discriminator(kind_of),
         ]
         | None
-    ) = Field(
-        None,
-        description="The texts in the file, or a mapping from text to label; when absent, "
-        "groups of the column have private keys.",
-    )
-    missing: Text | None = Field(None, description="`drop`, or a label.")
+    ) = None
+    missing: Text | None = None
 
 
 class BooleanColumn(Shape):
     """Two texts: one for false, one for true."""
 
     type: Literal["boolean"]
-    values: list[Text] | None = Field(
-        None, description="The texts for false and true.", min_length=2, max_length=2
-    )
-    missing: Text | None = Field(None, description="`drop`, `false` or `true`.")
+    values: list[Text] | None = Field(None, min_length=2, max_length=2)
+    missing: Text | None = None
 
 
 class IdColumn(Shape):
     """Whose row it is; never published."""
 
     type: Literal["id"]
-    missing: Annotated[str, WithJsonSchema({"enum": ["drop", "each"]})] | None = Field(
-        None, description="`drop`, or `each`: a row without an id is a person of its own."
-    )
+    missing: Annotated[str, WithJsonSchema({"enum": ["drop", "each"]})] | None = None
 
 
 class Stewardship(Shape):
     """What only people can answer; the report and the registry record quote it."""
 
-    population: Whole | None = Field(
-        None, description="How many people the data may be about, roughly; a public fact."
-    )
-    privacy_unit: Text | None = Field(
-        None, description="Why nobody has two rows, or why each person has one id."
-    )
-    bounds: Text | None = Field(
-        None, description="Where bounds, categories, limits and candidates come from."
-    )
-    other_releases: Text | None = Field(
-        None, description="What else was or will be published of these people."
-    )
-    access: Text | None = Field(
-        None, description="Who may read the data and the ledger, and how both are guarded."
-    )
-    collection: Text | None = Field(
-        None, description="How the data were collected, and who has seen them."
-    )
-    fairness: Text | None = Field(
-        None, description="For whom noise and bias matter most, and what was done about it."
-    )
-    timing: Text | None = Field(
-        None, description="Who can see how long a release takes, or how much memory it uses."
-    )
-    curator: Text | None = Field(None, description="Who publishes.")
-    description: Text | None = Field(None, description="What is published, in a sentence or two.")
-    intended_use: Text | None = Field(None, description="What the numbers are meant for.")
-    region: Text | None = Field(
-        None, description="Of what place the data are, and under which law."
-    )
+    population: Whole | None = None
+    privacy_unit: Text | None = None
+    bounds: Text | None = None
+    other_releases: Text | None = None
+    access: Text | None = None
+    collection: Text | None = None
+    fairness: Text | None = None
+    timing: Text | None = None
+    curator: Text | None = None
+    description: Text | None = None
+    intended_use: Text | None = None
+    region: Text | None = None
 
 
 class Document(Shape):
     """What is released from a dataset, and how much that may reveal."""
 
-    dpcli: Text = Field(description="The version of the spec language: 1.")
-    model: Literal["central", "local"] | None = Field(
-        None, description="`central` when absent; `local` if each record is randomized by itself."
-    )
-    dataset: Text = Field(description="The ledger account that pays.")
-    confidence: Number | None = Field(
-        None, description="Of the published intervals; 0.95 when absent."
-    )
-    declarations: Stewardship | None = Field(
-        None, description="What only people can answer, for the report and its hazards."
-    )
+    dpcli: Text
+    model: Literal["central", "local"] | None = None
+    dataset: Text
+    confidence: Number | None = None
+    declarations: Stewardship | None = None
     privacy: dict[str, Any]
     columns: dict[str, Any]
     statistics: list[Any]

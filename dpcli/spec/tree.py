@@ -55,7 +55,7 @@ class Composer:
         self._findings.add(
             "wrong-shape",
             f"the spec is {kind}, expected a mapping with `dpcli: 1`, `dataset: ...` and so on",
-            "`dpcli init DATA` drafts one",
+            "name the spec before the data file, or draft one: `dpcli init DATA > spec.yaml`",
             root.span,
         )
         return None
@@ -126,7 +126,7 @@ class Composer:
             if self._good_key(event, key, pairs) and isinstance(key, Word):
                 if _void(value_event):
                     value = Word("", key.span)
-                    self._refuse_void(value, shown(key.text))
+                    self._refuse_void(value, shown(key.text), number=key.text.isdigit())
                 pairs[key.text] = (key, value)
         return Mapping(pairs, self._whole(start, event, first))
 
@@ -160,12 +160,14 @@ class Composer:
             return False
         return isinstance(event, yaml.ScalarEvent)
 
-    def _refuse_void(self, node: Node, what: str) -> None:
-        """Reports a value that was left out."""
+    def _refuse_void(self, node: Node, what: str, *, number: bool = False) -> None:
+        """Reports a value that was left out, perhaps after a decimal comma."""
         self._findings.spoil(
             "empty-value",
             f"{what} has no value",
-            'give a value, or remove it; `""` is the empty text',
+            "numbers have a point: `0.5`, not `0,5`"
+            if number
+            else 'give a value, or remove it; `""` is the empty text',
             node.span,
         )
 

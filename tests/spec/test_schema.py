@@ -4,21 +4,24 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import jsonschema
 import pytest
 
+from dpcli.cli.pages import all_pages
 from dpcli.spec.nodes import Listing, Node, Word
 from dpcli.spec.schema import spec_schema
 from dpcli.spec.text import read_text
 from dpcli.statistics import STATISTICS
+from dpcli.words import PAGES
 from tests.spec.base import completed, with_column, with_statistic
 
 SPECS = sorted((Path(__file__).parents[2] / "specs").glob("*.yaml"))
 
-SCHEMA = spec_schema()
+SCHEMA: dict[str, Any] = spec_schema()
 VALIDATOR = jsonschema.Draft202012Validator(SCHEMA)
 
 
@@ -158,6 +161,69 @@ def test_good_specs(text: str) -> None:
 def test_usual_slips(text: str) -> None:
     """A typical slip fails validation."""
     assert complaints(text)
+
+
+def shapes() -> Iterator[tuple[str, dict[str, Any]]]:
+    """Every mapping that the schema knows, with the name of its place."""
+    yield "spec", SCHEMA
+    yield "responses", SCHEMA["properties"]["responses"]["items"]
+    yield from SCHEMA["$defs"].items()
+
+
+def keys() -> list[tuple[str, str]]:
+    """Every key that the schema knows, with its place."""
+    found = [(place, key) for place, shape in shapes() for key in shape.get("properties", {})]
+    steps = dict(shapes())["statistic"]["properties"]["post"]["items"]["anyOf"]
+    return found + [("post", key) for step in steps for key in step.get("properties", {})]
+
+
+@pytest.mark.parametrize(("place", "key"), keys())
+def test_every_key_has_a_page(place: str, key: str) -> None:
+    """`dpcli explain KEY` knows every key that a spec may have."""
+    assert key in {page.name for page in all_pages()}
+
+
+@pytest.mark.parametrize(("place", "key"), keys())
+def test_editors_explain_every_key(place: str, key: str) -> None:
+    """Hovering over a key shows what its page says; its example is one that validates."""
+    if place == "column":
+        kinds = SCHEMA["$defs"]["column"]["properties"][key]["oneOf"]
+        assert all("description" in one for one in kinds)
+        return
+    if place == "post":
+        return
+    field = dict(shapes())[place]["properties"][key]
+    page = next(page for page in PAGES if page.name == key and page.kind == "key")
+
+    assert any(field["description"].startswith(use.says) for use in page.uses)
+    assert page.meaning in field["description"]
+    for example in field.get("examples", ()):
+        whole = {"$defs": SCHEMA["$defs"], **field}
+        jsonschema.Draft202012Validator(whole).validate(example)
+
+
+def test_no_use_is_idle() -> None:
+    """Every sentence that a page has for a place is shown somewhere."""
+    text = json.dumps(SCHEMA)
+    for page in PAGES:
+        assert page.kind == "key" or not page.uses
+        for use in page.uses:
+            assert json.dumps(use.says)[1:-1] in text, (page.name, use.says)
+
+
+def test_the_schema_beside_the_specs() -> None:
+    """`specs/spec.schema.json` is what `dpcli schema` prints; it makes a new one."""
+    shipped = (SPECS[0].parent / "spec.schema.json").read_text(encoding="utf-8")
+
+    assert shipped == json.dumps(SCHEMA, indent=2) + "\n"
+
+
+@pytest.mark.parametrize("path", SPECS, ids=lambda path: path.name)
+def test_specs_name_their_schema(path: Path) -> None:
+    """The first line of each spec in `specs/` tells editors which schema it has."""
+    first = path.read_text(encoding="utf-8").splitlines()[0]
+
+    assert first == "# yaml-language-server: $schema=spec.schema.json"
 
 
 def test_every_statistic_is_offered() -> None:

@@ -1,0 +1,141 @@
+"""`dpcli init --ask`: the questions, in the order of a spec.
+
+All that is known of the file is its header. Every answer is tried on the loader of specs,
+and asked for again in the loader's words.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+
+from dpcli.cli.asking import Asker, Refused, one_of, refuse
+from dpcli.cli.interview_columns import ask_column
+from dpcli.cli.interview_statistics import ask_statistics
+from dpcli.spec.answered import Answers, evenly
+from dpcli.spec.draft import as_word, unfit
+from dpcli.spec.numbers import NotReadable, number
+from dpcli.spec.wording import shown, similar
+
+SKIP, DONE = "skip", "done"
+
+TYPES = ("integer", "number", "category", "boolean", "date")
+
+
+def interview(asker: Asker, header: Sequence[str], name: str) -> str:
+    """The spec that the answers make."""
+    answers = Answers()
+    asker.say(
+        "Every answer is a public choice: from a code book, a law or common sense, never "
+        "looked up in the data. Enter takes what stands in brackets; Ctrl-C stops, and "
+        "nothing is written. `dpcli explain WORD` explains any word."
+    )
+    _ask_dataset(asker, answers, name)
+    _ask_privacy(asker, answers, header)
+    _ask_columns(asker, answers, header)
+    ask_statistics(asker, answers)
+    count = len(answers.entries)
+    asker.say(
+        "What is spent never comes back. If this spec shall be released several times, say of "
+        "new data each month, the budget must last for all of them."
+    )
+    releases = asker.ask("Releases that the budget shall last for", _whole, "1")
+    price = evenly(Fraction(number(answers.epsilon)), count, releases)
+    asker.say(
+        f"{count} statistic{'s' * (count != 1)} with epsilon {price} each"
+        + (f", for {releases:,} releases." if releases > 1 else ".")
+    )
+    return answers.text(price)
+
+
+def _ask_dataset(asker: Asker, answers: Answers, name: str) -> None:
+    """The ledger account."""
+
+    def check(text: str) -> None:
+        answers.dataset = text
+        refuse(answers.problems())
+
+    probe = Answers(dataset=name)
+    asker.say("The ledger keeps an account of what was revealed of each dataset.")
+    asker.ask("Name of the dataset", check, "" if probe.problems() else name)
+
+
+def _ask_privacy(asker: Asker, answers: Answers, header: Sequence[str]) -> None:
+    """Who is protected, against what, and how far."""
+
+    def check_unit(text: str) -> str:
+        if text == "row" or text in header:
+            if text != "row" and unfit(text, set()):
+                raise Refused([f"this column cannot be declared: {unfit(text, set())}"])
+            return text
+        near = similar(text, ["row", *header])
+        hint = f"; did you mean {shown(near)}?" if near else ""
+        raise Refused([f"the header has no column {shown(text)}{hint}"])
+
+    def check_most(text: str) -> None:
+        answers.unit = f"{{column: {as_word(column)}, max_rows: {_bare(text)}}}"
+        refuse(answers.problems())
+
+    def check_epsilon(text: str) -> None:
+        answers.epsilon = _bare(text)
+        refuse(answers.problems())
+
+    asker.say(
+        "Who is protected? `row` is right only if nobody has two rows. Otherwise name the "
+        "column that says whose row it is."
+    )
+    column = asker.ask("row, or a column of ids", check_unit, "row")
+    if column != "row":
+        answers.columns[column] = "{type: id}"
+        asker.say(
+            "So many rows of one person are used, drawn by lot. Fewer need less noise, and "
+            "leave more rows out."
+        )
+        asker.ask("Rows of a person at most", check_most, "3")
+    asker.say(
+        "add-remove: nobody learns whether somebody is in the data. change-one: nobody learns "
+        "what somebody's data are; the number of rows, or of people, is public."
+    )
+    answers.neighbors = asker.ask(
+        "Neighbors, add-remove or change-one", one_of("add-remove", "change-one"), "add-remove"
+    )
+    asker.say(
+        "The budget is the most that all releases together may reveal of one person. 1 is "
+        "usual, less protects more: `dpcli explain privacy --epsilon 1`."
+    )
+    asker.ask("Budget epsilon", check_epsilon, "1")
+
+
+def _ask_columns(asker: Asker, answers: Answers, header: Sequence[str]) -> None:
+    """What each column may hold."""
+    asker.say(
+        f"Columns. {SKIP}: not used. integer: whole numbers. number: with decimals. category: "
+        f"texts from a list. boolean: two texts. date: as 2024-12-31. {DONE}: skip the rest."
+    )
+    seen: set[str] = set()
+    check = one_of(SKIP, *TYPES, "id", DONE)
+    for name in header:
+        if name in answers.columns or unfit(name, seen):
+            continue
+        seen.add(name)
+        kind = asker.ask(f"Type of {shown(name)}", check, SKIP)
+        if kind == DONE:
+            return
+        if kind != SKIP:
+            ask_column(asker, answers, name, kind)
+
+
+def _bare(text: str) -> str:
+    """A number as it was written; Refused if it is none."""
+    try:
+        number(text)
+    except NotReadable as refusal:
+        raise Refused([f"{shown(text)} is not a number; {refusal.advice}"]) from None
+    return text
+
+
+def _whole(text: str) -> int:
+    """A number of releases."""
+    if text.isascii() and text.isdigit() and int(text[:9]) >= 1 and len(text) <= 6:
+        return int(text)
+    raise Refused(["answer a whole number from 1 to 999,999"])

@@ -1,0 +1,95 @@
+"""A spec made of answers to questions, and what the loader says against them.
+
+Answers are public choices of a person. Whatever they say is written so that the loader
+reads it back to the letter.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from fractions import Fraction
+from math import floor, log10
+
+from dpcli.errors import Problem, SpecError
+from dpcli.privacy.decimals import decimal_places, decimal_text
+from dpcli.spec.draft import SCHEMA_LINES, as_word, declaration
+from dpcli.spec.load import load_spec
+from dpcli.spec.prices import MOST_EPSILON
+
+PLAIN_NUMBER = re.compile(r"-?[0-9]+(\.[0-9]+)?(e-?[0-9]+)?|[0-9]{4}-[0-9]{2}-[0-9]{2}")
+
+DIGITS = 3
+"""Of an epsilon that is a part of the budget; it is rounded down to them."""
+
+
+@dataclass(slots=True)
+class Answers:
+    """What was answered so far, as the spec would say it; changed as answers come.
+
+    Declarations and entries are YAML mappings in braces, entries without a price.
+    """
+
+    dataset: str = "probe"
+    unit: str = "row"
+    neighbors: str = "add-remove"
+    epsilon: str = "1"
+    columns: dict[str, str] = field(default_factory=dict)
+    entries: list[str] = field(default_factory=list)
+
+    def text(self, price: str) -> str:
+        """The spec, with this epsilon for each entry."""
+        columns = [
+            line for name, told in self.columns.items() for line in declaration(as_word(name), told)
+        ]
+        return "".join(
+            f"{line}\n"
+            for line in (
+                *SCHEMA_LINES,
+                "dpcli: 1",
+                f"dataset: {as_word(self.dataset)}  # the ledger account that pays for releases",
+                "",
+                "privacy:",
+                f"  unit: {self.unit}",
+                f"  neighbors: {self.neighbors}",
+                f"  budget: {{epsilon: {self.epsilon}}}  # for all releases together",
+                "",
+                "# What may be in a column: public facts, never read from the data.",
+                *(["columns:", *columns] if columns else ["columns: {}"]),
+                "",
+                "statistics:",
+                *(f"  - {{{entry}, epsilon: {price}}}" for entry in self.entries),
+            )
+        )
+
+    def problems(self) -> tuple[Problem, ...]:
+        """What the loader says against the answers so far; a count stands for no entries."""
+        entries = self.entries or ["name: rows, statistic: count"]
+        probe = Answers(
+            self.dataset, self.unit, self.neighbors, self.epsilon, self.columns, entries
+        )
+        try:
+            load_spec(probe.text("1e-6"), "answers")
+        except SpecError as refused:
+            return refused.problems
+        return ()
+
+
+def evenly(budget: Fraction, entries: int, releases: int) -> str:
+    """An epsilon for each entry of each release, rounded down to few digits."""
+    part = min(budget / (entries * releases), MOST_EPSILON)
+    places = max(0, DIGITS - 1 - floor(log10(part)))
+    unit = Fraction(1, 10**places)
+    rounded = part // unit * unit
+    return decimal_text(rounded, decimal_places(rounded))
+
+
+def in_list(words: Iterable[str]) -> str:
+    """Words as a list in YAML."""
+    return f"[{', '.join(words)}]"
+
+
+def as_number(text: str) -> str:
+    """A number or a day without quotes; anything else as a text, for the loader to refuse."""
+    return text if PLAIN_NUMBER.fullmatch(text) else as_word(text)

@@ -1,0 +1,109 @@
+"""Words for the sections of a spec."""
+
+from __future__ import annotations
+
+from dpcli.words.base import Page, Use
+
+PAGES: tuple[Page, ...] = (
+    Page(
+        "dpcli",
+        "key",
+        "The version of the language that the spec is written in, not of the program.",
+        "1",
+        "dpcli: 1",
+        "The spec is refused: nobody shall guess what an old spec means.",
+        ("dataset",),
+        (Use(("spec",), "The version of the spec language: 1."),),
+    ),
+    Page(
+        "model",
+        "key",
+        "Who sees the records. In the central model somebody who is trusted holds the file, "
+        "and noise protects what is published. In the local model each record is randomized "
+        "by itself, before it is collected, and nobody is trusted.",
+        "central (`statistics:` says what is released), local (`responses:` says how records "
+        "respond)",
+        "model: local",
+        "The model is central.",
+        ("statistics", "responses", "public"),
+        (
+            Use(
+                ("spec",),
+                "`central` when absent; `local` if each record is randomized by itself.",
+            ),
+        ),
+    ),
+    Page(
+        "dataset",
+        "key",
+        "The name of the account in the ledger that pays for releases. All specs about the same "
+        "people name the same dataset, so that what they reveal together is bounded.",
+        "letters, digits, `.`, `_` and `-`, at most 100; a letter or digit first",
+        "dataset: survey-2024",
+        "The spec is refused.",
+        ("ledger", "budget"),
+        (
+            Use(
+                ("spec",),
+                "The ledger account that pays; one for all specs about the same people.",
+            ),
+        ),
+    ),
+    Page(
+        "privacy",
+        "key",
+        "The guarantee: who is protected (`unit`), against what (`neighbors`), how far "
+        "(`budget`), and how the losses of several answers add up (`composition`). The account "
+        "in the ledger remembers it for ever.",
+        "a mapping with unit, neighbors, budget and perhaps composition",
+        "privacy: {unit: row, neighbors: add-remove, budget: {epsilon: 1}}",
+        "The spec is refused: nobody inherits a guarantee in silence.",
+        ("unit", "neighbors", "budget", "composition"),
+        (Use(("spec",), "The guarantee: who is protected, against what, and how far."),),
+    ),
+    Page(
+        "columns",
+        "key",
+        "The section `columns:` declares what each column of the file may hold: public facts "
+        "from a code book, a law or a form, never from the data. Columns that are not declared "
+        "are not read. As a key of a statistic, the columns that it relates.",
+        "in the spec: a mapping from the names in the header to `{type: ...}`; in a statistic: "
+        "a list of declared columns (to cut numbers: `{column: age, bins: {width: 20}}`)",
+        "columns: {age: {type: integer, bounds: [0, 110]}}",
+        "The spec is refused. A statistic that relates columns is refused without them; others "
+        "do not take them.",
+        ("type", "bounds", "values", "missing", "correlation", "marginals"),
+        (
+            Use(("spec",), "What each column may hold; public facts, never read from the data."),
+            Use(
+                ("statistic",),
+                "Several columns that are asked about together.",
+                "columns: [age, income]",
+            ),
+        ),
+    ),
+    Page(
+        "statistics",
+        "key",
+        "What is released, in the order of the output. Each entry asks one thing and pays for it "
+        "from the budget; where entries overlap in rows their losses add up.",
+        "a list of 1 to 1,000 mappings with name, statistic, a price and what the statistic takes",
+        "statistics: [{name: people, statistic: count, epsilon: 0.5}]",
+        "The spec is refused, unless it says `model: local`.",
+        ("statistic", "name", "epsilon", "by", "where"),
+        (Use(("spec",), "What is released, in the order of the output."),),
+    ),
+    Page(
+        "confidence",
+        "key",
+        "How sure the published intervals are: `lower` and `upper` hold the answer without noise "
+        "with this probability. They tell of the noise alone, not of sampling or of slips in "
+        "the data.",
+        "a number from 0.5 to 0.999999",
+        "confidence: 0.95",
+        "It is 0.95.",
+        ("error",),
+        (Use(("spec",), "Of the published intervals; 0.95 when absent."),),
+    ),
+)
+"""The sections, from top to bottom."""
