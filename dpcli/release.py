@@ -13,7 +13,8 @@ from dpcli.engine.dialect import Inspection
 from dpcli.engine.header import require_columns
 from dpcli.engine.source import open_source
 from dpcli.errors import Failure
-from dpcli.ledger.ledger import Charge, Ledger, Standing, Stored
+from dpcli.ledger.ledger import Charge, Ledger, Standing
+from dpcli.ledger.stored import Stored
 from dpcli.ledger.terms import Payload, terms_of
 from dpcli.mechanisms.base import Choosing, Perturbing, in_groups
 from dpcli.plan.budget import require_budget

@@ -13,12 +13,12 @@ Data = Annotated[
 Reports = Annotated[
     list[Path] | None,
     typer.Option(
-        "--report", metavar="PATH", help="A report: .json, .md, .html or .yaml; repeatable."
+        "--report", metavar="PATH", help="A report: .html, .md, .json, .yaml; repeatable."
     ),
 ]
 Format = Annotated[
     Literal["json", "markdown", "html", "registry"] | None,
-    typer.Option("--format", help="That of the reports [by their endings]."),
+    typer.Option("--format", metavar="NAME", help="json, markdown, html or registry [by ending]."),
 ]
 ReleaseId = Annotated[
     str | None,

@@ -1,4 +1,4 @@
-"""`dpcli schema`: JSON Schema of specs, for editors, or of reports, for their readers."""
+"""`dpcli schema`: the JSON Schema of specs, for editors, or of reports."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ CODES: tuple[Code, ...] = (
         "spec",
         "An answer under `declarations:` is empty or very long, or `population` is no whole "
         "number of people.",
-        "declarations: {population: about a million}",
+        "declarations: {population: 0.5}",
         "Write a number such as `population: 1000000`, and answers of a sentence or two.",
     ),
     Code(

@@ -1,4 +1,4 @@
-"""Hazards of a differentially private release: what can void or weaken its promise.
+"""Hazards of a release: what can void or weaken its promise.
 
 One line per hazard, in the order in which they are told. They follow NIST SP 800-226
 (Near, Darais, Lefkovitz and Howarth 2025): the parameters, the unit of privacy,

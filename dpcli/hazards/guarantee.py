@@ -1,4 +1,4 @@
-"""Hazards of the parameters: large epsilon, large delta, and who may be told apart."""
+"""Hazards of the parameters: large epsilon, large delta, known presence."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Hazards of the unit of privacy: events instead of people, and one person as two."""
+"""Hazards of the unit: events instead of people, and one person as two."""
 
 from __future__ import annotations
 

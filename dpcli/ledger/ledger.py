@@ -17,6 +17,7 @@ from dpcli.ledger.balance import Balance, Spend, balance, spend
 from dpcli.ledger.entry import Entry, canonical, seal_of
 from dpcli.ledger.failures import told
 from dpcli.ledger.store import Store
+from dpcli.ledger.stored import Stored
 from dpcli.ledger.terms import Payload, Terms, terms_from
 from dpcli.privacy.loss import Loss, loss_text
 
@@ -49,25 +50,6 @@ class Standing:
     period: str | None
     before: Loss
     balance: Balance
-
-
-RESPONSES = "responses.sha256"
-"""The output of a local collection that stands for its responses, which are not stored."""
-
-
-@dataclass(frozen=True, slots=True)
-class Stored:
-    """A release that was charged: the exact bytes of its outputs, by name."""
-
-    release_id: str
-    outputs: Mapping[str, bytes]
-    fresh: bool
-
-    @property
-    def digest(self) -> str | None:
-        """SHA-256 of the responses of a local collection; None of other releases."""
-        found = self.outputs.get(RESPONSES)
-        return None if found is None else found.decode()
 
 
 Render = Callable[[Standing], Mapping[str, bytes]]

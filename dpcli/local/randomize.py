@@ -14,7 +14,8 @@ from dpcli.engine.discretion import discreetly
 from dpcli.engine.header import require_columns
 from dpcli.engine.source import open_source
 from dpcli.errors import Failure, LedgerError
-from dpcli.ledger.ledger import RESPONSES, Charge, Ledger, Standing, Stored
+from dpcli.ledger.ledger import Charge, Ledger, Standing
+from dpcli.ledger.stored import RESPONSES, Stored
 from dpcli.local.ahead import ahead
 from dpcli.local.pending import Pending, sweep, waiting_name
 from dpcli.local.respond import responses

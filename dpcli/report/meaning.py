@@ -1,4 +1,4 @@
-"""What a loss means for one person, and how each answer was protected, in sentences."""
+"""What a loss means for one person, and how each answer was protected."""
 
 from __future__ import annotations
 

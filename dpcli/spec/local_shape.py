@@ -56,8 +56,8 @@ class LocalDocument(Shape):
     model: Literal["local"]
     dataset: Text
     confidence: Number | None = None
-    declarations: Stewardship | None = None
     privacy: dict[str, Any]
     columns: dict[str, Any]
     responses: list[Any]
     public: list[Text] | None = None
+    declarations: Stewardship | None = None

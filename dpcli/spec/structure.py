@@ -182,10 +182,10 @@ class Document(Shape):
     model: Literal["central", "local"] | None = None
     dataset: Text
     confidence: Number | None = None
-    declarations: Stewardship | None = None
     privacy: dict[str, Any]
     columns: dict[str, Any]
     statistics: list[Any]
+    declarations: Stewardship | None = None
 
 
 ColumnShape = IntegerColumn | NumberColumn | DateColumn | CategoryColumn | BooleanColumn | IdColumn

@@ -44,7 +44,7 @@ PAGES: tuple[Page, ...] = (
         "at the data, bias, small groups, side channels, other releases (after NIST SP 800-226, "
         "2025). The plan and the report say of each: met, warned, or for the steward to answer.",
         "",
-        "",
+        "dpcli plan spec.yaml --hazards",
         "",
         ("declarations", "epsilon", "unit"),
     ),

@@ -1,4 +1,4 @@
-"""The page of a local collection: how each record responded, and what that promises."""
+"""The page of a local collection: how each record responded."""
 
 from __future__ import annotations
 

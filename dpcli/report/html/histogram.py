@@ -1,4 +1,4 @@
-"""A histogram: a bar for each bin, its interval, and round numbers along both axes."""
+"""A histogram: a bar for each bin, its interval, and round numbers beside."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The budget as a bar: what was spent before, what this release adds, what is left."""
+"""The budget as a bar: spent before, added by this release, left."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The page of a release: what was published, what it cost, and what is not protected."""
+"""The page of a release: what was published, and what it cost."""
 
 from __future__ import annotations
 

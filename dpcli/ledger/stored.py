@@ -1,0 +1,24 @@
+"""A release as the ledger keeps it: the bytes of its outputs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+RESPONSES = "responses.sha256"
+"""The output of a local collection that stands for its responses, which are not stored."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """A release that was charged: the exact bytes of its outputs, by name."""
+
+    release_id: str
+    outputs: Mapping[str, bytes]
+    fresh: bool
+
+    @property
+    def digest(self) -> str | None:
+        """SHA-256 of the responses of a local collection; None of other releases."""
+        found = self.outputs.get(RESPONSES)
+        return None if found is None else found.decode()
