@@ -15,7 +15,9 @@ import typer
 
 from dpcli import __version__
 
-COMMANDS = ("release", "plan", "check", "init", "ledger", "local", "explain", "schema")
+COMMANDS = (
+    "release", "plan", "simulate", "check", "init", "ledger", "local", "explain", "schema",
+)  # fmt: skip
 """Every command, in the order of `--help`; each is a module of this package."""
 
 _signals: list[int] = []
