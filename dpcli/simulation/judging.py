@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from fractions import Fraction
 
-MISTAKEN = log(1e-9)
-"""Logarithm of the chance of a wrong verdict."""
+MISTAKEN = log(1e-9 / 4)
+"""Logarithm of the chance of a mistake; a question is judged in up to four ways."""
 
 
 class Verdict(Enum):

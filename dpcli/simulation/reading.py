@@ -62,6 +62,8 @@ class Reading:
     def __init__(self, plan: Plan, dummy: Dummy, *, limited: bool = True) -> None:
         from dpcli.engine.aggregate import aggregate
 
+        if type(dummy) is not Dummy:
+            raise TypeError("only rows that were invented are read here")
         self._plan = plan
         queries, unit = plan.queries, plan.spec.privacy.unit
         if not limited:
