@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -173,22 +173,22 @@ def _print(findings: Findings, *, quiet: bool) -> None:
         f"{plan.spec.dataset}: {findings.rows:,} rows{whose}, seed {findings.seed}, "
         f"{findings.runs:,} run{'s' * (findings.runs != 1)}\n"
     )
-    header: tuple[str, ...] = (
+    header = (
         "statistic", "question", "mechanism", "answers", f"predicted {percent}%",
         f"observed {percent}%", "within", "best", "bias", "std error", "verdict",
     )  # fmt: skip
     lines = [line for entry in findings.entries for line in _answers(entry)]
     title = "errors of the noise, as dpcli plan predicts them and as they were"
-    write_table(sys.stdout, title, header, lines, (3, 4, 5, 6, 7, 8, 9))
-    numbers = [line for entry in findings.entries for line in _numbers(entry, people is not None)]
-    if numbers:
-        header = (
-            "statistic", "item", "numbers", f"stated {percent}%", f"observed {percent}%", "held",
-            "bias", "std error", *(["limits"] * (people is not None)), "suppressed",
-        )  # fmt: skip
+    write_table(sys.stdout, title, *_filled(header, lines, (3, 4, 5, 6, 7, 8, 9)))
+    header = (
+        "statistic", "item", "numbers", f"stated {percent}%", f"observed {percent}%", "held",
+        "bias", "std error", "limits", "suppressed",
+    )  # fmt: skip
+    lines = [line for entry in findings.entries for line in _numbers(entry)]
+    if lines:
         print()
         title = "published numbers, less what they would be without noise"
-        write_table(sys.stdout, title, header, numbers, tuple(range(2, len(header))))
+        write_table(sys.stdout, title, *_filled(header, lines, range(2, len(header))))
     if not quiet:
         print()
         for entry in findings.entries:
@@ -196,6 +196,18 @@ def _print(findings: Findings, *, quiet: bool) -> None:
                 shown = _few(entry.shown.shown)
                 print(f"{entry.name}: {shown} of {entry.shown.groups:,} groups shown on average")
         print("".join(f"{note}\n" for note in notes(findings)), end="")
+
+
+def _filled(
+    header: Sequence[str], lines: Sequence[Sequence[str]], right: Sequence[int]
+) -> tuple[list[str], list[list[str]], list[int]]:
+    """A table without the columns in which nothing stands."""
+    kept = [place for place in range(len(header)) if any(line[place] for line in lines)]
+    return (
+        [header[place] for place in kept],
+        [[line[place] for place in kept] for line in lines],
+        [new for new, place in enumerate(kept) if place in right],
+    )
 
 
 def _answers(entry: Tried) -> Iterator[tuple[str, ...]]:
@@ -217,7 +229,7 @@ def _answers(entry: Tried) -> Iterator[tuple[str, ...]]:
         )
 
 
-def _numbers(entry: Tried, limited: bool) -> Iterator[tuple[str, ...]]:
+def _numbers(entry: Tried) -> Iterator[tuple[str, ...]]:
     """The published numbers of an entry."""
     for place, told in enumerate(entry.told):
         yield (
@@ -228,7 +240,7 @@ def _numbers(entry: Tried, limited: bool) -> Iterator[tuple[str, ...]]:
             _few(told.errors.quantile),
             _percent(told.held),
             *_spread(told.errors),
-            *([_few(told.limits)] if limited else []),
+            _few(told.limits),
             _percent(told.left_out) if told.left_out else "",
         )
 

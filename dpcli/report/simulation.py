@@ -18,6 +18,14 @@ HEADING = "simulation: dummy data made from the spec, no release"
 
 WHOSE = (
     (
+        "predicted: the error as `dpcli plan` tells it; observed: what so many percent of errors "
+        "did not exceed; within: how many did not exceed the predicted one"
+    ),
+    (
+        "stated: the median half-width of published intervals; held: how many of the intervals "
+        "held the number without noise; bias: the mean error, with its standard error"
+    ),
+    (
         "errors are those of the noise: noisy numbers less the same without noise, of the same "
         "dummy rows, equally drawn by lot, clamped to bounds and filled where they are missing"
     ),
@@ -129,10 +137,14 @@ def notes(findings: Findings) -> tuple[str, ...]:
     if any(entry.entry.statistic.chooses for entry in plan.entries):
         told.append(
             "the error of a choice is by how much its utility falls short of the best; the plan "
-            "bounds it for the worst data, and it is usually much smaller"
+            "bounds it for the worst data, and it is usually much smaller; best: how many choices "
+            "nothing was better than"
         )
     if any(entry.entry.selects for entry in plan.entries):
-        told.append(f"private keys: compared on the groups that were shown; {SELECTED}")
+        told.append(
+            f"private keys: compared on the groups that were shown; {SELECTED}, so that noise is not "
+            "judged where it selects"
+        )
     if any(entry.entry.post for entry in plan.entries):
         told.append(
             "published numbers are compared after all steps of `post`, with what they would be "

@@ -23,6 +23,9 @@ Item = TypeVar("Item")
 READINGS = 10
 """How often the rows of people are drawn anew: noise differs from run to run anyway."""
 
+AT_MOST = 1_000_000
+"""Rows that are read in all readings together, unless two readings have more."""
+
 
 def simulate(plan: Plan, dummy: Dummy, runs: int) -> Findings:
     """Answer every question of a plan so many times, and compare.
@@ -31,7 +34,7 @@ def simulate(plan: Plan, dummy: Dummy, runs: int) -> Findings:
     in each reading, so there are some, with the runs divided among them.
     """
     limited = isinstance(plan.spec.privacy.unit, PersonUnit)
-    readings = min(runs, READINGS) if limited else 1
+    readings = min(runs, READINGS, max(2, AT_MOST // dummy.rows)) if limited else 1
     tallies = [_Tally(planned, plan.spec.confidence) for planned in plan.entries]
     free = Reading(plan, dummy, limited=False).exact() if limited else None
     for number in range(readings):
