@@ -173,7 +173,7 @@ def _print(findings: Findings, *, quiet: bool) -> None:
         f"{plan.spec.dataset}: {findings.rows:,} rows{whose}, seed {findings.seed}, "
         f"{findings.runs:,} run{'s' * (findings.runs != 1)}\n"
     )
-    header = (
+    header: tuple[str, ...] = (
         "statistic", "question", "mechanism", "answers", f"predicted {percent}%",
         f"observed {percent}%", "within", "best", "bias", "std error", "verdict",
     )  # fmt: skip

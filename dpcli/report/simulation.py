@@ -142,7 +142,7 @@ def notes(findings: Findings) -> tuple[str, ...]:
         )
     if any(entry.entry.selects for entry in plan.entries):
         told.append(
-            f"private keys: compared on the groups that were shown; {SELECTED}, so that noise is not "
+            f"private keys: compared on the groups that were shown; {SELECTED}, so noise is not "
             "judged where it selects"
         )
     if any(entry.entry.post for entry in plan.entries):

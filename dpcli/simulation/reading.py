@@ -1,4 +1,4 @@
-"""One reading of a dummy: its sealed answers, with the noise of the plan and with none.
+"""One reading of a dummy: its answers, with the noise of the plan and with none.
 
 The only place of the package where noise is made to vanish. It does so for answers that it has
 itself read from a `Dummy`, which has itself invented its rows: there is nothing to hand in

@@ -1,4 +1,4 @@
-"""Repeatable numbers for invented rows: the same on every machine, and never noise.
+"""Repeatable numbers for invented rows, the same on every machine; never noise.
 
 Noise has one source, the operating system (`dpcli.sampling.entropy`), which this is not: only
 the room of simulations may import it. SplitMix64 (Steele, Lea and Flood 2014) in whole

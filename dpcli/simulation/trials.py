@@ -1,4 +1,4 @@
-"""The whole pipeline, many times, on a dummy: what comes out, and what is behind it."""
+"""The whole pipeline on a dummy, many times: what comes out, what is behind it."""
 
 from __future__ import annotations
 
