@@ -29,6 +29,18 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
+class Answered:
+    """The noisy answers to the parts of one entry, before anything is made of them.
+
+    `groups` are the groups that they are about, in order, where keys are private.
+    """
+
+    planned: PlannedEntry
+    answers: tuple[Answer, ...]
+    groups: tuple[Group, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Released:
     """The published numbers of one entry, cell by cell.
 
@@ -167,7 +179,12 @@ def exactly(plan: Plan, data: str) -> Sequence[Sealed]:
 
 
 def answered(plan: Plan, exact: Sequence[Sealed]) -> tuple[Released, ...]:
-    """Noise for every part, then estimates from the noisy answers alone.
+    """Noise for every part, then estimates from the noisy answers alone."""
+    return tuple(published(one, plan.spec.confidence) for one in perturbed(plan, exact))
+
+
+def perturbed(plan: Plan, exact: Sequence[Sealed]) -> tuple[Answered, ...]:
+    """Noise for every part of every entry.
 
     Entries that select groups come first: the others tell of those groups alone.
     """
@@ -183,27 +200,23 @@ def answered(plan: Plan, exact: Sequence[Sealed]) -> tuple[Released, ...]:
             assert isinstance(part.mechanism, Perturbing)
             noisy = part.mechanism.select(part.noise, part.selection, cast("_Groups", groups))
             counts[planned.entry.request.name] = noisy.value
-    released = []
+    found = []
     for planned in plan.entries:
         entry = planned.entry
         selected = tuple(counts[entry.keys]) if entry.keys else None
-        answers = [
+        answers = tuple(
             Answer(tuple(counts[entry.request.name].values()), part.noise)
             if entry.selects
             else _answer(part, answer, selected)
             for part, answer in sealed[entry.request.name]
-        ]
-        released.append(_published(planned, answers, selected, plan.spec.confidence))
-    return tuple(released)
+        )
+        found.append(Answered(planned, answers, selected))
+    return tuple(found)
 
 
-def _published(
-    planned: PlannedEntry,
-    answers: Sequence[Answer],
-    selected: tuple[Group, ...] | None,
-    confidence: Fraction,
-) -> Released:
+def published(noisy: Answered, confidence: Fraction) -> Released:
     """What is made of the noisy answers to one entry."""
+    planned, answers = noisy.planned, noisy.answers
     entry = planned.entry
     found = entry.statistic.estimate(entry.request, answers, confidence)
 
@@ -211,7 +224,7 @@ def _published(
         return entry.statistic.consistent(entry.request, answers, estimates, confidence)
 
     raw = bare(found) if entry.raw else None
-    return Released(planned, after(entry.post, found, agree), selected, raw)
+    return Released(planned, after(entry.post, found, agree), noisy.groups, raw)
 
 
 _Groups = Confidential[Groups]

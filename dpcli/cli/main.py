@@ -16,7 +16,9 @@ import typer
 from dpcli import __version__
 from dpcli.cli.manual import in_order, page, with_pages
 
-COMMANDS = ("init", "check", "plan", "release", "ledger", "local", "explain", "schema")
+COMMANDS = (
+    "init", "check", "plan", "simulate", "release", "ledger", "local", "explain", "schema",
+)  # fmt: skip
 """Every command, in the order in which a newcomer needs them; each is a module here."""
 
 COMPLETION = "_DPCLI_COMPLETE"

@@ -66,6 +66,7 @@ def plan(
 
     Examples:
         dpcli plan specs/minimal.yaml
+        dpcli plan specs/town.yaml --hazards           # what can go wrong
         dpcli plan specs/town.yaml --compare           # other compositions
         dpcli plan specs/town.yaml --json | grep '"error95"'
         dpcli plan specs/local-survey.yaml --records 3000

@@ -50,7 +50,7 @@ def release(
 
     Examples:
         dpcli release specs/town.yaml sample_data/people.csv
-        dpcli release specs/town.yaml sample_data/people.csv -o noisy.csv
+        dpcli release specs/town.yaml sample_data/people.csv --report town.html
         gzip -dc people.csv.gz | dpcli release specs/town.yaml - > noisy.csv
         # every night, by cron, which mails the summary:
         @daily dpcli release spec.yaml data.csv --release-id $(date +\%F) > t.csv

@@ -22,7 +22,7 @@ def schema(
 
     Examples:
         dpcli schema > dpcli.schema.json
-        dpcli schema | grep -c description
+        dpcli schema report > report.schema.json
 
     The editor catches slips while you type; `dpcli check` finds everything.
 

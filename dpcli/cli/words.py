@@ -6,7 +6,7 @@ import re
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from dpcli.errors import UsageError
+from dpcli.errors import Problem, UsageError
 
 if TYPE_CHECKING:
     from dpcli.privacy.loss import Loss
@@ -25,6 +25,21 @@ def checked_day(period: str | None) -> str | None:
             "not-a-day", f"the period `{period}` is not a day", "write it as YYYY-MM-DD"
         ) from None
     return period
+
+
+def require_whole(*given: tuple[str, int, int, int]) -> None:
+    """Raise UsageError for options with a number below the least or above the most."""
+    problems = [
+        Problem(
+            "number-beyond-limits",
+            f"`{option}` is {value}, expected a whole number from {least:,} to {most:,}",
+            f"write `{option}` with a number in that range",
+        )
+        for option, value, least, most in given
+        if not least <= value <= most
+    ]
+    if problems:
+        raise UsageError(problems)
 
 
 def checked_id(release_id: str | None) -> str | None:

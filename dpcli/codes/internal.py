@@ -13,4 +13,13 @@ CODES: tuple[Code, ...] = (
         "error[internal-fault]: a fault of dpcli's own (ValueError at plan.py:7)",
         "Please report it with the spec and the command line; never send the data.",
     ),
+    Code(
+        "promise-broken",
+        "internal",
+        "A simulation saw noise that is larger or smaller than its plan says. Chance alone leads "
+        "to that in less than one of a million simulations, so either the plan or the noise "
+        "is wrong. Smaller noise protects less than was promised.",
+        "a bug, or a changed copy of dpcli",
+        "Release nothing until it is understood; please report it with the spec and the seed.",
+    ),
 )

@@ -55,6 +55,21 @@ CODES: tuple[Code, ...] = (
         "End the name in .json, .md, .html or .yaml, or add --format.",
     ),
     Code(
+        "number-beyond-limits",
+        "usage",
+        "An option takes a whole number, and not every one makes sense.",
+        "dpcli simulate spec.yaml --rows 0",
+        "Use a number within the limits that the message names.",
+    ),
+    Code(
+        "simulate-local",
+        "usage",
+        "`dpcli simulate` tries out specs of the central model. Errors of the local model have a "
+        "simple law, which `dpcli plan` tells.",
+        "dpcli simulate specs/local-survey.yaml --rows 3000",
+        "Ask `dpcli plan SPEC --records N` for the standard errors.",
+    ),
+    Code(
         "unknown-word",
         "usage",
         "`dpcli explain` knows error codes, statistics, mechanisms and compositions.",

@@ -81,7 +81,7 @@ def test_codes_are_unique_words() -> None:
 
 
 def test_no_generator_but_the_operating_systems() -> None:
-    """Nothing in the package draws from numpy or random, or asks for a seed."""
+    """Nothing in the package draws from numpy or random; invented rows have a stream of ours."""
     for path in PACKAGE:
         text = path.read_text(encoding="utf-8")
         assert not re.search(
