@@ -11,7 +11,9 @@ import re
 import unicodedata
 from collections.abc import Sequence
 
+from dpcli.dialect import STANDARD, Dialect
 from dpcli.spec.declarations import LONGEST_NAME, MOST_COLUMNS
+from dpcli.spec.dialect import written
 from dpcli.spec.placeholders import PLACEHOLDER
 from dpcli.spec.sense import DATASET
 
@@ -28,7 +30,7 @@ HEAD = """\
 # Replace every {placeholder}, then run `dpcli check` on this file.
 dpcli: 1
 dataset: {dataset}  # the ledger account that pays for releases
-
+{csv}
 privacy:
   unit: {placeholder}  # `row`, if nobody has two rows; else {{column: ID, max_rows: 3}}
   neighbors: {placeholder}  # `add-remove`; `change-one` if the number of rows, or people, is public
@@ -61,10 +63,11 @@ statistics:
 """
 
 
-def draft_spec(header: Sequence[str], dataset: str) -> str:
+def draft_spec(header: Sequence[str], dataset: str, dialect: Dialect = STANDARD) -> str:
     """A commented spec for a data file with these column names."""
     name = dataset if DATASET.fullmatch(dataset) else PLACEHOLDER
-    text = HEAD.format(placeholder=PLACEHOLDER, dataset=_word(name, keep=True))
+    fields = {"placeholder": PLACEHOLDER, "dataset": _word(name, keep=True)}
+    text = HEAD.format(csv=_csv(dialect), **fields)
     lines: list[str] = []
     seen: set[str] = set()
     declared = 0
@@ -82,6 +85,12 @@ def draft_spec(header: Sequence[str], dataset: str) -> str:
     if not declared:
         text = text.rstrip("\n") + " {}\n"
     return text + "".join(f"{line}\n" for line in lines) + TAIL.format(placeholder=PLACEHOLDER)
+
+
+def _csv(dialect: Dialect) -> str:
+    """The section that says how the file is written, where that is not the usual way."""
+    words = ", ".join(f"{key}: {_word(word)}" for key, word in written(dialect).items())
+    return f"csv: {{{words}}}  # how the data files are written\n" if words else ""
 
 
 def _unfit(column: str, seen: set[str]) -> str:

@@ -35,6 +35,7 @@ def load_any(text: bytes | str, source: str, folder: Path | None = None) -> AnyS
             confidence=sense.confidence,
             text=decoded,
             digest=digest.hexdigest(),
+            dialect=sense.dialect,
         )
     for _, table in sense.local.tables:
         digest.update(hashlib.sha256(table).digest())
@@ -48,6 +49,7 @@ def load_any(text: bytes | str, source: str, folder: Path | None = None) -> AnyS
         text=decoded,
         digest=digest.hexdigest(),
         files=tuple(path for path, _ in sense.local.tables),
+        dialect=sense.dialect,
     )
 
 

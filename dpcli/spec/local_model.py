@@ -8,6 +8,7 @@ from fractions import Fraction
 from pathlib import Path
 
 from dpcli.columns import CategoryColumn, NumericColumn
+from dpcli.dialect import STANDARD, Dialect
 from dpcli.randomizers.base import Channel, Randomizer
 from dpcli.spec.model import Privacy
 
@@ -56,6 +57,7 @@ class LocalSpec:
     text: str
     digest: str
     files: tuple[Path, ...] = ()
+    dialect: Dialect = STANDARD
 
     @property
     def kept(self) -> Iterator[Response | Cell]:

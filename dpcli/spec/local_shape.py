@@ -51,6 +51,7 @@ class LocalDocument(Shape):
     model: Literal["local"] = Field(description="Each record is randomized by itself.")
     dataset: Text = Field(description="The ledger account that pays.")
     confidence: Number | None = Field(None, description="Of the intervals; 0.95 when absent.")
+    csv: dict[str, Any] | None = None
     privacy: dict[str, Any]
     columns: dict[str, Any]
     responses: list[Any] = Field(description="One entry for each randomized column.")

@@ -11,6 +11,7 @@ from fractions import Fraction
 
 from dpcli.columns import Column
 from dpcli.composition.base import Composition
+from dpcli.dialect import STANDARD, Dialect
 from dpcli.mechanisms.calibration import Mechanism
 from dpcli.privacy.loss import Loss
 from dpcli.privacy.price import Price
@@ -73,3 +74,4 @@ class Spec:
     confidence: Fraction
     text: str
     digest: str
+    dialect: Dialect = STANDARD

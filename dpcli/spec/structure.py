@@ -192,6 +192,7 @@ class Document(Shape):
     confidence: Number | None = Field(
         None, description="Of the published intervals; 0.95 when absent."
     )
+    csv: dict[str, Any] | None = None
     privacy: dict[str, Any]
     columns: dict[str, Any]
     statistics: list[Any]
