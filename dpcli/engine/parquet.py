@@ -102,7 +102,9 @@ def text_of(place: int, dtype: pl.DataType, decimal: str) -> pl.Expr:
 
 def _days(column: pl.Expr, dtype: pl.DataType, day: int) -> pl.Expr:
     """Days or times of the calendar, null outside it, where writing one would fail."""
-    first, last = (FIRST - EPOCH).days * day, ((LAST - EPOCH).days + 1) * day - 1
+    # Nanoseconds fill their type before the calendar ends.
+    first = max((FIRST - EPOCH).days * day, -(1 << 63))
+    last = min(((LAST - EPOCH).days + 1) * day, 1 << 63) - 1
     number = column.to_physical().cast(pl.Int64)
     inside = number.clip(first, last).cast(pl.Int32 if isinstance(dtype, pl.Date) else pl.Int64)
     return pl.when(number.is_between(first, last)).then(inside.cast(dtype))
