@@ -84,7 +84,9 @@ def read_dialect(node: Node | None, columns: Node | None, findings: Findings) ->
         names,
         STANDARD.decimal if decimal is None else decimal,
     )
-    _require_apart(dialect, node, findings)
+    given = {"delimiter": delimiter, "quote": quote, "decimal": decimal}
+    if all(mark is not None or node.get(key) is None for key, mark in given.items()):
+        _require_apart(dialect, node, findings)
     return dialect
 
 
@@ -129,7 +131,7 @@ def _mark(node: Mapping, key: str, allowed: tuple[str, ...], findings: Findings)
     more = {"delimiter": " or a space", "quote": f" or `{NONE}`"}.get(key, "")
     findings.add(
         "csv-mark",
-        f"`{key}` is {shown(word.text)}, expected one of  {shown_marks} {more}".rstrip(),
+        f"`{key}` is {shown(word.text)}, expected one of {shown_marks}{more}",
         f'write one character in quotes, as in `{key}: "{allowed[1]}"`',
         word.span,
     )
@@ -175,7 +177,7 @@ def _names(node: Mapping, findings: Findings) -> tuple[str, ...]:
         if why:
             findings.add(
                 "csv-names",
-                f"the name {shown(word.text)} in `names` {why}",
+                f"{f'the name {shown(word.text)}' if word.text else 'a name'} in `names` {why}",
                 "give every column of the file a name of its own, also those that are not used",
                 word.span,
             )

@@ -279,7 +279,9 @@ def test_damaged_files_are_read_by_the_written_rules(
         marks = {",": dialect.delimiter, dialect.delimiter: ","}
         if dialect.quote:
             marks |= {'"': dialect.quote, dialect.quote: '"'}
-        text = data.decode("utf-8-sig", "replace").translate(str.maketrans(marks))
+        text = data.decode("utf-8-sig", "replace").translate(
+            {ord(old): new for old, new in marks.items()}
+        )
         raw = bytearray(text.encode(codec(dialect), "replace"))
         known = replace(dialect, names=tuple(header) if headless else ())
         line = (

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 from itertools import product
 from math import floor
-from typing import cast
+from typing import Literal, cast
 
 from dpcli.columns import CategoryColumn, Column, IdColumn, NumericColumn, OpenColumn
 from dpcli.dialect import STANDARD, Dialect
@@ -224,7 +224,7 @@ def table(data: bytes, dialect: Dialect = STANDARD) -> tuple[list[str], list[lis
     """The header and the records of a file; `ValueError` when it has no header."""
     text = _decoded(data, dialect.encoding).removeprefix("\ufeff")
     limit = csv.field_size_limit(sys.maxsize)
-    style = csv.QUOTE_MINIMAL if dialect.quote else csv.QUOTE_NONE
+    style: Literal[0, 3] = csv.QUOTE_MINIMAL if dialect.quote else csv.QUOTE_NONE
     reader = csv.reader(
         io.StringIO(text, newline=""),
         delimiter=dialect.delimiter,
