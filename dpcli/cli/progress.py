@@ -52,20 +52,19 @@ def _draw(terminal: TextIO, progress: Progress, done: Event) -> None:
         suppress(OSError, ValueError),
         Bar(*columns, console=console, transient=True, auto_refresh=False) as bar,
     ):
-        task = bar.add_task("", total=None, told="")
+        drawn, task = "", None
         while True:
             phase, total, passed = progress.phase, progress.total, progress.position()
             if total is not None and passed is not None:
                 passed = min(passed, total)
+            if task is None or phase != drawn:
+                if task is not None:
+                    bar.remove_task(task)
+                # Without a position the bar pulses; a total cannot be taken back.
+                known = None if passed is None else total
+                drawn, task = phase, bar.add_task(phase, total=known, told="")
             sizes = [decimal(size) for size in (passed, total) if size is not None]
-            bar.update(
-                task,
-                description=phase,
-                told=" of ".join(sizes),
-                # Without a position the bar pulses.
-                total=None if passed is None else total,
-                completed=passed or 0,
-            )
+            bar.update(task, told=" of ".join(sizes), completed=passed or 0)
             bar.refresh()
             if done.wait(PACE):
                 return

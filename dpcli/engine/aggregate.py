@@ -14,7 +14,7 @@ from dpcli.engine.discretion import discreetly
 from dpcli.engine.draw import Draw
 from dpcli.engine.patience import patiently
 from dpcli.engine.persons import Persons
-from dpcli.engine.progress import Position, Progress, bytes_read
+from dpcli.engine.progress import Progress
 from dpcli.engine.rollup import Sealed, rolled_up
 from dpcli.engine.rows import row_frames
 from dpcli.engine.source import Dataset
@@ -56,7 +56,8 @@ def _aggregate(
     with ExitStack() as copies:
         tables = Tables(dataset, inspection, tuple(used), copies)
         while True:
-            progress.begin("aggregating", *_work(dataset))
+            # The reader is far ahead of the sums, so that its place in the files tells nothing.
+            progress.begin("aggregating", dataset.bytes)
             try:
                 answers, blank = _scan(queries, unit, draw, dataset, tables, tuple(used))
             except pl.exceptions.PolarsError:
@@ -66,14 +67,6 @@ def _aggregate(
             else:
                 if not blank or not tables.copy(blank=True):
                     return answers
-
-
-def _work(dataset: Dataset) -> tuple[int, Position]:
-    """The bytes to read, and who knows how many were read, if that can be known."""
-    if any(source.dialect is None for source in dataset.sources):
-        # Of Parquet only the wanted columns are read.
-        return dataset.size, lambda: None
-    return dataset.size, bytes_read()
 
 
 def _scan(

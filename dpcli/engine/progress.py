@@ -38,22 +38,3 @@ class Counted:
     def position(self) -> int:
         """The bytes that have passed."""
         return self.passed
-
-
-def bytes_read() -> Position:
-    """Who tells how much this process has read from now on, where the system counts it."""
-
-    def count() -> int | None:
-        try:
-            with open("/proc/self/io", encoding="ascii") as told:
-                return int(told.readline().removeprefix("rchar:"))
-        except (OSError, ValueError):
-            return None
-
-    before = count()
-
-    def since() -> int | None:
-        now = count()
-        return None if now is None or before is None else now - before
-
-    return since

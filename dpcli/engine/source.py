@@ -55,6 +55,11 @@ class Dataset:
         """At least the number of rows."""
         return sum(source.size for source in self.sources)
 
+    @property
+    def bytes(self) -> int:
+        """The bytes that there are to read."""
+        return sum(os.fstat(source.file.fileno()).st_size for source in self.sources)
+
     def __enter__(self) -> Self:
         return self
 
