@@ -57,14 +57,15 @@ def _draw(terminal: TextIO, progress: Progress, done: Event) -> None:
             phase, total, passed = progress.phase, progress.total, progress.position()
             if total is not None and passed is not None:
                 passed = min(passed, total)
+            sizes = [decimal(size) for size in (passed, total) if size is not None]
+            told = " of ".join(sizes)
             if task is None or phase != drawn:
                 if task is not None:
                     bar.remove_task(task)
                 # Without a position the bar pulses; a total cannot be taken back.
                 known = None if passed is None else total
-                drawn, task = phase, bar.add_task(phase, total=known, told="")
-            sizes = [decimal(size) for size in (passed, total) if size is not None]
-            bar.update(task, told=" of ".join(sizes), completed=passed or 0)
+                drawn, task = phase, bar.add_task(phase, total=known, told=told)
+            bar.update(task, told=told, completed=passed or 0)
             bar.refresh()
             if done.wait(PACE):
                 return

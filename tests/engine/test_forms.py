@@ -12,15 +12,19 @@ from random import Random
 import polars as pl
 import pytest
 
-from dpcli.columns import Column, NumericColumn
-from dpcli.dialect import DELIMITERS, ENCODINGS, QUOTES, STANDARD, Dialect
+from dpcli.columns import CategoryColumn, Column, NumericColumn
+from dpcli.dialect import DELIMITERS, ENCODINGS, QUOTES, STANDARD, Dialect, encoding_of
 from dpcli.engine import copying, crowd, rows
+from dpcli.engine.discretion import discreetly
+from dpcli.engine.encode import encoded
+from dpcli.engine.source import open_dataset
+from dpcli.local import texts
 from dpcli.privacy.relation import RowUnit
 from dpcli.queries import Factor, LinearQuery
 from tests.engine.test_people import freeze, lots, without_empty
 from tests.oracles import crowds, files
 from tests.oracles.opened import engine
-from tests.oracles.plain import evaluate, table
+from tests.oracles.plain import evaluate, table, value
 
 __all__ = ["freeze"]
 
@@ -319,3 +323,84 @@ def test_every_pair_of_marks_is_read(delimiter: str, quote: str | None, tmp_path
 def rows_query(column: NumericColumn) -> LinearQuery:
     """The sum of a column."""
     return LinearQuery(factors=(Factor(column),))
+
+
+@pytest.mark.parametrize("form", FORMS, ids=lambda form: form.name)
+def test_rows_keep_their_order_in_every_form(
+    form: Form, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Read row by row, the cells of a table are the same in every form, in the same order."""
+    monkeypatch.setattr(texts, "BLOCK", 100)
+    tried = 0
+    for seed in range(1000):
+        data, declared, _ = files.generate(seed)
+        columns: list[Column] = [
+            one for one in declared if isinstance(one, CategoryColumn | NumericColumn)
+        ]
+        paths = written(form, data, declared, tmp_path)
+        if paths is None or not columns:
+            continue
+        tried += 1
+        header, cells = rectangle(data)
+        places = [header.index(column.name) for column in columns]
+        expected = [
+            tuple(value(column, row[at]) for column, at in zip(columns, places, strict=True))
+            for row in cells
+        ]
+        assert by_rows(columns, paths, named(form, data)) == expected, seed
+        if tried == FILES:
+            return
+    pytest.fail("too few tables fit")
+
+
+def by_rows(
+    columns: Sequence[Column], paths: Sequence[Path], dialect: Dialect
+) -> list[tuple[int | None, ...]]:
+    """Every row of some files as whole numbers."""
+    chosen = [encoded(column, f"t{at}").alias(f"t{at}") for at, column in enumerate(columns)]
+    with (
+        open_dataset(tuple(map(str, paths)), dialect) as dataset,
+        discreetly(),
+        texts.texts_of(dataset, columns) as frames,
+    ):
+        return [row for frame in frames for row in frame.select(chosen).rows()]
+
+
+@pytest.mark.parametrize("encoding", ENCODINGS)
+def test_blocks_are_decoded_as_if_they_were_one(encoding: str) -> None:
+    """Wherever a block ends, a text is decoded as it would be as a whole."""
+    random = Random(encoding)
+    for _ in range(30):
+        parts = [random.randbytes(9), "héß年я".encode(ENCODINGS[encoding], "ignore"), b"1,2\r\n"]
+        raw = b"".join(random.choices(parts, k=12))
+        whole = raw.decode(ENCODINGS[encoding], "replace")
+        if encoding == "utf-16" and raw.startswith(b"\xfe\xff"):
+            continue
+        for size in (1, 2, 3, 7, 1000):
+            blocks = (raw[at : at + size] for at in range(0, len(raw), size))
+            found = b"".join(copying.decoded(blocks, encoding))
+            assert found.decode("utf-8", "replace") == whole
+
+
+@pytest.mark.parametrize(
+    ("name", "encoding"),
+    [
+        ("UTF8", "utf-8"),
+        ("utf_8", "utf-8"),
+        ("Latin-1", "iso-8859-1"),
+        ("ISO8859-15", "iso-8859-15"),
+        ("cp1252", "windows-1252"),
+        ("CP 437", "ibm437"),
+        ("Windows 1250", "windows-1250"),
+        ("UTF-16LE", "utf-16le"),
+        ("Shift JIS", "shift_jis"),
+        ("GB18030", "gb18030"),
+        ("", None),
+        ("utf-7", None),
+        ("cp", None),
+        ("idna", None),
+    ],
+)
+def test_names_of_encodings_are_compared_leniently(name: str, encoding: str | None) -> None:
+    """Case, dashes and blanks do not matter; what is not listed is not known."""
+    assert encoding_of(name) == encoding
