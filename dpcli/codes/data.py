@@ -88,8 +88,9 @@ CODES: tuple[Code, ...] = (
         "column-type",
         "data",
         "A declared column of a Parquet file holds lists, structures, bytes or times of day, "
-        "of which no single number or text can be made.",
-        "a column of type List",
+        "of which no single number or text can be made; or ids are numbers with decimals, so "
+        "that 7.0 in one file and 7 in another would be taken for two people.",
+        "a column of type List, or a column of ids that are floats",
         "Write the column with a plain type: a number, text, date, date and time, or boolean.",
     ),
     Code(

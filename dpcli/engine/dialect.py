@@ -54,8 +54,9 @@ class Inspection:
         self._quotes: dict[int, bool] = {}
         self._passed = 0
         if progress and self._sources:
-            total = sum(source.size for source in self._sources)
-            progress.begin("inspecting", total, lambda: self._passed)
+            total = sum(source.bytes for source in self._sources)
+            size = max(1, sum(source.size for source in self._sources))
+            progress.begin("inspecting", total, lambda: self._passed * total // size)
         self._thread = threading.Thread(target=self._inspect_all, daemon=True)
         self._thread.start()
 

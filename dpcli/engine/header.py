@@ -5,7 +5,7 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Iterator, Sequence
 
-from dpcli.columns import Column
+from dpcli.columns import Column, IdColumn
 from dpcli.engine.source import Dataset, Source
 from dpcli.errors import DataError, Problem
 
@@ -36,6 +36,14 @@ def _problems(source: Source, columns: Sequence[Column]) -> Iterator[Problem]:
                     f"the column `{column.name}` of `{source.name}` has the type "
                     f"{source.odd[column.name]}, expected single numbers, texts, dates or booleans",
                     "write the column with another type, or remove it from the spec",
+                )
+            elif isinstance(column, IdColumn) and column.name in source.fractional:
+                # As texts, 7.0 here and 7 in another file would be two people.
+                yield Problem(
+                    "column-type",
+                    f"the ids in `{column.name}` of `{source.name}` have the type "
+                    f"{source.fractional[column.name]}, expected whole numbers or texts",
+                    "write the column as whole numbers or texts, the same in every file",
                 )
         elif alike:
             yield Problem(

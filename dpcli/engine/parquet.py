@@ -41,12 +41,14 @@ ROW = 16
 class Outline:
     """What a Parquet file says of its table before any record.
 
-    `odd` are columns of which no text can be made, each with the name of its type. `size`
-    is at least the number of rows, and some measure of what they need in memory.
+    `odd` are columns of which no text can be made, each with the name of its type;
+    `fractional` those that may write one whole number in two ways. `size` is at least the
+    number of rows, and some measure of what they need in memory.
     """
 
     header: tuple[str, ...]
     odd: Mapping[str, str]
+    fractional: Mapping[str, str]
     size: int
 
 
@@ -68,12 +70,14 @@ def outline_of(file: BinaryIO, name: str, size: int) -> Outline:
     if not schema:
         raise DataError.of("no-header", f"`{name}` has no columns", "write the file anew")
     # A nested type may list categories, so that no more than its own name is told.
-    odd = {
-        column: dtype.base_type().__name__
-        for column, dtype in schema.items()
-        if not _is_readable(dtype)
+    names = {column: dtype.base_type().__name__ for column, dtype in schema.items()}
+    odd = {name: kind for name, kind in names.items() if not _is_readable(schema[name])}
+    fractional = {
+        name: kind
+        for name, kind in names.items()
+        if schema[name].is_float() or schema[name].is_decimal()
     }
-    return Outline(tuple(schema), odd, max(size, rows * ROW))
+    return Outline(tuple(schema), odd, fractional, max(size, rows * ROW))
 
 
 def _is_readable(dtype: pl.DataType) -> bool:

@@ -1,4 +1,9 @@
-"""How far the work on the data files is, for whoever wants to show it."""
+"""How far the work on the data files is, for whoever wants to show it.
+
+Phases are told by the names of files and by what the spec says of them, and sizes are
+those of the files as they were named: what is found in a record (a quote, a letter that
+takes two bytes, a row that makes a plain copy necessary) changes no word and no total.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +16,7 @@ class Progress:
     """The phase of the work, and the bytes of the files that it has dealt with.
 
     Written by the one thread that works, read by the one that shows. What is told is a
-    function of sizes of files and of the clock: never a number of rows.
+    function of the sizes of files and of the clock: never a number of rows.
     """
 
     def __init__(self) -> None:

@@ -30,17 +30,20 @@ PARQUET_ENDINGS = (".parquet", ".pq")
 class Source:
     """One open regular file, and the names of its columns.
 
-    `size` is at least the number of its rows: the bytes, for CSV. `dialect` is how its
-    text is written, by now in UTF-8; without one it is a Parquet file, and `odd` are its
-    columns of types that hold no texts.
+    `size` is at least the number of its rows: the bytes, for CSV. `bytes` has the file as
+    it was named, packed or in another encoding. `dialect` is how its
+    text is written, by now in UTF-8; without one it is a Parquet file, in which `odd` are
+    columns of types that hold no texts, and `fractional` those that are no good as ids.
     """
 
     name: str
     file: BinaryIO
     size: int
     header: tuple[str, ...]
+    bytes: int = 0
     dialect: Dialect | None = STANDARD
     odd: Mapping[str, str] = field(default_factory=dict)
+    fractional: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,8 +60,8 @@ class Dataset:
 
     @property
     def bytes(self) -> int:
-        """The bytes that there are to read."""
-        return sum(os.fstat(source.file.fileno()).st_size for source in self.sources)
+        """The bytes of all files, as they were named."""
+        return sum(source.bytes for source in self.sources)
 
     def __enter__(self) -> Self:
         return self
@@ -164,16 +167,18 @@ def _open(name: str) -> BinaryIO:
 
 def _source(name: str, raw: BinaryIO, dialect: Dialect, progress: Progress) -> Source:
     """A file that is open at its start, with its header."""
-    file, is_parquet = _regular(name, raw, dialect, progress)
+    file, is_parquet, whole = _regular(name, raw, dialect, progress)
     try:
         size = os.fstat(file.fileno()).st_size
         if not is_parquet:
-            return Source(name, file, size, header_of(file, name, size, dialect), dialect)
+            header = header_of(file, name, size, dialect)
+            return Source(name, file, size, header, whole, dialect)
         # Only a file of this kind needs native code to read its header.
         from dpcli.engine.parquet import outline_of
 
         outline = outline_of(file, name, size)
-        return Source(name, file, outline.size, outline.header, None, outline.odd)
+        types = (outline.odd, outline.fractional)
+        return Source(name, file, outline.size, outline.header, whole, None, *types)
     except BaseException:
         file.close()
         raise
@@ -181,11 +186,12 @@ def _source(name: str, raw: BinaryIO, dialect: Dialect, progress: Progress) -> S
 
 def _regular(
     name: str, raw: BinaryIO, dialect: Dialect, progress: Progress
-) -> tuple[BinaryIO, bool]:
-    """A regular file at its start, and whether it is Parquet: `raw` itself or a copy.
+) -> tuple[BinaryIO, bool, int]:
+    """A regular file at its start, whether it is Parquet, and the bytes that it had.
 
-    Where a header line is to be expected, the first bytes tell a Parquet file; in a file
-    without one they belong to a record, and its name alone decides.
+    The file is `raw` itself or a copy. Where a header line is to be expected, the first
+    bytes tell a Parquet file; in a file without one they belong to a record, and its name
+    alone decides.
     """
     packed = name.lower().endswith(".gz")
     by_name = name.lower().removesuffix(".gz").endswith(PARQUET_ENDINGS)
@@ -202,10 +208,11 @@ def _regular(
     if in_place:
         is_parquet = parquet(os.pread(raw.fileno(), MARKS, 0))
         if is_parquet or dialect.encoding == UTF8:
-            return raw, is_parquet
+            return raw, is_parquet, status.st_size
     counted = Counted(blocks_of(raw))
     progress.begin("copying", status.st_size if is_file else None, counted.position)
     with raw:
         start, content = started(unpacked(counted, name) if packed else counted, MARKS)
         is_parquet = parquet(start)
-        return copied(content if is_parquet else decoded(content, dialect.encoding)), is_parquet
+        copy = copied(content if is_parquet else decoded(content, dialect.encoding))
+    return copy, is_parquet, counted.passed

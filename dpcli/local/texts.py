@@ -66,13 +66,16 @@ def _read(
     """The rows of all files, one file after the other."""
     decimal = dataset.dialect.decimal
     chosen = [swapped(pl.col(f"t{at}"), column, decimal) for at, column in enumerate(columns)]
-    passed = [table for table in tables if isinstance(table, _Csv)]
-    whole = len(passed) == len(tables)
-    progress.begin(
-        "randomizing",
-        sum(table.size for table in tables),
-        lambda: sum(table.passed for table in passed) if whole else None,
-    )
+
+    def position() -> int | None:
+        passed = 0
+        for table, source in zip(tables, dataset.sources, strict=True):
+            if isinstance(table, Source):
+                return None
+            passed += table.passed * source.bytes // max(1, table.size)
+        return passed
+
+    progress.begin("randomizing", dataset.bytes, position)
     for table in tables:
         if isinstance(table, Source):
             rows = parquet_frame(table, columns, decimal).drop("blank")

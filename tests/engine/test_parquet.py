@@ -14,7 +14,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from dpcli.columns import CategoryColumn, Column, NumericColumn
+from dpcli.columns import CategoryColumn, Column, IdColumn, NumericColumn
 from dpcli.dialect import Dialect
 from dpcli.engine.header import require_columns
 from dpcli.engine.parquet import outline_of, scanned, text_of
@@ -164,6 +164,17 @@ def test_people_of_both_formats_are_the_same_people(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text("age,who\n5,1\n5, 2\n5,3\n", encoding="utf-8")
     asked = [LinearQuery(), total(AGE)]
     assert engine(asked, unit, path, tmp_path / "t.csv") == [[3], [15]]
+
+
+@pytest.mark.parametrize("dtype", [pl.Float64(), pl.Decimal(10, 1)])
+def test_ids_with_decimals_are_refused(dtype: pl.DataType, tmp_path: Path) -> None:
+    """As texts 7.0 and 7 would be two people, whose limits would not hold together."""
+    path = written(tmp_path, who=pl.Series([7, None]).cast(dtype), age=[1.0, 2.0])
+    with open_dataset((str(path),)) as dataset:
+        require_columns(dataset, [AGE])
+        with pytest.raises(DataError) as refusal:
+            require_columns(dataset, [IdColumn("who")])
+    assert refusal.value.problems[0].code == "column-type"
 
 
 ODD = {
