@@ -1,4 +1,4 @@
-"""How a CSV file is written: what the spec says of it, never what the file seems to be.
+"""How a CSV file is written: what the spec says of it, not what it looks like.
 
 A dialect is public: it is declared before a file is opened, and nothing in a file can
 change it.

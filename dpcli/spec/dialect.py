@@ -1,4 +1,4 @@
-"""How the CSV files are written: the section `csv`, all of whose fields may be absent."""
+"""How the CSV files are written: the section `csv` of a spec."""
 
 from __future__ import annotations
 
