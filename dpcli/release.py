@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, cast
 
 from dpcli.engine.dialect import Inspection
 from dpcli.engine.header import require_columns
-from dpcli.engine.source import open_source
+from dpcli.engine.progress import Progress
+from dpcli.engine.source import open_dataset
 from dpcli.errors import Failure
 from dpcli.ledger.ledger import Charge, Ledger, Standing
 from dpcli.ledger.stored import Stored
@@ -77,15 +78,16 @@ def now() -> str:
 
 def release(
     plan: Plan,
-    data: str,
+    data: tuple[str, ...],
     ledger: Ledger,
     charge: Charge,
     render: Callable[[Release], Mapping[str, bytes]],
+    progress: Progress | None = None,
 ) -> Stored:
     """Read the data, answer every question, charge for it, and return the bytes to publish.
 
     A release of that name and spec that was made before is returned as it is, and
-    nothing is read. The budget is checked before the data file is opened, and again
+    nothing is read. The budget is checked before a data file is opened, and again
     when it is charged. Raises BudgetError, DataError or LedgerError.
     """
     stored = ledger.stored(charge.release_id, charge)
@@ -93,7 +95,7 @@ def release(
         return stored
     require_budget(plan)
     ledger.require_room(charge)
-    exact = exactly(plan, data)
+    exact = exactly(plan, data, progress)
 
     def rendered(standing: Standing) -> Mapping[str, bytes]:
         return render(Release(plan, charge.release_id, charge.created, entries, standing))
@@ -159,23 +161,23 @@ def _selection(part: Part) -> dict[str, str]:
     }
 
 
-def answer(plan: Plan, data: str) -> tuple[Released, ...]:
+def answer(plan: Plan, data: tuple[str, ...]) -> tuple[Released, ...]:
     """Read the data once and answer every question once, each cell with its own noise."""
     return answered(plan, exactly(plan, data))
 
 
-def exactly(plan: Plan, data: str) -> Sequence[Sealed]:
-    """Read the data once; the exact answer to every question, sealed."""
-    source = open_source(data)
-    try:
-        require_columns(source.header, plan.spec.columns)
-        inspection = Inspection(source.file, source.size)
-        # Loading polars takes a while, in which the inspection reads the file.
+def exactly(
+    plan: Plan, data: tuple[str, ...], progress: Progress | None = None
+) -> Sequence[Sealed]:
+    """Read the data files once, as one; the exact answer to every question, sealed."""
+    with open_dataset(data, plan.spec.dialect, progress) as dataset:
+        require_columns(dataset, plan.spec.columns)
+        inspection = Inspection(dataset, progress)
+        # Loading polars takes a while, in which the inspection reads the files.
         from dpcli.engine.aggregate import aggregate
 
-        return aggregate(plan.queries, plan.spec.privacy.unit, source, inspection)
-    finally:
-        source.close()
+        unit = plan.spec.privacy.unit
+        return aggregate(plan.queries, unit, dataset, inspection, progress)
 
 
 def answered(plan: Plan, exact: Sequence[Sealed]) -> tuple[Released, ...]:

@@ -1,4 +1,4 @@
-"""`dpcli check`: every problem of a spec, and whether a header fits it."""
+"""`dpcli check`: every problem of a spec, and whether headers fit it."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ import typer
 def check(
     spec: Annotated[Path, typer.Argument(metavar="SPEC", help="The spec, a YAML file.")],
     data: Annotated[
-        str | None,
-        typer.Argument(metavar="DATA", help="A CSV file; only its header is read."),
+        list[str] | None,
+        typer.Argument(metavar="DATA...", help="CSV or Parquet files; only headers are read."),
     ] = None,
 ) -> None:
-    """Report every problem of SPEC at once; with DATA, of its header too.
+    """Report every problem of SPEC at once; with DATA, of the headers too.
 
     Each problem has a code, its place in SPEC and a hint; `dpcli explain CODE` tells more.
-    Reads SPEC and the first line of DATA, no rows. Writes and spends nothing.
+    Reads SPEC and the headers of DATA, no rows. Writes and spends nothing.
 
     Examples:
         dpcli check specs/minimal.yaml
@@ -37,13 +37,12 @@ def check(
 
     plan = make_any_plan(read_any(spec))
     require_budget(plan)
-    if data is not None:
+    if data:
         from dpcli.engine.header import require_columns
-        from dpcli.engine.source import open_source
+        from dpcli.engine.source import open_dataset
 
-        source = open_source(data)
-        source.close()
-        require_columns(source.header, plan.spec.columns)
+        with open_dataset(tuple(data), plan.spec.dialect) as dataset:
+            require_columns(dataset, plan.spec.columns)
     count, what = (
         (len(plan.spec.responses), "response")
         if isinstance(plan, LocalPlan)

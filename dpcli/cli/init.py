@@ -5,14 +5,25 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+if TYPE_CHECKING:
+    from dpcli.dialect import Dialect
+
+Delimiter = Annotated[
+    str | None, typer.Option(metavar="MARK", help="What stands between names [,]; or `tab`.")
+]
+Quote = Annotated[
+    str | None, typer.Option(metavar="MARK", help='What stands around names ["]; or `none`.')
+]
+Encoding = Annotated[str | None, typer.Option(metavar="NAME", help="Of the text [utf-8].")]
 
 
 def init(
     data: Annotated[
-        str, typer.Argument(metavar="DATA", help="The CSV file; only its header is read.")
+        str, typer.Argument(metavar="DATA", help="A CSV or Parquet file; only its header is read.")
     ],
     ask: Annotated[
         bool, typer.Option("--ask", help="Ask for everything, and write a spec that is ready.")
@@ -21,6 +32,9 @@ def init(
         Path | None,
         typer.Option("--output", "-o", metavar="SPEC", help="A new file for the spec [stdout]."),
     ] = None,
+    delimiter: Delimiter = None,
+    quote: Quote = None,
+    encoding: Encoding = None,
 ) -> None:
     """Draft a spec from the header of DATA alone.
 
@@ -28,7 +42,8 @@ def init(
     `dpcli check` explains one by one. With --ask it asks for each decision instead, tells
     what is wrong with an answer, and writes a spec that is ready. It reads no row and spends
     nothing: types, bounds and categories are public facts that you know, and must never
-    be looked up in the data.
+    be looked up in the data. A file without a header
+    line cannot be drafted from: write `csv: {names: [...]}` from its documentation.
 
     Examples:
         dpcli init sample_data/people.csv
@@ -43,7 +58,8 @@ def init(
     See also: dpcli check, dpcli explain columns, dpcli explain bounds
     """
     from dpcli.cli.options import input_file
-    from dpcli.engine.source import open_source
+    from dpcli.cli.words import checked_dialect
+    from dpcli.engine.source import open_dataset
     from dpcli.errors import UsageError
     from dpcli.publish import publish, publish_to_stdout
     from dpcli.spec.draft import draft_spec
@@ -57,10 +73,11 @@ def init(
     output = None if output == Path("-") else output
     if output is not None:
         _require_new(output, input_file(data))
-    source = open_source(data)
-    source.close()
+    dialect = checked_dialect(delimiter, quote, encoding)
+    with open_dataset((data,), dialect) as dataset:
+        (source,) = dataset.sources
     name = "data" if data == "-" else Path(data).name.split(".")[0]
-    text = _asked(source.header, name) if ask else draft_spec(source.header, name)
+    text = (_asked if ask else draft_spec)(source.header, name, dialect)
     if output is None:
         publish_to_stdout(text.encode())
     else:
@@ -86,18 +103,19 @@ def _require_new(output: Path, data: Path) -> None:
         ) from None
 
 
-def _asked(header: Sequence[str], name: str) -> str:
+def _asked(header: Sequence[str], name: str, dialect: Dialect) -> str:
     """The spec that answers make, planned once so that it is ready."""
     from dpcli.cli.asking import Asker
     from dpcli.cli.interview import interview
     from dpcli.errors import Stopped
     from dpcli.plan.budget import require_budget
     from dpcli.plan.making import make_plan
+    from dpcli.spec.draft import csv_line
     from dpcli.spec.load import load_spec
 
     asker = Asker(sys.stdin.buffer, terminal=sys.stdin.isatty())
     try:
-        text = interview(asker, header, name)
+        text = interview(asker, header, name, csv_line(dialect).rstrip())
     except (KeyboardInterrupt, Stopped):
         print("\nstopped; nothing was written", file=sys.stderr)
         raise

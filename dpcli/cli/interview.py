@@ -22,9 +22,9 @@ SKIP, DONE = "skip", "done"
 TYPES = ("integer", "number", "category", "boolean", "date")
 
 
-def interview(asker: Asker, header: Sequence[str], name: str) -> str:
-    """The spec that the answers make."""
-    answers = Answers()
+def interview(asker: Asker, header: Sequence[str], name: str, csv: str) -> str:
+    """The spec that the answers make; `csv` is the line that says how files are written."""
+    answers = Answers(csv=csv)
     asker.say(
         "Every answer is a public choice: from a code book, a law or common sense, never "
         "looked up in the data. Enter takes what stands in brackets; Ctrl-C stops, and "

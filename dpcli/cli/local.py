@@ -13,7 +13,7 @@ from dpcli.cli.local_epsilon import epsilon
 from dpcli.cli.manual import in_order, page
 from dpcli.cli.options import (
     Book,
-    Data,
+    DataFiles,
     Force,
     Format,
     Period,
@@ -21,6 +21,7 @@ from dpcli.cli.options import (
     ReleaseId,
     Reports,
     input_file,
+    input_files,
 )
 
 if TYPE_CHECKING:
@@ -59,7 +60,7 @@ SUMMARY_LINES = 40
 @local.command("randomize")
 def randomize(
     spec: Annotated[Path, typer.Argument(metavar="SPEC", help="A spec with `model: local`.")],
-    data: Data,
+    data: DataFiles,
     output: Annotated[
         Path | None,
         typer.Option("--output", "-o", metavar="OUT.csv", help="The responses [stdout]."),
@@ -95,6 +96,7 @@ def randomize(
     from dpcli.cli.charging import charging, warn_of_clock
     from dpcli.cli.collecting import Collection
     from dpcli.cli.ledger_file import open_ledger
+    from dpcli.cli.progress import shown_progress
     from dpcli.cli.words import checked_day, checked_id
     from dpcli.local.charge import charge_for
     from dpcli.local.randomize import randomize as make_responses
@@ -125,12 +127,15 @@ def randomize(
             shuffle=shuffle,
             named=report_format,
         )
-        inputs = [spec, *read.files, *book.store.files(), input_file(data)]
+        inputs = [spec, *read.files, *book.store.files(), *input_files(data)]
         charge = charge_for(plan, named, now(), period)
         before = book.stored(named, charge)
         collection.require(inputs, before)
         latest = book.latest()
-        stored = make_responses(plan, data, book, charge, rendered, shuffle=shuffle)
+        with shown_progress(quiet=quiet) as progress:
+            stored = make_responses(
+                plan, tuple(data), book, charge, rendered, shuffle=shuffle, progress=progress
+            )
         collection.publish(stored, again)
     warn_of_clock(charge.created, latest)
     if quiet:

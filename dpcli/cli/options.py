@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
 
-Data = Annotated[
-    str, typer.Argument(metavar="DATA", help="The CSV file, `.gz` allowed, or - for stdin.")
+DataFiles = Annotated[
+    list[str],
+    typer.Argument(metavar="DATA...", help="CSV, .gz or Parquet; all as one; - for stdin."),
 ]
 Reports = Annotated[
     list[Path] | None,
@@ -49,3 +51,8 @@ STDIN = Path("/dev/stdin")
 def input_file(data: str) -> Path:
     """The file that a command reads; standard input may be one too."""
     return STDIN if data == "-" else Path(data)
+
+
+def input_files(data: Sequence[str]) -> list[Path]:
+    """The files that a command reads."""
+    return [input_file(name) for name in data]

@@ -10,14 +10,14 @@ import typer
 
 from dpcli.cli.options import (
     Book,
-    Data,
+    DataFiles,
     Force,
     Format,
     Period,
     Quiet,
     ReleaseId,
     Reports,
-    input_file,
+    input_files,
 )
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 def release(
     spec: Annotated[Path, typer.Argument(metavar="SPEC", help="The spec, a YAML file.")],
-    data: Data,
+    data: DataFiles,
     output: Annotated[
         Path | None,
         typer.Option("--output", "-o", metavar="OUT.csv", help="The noisy table [stdout]."),
@@ -62,6 +62,7 @@ def release(
     from dpcli.cli.charging import charging, warn_of_clock
     from dpcli.cli.ledger_file import open_ledger
     from dpcli.cli.outputs import Wanted
+    from dpcli.cli.progress import shown_progress
     from dpcli.cli.words import checked_day, checked_id
     from dpcli.plan.budget import require_budget
     from dpcli.plan.making import make_plan
@@ -84,14 +85,15 @@ def release(
 
     again = f"run the command again with --release-id {named}"
     with charging(again), open_ledger(ledger, spec) as book:
-        inputs = [spec, *book.store.files(), input_file(data)]
+        inputs = [spec, *book.store.files(), *input_files(data)]
         targets = list(wanted.files(wide_names(plan)))
         charge = charge_for(plan, named, period)
         before = book.stored(charge.release_id, charge)
         known = wanted.contents(before) if before else {}
         require_writable(targets, inputs, force=force, twice=wanted.twice, known=known)
         latest = book.latest()
-        stored = make_release(plan, data, book, charge, rendered)
+        with shown_progress(quiet=quiet) as progress:
+            stored = make_release(plan, tuple(data), book, charge, rendered, progress)
         wanted.publish(stored, again)
     warn_of_clock(charge.created, latest)
     if quiet:

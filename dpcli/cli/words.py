@@ -6,9 +6,10 @@ import re
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from dpcli.errors import Problem, UsageError
+from dpcli.errors import Problem, SpecError, UsageError
 
 if TYPE_CHECKING:
+    from dpcli.dialect import Dialect
     from dpcli.privacy.loss import Loss
 
 
@@ -116,3 +117,17 @@ def checked_budget(epsilon: str | None, rho: str | None, delta: str, composition
             "use `--composition zcdp`, or give --epsilon",
         )
     return Loss(zcdp_epsilon(found.epsilon, found.delta), found.delta, found.epsilon)
+
+
+def checked_dialect(delimiter: str | None, quote: str | None, encoding: str | None) -> Dialect:
+    """How a CSV file is written; UsageError with all words that a spec could not have."""
+    from dpcli.errors import Problem
+    from dpcli.spec.dialect import load_dialect
+
+    given = {"delimiter": delimiter, "quote": quote, "encoding": encoding}
+    try:
+        return load_dialect({key: word for key, word in given.items() if word is not None})
+    except SpecError as failure:
+        raise UsageError(
+            Problem(problem.code, problem.message, problem.hint) for problem in failure.problems
+        ) from None

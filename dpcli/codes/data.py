@@ -11,7 +11,16 @@ CODES: tuple[Code, ...] = (
         "The data file does not exist. Patterns and addresses are not expanded: a name "
         "means one file.",
         "dpcli release spec.yaml data/*.csv   (quoted, or with no match)",
-        "Check the path, or join the files first: `dpcli release spec.yaml - < joined.csv`.",
+        "Check the path; name several files one after the other, without quotes: "
+        "`dpcli release spec.yaml january.csv february.csv`.",
+    ),
+    Code(
+        "data-twice",
+        "data",
+        "Two of the data files are one and the same, perhaps by another name or a link. Every "
+        "row of it would count twice, which no plan allows for.",
+        "dpcli release spec.yaml data.csv data.csv",
+        "Name every file once; standard input, `-`, can be read once too.",
     ),
     Code(
         "data-unreadable",
@@ -45,8 +54,8 @@ CODES: tuple[Code, ...] = (
     Code(
         "no-space",
         "data",
-        "Standard input and compressed files are copied to a private temporary file while "
-        "they are read, and there is no room for it.",
+        "Standard input, compressed files and text that is not UTF-8 are copied to a private "
+        "temporary file while they are read, and there is no room for it.",
         "gunzip -c big.csv.gz | dpcli release spec.yaml -   (and /tmp is full)",
         "Free space there, or use a folder with room: `TMPDIR=/var/tmp dpcli release ...`.",
     ),
@@ -55,16 +64,36 @@ CODES: tuple[Code, ...] = (
         "data",
         "The file is empty, or its first line names no columns.",
         "dpcli release spec.yaml empty.csv",
-        "Write the names of the columns into the first line, with commas between: "
-        "`age,sex,income`.",
+        "Write the names of the columns into the first line, or list them in the spec if the file "
+        "has no such line: `csv: {names: [age, sex]}`.",
     ),
     Code(
         "not-csv",
         "data",
-        "The first bytes say that the file is something else than CSV text in UTF-8.",
+        "The first bytes say that the file is something else than CSV text in the declared "
+        "encoding. Of files without a header line, whose first bytes belong to a record, "
+        "nothing of the kind is told.",
         "dpcli release spec.yaml table.xlsx   (or UTF-16 text, or gzip data without `.gz` "
         "in the name)",
-        "Save the table as CSV in UTF-8.",
+        "Save the table as CSV or Parquet, or declare its encoding: `csv: {encoding: utf-16}`.",
+    ),
+    Code(
+        "not-parquet",
+        "data",
+        "The name of the file or its first bytes say Parquet, but it cannot be read as such: it "
+        "is damaged, cut off or encrypted. What exactly was found is not told, because it "
+        "might be part of a record.",
+        "dpcli release spec.yaml data.parquet   (which holds CSV text)",
+        "Write the file anew, without encryption; give CSV text another name.",
+    ),
+    Code(
+        "column-type",
+        "data",
+        "A declared column of a Parquet file holds lists, structures, bytes or times of day, "
+        "of which no single number or text can be made; or ids are numbers with decimals, so "
+        "that 7.0 in one file and 7 in another would be taken for two people.",
+        "dpcli release spec.yaml people.parquet   (whose ids are floats)",
+        "Write the column with a plain type: a number, text, date, date and time, or boolean.",
     ),
     Code(
         "missing-column",

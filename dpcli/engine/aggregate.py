@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Sequence
+from contextlib import ExitStack
 
 import polars as pl
 
 from dpcli.columns import Column, IdColumn
 from dpcli.engine.cluster import clusters_of
-from dpcli.engine.dialect import Inspection, has_blank_lines, plain_copy
+from dpcli.engine.dialect import Inspection
 from dpcli.engine.discretion import discreetly
 from dpcli.engine.draw import Draw
 from dpcli.engine.patience import patiently
 from dpcli.engine.persons import Persons
+from dpcli.engine.progress import Progress
 from dpcli.engine.rollup import Sealed, rolled_up
 from dpcli.engine.rows import row_frames
-from dpcli.engine.source import Source
+from dpcli.engine.source import Dataset
+from dpcli.engine.table import Tables
 from dpcli.privacy.relation import PersonUnit, Unit
 from dpcli.queries import Query
 
@@ -25,68 +26,68 @@ Answers = list[Sealed]
 
 
 def aggregate(
-    queries: Sequence[Query], unit: Unit, source: Source, inspection: Inspection
+    queries: Sequence[Query],
+    unit: Unit,
+    dataset: Dataset,
+    inspection: Inspection,
+    progress: Progress | None = None,
 ) -> Answers:
-    """The exact answer to every query, sealed, from one scan of the file.
+    """The exact answer to every query, sealed, from one scan of the files.
 
-    The file must have every column the queries read. Nothing that happens here
+    The files must have every column the queries read. Nothing that happens here
     is reported beyond one fixed sentence: DataError `data-unreadable`.
     """
     with discreetly():
-        return _aggregate(queries, unit, source, inspection)
+        return _aggregate(queries, unit, dataset, inspection, progress or Progress())
 
 
 def _aggregate(
-    queries: Sequence[Query], unit: Unit, source: Source, inspection: Inspection
+    queries: Sequence[Query],
+    unit: Unit,
+    dataset: Dataset,
+    inspection: Inspection,
+    progress: Progress,
 ) -> Answers:
-    """Read the file as it is if it is plain, else a plain copy of it."""
+    """Read files as they are if they are plain, else plain copies of them."""
     draw = Draw()
     used = dict.fromkeys(column for query in queries for column in query.columns)
     if isinstance(unit, PersonUnit):
         used |= {IdColumn(unit.column, unit.each): None}
-    wanted = {column: source.header.index(column.name) for column in used}
-    if inspection.plain:
-        with suppress(pl.exceptions.PolarsError):
-            quotes = inspection.quotes
-            answers, blank = _scan(queries, unit, draw, source, wanted, quotes=quotes)
-            single = len(source.header) == 1
-            if single or not blank or not has_blank_lines(source.file, source.size):
-                return answers
-    # Bytes that are not UTF-8 end up here as well: the copy decodes them by rule.
-    with plain_copy(source.file, tuple(wanted.values())) as copy:
-        names = tuple(map(str, wanted.values())) or ("nothing",)
-        again = Source(copy, os.fstat(copy.fileno()).st_size, names)
-        places = {column: place for place, column in enumerate(wanted)}
-        return _scan(queries, unit, draw, again, places, quotes=True)[0]
+    with ExitStack() as copies:
+        tables = Tables(dataset, inspection, tuple(used), copies)
+        while True:
+            # The reader is far ahead of the sums, so that its place in the files tells nothing.
+            progress.begin("aggregating", dataset.bytes)
+            try:
+                answers, blank = _scan(queries, unit, draw, dataset, tables, tuple(used))
+            except pl.exceptions.PolarsError:
+                # Bytes that are not UTF-8 end up here: the copy decodes them by rule.
+                if not tables.copy(blank=False):
+                    raise
+            else:
+                if not blank or not tables.copy(blank=True):
+                    return answers
 
 
 def _scan(
     queries: Sequence[Query],
     unit: Unit,
     draw: Draw,
-    source: Source,
-    wanted: Mapping[Column, int],
-    *,
-    quotes: bool,
+    dataset: Dataset,
+    tables: Tables,
+    used: Sequence[Column],
 ) -> tuple[Answers, bool]:
     """All answers, and whether some row was blank in every column that was read."""
-    texts = pl.scan_csv(
-        source.file,
-        infer_schema=False,
-        glob=False,
-        truncate_ragged_lines=True,
-        quote_char='"' if quotes else None,
-        new_columns=[f"t{index}" for index in range(len(source.header))],
-    )
-    read = [pl.col(f"t{index}") for index in wanted.values()] or [pl.col("t0")]
-    texts = texts.with_columns(pl.all_horizontal(text.is_null() for text in read).alias("blank"))
+    wanted = {column: place for place, column in enumerate(used)}
     clusters = clusters_of(queries, unit)
     if isinstance(unit, PersonUnit):
         results = patiently(
-            lambda: Persons(queries, clusters, unit, draw, source.size, wanted).frames(texts)
+            lambda: Persons(queries, clusters, unit, draw, dataset.size, wanted).frames(
+                tables.frames()
+            )
         )
     else:
-        frames = row_frames(texts, queries, clusters, source, wanted)
+        frames = row_frames(tables, queries, clusters, dataset.size, wanted)
         results = patiently(lambda: pl.collect_all(frames, engine="streaming"))
     answers: dict[int, Sealed] = {}
     for cluster, result in zip(clusters, results, strict=True):

@@ -19,68 +19,90 @@ import re
 import tempfile
 import threading
 from collections.abc import Iterator, Sequence
+from functools import cache
 from typing import BinaryIO
 
-from dpcli.engine.source import UTF8_MARK
+from dpcli.dialect import Dialect
+from dpcli.engine.progress import Progress
+from dpcli.engine.records import UTF8_MARK, records
+from dpcli.engine.source import Dataset, Source
 
 BLOCK = 1 << 20
 WINDOW = 1 << 24
 
-_QUOTED = re.compile(rb'(?<![^,\r\n])"(?:[^"]++|"")*+"(?![^,\r\n])')
-"""A quoted field between separators. In a text without other quotes these are all."""
-
 _BLANK = re.compile(rb"\n\r?\n")
 
 
+@cache
+def _quoted(delimiter: str, quote: str) -> re.Pattern[bytes]:
+    """A quoted field between separators. In a text without other quotes these are all."""
+    d, q = (re.escape(mark.encode()) for mark in (delimiter, quote))
+    return re.compile(rb"(?<![^%s\r\n])%s(?:[^%s]++|%s%s)*+%s(?![^%s\r\n])" % (d, q, q, q, q, q, d))
+
+
 class Inspection:
-    """A look at every byte of a file, once, on a thread of its own.
+    """A look at every byte of the CSV files, once, on a thread of its own.
 
     It begins at once, so that it can run while other things are being loaded, and
-    says at its end whether the file is plain and whether it has quotes. Blank lines
+    says at its end which files are plain and which have quotes. Blank lines
     are not looked for here, but by `has_blank_lines`.
     """
 
-    def __init__(self, file: BinaryIO, size: int) -> None:
-        self._file, self._size = file, size
-        self._plain = self._quotes = False
-        self._thread = threading.Thread(target=self._inspect, daemon=True)
+    def __init__(self, dataset: Dataset, progress: Progress | None = None) -> None:
+        self._sources = [source for source in dataset.sources if source.dialect is not None]
+        self._plain: dict[int, bool] = {}
+        self._quotes: dict[int, bool] = {}
+        self._passed = 0
+        if progress and self._sources:
+            total = sum(source.bytes for source in self._sources)
+            size = max(1, sum(source.size for source in self._sources))
+            progress.begin("inspecting", total, lambda: self._passed * total // size)
+        self._thread = threading.Thread(target=self._inspect_all, daemon=True)
         self._thread.start()
 
-    @property
-    def plain(self) -> bool:
-        """Whether the fast reader and the reference reader agree on the file."""
+    def plain(self, source: Source) -> bool:
+        """Whether the fast reader and the reference reader agree on a CSV file."""
         self._thread.join()
-        return self._plain
+        return self._plain.get(id(source), False)
 
-    @property
-    def quotes(self) -> bool:
-        """Whether a double quote occurs."""
+    def quotes(self, source: Source) -> bool:
+        """Whether a quote occurs in a CSV file."""
         self._thread.join()
-        return self._quotes
+        return self._quotes.get(id(source), False)
 
-    def _inspect(self) -> None:
+    def _inspect_all(self) -> None:
         """Decide; a file that cannot be read is not plain, and fails later, in words."""
-        with contextlib.suppress(OSError, ValueError, MemoryError):
-            self._quotes, odd = _marks(self._file)
-            self._plain = not odd and (not self._quotes or _quotes_pair_up(self._file, self._size))
+        for source in self._sources:
+            with contextlib.suppress(OSError, ValueError, MemoryError):
+                self._inspect(source)
 
+    def _inspect(self, source: Source) -> None:
+        """Decide about one file."""
+        dialect = source.dialect
+        assert dialect is not None
+        quotes, odd = self._marks(source.file, dialect.quote)
+        self._quotes[id(source)] = quotes
+        pair_up = not quotes or _quotes_pair_up(source.file, source.size, dialect)
+        self._plain[id(source)] = not odd and pair_up
 
-def _marks(file: BinaryIO) -> tuple[bool, bool]:
-    """Whether quotes occur; whether a CR stands alone or a blank line stands first."""
-    quotes = lone = pending = False
-    buffer = bytearray(BLOCK)
-    position = 0
-    while read := os.preadv(file.fileno(), [buffer], position):
-        if not position:
-            lone = bytes(buffer[:8]).removeprefix(UTF8_MARK)[:1] in (b"\r", b"\n")
-        position += read
-        quotes = quotes or buffer.find(b'"', 0, read) >= 0
-        lone = lone or (pending and buffer[0] != 0x0A)
-        pending = buffer[read - 1] == 0x0D
-        if not lone and buffer.find(b"\r", 0, read) >= 0:
-            returns = buffer.count(b"\r", 0, read) - pending
-            lone = returns != buffer.count(b"\r\n", 0, read)
-    return quotes, lone or pending
+    def _marks(self, file: BinaryIO, quote: str | None) -> tuple[bool, bool]:
+        """Whether quotes occur; whether a CR stands alone or a blank line stands first."""
+        quotes = lone = pending = False
+        mark = quote.encode() if quote else None
+        buffer = bytearray(BLOCK)
+        position = 0
+        while read := os.preadv(file.fileno(), [buffer], position):
+            if not position:
+                lone = bytes(buffer[:8]).removeprefix(UTF8_MARK)[:1] in (b"\r", b"\n")
+            position += read
+            self._passed += read
+            quotes = quotes or (mark is not None and buffer.find(mark, 0, read) >= 0)
+            lone = lone or (pending and buffer[0] != 0x0A)
+            pending = buffer[read - 1] == 0x0D
+            if not lone and buffer.find(b"\r", 0, read) >= 0:
+                returns = buffer.count(b"\r", 0, read) - pending
+                lone = returns != buffer.count(b"\r\n", 0, read)
+        return quotes, lone or pending
 
 
 def has_blank_lines(file: BinaryIO, size: int) -> bool:
@@ -91,8 +113,10 @@ def has_blank_lines(file: BinaryIO, size: int) -> bool:
         return _BLANK.search(data) is not None
 
 
-def _quotes_pair_up(file: BinaryIO, size: int) -> bool:
+def _quotes_pair_up(file: BinaryIO, size: int, dialect: Dialect) -> bool:
     """Whether every quote belongs to a whole quoted field."""
+    quote = dialect.quote or ""
+    mark, quoted = quote.encode(), _quoted(dialect.delimiter, quote)
     with mmap.mmap(file.fileno(), size, access=mmap.ACCESS_READ) as data:
         start = len(UTF8_MARK) if data[:3] == UTF8_MARK else 0
         longest = WINDOW * 8
@@ -102,7 +126,7 @@ def _quotes_pair_up(file: BinaryIO, size: int) -> bool:
             if end < size:
                 end = data.rfind(b"\n", start, end) + 1 or size
             # A quote that is left may belong to a field that the window cuts.
-            if b'"' not in _QUOTED.sub(b"", data[start:end]):
+            if mark not in quoted.sub(b"", data[start:end]):
                 start, length = end, WINDOW
             elif end == size or length >= longest:
                 return False
@@ -111,21 +135,23 @@ def _quotes_pair_up(file: BinaryIO, size: int) -> bool:
     return True
 
 
-def plain_copy(file: BinaryIO, wanted: Sequence[int]) -> BinaryIO:
+def plain_copy(source: Source, wanted: Sequence[int]) -> BinaryIO:
     """The wanted columns as plain CSV in a nameless temporary file.
 
     Every field is quoted, so that no cell can be taken for structure. The header
     names the columns by their positions in `wanted`.
     """
+    assert source.dialect is not None
     copy = tempfile.TemporaryFile(prefix="dpcli-")  # noqa: SIM115 - closed by the caller
     text = io.TextIOWrapper(copy, encoding="utf-8", newline="", write_through=False)
     writer = csv.writer(text, quoting=csv.QUOTE_ALL, lineterminator="\n")
-    records = csv.reader(_lines(file))
-    header = next((row for row in records if row), [])
+    rows = records(_lines(source.file), source.dialect)
+    if not source.dialect.names:
+        next((row for row in rows if row), [])
     writer.writerow(range(max(1, len(wanted))))
-    for row in records:
+    for row in rows:
         # In a file of one column a blank line is a row whose only cell is missing.
-        if not row and len(header) > 1:
+        if not row and len(source.header) > 1:
             continue
         width = len(row)
         writer.writerow([row[index] if index < width else "" for index in wanted] or [""])

@@ -17,7 +17,7 @@ def discreetly() -> Iterator[None]:
     DataError `data-unreadable`. Our own failures, which quote no record, pass.
     """
     try:
-        with _silent():
+        with silent():
             yield
     except (KeyboardInterrupt, Stopped, Failure):
         raise
@@ -26,12 +26,12 @@ def discreetly() -> Iterator[None]:
         raise DataError.of(
             "data-unreadable",
             "the data could not be read to the end",
-            "check that the file is complete CSV text, and that memory and disk suffice",
+            "check that every file is complete, and that memory and disk suffice",
         ) from None
 
 
 @contextmanager
-def _silent() -> Iterator[None]:
+def silent() -> Iterator[None]:
     """Send what native code prints, and every warning, to nowhere.
 
     Whoever runs us may have turned warnings into errors, and a cell may cause one.

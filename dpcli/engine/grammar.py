@@ -9,6 +9,11 @@ A cell is stripped of spaces and tabs; then it is a value, or it is missing.
               text of at most 1,000 characters, none of them invisible
     id        any text
 
+Where the spec says `decimal: ","`, comma and point first change places in every cell
+of an integer or a number: `1,5` is one and a half, and a cell with a point is missing,
+as one with a comma is otherwise. (In a Parquet file this is so of numbers written as
+texts; those of a numeric type are what they are.)
+
 Everything else is missing: `nan`, `0x10`, `1_000`, `1,200`, digits of other
 scripts. The fast path in `dpcli.engine.encode` must
 agree with these rules on every cell, and leaves to them what it cannot decide.

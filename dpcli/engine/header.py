@@ -3,40 +3,74 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
-from dpcli.columns import Column
+from dpcli.columns import Column, IdColumn
+from dpcli.engine.source import Dataset, Source
 from dpcli.errors import DataError, Problem
 
+LIKELY = (";", "\t", "|", ",")
+"""What may be between names where the header seems to be a single one."""
 
-def require_columns(header: Sequence[str], columns: Sequence[Column]) -> None:
-    """Raise DataError, naming every declared column that is absent or ambiguous.
 
-    Names are compared to the letter. Only names from the spec appear in messages.
+def require_columns(dataset: Dataset, columns: Sequence[Column]) -> None:
+    """Raise DataError, naming every declared column that is absent or ambiguous in a file.
+
+    Names are compared to the letter. Only names from the spec appear in messages, and of a
+    Parquet file the types of its columns.
     """
-    problems = []
-    composed = [unicodedata.normalize("NFC", name) for name in header]
-    for column in columns:
-        alike = composed.count(unicodedata.normalize("NFC", column.name))
-        if column.name in header and alike == 1:
-            continue
-        if alike:
-            problems.append(
-                Problem(
-                    "ambiguous-column",
-                    f"the header names `{column.name}` {alike} times, or spells it with "
-                    "other Unicode characters",
-                    "give every column a name of its own, spelled as in the spec",
-                )
-            )
-        else:
-            problems.append(
-                Problem(
-                    "missing-column",
-                    f"the header has no column `{column.name}`",
-                    "names are compared to the letter, spaces and case included; "
-                    "`dpcli init DATA` lists the names in the header",
-                )
-            )
+    problems = [problem for source in dataset.sources for problem in _problems(source, columns)]
     if problems:
         raise DataError(problems)
+
+
+def _problems(source: Source, columns: Sequence[Column]) -> Iterator[Problem]:
+    """What is wrong with the header of one file."""
+    composed = [unicodedata.normalize("NFC", name) for name in source.header]
+    for column in columns:
+        alike = composed.count(unicodedata.normalize("NFC", column.name))
+        if column.name in source.header and alike == 1:
+            if column.name in source.odd:
+                yield Problem(
+                    "column-type",
+                    f"the column `{column.name}` of `{source.name}` has the type "
+                    f"{source.odd[column.name]}, expected single numbers, texts, dates or booleans",
+                    "write the column with another type, or remove it from the spec",
+                )
+            elif isinstance(column, IdColumn) and column.name in source.fractional:
+                # As texts, 7.0 here and 7 in another file would be two people.
+                yield Problem(
+                    "column-type",
+                    f"the ids in `{column.name}` of `{source.name}` have the type "
+                    f"{source.fractional[column.name]}, expected whole numbers or texts",
+                    "write the column as whole numbers or texts, the same in every file",
+                )
+        elif alike:
+            yield Problem(
+                "ambiguous-column",
+                f"the header of `{source.name}` names `{column.name}` {alike} times, or spells it "
+                "with other Unicode characters",
+                "give every column a name of its own, spelled as in the spec",
+            )
+        else:
+            yield Problem(
+                "missing-column",
+                f"the header of `{source.name}` has no column `{column.name}`",
+                _hint(source),
+            )
+
+
+def _hint(source: Source) -> str:
+    """What to do about a missing column."""
+    if source.dialect is not None and len(source.header) == 1:
+        for mark in LIKELY:
+            if mark in source.header[0] and mark != source.dialect.delimiter:
+                word = {"\t": "tab"}.get(mark, f'"{mark}"')
+                return (
+                    f"the header is one name with {word} in it; if that separates names, "
+                    f"declare `csv: {{delimiter: {word}}}`"
+                )
+    return (
+        "names are compared to the letter, spaces and case included; "
+        "`dpcli init DATA` lists the names in the header"
+    )

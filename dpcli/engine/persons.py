@@ -23,7 +23,7 @@ from dpcli.queries import LinearQuery, Query
 
 
 class Persons:
-    """One scan of a file whose rows belong to people."""
+    """One scan of files whose rows belong to people."""
 
     def __init__(
         self,
@@ -45,10 +45,10 @@ class Persons:
         self._dictionary = Dictionary()
         self._by = [GroupBy(cluster, self._names) for cluster in clusters]
 
-    def frames(self, texts: pl.LazyFrame) -> list[pl.DataFrame]:
+    def frames(self, tables: Sequence[pl.LazyFrame]) -> list[pl.DataFrame]:
         """For each cluster one row per occupied cell: where it is, its sums, any blanks.
 
-        `texts` has a column `t0`, `t1` and so on for each column of the file, and
+        Each of `tables` has a column `t0`, `t1` and so on for each wanted column, and
         `blank` for rows that are blank wherever they are read.
         """
         carried = {
@@ -57,19 +57,23 @@ class Persons:
             if name != "person"
         }
         with Crowd(self._unit.rows, carried, self._totals(), self._draw, self._size) as crowd:
-            blank = self._read(texts, crowd)
+            blank = self._read(tables, crowd)
             return self._aggregated(crowd, blank=blank)
 
-    def _read(self, texts: pl.LazyFrame, crowd: Crowd) -> bool:
-        """Give the crowd all rows; whether some row was blank wherever it was read."""
+    def _read(self, tables: Sequence[pl.LazyFrame], crowd: Crowd) -> bool:
+        """Give the crowd all rows; whether some row was blank wherever it was read.
+
+        File after file: which rows of a person are kept depends on the order of theirs.
+        """
         whose = pl.col(f"t{self._whose}").map_batches(
             crowd.people.numbers, return_dtype=pl.Int64(), is_elementwise=True
         )
-        rows = texts.select(whose.alias("person"), *self._encodings(), "blank")
         blank = False
-        for batch in rows.collect_batches(engine="streaming", maintain_order=True):
-            blank = blank or bool(batch["blank"].any())
-            crowd.add(batch if self._unit.each else batch.filter(pl.col("person") != NOBODY))
+        for texts in tables:
+            rows = texts.select(whose.alias("person"), *self._encodings(), "blank")
+            for batch in rows.collect_batches(engine="streaming", maintain_order=True):
+                blank = blank or bool(batch["blank"].any())
+                crowd.add(batch if self._unit.each else batch.filter(pl.col("person") != NOBODY))
         return blank
 
     def _encodings(self) -> list[pl.Expr]:

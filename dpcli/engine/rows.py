@@ -12,24 +12,25 @@ from dpcli.engine.cluster import Cluster
 from dpcli.engine.distinct import distinct_values, how_many
 from dpcli.engine.encode import encoded
 from dpcli.engine.sample import few_distinct
-from dpcli.engine.source import Source
 from dpcli.engine.sums import sums_of
+from dpcli.engine.table import Tables
 from dpcli.queries import Query
 
 
 def row_frames(
-    texts: pl.LazyFrame,
+    tables: Tables,
     queries: Sequence[Query],
     clusters: Sequence[Cluster],
-    source: Source,
+    size: int,
     wanted: Mapping[Column, int],
 ) -> list[pl.LazyFrame]:
     """For each cluster one row per occupied cell: where it is, its sums, any blanks.
 
-    `texts` has a column `t0`, `t1` and so on for each column of the file, and
-    `blank` for rows that are blank wherever they are read.
+    There are at most `size` rows; `wanted` are the columns with their places.
     """
-    return [_Grouped(queries, cluster, source, wanted).frame(texts) for cluster in clusters]
+    frames = tables.frames()
+    texts = frames[0] if len(frames) == 1 else pl.concat(frames)
+    return [_Grouped(queries, cluster, size, tables, wanted).frame(texts) for cluster in clusters]
 
 
 class _Grouped:
@@ -39,10 +40,11 @@ class _Grouped:
         self,
         queries: Sequence[Query],
         cluster: Cluster,
-        source: Source,
+        size: int,
+        tables: Tables,
         wanted: Mapping[Column, int],
     ) -> None:
-        self._cluster, self._source, self._wanted = cluster, source, wanted
+        self._cluster, self._size, self._tables, self._wanted = cluster, size, tables, wanted
         self._sums = sums_of(queries, cluster)
         self._distinct = cluster.kind.distinct
         self._columns: list[Column] = list(cluster.columns)
@@ -59,7 +61,7 @@ class _Grouped:
             return self._aggregated(placed, values)
         closed = dict.fromkeys(axis.column for axis in self._cluster.axes)
         places = [self._wanted[column] for column in closed]
-        if self._distinct is None and (not places or few_distinct(self._source, places)):
+        if self._distinct is None and (not places or few_distinct(*self._tables.sample(), places)):
             return self._by_text(texts, values)
         both = values | {column: f"v{self._wanted[column]}" for column in self._columns}
         placed = GroupBy(self._cluster, both).placed(texts.select(*self._encodings(both), "blank"))
@@ -82,7 +84,7 @@ class _Grouped:
     def _told(self, names: Mapping[Column, str]) -> list[pl.Expr]:
         """What is asked of each group of rows."""
         sums = [
-            plain.expression(names, self._source.size).alias(f"s{number}")
+            plain.expression(names, self._size).alias(f"s{number}")
             for number, plain in enumerate(self._sums)
         ]
         return [*sums, pl.col("blank").any()]

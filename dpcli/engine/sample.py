@@ -12,6 +12,8 @@ from collections.abc import Sequence
 
 import polars as pl
 
+from dpcli.dialect import Dialect
+from dpcli.engine.parquet import scanned
 from dpcli.engine.source import Source
 
 WORTHWHILE = 1 << 24
@@ -20,21 +22,32 @@ WORTHWHILE = 1 << 24
 WINDOW = 1 << 19
 MOST_GROUPS = 1 << 14
 
+FIRST = 1 << 16
+"""Rows of a Parquet file that are looked at."""
 
-def few_distinct(source: Source, positions: Sequence[int]) -> bool:
-    """Whether the columns at `positions` have few joint texts in samples of the file."""
+
+def few_distinct(source: Source, columns: Sequence[int], chosen: Sequence[int]) -> bool:
+    """Whether the `chosen` ones of some columns have few joint texts in samples of the file."""
+    positions = [columns[place] for place in chosen]
     if source.size < WORTHWHILE or not positions:
         return False
     try:
-        texts = [_texts(source, positions, place) for place in (0, source.size // 2, source.size)]
-        rows = pl.concat(texts)
+        rows = _rows(source, positions)
         groups = rows.n_unique()
     except pl.exceptions.PolarsError:
         return False
     return groups <= MOST_GROUPS and groups * 4 <= len(rows)
 
 
-def _texts(source: Source, positions: Sequence[int], place: int) -> pl.DataFrame:
+def _rows(source: Source, positions: Sequence[int]) -> pl.DataFrame:
+    """Some rows: of three places of a CSV file, or the first ones of a Parquet file."""
+    if source.dialect is None:
+        return scanned(source.file).select(pl.nth(*positions)).head(FIRST).collect()
+    places = (0, source.size // 2, source.size)
+    return pl.concat([_texts(source, source.dialect, positions, place) for place in places])
+
+
+def _texts(source: Source, dialect: Dialect, positions: Sequence[int], place: int) -> pl.DataFrame:
     """The wanted columns of the whole lines in a window around `place`."""
     start = min(max(0, place - WINDOW // 2), source.size - WINDOW)
     window = os.pread(source.file.fileno(), WINDOW, start)
@@ -42,6 +55,7 @@ def _texts(source: Source, positions: Sequence[int], place: int) -> pl.DataFrame
     return pl.read_csv(
         lines,
         has_header=False,
+        separator=dialect.delimiter,
         infer_schema=False,
         truncate_ragged_lines=True,
         encoding="utf8-lossy",

@@ -1,66 +1,130 @@
-"""The data file: opened once, by us, and held open until the last row is read.
+"""The data files: opened once, by us, and held open until the last row is read.
 
-No globbing, no URLs, no guessing: a path names one file, `-` is standard input.
-Pipes and files named `.gz` are first copied to a private temporary file that is
-deleted at once, so that whatever is read is one regular file that has no name.
+No globbing, no URLs, no guessing: a name means one file, `-` is standard input.
+Pipes, files named `.gz` and text that is not UTF-8 are first copied to a private
+temporary file that is deleted at once, so that whatever is read is one regular file.
 """
 
 from __future__ import annotations
 
-import csv
-import io
 import os
 import stat
 import sys
-import tempfile
-import zlib
-from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import BinaryIO
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from typing import BinaryIO, Self
 
-from dpcli.errors import DataError
+from dpcli.dialect import STANDARD, UTF8, Dialect
+from dpcli.engine.copying import blocks_of, copied, decoded, started, unpacked
+from dpcli.engine.heading import MARKS, PARQUET, header_of, refuse_other_formats
+from dpcli.engine.progress import Counted, Progress
+from dpcli.errors import DataError, Problem
 
-BLOCK = 1 << 20
-HEADER_WINDOWS = (1 << 16, 1 << 20, 1 << 24)
-"""Bytes to look at, ever more, until the first record is certainly whole."""
+STDIN = "-"
 
-LARGEST_UNPACKED = 1 << 36
-"""64 GiB: a compressed file that unpacks to more is refused."""
-
-UTF8_MARK = b"\xef\xbb\xbf"
+PARQUET_ENDINGS = (".parquet", ".pq")
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """An open regular file and the names in its first record."""
+    """One open regular file, and the names of its columns.
 
+    `size` is at least the number of its rows: the bytes, for CSV. `bytes` has the file as
+    it was named, packed or in another encoding. `dialect` is how its
+    text is written, by now in UTF-8; without one it is a Parquet file, in which `odd` are
+    columns of types that hold no texts, and `fractional` those that are no good as ids.
+    """
+
+    name: str
     file: BinaryIO
     size: int
     header: tuple[str, ...]
+    bytes: int = 0
+    dialect: Dialect | None = STANDARD
+    odd: Mapping[str, str] = field(default_factory=dict)
+    fractional: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Dataset:
+    """Files that are read one after the other as if they were one."""
+
+    sources: tuple[Source, ...]
+    dialect: Dialect = STANDARD
 
     @property
-    def path(self) -> str:
-        """A path that opens this very file again, whatever its name now means."""
-        return f"/dev/fd/{self.file.fileno()}"
+    def size(self) -> int:
+        """At least the number of rows."""
+        return sum(source.size for source in self.sources)
 
-    def close(self) -> None:
-        """Close the file; a temporary copy vanishes with it."""
-        self.file.close()
+    @property
+    def bytes(self) -> int:
+        """The bytes of all files, as they were named."""
+        return sum(source.bytes for source in self.sources)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Close the files; temporary copies vanish with it."""
+        for source in self.sources:
+            source.file.close()
 
 
-def open_source(name: str) -> Source:
-    """Open the data file `name`, or standard input for `-`, and read its header.
+def open_dataset(
+    names: Sequence[str], dialect: Dialect = STANDARD, progress: Progress | None = None
+) -> Dataset:
+    """Open the data files, or standard input for `-`, and read their headers.
 
-    Raises DataError when it is missing, unreadable, not text, or has no header;
-    never because of anything after the first record.
+    Raises DataError with the problems of all files: missing, unreadable, named twice, of
+    another format, without a header; never because of anything after the first record.
     """
-    file = _regular(_standard_input() if name == "-" else _open(name), name)
-    try:
-        size = os.fstat(file.fileno()).st_size
-        return Source(file, size, _header(file, size))
-    except BaseException:
-        file.close()
-        raise
+    progress = progress or Progress()
+    problems: list[Problem] = []
+    with ExitStack() as opened:
+        raws: list[tuple[str, BinaryIO]] = []
+        for name in names:
+            try:
+                raw = _standard_input() if name == STDIN else _open(name)
+            except DataError as failure:
+                problems += failure.problems
+                continue
+            opened.callback(raw.close)
+            raws.append((name, raw))
+        problems += _twice(raws)
+        if problems:
+            # Nothing is copied, which may take long, for a command that is wrong.
+            raise DataError(problems)
+        sources = []
+        for name, raw in raws:
+            try:
+                source = _source(name, raw, dialect, progress)
+            except DataError as failure:
+                problems += failure.problems
+                continue
+            opened.callback(source.file.close)
+            sources.append(source)
+        if problems:
+            raise DataError(problems)
+        opened.pop_all()
+    return Dataset(tuple(sources), dialect)
+
+
+def _twice(raws: Sequence[tuple[str, BinaryIO]]) -> Iterator[Problem]:
+    """A problem for every file that was opened before, by whatever name."""
+    seen: dict[tuple[int, int], str] = {}
+    for name, raw in raws:
+        status = os.fstat(raw.fileno())
+        place = (status.st_dev, status.st_ino)
+        if place in seen:
+            same = "named twice" if name == seen[place] else f"the same file as `{seen[place]}`"
+            yield Problem(
+                "data-twice",
+                f"`{name}` is {same}: its rows would count twice",
+                "name every file once; links to a file are that file",
+            )
+        seen.setdefault(place, name)
 
 
 def _standard_input() -> BinaryIO:
@@ -80,7 +144,7 @@ def _open(name: str) -> BinaryIO:
         file = open(name, "rb", buffering=0)  # noqa: SIM115 - held open by the caller
     except IsADirectoryError:
         raise DataError.of(
-            "data-unreadable", f"`{name}` is a folder", "name one CSV file, or `-`"
+            "data-unreadable", f"`{name}` is a folder", "name the files in it, or `-`"
         ) from None
     except FileNotFoundError:
         raise DataError.of(
@@ -95,114 +159,60 @@ def _open(name: str) -> BinaryIO:
             f"`{name}` cannot be opened: {(reason or 'unreadable').lower()}",
             "check the path and its permissions",
         ) from None
+    if stat.S_ISCHR(os.fstat(file.fileno()).st_mode):
+        file.close()
+        raise DataError.of("data-unreadable", f"`{name}` is a device", "name a file, or `-`")
     return file
 
 
-def _regular(raw: BinaryIO, name: str) -> BinaryIO:
-    """`raw` if it is a plain regular file at its start, else a copy of its content."""
-    packed = name.lower().endswith(".gz")
-    mode = os.fstat(raw.fileno()).st_mode
-    if name != "-" and stat.S_ISCHR(mode):
-        raw.close()
-        raise DataError.of("data-unreadable", f"`{name}` is a device", "name one CSV file, or `-`")
-    regular = stat.S_ISREG(mode)
-    if regular and not packed and not (name == "-" and raw.tell()):
-        return raw
-    with raw:
-        return _copied(_unpacked(raw) if packed else _blocks(raw))
-
-
-def _blocks(raw: BinaryIO) -> Iterator[bytes]:
-    """The content, a block at a time."""
-    while block := raw.read(BLOCK):
-        yield block
-
-
-def _unpacked(raw: BinaryIO) -> Iterator[bytes]:
-    """The decompressed content, a block at a time, up to the size limit."""
-    broken = DataError.of(
-        "data-not-gzip",
-        "the file is named `.gz` but does not hold whole gzip data",
-        "compress it with gzip, or drop the `.gz` from its name",
-    )
-    total = 0
-    unpack: zlib._Decompress | None = None
-    for block in _blocks(raw):
-        rest = block
-        while rest:
-            unpack = unpack or zlib.decompressobj(wbits=31)
-            try:
-                plain = unpack.decompress(rest, BLOCK)
-            except zlib.error:
-                raise broken from None
-            total += len(plain)
-            if total > LARGEST_UNPACKED:
-                raise DataError.of(
-                    "data-too-large",
-                    "the file unpacks to more than 64 GiB",
-                    "unpack it yourself and name the plain file",
-                )
-            yield plain
-            rest = unpack.unconsumed_tail
-            if unpack.eof:
-                rest, unpack = unpack.unused_data, None
-    if unpack is not None:
-        raise broken
-
-
-def _copied(blocks: Iterator[bytes]) -> BinaryIO:
-    """The content in a private temporary file that has no name."""
-    copy = tempfile.TemporaryFile(prefix="dpcli-")  # noqa: SIM115 - closed by the caller
+def _source(name: str, raw: BinaryIO, dialect: Dialect, progress: Progress) -> Source:
+    """A file that is open at its start, with its header."""
+    file, is_parquet, whole = _regular(name, raw, dialect, progress)
     try:
-        for block in blocks:
-            copy.write(block)
-        copy.flush()
-    except OSError:
-        copy.close()
-        raise DataError.of(
-            "no-space",
-            "there is no room for a temporary copy of the data",
-            "free space in the temporary folder, or set TMPDIR to a roomier one",
-        ) from None
+        size = os.fstat(file.fileno()).st_size
+        if not is_parquet:
+            header = header_of(file, name, size, dialect)
+            return Source(name, file, size, header, whole, dialect)
+        # Only a file of this kind needs native code to read its header.
+        from dpcli.engine.parquet import outline_of
+
+        outline = outline_of(file, name, size)
+        types = (outline.odd, outline.fractional)
+        return Source(name, file, outline.size, outline.header, whole, None, *types)
     except BaseException:
-        copy.close()
+        file.close()
         raise
-    copy.seek(0)
-    return copy
 
 
-def _header(file: BinaryIO, size: int) -> tuple[str, ...]:
-    """The names in the first record that is not blank."""
-    csv.field_size_limit(sys.maxsize)
-    for window in HEADER_WINDOWS:
-        start = os.pread(file.fileno(), window, 0)
-        _refuse_other_formats(start)
-        text = start.removeprefix(UTF8_MARK).decode("utf-8", errors="replace")
-        records = (row for row in csv.reader(io.StringIO(text, newline="")) if row)
-        names = next(records, None)
-        # A record is known to be whole when another one follows it.
-        if names and (len(start) == size or next(records, None) is not None):
-            return tuple(names)
-    raise DataError.of(
-        "no-header",
-        "the file has no header line",
-        "the first line must name the columns, separated by commas",
-    )
+def _regular(
+    name: str, raw: BinaryIO, dialect: Dialect, progress: Progress
+) -> tuple[BinaryIO, bool, int]:
+    """A regular file at its start, whether it is Parquet, and the bytes that it had.
 
+    The file is `raw` itself or a copy. Where a header line is to be expected, the first
+    bytes tell a Parquet file; in a file without one they belong to a record, and its name
+    alone decides.
+    """
+    packed = name.lower().endswith(".gz")
+    by_name = name.lower().removesuffix(".gz").endswith(PARQUET_ENDINGS)
+    status = os.fstat(raw.fileno())
+    is_file = stat.S_ISREG(status.st_mode)
+    in_place = is_file and not packed and not (name == STDIN and raw.tell())
 
-def _refuse_other_formats(start: bytes) -> None:
-    """Refuse what is certainly not CSV text, by its first bytes."""
-    kinds = (
-        (b"\x1f\x8b", "gzip data", "name the file `.gz`, or unpack it"),
-        (b"PK\x03\x04", "a zip archive or spreadsheet", "save the table as CSV"),
-        (b"\xff\xfe", "UTF-16 text", "save it as UTF-8"),
-        (b"\xfe\xff", "UTF-16 text", "save it as UTF-8"),
-        (b"PAR1", "a Parquet file", "save the table as CSV"),
-        (b"\x28\xb5\x2f\xfd", "zstd data", "unpack it first"),
-        (b"BZh", "bzip2 data", "unpack it first"),
-        (b"\xfd7zXZ", "xz data", "unpack it first"),
-        (b"SQLite format 3", "an SQLite database", "export the table as CSV"),
-    )
-    for mark, found, hint in kinds:
-        if start.startswith(mark):
-            raise DataError.of("not-csv", f"the file is {found}, not CSV text", hint)
+    def parquet(start: bytes) -> bool:
+        if by_name or dialect.names:
+            return by_name
+        refuse_other_formats(start, name, dialect.encoding)
+        return start.startswith(PARQUET)
+
+    if in_place:
+        is_parquet = parquet(os.pread(raw.fileno(), MARKS, 0))
+        if is_parquet or dialect.encoding == UTF8:
+            return raw, is_parquet, status.st_size
+    counted = Counted(blocks_of(raw))
+    progress.begin("copying", status.st_size if is_file else None, counted.position)
+    with raw:
+        start, content = started(unpacked(counted, name) if packed else counted, MARKS)
+        is_parquet = parquet(start)
+        copy = copied(content if is_parquet else decoded(content, dialect.encoding))
+    return copy, is_parquet, counted.passed

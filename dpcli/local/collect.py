@@ -15,7 +15,7 @@ from dpcli.columns import CategoryColumn
 from dpcli.engine.discretion import discreetly
 from dpcli.engine.encode import encoded
 from dpcli.engine.header import require_columns
-from dpcli.engine.source import open_source
+from dpcli.engine.source import open_dataset
 from dpcli.local.texts import texts_of
 from dpcli.randomizers.base import Tally
 from dpcli.spec.local_model import LocalSpec, Response
@@ -83,17 +83,14 @@ def collect(spec: LocalSpec, name: str) -> list[Collected]:
     """
     found = [Collected(response) for response in spec.responses]
     columns = _columns(spec)
-    source = open_source(name)
-    try:
-        require_columns(source.header, list(columns.values()))
-        with discreetly(), texts_of(source, list(columns.values())) as texts:
+    with open_dataset((name,)) as dataset:
+        require_columns(dataset, list(columns.values()))
+        with discreetly(), texts_of(dataset, list(columns.values())) as texts:
             for frame in texts:
                 cells = _cells(spec, frame, columns)
                 for one in found:
                     groups = _groups(one.response, cells, len(frame))
                     one.add(groups, [cells[name] for name in one.response.names])
-    finally:
-        source.close()
     return found
 
 

@@ -12,7 +12,8 @@ import polars as pl
 from dpcli.columns import CategoryColumn
 from dpcli.engine.discretion import discreetly
 from dpcli.engine.header import require_columns
-from dpcli.engine.source import open_source
+from dpcli.engine.progress import Progress
+from dpcli.engine.source import open_dataset
 from dpcli.errors import Failure, LedgerError
 from dpcli.ledger.ledger import Charge, Ledger, Standing
 from dpcli.ledger.stored import RESPONSES, Stored
@@ -39,17 +40,18 @@ class Randomized:
 
 def randomize(
     plan: LocalPlan,
-    data: str,
+    data: tuple[str, ...],
     ledger: Ledger,
     charge: Charge,
     render: Callable[[Randomized], Mapping[str, bytes]],
     *,
     shuffle: bool,
+    progress: Progress | None = None,
 ) -> Stored:
     """Randomize every record, charge for it, and leave the responses waiting beside the ledger.
 
     A release of that name and spec that was made before is returned as it is, and
-    nothing is read. The budget is checked before the data file is opened, and again when
+    nothing is read. The budget is checked before a data file is opened, and again when
     it is charged; by then all responses are on disk, so that a charge is never for nothing.
     Raises BudgetError, DataError, LedgerError or OutputError.
     """
@@ -71,7 +73,7 @@ def randomize(
             return outputs
 
         try:
-            write_responses(plan, data, pending, shuffle=shuffle)
+            write_responses(plan, data, pending, shuffle=shuffle, progress=progress)
             return ledger.commit(charge, rendered)
         except BaseException as error:
             try:
@@ -93,22 +95,26 @@ def _forget(pending: Pending, ledger: Ledger, charge: Charge) -> None:
         pending.unname()
 
 
-def write_responses(plan: LocalPlan, data: str, pending: Pending, *, shuffle: bool) -> None:
+def write_responses(
+    plan: LocalPlan,
+    data: tuple[str, ...],
+    pending: Pending,
+    *,
+    shuffle: bool,
+    progress: Progress | None = None,
+) -> None:
     """Read the data once and write one row of responses for each record."""
     spec = plan.spec
-    source = open_source(data)
-    try:
+    with open_dataset(data, spec.dialect, progress) as dataset:
         columns = [column for column in spec.columns if column.name in _names(plan)]
-        require_columns(source.header, columns)
+        require_columns(dataset, columns)
         with discreetly():
             pending.write(_csv(pl.DataFrame({name: [] for name in spec.header}), header=True))
-            frames = responses(spec, source)
-            ordered = in_random_order(frames, source.size) if shuffle else frames
+            frames = responses(spec, dataset, progress)
+            ordered = in_random_order(frames, dataset.size) if shuffle else frames
             plain = _are_plain(spec)
             for rows in ahead(_csv(frame, header=False, plain=plain) for frame in ordered):
                 pending.write(rows)
-    finally:
-        source.close()
     pending.settle()
 
 

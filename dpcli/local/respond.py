@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from dpcli.columns import CategoryColumn, NumericColumn
 from dpcli.engine.encode import encoded
-from dpcli.engine.source import Source
+from dpcli.engine.progress import Progress
+from dpcli.engine.source import Dataset
 from dpcli.local.ahead import ahead
 from dpcli.local.texts import texts_of
 from dpcli.privacy.confidential import Confidential
@@ -24,15 +25,17 @@ LARGEST = 1 << 62
 """Numbers that are written out by 64-bit arithmetic."""
 
 
-def responses(spec: LocalSpec, source: Source) -> Iterator[pl.DataFrame]:
-    """What is collected of each record, some thousands at a time, in the order of the file.
+def responses(
+    spec: LocalSpec, dataset: Dataset, progress: Progress | None = None
+) -> Iterator[pl.DataFrame]:
+    """What is collected of each record, some thousands at a time, in the order of the files.
 
     Every cell that is randomized is sealed as soon as it is a whole number, and only its
-    channel opens it. The file must have the columns.
+    channel opens it. The files must have the columns.
     """
     kept = list(spec.kept)
     columns = [one.column if isinstance(one, Response) else one for one in kept]
-    with texts_of(source, columns) as texts:
+    with texts_of(dataset, columns, progress) as texts:
         chosen = [
             encoded(column, f"t{place}").alias(f"t{place}") for place, column in enumerate(columns)
         ]

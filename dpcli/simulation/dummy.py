@@ -13,12 +13,14 @@ from typing import BinaryIO, final
 import numpy as np
 
 from dpcli.columns import IdColumn
-from dpcli.engine.source import Source
+from dpcli.dialect import STANDARD
+from dpcli.engine.source import Dataset, Source
 from dpcli.errors import DataError
 from dpcli.privacy.relation import PersonUnit
 from dpcli.simulation.cells import Cells, cells_of, ids
 from dpcli.simulation.crowd import Crowd
 from dpcli.simulation.stream import Places, Stream
+from dpcli.simulation.written import write_as
 from dpcli.spec.model import Spec
 
 MARK, MARKED = "dpcli_simulation", "dummy"
@@ -38,7 +40,7 @@ class Dummy(AbstractContextManager["Dummy"]):
     """
 
     def __init__(self, spec: Spec, rows: int, seed: int) -> None:
-        self.rows, self.seed = rows, seed
+        self.rows, self.seed, self._spec = rows, seed, spec
         stream = Stream(seed)
         crowd = Crowd(spec.privacy.unit, rows, stream.named("people"))
         self.people, self.above = crowd.people, crowd.above
@@ -74,16 +76,19 @@ class Dummy(AbstractContextManager["Dummy"]):
         """Forget the rows."""
         self.__file.close()
 
-    def source(self) -> Source:
+    def dataset(self) -> Dataset:
         """The file from its start, for the engine."""
         size = self.__file.seek(0, io.SEEK_END)
         self.__file.seek(0)
-        return Source(self.__file, size, self.header)
+        return Dataset((Source(MARKED, self.__file, size, self.header, size),))
 
     def copy_to(self, target: BinaryIO) -> None:
-        """Write the whole file, marked as it is, somewhere else."""
+        """Write the whole file, marked as it is, somewhere else, as the spec reads files."""
         self.__file.seek(0)
-        shutil.copyfileobj(self.__file, target)
+        if self._spec.dialect == STANDARD:
+            shutil.copyfileobj(self.__file, target)
+        else:
+            write_as(self._spec.dialect, self._spec.columns, self.__file, target)
 
 
 Column = tuple[str, Cells | None]

@@ -68,9 +68,9 @@ class Reading:
         queries, unit = plan.queries, plan.spec.privacy.unit
         if not limited:
             queries, unit = tuple(map(_unlimited, queries)), _everything(unit)
-        source = dummy.source()
-        inspection = Inspection(source.file, source.size)
-        self.__sealed: Sequence[Sealed] = aggregate(queries, unit, source, inspection)
+        dataset = dummy.dataset()
+        inspection = Inspection(dataset)
+        self.__sealed: Sequence[Sealed] = aggregate(queries, unit, dataset, inspection)
 
     def noisy(self) -> tuple[Answered, ...]:
         """The answers with fresh noise, as a release has them."""

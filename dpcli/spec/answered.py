@@ -32,6 +32,7 @@ class Answers:
     """
 
     dataset: str = "probe"
+    csv: str = ""
     unit: str = "row"
     neighbors: str = "add-remove"
     epsilon: str = "1"
@@ -49,6 +50,7 @@ class Answers:
                 *SCHEMA_LINES,
                 "dpcli: 1",
                 f"dataset: {as_word(self.dataset)}  # the ledger account that pays for releases",
+                *([self.csv] if self.csv else []),
                 "",
                 "privacy:",
                 f"  unit: {self.unit}",
@@ -67,7 +69,7 @@ class Answers:
         """What the loader says against the answers so far; a count stands for no entries."""
         entries = self.entries or ["name: rows, statistic: count"]
         probe = Answers(
-            self.dataset, self.unit, self.neighbors, self.epsilon, self.columns, entries
+            self.dataset, self.csv, self.unit, self.neighbors, self.epsilon, self.columns, entries
         )
         try:
             load_spec(probe.text("1e-6"), "answers")

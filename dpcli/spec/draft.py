@@ -11,7 +11,9 @@ import re
 import unicodedata
 from collections.abc import Sequence
 
+from dpcli.dialect import STANDARD, Dialect
 from dpcli.spec.declarations import LONGEST_NAME, MOST_COLUMNS
+from dpcli.spec.dialect import written
 from dpcli.spec.placeholders import PLACEHOLDER
 from dpcli.spec.sense import DATASET
 
@@ -35,7 +37,7 @@ HEAD = """\
 # Replace every {placeholder}, then run `dpcli check` on this file.
 dpcli: 1
 dataset: {dataset}  # the ledger account that pays for releases
-
+{csv}
 privacy:
   unit: {placeholder}  # `row`, if nobody has two rows; else {{column: ID, max_rows: 3}}
   neighbors: {placeholder}  # `add-remove`; `change-one` if the number of rows, or people, is public
@@ -68,11 +70,14 @@ statistics:
 """
 
 
-def draft_spec(header: Sequence[str], dataset: str) -> str:
+def draft_spec(header: Sequence[str], dataset: str, dialect: Dialect = STANDARD) -> str:
     """A commented spec for a data file with these column names."""
     name = dataset if DATASET.fullmatch(dataset) else PLACEHOLDER
     text = HEAD.format(
-        schema="\n".join(SCHEMA_LINES), placeholder=PLACEHOLDER, dataset=as_word(name, keep=True)
+        schema="\n".join(SCHEMA_LINES),
+        csv=csv_line(dialect),
+        placeholder=PLACEHOLDER,
+        dataset=as_word(name, keep=True),
     )
     lines: list[str] = []
     seen: set[str] = set()
@@ -91,6 +96,12 @@ def draft_spec(header: Sequence[str], dataset: str) -> str:
     if not declared:
         text = text.rstrip("\n") + " {}\n"
     return text + "".join(f"{line}\n" for line in lines) + TAIL.format(placeholder=PLACEHOLDER)
+
+
+def csv_line(dialect: Dialect) -> str:
+    """The section that says how the file is written, where that is not the usual way."""
+    words = ", ".join(f"{key}: {as_word(word)}" for key, word in written(dialect).items())
+    return f"csv: {{{words}}}  # how the data files are written\n" if words else ""
 
 
 def unfit(column: str, seen: set[str]) -> str:

@@ -39,6 +39,7 @@ def load_any(text: bytes | str, source: str, folder: Path | None = None) -> AnyS
             text=decoded,
             digest=digest.hexdigest(),
             declarations=sense.declarations,
+            dialect=sense.dialect,
         )
     for _, table in sense.local.tables:
         digest.update(hashlib.sha256(table).digest())
@@ -53,6 +54,7 @@ def load_any(text: bytes | str, source: str, folder: Path | None = None) -> AnyS
         digest=digest.hexdigest(),
         files=tuple(path for path, _ in sense.local.tables),
         declarations=sense.declarations,
+        dialect=sense.dialect,
     )
 
 

@@ -8,6 +8,7 @@ from fractions import Fraction
 from pathlib import Path
 
 from dpcli.columns import CategoryColumn, NumericColumn
+from dpcli.dialect import STANDARD, Dialect
 from dpcli.randomizers.base import Channel, Randomizer
 from dpcli.spec.model import Declarations, Privacy
 
@@ -57,6 +58,7 @@ class LocalSpec:
     digest: str
     files: tuple[Path, ...] = ()
     declarations: Declarations = field(default_factory=Declarations)
+    dialect: Dialect = STANDARD
 
     @property
     def kept(self) -> Iterator[Response | Cell]:

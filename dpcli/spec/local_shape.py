@@ -56,6 +56,7 @@ class LocalDocument(Shape):
     model: Literal["local"]
     dataset: Text
     confidence: Number | None = None
+    csv: dict[str, Any] | None = None
     privacy: dict[str, Any]
     columns: dict[str, Any]
     responses: list[Any]

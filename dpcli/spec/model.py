@@ -11,6 +11,7 @@ from fractions import Fraction
 
 from dpcli.columns import Column
 from dpcli.composition.base import Composition
+from dpcli.dialect import STANDARD, Dialect
 from dpcli.mechanisms.calibration import Mechanism
 from dpcli.privacy.loss import Loss
 from dpcli.privacy.price import Price
@@ -86,3 +87,4 @@ class Spec:
     text: str
     digest: str
     declarations: Declarations = field(default_factory=Declarations)
+    dialect: Dialect = STANDARD

@@ -11,6 +11,7 @@ from typing import Any
 from dpcli.composition import COMPOSITIONS
 from dpcli.mechanisms import MECHANISMS
 from dpcli.spec.answering import AUTO, able_to_answer
+from dpcli.spec.dialect import CsvShape, csv_schema
 from dpcli.spec.entries import MOST_STATISTICS
 from dpcli.spec.entry import NAME
 from dpcli.spec.entry_shape import Entry
@@ -41,12 +42,14 @@ def spec_schema() -> dict[str, object]:
     }
     definitions |= columns
     definitions["privacy"] = _privacy(_schema(Privacy, definitions))
+    definitions["csv"] = csv_schema(_schema(CsvShape, definitions))
     definitions["statistic"] = _statistic(_schema(Entry, definitions))
     definitions["column"] = _column()
     fields: Json = document["properties"]
     fields["dpcli"] |= {"type": ["integer", "string"], "enum": [1, "1"]}
     fields["dataset"] |= {"type": "string", "pattern": f"^{DATASET.pattern}$"}
     fields["confidence"] |= {"minimum": 0.5, "maximum": 0.999999}
+    fields["csv"] = {"$ref": "#/$defs/csv"}
     fields["privacy"] = {"$ref": "#/$defs/privacy"}
     fields["columns"] = {
         "type": "object",

@@ -10,9 +10,11 @@ from pathlib import Path
 from dpcli.columns import Column
 from dpcli.composition import COMPOSITIONS
 from dpcli.composition.base import Composition
+from dpcli.dialect import Dialect
 from dpcli.privacy.relation import Neighbors
 from dpcli.spec.budget import read_budget
 from dpcli.spec.declarations import declare
+from dpcli.spec.dialect import read_dialect
 from dpcli.spec.entries import resolve_entries
 from dpcli.spec.findings import Findings
 from dpcli.spec.fit import fit
@@ -45,6 +47,7 @@ class Sense:
     entries: tuple[Entry, ...]
     confidence: Fraction
     declarations: Declarations
+    dialect: Dialect
     local: Local | None = None
 
 
@@ -75,6 +78,7 @@ def resolve(root: Mapping, findings: Findings, folder: Path) -> Sense:
         entries,
         read_confidence(confidence if isinstance(confidence, Word) else None, findings),
         read_declarations(root.get("declarations"), findings),
+        read_dialect(root.get("csv"), columns, findings),
         resolve_local(root, scope, folder) if local else None,
     )
 

@@ -182,6 +182,7 @@ class Document(Shape):
     model: Literal["central", "local"] | None = None
     dataset: Text
     confidence: Number | None = None
+    csv: dict[str, Any] | None = None
     privacy: dict[str, Any]
     columns: dict[str, Any]
     statistics: list[Any]

@@ -52,7 +52,7 @@ def main() -> None:
 def fill(book: Ledger, spec: Path, data: Path, releases: int) -> None:
     """Charge for that many releases of the same answers, without syncing each."""
     plan = make_plan(read_spec(spec))
-    entries = answer(plan, str(data))
+    entries = answer(plan, (str(data),))
     book.store.connection.execute("PRAGMA synchronous = OFF")
     for number in range(releases):
         charge = charge_for(plan, f"night-{number}", None)

@@ -210,7 +210,7 @@ def test_whatever_is_answered(header: list[str], answers: list[str]) -> None:
     """Any dialogue ends in a spec that can be planned, or in the refusal of one."""
     lines = "".join(f"{answer}\n" for answer in answers).encode("utf-8", "surrogatepass")
     try:
-        text = interview(Asker(io.BytesIO(lines), terminal=False), ["a", *header], "data")
+        text = interview(Asker(io.BytesIO(lines), terminal=False), ["a", *header], "data", "")
     except UsageError as refused:
         assert refused.problems[0].code == "no-answer"
         return

@@ -13,12 +13,9 @@ from random import Random
 
 import pytest
 
-from dpcli.engine.aggregate import aggregate
-from dpcli.engine.dialect import Inspection
-from dpcli.engine.source import open_source
 from dpcli.plan.making import make_plan
 from dpcli.plan.model import Plan
-from dpcli.release import answered
+from dpcli.release import answered, exactly
 from dpcli.spec.load import read_spec
 from tests.cli.conftest import Command
 
@@ -147,11 +144,7 @@ def plan_of(folder: Path, delta: str, mechanism: str = "", neighbors: str = "add
 
 def often(plan: Plan, data: Path, runs: int) -> Counter[tuple[str, ...]]:
     """In how many of many releases of a file each group was shown."""
-    source = open_source(str(data))
-    exact = aggregate(
-        plan.queries, plan.spec.privacy.unit, source, Inspection(source.file, source.size)
-    )
-    source.close()
+    exact = exactly(plan, (str(data),))
     shown: Counter[tuple[str, ...]] = Counter()
     for _ in range(runs):
         for released in answered(plan, exact):

@@ -11,6 +11,7 @@ import pytest
 from dpcli.columns import CategoryColumn, Column, NumericColumn
 from dpcli.engine import grammar
 from dpcli.engine.encode import encoder
+from dpcli.engine.table import swapped
 from tests.oracles.plain import value
 
 ALPHABET = "0123456789" * 3 + "+-.eE" * 3 + " \tinfatyINFNx_,:T/٣\0"
@@ -73,6 +74,21 @@ def test_the_fast_path_agrees_with_the_oracle_on_every_cell(
     assert encoded.dtype == dtype
     for text, found in zip(texts, encoded, strict=True):
         assert found == value(column, text), text
+
+
+@pytest.mark.parametrize("column", COLUMNS, ids=repr)
+def test_a_decimal_comma_is_read_by_the_oracle_alike(
+    column: CategoryColumn | NumericColumn,
+) -> None:
+    """Under it numbers with a comma have decimals, and those with a point are missing."""
+    texts = odd_texts(column, 1000)
+    texts += [text.replace(".", ",") for text in texts] + ["1,5", "1.5", "1.000,5", "1,000.5"]
+    cells = pl.DataFrame({"t": texts}, schema={"t": pl.String()})
+    encode, _ = encoder(column)
+    found = encode(cells.select(swapped(pl.col("t"), column, ",")).to_series())
+
+    for text, number in zip(texts, found, strict=True):
+        assert number == value(column, text, ","), text
 
 
 @pytest.mark.parametrize("column", COLUMNS[:5], ids=repr)

@@ -2,33 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
-from dpcli.engine import aggregate, rows, sample
-from dpcli.engine.dialect import Inspection
-from dpcli.engine.source import open_source
+from dpcli.engine import rows, sample
 from dpcli.privacy.relation import RowUnit
-from dpcli.queries import LinearQuery
 from tests.oracles.files import generate
-from tests.oracles.opened import opened
-from tests.oracles.plain import Answer, evaluate
+from tests.oracles.opened import engine
+from tests.oracles.plain import evaluate
 
 FILES = 700
 PER_TEST = 100
-
-
-def engine(queries: Sequence[LinearQuery], path: Path) -> list[Answer]:
-    """What the engine seals, opened."""
-    source = open_source(str(path))
-    try:
-        inspection = Inspection(source.file, source.size)
-        sealed = aggregate.aggregate(queries, RowUnit(), source, inspection)
-    finally:
-        source.close()
-    return opened(sealed)
 
 
 @pytest.mark.parametrize("raw_keys", [False, True])
@@ -42,7 +27,7 @@ def test_thousands_of_odd_files_are_read_by_the_written_rules(
     for seed in range(start, start + PER_TEST):
         data, _, queries = generate(seed)
         path.write_bytes(data)
-        assert engine(queries, path) == evaluate(queries, data), seed
+        assert engine(queries, RowUnit(), path) == evaluate(queries, data), seed
 
 
 @pytest.mark.parametrize("size", [1, 3])
@@ -58,4 +43,4 @@ def test_large_files_with_quotes_are_read_by_the_written_rules(
         body = b"\n".join(lines[1:]) + b"\n"
         repeated = data + b"\n" + body * (size * 2**20 // max(len(body), 1) + 1)
         path.write_bytes(repeated)
-        assert engine(queries, path) == evaluate(queries, repeated), seed
+        assert engine(queries, RowUnit(), path) == evaluate(queries, repeated), seed

@@ -11,35 +11,22 @@ import polars as pl
 import pytest
 
 from dpcli.columns import NumericColumn
-from dpcli.engine import aggregate, crowd, runs, totals
-from dpcli.engine.dialect import Inspection
+from dpcli.engine import crowd, runs, totals
 from dpcli.engine.dictionary import Dictionary
 from dpcli.engine.draw import Draw
 from dpcli.engine.partition import _least
 from dpcli.engine.people import People
 from dpcli.engine.runs import by_person
-from dpcli.engine.source import open_source
-from dpcli.privacy.relation import PersonUnit, RowUnit, Unit
-from dpcli.queries import Key, LinearQuery, Query
+from dpcli.privacy.relation import PersonUnit, RowUnit
+from dpcli.queries import Key, LinearQuery
 from dpcli.sampling import entropy
 from tests.oracles.crowds import generate
-from tests.oracles.opened import cells_of, opened
+from tests.oracles.opened import cells_of, engine
 from tests.oracles.plain import Answer, Lot, evaluate
 from tests.sampling.streams import Stream
 
 FILES = 200
 PER_TEST = 50
-
-
-def engine(queries: Sequence[Query], unit: Unit, path: Path) -> list[Answer]:
-    """What the engine seals, opened."""
-    source = open_source(str(path))
-    try:
-        inspection = Inspection(source.file, source.size)
-        sealed = aggregate.aggregate(queries, unit, source, inspection)
-    finally:
-        source.close()
-    return opened(sealed)
 
 
 def lots(freeze: Callable[[], None]) -> Lot:

@@ -21,8 +21,9 @@ from dpcli.utilities.base import Points
 from dpcli.utilities.frequency import Frequency
 from dpcli.utilities.rank import Rank
 from dpcli.utilities.revenue import Revenue
-from tests.engine.test_people import engine, lots, without_empty
+from tests.engine.test_people import lots, without_empty
 from tests.oracles import crowds, files
+from tests.oracles.opened import engine
 from tests.oracles.plain import evaluate
 from tests.sampling.streams import Stream
 

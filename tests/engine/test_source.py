@@ -3,24 +3,26 @@
 from __future__ import annotations
 
 import gzip
+import io
 import os
 import threading
 import unicodedata
+from collections.abc import Sequence
 from fractions import Fraction
 from pathlib import Path
 
 import pytest
 
 from dpcli.columns import NumericColumn
-from dpcli.engine import source as module
+from dpcli.engine import copying as module
 from dpcli.engine.aggregate import aggregate
 from dpcli.engine.dialect import Inspection
 from dpcli.engine.header import require_columns
-from dpcli.engine.source import open_source
+from dpcli.engine.source import Dataset, Source, open_dataset
 from dpcli.errors import DataError
 from dpcli.privacy.relation import RowUnit
 from dpcli.queries import Factor, LinearQuery
-from tests.oracles.opened import cells_of, opened
+from tests.oracles.opened import cells_of, engine, opened
 
 AGE = NumericColumn("age", "integer", Fraction(1), (0, 100))
 TOTAL = LinearQuery(factors=(Factor(AGE),))
@@ -30,12 +32,12 @@ PACKED = gzip.compress(TEXT, mtime=0)
 
 def total(name: Path | str) -> int:
     """The sum of ages in a file."""
-    source = open_source(str(name))
-    try:
-        sealed = aggregate([TOTAL], RowUnit(), source, Inspection(source.file, source.size))
-    finally:
-        source.close()
-    return cells_of(opened(sealed)[0])[0]
+    return cells_of(engine([TOTAL], RowUnit(), name)[0])[0]
+
+
+def headed(names: Sequence[str]) -> Dataset:
+    """A file with this header, and nothing else."""
+    return Dataset((Source("a.csv", io.BytesIO(), 0, tuple(names)),))
 
 
 def code(name: Path | str) -> str:
@@ -123,11 +125,11 @@ def test_a_file_that_is_replaced_stays_the_one_that_was_opened(tmp_path: Path) -
     """A writer that renames a new file into place does not mix versions."""
     path = tmp_path / "a.csv"
     path.write_bytes(TEXT)
-    source = open_source(str(path))
+    dataset = open_dataset((str(path),))
     (tmp_path / "new").write_bytes(b"id,age\n" + b"1,100\n" * 1000)
     (tmp_path / "new").rename(path)
-    sealed = aggregate([TOTAL], RowUnit(), source, Inspection(source.file, source.size))
-    source.close()
+    with dataset:
+        sealed = aggregate([TOTAL], RowUnit(), dataset, Inspection(dataset))
     assert cells_of(opened(sealed)[0])[0] == 90
 
 
@@ -135,7 +137,7 @@ def test_a_file_that_is_replaced_stays_the_one_that_was_opened(tmp_path: Path) -
 def test_headers_must_name_each_column_once(names: list[str]) -> None:
     """Absent, repeated or differently spelled names are refused."""
     with pytest.raises(DataError):
-        require_columns(names, [AGE])
+        require_columns(headed(names), [AGE])
 
 
 def test_twins_in_other_characters_are_refused() -> None:
@@ -143,10 +145,10 @@ def test_twins_in_other_characters_are_refused() -> None:
     composed = unicodedata.normalize("NFC", "âge")
     column = NumericColumn(composed, "integer", Fraction(1), (0, 1))
     with pytest.raises(DataError) as refusal:
-        require_columns([composed, unicodedata.normalize("NFD", "âge")], [column])
+        require_columns(headed([composed, unicodedata.normalize("NFD", "âge")]), [column])
     assert refusal.value.problems[0].code == "ambiguous-column"
 
 
 def test_other_columns_may_be_nameless_or_repeated() -> None:
     """Only declared columns need a name of their own."""
-    require_columns(["", "", "x", "x", "age"], [AGE])
+    require_columns(headed(["", "", "x", "x", "age"]), [AGE])

@@ -41,7 +41,7 @@ def collected(
     path = folder / "d.csv"
     path.write_text(data, encoding="utf-8")
     with Pending(folder / "waiting") as pending:
-        write_responses(make_local_plan(spec), str(path), pending, shuffle=False)
+        write_responses(make_local_plan(spec), (str(path),), pending, shuffle=False)
         pending.name()
     text = (folder / "waiting").read_text(encoding="utf-8")
     return list(csv.reader(io.StringIO(text)))

@@ -9,7 +9,7 @@ import pytest
 from dpcli.columns import CategoryColumn, Column, NumericColumn
 from dpcli.engine.discretion import discreetly
 from dpcli.engine.encode import encoded
-from dpcli.engine.source import open_source
+from dpcli.engine.source import open_dataset
 from dpcli.local import texts
 from tests.oracles.files import generate
 from tests.oracles.plain import table, value
@@ -17,15 +17,15 @@ from tests.oracles.plain import table, value
 
 def cells(path: Path, columns: list[Column]) -> list[tuple[int | None, ...]]:
     """Every row of a file as whole numbers."""
-    source = open_source(str(path))
     chosen = [encoded(column, f"t{at}").alias(f"t{at}") for at, column in enumerate(columns)]
     rows: list[tuple[int | None, ...]] = []
-    try:
-        with discreetly(), texts.texts_of(source, columns) as frames:
-            for frame in frames:
-                rows += frame.select(chosen).rows()
-    finally:
-        source.close()
+    with (
+        open_dataset((str(path),)) as dataset,
+        discreetly(),
+        texts.texts_of(dataset, columns) as frames,
+    ):
+        for frame in frames:
+            rows += frame.select(chosen).rows()
     return rows
 
 

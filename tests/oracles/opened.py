@@ -3,14 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
+from dpcli.dialect import STANDARD, Dialect
+from dpcli.engine.aggregate import aggregate
+from dpcli.engine.dialect import Inspection
+from dpcli.engine.source import open_dataset
 from dpcli.privacy.confidential import Cells, Confidential, Groups
 from dpcli.privacy.key import unseal
+from dpcli.privacy.relation import Unit
+from dpcli.queries import Query
 
 if TYPE_CHECKING:
     from dpcli.engine.rollup import Sealed
     from tests.oracles.plain import Answer
+
+
+def engine(
+    queries: Sequence[Query], unit: Unit, *paths: Path | str, dialect: Dialect = STANDARD
+) -> list[Answer]:
+    """What the engine seals of files that are read as one, opened."""
+    with open_dataset(tuple(map(str, paths)), dialect) as dataset:
+        return opened(aggregate(queries, unit, dataset, Inspection(dataset)))
 
 
 def opened(sealed: Sequence[Sealed]) -> list[Answer]:

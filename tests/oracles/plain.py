@@ -16,9 +16,10 @@ from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 from itertools import product
 from math import floor
-from typing import cast
+from typing import Literal, cast
 
 from dpcli.columns import CategoryColumn, Column, IdColumn, NumericColumn, OpenColumn
+from dpcli.dialect import STANDARD, Dialect
 from dpcli.privacy.relation import PersonUnit, RowUnit, Unit
 from dpcli.queries import DistinctQuery, Key, LinearQuery, Query, ScoreQuery
 from dpcli.utilities.accuracy import Accuracy
@@ -43,17 +44,22 @@ Row = dict[Column, int | str | None]
 
 
 def evaluate(
-    queries: Sequence[Query], data: bytes, unit: Unit = ROW, lot: Lot = lambda *_: 0
+    queries: Sequence[Query],
+    data: bytes,
+    unit: Unit = ROW,
+    lot: Lot = lambda *_: 0,
+    dialect: Dialect = STANDARD,
 ) -> list[Answer]:
     """The noise-free answer to every query, cell by cell, the last axis fastest."""
-    header, rows = table(data)
+    header, rows = table(data, dialect)
     columns: set[Column] = {column for query in queries for column in query.columns}
     place = {column: header.index(column.name) for column in columns}
     whose = header.index(unit.column) if isinstance(unit, PersonUnit) else None
     people: dict[object, list[tuple[int, Row]]] = {}
     for number, row in enumerate(rows):
         values = {
-            column: value(column, row[at] if at < len(row) else "") for column, at in place.items()
+            column: value(column, row[at] if at < len(row) else "", dialect.decimal)
+            for column, at in place.items()
         }
         name: object = number
         if isinstance(unit, PersonUnit) and whose is not None:
@@ -214,14 +220,23 @@ def _cell(query: Query, row: Row) -> tuple[tuple[str, ...], int] | None:
     return tuple(labels), item
 
 
-def table(data: bytes) -> tuple[list[str], list[list[str]]]:
+def table(data: bytes, dialect: Dialect = STANDARD) -> tuple[list[str], list[list[str]]]:
     """The header and the records of a file; `ValueError` when it has no header."""
-    text = data.decode("utf-8-sig", errors="replace")
+    text = _decoded(data, dialect.encoding).removeprefix("\ufeff")
     limit = csv.field_size_limit(sys.maxsize)
+    style: Literal[0, 3] = csv.QUOTE_MINIMAL if dialect.quote else csv.QUOTE_NONE
+    reader = csv.reader(
+        io.StringIO(text, newline=""),
+        delimiter=dialect.delimiter,
+        quotechar=dialect.quote or '"',
+        quoting=style,
+    )
     try:
-        lines = list(csv.reader(io.StringIO(text, newline="")))
+        lines = list(reader)
     finally:
         csv.field_size_limit(limit)
+    if dialect.names:
+        lines.insert(0, list(dialect.names))
     while lines and not lines[0]:
         del lines[0]
     if not lines:
@@ -233,9 +248,19 @@ def table(data: bytes) -> tuple[list[str], list[list[str]]]:
     return header, [record for record in records if record]
 
 
-def value(column: Column, cell: str) -> int | str | None:
+def _decoded(data: bytes, encoding: str) -> str:
+    """The text; what cannot be decoded becomes the replacement character."""
+    if encoding == "utf-16":
+        encoding = "utf-16be" if data.startswith(b"\xfe\xff") else "utf-16le"
+    return data.decode({"shift_jis": "cp932"}.get(encoding, encoding), errors="replace")
+
+
+def value(column: Column, cell: str, decimal: str = ".") -> int | str | None:
     """What stands for a cell, a whole number or a text, or None when it is missing."""
-    found = _present(column, cell.strip(" \t"))
+    text = cell.strip(" \t")
+    if decimal == "," and isinstance(column, NumericColumn) and column.kind != "date":
+        text = "a point" if "." in text else text.replace(",", ".", 1)
+    found = _present(column, text)
     return column.missing if found is None else found
 
 

@@ -141,7 +141,9 @@ def test_errors_are_no_larger_than_opendp_s_at_equal_epsilon(tmp_path: Path) -> 
     truth: list[list[float]] = [[*map(float, counts)], [*map(float, sums)], means]
     squares = {"ours": [0.0] * 3, "theirs": [0.0] * 3}
     for _ in range(RELEASES):
-        ours = [[float(e.value or 0) for e in each.estimates] for each in answer(plan, str(PEOPLE))]
+        ours = [
+            [float(e.value or 0) for e in each.estimates] for each in answer(plan, (str(PEOPLE),))
+        ]
         for who, found in (("ours", ours), ("theirs", theirs(counts, sums, 11, 110))):
             for place, values in enumerate(found):
                 right = truth[place]

@@ -75,6 +75,16 @@ GOOD = [
     with_statistic("statistic: count, mechanism: gaussian, delta: 1e-7, calibration: classic"),
 ]
 
+GOOD += [
+    completed(f"csv: {{{fields}}}")
+    for fields in (
+        "delimiter: tab, quote: none",
+        "delimiter: ';', quote: \"'\", encoding: windows-1252, decimal: ','",
+        "encoding: Latin 1",
+        "names: [age, sex, income, day, flag, who, free]",
+    )
+]
+
 LOCAL = "model: local\nresponses: [{"
 GOOD += [
     completed("model: local"),
@@ -93,6 +103,20 @@ GOOD += [
 ]
 
 BAD = [
+    *(
+        completed(f"csv: {{{fields}}}")
+        for fields in (
+            "delimiter: x",
+            "delimiter: ';;'",
+            "quote: a",
+            "decimal: p",
+            "names: []",
+            "names: [age, age]",
+            "names: age",
+            "separator: ';'",
+        )
+    ),
+    completed("csv: semicolons"),
     completed("model: distributed"),
     completed("model: local\nstatistics: [{name: n, statistic: count, epsilon: 1}]"),
     completed("model: local\nresponses: []"),

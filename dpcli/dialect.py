@@ -1,0 +1,112 @@
+"""How a CSV file is written: what the spec says of it, not what it looks like.
+
+A dialect is public: it is declared before a file is opened, and nothing in a file can
+change it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+DELIMITERS = (",", ";", "\t", "|", ":", " ", "^", "~", "#", "!", "&", "*", "/", "@", "%", "$", "=")
+"""What may stand between cells: no letter or digit, and nothing that numbers are made of."""
+
+QUOTES = ('"', "'", "`", "|", "^", "~", "#", "!", "&", "*", "@", "%", "$")
+"""What may stand around a cell."""
+
+DECIMALS = (".", ",")
+"""What may stand before the decimals of a number."""
+
+UTF8 = "utf-8"
+UTF16 = "utf-16"
+
+ENCODINGS: dict[str, str] = {
+    UTF8: "utf_8",
+    UTF16: "utf_16_le",
+    "utf-16le": "utf_16_le",
+    "utf-16be": "utf_16_be",
+    "iso-8859-1": "iso8859_1",
+    "iso-8859-2": "iso8859_2",
+    "iso-8859-5": "iso8859_5",
+    "iso-8859-7": "iso8859_7",
+    "iso-8859-9": "iso8859_9",
+    "iso-8859-15": "iso8859_15",
+    "windows-1250": "cp1250",
+    "windows-1251": "cp1251",
+    "windows-1252": "cp1252",
+    "windows-1253": "cp1253",
+    "windows-1254": "cp1254",
+    "windows-1255": "cp1255",
+    "windows-1256": "cp1256",
+    "windows-1257": "cp1257",
+    "windows-1258": "cp1258",
+    "windows-874": "cp874",
+    "macintosh": "mac_roman",
+    "ibm437": "cp437",
+    "ibm850": "cp850",
+    "koi8-r": "koi8_r",
+    "koi8-u": "koi8_u",
+    "shift_jis": "cp932",
+    "euc-jp": "euc_jp",
+    "euc-kr": "cp949",
+    "big5": "big5hkscs",
+    "gbk": "gbk",
+    "gb18030": "gb18030",
+}
+"""Encodings by the names of the WHATWG and IANA, each with the codec that decodes it.
+
+Shift_JIS, EUC-KR and Big5 are read in the wider form that files of that name are in.
+"""
+
+OTHER_NAMES = {
+    "ascii": UTF8,
+    "usascii": UTF8,
+    "utf8sig": UTF8,
+    "unicode": UTF16,
+    "latin1": "iso-8859-1",
+    "latin2": "iso-8859-2",
+    "latin9": "iso-8859-15",
+    "macroman": "macintosh",
+    "sjis": "shift_jis",
+    "windows31j": "shift_jis",
+}
+"""What else encodings are called, in letters and digits alone; `cp1252` is `windows-1252`."""
+
+
+def encoding_of(name: str) -> str | None:
+    """The encoding of a name; case and what is no letter or digit do not matter."""
+    plain = _plain(name)
+    for encoding in ENCODINGS:
+        if plain == _plain(encoding):
+            return encoding
+    if plain in OTHER_NAMES:
+        return OTHER_NAMES[plain]
+    for short, long in (("cp", "windows-"), ("cp", "ibm"), ("iso", "iso-")):
+        number = plain.removeprefix(short)
+        if plain.startswith(short) and f"{long}{number}" in ENCODINGS:
+            return f"{long}{number}"
+    return None
+
+
+def _plain(name: str) -> str:
+    """The letters and digits of a name, in lower case."""
+    return "".join(letter for letter in name.lower() if letter.isascii() and letter.isalnum())
+
+
+@dataclass(frozen=True, slots=True)
+class Dialect:
+    """What stands between cells, around them, and before decimals.
+
+    Without a `quote` none has a meaning. `names` are the columns of a file that has no
+    header line; it is empty where the first line names them.
+    """
+
+    delimiter: str = ","
+    quote: str | None = '"'
+    encoding: str = UTF8
+    names: tuple[str, ...] = ()
+    decimal: str = "."
+
+
+STANDARD = Dialect()
+"""CSV as RFC 4180 has it, in UTF-8, with a header line."""

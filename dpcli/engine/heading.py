@@ -1,0 +1,65 @@
+"""What the first bytes of a file say: its format, and the names of its columns."""
+
+from __future__ import annotations
+
+import io
+import os
+from typing import BinaryIO
+
+from dpcli.dialect import UTF16, Dialect
+from dpcli.engine.records import UTF8_MARK, records
+from dpcli.errors import DataError
+
+WINDOWS = (1 << 16, 1 << 20, 1 << 24)
+"""Bytes to look at, ever more, until the first record is certainly whole."""
+
+MARKS = 16
+"""Bytes by which formats are told apart."""
+
+PARQUET = (b"PAR1", b"PARE")
+"""How Parquet files begin, the second kind encrypted."""
+
+OTHERS = (
+    (b"\x1f\x8b", "gzip data", "name the file `.gz`, or unpack it"),
+    (b"PK\x03\x04", "a zip archive or spreadsheet", "save the table as CSV"),
+    (b"\x28\xb5\x2f\xfd", "zstd data", "unpack it first"),
+    (b"BZh", "bzip2 data", "unpack it first"),
+    (b"\xfd7zXZ", "xz data", "unpack it first"),
+    (b"ARROW1", "an Arrow file", "save the table as Parquet or CSV"),
+    (b"SQLite format 3", "an SQLite database", "export the table as CSV"),
+)
+
+UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
+
+
+def refuse_other_formats(start: bytes, name: str, encoding: str) -> None:
+    """Refuse what is certainly not CSV text as declared, by its first bytes."""
+    for mark, found, hint in OTHERS:
+        if start.startswith(mark):
+            raise DataError.of("not-csv", f"`{name}` is {found}, not CSV text", hint)
+    if start.startswith(UTF16_MARKS) and not encoding.startswith(UTF16):
+        raise DataError.of(
+            "not-csv",
+            f"`{name}` is UTF-16 text, expected {encoding}",
+            "write `csv: {encoding: utf-16}` in the spec, or save the file as UTF-8",
+        )
+
+
+def header_of(file: BinaryIO, name: str, size: int, dialect: Dialect) -> tuple[str, ...]:
+    """The declared names, or those in the first record that is not blank."""
+    if dialect.names:
+        return dialect.names
+    for window in WINDOWS:
+        start = os.pread(file.fileno(), window, 0)
+        text = start.removeprefix(UTF8_MARK).decode("utf-8", errors="replace")
+        found = (row for row in records(io.StringIO(text, newline=""), dialect) if row)
+        names = next(found, None)
+        # A record is known to be whole when another one follows it.
+        if names and (len(start) == size or next(found, None) is not None):
+            return tuple(names)
+    raise DataError.of(
+        "no-header",
+        f"`{name}` has no header line",
+        "the first line must name the columns; for a file without one, list them in the spec: "
+        "`csv: {names: [...]}`",
+    )

@@ -1,0 +1,114 @@
+"""Tables in Parquet: their columns, and every cell as CSV would write it.
+
+    integer, decimal   all digits, as many decimals as the type has
+    float              the shortest text that reads back as the same number; nan, inf
+    boolean            true or false
+    date               YYYY-MM-DD
+    date and time      YYYY-MM-DD HH:MM:SS, by the clock of the declared time zone
+    text, category     as it is
+    null               a blank cell, which is missing
+
+Days outside the years 1 to 9999 are blank, as no CSV can write them. The types are the
+header of such a file, and decide by themselves what is refused.
+"""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import BinaryIO
+
+import polars as pl
+
+from dpcli.engine.discretion import silent
+from dpcli.errors import DataError, Stopped
+
+TEXTUAL = (pl.String, pl.Categorical, pl.Enum, pl.Null, pl.Boolean)
+
+FIRST, LAST = datetime.date(1, 1, 1), datetime.date(9999, 12, 31)
+EPOCH = datetime.date(1970, 1, 1)
+
+UNITS = {"ms": 10**3, "us": 10**6, "ns": 10**9}
+
+DAY = 86_400
+
+ROW = 16
+"""Bytes that a row takes at least where rows are brought together."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outline:
+    """What a Parquet file says of its table before any record.
+
+    `odd` are columns of which no text can be made, each with the name of its type;
+    `fractional` those that may write one whole number in two ways. `size` is at least the
+    number of rows, and some measure of what they need in memory.
+    """
+
+    header: tuple[str, ...]
+    odd: Mapping[str, str]
+    fractional: Mapping[str, str]
+    size: int
+
+
+def outline_of(file: BinaryIO, name: str, size: int) -> Outline:
+    """The columns of a file. DataError `not-parquet` in one fixed sentence."""
+    try:
+        with silent():
+            frame = pl.scan_parquet(file, glob=False, hive_partitioning=False)
+            schema = frame.collect_schema()
+            rows: int = frame.select(pl.len()).collect().item()
+    except (KeyboardInterrupt, Stopped):
+        raise
+    except BaseException:  # noqa: BLE001 - a panic of native code is no Exception
+        raise DataError.of(
+            "not-parquet",
+            f"`{name}` is not a Parquet file that can be read: it is damaged, cut off or encrypted",
+            "write the file anew, without encryption; name it otherwise if it is CSV text",
+        ) from None
+    if not schema:
+        raise DataError.of("no-header", f"`{name}` has no columns", "write the file anew")
+    # A nested type may list categories, so that no more than its own name is told.
+    names = {column: dtype.base_type().__name__ for column, dtype in schema.items()}
+    odd = {name: kind for name, kind in names.items() if not _is_readable(schema[name])}
+    fractional = {
+        name: kind
+        for name, kind in names.items()
+        if schema[name].is_float() or schema[name].is_decimal()
+    }
+    return Outline(tuple(schema), odd, fractional, max(size, rows * ROW))
+
+
+def _is_readable(dtype: pl.DataType) -> bool:
+    """Whether cells of a type are written as texts."""
+    return dtype.is_numeric() or isinstance(dtype, (*TEXTUAL, pl.Date, pl.Datetime))
+
+
+def scanned(file: BinaryIO) -> pl.LazyFrame:
+    """The table itself."""
+    return pl.scan_parquet(file, glob=False, hive_partitioning=False, use_statistics=False)
+
+
+def text_of(place: int, dtype: pl.DataType, decimal: str) -> pl.Expr:
+    """The column at a place as texts, with this mark before decimals."""
+    column = pl.nth(place)
+    if isinstance(dtype, pl.Date):
+        return _days(column, dtype, 1).dt.to_string("%Y-%m-%d")
+    if isinstance(dtype, pl.Datetime):
+        second = UNITS[dtype.time_unit]
+        return _days(column, dtype, DAY * second).dt.to_string("%Y-%m-%d %H:%M:%S")
+    text = column.cast(pl.String)
+    if decimal != "." and (dtype.is_float() or dtype.is_decimal()):
+        return text.str.replace(".", decimal, literal=True)
+    return text
+
+
+def _days(column: pl.Expr, dtype: pl.DataType, day: int) -> pl.Expr:
+    """Days or times of the calendar, null outside it, where writing one would fail."""
+    # Nanoseconds fill their type before the calendar ends.
+    first = max((FIRST - EPOCH).days * day, -(1 << 63))
+    last = min(((LAST - EPOCH).days + 1) * day, 1 << 63) - 1
+    number = column.to_physical().cast(pl.Int64)
+    inside = number.clip(first, last).cast(pl.Int32 if isinstance(dtype, pl.Date) else pl.Int64)
+    return pl.when(number.is_between(first, last)).then(inside.cast(dtype))

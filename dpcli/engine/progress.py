@@ -1,0 +1,45 @@
+"""How far the work on the data files is, for whoever wants to show it.
+
+Phases are told by the names of files and by what the spec says of them, and sizes are
+those of the files as they were named: what is found in a record (a quote, a letter that
+takes two bytes, a row that makes a plain copy necessary) changes no word and no total.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+Position = Callable[[], int | None]
+
+
+class Progress:
+    """The phase of the work, and the bytes of the files that it has dealt with.
+
+    Written by the one thread that works, read by the one that shows. What is told is a
+    function of the sizes of files and of the clock: never a number of rows.
+    """
+
+    def __init__(self) -> None:
+        self.phase = ""
+        self.total: int | None = None
+        self.position: Position = lambda: None
+
+    def begin(self, phase: str, total: int | None, position: Position = lambda: None) -> None:
+        """A new phase: bytes there are in all, where known, and who knows how many are done."""
+        self.phase, self.total, self.position = phase, total, position
+
+
+class Counted:
+    """Blocks of bytes that are counted as they pass."""
+
+    def __init__(self, blocks: Iterator[bytes]) -> None:
+        self._blocks, self.passed = blocks, 0
+
+    def __iter__(self) -> Iterator[bytes]:
+        for block in self._blocks:
+            self.passed += len(block)
+            yield block
+
+    def position(self) -> int:
+        """The bytes that have passed."""
+        return self.passed

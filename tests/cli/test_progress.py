@@ -1,0 +1,103 @@
+"""A bar of bytes: on a terminal, when work takes a while, and nowhere else."""
+
+from __future__ import annotations
+
+import os
+import pty
+import re
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from dpcli.cli import progress as module
+from dpcli.cli.progress import shown_progress
+from dpcli.engine.progress import Progress
+
+WORK = """
+import sys, time
+from dpcli.cli.progress import shown_progress
+with shown_progress(quiet={quiet}) as progress:
+    if progress is not None:
+        progress.begin("copying", {total}, lambda: 2_500_000)
+    time.sleep({seconds})
+print("done", file=sys.stderr)
+"""
+
+
+def on_terminal(
+    quiet: bool = False, total: int | None = 5_000_000, seconds: float = 1.5, term: str = "xterm"
+) -> str:
+    """What a terminal receives of some work."""
+    ours, theirs = pty.openpty()
+    script = WORK.format(quiet=quiet, total=total, seconds=seconds)
+    process = subprocess.Popen(
+        [sys.executable, "-c", script],
+        stderr=theirs,
+        env={**os.environ, "TERM": term, "COLUMNS": "100"},
+    )
+    os.close(theirs)
+    received = b""
+    while True:
+        try:
+            part = os.read(ours, 1 << 16)
+        except OSError:
+            break
+        if not part:
+            break
+        received += part
+    os.close(ours)
+    assert process.wait() == 0
+    return received.decode()
+
+
+def test_long_work_shows_bytes_and_leaves_nothing() -> None:
+    """The bar tells bytes of how many, and is erased before anything else is said."""
+    seen = on_terminal()
+    assert "copying" in seen and "2.5 MB of 5.0 MB" in seen
+    # The last line with a bar is erased, and the cursor is back.
+    assert re.search(r"\x1b\[2K[^━]*done", seen)
+    assert seen.count("\x1b[?25h") >= 1
+
+
+def test_without_a_total_the_bytes_so_far_are_shown() -> None:
+    """Of a pipe nobody knows the end."""
+    seen = on_terminal(total=None)
+    assert "2.5 MB" in seen and " of " not in seen
+
+
+@pytest.mark.parametrize("words", [{"quiet": True}, {"seconds": 0.1}, {"term": "dumb"}], ids=repr)
+def test_short_or_quiet_work_shows_nothing(words: dict[str, bool]) -> None:
+    """No bar for what is over at once, with --quiet, or on a dumb terminal."""
+    assert on_terminal(**words).split() == ["done"]  # type: ignore[arg-type]
+
+
+def test_nothing_is_drawn_into_a_pipe(capfd: pytest.CaptureFixture[str]) -> None:
+    """Where standard error is no terminal, there is no progress at all."""
+    with shown_progress(quiet=False) as progress:
+        assert progress is None
+    assert capfd.readouterr() == ("", "")
+
+
+def test_a_failure_passes_and_ends_the_bar(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Whatever goes wrong within, the thread that draws has ended."""
+    ours, theirs = pty.openpty()
+    before = threading.active_count()
+    monkeypatch.setattr(module, "PATIENCE", 0.01)
+    with open(theirs, "w", encoding="utf-8") as terminal:
+        monkeypatch.setattr(sys, "stderr", terminal)
+        with pytest.raises(ValueError, match="within"):
+            failing()
+    os.close(ours)
+    assert threading.active_count() == before
+
+
+def failing() -> None:
+    """Work that goes wrong while the bar is shown."""
+    with shown_progress(quiet=False) as progress:
+        assert isinstance(progress, Progress)
+        time.sleep(0.3)
+        raise ValueError("within")

@@ -1,0 +1,251 @@
+"""Tables in Parquet are read as CSV would write them; types alone decide what is refused."""
+
+from __future__ import annotations
+
+import datetime
+import io
+import struct
+from decimal import Decimal
+from fractions import Fraction
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import polars as pl
+import pytest
+
+from dpcli.columns import CategoryColumn, Column, IdColumn, NumericColumn
+from dpcli.dialect import Dialect
+from dpcli.engine.header import require_columns
+from dpcli.engine.parquet import outline_of, scanned, text_of
+from dpcli.engine.source import open_dataset
+from dpcli.errors import DataError
+from dpcli.privacy.relation import PersonUnit, RowUnit
+from dpcli.queries import Factor, Key, LinearQuery
+from tests.oracles.opened import engine
+
+RANDOM = Random("parquet")
+DAY = datetime.date
+
+
+def texts(series: pl.Series, decimal: str = ".") -> list[str | None]:
+    """The cells of a column, as they are read back from a file."""
+    file = io.BytesIO()
+    pl.DataFrame({"x": series}).write_parquet(file)
+    file.seek(0)
+    frame = scanned(file)
+    (dtype,) = frame.collect_schema().dtypes()
+    return frame.select(text_of(0, dtype, decimal)).collect().to_series().to_list()
+
+
+WORDS: tuple[tuple[pl.Series, list[str | None]], ...] = (
+    (pl.Series([1, -2, None], dtype=pl.Int8), ["1", "-2", None]),
+    (pl.Series([2**63 - 1, -(2**63)], dtype=pl.Int64), [str(2**63 - 1), str(-(2**63))]),
+    (pl.Series([2**64 - 1], dtype=pl.UInt64), [str(2**64 - 1)]),
+    (pl.Series([10**38], dtype=pl.Int128), [str(10**38)]),
+    (pl.Series([True, None, False]), ["true", None, "false"]),
+    (pl.Series(["a,b", "", " \n", None]), ["a,b", "", " \n", None]),
+    (pl.Series(["a", None, "b"], dtype=pl.Categorical), ["a", None, "b"]),
+    (pl.Series(["a", None, "b"], dtype=pl.Enum(["b", "a"])), ["a", None, "b"]),
+    (pl.Series([None, None], dtype=pl.Null), [None, None]),
+    (pl.Series([Decimal("1.50"), Decimal("-0.05")], dtype=pl.Decimal(38, 2)), ["1.50", "-0.05"]),
+    (pl.Series([0.1, 1.0, -0.0], dtype=pl.Float32), ["0.1", "1.0", "-0.0"]),
+    (pl.Series([DAY(1, 1, 1), DAY(9999, 12, 31), None]), ["0001-01-01", "9999-12-31", None]),
+    (
+        pl.Series([datetime.datetime(2020, 1, 2, 3, 4, 5, 999_999)]),  # noqa: DTZ001
+        ["2020-01-02 03:04:05"],
+    ),
+    (
+        pl.Series([0], dtype=pl.Int64).cast(pl.Datetime("ms", "Asia/Tokyo")),
+        ["1970-01-01 09:00:00"],
+    ),
+)
+
+
+@pytest.mark.parametrize(("series", "expected"), WORDS, ids=lambda one: str(one)[:40])
+def test_cells_are_written_as_csv_would(series: pl.Series, expected: list[str | None]) -> None:
+    """Each type has one way to be written, and null is a blank cell."""
+    assert texts(series) == expected
+
+
+def test_floats_are_written_so_that_they_read_back() -> None:
+    """The text of a float is no longer than need be, and is that float."""
+    numbers = [struct.unpack("d", RANDOM.randbytes(8))[0] for _ in range(5000)]
+    numbers = [number for number in numbers if number == number]  # noqa: PLR0124
+    for number, text in zip(numbers, texts(pl.Series(numbers)), strict=True):
+        assert text is not None
+        assert float(text) == number
+        assert len(text.replace("+", "")) <= len(repr(number).replace("+", "")) + 1
+
+
+@pytest.mark.parametrize("unit", ["ms", "us", "ns", "day"])
+def test_no_day_is_too_far(unit: Any) -> None:
+    """Days that no calendar has are blank, and fail nothing."""
+    kind, size = (pl.Date(), 31) if unit == "day" else (pl.Datetime(unit, "Europe/Paris"), 63)
+    ends = [2**size - 1, -(2**size), 0, None]
+    series = pl.Series(ends, dtype=pl.Int32 if unit == "day" else pl.Int64).cast(kind)
+    first, second, third, fourth = texts(series)
+
+    assert (first is None) == (second is None) == (unit != "ns")
+    assert third is not None and third.startswith("1970-01-01")
+    assert fourth is None
+
+
+def written(folder: Path, name: str = "t.parquet", **columns: Any) -> Path:
+    """A Parquet file with these columns."""
+    path = folder / name
+    pl.DataFrame(columns).write_parquet(path)
+    return path
+
+
+AGE = NumericColumn("age", "integer", Fraction(1), (0, 100))
+INCOME = NumericColumn("income", "number", Fraction(1, 2), (0, 1000))
+SEX = CategoryColumn("sex", "category", (("0", "male"), ("1", "female")))
+MARRIED = CategoryColumn("married", "boolean", (("false", "no"), ("true", "yes")))
+
+
+def total(column: NumericColumn) -> LinearQuery:
+    """The sum of a column."""
+    return LinearQuery(factors=(Factor(column),))
+
+
+def count(column: Column) -> LinearQuery:
+    """The rows of each label."""
+    assert isinstance(column, CategoryColumn)
+    return LinearQuery(by=(Key(column),))
+
+
+def test_typed_columns_are_answered_like_texts(tmp_path: Path) -> None:
+    """Categories match whole numbers, booleans are words, infinity is a bound, nan is missing."""
+    path = written(
+        tmp_path,
+        income=[1.25, float("nan"), float("inf"), None, -float("inf")],
+        sex=[0, 1, 1, None, 7],
+        age=[2**62, 5, 7, None, -1],
+        married=[True, False, None, True, True],
+        unused=[[1], [2], None, [], [3]],
+    )
+    asked = [LinearQuery(), total(AGE), total(INCOME), count(SEX), count(MARRIED)]
+    answers = engine(asked, RowUnit(), path)
+    # Half a step rounds up: 1.25 is three halves.
+    assert answers == [[5], [112], [1000 + 3], [1, 2], [1, 3]]
+    assert engine([LinearQuery()], RowUnit(), path) == [[5]]
+
+
+@pytest.mark.parametrize("decimal", [".", ","])
+def test_a_decimal_comma_leaves_typed_numbers_alone(decimal: str, tmp_path: Path) -> None:
+    """A number of a numeric type is that number, whatever texts are written like."""
+    path = written(tmp_path, income=[1.5, 2.0])
+    dialect = Dialect(";", decimal=decimal)
+    assert engine([total(INCOME)], RowUnit(), path, dialect=dialect) == [[7]]
+    path = written(tmp_path, income=["1.5", "2,0"])
+    expected = 3 if decimal == "." else 4
+    assert engine([total(INCOME)], RowUnit(), path, dialect=dialect) == [[expected]]
+
+
+def test_a_row_of_nulls_is_a_row(tmp_path: Path) -> None:
+    """As `,` is in CSV; only a line without any cell is none."""
+    path = written(tmp_path, age=[1, None], sex=["0", None])
+    (tmp_path / "t.csv").write_text("age,sex\n1,0\n,\n\n", encoding="utf-8")
+    assert engine([LinearQuery()], RowUnit(), path) == [[2]]
+    assert engine([LinearQuery()], RowUnit(), tmp_path / "t.csv") == [[2]]
+
+
+def test_an_empty_table_has_no_rows(tmp_path: Path) -> None:
+    """Without rows, answers are zero."""
+    path = written(tmp_path, age=pl.Series([], dtype=pl.Int64), sex=pl.Series([], dtype=pl.String))
+    assert engine([LinearQuery(), total(AGE), count(SEX)], RowUnit(), path) == [[0], [0], [0, 0]]
+
+
+def test_people_of_both_formats_are_the_same_people(tmp_path: Path) -> None:
+    """An id of a whole-number type is the person whose id CSV writes in digits."""
+    unit = PersonUnit("who", 1, 1, 1)
+    path = written(tmp_path, who=[1, 2, 2, None], age=[5, 5, 5, 5])
+    (tmp_path / "t.csv").write_text("age,who\n5,1\n5, 2\n5,3\n", encoding="utf-8")
+    asked = [LinearQuery(), total(AGE)]
+    assert engine(asked, unit, path, tmp_path / "t.csv") == [[3], [15]]
+
+
+@pytest.mark.parametrize("dtype", [pl.Float64(), pl.Decimal(10, 1)])
+def test_ids_with_decimals_are_refused(dtype: pl.DataType, tmp_path: Path) -> None:
+    """As texts 7.0 and 7 would be two people, whose limits would not hold together."""
+    path = written(tmp_path, who=pl.Series([7, None]).cast(dtype), age=[1.0, 2.0])
+    with open_dataset((str(path),)) as dataset:
+        require_columns(dataset, [AGE])
+        with pytest.raises(DataError) as refusal:
+            require_columns(dataset, [IdColumn("who")])
+    assert refusal.value.problems[0].code == "column-type"
+
+
+ODD = {
+    "lists": pl.Series([["CANARY"]], dtype=pl.List(pl.Enum(["CANARY"]))),
+    "structures": pl.Series([{"CANARY": 1}]),
+    "bytes": pl.Series([b"CANARY"]),
+    "times": pl.Series([datetime.time(1)]),
+    "durations": pl.Series([datetime.timedelta(1)]),
+}
+
+
+@pytest.mark.parametrize("kind", ODD)
+def test_types_without_texts_are_refused_where_they_are_wanted(kind: str, tmp_path: Path) -> None:
+    """The message names the column and its type, and nothing of what is inside."""
+    path = written(tmp_path, age=ODD[kind], sex=["0"])
+    with open_dataset((str(path),)) as dataset:
+        require_columns(dataset, [SEX])
+        with pytest.raises(DataError) as refusal:
+            require_columns(dataset, [AGE])
+    (problem,) = refusal.value.problems
+    assert problem.code == "column-type"
+    assert "`age`" in problem.message and "t.parquet" in problem.message
+    assert "CANARY" not in problem.message
+
+
+@pytest.mark.parametrize("damage", ["text", "empty", "cut", "footer", "encrypted"])
+def test_damaged_files_are_refused_in_one_sentence(damage: str, tmp_path: Path) -> None:
+    """Whatever is wrong with it, the words are the same."""
+    path = written(tmp_path, age=[1, 2, 3], sex=["CANARY"] * 3)
+    good = path.read_bytes()
+    path.write_bytes(
+        {
+            "text": b"age,sex\n1,CANARY\n",
+            "empty": b"",
+            "cut": good[:-20],
+            "footer": good[:-8] + b"\xff\xff\xff\x7f" + good[-4:],
+            "encrypted": b"PARE" + good[4:-4] + b"PARE",
+        }[damage]
+    )
+    with pytest.raises(DataError) as refusal:
+        open_dataset((str(path),))
+    (problem,) = refusal.value.problems
+    assert problem.code == "not-parquet"
+    assert problem.message == (
+        f"`{path}` is not a Parquet file that can be read: it is damaged, cut off or encrypted"
+    )
+
+
+def test_a_file_is_known_by_its_name_or_its_first_bytes(tmp_path: Path) -> None:
+    """`.parquet`, `.pq`, or any name where a header line is to be expected."""
+    path = written(tmp_path, age=[1, 2, 3])
+    for name in ("a.pq", "a.PARQUET", "a.csv", "a"):
+        (tmp_path / name).write_bytes(path.read_bytes())
+        assert engine([total(AGE)], RowUnit(), tmp_path / name) == [[6]]
+
+
+def test_without_a_header_line_the_first_bytes_are_a_record(tmp_path: Path) -> None:
+    """Nothing in a record decides the format: `PAR1` may be somebody's name."""
+    dialect = Dialect(names=("sex", "age"))
+    for word in ("PAR1", "BZh", "PK\x03\x04", "ARROW1", "x"):
+        (tmp_path / "a.csv").write_text(f"{word},20\n0,30\n", encoding="utf-8")
+        assert engine([total(AGE)], RowUnit(), tmp_path / "a.csv", dialect=dialect) == [[50]]
+
+
+def test_sizes_bound_rows_however_well_they_are_packed(tmp_path: Path) -> None:
+    """Sums are made in types that hold them, although a row may take less than a byte."""
+    path = written(tmp_path, age=[7] * 100_000)
+    with path.open("rb") as file:
+        assert outline_of(file, "t", path.stat().st_size).size >= 100_000
+    assert path.stat().st_size < 100_000
+    wide = NumericColumn("age", "integer", Fraction(1), (0, 2**62 - 1))
+    query = LinearQuery(factors=(Factor(wide),))
+    huge = written(tmp_path, age=[2**62 - 1] * 100_000)
+    assert engine([query], RowUnit(), huge) == [[100_000 * (2**62 - 1)]]

@@ -1,0 +1,96 @@
+"""What is told of the work is the same for every content of a file of one size."""
+
+from __future__ import annotations
+
+import gzip
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+
+from dpcli.columns import NumericColumn
+from dpcli.dialect import STANDARD, Dialect
+from dpcli.engine.aggregate import aggregate
+from dpcli.engine.dialect import Inspection
+from dpcli.engine.progress import Position, Progress
+from dpcli.engine.source import open_dataset
+from dpcli.local.texts import texts_of
+from dpcli.privacy.relation import RowUnit
+from dpcli.queries import Factor, LinearQuery
+
+AGE = NumericColumn("age", "integer", Fraction(1), (0, 100))
+SIZE = 5000
+
+Told = list[tuple[str, int | None]]
+
+
+class Heard(Progress):
+    """Progress that keeps what it was told, and tries every position."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.told: Told = []
+        self.positions: list[tuple[Position, int | None]] = []
+
+    def begin(self, phase: str, total: int | None, position: Position = lambda: None) -> None:
+        super().begin(phase, total, position)
+        self.told.append((phase, total))
+        self.positions.append((position, total))
+
+
+CONTENTS = (
+    "1,x\n",
+    '1,"x"\n',
+    '1,"x\n',
+    "1,x\r\n",
+    "1,x\r",
+    "\n1,x\n",
+    "1\n",
+    "1,x,y,z\n",
+    "1,é\n",
+    "1,日本\n",
+    "1,\ufffd\n",
+    ",\n",
+)
+"""Records that make a file plain, quoted, ragged, blank or longer in another encoding."""
+
+
+@pytest.mark.parametrize("by_row", [False, True])
+@pytest.mark.parametrize("dialect", [STANDARD, Dialect(names=("age", "note")), "gb18030"])
+def test_no_record_changes_what_is_told(
+    by_row: bool, dialect: Dialect | str, tmp_path: Path
+) -> None:
+    """Phases and totals depend on the size of the file alone; positions stay within them."""
+    spoken = dialect if isinstance(dialect, Dialect) else Dialect(encoding=dialect)
+    seen: list[Told] = []
+    for content in CONTENTS:
+        raw = (content * SIZE).encode(spoken.encoding)[: SIZE - 9]
+        path = tmp_path / "data.csv"
+        path.write_bytes(b"age,note\n" + raw)
+        heard = Heard()
+        with open_dataset((str(path),), spoken, heard) as dataset:
+            if by_row:
+                with texts_of(dataset, [AGE], heard) as frames:
+                    for _ in frames:
+                        pass
+            else:
+                query = LinearQuery(factors=(Factor(AGE),))
+                aggregate([query], RowUnit(), dataset, Inspection(dataset, heard), heard)
+            places = [position() for position, _ in heard.positions]
+        for place, (_, total) in zip(places, heard.positions, strict=True):
+            assert place is None or (total is not None and 0 <= place <= total)
+        # Files that have to be read twice are aggregated twice, which nobody can tell.
+        seen.append(list(dict.fromkeys(heard.told)))
+    assert all(told == seen[0] for told in seen)
+    assert {total for _, total in seen[0]} == {SIZE}
+
+
+def test_packed_files_count_as_they_are(tmp_path: Path) -> None:
+    """What a compressed file unpacks to is not told."""
+    path = tmp_path / "data.csv.gz"
+    path.write_bytes(gzip.compress(b"age,note\n" + b"1,x\n" * SIZE))
+    heard = Heard()
+    with open_dataset((str(path),), STANDARD, heard) as dataset:
+        Inspection(dataset, heard).plain(dataset.sources[0])
+    assert heard.told == [("copying", path.stat().st_size), ("inspecting", path.stat().st_size)]
+    assert [position() for position, _ in heard.positions] == [path.stat().st_size] * 2
