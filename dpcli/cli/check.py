@@ -12,10 +12,10 @@ def check(
     spec: Annotated[Path, typer.Argument(metavar="SPEC", help="The spec, a YAML file.")],
     data: Annotated[
         list[str] | None,
-        typer.Argument(metavar="DATA...", help="CSV or Parquet files; only headers are read."),
+        typer.Argument(metavar="DATA", help="CSV or Parquet files; only headers are read."),
     ] = None,
 ) -> None:
-    """Report every problem of SPEC at once; with DATA, of the headers too.
+    """Report every problem of SPEC at once; with DATA, of headers too.
 
     Each problem has a code, its place in SPEC and a hint; `dpcli explain CODE` tells more.
     Reads SPEC and the headers of DATA, no rows. Writes and spends nothing.

@@ -10,7 +10,7 @@ import typer
 
 DataFiles = Annotated[
     list[str],
-    typer.Argument(metavar="DATA...", help="CSV, .gz or Parquet; all as one; - for stdin."),
+    typer.Argument(metavar="DATA", help="CSV, .gz or Parquet; all as one; - for stdin."),
 ]
 Reports = Annotated[
     list[Path] | None,

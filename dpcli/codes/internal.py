@@ -20,6 +20,6 @@ CODES: tuple[Code, ...] = (
         "to that in less than one of a million simulations, so either the plan or the noise "
         "is wrong. Smaller noise protects less than was promised.",
         "a bug, or a changed copy of dpcli",
-        "Release nothing until it is understood; please report it with the spec and the seed.",
+        "Please report it with the spec and the seed, and release nothing until it is understood.",
     ),
 )

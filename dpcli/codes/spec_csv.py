@@ -19,7 +19,7 @@ CODES: tuple[Code, ...] = (
         "The encoding is none that this version knows. Case, dashes and blanks in its name do "
         "not matter; `latin-1` and `cp1252` are understood.",
         "csv: {encoding: utf-42}",
-        "Name another, or convert the file to UTF-8.",
+        "Write another, such as `encoding: windows-1252`, or convert the file to UTF-8.",
     ),
     Code(
         "csv-names",
@@ -33,7 +33,7 @@ CODES: tuple[Code, ...] = (
         "column-not-named",
         "spec",
         "The files have no header line, and a column is declared that `names` does not list.",
-        "csv: {names: [age]} and columns: {sex: ...}",
+        "csv: {names: [age]}",
         "Add the name where the file has the column, or remove the declaration.",
     ),
     Code(
@@ -41,7 +41,7 @@ CODES: tuple[Code, ...] = (
         "spec",
         "Two marks are the same, so that nobody could tell which is meant: a comma between "
         "cells and before decimals, or one mark between cells and around them.",
-        'csv: {decimal: ","}   while cells are separated by commas',
+        'csv: {decimal: ","}',
         'Write the delimiter of the file, as in `delimiter: ";"`.',
     ),
 )

@@ -6,8 +6,6 @@ import unicodedata
 from collections.abc import Mapping as Words
 from typing import Any
 
-from pydantic import Field
-
 from dpcli.dialect import (
     DECIMALS,
     DELIMITERS,
@@ -38,15 +36,11 @@ Json = dict[str, Any]
 class CsvShape(Shape):
     """How the CSV files are written; as RFC 4180 has it where nothing is said."""
 
-    delimiter: Text | None = Field(None, description="What stands between cells; `,` when absent.")
-    quote: Text | None = Field(
-        None, description="What stands around cells, or `none`; a double quote when absent."
-    )
-    encoding: Text | None = Field(None, description="Of the text; `utf-8` when absent.")
-    names: OneOrMore | None = Field(
-        None, description="The columns, in order, of files that have no header line."
-    )
-    decimal: Text | None = Field(None, description="What stands before decimals; `.` when absent.")
+    delimiter: Text | None = None
+    quote: Text | None = None
+    encoding: Text | None = None
+    names: OneOrMore | None = None
+    decimal: Text | None = None
 
 
 def csv_schema(schema: Json) -> Json:

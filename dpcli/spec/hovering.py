@@ -31,6 +31,7 @@ PLACES: dict[str, str] = {
     "Stepped": "candidates",
     "ResponseShape": "response",
     "Stewardship": "declarations",
+    "CsvShape": "csv",
 }
 """For each shape of a spec, the place that its keys stand at."""
 

@@ -8,12 +8,22 @@ from dpcli.words.columns import PAGES as COLUMNS
 from dpcli.words.commands import PAGES as COMMANDS
 from dpcli.words.declarations import PAGES as DECLARATIONS
 from dpcli.words.entries import PAGES as ENTRIES
+from dpcli.words.files import PAGES as FILES
 from dpcli.words.local import PAGES as LOCAL
 from dpcli.words.prices import PAGES as PRICES
 from dpcli.words.privacy import PAGES as PRIVACY
 from dpcli.words.sections import PAGES as SECTIONS
 
 PAGES: tuple[Page, ...] = (
-    SECTIONS + PRIVACY + COLUMNS + ENTRIES + CHOICES + PRICES + LOCAL + DECLARATIONS + COMMANDS
+    *SECTIONS,
+    *FILES,
+    *PRIVACY,
+    *COLUMNS,
+    *ENTRIES,
+    *CHOICES,
+    *PRICES,
+    *LOCAL,
+    *DECLARATIONS,
+    *COMMANDS,
 )
 """Every page, in the order of a spec."""

@@ -38,14 +38,14 @@ PAGES: tuple[Page, ...] = (
     ),
     Page(
         "hazards",
-        "idea",
+        "command line",
         "What can void or weaken a guarantee that is right on paper: a large epsilon, rows that "
         "are taken for people, a delta that is large for the population, bounds chosen by looking "
         "at the data, bias, small groups, side channels, other releases (after NIST SP 800-226, "
         "2025). The plan and the report say of each: met, warned, or for the steward to answer.",
-        "",
+        "met, warned, for the steward to answer",
         "dpcli plan spec.yaml --hazards",
-        "",
+        "They are in every report; the plan prints them when asked.",
         ("declarations", "epsilon", "unit"),
     ),
     Page(

@@ -142,7 +142,7 @@ def test_the_root_lists_commands_as_a_newcomer_needs_them(dpcli: Command) -> Non
     names = re.findall(r"^  ([a-z]+)", told, re.MULTILINE)
 
     assert names == list(COMMANDS)
-    assert names[:4] == ["init", "check", "plan", "release"]
+    assert names[:5] == ["init", "check", "plan", "simulate", "release"]
 
 
 @pytest.mark.parametrize("words", COMMAND_LINES)
