@@ -34,7 +34,7 @@ def written(dummy: Dummy, path: Path) -> Path:
 @pytest.mark.parametrize("section", SECTIONS)
 def test_a_dummy_is_read_as_its_spec_says(section: str, dummy: Make, tmp_path: Path) -> None:
     """Every exact answer is that of the same rows in standard CSV."""
-    rows = ROWS.replace("x: other", "\u00fcbrige: other")
+    rows = ROWS.replace(" x: other", " \u00fcbrige: other")
     plain, other = plan_of(rows), plan_of(f"{rows}\n{SECTIONS[section]}\n")
     unit = plain.spec.privacy.unit
     standard = written(dummy(plain, 300, 7), tmp_path / "standard.csv")
