@@ -12,7 +12,7 @@ from dpcli.privacy.loss import Loss
 from dpcli.privacy.shuffling import Shuffled
 from dpcli.report.facts import guarantee_facts, ledger_facts, loss_fact
 from dpcli.report.notes import LIMITS
-from dpcli.report.numbers import Fact, number, short
+from dpcli.report.numbers import Fact, exact_or_up, number, short
 from dpcli.report.stewardship import stewardship_facts
 from dpcli.spec.local_model import Response
 
@@ -95,6 +95,24 @@ def response_facts(response: Response, records: int | None) -> dict[str, Fact]:
         error = standard_error(response, records)
         told["standard_error"] = None if error is None else number(Fraction(short_float(error)))
     return told
+
+
+def response_rows(plan: LocalPlan) -> list[tuple[str, ...]]:
+    """How records respond, in words and in few digits: one line per column."""
+    return [
+        (
+            one.column.name,
+            one.randomizer.name.replace("_", " "),
+            one.channel.told(),
+            exact_or_up(one.channel.loss.epsilon),
+            exact_or_up(one.channel.loss.delta),
+        )
+        for one in plan.spec.responses
+    ]
+
+
+RESPONSE = ("column", "mechanism", "how", "epsilon", "delta")
+"""The headings of these lines."""
 
 
 def hiding(plan: LocalPlan) -> str:

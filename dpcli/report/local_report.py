@@ -10,9 +10,15 @@ from dpcli.privacy.loss import Loss
 from dpcli.privacy.shuffling import Shuffled
 from dpcli.report.facts import comparison_facts
 from dpcli.report.json_report import json_text
-from dpcli.report.local_facts import exact, local_facts, local_limits, local_plan_facts
+from dpcli.report.local_facts import (
+    RESPONSE,
+    exact,
+    local_facts,
+    local_limits,
+    local_plan_facts,
+    response_rows,
+)
 from dpcli.report.markdown import account, cost, escaped, heading, risks, table_lines, the_spec
-from dpcli.report.numbers import exact_or_up
 
 if TYPE_CHECKING:
     from dpcli.local.randomize import Randomized
@@ -60,17 +66,7 @@ def _lines(collection: Randomized) -> Iterator[str]:
     yield from account(collection.standing)
     yield "## How each record responded"
     yield ""
-    rows = [
-        (
-            one.column.name,
-            one.randomizer.name.replace("_", " "),
-            one.channel.told(),
-            exact_or_up(one.channel.loss.epsilon),
-            exact_or_up(one.channel.loss.delta),
-        )
-        for one in spec.responses
-    ]
-    yield from table_lines(("column", "mechanism", "how", "epsilon", "delta"), rows)
+    yield from table_lines(RESPONSE, response_rows(plan))
     limits = local_limits(plan, shuffled=collection.shuffled)
     for title, notes in (
         ("What is published exactly", exact(plan)),

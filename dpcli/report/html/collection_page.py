@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 from dpcli.report.html import sections
 from dpcli.report.html.element import Part, element
 from dpcli.report.html.release_page import budget, opening, record
-from dpcli.report.local_facts import exact, local_limits
-from dpcli.report.numbers import exact_or_up
+from dpcli.report.local_facts import RESPONSE, exact, local_limits, response_rows
 
 if TYPE_CHECKING:
     from dpcli.local.randomize import Randomized
@@ -36,19 +35,9 @@ def _parts(collection: Randomized) -> Iterator[Part]:
         "This holds for every record by itself, also against whoever collects the responses.",
     )
     yield from budget(collection.standing)
-    rows = [
-        (
-            one.column.name,
-            one.randomizer.name.replace("_", " "),
-            one.channel.told(),
-            exact_or_up(one.channel.loss.epsilon),
-            exact_or_up(one.channel.loss.delta),
-        )
-        for one in spec.responses
-    ]
     yield from sections.section(
         "How each record responded",
-        sections.plain_table(("column", "mechanism", "how", "epsilon", "delta"), rows),
+        sections.plain_table(RESPONSE, response_rows(plan)),
     )
     yield from sections.notes("What is published exactly", list(exact(plan)))
     yield from sections.notes(
