@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from dpcli.cli.reports import is_parquet, reports_of, stem_of, stored_bytes
 from dpcli.errors import LedgerError, OutputError, Problem
-from dpcli.publish import publish, publish_to_stdout
+from dpcli.publish import is_device, publish, publish_to_stdout
 from dpcli.report.formats import LONG, LONG_PARQUET, WIDE, WIDE_PARQUET
 
 if TYPE_CHECKING:
@@ -29,7 +29,8 @@ class Wanted:
         output = None if output == Path("-") else output
         self.output, self.wide, self.table = output, layout == "wide", True
         self.parquet = output is not None and is_parquet(output)
-        self.reports, self.twice = reports_of(output, reports, named)
+        beside = None if output is None or is_device(output) else output
+        self.reports, self.twice = reports_of(beside, reports, named)
 
     def files(self, tables: Sequence[str]) -> dict[Path, str]:
         """Which stored output goes to which file, given the names of the wide tables."""

@@ -390,6 +390,14 @@ def test_impossible_outputs_are_refused_before_anything_is_spent(
     assert json.loads(dpcli("ledger", "show", "--json", "--ledger", tmp_path / LEDGER).out) == []
 
 
+def test_a_device_gets_no_report_beside_it(dpcli: Command, spec: Path, data: Path) -> None:
+    """`-o /dev/null` makes no file in the folder of devices."""
+    outcome = dpcli("release", spec, data, "-q", "-o", "/dev/null")
+
+    assert outcome.status == 0
+    assert not Path("/dev/null.report.json").exists()
+
+
 def test_a_dash_is_standard_output(dpcli: Command, spec: Path, data: Path) -> None:
     """`-o -` writes the table to standard output and makes no file."""
     outcome = dpcli("release", spec, data, "-q", "-o", "-")
