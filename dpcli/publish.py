@@ -148,7 +148,10 @@ def _is_odd(path: Path) -> bool:
 
 def is_device(path: Path) -> bool:
     """Whether a path is something that takes bytes, but is no file to be replaced."""
-    return path.exists() and not path.is_file() and not path.is_dir()
+    try:
+        return path.exists() and not path.is_file() and not path.is_dir()
+    except OSError:
+        return False
 
 
 def publish_to_stdout(content: bytes) -> None:
