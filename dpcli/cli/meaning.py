@@ -28,38 +28,62 @@ def print_meaning(loss: Loss) -> None:
 
 def _parts(loss: Loss) -> Iterator[str]:
     """Paragraphs, and tables that are moved in."""
-    from dpcli.privacy.meaning import beliefs, change, factor, guess, power
+    from dpcli.privacy.meaning import (
+        EXCESS,
+        at_most,
+        beliefs,
+        change,
+        factor,
+        failure,
+        guess,
+        one_in,
+        percent_at_least,
+        percent_at_most,
+        power,
+        times_at_most,
+    )
 
+    plus = f", plus {at_most(loss.delta)}" if loss.delta else ""
     yield (
-        "Whatever was published could as well have come from data without this person, or with "
-        f"other data of theirs: no output is more than {_times(factor(loss))} as likely under one "
-        "as under the other."
+        "Whatever was published could as well have come from neighbouring data: without this "
+        "person (`neighbors: add-remove`), or with other data of theirs (`change-one`). No set of "
+        f"outputs is more than {times_at_most(factor(loss))} as likely under one as under the "
+        f"other{plus}."
     )
     yield (
-        "What somebody believed of the person before (that they are ill, say, or in the data at "
-        "all), and what they can believe after seeing everything:"
+        "What somebody believed before (that the person is in the data, or with change-one "
+        "that they are ill, say), and what they can believe after seeing everything:"
     )
-    rows = [[_percent(prior), *map(_percent, beliefs(loss, prior))] for prior in PRIORS]
+    rows = [
+        [f"{100 * prior:g}%", f"{percent_at_least(low)}%", f"{percent_at_most(high)}%"]
+        for prior in PRIORS
+        for low, high in [beliefs(loss, prior)]
+    ]
     yield _table(("before", "after, at least", "after, at most"), rows)
+    yield (
+        "With add-remove, whether a person who is in the data is ill is two such steps away: "
+        "with them, without them, with other data of theirs. Read that at twice the epsilon."
+    )
     yield (
         "The best test whether the person is in the data. If it errs that often about people who "
         "are not, it finds those who are at most so often:"
     )
-    tests = [(_percent(alarm), _percent(power(loss, alarm))) for alarm in ALARMS]
+    tests = [(f"{100 * alarm:g}%", f"{percent_at_most(power(loss, alarm))}%") for alarm in ALARMS]
     yield _table(("false alarms", "found, at most"), tests)
     yield (
-        "Guessing which of two people, equally likely, is in the data: right in 50% without the "
-        f"publication, in {_percent(guess(loss))} with it at most."
+        "Guessing which of two neighbouring data are the true ones, equally likely before: right "
+        f"in 50% without the publication, in {percent_at_most(guess(loss))}% with it at most."
     )
     yield (
-        "Any belief, compared with what it would be if the person had given other data, changes "
-        f"by {_times(change(loss))} itself at most (e^(2 epsilon) - 1)."
+        "Any belief, compared with what it would be after the neighbouring data, changes by "
+        f"{times_at_most(change(loss))} itself at most (e^(2 epsilon) - 1)."
     )
     if loss.delta:
         yield (
-            f"Delta: with a probability of 1 in {round(1 / loss.delta):,} all this may fail, and "
-            "anything be learnt of the person. Keep it far below one divided by the number of "
-            "people."
+            f"Delta: outputs that tell more than epsilon + {EXCESS:g} (which the first table and "
+            f"the last change allow for) come up with a probability of {one_in(failure(loss))} at "
+            "most, and then anything may be learnt of the person. Keep delta far below one divided "
+            "by the number of people."
         )
     yield (
         "This holds whatever else is known, and for anything that is ever computed from the "
@@ -74,20 +98,3 @@ def _table(header: tuple[str, ...], rows: list[list[str]] | list[tuple[str, str]
 
     text = plain_table(header, rows, range(len(header)))
     return "".join(f"    {line}\n" for line in text.splitlines())
-
-
-def _times(factor: float) -> str:
-    """A factor with few digits."""
-    if factor > 1e6:
-        return "a million times or more"
-    return f"{factor:.3g} times" if factor < 1000 else f"{factor:,.0f} times"
-
-
-def _percent(share: float) -> str:
-    """A share with few digits, and no more certainty than there is."""
-    if share < 1e-6:
-        return "under 0.0001%"
-    if share > 1 - 1e-6:
-        return "over 99.9999%"
-    digits = 3 if share < 0.99 else 6
-    return f"{100 * share:.{digits}g}%"

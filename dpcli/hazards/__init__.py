@@ -7,7 +7,7 @@ algorithms and their bias, how they run, and everything around them.
 
 from __future__ import annotations
 
-from dpcli.hazards.base import Finding, Hazard
+from dpcli.hazards.base import Finding, Hazard, Situation
 from dpcli.hazards.guarantee import DELTA, EPSILON, NEIGHBORS
 from dpcli.hazards.numbers import BIAS, CLIPPING, FAIRNESS, LIMITS
 from dpcli.hazards.people import IDENTITY, UNIT
@@ -32,7 +32,11 @@ HAZARDS: tuple[Hazard, ...] = (
 )
 
 
-def hazards(plan: AnyPlan) -> tuple[Finding, ...]:
-    """What is found of every hazard that a plan can have."""
-    found = (hazard.find(plan) for hazard in HAZARDS)
+def hazards(plan: AnyPlan, window: int | None = None) -> tuple[Finding, ...]:
+    """What is found of every hazard that a plan can have.
+
+    `window` has the days that the account's budget is for, if it is not for all of them.
+    """
+    situation = Situation(plan, window)
+    found = (hazard.find(situation) for hazard in HAZARDS)
     return tuple(finding for finding in found if finding is not None)

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
-from fractions import Fraction
 
-from dpcli.plan.local import AnyPlan
-from dpcli.privacy.decimals import decimal_text
+from dpcli.plan.local import AnyPlan, LocalPlan
+from dpcli.privacy.relation import RowUnit
 
 
 class Verdict(Enum):
@@ -34,6 +33,21 @@ class Finding:
     asks: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class Situation:
+    """What hazards are judged by: a plan, and the days of a window if the account has one."""
+
+    plan: AnyPlan
+    window: int | None = None
+
+    @property
+    def one(self) -> str:
+        """Who is protected, in a word."""
+        if isinstance(self.plan, LocalPlan):
+            return "record"
+        return "row" if isinstance(self.plan.spec.privacy.unit, RowUnit) else "person"
+
+
 Judged = tuple[Verdict, str]
 
 
@@ -41,33 +55,23 @@ Judged = tuple[Verdict, str]
 class Hazard:
     """One way in which the promise of a release can fail, and who can tell.
 
-    `judge` sees the plan alone: nothing that is told depends on a record; it says nothing
+    `judge` sees public facts alone: nothing that is told depends on a record; it says nothing
     where there is no such hazard. A hazard that only people can judge is met when the
     steward has answered it; what a program can judge, no answer changes.
     """
 
     name: str
     question: str
-    judge: Callable[[AnyPlan], Judged | None]
+    judge: Callable[[Situation], Judged | None]
     asks: str = ""
 
-    def find(self, plan: AnyPlan) -> Finding | None:
-        """What is found of it in a plan."""
-        judged = self.judge(plan)
+    def find(self, situation: Situation) -> Finding | None:
+        """What is found of it."""
+        judged = self.judge(situation)
         if judged is None:
             return None
         verdict, words = judged
-        declared = plan.spec.declarations.answer(self.asks) if self.asks else ""
+        declared = situation.plan.spec.declarations.answer(self.asks) if self.asks else ""
         if declared and verdict is Verdict.OPEN:
             verdict = Verdict.MET
         return Finding(self.name, self.question, verdict, words, declared, self.asks)
-
-
-def few_digits(value: float, digits: int = 2) -> str:
-    """A positive number in plain digits, with so many that count."""
-    exact = Fraction(value)
-    places = 0
-    while exact and exact * 10**places < 10 ** (digits - 1) and places < 30:
-        places += 1
-    text = decimal_text(exact, places)
-    return text.rstrip("0").rstrip(".") if "." in text else text

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
-from dpcli.hazards.base import Hazard, Judged, Verdict, few_digits
-from dpcli.plan.local import AnyPlan
+from dpcli.hazards.base import Hazard, Judged, Situation, Verdict
 from dpcli.privacy.loss import loss_text
-from dpcli.privacy.meaning import beliefs
-from dpcli.privacy.relation import Neighbors, RowUnit
+from dpcli.privacy.meaning import (
+    apart,
+    at_least,
+    at_most,
+    beliefs,
+    failure,
+    one_in,
+    percent_at_most,
+)
+from dpcli.privacy.relation import Neighbors
 
 SMALL_EPSILON = 1
-"""Up to it, a belief of one in ten can grow to about one in four at most."""
+"""Up to it, a belief of one in ten can become one in two at most."""
 
 LARGE_EPSILON = 10
 """From it on, a belief of one in a thousand can become near certainty."""
@@ -18,56 +25,61 @@ FEWEST_FAILURES = 100
 """Delta times the population stays below one divided by this."""
 
 
-def _epsilon(plan: AnyPlan) -> Judged:
+def _epsilon(found: Situation) -> Judged:
     """The budget, for it bounds what all releases together reveal."""
-    budget = plan.spec.privacy.budget
-    prior = 0.001 if budget.epsilon >= LARGE_EPSILON else 0.1
-    told = "one in a thousand" if budget.epsilon >= LARGE_EPSILON else "one in ten"
-    most = beliefs(budget, prior)[1]
+    privacy = found.plan.spec.privacy
+    budget, presence = privacy.budget, privacy.neighbors is Neighbors.ADD_REMOVE
+    # Where presence is protected, what somebody gave is two neighbours away from anything else.
+    loss = apart(budget) if presence else budget
+    prior, told = (0.001, "0.1") if budget.epsilon >= LARGE_EPSILON else (0.1, "10")
+    all_of_them = f"any {found.window} consecutive days" if found.window else "all releases"
+    but = f", but for a chance of {one_in(failure(loss))}" if loss.delta else ""
     words = (
-        f"this release spends {loss_text(plan.spent)}, all releases up to {loss_text(budget)}: "
-        f"somebody who believed something of a person with {told} can believe it with "
-        f"{few_digits(100 * most, 3)} % at most after all of them"
+        f"this release spends {loss_text(found.plan.spent)}, {all_of_them} up to "
+        f"{loss_text(budget)}; after these, somebody who believed something of a {found.one} with "
+        f"{told} % can believe it with {percent_at_most(beliefs(loss, prior)[1])} % at most{but}"
     )
+    if found.window:
+        words += ". Over longer times losses add up without end"
     if budget.epsilon <= SMALL_EPSILON:
-        return Verdict.MET, words
+        return Verdict.WARNED if found.window else Verdict.MET, words
     if budget.epsilon < LARGE_EPSILON:
-        return Verdict.WARNED, f"{words}; an epsilon of 1 or less protects more"
-    return Verdict.WARNED, f"{words}; an epsilon that large promises hardly anything by itself"
+        return Verdict.WARNED, f"{words}. An epsilon of 1 or less protects more"
+    return Verdict.WARNED, f"{words}. An epsilon that large promises hardly anything by itself"
 
 
-def _delta(plan: AnyPlan) -> Judged:
+def _delta(found: Situation) -> Judged:
     """Delta against the number of people."""
-    delta = plan.spec.privacy.budget.delta
-    people = plan.spec.declarations.population
+    delta = found.plan.spec.privacy.budget.delta
+    people = found.plan.spec.declarations.population
     if not delta:
         return Verdict.MET, "delta is zero: the bound by epsilon holds without exception"
     if people is None:
         return Verdict.OPEN, (
-            f"the promise may fail with a probability of up to {few_digits(float(delta))}; that "
-            "must be far below one divided by the number of people, which `population` declares"
+            f"delta is {at_most(delta)}: so likely may an output be that the bound by epsilon does "
+            "not allow. It must be far below one divided by the number of people, which "
+            "`population` declares"
         )
-    expected = few_digits(float(delta * people))
     words = (
-        f"delta is {few_digits(float(delta))}; times a population of {people:,} that is {expected}"
+        f"delta is {at_most(delta)}; times a population of {people:,} that is "
+        f"{at_most(delta * people)}"
     )
     if delta * people * FEWEST_FAILURES <= 1:
         return Verdict.MET, f"{words}, at most one hundredth"
     return Verdict.WARNED, (
         f"{words}, above one hundredth: somebody's data could be exposed whole within delta; "
-        f"lower it below {few_digits(1 / people / FEWEST_FAILURES, 1)}"
+        f"lower it to {at_least(1 / people / FEWEST_FAILURES, 1)} or less"
     )
 
 
-def _neighbors(plan: AnyPlan) -> Judged:
+def _neighbors(found: Situation) -> Judged:
     """Whether presence itself is protected."""
-    privacy = plan.spec.privacy
-    one = "record" if isinstance(privacy.unit, RowUnit) else "person"
-    if privacy.neighbors is Neighbors.ADD_REMOVE:
+    one = found.one
+    if found.plan.spec.privacy.neighbors is Neighbors.ADD_REMOVE:
         return Verdict.MET, f"whether a {one} is in the data at all is protected too"
     return Verdict.WARNED, (
         f"what a {one} says is protected, not that it is there: the number of "
-        f"{'records' if one == 'record' else 'people'} is public. Compare the epsilon only with "
+        f"{'people' if one == 'person' else one + 's'} is public. Compare the epsilon only with "
         "others of the same kind"
     )
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from dpcli.columns import NumericColumn
-from dpcli.hazards.base import Hazard, Judged, Verdict
-from dpcli.plan.local import AnyPlan, LocalPlan
+from dpcli.hazards.base import Hazard, Judged, Situation, Verdict
+from dpcli.plan.local import LocalPlan
 from dpcli.plan.model import PlannedEntry
 from dpcli.privacy.relation import PersonUnit
 
@@ -14,8 +14,9 @@ SEVERAL = 6
 """Names that are listed before the rest is only counted."""
 
 
-def _clipping(plan: AnyPlan) -> Judged:
+def _clipping(found: Situation) -> Judged:
     """Where bounds come from; that they clamp is public."""
+    plan = found.plan
     clamped = [column.name for column in plan.spec.columns if isinstance(column, NumericColumn)]
     what = f"values of {_few(clamped)} beyond their bounds are clamped to them; " if clamped else ""
     return Verdict.OPEN, (
@@ -24,8 +25,9 @@ def _clipping(plan: AnyPlan) -> Judged:
     )
 
 
-def _limits(plan: AnyPlan) -> Judged | None:
+def _limits(found: Situation) -> Judged | None:
     """What the limits on people leave out."""
+    plan = found.plan
     unit = plan.spec.privacy.unit
     if not isinstance(unit, PersonUnit):
         return None
@@ -36,8 +38,9 @@ def _limits(plan: AnyPlan) -> Judged | None:
     )
 
 
-def _bias(plan: AnyPlan) -> Judged:
+def _bias(found: Situation) -> Judged:
     """What is done to noisy numbers that moves them on average."""
+    plan = found.plan
     if isinstance(plan, LocalPlan):
         steps = [one.column.name for one in plan.spec.responses if one.steps]
         if steps:
@@ -66,8 +69,9 @@ def _moves(planned: PlannedEntry) -> Iterator[bool]:
     yield entry.keys is not None
 
 
-def _fairness(plan: AnyPlan) -> Judged | None:
+def _fairness(found: Situation) -> Judged | None:
     """That noise hides small groups more than large ones."""
+    plan = found.plan
     if isinstance(plan, LocalPlan):
         return Verdict.OPEN, (
             "groups of few records have wide intervals: decisions by these numbers are less sure "

@@ -2,28 +2,27 @@
 
 from __future__ import annotations
 
-from dpcli.hazards.base import Hazard, Judged, Verdict
-from dpcli.plan.local import AnyPlan, LocalPlan
+from dpcli.hazards.base import Hazard, Judged, Situation, Verdict
 from dpcli.privacy.relation import RowUnit
 
 
-def _unit(plan: AnyPlan) -> Judged:
+def _unit(found: Situation) -> Judged:
     """Whether people are protected, or single rows."""
-    unit = plan.spec.privacy.unit
+    unit = found.plan.spec.privacy.unit
     if not isinstance(unit, RowUnit):
         return Verdict.MET, (
             f"all rows of a person are protected together, known by the column {unit.column}"
         )
-    row = "record" if isinstance(plan, LocalPlan) else "row"
+    one = found.one
     return Verdict.OPEN, (
-        f"each {row} is protected by itself; that protects people only if nobody has two. "
-        f"Somebody with k {row}s can lose k times as much"
+        f"each {one} is protected by itself; that protects people only if nobody has two. "
+        f"For somebody with k {one}s epsilon counts k times, and delta more than that"
     )
 
 
-def _identity(plan: AnyPlan) -> Judged | None:
+def _identity(found: Situation) -> Judged | None:
     """Whether the id means a person."""
-    unit = plan.spec.privacy.unit
+    unit = found.plan.spec.privacy.unit
     if isinstance(unit, RowUnit):
         return None
     each = "; rows without an id count as people of their own" if unit.each else ""

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from dpcli.hazards.base import Hazard, Judged, Verdict
-from dpcli.plan.local import AnyPlan, LocalPlan
+from dpcli.hazards.base import Hazard, Judged, Situation, Verdict
+from dpcli.plan.local import LocalPlan
 
 
-def _arithmetic(_: AnyPlan) -> Judged:
+def _arithmetic(_: Situation) -> Judged:
     """Floating point and weak generators, which have undone other implementations."""
     return Verdict.MET, (
-        "from the cell to the printed digit there are whole numbers and exact fractions; noise is "
+        "from the cell to the noisy answer there are whole numbers and exact fractions; noise is "
         "discrete, drawn exactly with the generator of the operating system, and its loss is "
-        "computed again from what was drawn with"
+        "computed again from what was drawn with. What is made of noisy answers, and intervals, "
+        "may be rounded"
     )
 
 
-def _timing(_: AnyPlan) -> Judged:
+def _timing(_: Situation) -> Judged:
     """Time and memory, which depend on the data."""
     return Verdict.OPEN, (
         "how long a release takes and how much memory it uses depend on the data and are not "
@@ -23,26 +24,26 @@ def _timing(_: AnyPlan) -> Judged:
     )
 
 
-def _other_releases(plan: AnyPlan) -> Judged:
+def _other_releases(found: Situation) -> Judged:
     """What else is published of the same people."""
     return Verdict.OPEN, (
-        f"the account {plan.spec.dataset} adds up what is released from it; what is published of "
-        "the same people elsewhere, with noise or without, adds to that"
+        f"the account {found.plan.spec.dataset} adds up what is released from it; what is "
+        "published of the same people elsewhere, with noise or without, adds to that"
     )
 
 
-def _access(plan: AnyPlan) -> Judged:
+def _access(found: Situation) -> Judged:
     """Who could go around the noise."""
-    whom = "the records before they respond" if isinstance(plan, LocalPlan) else "the data"
+    whom = "the records before they respond" if isinstance(found.plan, LocalPlan) else "the data"
     return Verdict.OPEN, (
         f"noise protects against those who see what is published. Whoever can read {whom}, or "
         "rewrite the ledger together with its anchor, needs no attack on it"
     )
 
 
-def _collection(plan: AnyPlan) -> Judged:
+def _collection(found: Situation) -> Judged:
     """Who has seen the data already."""
-    if isinstance(plan, LocalPlan):
+    if isinstance(found.plan, LocalPlan):
         return Verdict.OPEN, (
             "each record responds before it is collected; that protects against whoever collects "
             "only if it happens where the records are"

@@ -218,10 +218,10 @@ class Ledger:
     def _charged(self, charge: Charge, after: Balance, render: Render) -> Stored:
         """Add the charge and what `render` makes of its place."""
         outputs: dict[str, bytes] = {}
-        spent = balance(charge.terms, self.spends(charge.terms), charge.spend.period).spent
+        terms = self._agreed(charge)
+        spent = balance(terms, self.spends(terms), charge.spend.period).spent
 
         def packed(number: int, head: str) -> dict[str, bytes]:
-            terms = self.accounts()[charge.terms.dataset]
             standing = Standing(self.path.name, number, head, terms, charge.period, spent, after)
             outputs.update(render(standing))
             return {name: zlib.compress(content) for name, content in outputs.items()}

@@ -177,7 +177,7 @@ def guarantee_facts(
             "before": loss_fact(before) if before else None,
             "remaining": loss_fact(left) if left else None,
             "promise": promise(privacy),
-            "meaning": list(meaning(plan.spent, privacy)),
+            "meaning": list(meaning(plan)),
         },
         "confidence": number(spec.confidence),
     }

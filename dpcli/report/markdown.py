@@ -106,7 +106,7 @@ def cost(plan: AnyPlan, before: Loss) -> Iterator[str]:
     yield ""
     yield promise(privacy)
     yield ""
-    yield from (f"- {sentence}" for sentence in meaning(plan.spent, privacy))
+    yield from (f"- {sentence}" for sentence in meaning(plan))
     yield ""
     rows = [
         (word, exact_or_up(loss.epsilon), exact_or_up(loss.delta), _rho(loss.rho))

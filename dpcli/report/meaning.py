@@ -5,9 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterator
 from fractions import Fraction
 
+from dpcli.plan.local import AnyPlan, LocalPlan
 from dpcli.plan.model import Part, PlannedEntry
 from dpcli.privacy.loss import Loss
-from dpcli.privacy.meaning import HUGE, beliefs, factor
+from dpcli.privacy.meaning import (
+    apart,
+    at_most,
+    beliefs,
+    factor,
+    failure,
+    one_in,
+    percent_at_least,
+    percent_at_most,
+    times_at_most,
+)
 from dpcli.privacy.relation import Neighbors, RowUnit
 from dpcli.queries import ScoreQuery
 from dpcli.report.numbers import exact_or_up, root_up, short
@@ -30,41 +41,63 @@ def promise(privacy: Privacy) -> str:
         Neighbors.CHANGE_ONE: f"that differ in {who}",
     }[privacy.neighbors]
     return (
-        f"Data {how} give nearly the same answers: no output is more than "
-        "exp(epsilon) times as likely under one as under the other, up to delta."
+        f"Data {how} give nearly the same answers: no set of outputs is more than "
+        "exp(epsilon) times as likely under one as under the other, plus delta."
     )
 
 
-def meaning(loss: Loss, privacy: Privacy) -> tuple[str, ...]:
-    """What somebody can learn of one unit from answers with that loss."""
+def meaning(plan: AnyPlan) -> tuple[str, ...]:
+    """What somebody can learn of one unit from the answers of a plan."""
+    privacy, loss = plan.spec.privacy, plan.spent
     who = one_of(privacy).removeprefix("one ")
-    times = factor(loss)
-    likely = f"{times:.3g}" if times < 1e6 and loss.epsilon < HUGE else "a million or more"
-    low, high = (100 * belief for belief in beliefs(loss, PRIOR))
+    presence = privacy.neighbors is Neighbors.ADD_REMOVE
+    if not loss.epsilon and not loss.delta:
+        return (f"What was published is the same for all neighbours: it tells of no {who}.",)
+    other = f"without this {who}" if presence else f"with other data of this {who}"
+    plus = f", plus {at_most(loss.delta)}" if loss.delta else ""
     told = [
-        f"No output was more than {likely} times as likely as it would have been without this "
-        f"{who}'s data."
-        if privacy.neighbors is Neighbors.ADD_REMOVE
-        else f"No output was more than {likely} times as likely as it would have been with other "
-        f"data of this {who}.",
+        f"No set of outputs was more than {times_at_most(factor(loss))} as likely as {other}{plus}."
     ]
-    told.append(
-        f"Somebody who believed something of one {who} with {PRIOR * 100:.0f} % can believe it "
-        f"with at least {low:.3g} % and at most {high:.3g} % after seeing everything that was "
-        "published here, whatever else they know."
-    )
-    if loss.delta:
+    if presence:
         told.append(
-            f"With a probability of at most 1 in {round(1 / loss.delta):,} this may fail for a "
-            f"{who}."
+            f"{_believed(f'that a certain {who} is in the data', loss)} This is protected: "
+            "whether somebody is in the data at all."
         )
+        told.append(
+            f"Something else about a {who} that is in the data, such as an answer, is two such "
+            f"steps away: {_believed('it', apart(loss), first='somebody who believed')}"
+        )
+    else:
+        beyond = ", beyond what is public of it," if _has_public(plan) else ""
+        told.append(_believed(f"something of one {who}{beyond}", loss))
+        told.append(f"That a {who} is in the data is not protected, only what it says.")
+    if loss.delta:
+        chance = failure(apart(loss) if presence else loss)
+        told.append(f"With a probability of at most {one_in(chance)} more may be learnt of it.")
     return tuple(told)
+
+
+def _has_public(plan: AnyPlan) -> bool:
+    """Whether columns of each record are published as they are."""
+    return isinstance(plan, LocalPlan) and bool(plan.spec.public)
+
+
+def _believed(what: str, loss: Loss, first: str = "Somebody who believed") -> str:
+    """What a belief can become."""
+    low, high = beliefs(loss, PRIOR)
+    return (
+        f"{first} {what} with {PRIOR * 100:.0f} % can believe it with at least "
+        f"{percent_at_least(low)} % and at most {percent_at_most(high)} % after seeing everything "
+        "that was published here, whatever else they know."
+    )
 
 
 def protection(planned: PlannedEntry, privacy: Privacy, confidence: Fraction) -> tuple[str, ...]:
     """How the answers of an entry were protected, question by question."""
     return tuple(
-        sentence for part in planned.parts for sentence in _protected(part, privacy, confidence)
+        f"{sentence[0].upper()}{sentence[1:]}"
+        for part in planned.parts
+        for sentence in _protected(part, privacy, confidence)
     )
 
 

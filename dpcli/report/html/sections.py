@@ -11,7 +11,7 @@ from dpcli.hazards import hazards
 from dpcli.hazards.base import Verdict
 from dpcli.plan.local import AnyPlan
 from dpcli.privacy.loss import loss_text
-from dpcli.privacy.relation import Neighbors, RowUnit
+from dpcli.privacy.relation import RowUnit
 from dpcli.report.html.element import Part, document, element, label
 from dpcli.report.meaning import meaning, promise
 from dpcli.report.numbers import brief
@@ -140,18 +140,10 @@ def protected(privacy: Privacy) -> str:
 def what_it_means(plan: AnyPlan) -> Iterator[Part]:
     """The promise, and what it comes to in numbers that people know."""
     privacy = plan.spec.privacy
-    presence = privacy.neighbors is Neighbors.ADD_REMOVE
     yield from section(
         "What was promised",
         element("p", promise(privacy)),
-        paragraphs(meaning(plan.spent, privacy)),
-        element(
-            "p",
-            "Whether somebody is in the data at all is protected too."
-            if presence
-            else "That somebody is in the data is not protected, only what they say there.",
-            class_="soft",
-        ),
+        paragraphs(meaning(plan)),
         element(
             "p",
             f"Asked for, as a plain sum: {loss_text(plan.asked)}; spent by "
