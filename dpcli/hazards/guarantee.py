@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 from dpcli.hazards.base import Hazard, Judged, Situation, Verdict
 from dpcli.privacy.loss import loss_text
 from dpcli.privacy.meaning import (
@@ -68,7 +70,7 @@ def _delta(found: Situation) -> Judged:
         return Verdict.MET, f"{words}, at most one hundredth"
     return Verdict.WARNED, (
         f"{words}, above one hundredth: somebody's data could be exposed whole within delta; "
-        f"lower it to {at_least(1 / people / FEWEST_FAILURES, 1)} or less"
+        f"lower it to {at_least(Fraction(1, people * FEWEST_FAILURES), 1)} or less"
     )
 
 

@@ -43,7 +43,7 @@ def facts(release: Release) -> dict[str, Fact]:
         **guarantee_facts(plan, release.standing.balance.remaining, release.standing.before),
         "statistics": statistics,
         **_notes(plan),
-        **stewardship_facts(plan),
+        **stewardship_facts(plan, release.standing.terms.window),
         "ledger": ledger_facts(release.standing),
     }
 

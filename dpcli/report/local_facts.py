@@ -44,7 +44,7 @@ def local_facts(collection: Randomized) -> dict[str, Fact]:
         "responses_sha256": collection.digest,
         "unprotected": list(exact(plan)),
         "limits": list(local_limits(plan, shuffled=collection.shuffled)),
-        **stewardship_facts(plan),
+        **stewardship_facts(plan, collection.standing.terms.window),
         "ledger": ledger_facts(collection.standing),
     }
 

@@ -76,5 +76,5 @@ def _lines(collection: Randomized) -> Iterator[str]:
         yield ""
         yield from (f"- {escaped(note)}" for note in notes)
         yield ""
-    yield from risks(plan)
+    yield from risks(plan, collection.standing.terms.window)
     yield from the_spec(spec.text)

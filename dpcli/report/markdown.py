@@ -59,17 +59,17 @@ def _lines(release: Release) -> Iterator[str]:
     yield ""
     yield from (f"- {note}" for note in limits(plan))
     yield ""
-    yield from risks(plan)
+    yield from risks(plan, release.standing.terms.window)
     yield from the_spec(spec.text)
 
 
-def risks(plan: AnyPlan) -> Iterator[str]:
+def risks(plan: AnyPlan, window: int | None) -> Iterator[str]:
     """What is found of each hazard, and what the steward declares of it."""
     yield "## Hazards"
     yield ""
     rows = [
         (one.hazard, one.verdict.value, f"{one.question} {' '.join(sentences(one))}")
-        for one in hazards(plan)
+        for one in hazards(plan, window)
     ]
     yield from table_lines(("hazard", "verdict", "why"), rows)
 

@@ -11,15 +11,15 @@ from dpcli.report.numbers import Fact
 from dpcli.spec.model import Declarations
 
 
-def stewardship_facts(plan: AnyPlan) -> dict[str, Fact]:
+def stewardship_facts(plan: AnyPlan, window: int | None = None) -> dict[str, Fact]:
     """What is found of each hazard, and what the steward declares."""
     return {
-        "hazards": _hazards(plan),
+        "hazards": _hazards(plan, window),
         "declarations": _declarations(plan.spec.declarations),
     }
 
 
-def _hazards(plan: AnyPlan) -> list[Fact]:
+def _hazards(plan: AnyPlan, window: int | None) -> list[Fact]:
     """What is found of each hazard; `answer` is what the steward declares."""
     return [
         {
@@ -30,7 +30,7 @@ def _hazards(plan: AnyPlan) -> list[Fact]:
             "answer": one.declared or None,
             "declared_as": one.asks or None,
         }
-        for one in hazards(plan)
+        for one in hazards(plan, window)
     ]
 
 
@@ -53,6 +53,6 @@ def sentences(found: Finding) -> Iterator[str]:
 
 
 def capital(sentence: str) -> str:
-    """A sentence with a capital, unless it begins with the name of what it is about."""
-    named = ":" in sentence.split(". ", maxsplit=1)[0]
+    """A sentence with a capital, unless it begins with the names of what it is about."""
+    named = sentence.split(" ", maxsplit=1)[0].endswith((":", ","))
     return sentence if named else sentence[:1].upper() + sentence[1:]

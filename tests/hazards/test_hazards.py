@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from dpcli.hazards import HAZARDS, hazards
-from dpcli.hazards.base import Finding, Verdict, few_digits
+from dpcli.hazards.base import Finding, Verdict
 from dpcli.plan.local import make_any_plan
 from dpcli.spec.load import load_any
 from dpcli.spec.structure import Stewardship
@@ -145,11 +145,3 @@ def test_the_plan_prints_them_all(dpcli: Command) -> None:
     for one in found(SPECS[0].read_text(encoding="utf-8")).values():
         assert f"{one.verdict.value}: {one.hazard}. {one.question}" in printed.out
     assert "NIST SP 800-226" in printed.out
-
-
-@pytest.mark.parametrize(
-    ("value", "text"), [(0.0001, "0.0001"), (1234.5, "1235"), (0.25, "0.25"), (3e-9, "0.000000003")]
-)
-def test_numbers_in_sentences_are_plain(value: float, text: str) -> None:
-    """No exponents, and no more digits than count."""
-    assert few_digits(value) == text

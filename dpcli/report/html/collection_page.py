@@ -43,7 +43,7 @@ def _parts(collection: Randomized) -> Iterator[Part]:
     yield from sections.notes(
         "What is not protected", list(local_limits(plan, shuffled=collection.shuffled))
     )
-    yield from sections.risks(plan)
+    yield from sections.risks(plan, collection.standing.terms.window)
     yield from record(collection.release_id, collection.created, spec.digest, collection.standing)
     yield sections.pairs((("Responses, SHA-256", collection.digest or ""),))
     yield from sections.the_spec(spec.text)

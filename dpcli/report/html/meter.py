@@ -25,7 +25,8 @@ def meters(standing: Standing) -> Iterator[Element]:
         measures.append(("rho", before.rho, after.rho, budget.rho))
     else:
         measures.append(("epsilon", before.epsilon, after.epsilon, budget.epsilon))
-    if budget.delta and (budget.rho is None):
+    if budget.delta and standing.terms.composition == "sequential":
+        # Other compositions spend the delta of the budget once, for all releases together.
         measures.append(("delta", before.delta, after.delta, budget.delta))
     for name, first, last, whole in measures:
         yield _meter(name, min(first, whole), min(last, whole), whole)

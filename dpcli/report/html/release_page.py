@@ -30,6 +30,11 @@ if TYPE_CHECKING:
     from dpcli.release import Release, Released
     from dpcli.spec.model import Privacy
 
+ALL_TOGETHER = (
+    "The budget bounds what all releases from these data reveal together. What is spent never "
+    "comes back."
+)
+
 FEW = 3
 """Questions of a statistic that are told in sentences, and not in a table alone."""
 
@@ -67,7 +72,7 @@ def _parts(release: Release) -> Iterator[Part]:
         ("What is not protected", limits(plan)),
     ):
         yield from sections.notes(title, list(notes))
-    yield from sections.risks(plan)
+    yield from sections.risks(plan, release.standing.terms.window)
     yield from record(release.release_id, release.created, spec.digest, release.standing)
     yield from sections.the_spec(spec.text)
 
@@ -101,8 +106,8 @@ def budget(standing: Standing) -> Iterator[Part]:
         said = [
             element(
                 "p",
-                f"The budget bounds any {window['periods']} consecutive days, and the bar shows "
-                f"the worst of them. Protected is {window['protects']}. Not protected is "
+                f"The budget bounds any {window['periods']} consecutive days together, and the bar "
+                f"shows the worst of them. Protected is {window['protects']}. Not protected is "
                 f"{window['does_not_protect']}.",
             ),
             sections.pairs(
@@ -114,13 +119,8 @@ def budget(standing: Standing) -> Iterator[Part]:
         ]
     yield from sections.section(
         "The budget",
-        element(
-            "p",
-            "The budget bounds what all releases from these data reveal together. What is spent "
-            "never comes back.",
-        ),
+        said or element("p", ALL_TOGETHER),
         meters(standing),
-        said,
     )
 
 

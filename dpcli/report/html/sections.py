@@ -153,9 +153,9 @@ def what_it_means(plan: AnyPlan) -> Iterator[Part]:
     )
 
 
-def risks(plan: AnyPlan) -> Iterator[Part]:
+def risks(plan: AnyPlan, window: int | None) -> Iterator[Part]:
     """What is found of each hazard."""
-    found = hazards(plan)
+    found = hazards(plan, window)
     counts = ", ".join(
         f"{sum(one.verdict is verdict for one in found)} {verdict.value}" for verdict in Verdict
     )

@@ -62,7 +62,7 @@ def loss(plan: AnyPlan, standing: Standing) -> dict[str, Value]:
                 ),
             ]
         ),
-        **({"number_of_privacy_units": people} if people is not None else {}),
+        **({"number_of_privacy_units": people} if people is not None and person else {}),
         "privacy_parameters": parameters,
         "privacy_parameters_details": (
             f"This release: {loss_text(spent)}. All releases from the account "
@@ -115,7 +115,7 @@ def safeguards(declared: Declarations) -> Iterator[str]:
     """What every release of the tool does against known faults."""
     yield f"implemented by dpcli {__version__}"
     yield (
-        "floating point: none from the cell to the printed digit; discrete noise, drawn exactly "
+        "floating point: none from the cell to the noisy answer; discrete noise, drawn exactly "
         "from the generator of the operating system"
     )
     yield f"timing: not protected; {answer(declared, 'timing', 'who can measure a release')}"

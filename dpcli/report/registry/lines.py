@@ -62,4 +62,12 @@ def _scalar(value: Value) -> str:
     """A text in double quotes, or a plain number."""
     if isinstance(value, Fraction):
         return exact_or_up(value)
-    return str(value) if isinstance(value, int) else json.dumps(value, ensure_ascii=False)
+    return str(value) if isinstance(value, int) else _quoted(str(value))
+
+
+def _quoted(text: str) -> str:
+    """A text in double quotes, of characters that every reader of YAML takes."""
+    return "".join(
+        character if character.isprintable() else rf"\U{ord(character):08x}"
+        for character in json.dumps(text, ensure_ascii=False)
+    )
