@@ -32,7 +32,7 @@ def require_writable(
     lie in a folder that exists; no two outputs may be the same file. One that holds
     what is `known` to belong there may exist, and no database may be replaced.
     """
-    problems = [_twice("two reports")] if twice else []
+    problems = [_twice("two outputs")] if twice else []
     precious = {path.resolve() for path in inputs if not _is_odd(path)}
     seen: set[Path] = set()
     for target in targets:

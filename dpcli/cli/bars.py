@@ -19,7 +19,8 @@ def draws(out: TextIO) -> bool:
     """Whether bars are welcome there: on a terminal that shows more than ASCII."""
     if not out.isatty() or os.environ.get("TERM") == "dumb":
         return False
-    return (os.environ.get("LC_ALL") or os.environ.get("LANG") or "C.UTF-8") not in ("C", "POSIX")
+    named = (os.environ.get(name) for name in ("LC_ALL", "LC_CTYPE", "LANG"))
+    return next(filter(None, named), "C.UTF-8") not in ("C", "POSIX")
 
 
 def part(amount: Fraction, whole: Fraction, width: int = WIDTH) -> str:
@@ -34,11 +35,11 @@ def part(amount: Fraction, whole: Fraction, width: int = WIDTH) -> str:
 def budget(before: Fraction, now: Fraction, whole: Fraction, width: int = WIDTH) -> str:
     """What was spent before, what comes now, and what is left, as one bar.
 
-    What does not fit is cut at the end of the bar; the words beside tell of it.
+    What does not fit is cut at the ends of the bar; the words beside tell of it.
     """
     if whole <= 0:
         return ""
-    first = min(width, round(before / whole * width))
+    first = min(width, max(0, round(before / whole * width)))
     last = min(width, max(first + (now > 0), round((before + now) / whole * width)))
     first = min(first, last)
     return SHADE * first + FULL * (last - first) + EMPTY * (width - last)

@@ -16,14 +16,14 @@ WIDEST = 100
 COLOURS = {"met": "32", "warned": "33", "for the steward to answer": "35"}
 
 
-def print_hazards(plan: AnyPlan) -> None:
+def print_hazards(plan: AnyPlan, window: int | None) -> None:
     """Each hazard with its verdict, what is found, and what the steward declares."""
     from dpcli.cli.console import coloured
     from dpcli.hazards import hazards
     from dpcli.hazards.base import Verdict
     from dpcli.report.stewardship import sentences
 
-    found = hazards(plan)
+    found = hazards(plan, window)
     width = min(WIDEST, get_terminal_size((WIDEST, 24)).columns)
     bright = coloured(sys.stdout)
     for one in found:

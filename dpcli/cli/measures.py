@@ -8,9 +8,9 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from dpcli.cli.account import Account
     from dpcli.plan.local import AnyPlan
     from dpcli.plan.model import Plan, PlannedEntry
-    from dpcli.privacy.loss import Loss
 
 CLOSE = 10
 """An error is small beside a count of so many times as much."""
@@ -19,7 +19,7 @@ MOST_BARS = 60
 """Statistics whose prices are drawn."""
 
 
-def print_measures(plan: AnyPlan, left: Loss | None, of: str, what: str) -> None:
+def print_measures(plan: AnyPlan, account: Account, of: str, what: str) -> None:
     """Each measure of the loss, what the budget allows, and what the account has left.
 
     `of` says what the budget is for, and `what` is before the account is charged.
@@ -29,26 +29,39 @@ def print_measures(plan: AnyPlan, left: Loss | None, of: str, what: str) -> None
     from dpcli.report.numbers import exact_or_up
 
     drawn = bars.draws(sys.stdout)
-    for word, asked, allowed, before in _measures(plan, left):
+    for word, asked, allowed, before in _measures(plan, account):
         verdict = "fits" if asked <= allowed else "does not fit"
-        bar = f"{bars.budget(before, asked, allowed)}  " if drawn and allowed else ""
+        bar = f"{bars.budget(before, asked, allowed)}  " if drawn and before is not None else ""
         print(f"{word:8}{bar}{exact_or_up(asked)} of {exact_or_up(allowed)} {of}: {verdict}")
-    if left is not None:
-        print(f"account {loss_text(left)} left before this {what}")
+    if account.left is not None:
+        print(f"account {loss_text(account.left)} left before this {what}")
+    for difference in account.differences:
+        print(f"account was opened on other terms, and refuses a {what}: {difference}")
 
 
 def _measures(
-    plan: AnyPlan, left: Loss | None
-) -> Iterator[tuple[str, Fraction, Fraction, Fraction]]:
-    """Name, loss, budget, and what was spent before, of each measure that counts."""
+    plan: AnyPlan, account: Account
+) -> Iterator[tuple[str, Fraction, Fraction, Fraction | None]]:
+    """Name, loss, budget, and what was spent before, of each measure that counts.
+
+    None where a bar would mislead: compositions other than sums do not add up epsilons, and
+    spend the delta of the budget once.
+    """
     spent, budget = plan.spent, plan.spec.privacy.budget
+    left = None if account.differences else account.left
     if spent.rho is not None and budget.rho is not None:
-        used = budget.rho - left.rho if left is not None and left.rho is not None else Fraction(0)
-        yield "rho", spent.rho, budget.rho, used
+        rest = left.rho if left is not None and left.rho is not None else budget.rho
+        yield "rho", spent.rho, budget.rho, budget.rho - rest
+        yield "epsilon", spent.epsilon, budget.epsilon, None
+        yield "delta", spent.delta, budget.delta, None
+        return
+    plain = plan.spec.privacy.composition.name == "sequential"
+    fresh = left is None or left == budget
     for word in ("epsilon", "delta"):
-        whole = getattr(budget, word)
-        used = whole - getattr(left, word) if left is not None else Fraction(0)
-        yield word, getattr(spent, word), whole, used
+        whole: Fraction = getattr(budget, word)
+        used = Fraction(0) if left is None else whole - getattr(left, word)
+        shown = whole > 0 and (plain or (fresh and word == "epsilon"))
+        yield word, getattr(spent, word), whole, used if shown else None
 
 
 def print_price(plan: Plan) -> None:

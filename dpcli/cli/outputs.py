@@ -33,17 +33,26 @@ class Wanted:
         self.reports, self.twice = reports_of(beside, reports, named)
 
     def files(self, tables: Sequence[str]) -> dict[Path, str]:
-        """Which stored output goes to which file, given the names of the wide tables."""
+        """Which stored output goes to which file, given the names of the wide tables.
+
+        Notes in `twice` whether a report would take the place of a table.
+        """
+        found = self._tables(tables)
+        self.twice = self.twice or bool(found.keys() & self.reports.keys())
+        return {**found, **self.reports}
+
+    def _tables(self, tables: Sequence[str]) -> dict[Path, str]:
+        """Which table goes to which file."""
         if self.output is None:
-            return dict(self.reports)
+            return {}
         long, wide = (LONG_PARQUET, WIDE_PARQUET) if self.parquet else (LONG, WIDE)
         if not self.wide:
-            return {self.output: long, **self.reports}
+            return {self.output: long}
         if len(tables) == 1:
-            return {self.output: wide + tables[0], **self.reports}
+            return {self.output: wide + tables[0]}
         stem, ending = stem_of(self.output), self.output.suffix if self.parquet else ".csv"
         places = {self.output.with_name(f"{stem}.{name}{ending}"): name for name in tables}
-        return {**{path: wide + name for path, name in places.items()}, **self.reports}
+        return {path: wide + name for path, name in places.items()}
 
     @staticmethod
     def tables(stored: Stored) -> list[str]:

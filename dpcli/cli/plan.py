@@ -12,9 +12,7 @@ MOST = 10**15
 """Records that nobody has more of."""
 
 if TYPE_CHECKING:
-    from dpcli.plan.local import AnyPlan
     from dpcli.plan.model import Plan
-    from dpcli.privacy.loss import Loss
     from dpcli.spec.local_model import LocalSpec
 
 
@@ -77,16 +75,19 @@ def plan(
 
     See also: dpcli explain budget, dpcli explain error, dpcli ledger show
     """
+    from dpcli.cli.account import account_of
     from dpcli.errors import UsageError
     from dpcli.plan.budget import require_budget
     from dpcli.plan.making import make_plan
     from dpcli.spec.load import read_any
     from dpcli.spec.local_model import LocalSpec
 
-    if compare and diff is not None:
+    tables = {"--hazards": show_hazards, "--compare": compare, "--diff": diff is not None}
+    asked = [f"`{name}`" for name, wanted in tables.items() if wanted]
+    if len(asked) > 1:
         raise UsageError.of(
             "bad-option",
-            "`--compare` and `--diff` are two tables",
+            f"{' and '.join(asked)} are different tables",
             "ask for one of them at a time",
         )
     if fail_on_weaker and diff is None:
@@ -126,19 +127,19 @@ def plan(
     if diff is not None:
         _difference(made, diff, as_json=as_json, fail_on_weaker=fail_on_weaker)
         return
-    left = _left(made, ledger, spec)
+    account = account_of(made, ledger, spec)
     if show_hazards and not as_json:
         from dpcli.cli.hazards import print_hazards
 
-        print_hazards(made)
+        print_hazards(made, account.window)
     elif as_json:
         from dpcli.report.json_report import plan_json
 
-        sys.stdout.write(plan_json(made, left, compared=compare))
+        sys.stdout.write(plan_json(made, account.left, compared=compare))
     else:
         from dpcli.cli.central_plan import print_plan
 
-        print_plan(made, left)
+        print_plan(made, account)
         if compare:
             from dpcli.cli.comparing import print_comparison
 
@@ -198,24 +199,25 @@ def _local(
     show_hazards: bool,
 ) -> None:
     """The plan of a local spec."""
+    from dpcli.cli.account import account_of
     from dpcli.cli.local_plan import amplified, print_local_plan
     from dpcli.plan.budget import require_budget
     from dpcli.plan.local import make_local_plan
 
     made = make_local_plan(read)
     mixed = None if shuffle is None else amplified(made, shuffle, delta)
-    left = _left(made, ledger, spec)
+    account = account_of(made, ledger, spec)
     if show_hazards and not as_json:
         from dpcli.cli.hazards import print_hazards
 
-        print_hazards(made)
+        print_hazards(made, account.window)
     elif as_json:
         from dpcli.report.local_report import local_plan_json
 
-        told = local_plan_json(made, left, records or shuffle, mixed, compared=compare)
+        told = local_plan_json(made, account.left, records or shuffle, mixed, compared=compare)
         sys.stdout.write(told)
     else:
-        print_local_plan(made, left, records or shuffle, mixed)
+        print_local_plan(made, account, records or shuffle, mixed)
         if compare:
             from dpcli.cli.comparing import print_comparison
 
@@ -223,15 +225,3 @@ def _local(
             print_comparison(made)
     sys.stdout.flush()
     require_budget(made)
-
-
-def _left(made: AnyPlan, ledger: Path | None, spec: Path) -> Loss | None:
-    """What the account has left, if there is a ledger and it has the account."""
-    from dpcli.cli.ledger_file import DEFAULT, existing_ledger
-
-    if ledger is None and not (spec.parent / DEFAULT).exists():
-        return None
-    with existing_ledger(ledger or spec.parent / DEFAULT) as book:
-        terms = book.accounts().get(made.spec.dataset)
-        # Of an account with a window, what is left depends on the day of the release.
-        return book.balance(terms).remaining if terms and terms.window is None else None

@@ -12,7 +12,7 @@ from dpcli.cli.bars import WIDTH, budget, draws, interval
 from dpcli.cli.console import write_table
 from dpcli.privacy.loss import loss_text
 from dpcli.report.numbers import brief, exact_or_up
-from dpcli.report.table import Cell, cells
+from dpcli.report.table import Cell, cells, visible
 
 if TYPE_CHECKING:
     from dpcli.ledger.ledger import Standing
@@ -56,7 +56,7 @@ def _rows(made: Release) -> tuple[list[tuple[str, ...]], list[str]]:
         shown = list(cells(released))
         before = ""
         for position, cell in enumerate(shown[:SUMMARY_LINES]):
-            group = ", ".join((*cell.keys.values(), *([cell.item] if cell.item else [])))
+            group = visible(", ".join((*cell.keys.values(), *([cell.item] if cell.item else []))))
             name = cell.statistic if cell.statistic != before else ""
             before = cell.statistic
             price = "" if position else brief(released.planned.target.epsilon)

@@ -18,7 +18,17 @@ from dpcli.report.local_facts import (
     local_plan_facts,
     response_rows,
 )
-from dpcli.report.markdown import account, cost, escaped, heading, risks, table_lines, the_spec
+from dpcli.report.markdown import (
+    account,
+    cost,
+    described,
+    escaped,
+    heading,
+    risks,
+    table_lines,
+    the_spec,
+)
+from dpcli.report.stewardship import descriptions
 
 if TYPE_CHECKING:
     from dpcli.local.randomize import Randomized
@@ -59,7 +69,9 @@ def _lines(collection: Randomized) -> Iterator[str]:
         spec.digest,
         ("Responses", f"SHA-256 {collection.digest}"),
         ("Order", order),
+        *descriptions(spec.declarations),
     )
+    yield from described(spec.declarations)
     yield from cost(plan, collection.standing.before)
     yield "This holds for every record by itself, also against whoever collects the responses."
     yield ""

@@ -16,9 +16,9 @@ from dpcli.report.facts import a_year_at_most, facts, window_facts
 from dpcli.report.meaning import meaning, promise, protection
 from dpcli.report.notes import limits
 from dpcli.report.numbers import Fact, brief, exact_or_up, root_up, short
-from dpcli.report.stewardship import sentences
-from dpcli.report.table import cells
-from dpcli.spec.model import Privacy
+from dpcli.report.stewardship import descriptions, sentences
+from dpcli.report.table import cells, visible
+from dpcli.spec.model import Declarations, Privacy
 
 if TYPE_CHECKING:
     from dpcli.ledger.ledger import Standing
@@ -35,7 +35,14 @@ def _lines(release: Release) -> Iterator[str]:
     told = facts(release)
     plan = release.plan
     spec = plan.spec
-    yield from heading(spec.dataset, release.release_id, release.created, spec.digest)
+    yield from heading(
+        spec.dataset,
+        release.release_id,
+        release.created,
+        spec.digest,
+        *descriptions(spec.declarations),
+    )
+    yield from described(spec.declarations)
     yield from cost(plan, release.standing.before)
     yield from account(release.standing)
     yield "## What was released"
@@ -97,6 +104,13 @@ def heading(
             *more,
         ],
     )
+
+
+def described(declared: Declarations) -> Iterator[str]:
+    """What is published, in the words of the spec."""
+    if declared.answer("description"):
+        yield escaped(declared.answer("description"))
+        yield ""
 
 
 def cost(plan: AnyPlan, before: Loss) -> Iterator[str]:
@@ -229,8 +243,11 @@ def table_lines(header: Iterable[str], rows: Iterable[Iterable[str]]) -> Iterato
 
 
 def escaped(text: str) -> str:
-    """Text that Markdown shows as it is."""
-    text = text.replace("&", "&amp;")
-    for character in "\\`*_[]<>|#~":
+    """Text that Markdown shows as it is, without links and in its own direction."""
+    text = visible(text.replace("&", "&amp;"))
+    for character in "\\`*_[]<>|#~@":
         text = text.replace(character, "\\" + character)
+    for start in ("://", "www."):
+        # A bare address would become a link.
+        text = text.replace(start, f"{start[:-1]}\\{start[-1]}")
     return text.replace("\n", " ")

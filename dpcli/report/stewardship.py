@@ -43,6 +43,16 @@ def _declarations(declared: Declarations) -> Fact:
     return told or None
 
 
+def descriptions(declared: Declarations) -> list[tuple[str, str]]:
+    """Who publishes, for what and of which place, where the spec says so."""
+    told = (
+        ("Published by", declared.answer("curator")),
+        ("Meant for", declared.answer("intended_use")),
+        ("Region", declared.answer("region")),
+    )
+    return [(words, text) for words, text in told if text]
+
+
 def sentences(found: Finding) -> Iterator[str]:
     """What is found of a hazard, and the answer to it or how to give one."""
     yield f"{capital(found.words)}."

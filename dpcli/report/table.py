@@ -215,6 +215,15 @@ def _distinct(names: Sequence[str]) -> list[str]:
     return found
 
 
+TURNING = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+"""Characters that show what is around them in another order."""
+
+
+def visible(text: str) -> str:
+    """A text for people, in which nothing turns the words around it."""
+    return TURNING.sub("\ufffd", text)
+
+
 def csv_text(lines: Iterable[Iterable[str]]) -> bytes:
     """Lines as RFC 4180 text in UTF-8, ending in LF."""
     text = io.StringIO()

@@ -143,16 +143,27 @@ def test_pld_without_its_package_says_how_to_get_it(
 
 def test_explain_privacy_says_what_an_epsilon_means(dpcli: Command) -> None:
     """Beliefs, tests, guesses and changes, as the formulas have them."""
-    told = dpcli("explain", "privacy", "--epsilon", "1", "--delta", "1e-6")
+    told = dpcli("explain", "privacy", "--epsilon", "1")
     assert told.status == 0
     lines = [line.split() for line in told.out.splitlines()]
-    assert ["50%", "26.9%", "73.1%"] in lines
-    assert ["10%", "3.93%", "23.2%"] in lines
+    # e / (1 + e) = 0.73105..., and 10 % becomes 1/(1 + 9/e) = 0.23197... at most.
+    assert ["50%", "26.8%", "73.2%"] in lines
+    assert ["10%", "3.92%", "23.2%"] in lines
     assert ["5%", "13.6%"] in lines
     text = " ".join(told.out.split())
-    assert "in 73.1% with it at most" in text
+    assert "in 73.2% with it at most" in text
     assert "6.39 times itself at most" in text
-    assert "1 in 1,000,000" in text
+
+
+def test_a_delta_allows_more_than_epsilon_and_says_how_often(dpcli: Command) -> None:
+    """Beliefs are those of epsilon + 0.1, but for a chance of delta / (1 - exp(-0.1))."""
+    told = dpcli("explain", "privacy", "--epsilon", "1", "--delta", "1e-6")
+    text = " ".join(told.out.split())
+
+    # 1/(1 + 9/e^1.1) = 0.25027..., and 1e6 (1 - exp(-0.1)) = 95162.58...
+    assert "10% 3.56% 25.1%" in text
+    assert "1 in 95,162 at most" in text
+    assert "plus 0.000001." in text
 
 
 def test_explain_privacy_takes_any_budget(dpcli: Command) -> None:

@@ -49,7 +49,7 @@ function faults(page) {
       if (box.left < whole.left - 1 || box.right > whole.right + 1 || box.bottom > whole.bottom + 1) {
         found.push(`outside of its drawing: ${named(text)}`);
       }
-      if (box.height < 9) found.push(`too small to read: ${named(text)} (${box.height})`);
+      if (box.height < 10.5) found.push(`too small to read: ${named(text)} (${box.height})`);
     }
   }
   const light = ([r, g, b]) => {

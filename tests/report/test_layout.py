@@ -19,7 +19,8 @@ LOOKS: tuple[tuple[int, Literal["light", "dark"]], ...] = ((390, "light"), (1280
 MORE: tuple[tuple[int, Literal["light", "dark"]], ...] = (
     (320, "dark"),
     (360, "light"),
-    (768, "light"),
+    (660, "light"),
+    (820, "dark"),
     (1280, "light"),
 )
 

@@ -112,7 +112,7 @@ def test_a_page_asks_for_nothing_from_elsewhere(reports: Reports, hostile: str) 
 
 
 @pytest.mark.skipif(BROWSER is None, reason="there is no browser on this machine")
-@pytest.mark.parametrize("width", [360, 1280])
+@pytest.mark.parametrize("width", [360, 700, 830, 1280])
 def test_hostile_texts_do_not_break_the_page(hostile: str, width: int) -> None:
     """Long words, other directions and many bins leave everything readable."""
     assert faults(hostile, width) == []

@@ -29,8 +29,8 @@ MOST_LINES = 1_000
 MOST_HISTOGRAMS = 12
 """Histograms of one statistic that are drawn side by side."""
 
-MOST_BINS = 400
-"""Bins that can be told apart on a screen."""
+MOST_BINS = 5_000
+"""Bins that still make a shape on a screen."""
 
 
 def drawn(released: Released, confidence: Fraction) -> Iterator[Element]:
@@ -87,6 +87,8 @@ def _legend(style: Style, shown: Sequence[Cell], percent: str) -> str:
     mark = "The bar is the published number" if style.bars else "The mark is the published number"
     if not any(cell.lower for cell in shown):
         return f"{mark}; a choice among candidates has no interval."
+    if all(cell.lower == cell.upper for cell in shown):
+        return f"{mark}, which is exact."
     return f"{mark}, the line holds the noise-free one in {percent} % of cases."
 
 

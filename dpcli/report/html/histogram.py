@@ -15,6 +15,9 @@ WIDTH, HEIGHT = 720, 280
 LEFT, RIGHT, TOP, BOTTOM = 84, 24, 14, 44
 """Margins, wide enough for labels in the size that phones show them in."""
 
+MOST_INTERVALS = 150
+"""Bins whose intervals can be told apart."""
+
 MOST_EDGES = 5
 """Edges that are named below the bars."""
 
@@ -73,7 +76,7 @@ def _bar(cell: Cell, place: int, count: int, scale: Scale) -> Iterator[Element]:
         height=round(ends[1] - ends[0], 2),
         class_="fill",
     )
-    if cell.lower:
+    if cell.lower != cell.upper and count <= MOST_INTERVALS:
         middle = round((left + right) / 2, 2)
         low, high = (_y(Fraction(text), scale) for text in (cell.lower, cell.upper))
         yield element("line", x1=middle, x2=middle, y1=low, y2=high, class_="interval")

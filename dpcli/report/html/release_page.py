@@ -23,6 +23,7 @@ from dpcli.report.notes import (
     selections,
     unprotected,
 )
+from dpcli.report.stewardship import descriptions
 
 if TYPE_CHECKING:
     from dpcli.ledger.ledger import Standing
@@ -50,14 +51,7 @@ def _parts(release: Release) -> Iterator[Part]:
     """Everything on the page."""
     plan = release.plan
     spec = plan.spec
-    numbers = sum(len(released.estimates) for released in release.entries)
-    told = (
-        f"On {release.created[:10]}, {many(numbers, 'number')} of "
-        f"{many(len(release.entries), 'statistic')} "
-        f"{'was' if numbers == 1 else 'were'} published with noise that hides what "
-        f"{one_of(spec.privacy)} adds to them."
-    )
-    yield from opening(plan, told)
+    yield from opening(plan, _published(release))
     yield from sections.what_it_means(plan)
     yield from budget(release.standing)
     yield from sections.section("What was published")
@@ -77,6 +71,30 @@ def _parts(release: Release) -> Iterator[Part]:
     yield from sections.the_spec(spec.text)
 
 
+def _published(release: Release) -> str:
+    """What was published, when, and what hides whom."""
+    numbers = sum(len(released.estimates) for released in release.entries)
+    exact = sum(
+        len(released.estimates)
+        for released in release.entries
+        if all(part.public for part in released.planned.parts)
+    )
+    verb = "was" if numbers == 1 else "were"
+    told = (
+        f"On {release.created[:10]}, {many(numbers, 'number')} of "
+        f"{many(len(release.entries), 'statistic')} {verb} published"
+    )
+    who = one_of(release.plan.spec.privacy)
+    if exact == numbers:
+        return f"{told}, exactly, because no change of {who} can change them."
+    hiding = f"noise that hides what {who} adds"
+    return (
+        f"{told} with {hiding}."
+        if not exact
+        else f"{told}, {exact:,} exactly, others with {hiding}."
+    )
+
+
 def opening(plan: AnyPlan, told: str) -> Iterator[Part]:
     """The title, what the steward says of it, and the facts that matter most."""
     spec = plan.spec
@@ -85,16 +103,9 @@ def opening(plan: AnyPlan, told: str) -> Iterator[Part]:
     if description:
         yield element("p", label(description))
     yield element("p", told)
-    declared = [
-        (words, spec.declarations.answer(name))
-        for words, name in (
-            ("Published by", "curator"),
-            ("Meant for", "intended_use"),
-            ("Region", "region"),
-        )
-    ]
-    if any(text for _, text in declared):
-        yield sections.pairs((words, text) for words, text in declared if text)
+    declared = descriptions(spec.declarations)
+    if declared:
+        yield sections.pairs(declared)
     yield sections.tiles(sections.headline(plan))
 
 

@@ -17,6 +17,9 @@ from dpcli.report.table import Cell
 
 WIDTH = 1000
 HEIGHT = 20
+LONGEST = 40
+"""Characters of a number, or of two, that always have room on a line."""
+
 SUPPRESSED = "suppressed"
 """What stands for a number that is not published."""
 
@@ -46,7 +49,7 @@ def row_table(
     if style is not None and style.shared:
         numbers = [*style.over, *(number for cell in cells for number in numbers_of(cell))]
         shared = Scale.over(numbers, zero=style.bars)
-    intervals = any(cell.lower for cell in cells)
+    intervals = any(cell.lower != cell.upper for cell in cells)
     head = [
         *(element("th", label(name), scope="col") for name in headings),
         _axis(shared) if style is not None else None,
@@ -83,13 +86,19 @@ def _line(cell: Cell, scale: Scale | None, style: Style | None, *, intervals: bo
         own = scale or Scale.over(numbers, zero=True)
         drawing = element("td", _drawing(cell, own, style) if cell.value else None, class_="bar")
     between = f"{cell.lower} to {cell.upper}" if cell.lower else ""
+    value = cell.value or SUPPRESSED
     return element(
         "tr",
         [element("td", label(text)) for text in labels_of(cell)] or element("td", "all"),
         drawing,
-        element("td", cell.value or SUPPRESSED, class_="number value"),
-        element("td", between, class_="number range") if intervals else None,
+        element("td", value, class_=f"number value{_whole(value)}"),
+        element("td", between, class_=f"number range{_whole(between)}") if intervals else None,
     )
+
+
+def _whole(text: str) -> str:
+    """The class of a text that is kept on one line; one that is very long is not."""
+    return " whole" if len(text) <= LONGEST else ""
 
 
 def _drawing(cell: Cell, scale: Scale, style: Style) -> Element:
@@ -109,7 +118,7 @@ def _drawing(cell: Cell, scale: Scale, style: Style) -> Element:
                 element("rect", x=start, y=3, width=round(length, 1), height=14, class_="fill")
             )
         parts.append(element("line", x1=zero, x2=zero, y1=0, y2=HEIGHT, class_="zero"))
-    if cell.lower:
+    if cell.lower != cell.upper:
         low, high = x(cell.lower), x(cell.upper)
         parts.append(element("line", x1=low, x2=high, y1=middle, y2=middle, class_="interval"))
         parts += [

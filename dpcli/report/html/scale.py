@@ -12,6 +12,12 @@ from dpcli.report.numbers import exact_or_up
 STEPS = (1, 2, 5, 10)
 """Multiples of a power of ten that people count in."""
 
+MARKS = "kMGTPE"
+"""Thousand, million and so on."""
+
+WIDEST = 8
+"""Characters of a number on an axis, unless it is enormous."""
+
 FINE = 4
 """Into how many parts a step is cut to find the ends of a range."""
 
@@ -54,9 +60,13 @@ def _round_step(least: Fraction) -> Fraction:
 
 
 def tick_text(number: Fraction) -> str:
-    """A round number in few characters: thousands and millions are shortened."""
-    for size, mark in ((10**9, "G"), (10**6, "M"), (10**4, "k")):
-        if abs(number) >= size:
-            unit = 10**3 if mark == "k" else size
-            return f"{exact_or_up(number / unit)}{mark}".replace("-", "\u2212")
+    """A round number in few characters: a thousand is 1k, a million 1M, and so on."""
+    size = abs(number)
+    if size >= 10**4:
+        place = min(len(str(int(size))) - 1, 3 * len(MARKS) + 2) // 3
+        short = exact_or_up(number / 10 ** (3 * place)) + MARKS[place - 1]
+        if len(short) <= WIDEST:
+            return short.replace("-", "\u2212")
+        power = len(str(int(size))) - 1
+        return f"{exact_or_up(number / 10**power)}\u00b710^{power}".replace("-", "\u2212")
     return exact_or_up(number).replace("-", "\u2212")
