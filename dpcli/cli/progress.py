@@ -18,6 +18,13 @@ PACE = 0.1
 """Seconds between two looks at the position."""
 
 
+WIDTH, PIECE = 30, 6
+"""Characters of the bar, and of what moves where no position is known."""
+
+FULL, EMPTY = "\u2501", "\u2500"
+ERASE = "\r\x1b[2K"
+
+
 @contextmanager
 def shown_progress(*, quiet: bool) -> Iterator[Progress | None]:
     """Progress that is drawn while the work within goes on; None where nobody would see it."""
@@ -33,39 +40,48 @@ def shown_progress(*, quiet: bool) -> Iterator[Progress | None]:
             yield progress
         finally:
             done.set()
-            drawer.join()
+            drawer.join(PATIENCE * 4)
 
 
 def _draw(terminal: TextIO, progress: Progress, done: Event) -> None:
-    """Wait; then draw until the work is done, and take the bar away again."""
+    """Wait; then draw until the work is done, and take the bar away again.
+
+    Nothing is imported here: an interruption that comes while the main thread imports
+    would leave both waiting for each other.
+    """
     if done.wait(PATIENCE):
         return
-    from rich.console import Console
-    from rich.filesize import decimal
-    from rich.progress import BarColumn, TextColumn
-    from rich.progress import Progress as Bar
-
-    console = Console(file=terminal, highlight=False)
-    columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[told]}"))
+    beats = 0
     # A terminal that goes away takes nothing but the bar with it.
-    with (
-        suppress(OSError, ValueError),
-        Bar(*columns, console=console, transient=True, auto_refresh=False) as bar,
-    ):
-        drawn, task = "", None
+    with suppress(OSError, ValueError):
         while True:
-            phase, total, passed = progress.phase, progress.total, progress.position()
-            if total is not None and passed is not None:
-                passed = min(passed, total)
-            sizes = [decimal(size) for size in (passed, total) if size is not None]
-            told = " of ".join(sizes)
-            if task is None or phase != drawn:
-                if task is not None:
-                    bar.remove_task(task)
-                # Without a position the bar pulses; a total cannot be taken back.
-                known = None if passed is None else total
-                drawn, task = phase, bar.add_task(phase, total=known, told=told)
-            bar.update(task, told=told, completed=passed or 0)
-            bar.refresh()
+            terminal.write(f"{ERASE}{_line(progress, beats)}")
+            terminal.flush()
+            beats += 1
             if done.wait(PACE):
-                return
+                break
+        terminal.write(ERASE)
+        terminal.flush()
+
+
+def _line(progress: Progress, beats: int) -> str:
+    """The phase, a bar that fills or moves, and the bytes."""
+    total, passed = progress.total, progress.position()
+    if total is not None and passed is not None:
+        passed = min(passed, total)
+        full = WIDTH * passed // max(total, 1)
+        bar = FULL * full + EMPTY * (WIDTH - full)
+    else:
+        # Nobody knows how far it is: a short piece goes to and fro.
+        place = abs(beats % (2 * (WIDTH - PIECE)) - (WIDTH - PIECE))
+        bar = EMPTY * place + FULL * PIECE + EMPTY * (WIDTH - PIECE - place)
+    sizes = " of ".join(_size(size) for size in (passed, total) if size is not None)
+    return f"{progress.phase} {bar} {sizes}".strip()
+
+
+def _size(count: int) -> str:
+    """Bytes in the largest unit that they fill."""
+    for unit, size in (("GB", 10**9), ("MB", 10**6), ("kB", 10**3)):
+        if count >= size:
+            return f"{count / size:.1f} {unit}"
+    return f"{count} bytes"

@@ -14,7 +14,7 @@ from dpcli.engine.discretion import discreetly
 from dpcli.engine.draw import Draw
 from dpcli.engine.patience import patiently
 from dpcli.engine.persons import Persons
-from dpcli.engine.progress import Progress
+from dpcli.engine.progress import READING, Progress
 from dpcli.engine.rollup import Sealed, rolled_up
 from dpcli.engine.rows import row_frames
 from dpcli.engine.source import Dataset
@@ -57,10 +57,10 @@ def _aggregate(
         tables = Tables(dataset, inspection, tuple(used), copies)
         while True:
             # The reader is far ahead of the sums, so that its place in the files tells nothing.
-            progress.begin("aggregating", dataset.bytes)
+            progress.begin(READING, dataset.bytes)
             try:
                 answers, blank = _scan(queries, unit, draw, dataset, tables, tuple(used))
-            except pl.exceptions.PolarsError:
+            except (pl.exceptions.PolarsError, OSError):
                 # Bytes that are not UTF-8 end up here: the copy decodes them by rule.
                 if not tables.copy(blank=False):
                     raise

@@ -11,7 +11,8 @@ import zlib
 from collections.abc import Iterable, Iterator
 from typing import BinaryIO
 
-from dpcli.dialect import ENCODINGS, UTF8, UTF16
+from dpcli.dialect import ENCODINGS, UTF8, UTF16, Dialect
+from dpcli.engine.records import UTF8_MARK
 from dpcli.errors import DataError
 
 BLOCK = 1 << 20
@@ -58,18 +59,36 @@ def unpacked(blocks: Iterable[bytes], name: str) -> Iterator[bytes]:
         raise broken
 
 
-def decoded(blocks: Iterable[bytes], encoding: str) -> Iterator[bytes]:
+def headed(blocks: Iterable[bytes], dialect: Dialect) -> Iterator[bytes]:
+    """The same text in UTF-8, with a header line that stands for declared names.
+
+    Native readers look at the first bytes for compression and the like: these must never be
+    those of a record.
+    """
+    text = decoded(blocks, dialect.encoding, marked=not dialect.names)
+    if not dialect.names:
+        yield from text
+        return
+    columns = (f"c{place}" for place in range(len(dialect.names)))
+    yield dialect.delimiter.join(columns).encode() + b"\n"
+    start, rest = started(text, len(UTF8_MARK))
+    yield start.removeprefix(UTF8_MARK)
+    next(rest)
+    yield from rest
+
+
+def decoded(blocks: Iterable[bytes], encoding: str, *, marked: bool) -> Iterator[bytes]:
     """The same text in UTF-8; what cannot be decoded becomes the replacement character.
 
-    Nothing that a text holds decides how it is read, but for the mark of UTF-16 at its
-    start; without one, the lesser byte comes first.
+    Nothing that a text holds decides how it is read, but for the mark of UTF-16 at the start
+    of a header line, if it is `marked`; without one, the lesser byte comes first.
     """
     if encoding == UTF8:
         yield from blocks
         return
     codec = ENCODINGS[encoding]
     start, rest = started(blocks, 2)
-    if encoding == UTF16 and start.startswith(codecs.BOM_UTF16_BE):
+    if marked and encoding == UTF16 and start.startswith(codecs.BOM_UTF16_BE):
         codec = "utf_16_be"
     decoder = codecs.getincrementaldecoder(codec)("replace")
     for block in rest:

@@ -23,7 +23,7 @@ from functools import cache
 from typing import BinaryIO
 
 from dpcli.dialect import Dialect
-from dpcli.engine.progress import Progress
+from dpcli.engine.progress import READING, Progress
 from dpcli.engine.records import UTF8_MARK, records
 from dpcli.engine.source import Dataset, Source
 
@@ -56,9 +56,13 @@ class Inspection:
         if progress and self._sources:
             total = sum(source.bytes for source in self._sources)
             size = max(1, sum(source.size for source in self._sources))
-            progress.begin("inspecting", total, lambda: self._passed * total // size)
+            progress.begin(READING, total, lambda: self._position(total, size))
         self._thread = threading.Thread(target=self._inspect_all, daemon=True)
         self._thread.start()
+
+    def _position(self, total: int, size: int) -> int | None:
+        """How far the look is; None when it is over, and copies or sums go on."""
+        return self._passed * total // size if self._thread.is_alive() else None
 
     def plain(self, source: Source) -> bool:
         """Whether the fast reader and the reference reader agree on a CSV file."""
@@ -146,8 +150,7 @@ def plain_copy(source: Source, wanted: Sequence[int]) -> BinaryIO:
     text = io.TextIOWrapper(copy, encoding="utf-8", newline="", write_through=False)
     writer = csv.writer(text, quoting=csv.QUOTE_ALL, lineterminator="\n")
     rows = records(_lines(source.file), source.dialect)
-    if not source.dialect.names:
-        next((row for row in rows if row), [])
+    next((row for row in rows if row), [])
     writer.writerow(range(max(1, len(wanted))))
     for row in rows:
         # In a file of one column a blank line is a row whose only cell is missing.

@@ -37,12 +37,13 @@ def _problems(source: Source, columns: Sequence[Column]) -> Iterator[Problem]:
                     f"{source.odd[column.name]}, expected single numbers, texts, dates or booleans",
                     "write the column with another type, or remove it from the spec",
                 )
-            elif isinstance(column, IdColumn) and column.name in source.fractional:
-                # As texts, 7.0 here and 7 in another file would be two people.
+            elif isinstance(column, IdColumn) and column.name in source.unfit_ids:
+                # As texts, 7.0 here and 7 in another file would be two people, and one
+                # instant in two time zones as well.
                 yield Problem(
                     "column-type",
                     f"the ids in `{column.name}` of `{source.name}` have the type "
-                    f"{source.fractional[column.name]}, expected whole numbers or texts",
+                    f"{source.unfit_ids[column.name]}, expected whole numbers or texts",
                     "write the column as whole numbers or texts, the same in every file",
                 )
         elif alike:

@@ -17,13 +17,32 @@ MARKS = 16
 """Bytes by which formats are told apart."""
 
 PARQUET = (b"PAR1", b"PARE")
-"""How Parquet files begin, the second kind encrypted."""
+"""How Parquet files begin and end, the second kind encrypted."""
+
+PACKED = (
+    *(b"\x1f\x8b", b"x\x01", b"x^", b"x\x9c", b"x\xda"),
+    *(b"BZh", b"\x28\xb5\x2f\xfd", b"\xfd7z", b"\x04\x22\x4d\x18"),
+)
+"""How compressed data begin, of which `x^` may begin the name of a column as well."""
+
+
+def seems_packed(file: BinaryIO) -> bool:
+    """Whether a native reader could take a header line for compressed data."""
+    return os.pread(file.fileno(), MARKS, 0).startswith(PACKED)
+
+
+def is_parquet(file: BinaryIO) -> bool:
+    """Whether a file begins and ends as Parquet does; some column may be called PARENT."""
+    start = os.pread(file.fileno(), len(PARQUET[0]), 0)
+    end = os.fstat(file.fileno()).st_size - len(start)
+    return start in PARQUET and end > 0 and os.pread(file.fileno(), len(start), end) == start
+
 
 OTHERS = (
     (b"\x1f\x8b", "gzip data", "name the file `.gz`, or unpack it"),
     (b"PK\x03\x04", "a zip archive or spreadsheet", "save the table as CSV"),
     (b"\x28\xb5\x2f\xfd", "zstd data", "unpack it first"),
-    (b"BZh", "bzip2 data", "unpack it first"),
+    (b"BZh91AY&SY", "bzip2 data", "unpack it first"),
     (b"\xfd7zXZ", "xz data", "unpack it first"),
     (b"ARROW1", "an Arrow file", "save the table as Parquet or CSV"),
     (b"SQLite format 3", "an SQLite database", "export the table as CSV"),
@@ -46,9 +65,7 @@ def refuse_other_formats(start: bytes, name: str, encoding: str) -> None:
 
 
 def header_of(file: BinaryIO, name: str, size: int, dialect: Dialect) -> tuple[str, ...]:
-    """The declared names, or those in the first record that is not blank."""
-    if dialect.names:
-        return dialect.names
+    """The names in the first record that is not blank."""
     for window in WINDOWS:
         start = os.pread(file.fileno(), window, 0)
         text = start.removeprefix(UTF8_MARK).decode("utf-8", errors="replace")

@@ -42,13 +42,13 @@ class Outline:
     """What a Parquet file says of its table before any record.
 
     `odd` are columns of which no text can be made, each with the name of its type;
-    `fractional` those that may write one whole number in two ways. `size` is at least the
+    `unfit_ids` those that may write one id in two ways, or two in one. `size` is at least the
     number of rows, and some measure of what they need in memory.
     """
 
     header: tuple[str, ...]
     odd: Mapping[str, str]
-    fractional: Mapping[str, str]
+    unfit_ids: Mapping[str, str]
     size: int
 
 
@@ -72,12 +72,14 @@ def outline_of(file: BinaryIO, name: str, size: int) -> Outline:
     # A nested type may list categories, so that no more than its own name is told.
     names = {column: dtype.base_type().__name__ for column, dtype in schema.items()}
     odd = {name: kind for name, kind in names.items() if not _is_readable(schema[name])}
-    fractional = {
+    unfit_ids = {
         name: kind
         for name, kind in names.items()
-        if schema[name].is_float() or schema[name].is_decimal()
+        if schema[name].is_float()
+        or schema[name].is_decimal()
+        or isinstance(schema[name], pl.Datetime)
     }
-    return Outline(tuple(schema), odd, fractional, max(size, rows * ROW))
+    return Outline(tuple(schema), odd, unfit_ids, max(size, rows * ROW))
 
 
 def _is_readable(dtype: pl.DataType) -> bool:

@@ -9,6 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
+READING = "reading"
+"""The phase in which files are looked at and summed, by way of copies or not."""
+
 Position = Callable[[], int | None]
 
 

@@ -34,7 +34,7 @@ def few_distinct(source: Source, columns: Sequence[int], chosen: Sequence[int]) 
     try:
         rows = _rows(source, positions)
         groups = rows.n_unique()
-    except pl.exceptions.PolarsError:
+    except (pl.exceptions.PolarsError, OSError):
         return False
     return groups <= MOST_GROUPS and groups * 4 <= len(rows)
 
@@ -52,13 +52,14 @@ def _texts(source: Source, dialect: Dialect, positions: Sequence[int], place: in
     start = min(max(0, place - WINDOW // 2), source.size - WINDOW)
     window = os.pread(source.file.fileno(), WINDOW, start)
     lines = window[window.find(b"\n") + 1 : window.rfind(b"\n") + 1]
+    names = [f"t{index}" for index in range(len(source.header))]
+    # The first bytes must not be those of a record: they would be searched for compression.
+    header = dialect.delimiter.join(names).encode() + b"\n"
     return pl.read_csv(
-        lines,
-        has_header=False,
+        header + lines,
         separator=dialect.delimiter,
         infer_schema=False,
         truncate_ragged_lines=True,
         encoding="utf8-lossy",
         quote_char=None,
-        new_columns=[f"t{index}" for index in range(len(source.header))],
     ).select(f"t{index}" for index in positions)

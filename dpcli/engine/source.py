@@ -1,8 +1,9 @@
 """The data files: opened once, by us, and held open until the last row is read.
 
 No globbing, no URLs, no guessing: a name means one file, `-` is standard input.
-Pipes, files named `.gz` and text that is not UTF-8 are first copied to a private
-temporary file that is deleted at once, so that whatever is read is one regular file.
+Pipes, files named `.gz`, text that is not UTF-8 and files without a header line are first
+copied to a private temporary file that is deleted at once, so that whatever is read is one
+regular file, in UTF-8, whose first line is public.
 """
 
 from __future__ import annotations
@@ -12,12 +13,12 @@ import stat
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import BinaryIO, Self
 
 from dpcli.dialect import STANDARD, UTF8, Dialect
-from dpcli.engine.copying import blocks_of, copied, decoded, started, unpacked
-from dpcli.engine.heading import MARKS, PARQUET, header_of, refuse_other_formats
+from dpcli.engine.copying import blocks_of, copied, headed, started, unpacked
+from dpcli.engine.heading import MARKS, PARQUET, header_of, is_parquet, refuse_other_formats
 from dpcli.engine.progress import Counted, Progress
 from dpcli.errors import DataError, Problem
 
@@ -33,7 +34,7 @@ class Source:
     `size` is at least the number of its rows: the bytes, for CSV. `bytes` has the file as
     it was named, packed or in another encoding. `dialect` is how its
     text is written, by now in UTF-8; without one it is a Parquet file, in which `odd` are
-    columns of types that hold no texts, and `fractional` those that are no good as ids.
+    columns of types that hold no texts, and `unfit_ids` those that are no good as ids.
     """
 
     name: str
@@ -43,7 +44,7 @@ class Source:
     bytes: int = 0
     dialect: Dialect | None = STANDARD
     odd: Mapping[str, str] = field(default_factory=dict)
-    fractional: Mapping[str, str] = field(default_factory=dict)
+    unfit_ids: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,17 +168,17 @@ def _open(name: str) -> BinaryIO:
 
 def _source(name: str, raw: BinaryIO, dialect: Dialect, progress: Progress) -> Source:
     """A file that is open at its start, with its header."""
-    file, is_parquet, whole = _regular(name, raw, dialect, progress)
+    file, is_table, whole = _regular(name, raw, dialect, progress)
     try:
         size = os.fstat(file.fileno()).st_size
-        if not is_parquet:
-            header = header_of(file, name, size, dialect)
-            return Source(name, file, size, header, whole, dialect)
+        if not is_table:
+            header = dialect.names or header_of(file, name, size, dialect)
+            return Source(name, file, size, header, whole, replace(dialect, names=()))
         # Only a file of this kind needs native code to read its header.
         from dpcli.engine.parquet import outline_of
 
         outline = outline_of(file, name, size)
-        types = (outline.odd, outline.fractional)
+        types = (outline.odd, outline.unfit_ids)
         return Source(name, file, outline.size, outline.header, whole, None, *types)
     except BaseException:
         file.close()
@@ -197,22 +198,32 @@ def _regular(
     by_name = name.lower().removesuffix(".gz").endswith(PARQUET_ENDINGS)
     status = os.fstat(raw.fileno())
     is_file = stat.S_ISREG(status.st_mode)
-    in_place = is_file and not packed and not (name == STDIN and raw.tell())
-
-    def parquet(start: bytes) -> bool:
-        if by_name or dialect.names:
-            return by_name
-        refuse_other_formats(start, name, dialect.encoding)
-        return start.startswith(PARQUET)
-
-    if in_place:
-        is_parquet = parquet(os.pread(raw.fileno(), MARKS, 0))
-        if is_parquet or dialect.encoding == UTF8:
-            return raw, is_parquet, status.st_size
+    as_it_is = dialect.encoding == UTF8 and not dialect.names
+    if is_file and not packed and not (name == STDIN and raw.tell()):
+        found = by_name or (not dialect.names and is_parquet(raw))
+        if not found:
+            _require_text(os.pread(raw.fileno(), MARKS, 0), name, dialect)
+        if found or as_it_is:
+            return raw, found, status.st_size
     counted = Counted(blocks_of(raw))
     progress.begin("copying", status.st_size if is_file else None, counted.position)
     with raw:
         start, content = started(unpacked(counted, name) if packed else counted, MARKS)
-        is_parquet = parquet(start)
-        copy = copied(content if is_parquet else decoded(content, dialect.encoding))
-    return copy, is_parquet, counted.passed
+        perhaps = by_name or (not dialect.names and start.startswith(PARQUET))
+        if not perhaps:
+            _require_text(start, name, dialect)
+            return copied(headed(content, dialect)), False, counted.passed
+        copy = copied(content)
+    if by_name or is_parquet(copy):
+        return copy, True, counted.passed
+    # A column may be called PARENT.
+    if as_it_is:
+        return copy, False, counted.passed
+    with copy:
+        return copied(headed(blocks_of(copy), dialect)), False, counted.passed
+
+
+def _require_text(start: bytes, name: str, dialect: Dialect) -> None:
+    """Raise DataError where a header line is to be expected, and something else begins."""
+    if not dialect.names:
+        refuse_other_formats(start, name, dialect.encoding)

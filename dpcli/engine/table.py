@@ -12,6 +12,7 @@ from dpcli.columns import Column, NumericColumn
 from dpcli.dialect import STANDARD, Dialect
 from dpcli.engine import parquet
 from dpcli.engine.dialect import Inspection, has_blank_lines, plain_copy
+from dpcli.engine.heading import seems_packed
 from dpcli.engine.source import Dataset, Source
 
 
@@ -36,7 +37,9 @@ class Tables:
         self._copies: dict[int, Source] = {}
         self._stack = copies
         for place, source in enumerate(dataset.sources):
-            if source.dialect is not None and not inspection.plain(source):
+            if source.dialect is None:
+                continue
+            if not inspection.plain(source) or seems_packed(source.file):
                 self._copy(place)
 
     def frames(self) -> list[pl.LazyFrame]:
@@ -110,29 +113,15 @@ def csv_frame(
     """The wanted columns of a plain CSV file."""
     names = [f"c{index}" for index in range(len(source.header))]
     quote = dialect.quote if quotes else None
-    if dialect.names:
-        # Without a header line the reader would take the width of the first record.
-        table = pl.scan_csv(
-            source.file,
-            has_header=False,
-            schema=dict.fromkeys(names, pl.String),
-            missing_columns="insert",
-            extra_columns="ignore",
-            separator=dialect.delimiter,
-            glob=False,
-            truncate_ragged_lines=True,
-            quote_char=quote,
-        )
-    else:
-        table = pl.scan_csv(
-            source.file,
-            infer_schema=False,
-            separator=dialect.delimiter,
-            glob=False,
-            truncate_ragged_lines=True,
-            quote_char=quote,
-            new_columns=names,
-        )
+    table = pl.scan_csv(
+        source.file,
+        infer_schema=False,
+        separator=dialect.delimiter,
+        glob=False,
+        truncate_ragged_lines=True,
+        quote_char=quote,
+        new_columns=names,
+    )
     places = [source.header.index(column.name) for column in wanted]
     read = [pl.col(names[place]) for place in places or [0]]
     blank = pl.all_horizontal(text.is_null() for text in read)

@@ -135,8 +135,7 @@ class _Csv:
     def _blocks(self) -> Iterator[bytes]:
         """Whole records after the header, some megabytes at a time."""
         self._file.seek(0)
-        rest, first = b"", not self._dialect.names
-        start = True
+        rest, first, start = b"", True, True
         while block := self._file.read(BLOCK):
             self.passed += len(block)
             rest += block

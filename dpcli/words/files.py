@@ -41,7 +41,8 @@ PAGES: tuple[Page, ...] = (
         "encoding",
         "key",
         "How letters are written in bytes. Bytes that it does not have stand for no letter, and "
-        "change only the cell that they are in.",
+        "change only the cell that they are in. The mark before a header line tells the two kinds "
+        "of utf-16 apart; without a header line (`names`) it is utf-16le.",
         "utf-8, utf-16, iso-8859-1 and others, windows-1252 and others, shift_jis, gb18030 ...",
         "encoding: windows-1252",
         "UTF-8.",

@@ -92,5 +92,5 @@ def test_packed_files_count_as_they_are(tmp_path: Path) -> None:
     heard = Heard()
     with open_dataset((str(path),), STANDARD, heard) as dataset:
         Inspection(dataset, heard).plain(dataset.sources[0])
-    assert heard.told == [("copying", path.stat().st_size), ("inspecting", path.stat().st_size)]
-    assert [position() for position, _ in heard.positions] == [path.stat().st_size] * 2
+    assert heard.told == [("copying", path.stat().st_size), ("reading", path.stat().st_size)]
+    assert [position() for position, _ in heard.positions] == [path.stat().st_size, None]

@@ -1,0 +1,120 @@
+"""No record can pass for something else than a record, wherever it stands in a file."""
+
+from __future__ import annotations
+
+import random
+import zlib
+from fractions import Fraction
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from dpcli.columns import CategoryColumn, IdColumn, NumericColumn
+from dpcli.dialect import STANDARD, Dialect
+from dpcli.engine import sample
+from dpcli.engine.header import require_columns
+from dpcli.engine.source import open_dataset
+from dpcli.errors import DataError
+from dpcli.local.texts import texts_of
+from dpcli.privacy.relation import RowUnit
+from dpcli.queries import Key, LinearQuery
+from tests.oracles.opened import cells_of, engine
+
+KIND = CategoryColumn("a", "category", (("x", "x"), ("y", "y")))
+COUNTS = LinearQuery(by=(Key(KIND),))
+HEADLESS = Dialect(names=("a", "n"))
+
+MAGIC = {
+    "zlib": zlib.compress(b"y,1\n" * 100, 9),
+    "zlib start": b"x^",
+    "others": b"x\x01",
+    "gzip": b"\x1f\x8b\x08",
+    "zstd": b"\x28\xb5\x2f\xfd",
+    "bzip2": b"BZh91AY&SY",
+    "xz": b"\xfd7zXZ\x00",
+    "lz4": b"\x04\x22\x4d\x18",
+    "zip": b"PK\x03\x04",
+    "parquet": b"PAR1",
+    "arrow": b"ARROW1",
+    "utf-16": b"\xfe\xff",
+    "mark": b"\xef\xbb\xbf",
+}
+"""First bytes that readers take for formats of their own."""
+
+ROWS = b"x,1\n" * 7 + b"y,2\n" * 3
+
+
+@pytest.mark.parametrize("magic", MAGIC)
+def test_a_first_record_is_a_record(magic: str, tmp_path: Path) -> None:
+    """In a file without a header line the first cell counts as one cell, whatever it holds."""
+    path = tmp_path / "data.csv"
+    cell = MAGIC[magic].replace(b"\n", b"").replace(b",", b"").replace(b"\r", b"")
+    path.write_bytes(cell.replace(b'"', b"") + b",1\n" + ROWS)
+
+    assert cells_of(engine([COUNTS], RowUnit(), path, dialect=HEADLESS)[0]) == [7, 3]
+    with (
+        open_dataset((str(path),), HEADLESS) as dataset,
+        texts_of(dataset, [KIND]) as frames,
+    ):
+        assert [row[0] for frame in frames for row in frame.rows()][1:] == ["x"] * 7 + ["y"] * 3
+
+
+@pytest.mark.parametrize("magic", MAGIC)
+def test_a_line_that_is_looked_at_is_a_line(magic: str, tmp_path: Path) -> None:
+    """The look at three places of a large file takes no record for a compressed file."""
+    path = tmp_path / "data.csv"
+    line = MAGIC[magic].replace(b"\n", b"").replace(b'"', b"") + b",1," + b"z" * 5 + b"\n"
+    path.write_bytes(b"a,n,z\n" + line + b"x,1,zzzzz\n" * (sample.WORTHWHILE // 8))
+    with open_dataset((str(path),)) as dataset:
+        (source,) = dataset.sources
+
+        assert sample.few_distinct(source, [0], [0])
+    assert cells_of(engine([COUNTS], RowUnit(), path)[0])[0] == sample.WORTHWHILE // 8
+
+
+@pytest.mark.parametrize("name", ["x^2", "xÚ", "PARENT", "PAR1", "BZhours", "BZh9"])
+def test_a_name_is_a_name(name: str, tmp_path: Path) -> None:
+    """Headers may begin like other formats do."""
+    path = tmp_path / "data.csv"
+    path.write_bytes(f"{name},a\n".encode() + b"".join(b"0," + row for row in [b"x\n"] * 4))
+
+    assert cells_of(engine([COUNTS], RowUnit(), path)[0]) == [4, 0]
+
+
+def test_no_record_turns_the_bytes_of_all(tmp_path: Path) -> None:
+    """Without a header line, what looks like a mark of UTF-16 is part of a cell."""
+    dialect = Dialect(names=("a", "n"), encoding="utf-16")
+    path = tmp_path / "data.csv"
+    path.write_bytes(("\ufffe,1\n" + "x,1\n" * 5).encode("utf-16-le"))
+    assert cells_of(engine([COUNTS], RowUnit(), path, dialect=dialect)[0]) == [5, 0]
+    path.write_bytes(("\ufeffx,1\n" + "x,1\n" * 5).encode("utf-16-le"))
+    assert cells_of(engine([COUNTS], RowUnit(), path, dialect=dialect)[0]) == [6, 0]
+
+
+def test_instants_are_no_ids(tmp_path: Path) -> None:
+    """One instant is written in many ways, so that it cannot say whose row it is."""
+    path = tmp_path / "data.parquet"
+    days = pl.Series("who", [0, 1], dtype=pl.Int64).cast(pl.Datetime("us"))
+    pl.DataFrame({"who": days, "age": [1, 2]}).write_parquet(path)
+    age = NumericColumn("age", "integer", Fraction(1), (0, 9))
+    with open_dataset((str(path),)) as dataset:
+        with pytest.raises(DataError) as refused:
+            require_columns(dataset, [IdColumn("who"), age])
+        require_columns(dataset, [age])
+
+    assert [problem.code for problem in refused.value.problems] == ["column-type"]
+
+
+def test_random_first_records_are_records(tmp_path: Path) -> None:
+    """Nothing that a first cell holds changes what the others count."""
+    path = tmp_path / "data.csv"
+    for seed in range(60):
+        cell = random.Random(seed).randbytes(6)
+        for mark in b'\r\n,"':
+            cell = cell.replace(bytes([mark]), b"")
+        path.write_bytes(b"q" + cell + b",1\n" + ROWS)
+        assert cells_of(engine([COUNTS], RowUnit(), path, dialect=HEADLESS)[0]) == [7, 3]
+        path.write_bytes(cell + b",1\n" + ROWS)
+        assert sum(cells_of(engine([COUNTS], RowUnit(), path, dialect=HEADLESS)[0])) in (10, 11)
+    assert STANDARD.names == ()
