@@ -67,7 +67,7 @@ def _problem(
     if resolved in precious:
         return Problem(
             "output-is-input",
-            f"`{target}` is an input of this release",
+            f"`{target}` is read by this command",
             "name another file for the output",
         )
     if resolved in seen:

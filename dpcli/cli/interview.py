@@ -13,7 +13,7 @@ from dpcli.cli.asking import Asker, Refused, one_of, refuse
 from dpcli.cli.interview_columns import ask_column
 from dpcli.cli.interview_statistics import ask_statistics
 from dpcli.spec.answered import Answers, evenly
-from dpcli.spec.draft import as_word, unfit
+from dpcli.spec.draft import as_word, twins_of, unfit
 from dpcli.spec.numbers import NotReadable, number
 from dpcli.spec.wording import shown, similar
 
@@ -62,11 +62,12 @@ def _ask_dataset(asker: Asker, answers: Answers, name: str) -> None:
 
 def _ask_privacy(asker: Asker, answers: Answers, header: Sequence[str]) -> None:
     """Who is protected, against what, and how far."""
+    twins = twins_of(header)
 
     def check_unit(text: str) -> str:
         if text == "row" or text in header:
-            if text != "row" and unfit(text, set()):
-                raise Refused([f"this column cannot be declared: {unfit(text, set())}"])
+            if text != "row" and unfit(text, twins):
+                raise Refused([f"this column cannot be declared: {unfit(text, twins)}"])
             return text
         near = similar(text, ["row", *header])
         hint = f"; did you mean {shown(near)}?" if near else ""
@@ -112,12 +113,11 @@ def _ask_columns(asker: Asker, answers: Answers, header: Sequence[str]) -> None:
         f"Columns. {SKIP}: not used. integer: whole numbers. number: with decimals. category: "
         f"texts from a list. boolean: two texts. date: as 2024-12-31. {DONE}: skip the rest."
     )
-    seen: set[str] = set()
+    twins = twins_of(header)
     check = one_of(SKIP, *TYPES, "id", DONE)
     for name in header:
-        if name in answers.columns or unfit(name, seen):
+        if name in answers.columns or unfit(name, twins):
             continue
-        seen.add(name)
         kind = asker.ask(f"Type of {shown(name)}", check, SKIP)
         if kind == DONE:
             return

@@ -62,6 +62,14 @@ CODES: tuple[Code, ...] = (
         "Use a number within the limits that the message names.",
     ),
     Code(
+        "dummy-names",
+        "usage",
+        "A dummy file is written as the section `csv` of the spec says, and the name of a column "
+        "holds the delimiter where there are no quotes, or a letter that the encoding lacks.",
+        'dpcli simulate spec.yaml --rows 9 --dummy d.csv   (csv: {quote: none}, a column "a,b")',
+        "Correct `csv:` or the name of the column, or leave --dummy out.",
+    ),
+    Code(
         "simulate-local",
         "usage",
         "`dpcli simulate` tries out specs of the central model. Errors of the local model have a "

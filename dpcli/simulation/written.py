@@ -9,6 +9,7 @@ from typing import BinaryIO
 
 from dpcli.columns import Column, NumericColumn
 from dpcli.dialect import ENCODINGS, UTF16, Dialect
+from dpcli.errors import UsageError
 
 UTF16_MARK = b"\xff\xfe"
 """Says that what follows is UTF-16, the low byte first."""
@@ -38,6 +39,8 @@ def write_as(
     plain = io.TextIOWrapper(source, encoding="utf-8", newline="")
     records = csv.reader(plain)
     header = next(records)
+    if not dialect.names:
+        _require_writable(header, dialect)
     places = [header.index(name) if name in header else None for name in dialect.names]
     places = [*places, len(header) - 1] if dialect.names else list(range(len(header)))
     numeric = {column.name for column in columns if isinstance(column, NumericColumn)}
@@ -57,3 +60,17 @@ def write_as(
     text.flush()
     text.detach()
     plain.detach()
+
+
+def _require_writable(header: Sequence[str], dialect: Dialect) -> None:
+    """Raise UsageError for a name that no header line of the dialect can hold."""
+    for name in header:
+        lost = name.encode(ENCODINGS[dialect.encoding], "replace").decode(
+            ENCODINGS[dialect.encoding]
+        )
+        if lost != name or (dialect.quote is None and dialect.delimiter in name):
+            raise UsageError.of(
+                "dummy-names",
+                f"the column `{name}` cannot stand in a header line that is written as `csv` says",
+                "no such file can have it: mend `csv` or the name, or leave --dummy out",
+            )

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import re
 import unicodedata
+from collections import Counter
 from collections.abc import Sequence
 
 from dpcli.dialect import STANDARD, Dialect
@@ -80,14 +81,13 @@ def draft_spec(header: Sequence[str], dataset: str, dialect: Dialect = STANDARD)
         dataset=as_word(name, keep=True),
     )
     lines: list[str] = []
-    seen: set[str] = set()
+    twins = twins_of(header)
     declared = 0
     for position, column in enumerate(header, 1):
-        reason = unfit(column, seen)
+        reason = unfit(column, twins)
         if not reason and declared == MOST_COLUMNS:
             lines.append(f"  # the columns from number {position} on are too many to declare")
             break
-        seen.add(unicodedata.normalize("NFC", column))
         if reason:
             lines.append(f"  # column {position} cannot be declared: {reason}")
             continue
@@ -104,7 +104,13 @@ def csv_line(dialect: Dialect) -> str:
     return f"csv: {{{words}}}  # how the data files are written\n" if words else ""
 
 
-def unfit(column: str, seen: set[str]) -> str:
+def twins_of(header: Sequence[str]) -> frozenset[str]:
+    """The names that several columns have, however their letters are composed."""
+    names = [unicodedata.normalize("NFC", column) for column in header]
+    return frozenset(name for name, count in Counter(names).items() if count > 1)
+
+
+def unfit(column: str, twins: frozenset[str]) -> str:
     """Why a name cannot be declared; empty if it can."""
     if not column:
         return "its name is empty"
@@ -112,8 +118,8 @@ def unfit(column: str, seen: set[str]) -> str:
         return f"its name is longer than {LONGEST_NAME:,} characters"
     if any(unicodedata.category(character) in ("Cc", "Cs", "Zl", "Zp") for character in column):
         return "its name holds an invisible character"
-    if unicodedata.normalize("NFC", column) in seen:
-        return "its name is that of an earlier column"
+    if unicodedata.normalize("NFC", column) in twins:
+        return "another column has the same name"
     return ""
 
 

@@ -159,6 +159,59 @@ def test_an_element_holds_texts_as_texts() -> None:
     assert made.attributes == [("title", EVIL)]
 
 
+def test_what_was_spent_before_is_that_of_the_window(dpcli: Command, tmp_path: Path) -> None:
+    """The budget before and after is that of the worst window around the day, in each report."""
+    from tests.cli.conftest import DATA, SPEC
+
+    spec, data, book = tmp_path / "spec.yaml", tmp_path / "data.csv", tmp_path / "book.sqlite"
+    spec.write_text(SPEC.replace("NEIGHBORS", "add-remove"), encoding="utf-8")
+    data.write_text(DATA, encoding="utf-8")
+    assert dpcli("ledger", "init", book).status == 0
+    opened = dpcli(
+        "ledger", "open", "town", "--epsilon", "20", "--delta", "1e-5", "--window", "7",
+        "--ledger", book,
+    )  # fmt: skip
+    assert opened.status == 0, opened.err
+    spec.write_text(spec.read_text(encoding="utf-8").replace("epsilon: 10", "epsilon: 20"))
+    before = []
+    for day in ("2026-01-01", "2026-01-20", "2026-01-22", "2026-02-15"):
+        report = tmp_path / f"{day}.json"
+        done = dpcli(
+            "release", spec, data, "-q", "-o", "/dev/null", "--report", report,
+            "--ledger", book, "--period", day,
+        )  # fmt: skip
+        assert done.status == 0, done.err
+        told = json.loads(report.read_text(encoding="utf-8"))["privacy"]
+        before.append(told["before"]["epsilon"])
+        assert (
+            told["before"]["epsilon"] + told["spent"]["epsilon"]
+            == 20 - told["remaining"]["epsilon"]
+        )
+
+    assert before == [0, 0, 6, 0]
+
+
+def test_a_report_never_takes_the_place_of_a_table(dpcli: Command, tmp_path: Path) -> None:
+    """Two outputs of one name are refused before anything is charged."""
+    from tests.cli.conftest import DATA, SPEC
+
+    spec, data = tmp_path / "spec.yaml", tmp_path / "data.csv"
+    spec.write_text(SPEC.replace("NEIGHBORS", "add-remove"), encoding="utf-8")
+    data.write_text(DATA, encoding="utf-8")
+    for words in (
+        ("-o", tmp_path / "x.json", "--report", tmp_path / "x.json"),
+        ("-o", tmp_path / "x.csv", "--report", tmp_path / "x.csv", "--format", "json"),
+        ("-o", tmp_path / "x.csv", "--layout", "wide", "--report", tmp_path / "x.sex.csv",
+         "--format", "markdown"),
+    ):  # fmt: skip
+        done = dpcli("release", spec, data, "-q", *words)
+        assert done.status == 2
+        assert "error[output-twice]" in done.err
+    assert sorted(path.name for path in tmp_path.iterdir() if path.suffix in (".csv", ".json")) == [
+        "data.csv"
+    ]
+
+
 def test_a_window_is_told_on_the_page(dpcli: Command, tmp_path: Path) -> None:
     """An account that bounds windows of days says what that protects, and what not."""
     from tests.cli.conftest import DATA, SPEC

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from dpcli.dialect import Dialect
+from dpcli.errors import UsageError
 from dpcli.simulation.dummy import MARK, Dummy
 from tests.oracles.opened import engine
 from tests.simulation.conftest import ROWS, Make, plan_of
@@ -57,3 +58,22 @@ def test_a_dummy_is_marked_in_every_dialect(section: str, dummy: Make, tmp_path:
     assert first.endswith("dummy" if section == "no header" else MARK)
     assert all(line.endswith("dummy") for line in lines)
     assert len(lines) == 19 + (section != "no header")
+
+
+@pytest.mark.parametrize(
+    ("section", "name"),
+    [
+        ('{delimiter: ";", quote: none}', "n;1"),
+        ('{delimiter: " ", quote: none}', "n 1"),
+        ("{encoding: shift_jis}", "n\u00e9"),
+    ],
+)
+def test_a_header_that_cannot_be_is_refused(
+    section: str, name: str, dummy: Make, tmp_path: Path
+) -> None:
+    """No file of the dialect has such a column, so that a dummy would only mislead."""
+    text = f"{ROWS.replace('unused:', f'{chr(34)}{name}{chr(34)}:')}\ncsv: {section}\n"
+
+    with pytest.raises(UsageError) as refused:
+        written(dummy(plan_of(text), 5, 1), tmp_path / "copy.csv")
+    assert refused.value.problems[0].code == "dummy-names"
