@@ -60,17 +60,19 @@ def meaning(plan: AnyPlan) -> tuple[str, ...]:
     ]
     if presence:
         told.append(
-            f"{_believed(f'that a certain {who} is in the data', loss)} This is protected: "
-            "whether somebody is in the data at all."
+            "Whether somebody is in the data at all is protected: who believed that a certain "
+            f"{who} is in them {_believed(loss)}"
         )
         told.append(
-            f"Something else about a {who} that is in the data, such as an answer, is two such "
-            f"steps away: {_believed('it', apart(loss), first='somebody who believed')}"
+            f"What a {who} in the data says is two such steps away: who believed something of it "
+            f"{_believed(apart(loss))}"
         )
     else:
         beyond = ", beyond what is public of it," if _has_public(plan) else ""
-        told.append(_believed(f"something of one {who}{beyond}", loss))
-        told.append(f"That a {who} is in the data is not protected, only what it says.")
+        told.append(
+            f"What a {who} says is protected, not that it is there: who believed something of "
+            f"one{beyond} {_believed(loss)}"
+        )
     if loss.delta:
         chance = failure(apart(loss) if presence else loss)
         told.append(f"With a probability of at most {one_in(chance)} more may be learnt of it.")
@@ -82,13 +84,13 @@ def _has_public(plan: AnyPlan) -> bool:
     return isinstance(plan, LocalPlan) and bool(plan.spec.public)
 
 
-def _believed(what: str, loss: Loss, first: str = "Somebody who believed") -> str:
+def _believed(loss: Loss) -> str:
     """What a belief can become."""
     low, high = beliefs(loss, PRIOR)
     return (
-        f"{first} {what} with {PRIOR * 100:.0f} % can believe it with at least "
-        f"{percent_at_least(low)} % and at most {percent_at_most(high)} % after seeing everything "
-        "that was published here, whatever else they know."
+        f"with {PRIOR * 100:.0f} % can believe it with at least {percent_at_least(low)} % and at "
+        f"most {percent_at_most(high)} % after seeing everything that was published here, whatever "
+        "else they know."
     )
 
 
