@@ -117,7 +117,8 @@ def test_a_canary_in_any_cell_of_any_kind_of_file_shows_nowhere(
     spec.write_text(told(kind), encoding="utf-8")
     for place in range(len(ROWS) * len(HEADER)):
         row, column = divmod(place, len(HEADER))
-        for word in ("CANARY7f3a", "PAR1"):
+        # The first record may look like the beginning of another format.
+        for word in ("CANARY7f3a", *(["PAR1"] if row == 0 else [])):
             table = [HEADER, *(list(cells) for cells in ROWS)]
             table[row + 1][column] = word
             files = laid_out(kind, table, data)

@@ -61,8 +61,12 @@ def test_a_first_record_is_a_record(magic: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("magic", MAGIC)
-def test_a_line_that_is_looked_at_is_a_line(magic: str, tmp_path: Path) -> None:
+def test_a_line_that_is_looked_at_is_a_line(
+    magic: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The look at three places of a large file takes no record for a compressed file."""
+    monkeypatch.setattr(sample, "WORTHWHILE", 1 << 19)
+    monkeypatch.setattr(sample, "WINDOW", 1 << 17)
     path = tmp_path / "data.csv"
     line = MAGIC[magic].replace(b"\n", b"").replace(b'"', b"") + b",1," + b"z" * 5 + b"\n"
     path.write_bytes(b"a,n,z\n" + line + b"x,1,zzzzz\n" * (sample.WORTHWHILE // 8))

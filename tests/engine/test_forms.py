@@ -30,7 +30,7 @@ __all__ = ["freeze"]
 
 Rows = list[list[str]]
 
-FILES = 15
+FILES = 8
 """Tables that each form is tried with."""
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import importlib
 import os
+import pkgutil
 import random
 import signal
 import sys
@@ -13,12 +15,17 @@ from typing import Any
 
 import pytest
 
+import dpcli
 from dpcli.cli import main
-from dpcli.engine import aggregate as _loaded  # noqa: F401 - children are forked from here
 from dpcli.ledger import anchor, creation, store
 from dpcli.ledger.ledger import Ledger
 from dpcli.ledger.store import Store
 from dpcli.ledger.verify import faults
+
+for _module in pkgutil.walk_packages(dpcli.__path__, "dpcli."):
+    # Children are forked from here, and shall not all load the same.
+    if not _module.name.endswith("__main__"):
+        importlib.import_module(_module.name)
 
 SPEC = """\
 dpcli: 1
