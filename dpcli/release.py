@@ -41,7 +41,7 @@ class Answered:
     groups: tuple[Group, ...] | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, weakref_slot=True, eq=False)
 class Released:
     """The published numbers of one entry, cell by cell.
 

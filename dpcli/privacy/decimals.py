@@ -18,8 +18,9 @@ def decimal_places(step: Fraction) -> int:
 
 def decimal_text(value: Fraction, places: int) -> str:
     """`value` with exactly `places` decimals, halves away from zero, no exponent."""
-    scaled = abs(value) * 10**places
-    whole = (2 * scaled.numerator + scaled.denominator) // (2 * scaled.denominator)
+    # In whole numbers: a product of rationals would look for a common divisor each time.
+    above, below = abs(value.numerator) * 10**places, value.denominator
+    whole = (2 * above + below) // (2 * below)
     digits = str(whole).rjust(places + 1, "0")
     sign = "-" if value < 0 and whole else ""
     if not places:

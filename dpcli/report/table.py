@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
 from typing import TYPE_CHECKING
+from weakref import WeakKeyDictionary
 
 from dpcli.plan.model import Plan
 from dpcli.privacy.decimals import decimal_text
@@ -44,12 +45,19 @@ class Cell:
     upper: str
 
 
-def cells(released: Released) -> Iterator[Cell]:
+_TOLD: WeakKeyDictionary[Released, tuple[Cell, ...]] = WeakKeyDictionary()
+"""The cells of entries that are being told: every table and report takes the same ones."""
+
+
+def cells(released: Released) -> tuple[Cell, ...]:
     """The published numbers of an entry, in the order of the spec; raw ones after them."""
-    name = released.planned.entry.request.name
-    yield from _cells(released, name, released.estimates)
-    if released.raw is not None:
-        yield from _cells(released, f"{name}{RAW}", released.raw)
+    if released not in _TOLD:
+        name = released.planned.entry.request.name
+        found = list(_cells(released, name, released.estimates))
+        if released.raw is not None:
+            found += _cells(released, f"{name}{RAW}", released.raw)
+        _TOLD[released] = tuple(found)
+    return _TOLD[released]
 
 
 def _cells(released: Released, name: str, estimates: Sequence[Estimate]) -> Iterator[Cell]:
