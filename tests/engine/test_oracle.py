@@ -8,7 +8,7 @@ import pytest
 
 from dpcli.engine import rows, sample
 from dpcli.privacy.relation import RowUnit
-from tests.oracles.files import generate
+from tests.oracles.files import batches, generate
 from tests.oracles.opened import engine
 from tests.oracles.plain import evaluate
 
@@ -17,7 +17,7 @@ PER_TEST = 100
 
 
 @pytest.mark.parametrize("raw_keys", [False, True])
-@pytest.mark.parametrize("start", range(0, FILES, PER_TEST))
+@pytest.mark.parametrize("start", batches(FILES, PER_TEST, 400))
 def test_thousands_of_odd_files_are_read_by_the_written_rules(
     start: int, raw_keys: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

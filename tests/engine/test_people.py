@@ -21,6 +21,7 @@ from dpcli.privacy.relation import PersonUnit, RowUnit
 from dpcli.queries import Key, LinearQuery
 from dpcli.sampling import entropy
 from tests.oracles.crowds import generate
+from tests.oracles.files import batches
 from tests.oracles.opened import cells_of, engine
 from tests.oracles.plain import Answer, Lot, evaluate
 from tests.sampling.streams import Stream
@@ -60,7 +61,7 @@ def without_empty(answers: Sequence[Answer]) -> list[Answer]:
 
 
 @pytest.mark.parametrize("hurried", [False, True])
-@pytest.mark.parametrize("start", range(0, FILES, PER_TEST))
+@pytest.mark.parametrize("start", batches(FILES, PER_TEST, 100))
 def test_people_are_bounded_by_the_written_rules(
     start: int,
     hurried: bool,
@@ -87,7 +88,7 @@ def test_people_are_bounded_by_the_written_rules(
         assert found == without_empty(evaluate(queries, data, unit, lot)), seed
 
 
-@pytest.mark.parametrize("start", range(0, 200, PER_TEST))
+@pytest.mark.parametrize("start", batches(200, PER_TEST, 100))
 def test_single_rows_have_private_keys_and_distinct_values_too(start: int, tmp_path: Path) -> None:
     """Where every row is protected by itself, engine and oracle agree on new questions."""
     path = tmp_path / "data.csv"

@@ -23,6 +23,7 @@ from dpcli.utilities.rank import Rank
 from dpcli.utilities.revenue import Revenue
 from tests.engine.test_people import lots, without_empty
 from tests.oracles import crowds, files
+from tests.oracles.files import batches
 from tests.oracles.opened import engine
 from tests.oracles.plain import evaluate
 from tests.sampling.streams import Stream
@@ -74,7 +75,7 @@ def squared(random: Random, query: LinearQuery) -> LinearQuery:
 
 
 @pytest.mark.parametrize("raw_keys", [False, True])
-@pytest.mark.parametrize("start", range(0, 400, 100))
+@pytest.mark.parametrize("start", batches(400, 100, 200))
 def test_scores_and_products_of_odd_files_are_exact(
     start: int, raw_keys: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -90,7 +91,7 @@ def test_scores_and_products_of_odd_files_are_exact(
         assert engine(asked, RowUnit(), path) == evaluate(asked, data), seed
 
 
-@pytest.mark.parametrize("start", range(0, 200, 50))
+@pytest.mark.parametrize("start", batches(200, 50, 100))
 def test_scores_and_products_of_people_are_exact(
     start: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

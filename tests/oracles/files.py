@@ -11,6 +11,8 @@ from collections.abc import Sequence
 from fractions import Fraction
 from random import Random
 
+import pytest
+
 from dpcli.columns import CategoryColumn, Column, IdColumn, NumericColumn
 from dpcli.privacy.decimals import decimal_places, decimal_text
 from dpcli.queries import Condition, Factor, Key, LinearQuery
@@ -337,3 +339,11 @@ def _ending(random: Random, damage: float, newlines: Sequence[bytes]) -> list[by
     if kind in (5, 6, 7):
         return [b"1"]
     return []
+
+
+def batches(files: int, size: int, quick: int) -> list[object]:
+    """Where batches of so many seeds begin; those from `quick` on are among the slow trials."""
+    return [
+        pytest.param(start, marks=[pytest.mark.slow] if start >= quick else [])
+        for start in range(0, files, size)
+    ]

@@ -9,7 +9,7 @@ import pytest
 
 from tests.cli.conftest import ROOT
 from tests.report.browser import BROWSER, faults
-from tests.report.conftest import Reports, make_reports
+from tests.report.conftest import SAMPLES, make_reports
 
 pytestmark = pytest.mark.skipif(BROWSER is None, reason="there is no browser on this machine")
 
@@ -22,13 +22,26 @@ MORE: tuple[tuple[int, Literal["light", "dark"]], ...] = (
 )
 
 
-def test_nothing_overlaps_is_cut_is_pale_or_is_empty(reports: Reports) -> None:
+LOOKED_AT = ("town", "town-people", "relations", "incomes", "tables", "local-survey")
+"""Samples with all kinds of drawings; the others are looked at among the slow trials."""
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        pytest.param(path, marks=[] if path.stem in LOOKED_AT else pytest.mark.slow, id=path.stem)
+        for path in SAMPLES
+    ],
+)
+def test_nothing_overlaps_is_cut_is_pale_or_is_empty(spec: Path, tmp_path: Path) -> None:
     """On a phone by day and a desk by night every text can be read, every drawing shows something.
 
     The contrast of text is 4.5 at least, after WCAG 2.2.
     """
-    assert faults(reports.text(".html"), 390, "light") == []
-    assert faults(reports.text(".html"), 1280, "dark") == []
+    page = make_reports(spec, tmp_path).text(".html")
+
+    assert faults(page, 390, "light") == []
+    assert faults(page, 1280, "dark") == []
 
 
 @pytest.mark.parametrize(("width", "scheme"), MORE)
