@@ -65,7 +65,8 @@ def test_a_canary_in_any_cell_shows_nowhere_and_changes_no_status(
     """Words, tables, reports and leftovers hold no cell; the status is that of a plain twin."""
     data = tmp_path / "data.csv"
     malformed = MALFORMED[kind]
-    for place in range(len(ROWS) * len(HEADER)):
+    # Every other cell of one kind of damage, and the cells between them of the next.
+    for place in range(list(MALFORMED).index(kind) % 2, len(ROWS) * len(HEADER), 2):
         row, column = divmod(place, len(HEADER))
         statuses = []
         for word in (CANARY, "plain"):

@@ -115,7 +115,8 @@ def test_a_canary_in_any_cell_of_any_kind_of_file_shows_nowhere(
     kind, data = KINDS[name], tmp_path / "data"
     spec = tmp_path / "spec.yaml"
     spec.write_text(told(kind), encoding="utf-8")
-    for place in range(len(ROWS) * len(HEADER)):
+    # Every other cell of one kind of file, and the cells between them of the next.
+    for place in range(list(KINDS).index(name) % 2, len(ROWS) * len(HEADER), 2):
         row, column = divmod(place, len(HEADER))
         # The first record may look like the beginning of another format.
         for word in ("CANARY7f3a", *(["PAR1"] if row == 0 else [])):

@@ -28,6 +28,9 @@ OTHER = IdColumn("other")
 LIMITS = [(1, 1, 1), (1, 3, 3), (2, 2, 3), (3, 1, 3), (3, 3, 3), (2, 3, 2)]
 """Rows per group, groups, and rows in all."""
 
+SELDOM = [(3, 1, 3), (3, 3, 3)]
+"""Those that are among the slow trials: others have one of the same kind of limit."""
+
 
 FLAG = CategoryColumn("flag", "boolean", (("0", "false"), ("1", "true")))
 SECOND = NumericColumn("y", "integer", Fraction(1), (0, 1), 0)
@@ -59,7 +62,10 @@ def answers(queries: Sequence[Query], rows: Sequence[str], unit: PersonUnit) -> 
 
 
 @pytest.mark.parametrize("neighbors", Neighbors)
-@pytest.mark.parametrize("limits", LIMITS)
+@pytest.mark.parametrize(
+    "limits",
+    [pytest.param(one, marks=[pytest.mark.slow] if one in SELDOM else []) for one in LIMITS],
+)
 @pytest.mark.parametrize("statistic", STATISTICS, ids=lambda statistic: statistic.name)
 def test_no_person_exceeds_the_sensitivity_and_some_reach_it(
     statistic: Statistic, limits: tuple[int, int, int], neighbors: Neighbors
