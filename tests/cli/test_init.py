@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import os
 import pty
+import select
 import signal
 import subprocess
 import sys
@@ -236,6 +237,12 @@ def typed(folder: Path, keys: list[bytes]) -> tuple[int, str]:
         shown += _until_asked(leader)
         os.write(leader, key)
     while True:
+        if not select.select([leader], [], [], 5)[0]:
+            if process.poll() is not None:
+                break
+            # A key that comes while something is loaded may be lost: people press it again.
+            os.write(leader, keys[-1])
+            continue
         try:
             part = os.read(leader, 65536)
         except OSError:
@@ -260,8 +267,12 @@ def _until_asked(leader: int) -> bytes:
     """What is shown up to the next question."""
     shown = b""
     deadline = time.monotonic() + 60
-    while not shown.endswith(b": ") and time.monotonic() < deadline:
-        shown += os.read(leader, 65536)
+    while time.monotonic() < deadline:
+        # What looks like the end of a question may be the middle of a sentence.
+        if select.select([leader], [], [], 0.5)[0]:
+            shown += os.read(leader, 65536)
+        elif shown.endswith(b": "):
+            break
     return shown
 
 
