@@ -53,12 +53,13 @@ class Inspection:
         self._plain: dict[int, bool] = {}
         self._quotes: dict[int, bool] = {}
         self._passed = 0
+        self._thread = threading.Thread(target=self._inspect_all, daemon=True)
+        self._thread.start()
         if progress and self._sources:
+            # Whoever draws asks for the position at once, on a thread of its own.
             total = sum(source.bytes for source in self._sources)
             size = max(1, sum(source.size for source in self._sources))
             progress.begin(READING, total, lambda: self._position(total, size))
-        self._thread = threading.Thread(target=self._inspect_all, daemon=True)
-        self._thread.start()
 
     def _position(self, total: int, size: int) -> int | None:
         """How far the look is; None when it is over, and copies or sums go on."""

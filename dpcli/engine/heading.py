@@ -17,7 +17,7 @@ MARKS = 16
 """Bytes by which formats are told apart."""
 
 PARQUET = (b"PAR1", b"PARE")
-"""How Parquet files begin and end, the second kind encrypted."""
+"""How Parquet files begin, the second kind encrypted."""
 
 PACKED = (
     *(b"\x1f\x8b", b"x\x01", b"x^", b"x\x9c", b"x\xda"),
@@ -31,11 +31,14 @@ def seems_packed(file: BinaryIO) -> bool:
     return os.pread(file.fileno(), MARKS, 0).startswith(PACKED)
 
 
-def is_parquet(file: BinaryIO) -> bool:
-    """Whether a file begins and ends as Parquet does; some column may be called PARENT."""
-    start = os.pread(file.fileno(), len(PARQUET[0]), 0)
-    end = os.fstat(file.fileno()).st_size - len(start)
-    return start in PARQUET and end > 0 and os.pread(file.fileno(), len(start), end) == start
+def is_parquet(start: bytes) -> bool:
+    """Whether a file begins as Parquet does, and not with a column called PARENT.
+
+    Behind the mark stands a number of Thrift, which is no letter. Nothing past a header line
+    is looked at: the last bytes of a file belong to a record.
+    """
+    number = start[len(PARQUET[0]) : len(PARQUET[0]) + 1]
+    return start.startswith(PARQUET) and b"" < number < b" " and number not in b"\t\r\n"
 
 
 OTHERS = (

@@ -18,7 +18,7 @@ from typing import BinaryIO, Self
 
 from dpcli.dialect import STANDARD, UTF8, Dialect
 from dpcli.engine.copying import blocks_of, copied, headed, started, unpacked
-from dpcli.engine.heading import MARKS, PARQUET, header_of, is_parquet, refuse_other_formats
+from dpcli.engine.heading import MARKS, header_of, is_parquet, refuse_other_formats
 from dpcli.engine.progress import Counted, Progress
 from dpcli.errors import DataError, Problem
 
@@ -198,32 +198,21 @@ def _regular(
     by_name = name.lower().removesuffix(".gz").endswith(PARQUET_ENDINGS)
     status = os.fstat(raw.fileno())
     is_file = stat.S_ISREG(status.st_mode)
-    as_it_is = dialect.encoding == UTF8 and not dialect.names
+
+    def parquet(start: bytes) -> bool:
+        if by_name or dialect.names:
+            return by_name
+        refuse_other_formats(start, name, dialect.encoding)
+        return is_parquet(start)
+
     if is_file and not packed and not (name == STDIN and raw.tell()):
-        found = by_name or (not dialect.names and is_parquet(raw))
-        if not found:
-            _require_text(os.pread(raw.fileno(), MARKS, 0), name, dialect)
-        if found or as_it_is:
+        found = parquet(os.pread(raw.fileno(), MARKS, 0))
+        if found or (dialect.encoding == UTF8 and not dialect.names):
             return raw, found, status.st_size
     counted = Counted(blocks_of(raw))
     progress.begin("copying", status.st_size if is_file else None, counted.position)
     with raw:
         start, content = started(unpacked(counted, name) if packed else counted, MARKS)
-        perhaps = by_name or (not dialect.names and start.startswith(PARQUET))
-        if not perhaps:
-            _require_text(start, name, dialect)
-            return copied(headed(content, dialect)), False, counted.passed
-        copy = copied(content)
-    if by_name or is_parquet(copy):
-        return copy, True, counted.passed
-    # A column may be called PARENT.
-    if as_it_is:
-        return copy, False, counted.passed
-    with copy:
-        return copied(headed(blocks_of(copy), dialect)), False, counted.passed
-
-
-def _require_text(start: bytes, name: str, dialect: Dialect) -> None:
-    """Raise DataError where a header line is to be expected, and something else begins."""
-    if not dialect.names:
-        refuse_other_formats(start, name, dialect.encoding)
+        found = parquet(start)
+        copy = copied(content if found else headed(content, dialect))
+    return copy, found, counted.passed

@@ -86,6 +86,15 @@ def test_a_name_is_a_name(name: str, tmp_path: Path) -> None:
     assert cells_of(engine([COUNTS], RowUnit(), path)[0]) == [4, 0]
 
 
+@pytest.mark.parametrize("name", ["PARENT", "PAR1"])
+def test_no_last_record_makes_a_file_parquet(name: str, tmp_path: Path) -> None:
+    """A Parquet file ends in its mark too, but the end of a file belongs to a record."""
+    path = tmp_path / "data.csv"
+    path.write_bytes(f"{name},a\n1,x\n1,{name[:4]}".encode())
+
+    assert cells_of(engine([COUNTS], RowUnit(), path)[0]) == [1, 0]
+
+
 def test_no_record_turns_the_bytes_of_all(tmp_path: Path) -> None:
     """Without a header line, what looks like a mark of UTF-16 is part of a cell."""
     dialect = Dialect(names=("a", "n"), encoding="utf-16")
