@@ -200,7 +200,9 @@ def export(
     if stored.digest is not None:
         wanted.require_reports_alone(stored.digest)
     known = wanted.contents(stored)
-    require_writable(list(known), inputs, force=force, twice=wanted.twice, known=known)
+    require_writable(
+        wanted.targets(wanted.tables(stored)), inputs, force=force, twice=wanted.twice, known=known
+    )
     wanted.publish(stored, "run the command again")
 
 

@@ -33,13 +33,12 @@ class Wanted:
         self.reports, self.twice = reports_of(beside, reports, named)
 
     def files(self, tables: Sequence[str]) -> dict[Path, str]:
-        """Which stored output goes to which file, given the names of the wide tables.
+        """Which stored output goes to which file, given the names of the wide tables."""
+        return {**self._tables(tables), **self.reports}
 
-        Notes in `twice` whether a report would take the place of a table.
-        """
-        found = self._tables(tables)
-        self.twice = self.twice or bool(found.keys() & self.reports.keys())
-        return {**found, **self.reports}
+    def targets(self, tables: Sequence[str]) -> list[Path]:
+        """Every file that is asked for; one that is asked for twice stands there twice."""
+        return [*self._tables(tables), *self.reports]
 
     def _tables(self, tables: Sequence[str]) -> dict[Path, str]:
         """Which table goes to which file."""

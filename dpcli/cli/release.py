@@ -86,7 +86,7 @@ def release(
     again = f"run the command again with --release-id {named}"
     with charging(again), open_ledger(ledger, spec) as book:
         inputs = [spec, *book.store.files(), *input_files(data)]
-        targets = list(wanted.files(wide_names(plan)))
+        targets = wanted.targets(wide_names(plan))
         charge = charge_for(plan, named, period)
         before = book.stored(charge.release_id, charge)
         known = wanted.contents(before) if before else {}

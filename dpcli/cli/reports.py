@@ -5,16 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
+from dpcli.engine.source import PARQUET_ENDINGS
 from dpcli.errors import LedgerError
 from dpcli.report.formats import report_name
 
-PARQUET = (".parquet", ".pq")
-"""Endings of tables that are written as Parquet; any other is CSV."""
-
 
 def is_parquet(path: Path) -> bool:
-    """Whether a table of that name is wanted as Parquet."""
-    return path.name.lower().endswith(PARQUET)
+    """Whether a table of that name is wanted as Parquet; any other is CSV."""
+    return path.name.lower().endswith(PARQUET_ENDINGS)
 
 
 def stem_of(path: Path) -> str:

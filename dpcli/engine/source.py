@@ -25,6 +25,7 @@ from dpcli.errors import DataError, Problem
 STDIN = "-"
 
 PARQUET_ENDINGS = (".parquet", ".pq")
+"""How the names of Parquet files end, of data and of tables."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from dpcli.columns import CategoryColumn, NumericColumn
 from dpcli.plan.model import Part, PlannedEntry
 from dpcli.queries import Condition
 from dpcli.report.meaning import protection
-from dpcli.report.numbers import Fact, Number, number, root_up
+from dpcli.report.numbers import Fact, Number, brief, exact_or_up, number, root_up, short
 from dpcli.report.table import RAW, cells
 from dpcli.spec.model import Spec
 from dpcli.statistics.base import Request
@@ -180,3 +180,39 @@ def condition_text(condition: Condition) -> str:
         for low, high in condition.ranges
     ]
     return f"{column.name} {' or '.join(spans)}"
+
+
+def asked(released: Released) -> str:
+    """What an entry asks, in a line."""
+    entry = released.planned.entry
+    request = entry.request
+    words = [entry.statistic.name]
+    words += [f"of {request.column.name}"] if request.column else []
+    several = [
+        name for name in columns_of(request) if not request.column or name != request.column.name
+    ]
+    words += [f"{'on' if request.column else 'of'} {', '.join(several)}"] if several else []
+    words += [f"with {name} {_told(fact)}" for name, fact in options(request).items()]
+    words += [f"by {', '.join(key.column.name for key in request.by)}"] if request.by else []
+    words += [f"where {' and '.join(map(condition_text, request.where))}"] if request.where else []
+    return " ".join(words) + "."
+
+
+def _told(fact: Fact) -> str:
+    """A fact in a sentence."""
+    return ", ".join(map(str, fact)) if isinstance(fact, list) else str(fact)
+
+
+def part_line(part: Part) -> tuple[str, ...]:
+    """How one question was answered."""
+    unit, moved = part.question.unit, part.sensitivity
+    return (
+        part.question.role,
+        mechanism_text(part).replace("-", " "),
+        short(part.noise.scale * unit, 6),
+        exact_or_up(moved.l1 * unit),
+        short(root_up(moved.l2_squared * unit**2), 6),
+        brief(part.loss.epsilon),
+        brief(part.loss.delta),
+        short(part.guarantee.rho, 6),
+    )

@@ -9,13 +9,12 @@ from typing import TYPE_CHECKING
 from dpcli import __version__
 from dpcli.hazards import hazards
 from dpcli.plan.local import AnyPlan
-from dpcli.plan.model import Part
 from dpcli.privacy.loss import Loss, loss_text
-from dpcli.report.entries import columns_of, condition_text, mechanism_text, options
+from dpcli.report.entries import asked, part_line
 from dpcli.report.facts import a_year_at_most, facts, window_facts
 from dpcli.report.meaning import meaning, promise, protection
 from dpcli.report.notes import limits
-from dpcli.report.numbers import Fact, brief, exact_or_up, root_up, short
+from dpcli.report.numbers import exact_or_up
 from dpcli.report.stewardship import descriptions, sentences
 from dpcli.report.table import cells, visible
 from dpcli.spec.model import Declarations, Privacy
@@ -162,22 +161,6 @@ def account(standing: Standing) -> Iterator[str]:
         yield ""
 
 
-def asked(released: Released) -> str:
-    """What an entry asks, in a line."""
-    entry = released.planned.entry
-    request = entry.request
-    words = [entry.statistic.name]
-    words += [f"of {request.column.name}"] if request.column else []
-    several = [
-        name for name in columns_of(request) if not request.column or name != request.column.name
-    ]
-    words += [f"{'on' if request.column else 'of'} {', '.join(several)}"] if several else []
-    words += [f"with {name} {_told(fact)}" for name, fact in options(request).items()]
-    words += [f"by {', '.join(key.column.name for key in request.by)}"] if request.by else []
-    words += [f"where {' and '.join(map(condition_text, request.where))}"] if request.where else []
-    return " ".join(words) + "."
-
-
 def _entry(released: Released, privacy: Privacy, confidence: Fraction) -> Iterator[str]:
     """One statistic: what it is, how it was answered, and its numbers."""
     request = released.planned.entry.request
@@ -205,26 +188,6 @@ def _entry(released: Released, privacy: Privacy, confidence: Fraction) -> Iterat
     ends = (f"lower {percent} %", f"upper {percent} %")
     header = (*(["statistic"] * both), *keys, "item", "value", *ends)
     yield from table_lines(header, lines)
-
-
-def _told(fact: Fact) -> str:
-    """A fact in a sentence."""
-    return ", ".join(map(str, fact)) if isinstance(fact, list) else str(fact)
-
-
-def part_line(part: Part) -> tuple[str, ...]:
-    """How one question was answered."""
-    unit, moved = part.question.unit, part.sensitivity
-    return (
-        part.question.role,
-        mechanism_text(part).replace("-", " "),
-        short(part.noise.scale * unit, 6),
-        exact_or_up(moved.l1 * unit),
-        short(root_up(moved.l2_squared * unit**2), 6),
-        brief(part.loss.epsilon),
-        brief(part.loss.delta),
-        short(part.guarantee.rho, 6),
-    )
 
 
 def _rho(rho: Fraction | None) -> str:

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 from dpcli import __version__
 from dpcli.privacy.loss import loss_text
+from dpcli.report.entries import asked, part_line
 from dpcli.report.facts import a_year_at_most, window_facts
 from dpcli.report.html import sections
 from dpcli.report.html.charts import drawn
 from dpcli.report.html.element import Part, element, label
 from dpcli.report.html.meter import meters
-from dpcli.report.markdown import asked, part_line
 from dpcli.report.meaning import one_of, protection
 from dpcli.report.notes import (
     bounding,
