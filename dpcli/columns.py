@@ -9,7 +9,7 @@ spec, never from the data.
 from __future__ import annotations
 
 import datetime
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Literal
 
@@ -102,3 +102,12 @@ class IdColumn:
 
 
 Column = NumericColumn | CategoryColumn | OpenColumn | IdColumn
+
+
+def without_constant(column: Column) -> Column:
+    """The column whose unreadable cells stay missing, with bounds if it has none."""
+    if isinstance(column, NumericColumn):
+        return replace(column, bounds=column.bounds or (0, 0), missing=None)
+    if isinstance(column, CategoryColumn):
+        return replace(column, missing=None)
+    return column

@@ -10,6 +10,7 @@ command line. The tree, with the exit status of each family:
       BudgetError    5   the budget refuses
       LedgerError    6   the ledger cannot be used
       OutputError    7   an output could not be written
+      QualityError   8   the data file failed the quality check of the spec
 
 No message may contain anything read from a record: texts are built from the
 spec, the command line and file names alone.
@@ -100,3 +101,9 @@ class OutputError(Failure):
     """An output could not be written."""
 
     status = 7
+
+
+class QualityError(Failure):
+    """Noisy counts miss a minimum of the spec; only the quality check was charged."""
+
+    status = 8

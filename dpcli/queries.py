@@ -8,13 +8,12 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import dataclass
-from fractions import Fraction
 from functools import cached_property
-from itertools import combinations_with_replacement, pairwise
+from itertools import pairwise
 from math import prod
 
 from dpcli.columns import CategoryColumn, Column, NumericColumn, OpenColumn
-from dpcli.privacy.sensitivity import Influence, Sensitivity
+from dpcli.privacy.sensitivity import Influence
 from dpcli.utilities.base import Utility
 
 
@@ -236,48 +235,3 @@ class ScoreQuery(Query):
     def influence(self) -> Influence:
         """How far one row can move the scores of a group apart."""
         return self.utility.influence
-
-
-@dataclass(frozen=True, kw_only=True)
-class MinimiserQuery(Query):
-    """The coefficients of a ridge regression, in whole steps of a grid.
-
-    Every column is taken from its centre and divided by its half-width, so that it lies in
-    [-1, 1]; a column of ones goes first. The coefficients minimise, over the rows,
-
-        sum (y - <theta, x>)^2 / (2 n) + ridge |theta|^2 / 2,
-
-    with n the greater of `rows` and the number of rows, and are rounded to `grid`.
-    `sensitivity` is what replacing a row can change, in steps, for the statistic that
-    asks to prove.
-    """
-
-    outcome: Factor
-    inputs: tuple[Factor, ...]
-    ridge: Fraction
-    rows: int
-    grid: Fraction
-    sensitivity: Sensitivity
-
-    @cached_property
-    def columns(self) -> tuple[Column, ...]:
-        """Every column that the query reads, each once."""
-        used = [factor.column for factor in (self.outcome, *self.inputs)]
-        return tuple(dict.fromkeys((*super().columns, *used)))
-
-    @cached_property
-    def cells(self) -> int:
-        """How many coefficients there are."""
-        return len(self.inputs) + 1
-
-    @cached_property
-    def influence(self) -> Influence:
-        """The most that one coefficient changes, in either direction."""
-        return Influence(-self.sensitivity.linf, self.sensitivity.linf)
-
-    @cached_property
-    def moments(self) -> tuple[LinearQuery, ...]:
-        """The sums that it is made of: of products of ones, inputs and outcome, in pairs."""
-        terms: list[tuple[Factor, ...]] = [(), *((one,) for one in (*self.inputs, self.outcome))]
-        pairs = combinations_with_replacement(terms, 2)
-        return tuple(LinearQuery(factors=first + second) for first, second in pairs)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import datetime
 import secrets
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, cast
 
@@ -20,6 +21,7 @@ from dpcli.ledger.terms import Payload, terms_of
 from dpcli.mechanisms.base import Choosing, Perturbing, in_groups
 from dpcli.plan.budget import require_budget
 from dpcli.plan.model import Part, Plan, PlannedEntry
+from dpcli.plan.quality import Missed, missed_minimums
 from dpcli.privacy.confidential import Cells, Confidential, Group, Groups
 from dpcli.queries import ScoreQuery
 from dpcli.statistics.base import Answer, Estimate
@@ -56,14 +58,26 @@ class Released:
 
 
 @dataclass(frozen=True, slots=True)
+class Checked:
+    """The noisy answers of the quality check, and the minimums that they miss."""
+
+    estimates: tuple[Estimate, ...]
+    missed: tuple[Missed, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Release:
-    """All that may be told: a function of the plan, the noisy answers and the ledger."""
+    """All that may be published: a function of the plan, the noisy answers and the ledger.
+
+    If the quality check missed a minimum there are no entries, and the plan has none.
+    """
 
     plan: Plan
     release_id: str
     created: str
     entries: tuple[Released, ...]
     standing: Standing
+    checked: Checked | None = None
 
 
 def new_release_id() -> str:
@@ -88,7 +102,8 @@ def release(
 
     A release of that name and spec that was made before is returned as it is, and
     nothing is read. The budget is checked before a data file is opened, and again
-    when it is charged. Raises BudgetError, DataError or LedgerError.
+    when it is charged. If the quality check fails, it alone is charged and rendered.
+    Raises BudgetError, DataError or LedgerError.
     """
     stored = ledger.stored(charge.release_id, charge)
     if stored is not None:
@@ -96,22 +111,48 @@ def release(
     require_budget(plan)
     ledger.require_room(charge)
     exact = exactly(plan, data, progress)
-
-    def rendered(standing: Standing) -> Mapping[str, bytes]:
-        return render(Release(plan, charge.release_id, charge.created, entries, standing))
-
+    done, stopped = plan, False
     try:
-        entries = answered(plan, exact)
+        checked = check_quality(plan, exact)
+        if checked is not None and checked.missed:
+            done, stopped = plan.quality_alone, True
+            alone = charge_for(done, charge.release_id, charge.period, charge.created)
+            charge = replace(alone, stopped=True)
+        entries = answered(done, exact)
+
+        def rendered(standing: Standing) -> Mapping[str, bytes]:
+            return render(
+                Release(done, charge.release_id, charge.created, entries, standing, checked)
+            )
+
         return ledger.commit(charge, rendered)
     except Failure:
+        if plan.quality is not None and not stopped:
+            # A failed check costs less and might have been accepted: so that it passed shows.
+            alone = charge_for(plan.quality_alone, charge.release_id, charge.period, charge.created)
+            with suppress(Failure):
+                ledger.commit(alone, lambda _: {})
         raise
     except Exception:
-        # What fails from here on has seen noise, and would tell of it for nothing.
+        # What fails from here on has seen noise, and would reveal it without a charge.
         ledger.commit(charge, lambda _: {})
         raise
 
 
-def charge_for(plan: Plan, release_id: str, period: str | None) -> Charge:
+def check_quality(plan: Plan, exact: Sequence[Sealed]) -> Checked | None:
+    """The quality check with fresh noise; None if the spec has none."""
+    if plan.quality is None:
+        return None
+    parts = plan.quality.parts
+    answers = tuple(_answer(part, sealed, None) for part, sealed in zip(parts, exact, strict=False))
+    request, statistic = plan.quality.entry.request, plan.quality.entry.statistic
+    estimates = statistic.estimate(request, answers, plan.spec.confidence)
+    return Checked(estimates, missed_minimums(plan, answers))
+
+
+def charge_for(
+    plan: Plan, release_id: str, period: str | None, created: str | None = None
+) -> Charge:
     """What a release of a plan will be charged for, now."""
     parts: tuple[Payload, ...] = tuple(
         {
@@ -132,10 +173,11 @@ def charge_for(plan: Plan, release_id: str, period: str | None) -> Charge:
             **_choice(part),
             **_selection(part),
         }
-        for planned in plan.entries
+        for planned in plan.priced
         for part in planned.parts
     )
-    return Charge(terms_of(plan.spec), release_id, plan.spec.digest, now(), period, parts)
+    terms, digest = terms_of(plan.spec), plan.spec.digest
+    return Charge(terms, release_id, digest, created or now(), period, parts)
 
 
 def _branch(planned: PlannedEntry) -> dict[str, object]:
@@ -191,7 +233,7 @@ def perturbed(plan: Plan, exact: Sequence[Sealed]) -> tuple[Answered, ...]:
     Entries that select groups come first: the others tell of those groups alone.
     """
     sealed: dict[str, list[tuple[Part, Sealed]]] = {}
-    parts = iter(exact)
+    parts = iter(exact[len(plan.quality.parts) if plan.quality else 0 :])
     for planned in plan.entries:
         sealed[planned.entry.request.name] = [(part, next(parts)) for part in planned.parts]
     counts: dict[str, dict[Group, int]] = {}

@@ -197,6 +197,7 @@ def history(
                         "period": entry.period,
                         "epsilon": plain_text(total.epsilon),
                         "delta": plain_text(total.delta),
+                        "stopped": content.get("stopped", False),
                         "spec_digest": content["digest"],
                         "head": entry.head,
                         "parts": json.loads(entry.parts),
@@ -208,7 +209,12 @@ def history(
         return
     columns = ("entry", "created", "dataset", "release_id", "period", "epsilon", "delta")
     rows = [["" if one[name] is None else str(one[name]) for name in columns] for one in told]
-    write_table(sys.stdout, "releases", [c.replace("_", " ") for c in columns], rows, (0, 5, 6))
+    header = [name.replace("_", " ") for name in columns]
+    if any(one["stopped"] for one in told):
+        header.append("")
+        for row, one in zip(rows, told, strict=True):
+            row.append("stopped by its quality check" if one["stopped"] else "")
+    write_table(sys.stdout, "releases", header, rows, (0, 5, 6))
 
 
 def _more_runs(book: Ledger, terms: Terms, plan: AnyPlan | None) -> int | None:

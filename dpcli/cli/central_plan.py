@@ -24,6 +24,7 @@ def print_plan(made: Plan, account: Account) -> None:
         warnings,
     )
     from dpcli.report.numbers import exact_or_up
+    from dpcli.report.quality import ABSENT, rule
 
     percent = exact_or_up(made.spec.confidence * 100)
     privacy = made.spec.privacy
@@ -34,7 +35,7 @@ def print_plan(made: Plan, account: Account) -> None:
     )  # fmt: skip
     rows = [
         _row(entry, part, made, first=place == 0)
-        for entry in made.entries
+        for entry in made.priced
         for place, part in enumerate(entry.parts)
     ]
     write_table(sys.stdout, title, header, rows, (2, 4, 5, 7, 8, 9, 10, 11))
@@ -47,6 +48,7 @@ def print_plan(made: Plan, account: Account) -> None:
         *post_processing(made),
     ]
     notes += warnings(made)
+    notes += rule(made) or [f"warning: {ABSENT}"]
     print("".join(f"{note}\n" for note in [*notes, *([""] if notes else [])]), end="")
     print_price(made)
     print_measures(made, account, "allowed", "release")

@@ -12,7 +12,7 @@ from fractions import Fraction
 from dpcli.cli.asking import Asker, Refused, one_of, refuse
 from dpcli.cli.interview_columns import ask_column
 from dpcli.cli.interview_statistics import ask_statistics
-from dpcli.spec.answered import Answers, evenly
+from dpcli.spec.answered import Answers, shares
 from dpcli.spec.draft import as_word, twins_of, unfit
 from dpcli.spec.numbers import NotReadable, number
 from dpcli.spec.wording import shown, similar
@@ -34,18 +34,35 @@ def interview(asker: Asker, header: Sequence[str], name: str, csv: str) -> str:
     _ask_privacy(asker, answers, header)
     _ask_columns(asker, answers, header)
     ask_statistics(asker, answers)
+    _ask_quality(asker, answers)
     count = len(answers.entries)
     asker.say(
         "What is spent never comes back. If this spec shall be released several times, say of "
         "new data each month, the budget must last for all of them."
     )
     releases = asker.ask("Releases that the budget shall last for", _whole, "1")
-    price = evenly(Fraction(number(answers.epsilon)), count, releases)
+    budget = Fraction(number(answers.epsilon))
+    price, check = shares(budget, count, releases, checked=answers.checked)
     asker.say(
         f"{count} statistic{'s' * (count != 1)} with epsilon {price} each"
+        + (f", and {check} for the quality check" if answers.checked else "")
         + (f", for {releases:,} releases." if releases > 1 else ".")
     )
-    return answers.text(price)
+    return answers.text(price, check)
+
+
+def _ask_quality(asker: Asker, answers: Answers) -> None:
+    """The least number of rows of a complete file."""
+
+    def check(text: str) -> None:
+        answers.min_rows = "" if text == SKIP else _bare(text)
+        refuse(answers.problems())
+
+    asker.say(
+        "A release is stopped, at a small cost, when noisy counts say that the file is incomplete "
+        "or that fewer than 80% of the cells of a column can be read as declared."
+    )
+    asker.ask("Least number of rows of a complete file, or skip", check, SKIP)
 
 
 def _ask_dataset(asker: Asker, answers: Answers, name: str) -> None:

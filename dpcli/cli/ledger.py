@@ -197,6 +197,8 @@ def export(
                 "`dpcli ledger history` lists them",
             )
         inputs = book.store.files()
+    if stored.stopped:
+        wanted.require_reports_of_stopped(release_id)
     if stored.digest is not None:
         wanted.require_reports_alone(stored.digest)
     known = wanted.contents(stored)

@@ -70,9 +70,9 @@ def print_price(plan: Plan) -> None:
     from dpcli.cli.console import plain_table
     from dpcli.report.numbers import brief
 
-    if not bars.draws(sys.stdout) or len(plan.entries) > MOST_BARS:
+    if not bars.draws(sys.stdout) or len(plan.priced) > MOST_BARS:
         return
-    most = max(planned.target.epsilon for planned in plan.entries)
+    most = max(planned.target.epsilon for planned in plan.priced)
     rows = [
         (
             planned.entry.request.name,
@@ -80,7 +80,7 @@ def print_price(plan: Plan) -> None:
             brief(planned.target.epsilon),
             _error(planned, plan),
         )
-        for planned in plan.entries
+        for planned in plan.priced
     ]
     print(plain_table(("", "epsilon", "", "error"), rows, (2,)))
 

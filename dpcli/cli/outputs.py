@@ -32,9 +32,11 @@ class Wanted:
         beside = None if output is None or is_device(output) else output
         self.reports, self.twice = reports_of(beside, reports, named)
 
-    def files(self, tables: Sequence[str]) -> dict[Path, str]:
-        """Which stored output goes to which file, given the names of the wide tables."""
-        return {**self._tables(tables), **self.reports}
+    def files(self, stored: Stored) -> dict[Path, str]:
+        """Which stored output goes to which file; no table of a release that was stopped."""
+        if stored.stopped:
+            return dict(self.reports)
+        return {**self._tables(self.tables(stored)), **self.reports}
 
     def targets(self, tables: Sequence[str]) -> list[Path]:
         """Every file that is asked for; one that is asked for twice stands there twice."""
@@ -60,9 +62,20 @@ class Wanted:
 
     def contents(self, stored: Stored) -> dict[Path, bytes]:
         """The files of a stored release that are wanted."""
-        files = self.files(self.tables(stored))
+        files = self.files(stored)
         found = stored_bytes(stored.outputs, files.values())
         return {path: found[name] for path, name in files.items()}
+
+    def require_reports_of_stopped(self, release_id: str) -> None:
+        """Raise LedgerError unless only reports are wanted of a release without a table."""
+        if self.output is None and self.reports:
+            return
+        raise LedgerError.of(
+            "release-stopped",
+            f"the release `{release_id}` was stopped by its quality check: it has reports, and "
+            "no table",
+            "for a report alone, give --report PATH and no -o",
+        )
 
     def require_reports_alone(self, digest: str) -> None:
         """Raise LedgerError unless only reports are wanted of a local collection."""
@@ -84,7 +97,7 @@ class Wanted:
         tables = self.tables(stored)
         try:
             publish(self.contents(stored))
-            if self.output is None and self.table:
+            if self.output is None and self.table and not stored.stopped:
                 publish_to_stdout(self._table(stored.outputs, tables))
         except OutputError as failure:
             raise OutputError(

@@ -45,21 +45,22 @@ def release(
     r"""Write a noisy table of DATA, as SPEC asks, and a privacy report.
 
     Reads DATA once, charges the ledger, then writes. The table goes to stdout, or to OUT
-    with a report beside it. Nothing is read if the budget does not allow it. The same
-    --release-id again publishes the same bytes for nothing: retries are safe.
+    with a report next to it. Nothing is read if the budget does not allow it. The same
+    --release-id again publishes the same bytes at no cost: retries are safe.
 
     Examples:
         dpcli release specs/town.yaml sample_data/people.csv
         dpcli release specs/town.yaml sample_data/people.csv --report town.html
         gzip -dc people.csv.gz | dpcli release specs/town.yaml - > noisy.csv
-        # every night, by cron, which mails the summary:
+        # every night, by cron:
         @daily dpcli release spec.yaml data.csv --release-id $(date +\%F) > t.csv
 
-    Exits 3 for the spec, 4 for DATA, 5 for the budget, 6 for the ledger, 7 for outputs.
+    Exits 3 for the spec, 4 for DATA, 5 for the budget, 6 for the ledger, 7 for outputs,
+    8 for a failed quality check.
 
     See also: dpcli plan, dpcli ledger show, dpcli explain release-id
     """
-    from dpcli.cli.charging import charging, warn_of_clock
+    from dpcli.cli.charging import charging, require_quality, warn_of_clock
     from dpcli.cli.ledger_file import open_ledger
     from dpcli.cli.outputs import Wanted
     from dpcli.cli.progress import shown_progress
@@ -96,11 +97,10 @@ def release(
             stored = make_release(plan, tuple(data), book, charge, rendered, progress)
         wanted.publish(stored, again)
     warn_of_clock(charge.created, latest)
-    if quiet:
-        return
-    if stored.fresh:
+    if not quiet and stored.fresh:
         from dpcli.cli.summary import print_summary
 
         print_summary(made[-1])
-    else:
+    elif not quiet:
         print(f"release {stored.release_id} published again, nothing charged", file=sys.stderr)
+    require_quality(stored)

@@ -27,8 +27,13 @@ SUMMARY_LINES = 40
 
 def print_summary(made: Release) -> None:
     """Values, intervals and epsilon on standard error, drawn where a terminal has room."""
-    plain, lines = _rows(made)
     plan = made.plan
+    if made.checked is not None:
+        _print_quality(made)
+    if not made.entries:
+        _print_balance(made)
+        return
+    plain, lines = _rows(made)
     percent = exact_or_up(plan.spec.confidence * 100)
     header = ("statistic", "group", "value", f"lower {percent}%", f"upper {percent}%", "epsilon")
     title = f"release {made.release_id} of {plan.spec.dataset}"
@@ -38,14 +43,32 @@ def print_summary(made: Release) -> None:
         write_table(sys.stderr, title, (*header, ""), rows, (2, 3, 4, 5))
     else:
         write_table(sys.stderr, title, header, plain, (2, 3, 4, 5))
+    _print_balance(made)
+    if drawn:
+        _draw_budget(made.standing)
+
+
+def _print_quality(made: Release) -> None:
+    """The noisy number of rows, and how readable the columns are."""
+    from dpcli.report.quality import HEADER, rows_of
+
+    checked = made.checked
+    assert checked is not None
+    rows = rows_of(made.plan, checked)
+    if checked.missed:
+        write_table(sys.stderr, "quality check: failed", HEADER, rows, (1, 2, 3, 4))
+        return
+    print(f"quality check: about {rows[0][1]} rows, no minimum missed", file=sys.stderr)
+
+
+def _print_balance(made: Release) -> None:
+    """What was spent, and what is left."""
     balance = made.standing.balance
     print(
-        f"spent {loss_text(plan.spent)}; {loss_text(balance.remaining)} left of "
+        f"spent {loss_text(made.plan.spent)}; {loss_text(balance.remaining)} left of "
         f"{loss_text(balance.budget)} (entry {made.standing.entry} of {made.standing.ledger})",
         file=sys.stderr,
     )
-    if drawn:
-        _draw_budget(made.standing)
 
 
 def _rows(made: Release) -> tuple[list[tuple[str, ...]], list[str]]:

@@ -104,6 +104,17 @@ CODES: tuple[Code, ...] = (
         "Spell the name as the header does; `dpcli init DATA` lists what it says.",
     ),
     Code(
+        "quality-failed",
+        "data",
+        "The noisy counts of the quality check miss a minimum of `quality:` by more than the "
+        "noise explains: the file is incomplete, or the cells of a column are not written as the "
+        "spec declares. No statistic was answered, no table was written, and only the loss of the "
+        "check was charged. The exit status is 8. The same --release-id gives the same answer.",
+        "dpcli release spec.yaml data.csv   (dates are written 1/12/2010, or the upload broke off)",
+        "See which columns cannot be read with `dpcli check SPEC DATA --cells`, correct the spec "
+        "or the file, and release it under a new --release-id.",
+    ),
+    Code(
         "ambiguous-column",
         "data",
         "The header names a declared column more than once, or spells it with other "

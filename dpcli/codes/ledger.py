@@ -14,6 +14,14 @@ CODES: tuple[Code, ...] = (
         "Ask for a form that it has: the table as CSV, or --report old.json.",
     ),
     Code(
+        "release-stopped",
+        "ledger",
+        "The quality check of the spec stopped this release: no statistic was answered, so there "
+        "are reports of the check, and no table.",
+        "dpcli ledger export 2026-11-21 -o noisy.csv   (which ended with exit status 8)",
+        "Ask for a report, which states why: `dpcli ledger export 2026-11-21 --report check.md`.",
+    ),
+    Code(
         "release-void",
         "ledger",
         "A fault of dpcli's own stopped this release after its noise was drawn. What happened "

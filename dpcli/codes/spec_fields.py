@@ -14,6 +14,22 @@ CODES: tuple[Code, ...] = (
         "Write a number such as `population: 1000000`, and answers of a sentence or two.",
     ),
     Code(
+        "quality-without-minimum",
+        "spec",
+        "The quality check says neither how many rows a complete file has at least, nor which "
+        "share of cells must be readable, so nothing could fail it.",
+        "quality: {epsilon: 0.02}",
+        "Add one or both: `quality: {epsilon: 0.02, min_rows: 1000, min_readable: 0.8}`.",
+    ),
+    Code(
+        "bad-minimum",
+        "spec",
+        "A minimum of the quality check is not one: `min_rows` is a whole number of rows, and "
+        "`min_readable` a share above 0, at most 1.",
+        "quality: {epsilon: 0.02, min_readable: 80}",
+        "Write `min_rows: 1000`, and `min_readable: 0.8` for 80%.",
+    ),
+    Code(
         "mechanism-not-taken",
         "spec",
         "The mechanism adds noise to numbers and the statistic is a choice among candidates, or "

@@ -148,11 +148,13 @@ CODES: tuple[Code, ...] = (
     Code(
         "reserved-name",
         "spec",
-        "A key column has the name of a column that every output has.",
+        "A key column has the name of a column that every output has, or a statistic is named "
+        "`quality` where the spec has a section of that name.",
         "columns: {value: {type: category, values: [a, b]}}\n"
         "statistics:\n"
         "  - {name: n, statistic: count, by: [value], epsilon: 0.1}",
-        "Rename the column in the data file and in the spec, as in `by: [amount_class]`.",
+        "Rename the column in the data file and in the spec, as in `by: [amount_class]`; give the "
+        "statistic another name.",
     ),
     Code(
         "missing-bins",

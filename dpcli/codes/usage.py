@@ -13,6 +13,15 @@ CODES: tuple[Code, ...] = (
         "Leave it out; `dpcli explain privacy` takes `--epsilon` and `--delta`.",
     ),
     Code(
+        "terminal-required",
+        "usage",
+        "`dpcli check --cells` shows exact facts about the records, for the operator's eyes "
+        "alone. It refuses to write them to a file or a pipe, where logs would keep them.",
+        "dpcli check spec.yaml data.csv --cells > cells.txt",
+        "Run it on a terminal. In scripts, declare `quality:` in the spec: its counts are noisy "
+        "and charged, and safe to keep.",
+    ),
+    Code(
         "nothing-to-compare",
         "usage",
         "`--fail-on-weaker` needs an older spec to compare with.",

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
+from typing import TypeVar
 
 import polars as pl
 
@@ -23,6 +24,8 @@ from dpcli.privacy.relation import PersonUnit, Unit
 from dpcli.queries import Query
 
 Answers = list[Sealed]
+
+Found = TypeVar("Found")
 
 
 def aggregate(
@@ -48,25 +51,46 @@ def _aggregate(
     inspection: Inspection,
     progress: Progress,
 ) -> Answers:
-    """Read files as they are if they are plain, else plain copies of them."""
+    """One scan with one random generator, however often files have to be copied."""
     draw = Draw()
     used = dict.fromkeys(column for query in queries for column in query.columns)
     if isinstance(unit, PersonUnit):
         used |= {IdColumn(unit.column, unit.each): None}
+    columns = tuple(used)
+    return scanned(
+        dataset,
+        inspection,
+        columns,
+        lambda tables: _scan(queries, unit, draw, dataset, tables, columns),
+        progress,
+    )
+
+
+def scanned(
+    dataset: Dataset,
+    inspection: Inspection,
+    columns: Sequence[Column],
+    scan: Callable[[Tables], tuple[Found, bool]],
+    progress: Progress,
+) -> Found:
+    """What `scan` finds in the files as they are if they are plain, else in plain copies.
+
+    It also says whether some row was blank in every column that was read.
+    """
     with ExitStack() as copies:
-        tables = Tables(dataset, inspection, tuple(used), copies)
+        tables = Tables(dataset, inspection, columns, copies)
         while True:
-            # The reader is far ahead of the sums, so that its place in the files tells nothing.
+            # The reader is far ahead of the sums, so its place in the files reveals nothing.
             progress.begin(READING, dataset.bytes)
             try:
-                answers, blank = _scan(queries, unit, draw, dataset, tables, tuple(used))
+                found, blank = scan(tables)
             except (pl.exceptions.PolarsError, OSError):
                 # Bytes that are not UTF-8 end up here: the copy decodes them by rule.
                 if not tables.copy(blank=False):
                     raise
             else:
                 if not blank or not tables.copy(blank=True):
-                    return answers
+                    return found
 
 
 def _scan(

@@ -8,7 +8,7 @@ from itertools import combinations_with_replacement
 from math import floor
 
 from dpcli.privacy.confidential import Cells
-from dpcli.queries import MinimiserQuery
+from dpcli.vector_queries import MinimiserQuery
 
 
 def minimised(query: MinimiserQuery, moments: Sequence[int]) -> Cells:

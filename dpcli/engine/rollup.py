@@ -14,8 +14,9 @@ from dpcli.engine.cluster import Cluster
 from dpcli.engine.minimiser import minimised
 from dpcli.engine.sums import Combination, PlainSum, combinations, sums_of
 from dpcli.privacy.confidential import Cells, Confidential, Group, Groups
-from dpcli.queries import Key, MinimiserQuery, Query, ScoreQuery
+from dpcli.queries import Key, Query, ScoreQuery
 from dpcli.utilities.base import Utility
+from dpcli.vector_queries import MinimiserQuery, ReadabilityQuery
 
 Sealed = Confidential[Cells] | Confidential[Groups]
 
@@ -61,6 +62,8 @@ def _answer(
     sums: Sequence[Table],
 ) -> Sealed:
     """The sealed answer to one query, from what each joint cell adds to it."""
+    if isinstance(query, ReadabilityQuery):
+        return Confidential(tuple(sum(one.tolist()) for one in sums))
     if isinstance(query, MinimiserQuery):
         return Confidential(minimised(query, [sum(one.tolist()) for one in sums]))
     (added,) = sums

@@ -7,14 +7,15 @@ offset of a product is taken off in the same way.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import polars as pl
 
 from dpcli.columns import Column
 from dpcli.engine.cluster import Cluster
-from dpcli.queries import Condition, Factor, LinearQuery, MinimiserQuery, Query, ScoreQuery
+from dpcli.queries import Condition, Factor, LinearQuery, Query, ScoreQuery
+from dpcli.vector_queries import MinimiserQuery, ReadabilityQuery
 
 MOST_SHORT = 2**32
 """Rows that polars can count in a group; a file has at most as many as bytes."""
@@ -99,13 +100,24 @@ def combination(query: LinearQuery) -> Combination:
 
 
 def combinations(query: Query) -> tuple[Combination, ...]:
-    """What a query adds up in each cell: several numbers for a minimiser, else one."""
+    """What a query adds up in each cell: for some queries several numbers, else one."""
     if isinstance(query, MinimiserQuery):
         return tuple(combination(moment) for moment in query.moments)
+    if isinstance(query, ReadabilityQuery):
+        return tuple(_readability(query))
     if isinstance(query, ScoreQuery):
         rows = LinearQuery(items=query.table, where=query.where, present=query.present)
         return (combination(rows),)
     return (combination(query),) if isinstance(query, LinearQuery) else ()
+
+
+def _readability(query: ReadabilityQuery) -> Iterator[Combination]:
+    """The number of rows, and twice the readable cells of each column less the rows."""
+    rows = PlainSum((), (), frozenset())
+    if query.with_rows:
+        yield ((1, rows),)
+    for column in query.checked:
+        yield ((2, PlainSum((), (), frozenset({column}))), (-1, rows))
 
 
 def sums_of(queries: Sequence[Query], cluster: Cluster) -> tuple[PlainSum, ...]:

@@ -24,7 +24,10 @@ from dpcli.privacy.loss import Loss, loss_text
 
 @dataclass(frozen=True, slots=True)
 class Charge:
-    """What a release will be charged for: its parts, and what names it."""
+    """What a release will be charged for: its parts, and what names it.
+
+    If it was `stopped`, its quality check failed, and its parts are those of the check.
+    """
 
     terms: Terms
     release_id: str
@@ -32,6 +35,7 @@ class Charge:
     created: str
     period: str | None
     parts: tuple[Payload, ...]
+    stopped: bool = False
 
     @property
     def spend(self) -> Spend:
@@ -226,7 +230,8 @@ class Ledger:
             outputs.update(render(standing))
             return {name: zlib.compress(content) for name, content in outputs.items()}
 
-        payload = canonical({"digest": charge.digest, "created": charge.created})
+        fields = {"digest": charge.digest, "created": charge.created}
+        payload = canonical({**fields, **({"stopped": True} if charge.stopped else {})})
         parts = canonical(charge.parts)
         dataset, named = charge.terms.dataset, charge.release_id
         self._append(Entry(0, "release", dataset, named, charge.period, parts, payload, ""), packed)

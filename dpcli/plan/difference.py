@@ -49,8 +49,8 @@ def kind_of(changed: Changed) -> str:
 
 def changes(old: Plan, new: Plan) -> tuple[Changed, ...]:
     """Every statistic of either spec, in the order of the new one, then those removed."""
-    before = {entry.entry.request.name: entry for entry in old.entries}
-    after = {entry.entry.request.name: entry for entry in new.entries}
+    before = {entry.entry.request.name: entry for entry in old.priced}
+    after = {entry.entry.request.name: entry for entry in new.priced}
     names = [*after, *(name for name in before if name not in after)]
     return tuple(Changed(name, before.get(name), after.get(name)) for name in names)
 

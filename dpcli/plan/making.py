@@ -13,10 +13,11 @@ from dpcli.plan.model import Part, Plan, PlannedEntry, counted
 from dpcli.plan.solving import solve
 from dpcli.privacy.loss import NOTHING, Loss
 from dpcli.privacy.relation import Neighbors, PersonUnit
-from dpcli.privacy.sensitivity import Sensitivity, sensitivity
+from dpcli.privacy.sensitivity import Sensitivity, readability_sensitivity, sensitivity
 from dpcli.privacy.threshold import selection
-from dpcli.queries import LinearQuery, MinimiserQuery, Query, ScoreQuery
+from dpcli.queries import LinearQuery, Query, ScoreQuery
 from dpcli.spec.model import Entry, Privacy, Spec
+from dpcli.vector_queries import MinimiserQuery, ReadabilityQuery
 
 
 def make_plan(spec: Spec) -> Plan:
@@ -26,7 +27,10 @@ def make_plan(spec: Spec) -> Plan:
         bound = spec.privacy.composition.bound(counted(entries, spec), spec.privacy.budget.delta)
     except Missing as missing:
         raise SpecError([missing_package(spec.privacy.composition.name, missing)]) from None
-    return Plan(spec, tuple(entries), bound)
+    if spec.quality is None:
+        return Plan(spec, tuple(entries), bound)
+    quality, *statistics = entries
+    return Plan(spec, tuple(statistics), bound, quality)
 
 
 def missing_package(name: str, missing: Missing) -> Problem:
@@ -103,6 +107,9 @@ def moves(query: Query, privacy: Privacy, neighbors: Neighbors) -> Sensitivity:
     if isinstance(query, MinimiserQuery):
         return query.sensitivity
     unit = privacy.unit
+    if isinstance(query, ReadabilityQuery):
+        count = len(query.checked)
+        return readability_sensitivity(count, neighbors, unit, with_rows=query.with_rows)
     if isinstance(unit, PersonUnit):
         if isinstance(query, LinearQuery) and query.totals is not None:
             unit = unit.in_totals

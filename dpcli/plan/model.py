@@ -109,18 +109,37 @@ class PlannedEntry:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """Everything that a release will ask, answer and spend."""
+    """Everything that a release will ask, answer and spend.
+
+    With a `quality` check its answers come first; the `entries` are answered only if they
+    meet its minimums.
+    """
 
     spec: Spec
     entries: tuple[PlannedEntry, ...]
     bound: Bound
+    quality: PlannedEntry | None = None
+
+    @property
+    def priced(self) -> tuple[PlannedEntry, ...]:
+        """Everything that spends: the quality check first, then the statistics."""
+        return (*([self.quality] if self.quality else []), *self.entries)
+
+    @property
+    def quality_alone(self) -> Plan:
+        """What is asked, answered and spent if the quality check fails."""
+        assert self.quality is not None
+        answers = counted([self.quality], self.spec)
+        privacy = self.spec.privacy
+        bound = privacy.composition.bound(answers, privacy.budget.delta)
+        return Plan(self.spec, (), bound, self.quality)
 
     @property
     def asked(self) -> Loss:
         """What the entries ask for, one by one: the plain sum of their losses."""
         return Loss(
-            sum((entry.target.epsilon for entry in self.entries), start=Fraction(0)),
-            sum((entry.target.delta for entry in self.entries), start=Fraction(0)),
+            sum((entry.target.epsilon for entry in self.priced), start=Fraction(0)),
+            sum((entry.target.delta for entry in self.priced), start=Fraction(0)),
         )
 
     @property
@@ -131,12 +150,12 @@ class Plan:
     @property
     def answers(self) -> dict[Guarantee, int]:
         """What the worst unit can lose by each answer, and how often."""
-        return counted(self.entries, self.spec)
+        return counted(self.priced, self.spec)
 
     @property
     def parts(self) -> tuple[Part, ...]:
-        """Every part of every entry, in spec order."""
-        return tuple(part for planned in self.entries for part in planned.parts)
+        """Every part of every entry, the quality check first, then in spec order."""
+        return tuple(part for planned in self.priced for part in planned.parts)
 
     @property
     def queries(self) -> tuple[Query, ...]:

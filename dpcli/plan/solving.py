@@ -34,13 +34,13 @@ def solve(
     may be less: then mechanisms that need no delta anywhere are tried as well.
     """
     solver = _Solver(spec, branches, planner)
-    found = solver.all(spec.entries)
-    free = [e for e in spec.entries if len(e.mechanisms) > 1 and (e.price.error or e.price.share)]
+    found = solver.all(spec.priced)
+    free = [e for e in spec.priced if len(e.mechanisms) > 1 and (e.price.error or e.price.share)]
     if not spec.privacy.composition.takes_rho or not free:
         return found
     plain = [
         replace(entry, mechanisms=entry.mechanisms[:1]) if entry in free else entry
-        for entry in spec.entries
+        for entry in spec.priced
     ]
     with suppress(SpecError):
         other = _Solver(spec, branches, planner).all(plain)

@@ -17,6 +17,8 @@ An overall limit of k rows replaces g r by min(g r, k), and the squares by their
 largest sum under that limit. Squares are convex, so the worst unit fills as many
 cells as it can, r rows each, and puts the remainder in one more. When a unit is
 exchanged for another, a full cell of one may meet the remainder of the other.
+
+`readability_sensitivity` is the table for a vector to which every row adds everywhere.
 """
 
 from __future__ import annotations
@@ -92,6 +94,45 @@ def sensitivity(
         l1=total * max(2 * big, reach),
         l2_squared=_exchanged(influence, rows, full, rest),
         linf=max(rows * big, change),
+    )
+
+
+def readability_sensitivity(
+    columns: int, neighbors: Neighbors, unit: Unit, *, with_rows: bool
+) -> Sensitivity:
+    """Of the number of rows, and for k columns readable less unreadable cells.
+
+    Every row adds 1 to the first and 1 or -1 to each of the others. With r rows per unit:
+
+        relation, unit        L1                       L2 squared                  Linf
+        add-remove            (k + 1) r                (k + 1) r^2                 r
+        change-one, row       2 k                      4 k                         2
+        change-one, person    2 k r; r without columns 4 k r^2; r^2                2 r; r
+
+    Under change-one a row keeps the number of rows. A person may give way to one with fewer
+    rows: with a and b rows, L1 is |a - b| + k (a + b), largest for a = b = r if k >= 1.
+    Without `with_rows` the number of rows is not part of the vector.
+    """
+    rows = unit.rows if isinstance(unit, PersonUnit) else 1
+    counted = int(with_rows)
+    if neighbors is Neighbors.ADD_REMOVE:
+        cells = columns + counted
+        return _sensitivity(
+            l0=cells, l1=cells * rows, l2_squared=cells * rows**2, linf=rows if cells else 0
+        )
+    if not isinstance(unit, PersonUnit):
+        return _sensitivity(
+            l0=columns, l1=2 * columns, l2_squared=4 * columns, linf=2 if columns else 0
+        )
+    if not columns:
+        return _sensitivity(
+            l0=counted, l1=counted * rows, l2_squared=counted * rows**2, linf=counted * rows
+        )
+    return _sensitivity(
+        l0=columns + counted,
+        l1=2 * columns * rows,
+        l2_squared=4 * columns * rows**2,
+        linf=2 * rows,
     )
 
 

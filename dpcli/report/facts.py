@@ -22,6 +22,7 @@ from dpcli.report.entries import cell_facts, statistic_facts
 from dpcli.report.meaning import meaning, promise
 from dpcli.report.notes import bounding, composing, limits, post_processing, selections, unprotected
 from dpcli.report.numbers import Fact, number
+from dpcli.report.quality import quality_facts
 from dpcli.report.stewardship import stewardship_facts
 
 if TYPE_CHECKING:
@@ -41,6 +42,7 @@ def facts(release: Release) -> dict[str, Fact]:
         "release_id": release.release_id,
         "created": release.created,
         **guarantee_facts(plan, release.standing.balance.remaining, release.standing.before),
+        "quality": quality_facts(plan, release.checked),
         "statistics": statistics,
         **_notes(plan),
         **stewardship_facts(plan, release.standing.terms.window),
@@ -57,6 +59,7 @@ def plan_facts(plan: Plan, left: Loss | None, *, compared: bool = False) -> dict
         "dpcli_version": __version__,
         **guarantee_facts(plan, left),
         "fits": plan.fits,
+        "quality": quality_facts(plan),
         "statistics": [statistic_facts(planned, plan.spec) for planned in plan.entries],
         **_notes(plan),
         **stewardship_facts(plan),

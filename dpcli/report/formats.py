@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dpcli.errors import UsageError
+from dpcli.ledger.stored import STOPPED
 from dpcli.report.html.collection_page import html_collection
 from dpcli.report.html.release_page import html_report
 from dpcli.report.json_report import json_report
 from dpcli.report.local_report import local_json, local_markdown
 from dpcli.report.markdown import markdown_report
 from dpcli.report.parquet import parquet_bytes
+from dpcli.report.quality import missed_sentences
 from dpcli.report.registry.record import registry_collection, registry_record
 from dpcli.report.table import long_table, wide_tables
 
@@ -59,13 +62,19 @@ FORMATS: tuple[Format, ...] = (
 
 
 def render(release: Release) -> dict[str, bytes]:
-    """All outputs of a release, so that any of them can be published later."""
+    """All outputs of a release, so that any of them can be published later.
+
+    Of one that its quality check stopped, reports and the reasons alone.
+    """
+    reports = {one.output: one.tell(release) for one in FORMATS}
+    if release.checked is not None and release.checked.missed:
+        reasons = json.dumps(missed_sentences(release.checked.missed), ensure_ascii=False)
+        return {STOPPED: reasons.encode(), **reports}
     long, wide = long_table(release), wide_tables(release)
     outputs = {LONG: long.csv, LONG_PARQUET: parquet_bytes(long)}
     for name, table in wide.items():
         outputs |= {f"{WIDE}{name}": table.csv, f"{WIDE_PARQUET}{name}": parquet_bytes(table)}
-    outputs |= {one.output: one.tell(release) for one in FORMATS}
-    return outputs
+    return outputs | reports
 
 
 def render_local(collection: Randomized) -> dict[str, bytes]:

@@ -15,6 +15,7 @@ from dpcli.report.facts import a_year_at_most, facts, window_facts
 from dpcli.report.meaning import meaning, promise, protection
 from dpcli.report.notes import limits
 from dpcli.report.numbers import exact_or_up
+from dpcli.report.quality import HEADER, explained, rows_of, verdict
 from dpcli.report.stewardship import descriptions, sentences
 from dpcli.report.table import cells, visible
 from dpcli.spec.model import Declarations, Privacy
@@ -44,8 +45,12 @@ def _lines(release: Release) -> Iterator[str]:
     yield from described(spec.declarations)
     yield from cost(plan, release.standing.before)
     yield from account(release.standing)
+    yield from _quality(release)
     yield "## What was released"
     yield ""
+    if not release.entries:
+        yield "Nothing: the quality check failed, and no statistic was answered."
+        yield ""
     for released in release.entries:
         yield from _entry(released, spec.privacy, spec.confidence)
     for title, key in (
@@ -67,6 +72,19 @@ def _lines(release: Release) -> Iterator[str]:
     yield ""
     yield from risks(plan, release.standing.terms.window)
     yield from the_spec(spec.text)
+
+
+def _quality(release: Release) -> Iterator[str]:
+    """The quality check: its verdict, its noisy counts, its rule."""
+    if release.checked is None:
+        return
+    yield "## Was the file complete and readable?"
+    yield ""
+    yield from (f"- {escaped(words)}" for words in verdict(release.checked))
+    yield ""
+    yield from table_lines(HEADER, rows_of(release.plan, release.checked))
+    yield from (f"- {escaped(words)}" for words in explained(release.plan))
+    yield ""
 
 
 def risks(plan: AnyPlan, window: int | None) -> Iterator[str]:

@@ -57,6 +57,7 @@ def simulation_json(findings: Findings) -> str:
             },
             "runs": findings.runs,
             "readings": findings.readings,
+            "stopped_by_quality": findings.stopped,
             "confidence": number(plan.spec.confidence),
             "fits": plan.fits,
             "kept": not findings.broken,
@@ -133,6 +134,11 @@ def notes(findings: Findings) -> tuple[str, ...]:
             "limits: what the limits on people change on average, before any noise; "
             f"{findings.above or 0:,} of {findings.people or 0:,} invented people have more rows "
             f"than max_rows ({unit.rows:,}), and up to twice as many: how many of yours do?"
+        )
+    if findings.stopped is not None:
+        told.append(
+            f"quality: the check would have stopped {findings.stopped:,} of {findings.runs:,} runs "
+            f"with {findings.rows:,} rows, all of them readable where no constant is declared"
         )
     if any(entry.entry.statistic.chooses for entry in plan.entries):
         told.append(

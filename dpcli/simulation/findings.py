@@ -85,7 +85,8 @@ class Findings:
     """What was found of a plan.
 
     `people` is their number where they are the unit, and `above` says how many of them have
-    more rows than the limit lets in.
+    more rows than the limit lets in. `stopped` counts the runs that the quality check would
+    have stopped; None without a check.
     """
 
     plan: Plan
@@ -96,6 +97,7 @@ class Findings:
     runs: int
     readings: int
     entries: tuple[Tried, ...]
+    stopped: int | None = None
 
     @property
     def broken(self) -> tuple[tuple[str, Asked], ...]:

@@ -22,7 +22,7 @@ from dpcli.privacy.noise import Noise
 from dpcli.privacy.relation import PersonUnit, Unit
 from dpcli.privacy.threshold import Selection
 from dpcli.queries import LinearQuery, Query
-from dpcli.release import Answered, perturbed
+from dpcli.release import Answered, check_quality, perturbed
 from dpcli.simulation.dummy import Dummy
 
 if TYPE_CHECKING:
@@ -76,9 +76,17 @@ class Reading:
         """The answers with fresh noise, as a release has them."""
         return perturbed(self._plan, self.__sealed)
 
+    def stopped(self) -> bool:
+        """Whether the quality check, with fresh noise, stops a release of these rows."""
+        checked = check_quality(self._plan, self.__sealed)
+        return checked is not None and bool(checked.missed)
+
     def exact(self) -> tuple[Exact, ...]:
         """The answers without noise."""
         sealed = iter(self.__sealed)
+        if self._plan.quality is not None:
+            for _ in self._plan.quality.parts:
+                next(sealed)
         own = [[(part, next(sealed)) for part in planned.parts] for planned in self._plan.entries]
         groups = {
             planned.entry.request.name: _groups(parts[0][1])

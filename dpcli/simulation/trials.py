@@ -37,17 +37,27 @@ def simulate(plan: Plan, dummy: Dummy, runs: int) -> Findings:
     readings = min(runs, READINGS, max(2, AT_MOST // dummy.rows)) if limited else 1
     tallies = [_Tally(planned, plan.spec.confidence) for planned in plan.entries]
     free = Reading(plan, dummy, limited=False).exact() if limited else None
+    stopped = 0
     for number in range(readings):
         reading = Reading(plan, dummy)
         exact = reading.exact()
         for place, tally in enumerate(tallies):
             tally.begin(exact[place], free[place] if free else None)
         for _ in range(runs * number // readings, runs * (number + 1) // readings):
+            stopped += reading.stopped()
             for tally, noisy in zip(tallies, reading.noisy(), strict=True):
                 tally.add(noisy)
     entries = tuple(tally.tried() for tally in tallies)
     return Findings(
-        plan, dummy.rows, dummy.seed, dummy.people, dummy.above, runs, readings, entries
+        plan,
+        dummy.rows,
+        dummy.seed,
+        dummy.people,
+        dummy.above,
+        runs,
+        readings,
+        entries,
+        stopped if plan.quality is not None else None,
     )
 
 

@@ -38,9 +38,12 @@ class Answers:
     epsilon: str = "1"
     columns: dict[str, str] = field(default_factory=dict)
     entries: list[str] = field(default_factory=list)
+    min_rows: str = ""
 
-    def text(self, price: str) -> str:
-        """The spec, with this epsilon for each entry."""
+    def text(self, price: str, check: str = "1e-6") -> str:
+        """The spec, with these epsilons for each entry and for the quality check."""
+        least = f", min_rows: {self.min_rows}" if self.min_rows else ""
+        readable = ", min_readable: 0.8" if self.reads_cells else ""
         columns = [
             line for name, told in self.columns.items() for line in declaration(as_word(name), told)
         ]
@@ -56,6 +59,15 @@ class Answers:
                 f"  unit: {self.unit}",
                 f"  neighbors: {self.neighbors}",
                 f"  budget: {{epsilon: {self.epsilon}}}  # for all releases together",
+                *(
+                    [
+                        "",
+                        "# Stops a release if the file is incomplete or cannot be read.",
+                        f"quality: {{epsilon: {check}{least}{readable}}}",
+                    ]
+                    if least or readable
+                    else []
+                ),
                 "",
                 "# What may be in a column: public facts, never read from the data.",
                 *(["columns:", *columns] if columns else ["columns: {}"]),
@@ -65,11 +77,28 @@ class Answers:
             )
         )
 
+    @property
+    def reads_cells(self) -> bool:
+        """Whether there are columns besides ids."""
+        return any(declared != "{type: id}" for declared in self.columns.values())
+
+    @property
+    def checked(self) -> bool:
+        """Whether the spec has a quality check."""
+        return bool(self.min_rows) or self.reads_cells
+
     def problems(self) -> tuple[Problem, ...]:
         """What the loader says against the answers so far; a count stands for no entries."""
         entries = self.entries or ["name: rows, statistic: count"]
         probe = Answers(
-            self.dataset, self.csv, self.unit, self.neighbors, self.epsilon, self.columns, entries
+            self.dataset,
+            self.csv,
+            self.unit,
+            self.neighbors,
+            self.epsilon,
+            self.columns,
+            entries,
+            self.min_rows,
         )
         try:
             load_spec(probe.text("1e-6"), "answers")
@@ -78,9 +107,20 @@ class Answers:
         return ()
 
 
-def evenly(budget: Fraction, entries: int, releases: int) -> str:
-    """An epsilon for each entry of each release, rounded down to few digits."""
-    part = min(budget / (entries * releases), MOST_EPSILON)
+CHECK = Fraction(1, 20)
+"""Part of the budget of a release that the quality check gets."""
+
+
+def shares(budget: Fraction, entries: int, releases: int, *, checked: bool) -> tuple[str, str]:
+    """The epsilons of an entry and of the quality check of each release, if there is one."""
+    each = budget / releases
+    rest = (1 - CHECK) * each if checked else each
+    return _rounded(rest / entries), _rounded(CHECK * each)
+
+
+def _rounded(part: Fraction) -> str:
+    """An epsilon, rounded down to few digits."""
+    part = min(part, MOST_EPSILON)
     places = max(0, DIGITS - 1 - floor(log10(part)))
     unit = Fraction(1, 10**places)
     rounded = part // unit * unit

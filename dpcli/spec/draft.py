@@ -44,6 +44,12 @@ privacy:
   neighbors: {placeholder}  # `add-remove`; `change-one` if the number of rows, or people, is public
   budget: {{epsilon: {placeholder}}}  # the most that all releases together may reveal, such as 2
 
+# Stops a release when the file is incomplete, or a column cannot be read as declared.
+quality:
+  epsilon: 0.02
+  min_rows: {placeholder}  # the least that a complete file has; not looked up in the file
+  min_readable: 0.8
+
 # Declare what may be in a column from a code book, never from the data:
 #   {{type: integer, bounds: [18, 100]}}
 #   {{type: number, bounds: [0, 200000], step: 100}}

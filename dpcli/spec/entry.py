@@ -150,6 +150,14 @@ class _Resolver:
                 word.span,
             )
             return
+        if word.text in self._scope.taken:
+            self._findings.add(
+                "reserved-name",
+                f"a statistic is named {shown(word.text)}, as {self._scope.taken[word.text]} is",
+                "give the statistic another name",
+                word.span,
+            )
+            return
         first = names.setdefault(word.text, word)
         if first is not word:
             self._findings.add(

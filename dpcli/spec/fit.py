@@ -39,6 +39,7 @@ NEEDED = {
 
 
 MODELS = {
+    "quality": "remove it; in the local model no one counts rows before they are randomized",
     "statistics": "remove it; what is estimated of a collection is said in `responses`",
     "responses": "add `model: local` if records are to be randomized one by one, or remove it",
     "public": "add `model: local` if records are to be randomized one by one, or remove it",

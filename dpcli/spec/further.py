@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from dpcli.queries import LinearQuery, MinimiserQuery
+from dpcli.queries import LinearQuery
 from dpcli.spec.asking import Asking
 from dpcli.spec.candidates import read_candidates, read_picks, read_quantiles, read_utility
 from dpcli.spec.entry_shape import Entry as EntryShape
@@ -12,6 +12,7 @@ from dpcli.spec.regression import read_method
 from dpcli.spec.several import read_columns, read_inputs, read_label
 from dpcli.spec.wording import listed, shown
 from dpcli.statistics.base import Question, Request
+from dpcli.vector_queries import MinimiserQuery
 
 COMMON = {"name", "statistic", "by", "where", "post", "raw"}
 COMMON |= {"mechanism", "epsilon", "rho", "error", "share", "delta", "calibration"}

@@ -32,6 +32,7 @@ PLACES: dict[str, str] = {
     "ResponseShape": "response",
     "Stewardship": "declarations",
     "CsvShape": "csv",
+    "QualityShape": "quality",
 }
 """For each shape of a spec, the place that its keys stand at."""
 

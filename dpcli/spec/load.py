@@ -40,6 +40,7 @@ def load_any(text: bytes | str, source: str, folder: Path | None = None) -> AnyS
             digest=digest.hexdigest(),
             declarations=sense.declarations,
             dialect=sense.dialect,
+            quality=sense.quality,
         )
     for _, table in sense.local.tables:
         digest.update(hashlib.sha256(table).digest())

@@ -6,6 +6,7 @@ from a text without problems.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 
@@ -76,6 +77,19 @@ class Declarations:
 
 
 @dataclass(frozen=True, slots=True)
+class Quality:
+    """The check that comes before all statistics: what it asks, and what it demands.
+
+    `min_rows` is the least number of rows, `min_readable` the least share of readable cells
+    by the name of the column.
+    """
+
+    entry: Entry
+    min_rows: int | None
+    min_readable: Mapping[str, Fraction]
+
+
+@dataclass(frozen=True, slots=True)
 class Spec:
     """A checked spec; `digest` is the SHA-256 of its text in hexadecimal."""
 
@@ -88,3 +102,9 @@ class Spec:
     digest: str
     declarations: Declarations = field(default_factory=Declarations)
     dialect: Dialect = STANDARD
+    quality: Quality | None = None
+
+    @property
+    def priced(self) -> tuple[Entry, ...]:
+        """Every entry that spends: the quality check first, then the statistics."""
+        return (*([self.quality.entry] if self.quality else []), *self.entries)

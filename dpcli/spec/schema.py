@@ -21,6 +21,7 @@ from dpcli.spec.local_schema import by_model, local_fields
 from dpcli.spec.local_shape import LocalDocument, ResponseShape
 from dpcli.spec.prices import MOST_EPSILON
 from dpcli.spec.pricing import WAYS
+from dpcli.spec.quality import QualityShape
 from dpcli.spec.sense import DATASET
 from dpcli.spec.structure import COLUMN_SHAPES, Document, Privacy, Shape
 from dpcli.spec.totals import BOUNDS
@@ -28,6 +29,7 @@ from dpcli.statistics import STATISTICS
 from dpcli.statistics.choose import UTILITIES
 from dpcli.statistics.linear_regression import METHODS
 from dpcli.statistics.post import PLAIN, Clamp, SuppressBelow
+from dpcli.statistics.quality import QUALITY
 from dpcli.words import PAGES
 
 Json = dict[str, Any]
@@ -43,6 +45,7 @@ def spec_schema() -> dict[str, object]:
     definitions |= columns
     definitions["privacy"] = _privacy(_schema(Privacy, definitions))
     definitions["csv"] = csv_schema(_schema(CsvShape, definitions))
+    definitions["quality"] = _quality(_schema(QualityShape, definitions))
     definitions["statistic"] = _statistic(_schema(Entry, definitions))
     definitions["column"] = _column()
     fields: Json = document["properties"]
@@ -51,6 +54,7 @@ def spec_schema() -> dict[str, object]:
     fields["confidence"] |= {"minimum": 0.5, "maximum": 0.999999}
     fields["csv"] = {"$ref": "#/$defs/csv"}
     fields["privacy"] = {"$ref": "#/$defs/privacy"}
+    fields["quality"] = {"$ref": "#/$defs/quality"}
     fields["columns"] = {
         "type": "object",
         "propertyNames": {"minLength": 1},
@@ -114,6 +118,23 @@ def _privacy(schema: Json) -> Json:
         if "type" in option:
             option |= {"type": "string", "const": "row"}
     return schema
+
+
+def _quality(schema: Json) -> Json:
+    """The quality check: a loss, and at least one minimum."""
+    fields: Json = schema["properties"]
+    names = [mechanism.name for mechanism in able_to_answer(QUALITY)]
+    fields["mechanism"] |= {"type": "string", "enum": [*names, AUTO]}
+    fields["epsilon"] |= {"exclusiveMinimum": 0, "maximum": int(MOST_EPSILON)}
+    fields["rho"] |= {"exclusiveMinimum": 0}
+    fields["delta"] |= {"exclusiveMinimum": 0, "exclusiveMaximum": 1}
+    fields["min_rows"] |= {"minimum": 1}
+    share: Json = {"exclusiveMinimum": 0, "maximum": 1}
+    for option in fields["min_readable"]["oneOf"]:
+        (option["additionalProperties"] if option.get("type") == "object" else option).update(share)
+    priced = [{"required": ["epsilon"]}, {"required": ["rho"]}]
+    demands = [{"required": ["min_rows"]}, {"required": ["min_readable"]}]
+    return schema | {"oneOf": priced, "anyOf": demands}
 
 
 def _column() -> Json:

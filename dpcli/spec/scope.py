@@ -21,7 +21,8 @@ class Scope:
     """Declared columns, where each is declared, and the problems so far.
 
     A column that was declared wrongly is None: its users are not blamed. Nor is
-    anybody when the whole section is absent, and nothing is `declared`.
+    anybody when the whole section is absent, and nothing is `declared`. `taken` are names
+    that no statistic may have, each with what has it.
     """
 
     findings: Findings
@@ -32,6 +33,7 @@ class Scope:
     unit: Unit | None = None
     neighbors: str = ""
     composition: Composition | None = None
+    taken: dict[str, str] = field(default_factory=dict)
 
     def usable(self, name: str, span: Span, user: str) -> CategoryColumn | NumericColumn | None:
         """The column of that name if a statistic may read its values."""

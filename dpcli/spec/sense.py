@@ -20,10 +20,11 @@ from dpcli.spec.findings import Findings
 from dpcli.spec.fit import fit
 from dpcli.spec.local import Local, resolve_local
 from dpcli.spec.local_shape import LocalDocument
-from dpcli.spec.model import Declarations, Entry, Privacy
+from dpcli.spec.model import Declarations, Entry, Privacy, Quality
 from dpcli.spec.nodes import Listing, Mapping, Word
 from dpcli.spec.placeholders import find_placeholders
 from dpcli.spec.prices import read_confidence
+from dpcli.spec.quality import read_quality
 from dpcli.spec.scope import Scope
 from dpcli.spec.stewardship import read_declarations
 from dpcli.spec.structure import Document
@@ -48,6 +49,7 @@ class Sense:
     confidence: Fraction
     declarations: Declarations
     dialect: Dialect
+    quality: Quality | None = None
     local: Local | None = None
 
 
@@ -69,6 +71,7 @@ def resolve(root: Mapping, findings: Findings, folder: Path) -> Sense:
         neighbors = privacy.word("neighbors")
         scope.neighbors = neighbors.text if neighbors else ""
         scope.composition = _composition(privacy, findings)
+    quality = read_quality(root.get("quality"), scope) if not local else None
     listing = statistics if isinstance(statistics, Listing) and not local else None
     entries = resolve_entries(listing, scope)
     return Sense(
@@ -79,6 +82,7 @@ def resolve(root: Mapping, findings: Findings, folder: Path) -> Sense:
         read_confidence(confidence if isinstance(confidence, Word) else None, findings),
         read_declarations(root.get("declarations"), findings),
         read_dialect(root.get("csv"), columns, findings),
+        quality,
         resolve_local(root, scope, folder) if local else None,
     )
 

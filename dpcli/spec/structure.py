@@ -184,6 +184,7 @@ class Document(Shape):
     confidence: Number | None = None
     csv: dict[str, Any] | None = None
     privacy: dict[str, Any]
+    quality: dict[str, Any] | None = None
     columns: dict[str, Any]
     statistics: list[Any]
     declarations: Stewardship | None = None

@@ -28,6 +28,7 @@ class Request:
     `columns` are several columns that are asked about together, `margins` axes of which
     tables are made, `ways` at a time. `candidates` are steps of the column to choose from,
     of which `picks` are chosen by `utility`; `label` is what a threshold should tell.
+    The readable cells of the `checked` columns are counted.
     """
 
     name: str
@@ -47,6 +48,7 @@ class Request:
     ridge: Fraction | None = None
     method: str = ""
     rows: int = 0
+    checked: tuple[Column, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,6 +20,7 @@ PAGES: tuple[Page, ...] = (
             Use(("budget",), "The total of all epsilons, above zero.", "epsilon: 2"),
             Use(("statistic",), "What this entry may reveal, above 0 and at most 20."),
             Use(("response",), "What a response may reveal."),
+            Use(("quality",), "What the noisy counts of the check may reveal.", "epsilon: 0.02"),
         ),
     ),
     Page(
@@ -39,6 +40,7 @@ PAGES: tuple[Page, ...] = (
                 "delta: 1e-7",
             ),
             Use(("response",), "The delta of Gaussian noise.", "delta: 1e-9"),
+            Use(("quality",), "Only for Gaussian noise.", "delta: 1e-9"),
         ),
     ),
     Page(
@@ -54,6 +56,7 @@ PAGES: tuple[Page, ...] = (
         (
             Use(("budget",), "The total of all rhos, instead of `epsilon`.", "rho: 0.1"),
             Use(("statistic",), "The same in zero-concentrated privacy, instead of `epsilon`."),
+            Use(("quality",), "The same in zero-concentrated privacy.", "rho: 0.0005"),
         ),
     ),
     Page(
@@ -100,6 +103,11 @@ PAGES: tuple[Page, ...] = (
         ("laplace", "gaussian", "permute_and_flip", "auto", "calibration", "responses"),
         (
             Use(("statistic",), "How the answer is made noisy."),
+            Use(
+                ("quality",),
+                "How counts are made noisy; Gaussian noise suits many columns.",
+                "mechanism: gaussian",
+            ),
             Use(("response",), "How a record responds.", "mechanism: randomized_response"),
         ),
     ),

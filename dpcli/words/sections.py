@@ -83,6 +83,48 @@ PAGES: tuple[Page, ...] = (
         ),
     ),
     Page(
+        "quality",
+        "key",
+        "A check that comes before all statistics, because cells that cannot be read as declared "
+        "are missing without an error: a date column written 1/12/2010, or half an upload, would "
+        "publish noise and spend the budget. It asks noisy counts of rows and of readable cells "
+        "per column, in one charged query. If a minimum is missed by more than the noise explains, "
+        "no statistic is answered, only the loss of the check is charged, a report with the "
+        "reason is written, and the exit status is 8. A file that meets all minimums is stopped "
+        "with a probability of at most 1%; `dpcli plan` shows what is noticed with 99%.",
+        "a mapping with epsilon (or rho), at least one of min_rows and min_readable, and maybe "
+        "mechanism and delta",
+        "quality: {epsilon: 0.02, min_rows: 1000, min_readable: 0.8}",
+        "Nothing is checked, and `dpcli plan` warns.",
+        ("min_rows", "min_readable", "missing", "quality-failed"),
+        (Use(("spec",), "A noisy, charged check that the file is complete and readable."),),
+    ),
+    Page(
+        "min_rows",
+        "key",
+        "The least number of rows that a complete file has, from what you expect of the survey or "
+        "the register, not from the file. Where people are protected, the rows count that the "
+        "limits let in, and rows without an id do not.",
+        "a whole number of at least 1",
+        "min_rows: 1000",
+        "The number of rows is counted, and not checked.",
+        ("quality", "min_readable"),
+        (Use(("quality",), "The least number of rows of a complete file."),),
+    ),
+    Page(
+        "min_readable",
+        "key",
+        "The least share of the cells of a column that must be readable as declared, before any "
+        "constant takes the place of the others. One number is for every declared column but the "
+        "ids of the unit. A mapping checks the columns that it names: fewer columns need less "
+        "noise.",
+        "a number above 0, at most 1; or a mapping from columns to such numbers",
+        "min_readable: {age: 0.9, income: 0.5}",
+        "No cells are counted.",
+        ("quality", "min_rows", "missing"),
+        (Use(("quality",), "The least share of readable cells, of all columns or by column."),),
+    ),
+    Page(
         "statistics",
         "key",
         "What is released, in the order of the output. Each entry asks one thing and pays for it "

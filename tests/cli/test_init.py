@@ -62,6 +62,7 @@ median sum
 histogram
 90
 yes
+1000
 12
 """
 
@@ -100,17 +101,18 @@ def test_a_dialogue_ends_in_a_spec_that_is_ready(
     assert "unit: {column: person_id, max_rows: 3}" in text
     assert 'region: {type: category, values: ["Old Town", "Harbour, East"], missing: drop}' in text
     assert "age: {type: integer, bounds: [0, 110], missing: 45}" in text
-    assert "{name: mean_age, statistic: mean, column: age, epsilon: 0.0208}" in text
+    assert "{name: mean_age, statistic: mean, column: age, epsilon: 0.0197}" in text
+    assert "quality: {epsilon: 0.00833, min_rows: 1000, min_readable: 0.8}" in text
     assert dpcli("check", spec, table).status == 0
     plan = dpcli("plan", spec)
     assert plan.status == 0 and "fits" in plan.out
     made = load_spec(text, "spec.yaml")
-    assert sum(one.price.epsilon or 0 for one in made.entries) * 12 <= 2
+    assert sum(one.price.epsilon or 0 for one in made.priced) * 12 <= 2
 
 
 def test_all_defaults_but_one_column(ask: Ask, dpcli: Command, tmp_path: Path) -> None:
     """Enter at every question gives a count of rows, which fits the sample."""
-    asked = ask("\n\n\n\ndone\n\n\n", PEOPLE)
+    asked = ask("\n\n\n\ndone\n\n\n\n", PEOPLE)
     spec = tmp_path / "spec.yaml"
     spec.write_text(asked.out, encoding="utf-8")
 

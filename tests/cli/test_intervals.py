@@ -13,13 +13,14 @@ from dpcli.plan.making import make_plan
 from dpcli.plan.model import Plan, PlannedEntry
 from dpcli.privacy.confidential import Confidential
 from dpcli.privacy.noise import Noise
-from dpcli.queries import MinimiserQuery, Query
+from dpcli.queries import Query
 from dpcli.release import answered
 from dpcli.sampling import entropy
 from dpcli.spec.load import read_spec
 from dpcli.statistics import STATISTICS
 from dpcli.statistics.base import Answer, Estimate
 from dpcli.statistics.post import after
+from dpcli.vector_queries import MinimiserQuery
 from tests.cli.conftest import PEOPLE, ROOT
 from tests.oracles.opened import cells_of
 from tests.oracles.plain import evaluate

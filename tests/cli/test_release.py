@@ -97,8 +97,8 @@ def test_the_report_has_the_promised_keys(
 
     assert list(report) == [
         "dpcli_version", "release_id", "created", "spec", "privacy", "confidence",
-        "statistics", "bounding", "composition", "selections", "post_processing", "unprotected",
-        "limits", "hazards", "declarations", "ledger",
+        "quality", "statistics", "bounding", "composition", "selections", "post_processing",
+        "unprotected", "limits", "hazards", "declarations", "ledger",
     ]  # fmt: skip
     assert set(report["privacy"]) == {
         "unit", "neighbors", "composition", "asked", "spent", "bound", "budget",
@@ -339,8 +339,10 @@ def test_the_draft_fails_helpfully_until_filled_in(dpcli: Command, tmp_path: Pat
     assert refused.err.count("error[placeholder]") >= 5
     filled = re.sub(r"unit: FILL_IN", "unit: row", draft.out)
     filled = re.sub(r"neighbors: FILL_IN", "neighbors: add-remove", filled)
-    filled = re.sub(r"epsilon: FILL_IN", "epsilon: 1", filled)
+    filled = re.sub(r"epsilon: FILL_IN", "epsilon: 0.5", filled)
+    filled = re.sub(r"budget: {epsilon: 0.5}", "budget: {epsilon: 1}", filled)
     filled = re.sub(r"type: FILL_IN", "type: id", filled)
+    filled = re.sub(r"min_rows: FILL_IN", "min_rows: 1000", filled)
     spec.write_text(filled, encoding="utf-8")
     assert dpcli("release", spec, PEOPLE, "-q").status == 0
 

@@ -8,7 +8,7 @@ import pytest
 
 from dpcli.engine import rows, sample
 from dpcli.privacy.relation import RowUnit
-from tests.oracles.files import batches, generate
+from tests.oracles.files import batches, generate, readability
 from tests.oracles.opened import engine
 from tests.oracles.plain import evaluate
 
@@ -25,7 +25,8 @@ def test_thousands_of_odd_files_are_read_by_the_written_rules(
     monkeypatch.setattr(rows, "few_distinct", lambda *_: raw_keys)
     path = tmp_path / "data.csv"
     for seed in range(start, start + PER_TEST):
-        data, _, queries = generate(seed)
+        data, columns, asked = generate(seed)
+        queries = [*asked, readability(seed, columns)]
         path.write_bytes(data)
         assert engine(queries, RowUnit(), path) == evaluate(queries, data), seed
 

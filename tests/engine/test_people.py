@@ -21,7 +21,7 @@ from dpcli.privacy.relation import PersonUnit, RowUnit
 from dpcli.queries import Key, LinearQuery
 from dpcli.sampling import entropy
 from tests.oracles.crowds import generate
-from tests.oracles.files import batches
+from tests.oracles.files import batches, readability
 from tests.oracles.opened import cells_of, engine
 from tests.oracles.plain import Answer, Lot, evaluate
 from tests.sampling.streams import Stream
@@ -81,7 +81,9 @@ def test_people_are_bounded_by_the_written_rules(
     path = tmp_path / "data.csv"
     lot = lots(freeze)
     for seed in range(start, start + PER_TEST):
-        data, unit, queries = generate(seed)
+        data, unit, asked = generate(seed)
+        columns = dict.fromkeys(column for query in asked for column in query.columns)
+        queries = [*asked, readability(seed, columns)]
         path.write_bytes(data)
         freeze()
         found = without_empty(engine(queries, unit, path))

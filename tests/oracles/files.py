@@ -7,15 +7,16 @@ header is always sound. Used to compare the engine with `tests.oracles.plain`.
 from __future__ import annotations
 
 import datetime
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from random import Random
 
 import pytest
 
-from dpcli.columns import CategoryColumn, Column, IdColumn, NumericColumn
+from dpcli.columns import CategoryColumn, Column, IdColumn, NumericColumn, without_constant
 from dpcli.privacy.decimals import decimal_places, decimal_text
 from dpcli.queries import Condition, Factor, Key, LinearQuery
+from dpcli.vector_queries import ReadabilityQuery
 
 NAMES = (
     "age", "Age", "income", "visit date", "a,b", 'the "x"', "two\nlines", "*", "^.*$", "Größe",
@@ -147,6 +148,13 @@ def _day(text: str) -> int:
 
 
 # Questions.
+
+
+def readability(seed: int, columns: Iterable[Column]) -> ReadabilityQuery:
+    """How readable some columns are, as a quality check asks it."""
+    random = Random(f"readability {seed}")
+    checked = [without_constant(column) for column in columns if random.random() < 0.7]
+    return ReadabilityQuery(checked=tuple(checked), with_rows=random.random() < 0.7)
 
 
 def _queries(random: Random, columns: Sequence[Column]) -> list[LinearQuery]:

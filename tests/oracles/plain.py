@@ -26,6 +26,7 @@ from dpcli.utilities.accuracy import Accuracy
 from dpcli.utilities.frequency import Frequency
 from dpcli.utilities.rank import Rank
 from dpcli.utilities.revenue import Revenue
+from dpcli.vector_queries import ReadabilityQuery
 
 NUMBER = re.compile(r"([+-]?)(?:([0-9]+)(?:\.([0-9]*))?|\.([0-9]+))(?:[eE]([+-]?[0-9]+))?")
 INFINITY = re.compile(r"([+-]?)(?:inf|infinity)", re.IGNORECASE | re.ASCII)
@@ -76,6 +77,8 @@ def _answer(query: Query, people: list[list[tuple[int, Row]]], unit: Unit) -> An
     """One query, person by person."""
     if isinstance(query, ScoreQuery):
         return _scores(query, people, unit)
+    if isinstance(query, ReadabilityQuery):
+        return _readability(query, people, unit)
     groups: dict[tuple[str, ...], list[int]] = {}
     seen: dict[tuple[tuple[str, ...], int], set[object]] = {}
     for rows in people:
@@ -91,6 +94,17 @@ def _answer(query: Query, people: list[list[tuple[int, Row]]], unit: Unit) -> An
         return groups
     every = product(*(key.labels for key in query.by))
     return [cell for group in every for cell in groups.get(group, [0] * query.width)]
+
+
+def _readability(
+    query: ReadabilityQuery, people: list[list[tuple[int, Row]]], unit: Unit
+) -> list[int]:
+    """The rows that count, and of each column the readable cells less the others."""
+    rows = [row for mine in people for _, row in _limited(query, mine, unit)]
+    known = [[row[column] is not None for row in rows] for column in query.checked]
+    return [len(rows)] * query.with_rows + [
+        cells.count(True) - cells.count(False) for cells in known
+    ]
 
 
 def _scores(query: ScoreQuery, people: list[list[tuple[int, Row]]], unit: Unit) -> Answer:

@@ -8,7 +8,12 @@ from itertools import combinations, combinations_with_replacement, product
 import pytest
 
 from dpcli.privacy.relation import Neighbors, PersonUnit, RowUnit, Unit
-from dpcli.privacy.sensitivity import Influence, Sensitivity, sensitivity
+from dpcli.privacy.sensitivity import (
+    Influence,
+    Sensitivity,
+    readability_sensitivity,
+    sensitivity,
+)
 
 INFLUENCES = [(1, 1), (0, 1), (0, 3), (-2, 1), (-1, 1), (2, 3), (-3, -2), (0, 0), (-3, 0)]
 
@@ -138,3 +143,45 @@ def test_textbook_histogram() -> None:
 
     assert (added.l1, added.l2_squared) == (1, 1)
     assert (changed.l1, changed.l2_squared) == (2, 2)
+
+
+def readability_vectors(columns: int, rows: int, *, with_rows: bool) -> set[tuple[int, ...]]:
+    """Every vector that one unit with at most `rows` rows can add to the quality counts."""
+    row = [(1, *cells) if with_rows else cells for cells in product((-1, 1), repeat=columns)]
+    nothing = (0,) * (columns + with_rows)
+    return {
+        tuple(map(sum, zip(nothing, *chosen, strict=True)))
+        for count in range(rows + 1)
+        for chosen in combinations_with_replacement(row, count)
+    }
+
+
+@pytest.mark.parametrize("with_rows", [True, False])
+@pytest.mark.parametrize("columns", [0, 1, 2, 3])
+@pytest.mark.parametrize("rows", [None, 1, 2, 3])
+@pytest.mark.parametrize("neighbors", Neighbors)
+def test_quality_counts_move_exactly_as_far_as_their_table_says(
+    neighbors: Neighbors, rows: int | None, columns: int, with_rows: bool
+) -> None:
+    """No unit exceeds the table of quality counts, and some unit reaches it in each norm."""
+    unit: Unit = RowUnit() if rows is None else PersonUnit("id", 1, 1, rows)
+    vectors = readability_vectors(columns, rows or 1, with_rows=with_rows)
+    others = {(0,) * (columns + with_rows)}
+    if neighbors is Neighbors.CHANGE_ONE:
+        others = vectors
+        if rows is None:
+            # A row gives way to a row: there is one on either side.
+            vectors = others = vectors - {(0,) * (columns + with_rows)} or others
+    changes = {
+        tuple(abs(a - b) for a, b in zip(one, other, strict=True))
+        for one in vectors
+        for other in others
+    }
+    claimed = readability_sensitivity(columns, neighbors, unit, with_rows=with_rows)
+
+    assert claimed == Sensitivity(
+        l0=max(sum(map(bool, change)) for change in changes),
+        l1=max(map(sum, changes)),
+        l2_squared=max(sum(part**2 for part in change) for change in changes),
+        linf=max((max(change, default=0) for change in changes), default=0),
+    )

@@ -18,6 +18,7 @@ DECISIONS = (
     ("neighbors: FILL_IN", "neighbors: add-remove"),
     ("budget: {epsilon: FILL_IN}", "budget: {epsilon: 2}"),
     ("epsilon: FILL_IN", "epsilon: 0.5"),
+    ("min_rows: FILL_IN", "min_rows: 100"),
     ("dataset: FILL_IN", "dataset: survey"),
     ("{type: FILL_IN}", "{type: integer, bounds: [0, 100]}"),
 )
@@ -37,7 +38,7 @@ def test_a_draft_asks() -> None:
         load_spec(text, "draft.yaml")
     problems = caught.value.problems
     assert {problem.code for problem in problems} == {"placeholder"}
-    assert len(problems) == 6
+    assert len(problems) == 7
     assert all(problem.hint for problem in problems)
 
 

@@ -42,6 +42,7 @@ responses: []
 
 PLACES = {
     **dict.fromkeys(("dpcli", "model", "dataset", "confidence", "declarations", "csv"), "root"),
+    "quality": "root",
     **dict.fromkeys(("statistics", "responses", "public"), "root"),
     **dict.fromkeys(("unit", "neighbors", "budget", "composition"), "privacy"),
     **dict.fromkeys(("max_rows", "max_groups", "max_rows_per_group"), "unit"),

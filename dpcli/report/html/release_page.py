@@ -23,6 +23,7 @@ from dpcli.report.notes import (
     selections,
     unprotected,
 )
+from dpcli.report.quality import HEADER, explained, rows_of, verdict
 from dpcli.report.stewardship import descriptions
 
 if TYPE_CHECKING:
@@ -54,7 +55,10 @@ def _parts(release: Release) -> Iterator[Part]:
     yield from opening(plan, _published(release))
     yield from sections.what_it_means(plan)
     yield from budget(release.standing)
+    yield from _quality(release)
     yield from sections.section("What was published")
+    if not release.entries:
+        yield element("p", "Nothing: the quality check failed, and no statistic was answered.")
     for released in release.entries:
         yield from _entry(released, spec.privacy, release)
     for title, notes in (
@@ -71,8 +75,24 @@ def _parts(release: Release) -> Iterator[Part]:
     yield from sections.the_spec(spec.text)
 
 
+def _quality(release: Release) -> Iterator[Part]:
+    """The quality check: its verdict, its noisy counts, its rule."""
+    if release.checked is not None:
+        yield from sections.section(
+            "Was the file complete and readable?",
+            sections.paragraphs(verdict(release.checked)),
+            sections.plain_table(HEADER, rows_of(release.plan, release.checked)),
+            sections.paragraphs(explained(release.plan)),
+        )
+
+
 def _published(release: Release) -> str:
     """What was published, when, and what hides whom."""
+    if not release.entries:
+        return (
+            f"On {release.created[:10]}, the file failed the quality check: no statistic was "
+            "answered, and only the check was charged."
+        )
     numbers = sum(len(released.estimates) for released in release.entries)
     exact = sum(
         len(released.estimates)

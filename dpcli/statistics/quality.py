@@ -1,0 +1,82 @@
+"""How many rows there are, and how many cells of each column can be read."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+
+from dpcli.privacy.noise import Noise
+from dpcli.privacy.relation import Relation
+from dpcli.privacy.tails import blended_margin
+from dpcli.queries import LinearQuery
+from dpcli.statistics.base import Answer, Estimate, Question, Request, Statistic
+from dpcli.vector_queries import ReadabilityQuery
+
+HALF = Fraction(1, 2)
+
+
+class Quality(Statistic):
+    """The number of rows, and for each checked column its readable cells.
+
+    A cell is readable when it can be read as its column declares, before any constant takes
+    its place. One vector is asked: the number of rows, and for each column its readable less
+    its unreadable cells. Half of the sum of both is the number of readable cells.
+
+    Privacy: a row adds 1 to the number of rows and 1 or -1 to each of k columns, so adding or
+    removing it changes the vector by k + 1 in L1 and by sqrt(k + 1) in L2. Changing a row
+    keeps the number of rows, which is then public, and changes each column by 2 at most. A
+    person with r rows changes r times as much.
+    """
+
+    name = "quality"
+    steps = ()
+    keeps_raw = False
+
+    def questions(self, request: Request, relation: Relation) -> tuple[Question, ...]:
+        """The vector; where the number of rows is public, that number apart."""
+        public = relation.size_is_public
+        vector = Question("rows and cells", ReadabilityQuery(checked=request.checked))
+        if not public:
+            return (vector,)
+        rows = Question("rows", LinearQuery(), share=Fraction(0))
+        if not request.checked:
+            return (Question("rows", LinearQuery()),)
+        query = ReadabilityQuery(checked=request.checked, with_rows=False)
+        return (Question("cells", query), rows)
+
+    def estimate(
+        self, request: Request, answers: Sequence[Answer], confidence: Fraction
+    ) -> tuple[Estimate, ...]:
+        """Rows, then the readable cells of each column."""
+        rows, columns = split(answers)
+        width = rows.noise.half_width(confidence)
+        (count,) = rows.values
+        whole, low, high = (Fraction(one) for one in (count, count - width, count + width))
+        found = [Estimate(whole, low, high, places=0)]
+        outside = float(1 - confidence) / 2
+        margin = blended_margin(rows.noise, HALF, columns.noise, HALF, outside)
+        for value in columns.values:
+            readable = Fraction(count + value, 2)
+            found.append(Estimate(readable, readable - margin, readable + margin, 1))
+        return tuple(found)
+
+    def items(self, request: Request) -> tuple[str, ...]:
+        """The rows, and the names of the columns."""
+        return ("rows", *(column.name for column in request.checked))
+
+
+QUALITY = Quality()
+
+
+def split(answers: Sequence[Answer]) -> tuple[Answer, Answer]:
+    """The number of rows, and the differences of all columns, each with its noise."""
+    if len(answers) == 2:
+        columns, rows = answers
+        return rows, columns
+    (vector,) = answers
+    return Answer(vector.values[:1], vector.noise), Answer(vector.values[1:], vector.noise)
+
+
+def split_noises(noises: Sequence[Noise]) -> tuple[Noise, Noise]:
+    """The noise of the number of rows, and that of the differences of columns."""
+    return noises[-1], noises[0]
