@@ -116,8 +116,7 @@ def release(
         checked = check_quality(plan, exact)
         if checked is not None and checked.missed:
             done, stopped = plan.quality_alone, True
-            alone = charge_for(done, charge.release_id, charge.period, charge.created)
-            charge = replace(alone, stopped=True)
+            charge = replace(charge, parts=charged_parts(done), stopped=True)
         entries = answered(done, exact)
 
         def rendered(standing: Standing) -> Mapping[str, bytes]:
@@ -129,8 +128,8 @@ def release(
     except Failure:
         if plan.quality is not None and not stopped:
             # A failed check costs less and might have been accepted: so that it passed shows.
-            alone = charge_for(plan.quality_alone, charge.release_id, charge.period, charge.created)
             with suppress(Failure):
+                alone = replace(charge, parts=charged_parts(plan.quality_alone))
                 ledger.commit(alone, lambda _: {})
         raise
     except Exception:
@@ -150,11 +149,15 @@ def check_quality(plan: Plan, exact: Sequence[Sealed]) -> Checked | None:
     return Checked(estimates, missed_minimums(plan, answers))
 
 
-def charge_for(
-    plan: Plan, release_id: str, period: str | None, created: str | None = None
-) -> Charge:
+def charge_for(plan: Plan, release_id: str, period: str | None) -> Charge:
     """What a release of a plan will be charged for, now."""
-    parts: tuple[Payload, ...] = tuple(
+    terms, digest = terms_of(plan.spec), plan.spec.digest
+    return Charge(terms, release_id, digest, now(), period, charged_parts(plan))
+
+
+def charged_parts(plan: Plan) -> tuple[Payload, ...]:
+    """Every answer of a plan, as the ledger records it."""
+    return tuple(
         {
             "statistic": planned.entry.request.name,
             "question": part.question.role,
@@ -176,8 +179,6 @@ def charge_for(
         for planned in plan.priced
         for part in planned.parts
     )
-    terms, digest = terms_of(plan.spec), plan.spec.digest
-    return Charge(terms, release_id, digest, created or now(), period, parts)
 
 
 def _branch(planned: PlannedEntry) -> dict[str, object]:
