@@ -34,13 +34,15 @@ def require_quality(stored: Stored) -> None:
     from dpcli.errors import Problem, QualityError
 
     if stored.stopped:
+        hint = (
+            "see `dpcli check SPEC DATA --cells` and `dpcli ledger export "
+            f"{stored.release_id} --report check.md`; then correct the spec or the file, and "
+            "release it under a new --release-id"
+        )
+        *others, last = stored.stopped
         raise QualityError(
-            Problem(
-                "quality-failed",
-                reason,
-                f"see `dpcli check SPEC DATA --cells` and `dpcli ledger export "
-                f"{stored.release_id} --report check.md`; then correct the spec or the file, and "
-                "release it under a new --release-id",
-            )
-            for reason in stored.stopped
+            [
+                *(Problem("quality-failed", reason) for reason in others),
+                Problem("quality-failed", last, hint),
+            ]
         )

@@ -15,6 +15,7 @@ from dpcli.plan.quality import FALSE_STOP, Minimum, Missed, minimums, names
 from dpcli.privacy.decimals import decimal_text
 from dpcli.privacy.relation import PersonUnit
 from dpcli.report.entries import statistic_facts
+from dpcli.report.meaning import protection
 from dpcli.report.numbers import Fact, Number, number, short
 from dpcli.statistics.base import Estimate
 
@@ -136,9 +137,11 @@ def verdict(checked: Checked) -> list[str]:
 
 
 def explained(plan: Plan) -> list[str]:
-    """The rule of the check, and which rows it counts."""
+    """The rule of the check, which rows it counts, and how its counts were protected."""
+    assert plan.quality is not None
     note = counted_note(plan)
-    return [*rule(plan), *([note] if note else [])]
+    protected = protection(plan.quality, plan.spec.privacy, plan.spec.confidence)
+    return [*rule(plan), *([note] if note else []), *protected]
 
 
 def quality_facts(plan: Plan, checked: Checked | None = None) -> dict[str, Fact] | None:
@@ -189,12 +192,16 @@ def rows_of(plan: Plan, checked: Checked) -> list[tuple[str, ...]]:
     rows, *columns = checked.estimates
     least = "" if quality.min_rows is None else f"{quality.min_rows:,}"
     lines: list[tuple[str, ...]]
-    lines = [("rows", *_texts(rows, None), least, _verdict(None, least, missed))]
     count = rows.value or Fraction(0)
+    below = quality.min_rows is not None and count < quality.min_rows
+    words = _verdict(least, missed=None in missed, below=below)
+    lines = [("rows", *_texts(rows, None), least, words)]
     for name, estimate in zip(names(quality), columns, strict=True):
-        least = percent(quality.min_readable[name])
+        share = quality.min_readable[name]
         texts = _texts(estimate, max(count, Fraction(1)))
-        lines.append((f"readable: {name}", *texts, least, _verdict(name, least, missed)))
+        below = (estimate.value or Fraction(0)) < share * count
+        words = _verdict(percent(share), missed=name in missed, below=below)
+        lines.append((f"readable: {name}", *texts, percent(share), words))
     return lines
 
 
@@ -211,6 +218,8 @@ def _texts(estimate: Estimate, whole: Fraction | None) -> tuple[str, str, str]:
     return one, two, three
 
 
-def _verdict(name: str | None, least: str, missed: set[str | None]) -> str:
-    """Whether the minimum is met, as far as noise allows to say."""
-    return "" if not least else "missed" if name in missed else "met"
+def _verdict(least: str, *, missed: bool, below: bool) -> str:
+    """How a noisy number compares with its minimum."""
+    if not least:
+        return ""
+    return "missed" if missed else "below, within the noise" if below else "met"
