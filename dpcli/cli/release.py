@@ -71,7 +71,7 @@ def release(
     from dpcli.release import charge_for, new_release_id
     from dpcli.release import release as make_release
     from dpcli.report.formats import render
-    from dpcli.report.table import wide_names
+    from dpcli.report.wide import wide_names
     from dpcli.spec.load import read_spec
 
     named, period = checked_id(release_id) or new_release_id(), checked_day(period)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from dpcli.cli.bars import WIDTH, budget, draws, interval
 from dpcli.cli.console import write_table
 from dpcli.privacy.loss import loss_text
+from dpcli.report.flags import flags_of
 from dpcli.report.numbers import brief, exact_or_up
 from dpcli.report.table import Cell, cells, visible
 
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from dpcli.release import Release
 
 MARGINS = 4
-"""Characters that a table of rich has beside its columns."""
+"""Characters that a table of rich has next to its columns."""
 
 SUMMARY_LINES = 40
 """Lines of a statistic after which the summary says how many more there are."""
@@ -35,7 +36,10 @@ def print_summary(made: Release) -> None:
         return
     plain, lines = _rows(made)
     percent = exact_or_up(plan.spec.confidence * 100)
-    header = ("statistic", "group", "value", f"lower {percent}%", f"upper {percent}%", "epsilon")
+    ends = (f"lower {percent}%", f"upper {percent}%")
+    header: tuple[str, ...] = ("statistic", "group", "value", *ends, "epsilon", "flag")
+    if not any(row[-1] for row in plain):
+        header, plain = header[:-1], [row[:-1] for row in plain]
     title = f"release {made.release_id} of {plan.spec.dataset}"
     drawn = draws(sys.stderr)
     if drawn and _width(header, plain) + 2 + WIDTH + MARGINS <= get_terminal_size().columns:
@@ -43,6 +47,10 @@ def print_summary(made: Release) -> None:
         write_table(sys.stderr, title, (*header, ""), rows, (2, 3, 4, 5))
     else:
         write_table(sys.stderr, title, header, plain, (2, 3, 4, 5))
+    meanings = flags_of(
+        [cell for released in made.entries for cell in cells(released)], plan.spec.confidence
+    )
+    print("".join(f"{meaning}\n" for meaning in meanings), end="", file=sys.stderr)
     _print_balance(made)
     if drawn:
         _draw_budget(made.standing)
@@ -72,7 +80,7 @@ def _print_balance(made: Release) -> None:
 
 
 def _rows(made: Release) -> tuple[list[tuple[str, ...]], list[str]]:
-    """The lines of the summary, and what is drawn beside each."""
+    """The lines of the summary, and what is drawn next to each."""
     rows: list[tuple[str, ...]] = []
     drawn: list[str] = []
     for released in made.entries:
@@ -83,10 +91,11 @@ def _rows(made: Release) -> tuple[list[tuple[str, ...]], list[str]]:
             name = cell.statistic if cell.statistic != before else ""
             before = cell.statistic
             price = "" if position else brief(released.planned.target.epsilon)
-            rows.append((name, group, cell.value, cell.lower, cell.upper, price))
+            ends = (cell.lower, cell.upper)
+            rows.append((name, group, cell.value, *ends, price, cell.flag.value))
         drawn += _lines(shown[:SUMMARY_LINES])
         if len(shown) > SUMMARY_LINES:
-            rows.append(("", f"... {len(shown) - SUMMARY_LINES} more", "", "", "", ""))
+            rows.append(("", f"... {len(shown) - SUMMARY_LINES} more", *[""] * 5))
             drawn.append("")
     return rows, drawn
 

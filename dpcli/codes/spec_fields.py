@@ -162,6 +162,14 @@ CODES: tuple[Code, ...] = (
         "Remove `raw`.",
     ),
     Code(
+        "raw-of-withheld",
+        "spec",
+        "An entry withholds numbers whose intervals are wide, and asks for the noisy numbers of "
+        "all cells too.",
+        "{name: n, statistic: count, withhold: {wider_than: 0.5}, raw: true, epsilon: 1}",
+        "Remove `raw: true`, or remove `withhold` and rely on the column `flag`.",
+    ),
+    Code(
         "unknown-step",
         "spec",
         "A step of `post` is not one that this version has.",

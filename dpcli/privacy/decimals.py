@@ -18,14 +18,26 @@ def decimal_places(step: Fraction) -> int:
 
 def decimal_text(value: Fraction, places: int) -> str:
     """`value` with exactly `places` decimals, halves away from zero, no exponent."""
-    # In whole numbers: a product of rationals would look for a common divisor each time.
-    above, below = abs(value.numerator) * 10**places, value.denominator
-    whole = (2 * above + below) // (2 * below)
-    digits = str(whole).rjust(places + 1, "0")
-    sign = "-" if value < 0 and whole else ""
+    whole = _in_last_place(value, places)
+    digits = str(abs(whole)).rjust(places + 1, "0")
+    sign = "-" if whole < 0 else ""
     if not places:
         return sign + digits
     return f"{sign}{digits[:-places]}.{digits[-places:]}"
+
+
+def rounded(value: Fraction, places: int) -> Fraction:
+    """The number that `decimal_text` writes."""
+    return Fraction(_in_last_place(value, places), 10**places)
+
+
+def _in_last_place(value: Fraction, places: int) -> int:
+    """`value` in units of its last decimal, halves away from zero."""
+    # In whole numbers: a product of rationals would look for a common divisor each time.
+    above: int = abs(value.numerator) * 10**places
+    below = value.denominator
+    whole = (2 * above + below) // (2 * below)
+    return -whole if value < 0 else whole
 
 
 def short_up(value: Fraction, digits: int = 12) -> Fraction:

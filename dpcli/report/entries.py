@@ -57,6 +57,7 @@ def cell_facts(released: Released) -> list[Fact]:
             "value": Number(cell.value) if cell.value else None,
             "lower": Number(cell.lower) if cell.lower else None,
             "upper": Number(cell.upper) if cell.upper else None,
+            "flag": cell.flag.value or None,
         }
         for cell in cells(released)
     ]

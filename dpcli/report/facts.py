@@ -19,6 +19,7 @@ from dpcli.plan.model import Plan
 from dpcli.privacy.loss import Loss
 from dpcli.privacy.relation import RowUnit, Unit
 from dpcli.report.entries import cell_facts, statistic_facts
+from dpcli.report.flags import flag_facts
 from dpcli.report.meaning import meaning, promise
 from dpcli.report.notes import bounding, composing, limits, post_processing, selections, unprotected
 from dpcli.report.numbers import Fact, number
@@ -114,6 +115,7 @@ def _notes(plan: Plan) -> dict[str, Fact]:
         "bounding": list(bounding(plan)),
         "composition": list(composing(plan)),
         "selections": list(selections(plan)),
+        "flags": flag_facts(plan.spec.confidence),
         "post_processing": list(post_processing(plan)),
         "unprotected": list(unprotected(plan)),
         "limits": list(limits(plan)),

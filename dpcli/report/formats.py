@@ -18,7 +18,8 @@ from dpcli.report.markdown import markdown_report
 from dpcli.report.parquet import parquet_bytes
 from dpcli.report.quality import missed_sentences
 from dpcli.report.registry.record import registry_collection, registry_record
-from dpcli.report.table import long_table, wide_tables
+from dpcli.report.table import long_table
+from dpcli.report.wide import wide_tables
 
 if TYPE_CHECKING:
     from dpcli.local.randomize import Randomized

@@ -12,6 +12,7 @@ from dpcli.plan.local import AnyPlan
 from dpcli.privacy.loss import Loss, loss_text
 from dpcli.report.entries import asked, part_line
 from dpcli.report.facts import a_year_at_most, facts, window_facts
+from dpcli.report.flags import flag_meanings
 from dpcli.report.meaning import meaning, promise, protection
 from dpcli.report.notes import limits
 from dpcli.report.numbers import exact_or_up
@@ -50,7 +51,9 @@ def _lines(release: Release) -> Iterator[str]:
     yield ""
     if not release.entries:
         yield "Nothing: the quality check failed, and no statistic was answered."
-        yield ""
+    else:
+        yield from (f"- {escaped(one)}" for one in flag_meanings(spec.confidence))
+    yield ""
     for released in release.entries:
         yield from _entry(released, spec.privacy, spec.confidence)
     for title, key in (
@@ -198,13 +201,13 @@ def _entry(released: Released, privacy: Privacy, confidence: Fraction) -> Iterat
         (
             *([cell.statistic] * both),
             *(cell.keys[key] for key in keys),
-            *(cell.item, cell.value, cell.lower, cell.upper),
+            *(cell.item, cell.value, cell.lower, cell.upper, cell.flag.value),
         )
         for cell in cells(released)
     ]
     percent = exact_or_up(confidence * 100)
     ends = (f"lower {percent} %", f"upper {percent} %")
-    header = (*(["statistic"] * both), *keys, "item", "value", *ends)
+    header = (*(["statistic"] * both), *keys, "item", "value", *ends, "flag")
     yield from table_lines(header, lines)
 
 

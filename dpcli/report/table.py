@@ -1,4 +1,4 @@
-"""The noisy table: one long CSV, or one wide CSV for each set of keys."""
+"""The noisy table: every published number on a line of its own."""
 
 from __future__ import annotations
 
@@ -11,15 +11,14 @@ from itertools import product
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
-from dpcli.plan.model import Plan
 from dpcli.privacy.decimals import decimal_text
-from dpcli.queries import Key
 from dpcli.statistics.base import Estimate
+from dpcli.statistics.flags import Flag, flag_of
 
 if TYPE_CHECKING:
     from dpcli.release import Release, Released
 
-FIXED = ("statistic", "item", "value", "lower", "upper")
+FIXED = ("statistic", "item", "value", "lower", "upper", "flag")
 """The columns of a long table that are not keys."""
 
 
@@ -35,7 +34,7 @@ RAW = ".raw"
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """One published number as text: where it lies and how sure it is."""
+    """One published number as text: its place, its interval, and what readers must know."""
 
     statistic: str
     keys: dict[str, str]
@@ -43,21 +42,22 @@ class Cell:
     value: str
     lower: str
     upper: str
+    flag: Flag
 
 
-_TOLD: WeakKeyDictionary[Released, tuple[Cell, ...]] = WeakKeyDictionary()
-"""The cells of entries that are being told: every table and report takes the same ones."""
+_MADE: WeakKeyDictionary[Released, tuple[Cell, ...]] = WeakKeyDictionary()
+"""The cells of entries that are being published: every table and report takes the same ones."""
 
 
 def cells(released: Released) -> tuple[Cell, ...]:
     """The published numbers of an entry, in the order of the spec; raw ones after them."""
-    if released not in _TOLD:
+    if released not in _MADE:
         name = released.planned.entry.request.name
         found = list(_cells(released, name, released.estimates))
         if released.raw is not None:
             found += _cells(released, f"{name}{RAW}", released.raw)
-        _TOLD[released] = tuple(found)
-    return _TOLD[released]
+        _MADE[released] = tuple(found)
+    return _MADE[released]
 
 
 def _cells(released: Released, name: str, estimates: Sequence[Estimate]) -> Iterator[Cell]:
@@ -65,7 +65,8 @@ def _cells(released: Released, name: str, estimates: Sequence[Estimate]) -> Iter
     keys = [key.column.name for key in released.planned.entry.request.by]
     for (group, item), estimate in zip(places(released), estimates, strict=True):
         chosen = item if estimate.item is None else estimate.item
-        yield Cell(name, dict(zip(keys, group, strict=True)), chosen, *_texts(estimate))
+        named = dict(zip(keys, group, strict=True))
+        yield Cell(name, named, chosen, *_texts(estimate), flag_of(estimate))
 
 
 def places(released: Released) -> Iterator[tuple[tuple[str, ...], str]]:
@@ -89,6 +90,11 @@ def _texts(estimate: Estimate) -> tuple[str, str, str]:
         for number in (estimate.value, estimate.lower, estimate.upper)
     )
     return value, lower, upper
+
+
+def chooses_labels(released: Released) -> bool:
+    """Whether what an entry publishes are labels that were chosen, and their ranks."""
+    return any(estimate.item is not None for estimate in released.estimates)
 
 
 def key_columns(release: Release) -> tuple[str, ...]:
@@ -117,101 +123,26 @@ class Table:
 
 
 def long_table(release: Release) -> Table:
-    """One line per published number: statistic, keys, item, value, lower, upper."""
+    """One line per published number: statistic, keys, item, value, lower, upper, flag.
+
+    Next to a key that is called `flag`, the last column is `flag_2`.
+    """
     keys = key_columns(release)
     lines = [
         [
             cell.statistic,
             *(cell.keys.get(key, "") for key in keys),
-            *(cell.item, cell.value, cell.lower, cell.upper),
+            *(cell.item, cell.value, cell.lower, cell.upper, cell.flag.value),
         ]
         for released in release.entries
         for cell in cells(released)
     ]
-    header = [FIXED[0], *keys, *FIXED[1:]]
-    return Table(header, lines, frozenset(range(len(header) - 3, len(header))))
+    header = distinct([FIXED[0], *keys, *FIXED[1:]])
+    last = len(header) - 1
+    return Table(header, lines, frozenset(range(last - 3, last)))
 
 
-@dataclass(frozen=True, slots=True)
-class _Lines:
-    """What two statistics must share to stand in one wide table, line by line."""
-
-    by: tuple[Key, ...]
-    item_name: str
-    items: tuple[str, ...]
-    keys: str | None
-
-    @property
-    def heading(self) -> list[str]:
-        """The columns that say which line is which."""
-        return [key.column.name for key in self.by] + [self.item_name] * bool(self.item_name)
-
-
-def wide_tables(release: Release) -> dict[str, Table]:
-    """One table per distinct set of keys, one column per statistic, by short name.
-
-    Items are a key of their table: the bins of a histogram under the name of its column.
-    """
-    groups = _wide_groups(release.plan)
-    by_name = {released.planned.entry.request.name: released for released in release.entries}
-    return {
-        name: _wide_table(lines, [by_name[member] for member in members])
-        for name, (lines, members) in groups.items()
-    }
-
-
-def wide_names(plan: Plan) -> tuple[str, ...]:
-    """The short names of the wide tables of a plan, known before any row is read."""
-    return tuple(_wide_groups(plan))
-
-
-def _wide_groups(plan: Plan) -> dict[str, tuple[_Lines, list[str]]]:
-    """The lines and the statistics of each wide table, by short name."""
-    groups: dict[_Lines, list[str]] = {}
-    for planned in plan.entries:
-        entry = planned.entry
-        request, statistic = entry.request, entry.statistic
-        # The same keys have other lines where other groups were selected.
-        lines = _Lines(
-            request.by, statistic.item_name(request), statistic.items(request), entry.keys
-        )
-        groups.setdefault(lines, []).append(request.name)
-    named: dict[str, tuple[_Lines, list[str]]] = {}
-    for lines, members in groups.items():
-        words = "-".join(lines.heading) or "total"
-        name = base = "".join(letter if letter.isalnum() else "-" for letter in words)[:80]
-        number = 1
-        while name in named:
-            number += 1
-            name = f"{base}-{number}"
-        named[name] = (lines, members)
-    return named
-
-
-def _wide_table(lines: _Lines, members: Sequence[Released]) -> Table:
-    """One wide table; a chosen label stands for its rank."""
-    columns: dict[str, list[str]] = {}
-    numbers: set[int] = set()
-    for released in members:
-        name = released.planned.entry.request.name
-        before = len(columns)
-        columns |= {key: [] for key in (name, *([] if released.raw is None else [name + RAW]))}
-        chooses_labels = any(estimate.item is not None for estimate in released.estimates)
-        for cell in cells(released):
-            shown = cell.item if chooses_labels else cell.value
-            columns[cell.statistic].append(shown)
-        if not chooses_labels:
-            numbers.update(range(len(lines.heading) + before, len(lines.heading) + len(columns)))
-    named = bool(lines.item_name)
-    labels = ([*group, *([item] if named else [])] for group, item in places(members[0]))
-    return Table(
-        _distinct([*lines.heading, *columns]),
-        [[*place, *values] for place, *values in zip(labels, *columns.values(), strict=True)],
-        frozenset(numbers),
-    )
-
-
-def _distinct(names: Sequence[str]) -> list[str]:
+def distinct(names: Sequence[str]) -> list[str]:
     """The headings of a table; one that is there already gets a number."""
     found: list[str] = []
     for name in names:

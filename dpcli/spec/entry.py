@@ -18,7 +18,7 @@ from dpcli.spec.further import fine_enough, read_further, right_fields
 from dpcli.spec.keys import axis, groups
 from dpcli.spec.model import Entry
 from dpcli.spec.nodes import Mapping, Node, Word
-from dpcli.spec.post import read_post, read_raw
+from dpcli.spec.post import read_post, read_raw, read_withhold
 from dpcli.spec.scope import Scope
 from dpcli.spec.selection import selects
 from dpcli.spec.totals import Totals
@@ -65,7 +65,8 @@ class _Resolver:
         asking = Asking(node, statistic, self._scope, self._user)
         request = self._request(asking, by, where)
         post = read_post(asking)
-        raw = read_raw(asking, post or ())
+        withheld = read_withhold(asking)
+        raw = read_raw(asking, (*(post or ()), *(withheld or ())))
         mechanisms, price = answering.mechanisms, answering.price
         if not (mechanisms and request and price and answering.calibration):
             return None
@@ -73,14 +74,27 @@ class _Resolver:
         chooses = selects(node, statistic, request.by, self._scope)
         if chooses is None or not totals.good or not self._counts_somebody(statistic, request):
             return None
-        if post is None or raw is None or not self._can_be_answered(asking, request):
+        if (
+            post is None
+            or withheld is None
+            or raw is None
+            or not self._can_be_answered(asking, request)
+        ):
             return None
         if totals.summed:
             request = replace(request, totals=totals.clamp)
         keys = request.name if chooses else None
         rival = totals.rival(request)
         return Entry(
-            request, statistic, mechanisms, price, answering.calibration, keys, rival, post, raw=raw
+            request,
+            statistic,
+            mechanisms,
+            price,
+            answering.calibration,
+            keys,
+            rival,
+            (*post, *withheld),
+            raw=raw,
         )
 
     def _can_be_answered(self, asking: Asking, request: Request) -> bool:

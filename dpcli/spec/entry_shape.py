@@ -24,6 +24,12 @@ from dpcli.spec.structure import (
 )
 
 
+class Withhold(Shape):
+    """Which numbers are left out because their intervals are wide."""
+
+    wider_than: Number
+
+
 class Entry(Shape):
     """One statistic: what is asked, how it is answered, what it may reveal."""
 
@@ -68,6 +74,7 @@ class Entry(Shape):
         | None
     ) = None
     raw: Annotated[str, WithJsonSchema({"type": ["boolean", "string"]})] | None = None
+    withhold: Withhold | None = None
     bins: Bins | None = None
     bound: Text | None = None
     unit_bounds: list[Number] | None = Field(None, min_length=2, max_length=2)

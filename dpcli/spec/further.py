@@ -14,7 +14,7 @@ from dpcli.spec.wording import listed, shown
 from dpcli.statistics.base import Question, Request
 from dpcli.vector_queries import MinimiserQuery
 
-COMMON = {"name", "statistic", "by", "where", "post", "raw"}
+COMMON = {"name", "statistic", "by", "where", "post", "raw", "withhold"}
 COMMON |= {"mechanism", "epsilon", "rho", "error", "share", "delta", "calibration"}
 """Fields that every statistic takes."""
 

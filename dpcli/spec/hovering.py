@@ -27,6 +27,7 @@ PLACES: dict[str, str] = {
     "Entry": "statistic",
     "KeyShape": "key",
     "Bins": "bins",
+    "Withhold": "withhold",
     "Range": "range",
     "Stepped": "candidates",
     "ResponseShape": "response",

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from dpcli.spec.asking import Asking
-from dpcli.spec.nodes import Listing, Mapping, Node, Word
+from dpcli.spec.nodes import Listing, Mapping, Node, Word, at
 from dpcli.spec.scope import read_number
 from dpcli.spec.wording import listed, shown
-from dpcli.statistics.post import PLAIN, STEPS, Clamp, Step, SuppressBelow
+from dpcli.statistics.post import PLAIN, STEPS, Clamp, Step, SuppressBelow, Withhold
 
 BY_NAME = {step.name: step for step in PLAIN}
 
@@ -36,11 +36,39 @@ def read_post(asking: Asking) -> tuple[Step, ...] | None:
     return good
 
 
-def read_raw(asking: Asking, steps: Sequence[Step]) -> bool | None:
-    """Whether noisy answers are published beside; None after a problem is recorded.
+def read_withhold(asking: Asking) -> tuple[Withhold, ...] | None:
+    """The step that leaves out wide intervals, if there is one; None after a problem."""
+    word = at(asking.node, "withhold", "wider_than")
+    if not isinstance(word, Word):
+        return ()
+    if asking.statistic.chooses:
+        asking.problem(
+            "field-not-taken",
+            f"{shown(asking.statistic.name)} takes no `withhold`: a choice has no interval",
+            "remove `withhold`",
+            "withhold",
+        )
+        return None
+    share = read_number(word, "`wider_than`", asking.scope.findings)
+    if share is None:
+        return None
+    if share <= 0:
+        asking.scope.findings.add(
+            "not-in-range",
+            f"`wider_than` is {shown(word.text)}, expected a number above zero",
+            "write `withhold: {wider_than: 0.5}` to leave out numbers that can be off by half "
+            "of their value",
+            word.span,
+        )
+        return None
+    return (Withhold(share),)
 
-    Without a word for it they are, where totals were made consistent, unless some are
-    suppressed: what is left out shall not stand there under another name.
+
+def read_raw(asking: Asking, steps: Sequence[Step]) -> bool | None:
+    """Whether noisy answers are published too; None after a problem is recorded.
+
+    By default they are where totals were made consistent, unless some numbers are left out: what
+    is left out must not stand in the table under another name.
     """
     word = asking.node.word("raw")
     if word is None:
@@ -59,6 +87,15 @@ def read_raw(asking: Asking, steps: Sequence[Step]) -> bool | None:
             "raw-not-taken",
             f"{shown(asking.statistic.name)} has no number of its own before what is done to it",
             "remove `raw`",
+            "raw",
+        )
+        return None
+    if word.text == "true" and any(step.name == Withhold.name for step in steps):
+        asking.problem(
+            "raw-of-withheld",
+            f"{asking.user} withholds wide intervals, and `raw: true` would publish the numbers "
+            "that are left out",
+            "remove `raw`; without `withhold`, the column `flag` still marks wide intervals",
             "raw",
         )
         return None

@@ -46,7 +46,7 @@ def spec_schema() -> dict[str, object]:
     definitions["privacy"] = _privacy(_schema(Privacy, definitions))
     definitions["csv"] = csv_schema(_schema(CsvShape, definitions))
     definitions["quality"] = _quality(_schema(QualityShape, definitions))
-    definitions["statistic"] = _statistic(_schema(Entry, definitions))
+    definitions["statistic"] = _statistic(_schema(Entry, definitions), definitions)
     definitions["column"] = _column()
     fields: Json = document["properties"]
     fields["dpcli"] |= {"type": ["integer", "string"], "enum": [1, "1"]}
@@ -159,7 +159,7 @@ def _type(kind: str) -> Json:
     return {"const": kind, "description": page.meaning}
 
 
-def _statistic(schema: Json) -> Json:
+def _statistic(schema: Json, definitions: Json) -> Json:
     """An entry: the fields that its statistic and mechanism take."""
     fields: Json = schema["properties"]
     fields["name"] |= {"type": "string", "pattern": f"^{NAME.pattern}$"}
@@ -184,6 +184,7 @@ def _statistic(schema: Json) -> Json:
     fields["keys"] |= {"type": "string", "const": "private"}
     fields["utility"] |= {"type": "string", "enum": list(UTILITIES)}
     fields["post"]["items"] = {"anyOf": [{"enum": [step.name for step in PLAIN]}, *_numbered()]}
+    definitions["Withhold"]["properties"]["wider_than"] |= {"exclusiveMinimum": 0}
     fields["method"] |= {"type": "string", "enum": list(METHODS)}
     fields["epsilon"] |= {"exclusiveMinimum": 0, "maximum": int(MOST_EPSILON)}
     fields["delta"] |= {"exclusiveMinimum": 0, "exclusiveMaximum": 1}

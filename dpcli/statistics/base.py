@@ -73,6 +73,12 @@ class Answer:
     noise: Noise
 
 
+Limits = tuple[Fraction | None, Fraction | None]
+"""The least and the greatest value that a number can have; None without limit."""
+
+ANY: Limits = (None, None)
+
+
 @dataclass(frozen=True, slots=True)
 class Estimate:
     """A published number and the interval for its noise-free value.
@@ -80,6 +86,8 @@ class Estimate:
     Values are exact; `places` is how many decimals are printed. No interval is given
     where no honest one is known, and no value where it is suppressed. `raw` is the value
     before it was brought into its range, if it was. A chosen category is the `item`.
+    `within` is what public knowledge allows the noise-free value to be, and `boundless` says
+    that there is no interval because the noisy answers do not bound the value.
     """
 
     value: Fraction | None
@@ -88,6 +96,8 @@ class Estimate:
     places: int
     raw: Fraction | None = None
     item: str | None = None
+    within: Limits = ANY
+    boundless: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 from dpcli.privacy.decimals import decimal_places
 from dpcli.privacy.relation import Relation
-from dpcli.statistics.base import Answer, Estimate, Fields, Question, Request, Statistic
+from dpcli.statistics.base import Answer, Estimate, Fields, Limits, Question, Request, Statistic
 from dpcli.statistics.moments import Moments
-from dpcli.statistics.plausible import Limits, Plausible
+from dpcli.statistics.plausible import Plausible
 
 if TYPE_CHECKING:
     from dpcli.statistics.plausible import Numbers

@@ -7,6 +7,7 @@ from fractions import Fraction
 
 from dpcli.privacy.relation import Relation
 from dpcli.statistics.base import (
+    ANY,
     Answer,
     Estimate,
     Fields,
@@ -17,7 +18,7 @@ from dpcli.statistics.base import (
 from dpcli.statistics.coefficients import Line
 from dpcli.statistics.moments import Moments
 from dpcli.statistics.output import coefficients, minimiser
-from dpcli.statistics.plausible import ANY, Plausible
+from dpcli.statistics.plausible import Plausible
 
 METHODS = ("moments", "output")
 """How the coefficients are made private."""

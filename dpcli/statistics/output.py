@@ -11,9 +11,9 @@ from dpcli.columns import NumericColumn
 from dpcli.privacy.interval import round_down, sqrt_down, sqrt_up
 from dpcli.privacy.sensitivity import Sensitivity
 from dpcli.queries import Factor
-from dpcli.statistics.base import Answer, Estimate, Request, centre
+from dpcli.statistics.base import ANY, Answer, Estimate, Request, centre
 from dpcli.statistics.coefficients import Scaled
-from dpcli.statistics.plausible import ANY, Plausible
+from dpcli.statistics.plausible import Plausible
 from dpcli.vector_queries import MinimiserQuery
 
 if TYPE_CHECKING:

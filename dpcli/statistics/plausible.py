@@ -18,7 +18,7 @@ from statistics import NormalDist
 from typing import TYPE_CHECKING
 
 from dpcli.privacy.noise import Noise
-from dpcli.statistics.base import Answer, Estimate
+from dpcli.statistics.base import Answer, Estimate, Limits
 
 if TYPE_CHECKING:
     import numpy as np
@@ -117,12 +117,6 @@ class Plausible:
         )
 
 
-Limits = tuple[Fraction | None, Fraction | None]
-"""The least and the greatest value that a number can have; None without limit."""
-
-ANY: Limits = (None, None)
-
-
 def _estimate(
     value: float, span: tuple[float, float], unit: Fraction, places: int, within: Limits
 ) -> Estimate:
@@ -136,16 +130,18 @@ def _estimate(
     first = low if ends[0] is None else clamped(ends[0], within)
     last = high if ends[1] is None else clamped(ends[1], within)
     published = clamped(bare, within)
-    if first is None or last is None:
+    boundless = first is None or last is None
+    if boundless:
         first = last = None
-    return Estimate(published, first, last, places, None if published == bare else bare)
+    raw = None if published == bare else bare
+    return Estimate(published, first, last, places, raw, within=within, boundless=boundless)
 
 
 def moved(estimate: Estimate, by: Fraction) -> Estimate:
     """The same number counted from elsewhere."""
-    ends = (estimate.value, estimate.lower, estimate.upper, estimate.raw)
-    value, lower, upper, raw = (None if end is None else end + by for end in ends)
-    return replace(estimate, value=value, lower=lower, upper=upper, raw=raw)
+    ends = (estimate.value, estimate.lower, estimate.upper, estimate.raw, *estimate.within)
+    value, lower, upper, raw, low, high = (None if end is None else end + by for end in ends)
+    return replace(estimate, value=value, lower=lower, upper=upper, raw=raw, within=(low, high))
 
 
 def clamped(value: Fraction, within: Limits) -> Fraction:

@@ -14,7 +14,8 @@ from math import ceil, floor
 from typing import ClassVar
 
 from dpcli.privacy.decimals import plain_text
-from dpcli.statistics.base import Estimate
+from dpcli.statistics.base import Estimate, Limits
+from dpcli.statistics.flags import wider_than
 
 Estimates = tuple[Estimate, ...]
 
@@ -62,8 +63,17 @@ class Clamp(Step):
                 value=self._within(one.value),
                 lower=self._within(one.lower),
                 upper=self._within(one.upper),
+                within=self._narrowed(one.within),
             )
             for one in estimates
+        )
+
+    def _narrowed(self, within: Limits) -> Limits:
+        """What is possible, within the range: the spec says that truth cannot leave it."""
+        low, high = within
+        return (
+            self.low if low is None else self._within(low),
+            self.high if high is None else self._within(high),
         )
 
     def _within(self, value: Fraction | None) -> Fraction | None:
@@ -140,11 +150,38 @@ class SuppressBelow(Step):
     def taken(self, estimates: Estimates, agree: Agree) -> Estimates:
         """The numbers that reach the threshold."""
         return tuple(
-            replace(one, value=None, lower=None, upper=None)
-            if one.value is None or one.value < self.threshold
-            else one
+            _left_out(one) if one.value is None or one.value < self.threshold else one
             for one in estimates
         )
+
+
+def _left_out(estimate: Estimate) -> Estimate:
+    """A number that is not published."""
+    return replace(estimate, value=None, lower=None, upper=None)
+
+
+@dataclass(frozen=True)
+class Withhold(Step):
+    """Leaves out numbers whose interval is wide in proportion to them; the last step of all.
+
+    `withhold: {wider_than: 0.5}`: half the width of the interval is more than half of the
+    value. By noisy numbers alone, and for their quality, not for privacy.
+    """
+
+    name = "withhold"
+    share: Fraction
+
+    @property
+    def told(self) -> str:
+        """What the step does, in a few words."""
+        return (
+            "left out where half the width of the interval is more than "
+            f"{plain_text(self.share)} of the value"
+        )
+
+    def taken(self, estimates: Estimates, agree: Agree) -> Estimates:
+        """The numbers that are precise enough."""
+        return tuple(_left_out(one) if wider_than(one, self.share) else one for one in estimates)
 
 
 @dataclass(frozen=True)

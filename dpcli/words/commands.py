@@ -29,6 +29,23 @@ PAGES: tuple[Page, ...] = (
         ("dataset", "budget", "release-id", "account-exhausted"),
     ),
     Page(
+        "flag",
+        "command line",
+        "The last column of a table, and a key of each number in JSON: what a reader must know. "
+        "`unreliable`: half the width of the interval is more than 0.5 of the value, which at 95% "
+        "confidence is a coefficient of variation of about 25%. Official statistics mark such "
+        "numbers as well: the Australian Bureau of Statistics from 25%, Statistics Canada from "
+        "16.6%. "
+        "`no-information`: the interval covers all that is possible, such as the whole bounds of a "
+        "mean. `suppressed`: left out by `suppress_below` or `withhold`. A flag is computed from "
+        "the published numbers alone. A number near zero is unreliable however small its error "
+        "is: judge differences, correlations and slopes by their interval.",
+        "empty, unreliable, no-information, suppressed",
+        "statistic,sex,item,value,lower,upper,flag",
+        "The wide layout has no flags: what is suppressed is blank there.",
+        ("withhold", "wider_than", "suppress_below", "confidence", "error"),
+    ),
+    Page(
         "exit",
         "command line",
         "The exit status says who has to act, so that scripts can: "

@@ -142,7 +142,7 @@ PAGES: tuple[Page, ...] = (
         "{suppress_below: N}; in a response, simplex or clamp",
         "post: [nonnegative, integer]",
         "Nothing is done; only `marginals` are made consistent.",
-        ("nonnegative", "integer", "clamp", "suppress_below", "consistent", "raw"),
+        ("nonnegative", "integer", "clamp", "suppress_below", "consistent", "raw", "withhold"),
         (
             Use(("statistic",), "What is done to noisy numbers, in this order."),
             Use(
@@ -155,13 +155,37 @@ PAGES: tuple[Page, ...] = (
     Page(
         "raw",
         "key",
-        "Publishes the noisy numbers beside those that `post` made of them, as NAME.raw. Both "
-        "are as private as the noisy ones alone.",
-        "true, false",
+        "Publishes the noisy numbers too, next to those that `post` made of them, as NAME.raw. "
+        "Both are as private as the noisy ones alone.",
+        "true, false; not with `withhold`",
         "raw: true",
         "It is false; but `marginals` that are made consistent show both.",
-        ("post", "marginals"),
-        (Use(("statistic",), "`true`: publish the noisy numbers beside, as NAME.raw."),),
+        ("post", "marginals", "withhold"),
+        (Use(("statistic",), "`true`: publish the noisy numbers too, as NAME.raw."),),
+    ),
+    Page(
+        "withhold",
+        "key",
+        "Leaves out numbers that are too uncertain, after all steps of `post`. It is decided by "
+        "noisy numbers alone, for their quality: privacy does not need it, and the loss stays "
+        "the same. What is left out is blank, with the flag `suppressed`.",
+        "{wider_than: SHARE}; not with `raw: true`, nor for choices, which have no interval",
+        "withhold: {wider_than: 0.5}",
+        "All numbers are published; the uncertain ones have the flag `unreliable`.",
+        ("wider_than", "flag", "post", "raw"),
+        (Use(("statistic",), "Which numbers are too uncertain to be published."),),
+    ),
+    Page(
+        "wider_than",
+        "key",
+        "A number is left out when half the width of its interval is more than this share of the "
+        "number's size, both as they are printed. The flag `unreliable` uses the same measure, at "
+        "0.5. Numbers near zero are always left out.",
+        "a number above zero; 0.33 is a coefficient of variation of about 16.6%, 0.67 of 33.3%",
+        "wider_than: 0.5",
+        "`withhold` is refused.",
+        ("withhold", "flag", "confidence"),
+        (Use(("withhold",), "The largest half-width, as a share of the value."),),
     ),
 )
 """From the price to the published number."""

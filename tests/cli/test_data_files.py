@@ -218,7 +218,7 @@ def test_standard_input_may_be_one_of_several(spec: Path, tmp_path: Path) -> Non
             input=piped, capture_output=True, check=False,
         )  # fmt: skip
         assert done.returncode == 0, done.stderr
-        counted = float(done.stdout.decode().splitlines()[1].split(",")[-3])
+        counted = float(done.stdout.decode().splitlines()[1].split(",")[-4])
         assert abs(counted - 8) < 40
 
 

@@ -46,17 +46,17 @@ def skeleton(name: str, content: bytes) -> object:
         report = json.loads(text)
         for statistic in report["statistics"]:
             for cell in statistic["cells"]:
-                del cell["value"], cell["lower"], cell["upper"]
+                del cell["value"], cell["lower"], cell["upper"], cell["flag"]
         return report
     if name.endswith(".csv"):
-        return [line[:-3] for line in csv.reader(io.StringIO(text))]
+        return [line[:-4] for line in csv.reader(io.StringIO(text))]
     return re.sub(r"-?[0-9.]+", "#", re.sub(r"[ ]+", " ", text))
 
 
 def values(text: str) -> dict[tuple[str, ...], Decimal]:
     """The released values of a long table, by statistic, keys and item."""
     lines = list(csv.reader(io.StringIO(text)))[1:]
-    return {tuple(line[:-3]): Decimal(line[-3]) for line in lines}
+    return {tuple(line[:-4]): Decimal(line[-4]) for line in lines}
 
 
 @pytest.mark.parametrize("row", ODD_ROWS)
@@ -150,7 +150,7 @@ def test_every_cell_has_noise_of_its_own(dpcli: Command, tmp_path: Path, data: P
         encoding="utf-8",
     )
     out = dpcli("release", spec, data, "-q").out
-    noisy = [line[-3] for line in csv.reader(io.StringIO(out))][1:]
+    noisy = [line[-4] for line in csv.reader(io.StringIO(out))][1:]
 
     assert len(noisy) == 5000
     assert len(set(noisy)) >= 4950

@@ -35,4 +35,4 @@ def test_a_blank_line_is_a_row_with_a_missing_cell(
     outcome = dpcli("release", spec, tmp_path / "data.csv", "-q")
     first = list(csv.reader(io.StringIO(outcome.out)))[1]
 
-    assert first == ["n", "", "3", "3", "3"]
+    assert first == ["n", "", "3", "3", "3", ""]

@@ -67,7 +67,7 @@ def crowd(random: Random) -> list[str]:
 
 def values(text: str) -> dict[tuple[str, ...], Decimal]:
     """The released values of a long table, by statistic, keys and item."""
-    return {tuple(line[:-3]): Decimal(line[-3]) for line in list(csv.reader(io.StringIO(text)))[1:]}
+    return {tuple(line[:-4]): Decimal(line[-4]) for line in list(csv.reader(io.StringIO(text)))[1:]}
 
 
 @pytest.mark.parametrize("mixing", ["first", "last", "shuffled"])
@@ -236,7 +236,7 @@ def test_the_wide_layout_has_private_groups_too(dpcli: Command, tmp_path: Path) 
     made = {path.name: path.read_text().splitlines() for path in tmp_path.glob("o.*.csv")}
 
     assert outcome.status == 0
-    assert made["o.city.csv"][0] == "city,rows,pay"
+    assert made["o.city.csv"][0] == ("city,rows,rows_lower,rows_upper,pay,pay_lower,pay_upper")
     assert [line.split(",")[0] for line in made["o.city.csv"][1:]] == ["x", "y"]
     assert len(made["o.city-pay.csv"]) == 5
 
@@ -268,4 +268,4 @@ def test_no_groups_at_all_is_an_answer(dpcli: Command, tmp_path: Path) -> None:
     outcome = dpcli("release", tmp_path / "spec.yaml", data, "-q")
 
     assert outcome.status == 0
-    assert outcome.out.splitlines() == ["statistic,city,sex,item,value,lower,upper"]
+    assert outcome.out.splitlines() == ["statistic,city,sex,item,value,lower,upper,flag"]

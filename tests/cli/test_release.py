@@ -39,14 +39,14 @@ def test_every_sample_spec_is_released(path: Path, dpcli: Command, tmp_path: Pat
     assert outcome.status == 0, outcome.err
     header, *rows = lines((tmp_path / "out.csv").read_text(encoding="utf-8"))
     assert header[0] == "statistic"
-    assert header[-4:] == ["item", "value", "lower", "upper"]
+    assert header[-5:] == ["item", "value", "lower", "upper", "flag"]
     for row in rows:
-        numbers = [number for number in row[-3:] if number]
+        numbers = [number for number in row[-4:-1] if number]
         assert all(re.fullmatch(r"-?[0-9]+(\.[0-9]+)?", number) for number in numbers)
         # A choice has no interval, and a number that is suppressed nothing at all.
         assert len(numbers) in (0, 1, 3)
         if len(numbers) == 3:
-            assert Decimal(row[-2]) <= Decimal(row[-1])
+            assert Decimal(row[-3]) <= Decimal(row[-2])
     report = json.loads((tmp_path / "r.json").read_text(encoding="utf-8"))
     assert sum(len(statistic["cells"]) for statistic in report["statistics"]) == len(rows)
     assert (tmp_path / "r.md").read_text(encoding="utf-8").startswith("# Privacy report: ")
@@ -67,7 +67,7 @@ def test_the_table_goes_to_stdout_and_all_else_to_stderr(
     """Without -o, stdout is the table alone; the summary and the cost are on stderr."""
     outcome = dpcli("release", spec, data)
 
-    assert all(len(line) == 6 for line in lines(outcome.out))
+    assert all(len(line) == 7 for line in lines(outcome.out))
     assert "spent epsilon 6, delta 0.000001; epsilon 4," in outcome.err
 
 
@@ -79,13 +79,13 @@ def test_report_and_table_show_the_same_digits(
     report = (tmp_path / "out.report.json").read_text(encoding="utf-8")
     told = json.loads(report, parse_float=str, parse_int=str)
     shown = [
-        [cell["value"], cell["lower"], cell["upper"]]
+        [cell["value"], cell["lower"], cell["upper"], cell["flag"] or ""]
         for statistic in told["statistics"]
         for cell in statistic["cells"]
     ]
     table = lines((tmp_path / "out.csv").read_text(encoding="utf-8"))[1:]
 
-    assert shown == [line[-3:] for line in table]
+    assert shown == [line[-4:] for line in table]
 
 
 def test_the_report_has_the_promised_keys(
@@ -97,8 +97,8 @@ def test_the_report_has_the_promised_keys(
 
     assert list(report) == [
         "dpcli_version", "release_id", "created", "spec", "privacy", "confidence",
-        "quality", "statistics", "bounding", "composition", "selections", "post_processing",
-        "unprotected", "limits", "hazards", "declarations", "ledger",
+        "quality", "statistics", "bounding", "composition", "selections", "flags",
+        "post_processing", "unprotected", "limits", "hazards", "declarations", "ledger",
     ]  # fmt: skip
     assert set(report["privacy"]) == {
         "unit", "neighbors", "composition", "asked", "spent", "bound", "budget",
@@ -124,8 +124,8 @@ def test_standard_input_is_read_like_a_file(spec: Path, data: Path) -> None:
     forget(spec.parent)
     read = subprocess.run([*DPCLI, "release", spec, data, "-q"], capture_output=True, check=True)
 
-    assert [line[:-3] for line in lines(piped.stdout.decode())] == [
-        line[:-3] for line in lines(read.stdout.decode())
+    assert [line[:-4] for line in lines(piped.stdout.decode())] == [
+        line[:-4] for line in lines(read.stdout.decode())
     ]
 
 
@@ -150,7 +150,12 @@ def test_standard_input_and_file_agree_to_the_byte_under_the_same_noise(
     assert piped == read
 
 
-def test_wide_tables_have_a_column_per_statistic(
+def with_intervals(name: str) -> list[str]:
+    """The columns of a statistic in a wide table."""
+    return [name, f"{name}_lower", f"{name}_upper"]
+
+
+def test_wide_tables_have_three_columns_per_statistic(
     dpcli: Command, spec: Path, data: Path, tmp_path: Path
 ) -> None:
     """One file per set of keys; a histogram's bins are the keys of its table."""
@@ -159,12 +164,22 @@ def test_wide_tables_have_a_column_per_statistic(
     assert outcome.status == 0
     tables = {path.name: lines(path.read_text("utf-8")) for path in tmp_path.glob("out.*.csv")}
     assert {name: table[0] for name, table in tables.items()} == {
-        "out.total.csv": ["people", "average", "new"],
-        "out.sex.csv": ["sex", "by_sex", "total"],
-        "out.age.csv": ["age", "ages"],
+        "out.total.csv": [
+            *with_intervals("people"),
+            *with_intervals("average"),
+            *with_intervals("new"),
+        ],
+        "out.sex.csv": ["sex", *with_intervals("by_sex"), *with_intervals("total")],
+        "out.age.csv": ["age", *with_intervals("ages")],
     }
     assert [line[0] for line in tables["out.sex.csv"][1:]] == ["female", "male"]
     assert len(tables["out.age.csv"]) == 5
+    for table in tables.values():
+        for line in table[1:]:
+            named = dict(zip(table[0], line, strict=True))
+            for name in (one for one in named if f"{one}_lower" in named):
+                lower, upper = Decimal(named[f"{name}_lower"]), Decimal(named[f"{name}_upper"])
+                assert lower <= Decimal(named[name]) <= upper
 
 
 def test_a_budget_that_is_too_small_refuses_before_anything_is_touched(
@@ -292,7 +307,15 @@ def test_change_one_publishes_the_number_of_rows(
     report = json.loads((tmp_path / "r.json").read_text(encoding="utf-8"))
 
     assert outcome.status == 0
-    assert lines((tmp_path / "o.csv").read_text("utf-8"))[1] == ["people", "", "", "4", "4", "4"]
+    assert lines((tmp_path / "o.csv").read_text("utf-8"))[1] == [
+        "people",
+        "",
+        "",
+        "4",
+        "4",
+        "4",
+        "",
+    ]
     assert report["privacy"]["spent"]["epsilon"] == 5
     assert any("number of rows" in note for note in report["unprotected"])
 

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING
 from xml.etree.ElementTree import Element
 
 from dpcli.columns import NumericColumn
+from dpcli.report.flags import flags_of
 from dpcli.report.html.element import element, label
 from dpcli.report.html.histogram import common_scale, histogram
 from dpcli.report.html.rows import Style, labels_of, row_table
 from dpcli.report.numbers import exact_or_up
-from dpcli.report.table import Cell, cells
+from dpcli.report.table import Cell, cells, chooses_labels
 
 if TYPE_CHECKING:
     from dpcli.release import Released
@@ -55,13 +56,15 @@ def drawn(released: Released, confidence: Fraction) -> Iterator[Element]:
     style = _style(released, shown)
     if style is not None:
         yield element("p", _legend(style, shown, percent), class_="soft")
+    for meaning in flags_of(shown, confidence):
+        yield element("p", f"Grey, {meaning}.", class_="soft")
 
 
 def _headings(released: Released) -> list[str]:
     """What the labels of a line are."""
     request, statistic = released.planned.entry.request, released.planned.entry.statistic
     keys = [key.column.name for key in request.by]
-    chosen = any(estimate.item is not None for estimate in released.estimates)
+    chosen = chooses_labels(released)
     named = chosen or any(statistic.items(request))
     item = "chosen" if chosen else statistic.item_name(request) or "item"
     return [*keys, *([item] if named else [])] or [""]
@@ -70,7 +73,7 @@ def _headings(released: Released) -> list[str]:
 def _style(released: Released, shown: Sequence[Cell]) -> Style | None:
     """How the lines are drawn; None where the number is only a rank, or none is there."""
     entry = released.planned.entry
-    if any(estimate.item is not None for estimate in released.estimates):
+    if chooses_labels(released):
         return None
     if not any(cell.value for cell in shown):
         return None

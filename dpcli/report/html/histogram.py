@@ -1,4 +1,4 @@
-"""A histogram: a bar for each bin, its interval, and round numbers beside."""
+"""A histogram: a bar for each bin, its interval, and an axis of round numbers."""
 
 from __future__ import annotations
 
@@ -62,11 +62,12 @@ def _grid(scale: Scale) -> Iterator[Element]:
 
 
 def _bar(cell: Cell, place: int, count: int, scale: Scale) -> Iterator[Element]:
-    """The bar of one bin and its interval; nothing where the number is suppressed."""
+    """The bar of one bin and its interval, grey if flagged; nothing where it is suppressed."""
     if not cell.value:
         return
     left, right = _x(place, count), _x(place + 1, count)
     gap = min(2.0, (right - left) / 8)
+    grey = " flagged" if cell.flag else ""
     ends = sorted((_y(Fraction(cell.value), scale), _y(Fraction(0), scale)))
     yield element(
         "rect",
@@ -74,12 +75,12 @@ def _bar(cell: Cell, place: int, count: int, scale: Scale) -> Iterator[Element]:
         y=ends[0],
         width=round(right - left - gap, 2),
         height=round(ends[1] - ends[0], 2),
-        class_="fill",
+        class_=f"fill{grey}",
     )
     if cell.lower != cell.upper and count <= MOST_INTERVALS:
         middle = round((left + right) / 2, 2)
         low, high = (_y(Fraction(text), scale) for text in (cell.lower, cell.upper))
-        yield element("line", x1=middle, x2=middle, y1=low, y2=high, class_="interval")
+        yield element("line", x1=middle, x2=middle, y1=low, y2=high, class_=f"interval{grey}")
 
 
 def _baseline(scale: Scale) -> Element:

@@ -20,9 +20,6 @@ HEIGHT = 20
 LONGEST = 40
 """Characters of a number, or of two, that always have room on a line."""
 
-SUPPRESSED = "suppressed"
-"""What stands for a number that is not published."""
-
 
 @dataclass(frozen=True, slots=True)
 class Style:
@@ -50,6 +47,7 @@ def row_table(
         numbers = [*style.over, *(number for cell in cells for number in numbers_of(cell))]
         shared = Scale.over(numbers, zero=style.bars)
     intervals = any(cell.lower != cell.upper for cell in cells)
+    flags = any(cell.flag for cell in cells)
     head = [
         *(element("th", label(name), scope="col") for name in headings),
         _axis(shared) if style is not None else None,
@@ -57,8 +55,9 @@ def row_table(
         element("th", f"{percent} % interval", scope="col", class_="number range")
         if intervals
         else None,
+        element("th", "flag", scope="col", class_="flag") if flags else None,
     ]
-    lines = [_line(cell, shared, style, intervals=intervals) for cell in cells]
+    lines = [_line(cell, shared, style, intervals=intervals, flags=flags) for cell in cells]
     return element(
         "table", element("thead", element("tr", head)), element("tbody", lines), class_="chart"
     )
@@ -78,21 +77,25 @@ def _axis(scale: Scale | None) -> Element:
     return element("th", ends, class_="bar", scope="col")
 
 
-def _line(cell: Cell, scale: Scale | None, style: Style | None, *, intervals: bool) -> Element:
-    """One cell."""
+def _line(
+    cell: Cell, scale: Scale | None, style: Style | None, *, intervals: bool, flags: bool
+) -> Element:
+    """One cell; grey if it has a flag."""
     numbers = numbers_of(cell)
     drawing = None
     if style is not None:
         own = scale or Scale.over(numbers, zero=True)
         drawing = element("td", _drawing(cell, own, style) if cell.value else None, class_="bar")
     between = f"{cell.lower} to {cell.upper}" if cell.lower else ""
-    value = cell.value or SUPPRESSED
+    marked = {"class_": "flagged"} if cell.flag else {}
     return element(
         "tr",
         [element("td", label(text)) for text in labels_of(cell)] or element("td", "all"),
         drawing,
-        element("td", value, class_=f"number value{_whole(value)}"),
+        element("td", cell.value, class_=f"number value{_whole(cell.value)}"),
         element("td", between, class_=f"number range{_whole(between)}") if intervals else None,
+        element("td", cell.flag.value, class_="flag") if flags else None,
+        **marked,
     )
 
 
