@@ -127,7 +127,8 @@ def open_account(
         dpcli ledger open people --rho 0.1 --delta 1e-6 --composition zcdp
         dpcli ledger open clinic --epsilon 2 --unit person_id
 
-    Exits 6 if the account exists.
+    An account that is open on these terms already stays as it is: the command can be
+    repeated. Exits 6 if the dataset has an account on other terms.
 
     See also: dpcli release --period, dpcli ledger show, dpcli explain budget
     """
@@ -145,8 +146,8 @@ def open_account(
         window,
     )
     with open_ledger(path, Path(DEFAULT)) as book:
-        book.open_account(terms, now())
-        typer.echo(f"{dataset}: account opened in {book.path} with {_terms(terms)}")
+        opened = "account opened" if book.open_account(terms, now()) else "account was open"
+        typer.echo(f"{dataset}: {opened} in {book.path} with {_terms(terms)}")
 
 
 ledger.command("show")(show)

@@ -98,6 +98,7 @@ def randomize(
     from dpcli.cli.ledger_file import open_ledger
     from dpcli.cli.progress import shown_progress
     from dpcli.cli.words import checked_day, checked_id
+    from dpcli.engine.source import drain
     from dpcli.local.charge import charge_for
     from dpcli.local.randomize import randomize as make_responses
     from dpcli.plan.budget import require_budget
@@ -138,6 +139,8 @@ def randomize(
             )
         collection.publish(stored, again)
     warn_of_clock(charge.created, latest)
+    if not stored.fresh:
+        drain(data)
     if quiet:
         return
     if not stored.fresh:

@@ -65,6 +65,7 @@ def release(
     from dpcli.cli.outputs import Wanted
     from dpcli.cli.progress import shown_progress
     from dpcli.cli.words import checked_day, checked_id
+    from dpcli.engine.source import drain
     from dpcli.plan.budget import require_budget
     from dpcli.plan.making import make_plan
     from dpcli.publish import require_writable
@@ -97,6 +98,8 @@ def release(
             stored = make_release(plan, tuple(data), book, charge, rendered, progress)
         wanted.publish(stored, again)
     warn_of_clock(charge.created, latest)
+    if not stored.fresh:
+        drain(data)
     if not quiet and stored.fresh:
         from dpcli.cli.summary import print_summary
 

@@ -80,8 +80,8 @@ CODES: tuple[Code, ...] = (
     Code(
         "account-exists",
         "ledger",
-        "The dataset has an account already.",
-        "dpcli ledger open town --epsilon 1   (twice)",
+        "The dataset has an account already, on other terms.",
+        "dpcli ledger open town --epsilon 2   (after `dpcli ledger open town --epsilon 1`)",
         "See its terms by `dpcli ledger show`; they cannot be changed.",
     ),
     Code(

@@ -12,7 +12,7 @@ import os
 import stat
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field, replace
 from typing import BinaryIO, Self
 
@@ -138,6 +138,19 @@ def _standard_input() -> BinaryIO:
             "pipe the data into the command, as in `cat data.csv | dpcli ...`, or name the file",
         )
     return sys.stdin.buffer
+
+
+def drain(names: Sequence[str]) -> None:
+    """Read standard input to its end if it is one of the files, and forget it.
+
+    For a command that needs no data after all: a program that still writes into the pipe would
+    be stopped by a signal, and a shell with `pipefail` would call that a failure.
+    """
+    if STDIN not in names or sys.stdin is None or sys.stdin.isatty():
+        return
+    with suppress(OSError, ValueError):
+        for _ in blocks_of(sys.stdin.buffer):
+            pass
 
 
 def _open(name: str) -> BinaryIO:

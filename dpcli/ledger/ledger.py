@@ -176,18 +176,24 @@ class Ledger:
             )
         return terms
 
-    def open_account(self, terms: Terms, created: str) -> None:
-        """Open an account; LedgerError if the dataset has one."""
+    def open_account(self, terms: Terms, created: str) -> bool:
+        """Open an account; whether it is new.
+
+        One on the same terms stays as it is. LedgerError if the dataset has one on other terms.
+        """
         with told(self.path):
             with self._charging():
-                if terms.dataset in self.accounts():
+                there = self.accounts().get(terms.dataset)
+                if there is not None and there != terms:
                     raise LedgerError.of(
                         "account-exists",
-                        f"the dataset `{terms.dataset}` has an account",
+                        f"the dataset `{terms.dataset}` has an account on other terms",
                         "an account keeps its terms; see `dpcli ledger show`",
                     )
-                self._append(_opening(terms, created))
+                if there is None:
+                    self._append(_opening(terms, created))
             self.store.remember()
+        return there is None
 
     def commit(self, charge: Charge, render: Render) -> Stored:
         """Charge for a release and store its outputs, or return those stored before.

@@ -41,7 +41,7 @@ PAGES: tuple[Page, ...] = (
         "the published numbers alone. A number near zero is unreliable however small its error "
         "is: judge differences, correlations and slopes by their interval.",
         "empty, unreliable, no-information, suppressed",
-        "statistic,sex,item,value,lower,upper,flag",
+        "dpcli release spec.yaml data.csv -q | cut -d, -f4-7",
         "The wide layout has no flags: what is suppressed is blank there.",
         ("withhold", "wider_than", "suppress_below", "confidence", "error"),
     ),

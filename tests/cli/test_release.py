@@ -7,6 +7,7 @@ import io
 import json
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -127,6 +128,19 @@ def test_standard_input_is_read_like_a_file(spec: Path, data: Path) -> None:
     assert [line[:-4] for line in lines(piped.stdout.decode())] == [
         line[:-4] for line in lines(read.stdout.decode())
     ]
+
+
+def test_a_retry_reads_a_pipe_to_its_end(spec: Path, data: Path) -> None:
+    """What writes into the pipe is not stopped by a signal when the release is there already."""
+    data.write_text(DATA + DATA.splitlines(keepends=True)[1] * 100_000, encoding="utf-8")
+    release = shlex.join([*DPCLI, "release", str(spec), "-", "-q", "--release-id", "one"])
+    script = f"set -o pipefail; cat {shlex.quote(str(data))} | {release}"
+    tables = [
+        subprocess.run(["bash", "-c", script], capture_output=True, check=True).stdout
+        for _ in range(2)
+    ]
+
+    assert tables[0] == tables[1]
 
 
 def test_standard_input_and_file_agree_to_the_byte_under_the_same_noise(

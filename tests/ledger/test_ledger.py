@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections import Counter
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from random import Random
@@ -145,12 +146,17 @@ def test_a_window_needs_a_day_and_other_accounts_take_none(ledger: Ledger) -> No
 
 
 def test_an_account_opens_once(ledger: Ledger) -> None:
-    """A second opening is refused."""
+    """A second opening on the same terms changes nothing; on any other terms it is refused."""
     terms = Terms("w", "row", "add-remove", "sequential", Loss(Fraction(1)))
-    ledger.open_account(terms, "now")
-    with pytest.raises(LedgerError) as refusal:
-        ledger.open_account(terms, "now")
-    assert code(refusal.value) == "account-exists"
+    assert ledger.open_account(terms, "now")
+    before = [entry.payload for entry in ledger.store.entries()]
+
+    assert not ledger.open_account(terms, "later")
+    for other in (replace(terms, budget=Loss(Fraction(2))), replace(terms, window=7)):
+        with pytest.raises(LedgerError) as refusal:
+            ledger.open_account(other, "later")
+        assert code(refusal.value) == "account-exists"
+    assert [entry.payload for entry in ledger.store.entries()] == before
 
 
 def test_a_named_ledger_must_exist(path: Path) -> None:

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import csv
+import datetime
+import io
+import json
 import os
 import re
+import shlex
 import shutil
 import stat
 import subprocess
@@ -15,7 +20,7 @@ from pathlib import Path
 import pytest
 
 from dpcli.cli.main import COMMANDS
-from tests.cli.conftest import ROOT
+from tests.cli.conftest import ROOT, Command
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 FENCE = re.compile(
@@ -63,28 +68,84 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_every_command_of_the_readme_runs(place: Path) -> None:
-    """A newcomer who types them in order gets through without one failing."""
+def typed(script: str, place: Path) -> subprocess.CompletedProcess[str]:
+    """What a shell in that folder makes of some lines."""
     path = (
         f"{place / 'bin'}{os.pathsep}{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     )
     environment = {"PATH": path, "HOME": str(place), "PYTHONPATH": str(ROOT), "LANG": "C.UTF-8"}
+    return subprocess.run(
+        ["bash", "-euo", "pipefail", "-c", script],
+        cwd=place,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def test_every_command_of_the_readme_runs_twice(place: Path) -> None:
+    """A newcomer who types each in order, and again, gets through without one failing."""
     run = 0
     for block in blocks():
-        done = subprocess.run(
-            ["bash", "-euo", "pipefail", "-c", block.script],
-            cwd=place,
-            env=environment,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        assert done.returncode == 0, f"README line {block.line}: {done.stdout}\n{done.stderr}"
+        for time in ("first", "second"):
+            done = typed(block.script, place)
+            said = f"README line {block.line}, {time} time: {done.stdout}\n{done.stderr}"
+            assert done.returncode == 0, said
         run += 1
     assert run >= 10
     made = {path.name for path in place.iterdir()}
     assert {"survey.csv", "survey.html", "survey.json", "again.csv", "collected.csv"} <= made
     assert "people," in (place / "people.txt").read_text(encoding="utf-8")
+
+
+def test_the_first_command_shows_good_numbers_twice(place: Path) -> None:
+    """The release that follows the installation works again, and no number in it is flagged."""
+    installed = README.split("<!-- first command -->\n```sh\n")[1].splitlines()[0]
+    release = installed.rsplit("&& .venv/bin/", 1)[1]
+    for _ in range(2):
+        done = typed(release, place)
+        rows = list(csv.DictReader(io.StringIO(done.stdout)))
+
+        assert done.returncode == 0, done.stderr
+        assert len(rows) > 10
+        assert {row["flag"] for row in rows} == {""}
+
+
+NIGHTS = 400
+"""Nights of the nightly job: more than a year, so that nothing lasts for a year alone."""
+
+
+def test_the_nightly_job_never_runs_out(
+    tmp_path: Path, dpcli: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Night after night, for more than a year, the job exits 0 and writes a new table."""
+    monkeypatch.chdir(tmp_path)
+    Path("sample_data").mkdir()
+    people = (ROOT / "sample_data" / "people.csv").read_text(encoding="utf-8")
+    Path("sample_data/people.csv").write_text(people[:2000], encoding="utf-8")
+    every = [block.script for block in blocks()]
+    (spec,) = (script for script in every if script.startswith("cat > survey.yaml"))
+    (before,) = (script for script in every if "ledger open" in script)
+    (job,) = (script for script in every if "nightly-$(date +%F)" in script)
+    for line in [spec, *before.splitlines()]:
+        if line.startswith("dpcli "):
+            assert dpcli(*shlex.split(line)[1:]).status == 0
+        else:
+            subprocess.run(["bash", "-euc", line], check=True)
+    # The loss of a night is priced once; what is tried here is the account.
+    first = datetime.date(2027, 1, 1)
+    for night in range(NIGHTS):
+        day = str(first + datetime.timedelta(days=night))
+        words = shlex.split(job.replace("$(date +%F)", day))
+        done = dpcli(*words[1:])
+        assert done.status == 0, f"{day}: {done.err}"
+        assert Path(f"nightly-{day}.csv").is_file()
+    assert dpcli(*words[1:]).status == 0
+    shown = json.loads(dpcli("ledger", "show", "--json", "--spec", "nightly.yaml").out)
+
+    (account,) = (one for one in shown if one["dataset"] == "town-nightly")
+    assert account["releases"] == NIGHTS
 
 
 def test_commands_stand_where_they_are_run() -> None:
