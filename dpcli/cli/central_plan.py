@@ -56,6 +56,7 @@ def print_plan(made: Plan, account: Account) -> None:
 
 def _row(entry: PlannedEntry, part: Part, made: Plan, *, first: bool) -> tuple[str, ...]:
     """One question of a statistic."""
+    from dpcli.report.counted import question_of
     from dpcli.report.numbers import brief, exact_or_up, root_up, short
 
     unit, moved = part.question.unit, part.sensitivity
@@ -64,7 +65,7 @@ def _row(entry: PlannedEntry, part: Part, made: Plan, *, first: bool) -> tuple[s
     low, high = (exact_or_up(step * unit) for step in (influence.low, influence.high))
     return (
         entry.entry.request.name if first else "",
-        part.question.role,
+        question_of(part, entry, made.spec),
         "private" if part.question.query.cells is None else str(part.question.query.cells),
         low if low == high else f"{low} to {high}",
         exact_or_up(moved.l1 * unit),

@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING
 from dpcli.cli.bars import WIDTH, budget, draws, interval
 from dpcli.cli.console import write_table
 from dpcli.privacy.loss import loss_text
+from dpcli.report.counted import counted
 from dpcli.report.flags import flags_of
+from dpcli.report.notes import bounding
 from dpcli.report.numbers import brief, exact_or_up
 from dpcli.report.table import Cell, cells, visible
 
@@ -37,20 +39,21 @@ def print_summary(made: Release) -> None:
     plain, lines = _rows(made)
     percent = exact_or_up(plan.spec.confidence * 100)
     ends = (f"lower {percent}%", f"upper {percent}%")
-    header: tuple[str, ...] = ("statistic", "group", "value", *ends, "epsilon", "flag")
+    header: tuple[str, ...] = ("statistic", "of", "group", "value", *ends, "epsilon", "flag")
     if not any(row[-1] for row in plain):
         header, plain = header[:-1], [row[:-1] for row in plain]
     title = f"release {made.release_id} of {plan.spec.dataset}"
     drawn = draws(sys.stderr)
     if drawn and _width(header, plain) + 2 + WIDTH + MARGINS <= get_terminal_size().columns:
         rows = [(*row, line) for row, line in zip(plain, lines, strict=True)]
-        write_table(sys.stderr, title, (*header, ""), rows, (2, 3, 4, 5))
+        write_table(sys.stderr, title, (*header, ""), rows, (3, 4, 5, 6))
     else:
-        write_table(sys.stderr, title, header, plain, (2, 3, 4, 5))
+        write_table(sys.stderr, title, header, plain, (3, 4, 5, 6))
     meanings = flags_of(
         [cell for released in made.entries for cell in cells(released)], plan.spec.confidence
     )
-    print("".join(f"{meaning}\n" for meaning in meanings), end="", file=sys.stderr)
+    notes = [*bounding(plan)[:1], *meanings]
+    print("".join(f"{note}\n" for note in notes), end="", file=sys.stderr)
     _print_balance(made)
     if drawn:
         _draw_budget(made.standing)
@@ -92,10 +95,11 @@ def _rows(made: Release) -> tuple[list[tuple[str, ...]], list[str]]:
             before = cell.statistic
             price = "" if position else brief(released.planned.target.epsilon)
             ends = (cell.lower, cell.upper)
-            rows.append((name, group, cell.value, *ends, price, cell.flag.value))
+            what = "" if position else counted(released.planned, made.plan.spec)
+            rows.append((name, what, group, cell.value, *ends, price, cell.flag.value))
         drawn += _lines(shown[:SUMMARY_LINES])
         if len(shown) > SUMMARY_LINES:
-            rows.append(("", f"... {len(shown) - SUMMARY_LINES} more", *[""] * 5))
+            rows.append(("", "", f"... {len(shown) - SUMMARY_LINES} more", *[""] * 5))
             drawn.append("")
     return rows, drawn
 

@@ -6,6 +6,14 @@ from dpcli.codes.base import Code
 
 CODES: tuple[Code, ...] = (
     Code(
+        "rows-are-people",
+        "spec",
+        "People are protected, who may have several rows each, and the rows are called people. "
+        "A count of rows would be read as a count of people.",
+        "unit: {column: person, max_rows: 3}\nrows_are: people",
+        "Write what one row is, such as `rows_are: visits`.",
+    ),
+    Code(
         "unknown-bound",
         "spec",
         "What a person adds is bounded by `rows`, which limits their rows, or by `sum`, which "

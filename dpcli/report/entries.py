@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from dpcli.columns import CategoryColumn, NumericColumn
 from dpcli.plan.model import Part, PlannedEntry
 from dpcli.queries import Condition
+from dpcli.report.counted import counted, left_out
 from dpcli.report.meaning import protection
 from dpcli.report.numbers import Fact, Number, brief, exact_or_up, number, root_up, short
 from dpcli.report.table import RAW, cells
@@ -27,6 +28,8 @@ def statistic_facts(planned: PlannedEntry, spec: Spec) -> dict[str, Fact]:
     return {
         "name": request.name,
         "statistic": entry.statistic.name,
+        "counts": counted(planned, spec),
+        "left_out": left_out(planned, spec) or None,
         "column": request.column.name if request.column else None,
         "columns": list(columns_of(request)),
         **options(request),

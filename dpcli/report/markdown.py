@@ -10,6 +10,7 @@ from dpcli import __version__
 from dpcli.hazards import hazards
 from dpcli.plan.local import AnyPlan
 from dpcli.privacy.loss import Loss, loss_text
+from dpcli.report.counted import in_words, left_out
 from dpcli.report.entries import asked, part_line
 from dpcli.report.facts import a_year_at_most, facts, window_facts
 from dpcli.report.flags import flag_meanings
@@ -17,9 +18,9 @@ from dpcli.report.meaning import meaning, promise, protection
 from dpcli.report.notes import limits
 from dpcli.report.numbers import exact_or_up
 from dpcli.report.quality import HEADER, explained, rows_of, verdict
-from dpcli.report.stewardship import descriptions, sentences
+from dpcli.report.stewardship import capital, descriptions, sentences
 from dpcli.report.table import cells, visible
-from dpcli.spec.model import Declarations, Privacy
+from dpcli.spec.model import Declarations, Spec
 
 if TYPE_CHECKING:
     from dpcli.ledger.ledger import Standing
@@ -55,7 +56,7 @@ def _lines(release: Release) -> Iterator[str]:
         yield from (f"- {escaped(one)}" for one in flag_meanings(spec.confidence))
     yield ""
     for released in release.entries:
-        yield from _entry(released, spec.privacy, spec.confidence)
+        yield from _entry(released, spec)
     for title, key in (
         ("How much one person can add", "bounding"),
         ("How losses were added up", "composition"),
@@ -182,14 +183,15 @@ def account(standing: Standing) -> Iterator[str]:
         yield ""
 
 
-def _entry(released: Released, privacy: Privacy, confidence: Fraction) -> Iterator[str]:
+def _entry(released: Released, spec: Spec) -> Iterator[str]:
     """One statistic: what it is, how it was answered, and its numbers."""
-    request = released.planned.entry.request
-    yield f"### {escaped(request.name)}"
+    request, confidence = released.planned.entry.request, spec.confidence
+    yield f"### {escaped(f'{request.name}: {in_words(released.planned, spec)}')}"
     yield ""
-    yield escaped(asked(released))
+    limits = left_out(released.planned, spec)
+    yield escaped(f"{asked(released)} {capital(limits)}.") if limits else escaped(asked(released))
     yield ""
-    protected = protection(released.planned, privacy, confidence)
+    protected = protection(released.planned, spec.privacy, confidence)
     yield from (f"- {escaped(sentence)}" for sentence in protected)
     yield ""
     header: tuple[str, ...]

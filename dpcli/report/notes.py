@@ -8,6 +8,7 @@ from dpcli.plan.model import Plan, PlannedEntry
 from dpcli.privacy.relation import Neighbors, PersonUnit, RowUnit
 from dpcli.queries import LinearQuery
 from dpcli.report.numbers import exact_or_up, short
+from dpcli.spec.model import Spec
 
 LIMITS = (
     "Timing and memory use are not protected.",
@@ -47,20 +48,23 @@ def bounding(plan: Plan) -> list[str]:
     unit = plan.spec.privacy.unit
     if not isinstance(unit, PersonUnit):
         return []
-    rows = f"at most {many(unit.rows, 'row')} of a person {'is' if unit.rows == 1 else 'are'} used"
-    told = [f"{rows}, drawn by lot from that person's rows alone"]
+    rows = plan.spec.rows_are
+    used = f"at most {unit.rows:,} {rows} of a person are used"
+    if unit.rows == 1:
+        used = f"at most one of the {rows} of a person is used"
+    notes = [f"{used}, chosen at random from those of that person alone"]
     if unit.cells < unit.rows:
-        told.append(
-            f"of each grouped statistic, these rows enter at most {many(unit.cells, 'group')}"
+        notes.append(
+            f"in each grouped statistic, these {rows} enter at most {many(unit.cells, 'group')}"
         )
     if unit.rows_per_cell < unit.rows:
-        told.append(f"at most {many(unit.rows_per_cell, 'row')} of a person in each group")
-    told.append(
-        "a row without an id counts as a person of its own"
+        notes.append(f"at most {unit.rows_per_cell:,} of them in each group")
+    notes.append(
+        f"{rows} without an id count as one person each"
         if unit.each
-        else "rows without an id are left out"
+        else f"{rows} without an id are left out"
     )
-    return [*told, *(note for planned in plan.entries for note in _totals(planned, unit))]
+    return [*notes, *(note for planned in plan.entries for note in _totals(planned, plan.spec))]
 
 
 def many(count: int, what: str) -> str:
@@ -68,8 +72,10 @@ def many(count: int, what: str) -> str:
     return f"{count:,} {what}{'' if count == 1 else 's'}"
 
 
-def _totals(planned: PlannedEntry, unit: PersonUnit) -> Iterator[str]:
+def _totals(planned: PlannedEntry, spec: Spec) -> Iterator[str]:
     """How a person's total was limited."""
+    unit, rows = spec.privacy.unit, spec.rows_are
+    assert isinstance(unit, PersonUnit)
     for part in planned.parts:
         query = part.question.query
         if not isinstance(query, LinearQuery) or query.totals is None:
@@ -79,10 +85,10 @@ def _totals(planned: PlannedEntry, unit: PersonUnit) -> Iterator[str]:
         low, high = (exact_or_up(bound * part.question.unit) for bound in query.totals)
         name = planned.entry.request.name
         if part.question.role == "distinct":
-            yield f"{name}: a person counts once, by any of their rows{groups}"
+            yield f"{name}: a person counts once, by any of their {rows}{groups}"
         else:
             yield (
-                f"{name}: all rows of a person are looked at, and what they add up to"
+                f"{name}: all {rows} of a person are used, and what they add up to"
                 f"{' in a group' if grouped else ''} is clamped to [{low}, {high}]{groups}"
             )
 

@@ -41,6 +41,7 @@ def load_any(text: bytes | str, source: str, folder: Path | None = None) -> AnyS
             declarations=sense.declarations,
             dialect=sense.dialect,
             quality=sense.quality,
+            rows_are=sense.rows_are,
         )
     for _, table in sense.local.tables:
         digest.update(hashlib.sha256(table).digest())

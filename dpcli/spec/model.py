@@ -91,7 +91,10 @@ class Quality:
 
 @dataclass(frozen=True, slots=True)
 class Spec:
-    """A checked spec; `digest` is the SHA-256 of its text in hexadecimal."""
+    """A checked spec; `digest` is the SHA-256 of its text in hexadecimal.
+
+    `rows_are` is what a row of the data is, as a plural.
+    """
 
     dataset: str
     privacy: Privacy
@@ -102,6 +105,7 @@ class Spec:
     digest: str
     declarations: Declarations = field(default_factory=Declarations)
     dialect: Dialect = STANDARD
+    rows_are: str = "rows"
     quality: Quality | None = None
 
     @property

@@ -22,6 +22,7 @@ from dpcli.spec.local_shape import LocalDocument, ResponseShape
 from dpcli.spec.prices import MOST_EPSILON
 from dpcli.spec.pricing import WAYS
 from dpcli.spec.quality import QualityShape
+from dpcli.spec.rows import MOST_LETTERS
 from dpcli.spec.sense import DATASET
 from dpcli.spec.structure import COLUMN_SHAPES, Document, Privacy, Shape
 from dpcli.spec.totals import BOUNDS
@@ -51,6 +52,7 @@ def spec_schema() -> dict[str, object]:
     fields: Json = document["properties"]
     fields["dpcli"] |= {"type": ["integer", "string"], "enum": [1, "1"]}
     fields["dataset"] |= {"type": "string", "pattern": f"^{DATASET.pattern}$"}
+    fields["rows_are"] |= {"type": "string", "maxLength": MOST_LETTERS}
     fields["confidence"] |= {"minimum": 0.5, "maximum": 0.999999}
     fields["csv"] = {"$ref": "#/$defs/csv"}
     fields["privacy"] = {"$ref": "#/$defs/privacy"}

@@ -25,6 +25,7 @@ from dpcli.spec.nodes import Listing, Mapping, Word
 from dpcli.spec.placeholders import find_placeholders
 from dpcli.spec.prices import read_confidence
 from dpcli.spec.quality import read_quality
+from dpcli.spec.rows import read_rows_are
 from dpcli.spec.scope import Scope
 from dpcli.spec.stewardship import read_declarations
 from dpcli.spec.structure import Document
@@ -49,6 +50,7 @@ class Sense:
     confidence: Fraction
     declarations: Declarations
     dialect: Dialect
+    rows_are: str
     quality: Quality | None = None
     local: Local | None = None
 
@@ -82,6 +84,7 @@ def resolve(root: Mapping, findings: Findings, folder: Path) -> Sense:
         read_confidence(confidence if isinstance(confidence, Word) else None, findings),
         read_declarations(root.get("declarations"), findings),
         read_dialect(root.get("csv"), columns, findings),
+        read_rows_are(root.get("rows_are"), scope.unit, findings),
         quality,
         resolve_local(root, scope, folder) if local else None,
     )

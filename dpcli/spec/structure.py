@@ -181,6 +181,7 @@ class Document(Shape):
     dpcli: Text
     model: Literal["central", "local"] | None = None
     dataset: Text
+    rows_are: Text | None = None
     confidence: Number | None = None
     csv: dict[str, Any] | None = None
     privacy: dict[str, Any]

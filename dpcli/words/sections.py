@@ -136,6 +136,18 @@ PAGES: tuple[Page, ...] = (
         (Use(("spec",), "What is released, in the order of the output."),),
     ),
     Page(
+        "rows_are",
+        "key",
+        "What a row of the data is. The plan, the summary and the reports name it wherever rows "
+        "are counted, so that no reader takes the number of visits for the number of people.",
+        "a plural of letters, spaces and hyphens, at most 40; `people` only where each row is "
+        "protected",
+        "rows_are: visits",
+        "They are called rows.",
+        ("unit", "max_rows", "count", "count_distinct"),
+        (Use(("spec",), "What a row is, as a plural; `rows` when absent."),),
+    ),
+    Page(
         "confidence",
         "key",
         "How sure the published intervals are: `lower` and `upper` hold the answer without noise "

@@ -142,6 +142,9 @@ def test_all_formats_tell_the_same(reports: Reports) -> None:
     sentences += told["privacy"]["meaning"] + [told["privacy"]["promise"]]
     sentences += [one["found"] for one in told["hazards"]]
     sentences += [one["question"] for one in told["hazards"]]
+    statistics = told.get("statistics", ())
+    sentences += [one["left_out"] for one in statistics if one["left_out"]]
+    sentences += [one["counts"] for one in statistics]
 
     for sentence in sentences:
         assert sentence.lower() in markdown

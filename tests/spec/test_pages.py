@@ -41,6 +41,9 @@ responses: []
 """
 
 PLACES = {
+    **dict.fromkeys(
+        ("dpcli", "model", "dataset", "confidence", "declarations", "csv", "rows_are"), "root"
+    ),
     **dict.fromkeys(("dpcli", "model", "dataset", "confidence", "declarations", "csv"), "root"),
     "quality": "root",
     **dict.fromkeys(("statistics", "responses", "public"), "root"),

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from dpcli import __version__
 from dpcli.privacy.loss import loss_text
+from dpcli.report.counted import in_words, left_out
 from dpcli.report.entries import asked, part_line
 from dpcli.report.facts import a_year_at_most, window_facts
 from dpcli.report.html import sections
@@ -24,13 +25,13 @@ from dpcli.report.notes import (
     unprotected,
 )
 from dpcli.report.quality import HEADER, explained, rows_of, verdict
-from dpcli.report.stewardship import descriptions
+from dpcli.report.stewardship import capital, descriptions
 
 if TYPE_CHECKING:
     from dpcli.ledger.ledger import Standing
     from dpcli.plan.local import AnyPlan
     from dpcli.release import Release, Released
-    from dpcli.spec.model import Privacy
+    from dpcli.spec.model import Spec
 
 ALL_TOGETHER = (
     "The budget bounds what all releases from these data reveal together. What is spent never "
@@ -60,7 +61,7 @@ def _parts(release: Release) -> Iterator[Part]:
     if not release.entries:
         yield element("p", "Nothing: the quality check failed, and no statistic was answered.")
     for released in release.entries:
-        yield from _entry(released, spec.privacy, release)
+        yield from _entry(released, spec)
     for title, notes in (
         ("How much one person can add", bounding(plan)),
         ("How losses were added up", composing(plan)),
@@ -174,16 +175,18 @@ def record(release_id: str, created: str, digest: str, standing: Standing) -> It
     )
 
 
-def _entry(released: Released, privacy: Privacy, release: Release) -> Iterator[Part]:
+def _entry(released: Released, spec: Spec) -> Iterator[Part]:
     """One statistic."""
-    planned = released.planned
-    confidence = release.plan.spec.confidence
-    yield element("h3", label(planned.entry.request.name))
+    planned, confidence = released.planned, spec.confidence
+    yield element("h3", label(planned.entry.request.name), ": ", label(in_words(planned, spec)))
     yield element("p", label(asked(released)))
+    limits = left_out(planned, spec)
+    if limits:
+        yield element("p", label(f"{capital(limits)}."))
     yield from drawn(released, confidence)
     yield element("h4", "How it was protected")
     if len(planned.parts) <= FEW:
-        yield sections.paragraphs(protection(planned, privacy, confidence))
+        yield sections.paragraphs(protection(planned, spec.privacy, confidence))
     else:
         words = f"{len(planned.parts)} questions were answered, each with noise of its own."
         yield element("p", words)
