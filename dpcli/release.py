@@ -22,6 +22,7 @@ from dpcli.mechanisms.base import Choosing, Perturbing, in_groups
 from dpcli.plan.budget import require_budget
 from dpcli.plan.model import Part, Plan, PlannedEntry
 from dpcli.plan.quality import Missed, missed_minimums
+from dpcli.plan.simulated import Simulated
 from dpcli.privacy.confidential import Cells, Confidential, Group, Groups
 from dpcli.queries import ScoreQuery
 from dpcli.statistics.base import Answer, Estimate
@@ -70,6 +71,7 @@ class Release:
     """All that may be published: a function of the plan, the noisy answers and the ledger.
 
     If the quality check missed a minimum there are no entries, and the plan has none.
+    `simulated` is what a simulation of the plan found, if its file was given: public as well.
     """
 
     plan: Plan
@@ -78,6 +80,7 @@ class Release:
     entries: tuple[Released, ...]
     standing: Standing
     checked: Checked | None = None
+    simulated: Simulated | None = None
 
 
 def new_release_id() -> str:

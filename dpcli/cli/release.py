@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -39,6 +40,12 @@ def release(
     layout: Annotated[
         Literal["long", "wide"], typer.Option(help="One table, or one per set of keys.")
     ] = "long",
+    simulation: Annotated[
+        Path | None,
+        typer.Option(
+            "--simulation", metavar="FILE", help="Report the findings of `simulate --into FILE`."
+        ),
+    ] = None,
     force: Force = False,
     quiet: Quiet = False,
 ) -> None:
@@ -46,7 +53,7 @@ def release(
 
     Reads DATA once, charges the ledger, then writes. The table goes to stdout, or to OUT
     with a report next to it. Nothing is read if the budget does not allow it. The same
-    --release-id again publishes the same bytes at no cost: retries are safe.
+    --release-id publishes the same bytes again, and is charged once.
 
     Examples:
         dpcli release specs/town.yaml sample_data/people.csv
@@ -55,8 +62,7 @@ def release(
         # every night, by cron:
         @daily dpcli release spec.yaml data.csv --release-id $(date +\%F) > t.csv
 
-    Exits 3 for the spec, 4 for DATA, 5 for the budget, 6 for the ledger, 7 for outputs,
-    8 for a failed quality check.
+    Exits 3: the spec, 4: DATA, 5: the budget, 6: the ledger, 7: outputs, 8: quality.
 
     See also: dpcli plan, dpcli ledger show, dpcli explain release-id
     """
@@ -72,6 +78,7 @@ def release(
     from dpcli.release import charge_for, new_release_id
     from dpcli.release import release as make_release
     from dpcli.report.formats import render
+    from dpcli.report.simulated import read_simulation
     from dpcli.report.wide import wide_names
     from dpcli.spec.load import read_spec
 
@@ -79,15 +86,17 @@ def release(
     wanted = Wanted(output, list(report or ()), layout, report_format)
     plan = make_plan(read_spec(spec))
     require_budget(plan)
+    simulated = read_simulation(simulation, plan) if simulation else None
     made: list[Release] = []
 
     def rendered(release: Release) -> dict[str, bytes]:
-        made.append(release)
-        return render(release)
+        made.append(replace(release, simulated=simulated))
+        return render(made[-1])
 
     again = f"run the command again with --release-id {named}"
     with charging(again), open_ledger(ledger, spec) as book:
         inputs = [spec, *book.store.files(), *input_files(data)]
+        inputs += [simulation] if simulation else []
         targets = wanted.targets(wide_names(plan))
         charge = charge_for(plan, named, period)
         before = book.stored(charge.release_id, charge)

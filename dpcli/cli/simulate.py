@@ -47,6 +47,12 @@ def simulate(
         Path | None,
         typer.Option("--dummy", metavar="PATH", help="Keep the dummy file there."),
     ] = None,
+    into: Annotated[
+        Path | None,
+        typer.Option(
+            "--into", metavar="FILE", help="Keep the findings for `release --simulation FILE`."
+        ),
+    ] = None,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No notes, just tables.")] = False,
 ) -> None:
     """Try SPEC out on invented rows; reads no data.
@@ -59,6 +65,8 @@ def simulate(
     Examples:
         dpcli simulate specs/minimal.yaml --rows 2000
         dpcli simulate specs/town.yaml --rows 3000 --seed 1 --runs 20
+        # for the report of a release: what the limits on people change
+        dpcli simulate specs/town.yaml --rows 3000 --into town.simulation.json
         # a file to try your own scripts on, marked in its last column:
         dpcli simulate specs/minimal.yaml --rows 500 --runs 2 --dummy dummy.csv
 
@@ -70,6 +78,7 @@ def simulate(
     from dpcli.errors import Failure, Problem, UsageError
     from dpcli.plan.budget import require_budget
     from dpcli.plan.making import make_plan
+    from dpcli.publish import publish
     from dpcli.report.simulation import broken_text, simulation_json
     from dpcli.spec.load import read_any
     from dpcli.spec.local_model import LocalSpec
@@ -82,6 +91,8 @@ def simulate(
     )
     if dummy is not None:
         _require_free(dummy, spec)
+    if into is not None:
+        _require_replaceable(into, spec)
     read = read_any(spec)
     if isinstance(read, LocalSpec):
         raise UsageError.of(
@@ -112,7 +123,17 @@ def simulate(
             )
             for name, asked in findings.broken
         )
+    if into is not None:
+        publish({into: simulation_json(findings).encode()})
     require_budget(plan)
+
+
+def _require_replaceable(into: Path, spec: Path) -> None:
+    """Raise UsageError unless findings can be written there, over older findings at most."""
+    from dpcli.publish import is_device, require_writable
+    from dpcli.report.simulated import is_simulation
+
+    require_writable([into], [spec], force=is_device(into) or is_simulation(into))
 
 
 def fresh_seed() -> int:

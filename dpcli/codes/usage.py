@@ -29,6 +29,22 @@ CODES: tuple[Code, ...] = (
         "Name the older spec by `--diff OLD.yaml`.",
     ),
     Code(
+        "simulation-unreadable",
+        "usage",
+        "The file that `--simulation` names cannot be read, or holds no findings of "
+        "`dpcli simulate`.",
+        "dpcli release spec.yaml data.csv --simulation notes.txt",
+        "Make it by `dpcli simulate spec.yaml --rows 3000 --into spec.simulation.json`.",
+    ),
+    Code(
+        "simulation-of-another-spec",
+        "usage",
+        "The findings are about another spec, or about an older text of this one: any change of "
+        "the spec changes its digest.",
+        "dpcli release new.yaml data.csv --simulation old.simulation.json",
+        "Simulate the spec that is released: `dpcli simulate new.yaml --rows 3000 --into FILE`.",
+    ),
+    Code(
         "output-is-input",
         "usage",
         "An output has the name of the spec or of the data file.",

@@ -1,4 +1,4 @@
-"""What the numbers of an entry count, and what the limits on people leave out of them."""
+"""What an entry counts, and what the limits on people leave out of it."""
 
 from __future__ import annotations
 

@@ -24,6 +24,7 @@ from dpcli.report.meaning import meaning, promise
 from dpcli.report.notes import bounding, composing, limits, post_processing, selections, unprotected
 from dpcli.report.numbers import Fact, number
 from dpcli.report.quality import quality_facts
+from dpcli.report.simulated import simulation_facts
 from dpcli.report.stewardship import stewardship_facts
 
 if TYPE_CHECKING:
@@ -46,6 +47,7 @@ def facts(release: Release) -> dict[str, Fact]:
         "quality": quality_facts(plan, release.checked),
         "statistics": statistics,
         **_notes(plan),
+        **({"simulation": simulation_facts(release.simulated, plan)} if release.simulated else {}),
         **stewardship_facts(plan, release.standing.terms.window),
         "ledger": ledger_facts(release.standing),
     }

@@ -18,6 +18,7 @@ from dpcli.report.meaning import meaning, promise, protection
 from dpcli.report.notes import limits
 from dpcli.report.numbers import exact_or_up
 from dpcli.report.quality import HEADER, explained, rows_of, verdict
+from dpcli.report.simulated import simulation_notes
 from dpcli.report.stewardship import capital, descriptions, sentences
 from dpcli.report.table import cells, visible
 from dpcli.spec.model import Declarations, Spec
@@ -57,14 +58,14 @@ def _lines(release: Release) -> Iterator[str]:
     yield ""
     for released in release.entries:
         yield from _entry(released, spec)
-    for title, key in (
-        ("How much one person can add", "bounding"),
-        ("How losses were added up", "composition"),
-        ("Which groups are shown", "selections"),
-        ("What was done to the noisy answers", "post_processing"),
-        ("What is published exactly", "unprotected"),
+    for title, notes in (
+        ("How much one person can add", told["bounding"]),
+        ("What the limits change on invented rows", [*simulation_notes(release.simulated, plan)]),
+        ("How losses were added up", told["composition"]),
+        ("Which groups are shown", told["selections"]),
+        ("What was done to the noisy answers", told["post_processing"]),
+        ("What is published exactly", told["unprotected"]),
     ):
-        notes = told[key]
         if isinstance(notes, list) and notes:
             yield f"## {title}"
             yield ""

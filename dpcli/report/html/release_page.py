@@ -25,6 +25,7 @@ from dpcli.report.notes import (
     unprotected,
 )
 from dpcli.report.quality import HEADER, explained, rows_of, verdict
+from dpcli.report.simulated import simulation_notes
 from dpcli.report.stewardship import capital, descriptions
 
 if TYPE_CHECKING:
@@ -64,6 +65,7 @@ def _parts(release: Release) -> Iterator[Part]:
         yield from _entry(released, spec)
     for title, notes in (
         ("How much one person can add", bounding(plan)),
+        ("What the limits change on invented rows", simulation_notes(release.simulated, plan)),
         ("How losses were added up", composing(plan)),
         ("Which groups are shown", selections(plan)),
         ("What was done to the noisy answers", post_processing(plan)),
