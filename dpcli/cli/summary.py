@@ -12,10 +12,11 @@ from dpcli.cli.bars import WIDTH, budget, draws, interval
 from dpcli.cli.console import write_table
 from dpcli.privacy.loss import loss_text
 from dpcli.report.counted import counted
-from dpcli.report.flags import flags_of
+from dpcli.report.flags import flags_of, meaning_of
 from dpcli.report.notes import bounding
 from dpcli.report.numbers import brief, exact_or_up
 from dpcli.report.table import Cell, cells, visible
+from dpcli.statistics.quality import Flag
 
 if TYPE_CHECKING:
     from dpcli.ledger.ledger import Standing
@@ -23,6 +24,9 @@ if TYPE_CHECKING:
 
 MARGINS = 4
 """Characters that a table of rich has next to its columns."""
+
+MARKS = {Flag.NONE: "", Flag.UNRELIABLE: "*", Flag.NO_INFORMATION: "**", Flag.SUPPRESSED: "x"}
+"""What stands behind a flagged value, as in tables of official statistics; short, for the width."""
 
 SUMMARY_LINES = 40
 """Lines of a statistic after which the summary says how many more there are."""
@@ -39,9 +43,7 @@ def print_summary(made: Release) -> None:
     plain, lines = _rows(made)
     percent = exact_or_up(plan.spec.confidence * 100)
     ends = (f"lower {percent}%", f"upper {percent}%")
-    header: tuple[str, ...] = ("statistic", "of", "group", "value", *ends, "epsilon", "flag")
-    if not any(row[-1] for row in plain):
-        header, plain = header[:-1], [row[:-1] for row in plain]
+    header = ("statistic", "of", "group", "value", *ends, "epsilon")
     title = f"release {made.release_id} of {plan.spec.dataset}"
     drawn = draws(sys.stderr)
     if drawn and _width(header, plain) + 2 + WIDTH + MARGINS <= get_terminal_size().columns:
@@ -49,9 +51,10 @@ def print_summary(made: Release) -> None:
         write_table(sys.stderr, title, (*header, ""), rows, (3, 4, 5, 6))
     else:
         write_table(sys.stderr, title, header, plain, (3, 4, 5, 6))
-    meanings = flags_of(
-        [cell for released in made.entries for cell in cells(released)], plan.spec.confidence
-    )
+    found = [cell for released in made.entries for cell in cells(released)]
+    meanings = [
+        f"{MARKS[flag]} {meaning_of(flag, plan.spec.confidence)}" for flag in flags_of(found)
+    ]
     notes = [*bounding(plan)[:1], *meanings]
     print("".join(f"{note}\n" for note in notes), end="", file=sys.stderr)
     _print_balance(made)
@@ -86,6 +89,8 @@ def _rows(made: Release) -> tuple[list[tuple[str, ...]], list[str]]:
     """The lines of the summary, and what is drawn next to each."""
     rows: list[tuple[str, ...]] = []
     drawn: list[str] = []
+    flags = {cell.flag for released in made.entries for cell in cells(released)}
+    room = max((len(MARKS[flag]) for flag in flags), default=0) or ""
     for released in made.entries:
         shown = list(cells(released))
         before = ""
@@ -96,10 +101,10 @@ def _rows(made: Release) -> tuple[list[tuple[str, ...]], list[str]]:
             price = "" if position else brief(released.planned.target.epsilon)
             ends = (cell.lower, cell.upper)
             what = "" if position else counted(released.planned, made.plan.spec)
-            rows.append((name, what, group, cell.value, *ends, price, cell.flag.value))
+            rows.append((name, what, group, f"{cell.value}{MARKS[cell.flag]:{room}}", *ends, price))
         drawn += _lines(shown[:SUMMARY_LINES])
         if len(shown) > SUMMARY_LINES:
-            rows.append(("", "", f"... {len(shown) - SUMMARY_LINES} more", *[""] * 5))
+            rows.append(("", "", f"... {len(shown) - SUMMARY_LINES} more", *[""] * 4))
             drawn.append("")
     return rows, drawn
 

@@ -33,10 +33,10 @@ def flag_meanings(confidence: Fraction) -> list[str]:
     return [meaning_of(flag, confidence) for flag in Flag if flag]
 
 
-def flags_of(cells: Sequence[Cell], confidence: Fraction) -> list[str]:
-    """What the flags mean that some of these numbers have."""
+def flags_of(cells: Sequence[Cell]) -> list[Flag]:
+    """The flags that some of these numbers have."""
     found = {cell.flag for cell in cells}
-    return [meaning_of(flag, confidence) for flag in Flag if flag and flag in found]
+    return [flag for flag in Flag if flag and flag in found]
 
 
 def flag_facts(confidence: Fraction) -> dict[str, Fact]:

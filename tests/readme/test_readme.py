@@ -133,7 +133,6 @@ def test_the_nightly_job_never_runs_out(
             assert dpcli(*shlex.split(line)[1:]).status == 0
         else:
             subprocess.run(["bash", "-euc", line], check=True)
-    # The loss of a night is priced once; what is tried here is the account.
     first = datetime.date(2027, 1, 1)
     for night in range(NIGHTS):
         day = str(first + datetime.timedelta(days=night))

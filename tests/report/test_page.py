@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from dpcli.report.html.element import document, element
-from tests.cli.conftest import Command
+from tests.cli.conftest import ROOT, Command
 from tests.report.browser import BROWSER, faults
 from tests.report.conftest import Reports
 
@@ -109,6 +109,25 @@ def test_a_page_asks_for_nothing_from_elsewhere(reports: Reports, hostile: str) 
         ]
         assert "url(" not in text.split("</style>")[0]
         assert "@import" not in text
+
+
+def test_grey_numbers_can_be_read() -> None:
+    """The color of flagged numbers has a contrast of 4.5 with the paper: light, dark, printed."""
+    style = (ROOT / "dpcli" / "report" / "html" / "report.css").read_text(encoding="utf-8")
+
+    def light(color: str) -> float:
+        parts = (int(color[place : place + 2], 16) / 255 for place in (1, 3, 5))
+        linear = [
+            one / 12.92 if one <= 0.04045 else ((one + 0.055) / 1.055) ** 2.4 for one in parts
+        ]
+        return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+    schemes = re.findall(r"--paper: (#\w{6});.*?--soft: (#\w{6});", style)
+    assert "tr.flagged td { color: var(--soft); }" in style
+    assert len(schemes) == 3
+    for paper, soft in schemes:
+        low, high = sorted((light(paper), light(soft)))
+        assert (high + 0.05) / (low + 0.05) >= 4.5
 
 
 @pytest.mark.skipif(BROWSER is None, reason="there is no browser on this machine")

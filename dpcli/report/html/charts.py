@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from xml.etree.ElementTree import Element
 
 from dpcli.columns import NumericColumn
-from dpcli.report.flags import flags_of
+from dpcli.report.flags import flags_of, meaning_of
 from dpcli.report.html.element import element, label
 from dpcli.report.html.histogram import common_scale, histogram
 from dpcli.report.html.rows import Style, labels_of, row_table
@@ -56,8 +56,8 @@ def drawn(released: Released, confidence: Fraction) -> Iterator[Element]:
     style = _style(released, shown)
     if style is not None:
         yield element("p", _legend(style, shown, percent), class_="soft")
-    for meaning in flags_of(shown, confidence):
-        yield element("p", f"Grey, {meaning}.", class_="soft")
+    for flag in flags_of(shown):
+        yield element("p", f"Grey, {meaning_of(flag, confidence)}.", class_="soft")
 
 
 def _headings(released: Released) -> list[str]:
