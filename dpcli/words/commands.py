@@ -42,7 +42,8 @@ PAGES: tuple[Page, ...] = (
         "is: judge differences, correlations and slopes by their interval.",
         "empty, unreliable, no-information, suppressed",
         "dpcli release spec.yaml data.csv -q | cut -d, -f4-7",
-        "The wide layout has no flags: what is suppressed is blank there.",
+        "The wide layout has no flags: what is suppressed is blank there. The summary writes `*`, "
+        "`**` and `x` behind values.",
         ("withhold", "wider_than", "suppress_below", "confidence", "error"),
     ),
     Page(
