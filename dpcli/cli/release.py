@@ -51,9 +51,9 @@ def release(
 ) -> None:
     r"""Write a noisy table of DATA, as SPEC asks, and a privacy report.
 
-    Reads DATA once, charges the ledger, then writes. The table goes to stdout, or to OUT
-    with a report next to it. Nothing is read if the budget does not allow it. The same
-    --release-id publishes the same bytes again, and is charged once.
+    Reads DATA once, charges the ledger, then writes: the table to stdout, or to OUT with a
+    report next to it. Reads nothing if the budget does not allow it. The same
+    --release-id publishes the same bytes again, charged once.
 
     Examples:
         dpcli release specs/town.yaml sample_data/people.csv
@@ -62,7 +62,7 @@ def release(
         # every night, by cron:
         @daily dpcli release spec.yaml data.csv --release-id $(date +\%F) > t.csv
 
-    Exits 3: the spec, 4: DATA, 5: the budget, 6: the ledger, 7: outputs, 8: quality.
+    Exits 3: spec, 4: DATA, 5: budget, 6: ledger, 7: outputs, 8: quality check.
 
     See also: dpcli plan, dpcli ledger show, dpcli explain release-id
     """

@@ -16,7 +16,7 @@ from dpcli.report.flags import flags_of, meaning_of
 from dpcli.report.notes import bounding
 from dpcli.report.numbers import brief, exact_or_up
 from dpcli.report.table import Cell, cells, visible
-from dpcli.statistics.quality import Flag
+from dpcli.statistics.flags import Flag
 
 if TYPE_CHECKING:
     from dpcli.ledger.ledger import Standing
@@ -72,7 +72,11 @@ def _print_quality(made: Release) -> None:
     if checked.missed:
         write_table(sys.stderr, "quality check: failed", HEADER, rows, (1, 2, 3, 4))
         return
-    print(f"quality check: about {rows[0][1]} rows, no minimum missed", file=sys.stderr)
+    what, about, low, high = rows[0][:4]
+    print(
+        f"quality check: about {about} {what} ({low} to {high}), no minimum missed",
+        file=sys.stderr,
+    )
 
 
 def _print_balance(made: Release) -> None:

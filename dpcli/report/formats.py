@@ -69,7 +69,7 @@ def render(release: Release) -> dict[str, bytes]:
     """
     reports = {one.output: one.tell(release) for one in FORMATS}
     if release.checked is not None and release.checked.missed:
-        reasons = json.dumps(missed_sentences(release.checked.missed), ensure_ascii=False)
+        reasons = json.dumps(missed_sentences(release.checked, release.plan), ensure_ascii=False)
         return {STOPPED: reasons.encode(), **reports}
     long, wide = long_table(release), wide_tables(release)
     outputs = {LONG: long.csv, LONG_PARQUET: parquet_bytes(long)}

@@ -85,7 +85,7 @@ def _quality(release: Release) -> Iterator[str]:
         return
     yield "## Was the file complete and readable?"
     yield ""
-    yield from (f"- {escaped(words)}" for words in verdict(release.checked))
+    yield from (f"- {escaped(words)}" for words in verdict(release.checked, release.plan))
     yield ""
     yield from table_lines(HEADER, rows_of(release.plan, release.checked))
     yield from (f"- {escaped(words)}" for words in explained(release.plan))

@@ -41,15 +41,13 @@ def rule(plan: Plan) -> list[str]:
     if not found:
         return []
     sure = percent(1 - FALSE_STOP)
+    several = len(found) > 1
+    which = f"one of {len(found):,} minimums" if several else "the minimum"
     told = [
-        f"quality: noisy counts of rows and of readable cells come first; if one of {len(found):,} "
-        f"minimums is missed by more than the noise explains, no statistic is answered, only the "
-        f"loss of the check is charged, and the exit status is 8. A file that meets "
-        f"all minimums is stopped with a probability of at most {percent(FALSE_STOP)}"
-        if len(found) > 1
-        else "quality: a noisy count comes first; if the minimum is missed by more than the noise "
-        "explains, no statistic is answered, only the loss of the check is charged, and the exit "
-        f"status is 8. A file that meets the minimum is stopped with a probability of at most "
+        f"quality: noisy counts of {plan.spec.rows_are} and of readable cells come first; if "
+        f"{which} is missed by more than the noise explains, no statistic is answered, only the "
+        "loss of the check is charged, and the exit status is 8. A file that meets "
+        f"{'all minimums' if several else 'the minimum'} is stopped with a probability of at most "
         f"{percent(FALSE_STOP)}"
     ]
     told += [_noticed(minimum, plan, sure) for minimum in _distinct(found)]
@@ -69,17 +67,17 @@ def _distinct(found: tuple[Minimum, ...]) -> Iterator[Minimum]:
 
 def _noticed(minimum: Minimum, plan: Plan, sure: str) -> str:
     """What is noticed for sure, or that the epsilon is too small to notice anything."""
-    quality = plan.spec.quality
+    quality, what = plan.spec.quality, plan.spec.rows_are
     assert quality is not None
     if minimum.column is None:
         least = f"`min_rows: {int(minimum.least)}`"
         if minimum.noticed <= 0:
             return (
-                f"quality: {least} is within the noise ({short(2 * minimum.margin)} rows), so even "
-                "an empty file passes; give `quality` a larger epsilon"
+                f"quality: {least} is within the noise ({short(2 * minimum.margin)} {what}), so "
+                "even an empty file passes; give `quality` a larger epsilon"
             )
         return (
-            f"quality: {least} stops a file with fewer than {short(minimum.noticed)} rows "
+            f"quality: {least} stops a file with fewer than {short(minimum.noticed)} {what} "
             f"in {sure} of runs"
         )
     least = f"`min_readable: {short(minimum.least, 3)}`"
@@ -87,11 +85,11 @@ def _noticed(minimum: Minimum, plan: Plan, sure: str) -> str:
     if rows is None or minimum.noticed_share(rows) <= 0:
         return (
             f"quality: {least} notices that no cell of a column can be read in files of "
-            f"{minimum.rows_needed:,} rows or more, in {sure} of runs"
+            f"{minimum.rows_needed:,} {what} or more, in {sure} of runs"
             + ("" if rows is None else "; give `quality` a larger epsilon for smaller files")
         )
     return (
-        f"quality: {least} stops a file of {rows:,} rows when less than "
+        f"quality: {least} stops a file of {rows:,} {what} when less than "
         f"{percent(minimum.noticed_share(rows))} of the cells of a column can be read, "
         f"in {sure} of runs"
     )
@@ -102,24 +100,22 @@ def counted_note(plan: Plan) -> str:
     unit = plan.spec.privacy.unit
     if not isinstance(unit, PersonUnit):
         return ""
-    return (
-        "Counted are the rows that the limits on people let in, and none without an id."
-        if not unit.each
-        else "Counted are the rows that the limits on people let in."
+    return f"Counted are the {plan.spec.rows_are} that the limits on people let in" + (
+        ", and none without an id." if not unit.each else "."
     )
 
 
-def missed_sentences(missed: tuple[Missed, ...]) -> list[str]:
+def missed_sentences(checked: Checked, plan: Plan) -> list[str]:
     """Why the check failed, a sentence for each minimum."""
-    return [_missed(one) for one in missed]
+    return [_missed(one, plan.spec.rows_are) for one in checked.missed]
 
 
-def _missed(missed: Missed) -> str:
+def _missed(missed: Missed, what: str) -> str:
     """One minimum that was missed."""
     minimum, value = missed.minimum, missed.value
     if minimum.column is None:
         return (
-            f"the file has about {floor(value):,} rows (noise of about "
+            f"the file has about {floor(value):,} {what} (noise of about "
             f"{short(minimum.margin)} is allowed for), and `min_rows` is {int(minimum.least):,}"
         )
     return (
@@ -128,12 +124,12 @@ def _missed(missed: Missed) -> str:
     )
 
 
-def verdict(checked: Checked) -> list[str]:
+def verdict(checked: Checked, plan: Plan) -> list[str]:
     """What came of the check, in sentences."""
     if not checked.missed:
         return ["no minimum was missed by more than the noise explains"]
     stopped = "the release was stopped: no statistic was answered, and only the check was charged"
-    return [stopped, *missed_sentences(checked.missed)]
+    return [stopped, *missed_sentences(checked, plan)]
 
 
 def explained(plan: Plan) -> list[str]:
@@ -163,7 +159,7 @@ def quality_facts(plan: Plan, checked: Checked | None = None) -> dict[str, Fact]
     rows, *columns = checked.estimates
     return facts | {
         "passed": not checked.missed,
-        "missed": list(missed_sentences(checked.missed)),
+        "missed": list(missed_sentences(checked, plan)),
         "rows": _estimate(rows),
         "readable": {
             name: _estimate(one) for name, one in zip(names(quality), columns, strict=True)
@@ -195,7 +191,7 @@ def rows_of(plan: Plan, checked: Checked) -> list[tuple[str, ...]]:
     count = rows.value or Fraction(0)
     below = quality.min_rows is not None and count < quality.min_rows
     words = _verdict(least, missed=None in missed, below=below)
-    lines = [("rows", *_texts(rows, None), least, words)]
+    lines = [(plan.spec.rows_are, *_texts(rows, None), least, words)]
     for name, estimate in zip(names(quality), columns, strict=True):
         share = quality.min_readable[name]
         texts = _texts(estimate, max(count, Fraction(1)))

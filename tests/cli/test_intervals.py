@@ -89,7 +89,7 @@ def truth(planned: PlannedEntry, exact: Sequence[list[int]]) -> tuple[Estimate, 
 
 def coverage(plan: Plan, exact: Sequence[list[int]]) -> dict[str, float]:
     """How often the intervals of each entry hold what would be published without noise."""
-    parts = iter(exact)
+    parts = iter(exact[len(plan.quality.parts) if plan.quality else 0 :])
     expected = [truth(planned, [next(parts) for _ in planned.parts]) for planned in plan.entries]
     held = dict.fromkeys((planned.entry.request.name for planned in plan.entries), 0)
     for _ in range(RELEASES):

@@ -122,8 +122,7 @@ def test_the_nightly_job_never_runs_out(
     """Night after night, for more than a year, the job exits 0 and writes a new table."""
     monkeypatch.chdir(tmp_path)
     Path("sample_data").mkdir()
-    people = (ROOT / "sample_data" / "people.csv").read_text(encoding="utf-8")
-    Path("sample_data/people.csv").write_text(people[:2000], encoding="utf-8")
+    shutil.copy(ROOT / "sample_data" / "people.csv", "sample_data/people.csv")
     every = [block.script for block in blocks()]
     (spec,) = (script for script in every if script.startswith("cat > survey.yaml"))
     (before,) = (script for script in every if "ledger open" in script)

@@ -147,8 +147,8 @@ VERBS = {
     "Add", "Allow", "Ask", "Begin", "Change", "Check", "Close", "Compress", "Correct", "Declare",
     "Do", "Draft", "End", "Find", "Free", "Give", "Group", "If", "Install", "Keep", "Leave", "Let",
     "List", "Lower", "Make", "Map", "Mend", "Name", "Pipe", "Please", "Put", "Quote", "Remove",
-    "Rename", "Replace", "Run", "Save", "See", "Shorten", "Spell", "Split", "Unpack", "Use",
-    "Write",
+    "Rename", "Replace", "Run", "Save", "See", "Shorten", "Simulate", "Spell", "Split",
+    "Unpack", "Use", "Write",
 }  # fmt: skip
 """How a mend begins: with what to do, or when to do it."""
 

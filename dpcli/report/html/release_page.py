@@ -83,7 +83,7 @@ def _quality(release: Release) -> Iterator[Part]:
     if release.checked is not None:
         yield from sections.section(
             "Was the file complete and readable?",
-            sections.paragraphs(verdict(release.checked)),
+            sections.paragraphs(verdict(release.checked, release.plan)),
             sections.plain_table(HEADER, rows_of(release.plan, release.checked)),
             sections.paragraphs(explained(release.plan)),
         )
