@@ -41,17 +41,16 @@ def rule(plan: Plan) -> list[str]:
     if not found:
         return []
     sure = percent(1 - FALSE_STOP)
-    several = len(found) > 1
-    which = f"one of {len(found):,} minimums" if several else "the minimum"
-    told = [
+    which, all_of = "the minimum", "the minimum"
+    if len(found) > 1:
+        which, all_of = f"one of {len(found):,} minimums", "all minimums"
+    first = (
         f"quality: noisy counts of {plan.spec.rows_are} and of readable cells come first; if "
         f"{which} is missed by more than the noise explains, no statistic is answered, only the "
-        "loss of the check is charged, and the exit status is 8. A file that meets "
-        f"{'all minimums' if several else 'the minimum'} is stopped with a probability of at most "
-        f"{percent(FALSE_STOP)}"
-    ]
-    told += [_noticed(minimum, plan, sure) for minimum in _distinct(found)]
-    return told
+        f"loss of the check is charged, and the exit status is 8. A file that meets {all_of} is "
+        f"stopped with a probability of at most {percent(FALSE_STOP)}"
+    )
+    return [first, *(_noticed(minimum, plan, sure) for minimum in _distinct(found))]
 
 
 def _distinct(found: tuple[Minimum, ...]) -> Iterator[Minimum]:
