@@ -50,6 +50,11 @@ class NumericColumn:
             raise ValueError(f"column {self.name} has no bounds")
         return self.bounds
 
+    @property
+    def whole(self) -> bool:
+        """Whether every value is a whole number or a day."""
+        return self.step.denominator == 1
+
     def text(self, steps: int) -> str:
         """A whole number of steps as it is published: a plain decimal or a date."""
         if self.kind == "date":

@@ -9,9 +9,9 @@ from __future__ import annotations
 from abc import abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
 from math import prod
 
+from dpcli.bins import bin_labels
 from dpcli.columns import CategoryColumn, Column, NumericColumn, OpenColumn
 from dpcli.privacy.sensitivity import Influence
 from dpcli.utilities.base import Utility
@@ -21,15 +21,15 @@ from dpcli.utilities.base import Utility
 class Key:
     """One axis of a table: the labels of a category, or the bins of a number.
 
-    `edges`, in steps, cut a numeric column into half-open bins [e0, e1), [e1, e2)
-    and so on; the last one includes its upper edge. First and last edge are the
-    column's bounds, so every value that is present lies in exactly one bin. The
-    labels of an open column are in the data, and private: it has neither labels nor
-    length here.
+    `starts`, in steps, are the least values of the bins of a numeric column, rising from
+    its lower bound. A bin holds the values from its start to below the next start, the
+    last one up to the upper bound, so every value that is present lies in exactly one
+    bin. The labels of an open column are in the data, and private: it has neither labels
+    nor length here.
     """
 
     column: CategoryColumn | NumericColumn | OpenColumn
-    edges: tuple[int, ...] | range = ()
+    starts: tuple[int, ...] | range = ()
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -38,12 +38,7 @@ class Key:
             return self.column.labels
         if isinstance(self.column, OpenColumn):
             raise TypeError("an open column has no public labels")
-        texts = [self.column.text(edge) for edge in self.edges]
-        last = len(texts) - 2
-        return tuple(
-            f"[{low},{high}{']' if position == last else ')'}"
-            for position, (low, high) in enumerate(pairwise(texts))
-        )
+        return bin_labels(self.column, self.starts)
 
     def __len__(self) -> int:
         """How many cells lie along this axis."""
@@ -51,7 +46,7 @@ class Key:
             raise TypeError("an open column has no public labels")
         if isinstance(self.column, CategoryColumn):
             return len(self.column.labels)
-        return len(self.edges) - 1
+        return len(self.starts)
 
     @property
     def open(self) -> bool:

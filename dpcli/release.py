@@ -24,7 +24,7 @@ from dpcli.plan.model import Part, Plan, PlannedEntry
 from dpcli.plan.quality import Missed, missed_minimums
 from dpcli.plan.simulated import Simulated
 from dpcli.privacy.confidential import Cells, Confidential, Group, Groups
-from dpcli.queries import ScoreQuery
+from dpcli.queries import Key, ScoreQuery
 from dpcli.statistics.base import Answer, Estimate
 from dpcli.statistics.post import after, bare
 
@@ -247,7 +247,7 @@ def perturbed(plan: Plan, exact: Sequence[Sealed]) -> tuple[Answered, ...]:
             assert part.selection is not None
             assert isinstance(part.mechanism, Perturbing)
             noisy = part.mechanism.select(part.noise, part.selection, cast("_Groups", groups))
-            counts[planned.entry.request.name] = noisy.value
+            counts[planned.entry.request.name] = _in_order(planned.entry.request.by, noisy.value)
     found = []
     for planned in plan.entries:
         entry = planned.entry
@@ -260,6 +260,19 @@ def perturbed(plan: Plan, exact: Sequence[Sealed]) -> tuple[Answered, ...]:
         )
         found.append(Answered(planned, answers, selected))
     return tuple(found)
+
+
+def _in_order(by: Sequence[Key], counts: Mapping[Group, int]) -> dict[Group, int]:
+    """Selected groups in the order of the keys: labels as declared, private ones as texts."""
+    places = [
+        None if key.open else {label: place for place, label in enumerate(key.labels)} for key in by
+    ]
+
+    def order(group: Group) -> tuple[int | str, ...]:
+        pairs = zip(places, group, strict=True)
+        return tuple(label if known is None else known[label] for known, label in pairs)
+
+    return {group: counts[group] for group in sorted(counts, key=order)}
 
 
 def published(noisy: Answered, confidence: Fraction) -> Released:

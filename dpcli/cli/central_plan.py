@@ -16,6 +16,7 @@ def print_plan(made: Plan, account: Account) -> None:
     """The plan as a table, and the total and the balance below it."""
     from dpcli.cli.console import write_table
     from dpcli.report.notes import (
+        binning,
         bounding,
         composing,
         post_processing,
@@ -41,6 +42,7 @@ def print_plan(made: Plan, account: Account) -> None:
     write_table(sys.stdout, title, header, rows, (2, 4, 5, 7, 8, 9, 10, 11))
     print()
     notes = [
+        *binning(made),
         *bounding(made),
         *composing(made),
         *selections(made),

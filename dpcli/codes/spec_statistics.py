@@ -196,12 +196,13 @@ CODES: tuple[Code, ...] = (
         "spec",
         "The first or last edge is not the column's bound, so that values would be lost.",
         "{statistic: histogram, column: age, bins: {edges: [10, 100]}}",
-        "Begin with the lower bound and end with the upper: `edges: [0, 10, 100]`.",
+        "Begin with the lower bound and end with the upper: `edges: [0, 10, 100]`. The last bin "
+        "includes the upper bound.",
     ),
     Code(
         "too-many-bins",
         "spec",
-        "A column is cut into more than 10,000 bins.",
+        "A column is cut into more than 10,001 bins.",
         "columns: {x: {type: integer, bounds: [0, 1e6]}}\n"
         "statistics:\n"
         "  - {name: h, statistic: histogram, column: x, bins: {width: 1}, epsilon: 0.1}",

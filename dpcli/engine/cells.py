@@ -75,11 +75,11 @@ class GroupBy:
 def _place(axis: Key, name: str) -> pl.Expr:
     """Where a row lies along an axis; one past the end for nowhere."""
     value = pl.col(name).cast(pl.Int64)
-    if isinstance(axis.edges, range):
+    if isinstance(axis.starts, range):
         # Every value is a bin of its own.
-        value = value - axis.edges[0]
+        value = value - axis.starts[0]
     elif isinstance(axis.column, NumericColumn):
-        inner = pl.Series(axis.edges[1:-1], dtype=pl.Int64)
+        inner = pl.Series(axis.starts[1:], dtype=pl.Int64)
         value = value.map_batches(
             lambda values: (
                 inner.search_sorted(values, side="right").cast(pl.Int64).set(values.is_null(), None)

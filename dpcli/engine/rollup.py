@@ -141,10 +141,7 @@ def _groups(
     cell, inside = _cells(inner, places, len(added))
     items, within = cell.tolist(), inside.tolist()
     width = prod(len(key) for key in inner)
-    columns = [
-        opened[key] if key.open else [_label(key, place) for place in places[key].tolist()]
-        for key in query.by
-    ]
+    columns = [opened[key] if key.open else _labels(key, places[key]) for key in query.by]
     groups: dict[Group, dict[int, int]] = {}
     for item, here, number, *labels in zip(items, within, added.tolist(), *columns, strict=True):
         group = tuple(label for label in labels if label is not None)
@@ -181,6 +178,7 @@ class _Sparse(Mapping[Group, Cells]):
         return len(self._groups)
 
 
-def _label(key: Key, place: int) -> str | None:
-    """The label of a place along an axis; None for nowhere."""
-    return key.labels[place] if place < len(key) else None
+def _labels(key: Key, places: Places) -> list[str | None]:
+    """The labels of places along an axis; None for nowhere."""
+    labels = [*key.labels, None]
+    return [labels[place] for place in places.tolist()]

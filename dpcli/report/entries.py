@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from dpcli.columns import CategoryColumn, NumericColumn
 from dpcli.plan.model import Part, PlannedEntry
-from dpcli.queries import Condition
+from dpcli.queries import Condition, Key
 from dpcli.report.counted import counted, left_out
 from dpcli.report.meaning import protection
 from dpcli.report.numbers import Fact, Number, brief, exact_or_up, number, root_up, short
@@ -34,6 +34,7 @@ def statistic_facts(planned: PlannedEntry, spec: Spec) -> dict[str, Fact]:
         "columns": list(columns_of(request)),
         **options(request),
         "by": [key.column.name for key in request.by],
+        "bins": [_bins(key) for key in request.cuts],
         "where": [condition_text(condition) for condition in request.where],
         "mechanism": _mechanism(first),
         "sensitivity": _sensitivity(first),
@@ -47,6 +48,17 @@ def statistic_facts(planned: PlannedEntry, spec: Spec) -> dict[str, Fact]:
         "post": [step.told for step in entry.post],
         "raw": entry.raw,
         "keys": _keys(planned),
+    }
+
+
+def _bins(key: Key) -> Fact:
+    """The bins of a numeric axis: how many, and the names of both ends."""
+    labels = key.labels
+    return {
+        "column": key.column.name,
+        "count": len(labels),
+        "first": labels[0],
+        "last": labels[-1],
     }
 
 

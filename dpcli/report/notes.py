@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from dpcli.plan.model import Plan, PlannedEntry
 from dpcli.privacy.relation import Neighbors, PersonUnit, RowUnit
-from dpcli.queries import LinearQuery
+from dpcli.queries import Key, LinearQuery
 from dpcli.report.numbers import exact_or_up, short
 from dpcli.spec.model import Spec
 
@@ -65,6 +65,21 @@ def bounding(plan: Plan) -> list[str]:
         else f"{rows} without an id are left out"
     )
     return [*notes, *(note for planned in plan.entries for note in _totals(planned, plan.spec))]
+
+
+def binning(plan: Plan) -> list[str]:
+    """Which bins numbers are cut into: how many, the first and the last."""
+    users: dict[Key, list[str]] = {}
+    for planned in plan.entries:
+        for key in planned.entry.request.cuts:
+            users.setdefault(key, []).append(planned.entry.request.name)
+    told = []
+    for key, names in users.items():
+        labels = key.labels
+        last = f", the last {labels[-1]}" if len(labels) > 1 else ""
+        bins = f"{many(len(labels), 'bin')} of {key.column.name}"
+        told.append(f"{', '.join(names)}: {bins}, the first {labels[0]}{last}")
+    return told
 
 
 def many(count: int, what: str) -> str:

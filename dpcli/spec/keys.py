@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
 from math import ceil
 
 from dpcli.columns import CategoryColumn, NumericColumn, OpenColumn
@@ -12,7 +11,8 @@ from dpcli.spec.nodes import Listing, Mapping, Node, Word, at
 from dpcli.spec.scope import Scope, read_number, read_whole_steps
 from dpcli.spec.wording import a_column, inline, listed, plain, shown
 
-MOST_BINS = 10_000
+MOST_BINS = 10_001
+"""A column of ten thousand steps has one value more."""
 
 RESERVED = ("statistic", "item", "value", "lower", "upper")
 """The columns that every output has."""
@@ -96,12 +96,12 @@ def axis(
             word.span,
         )
         return None
-    edges = _edges(column, bins, scope)
-    return Key(column, edges) if edges else None
+    starts = _starts(column, bins, scope)
+    return Key(column, starts) if starts else None
 
 
-def _edges(column: NumericColumn, bins: Node, scope: Scope) -> tuple[int, ...] | None:
-    """The edges in steps, from the lower bound to the upper bound."""
+def _starts(column: NumericColumn, bins: Node, scope: Scope) -> tuple[int, ...] | None:
+    """Where each bin begins, in steps, the first at the lower bound."""
     width, edges = at(bins, "width"), at(bins, "edges")
     has_width, has_edges = isinstance(width, Word), isinstance(edges, Listing)
     if has_width == has_edges:
@@ -121,7 +121,11 @@ def _edges(column: NumericColumn, bins: Node, scope: Scope) -> tuple[int, ...] |
 
 
 def _by_width(column: NumericColumn, word: Word, scope: Scope) -> tuple[int, ...] | None:
-    """Bins of one width from the lower bound; the last may be shorter."""
+    """Bins of one width from the lower bound; the last may be narrower.
+
+    Bins of whole numbers and days are ranges of that many values, so the upper bound may
+    be a bin of its own. The last interval of finer numbers includes it instead.
+    """
     value = read_number(word, "`width`", scope.findings)
     if value is None:
         return None
@@ -137,16 +141,18 @@ def _by_width(column: NumericColumn, word: Word, scope: Scope) -> tuple[int, ...
             word.span,
         )
         return None
-    count = ceil((column.upper - column.lower) / Fraction(steps))
-    if _too_many(count, word, scope):
-        return None
-    width = steps.numerator
-    inner = range(column.lower, column.upper, width)
-    return (*inner, column.upper)
+    end = column.upper + 1 if column.whole else column.upper
+    starts = range(column.lower, end, steps.numerator)
+    return None if _too_many(len(starts), word, scope) else tuple(starts)
 
 
 def _by_edges(column: NumericColumn, node: Listing, scope: Scope) -> tuple[int, ...] | None:
-    """Given edges: on the grid, rising, from bound to bound."""
+    """Given edges: on the grid, rising, from bound to bound.
+
+    Each edge but the last begins a bin. The last is the upper bound, which the last bin
+    includes; or, for whole numbers and days, the value after it, where the next bin would
+    begin.
+    """
     words = [word for word in node.items if isinstance(word, Word)]
     read = [
         read_whole_steps(word, "the edge", column.kind, column.step, scope.findings)
@@ -166,7 +172,8 @@ def _by_edges(column: NumericColumn, node: Listing, scope: Scope) -> tuple[int, 
             )
             return None
     for position, bound, side in ((0, column.lower, "lower"), (-1, column.upper, "upper")):
-        if edges[position] != bound:
+        after = column.whole and side == "upper" and edges[position] == bound + 1
+        if edges[position] != bound and not after:
             place = "first" if position == 0 else "last"
             beyond = not column.lower <= edges[position] <= column.upper
             scope.findings.add(
@@ -179,7 +186,7 @@ def _by_edges(column: NumericColumn, node: Listing, scope: Scope) -> tuple[int, 
                 words[position].span,
             )
             return None
-    return tuple(edges)
+    return tuple(edges[:-1])
 
 
 def _too_many(count: int, node: Node, scope: Scope) -> bool:

@@ -50,6 +50,12 @@ class Request:
     rows: int = 0
     checked: tuple[Column, ...] = ()
 
+    @property
+    def cuts(self) -> tuple[Key, ...]:
+        """The axes that cut numbers into bins: of groups, of a histogram, of tables."""
+        axes = (*self.by, *([self.bins] if self.bins else []), *self.margins)
+        return tuple(key for key in axes if key.starts)
+
 
 @dataclass(frozen=True, slots=True)
 class Question:

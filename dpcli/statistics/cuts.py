@@ -16,10 +16,9 @@ def at_and_between(column: NumericColumn, points: Points) -> tuple[Key, Points]:
     """
     grid = range(column.lower, column.upper + 1)
     if points == grid:
-        return Key(column, range(column.lower, column.upper + 2)), range(len(grid))
-    ends = {column.lower, column.upper + 1}
-    ends |= {end for point in points for end in (point, point + 1)}
-    return _cut(column, sorted(ends), points)
+        return Key(column, grid), range(len(grid))
+    starts = {column.lower} | {end for point in points for end in (point, point + 1)}
+    return _cut(column, sorted(starts - {column.upper + 1}), points)
 
 
 def from_each(column: NumericColumn, points: Points) -> tuple[Key, Points]:
@@ -27,11 +26,10 @@ def from_each(column: NumericColumn, points: Points) -> tuple[Key, Points]:
 
     With the classes comes the place of the class that begins at each point.
     """
-    ends = {column.lower, column.upper + 1, *points}
-    return _cut(column, sorted(ends), points)
+    return _cut(column, sorted({column.lower, *points}), points)
 
 
-def _cut(column: NumericColumn, ends: Sequence[int], points: Points) -> tuple[Key, Points]:
-    """The axis with these edges, and where each point stands among them."""
-    places = {end: place for place, end in enumerate(ends)}
-    return Key(column, tuple(ends)), tuple(places[point] for point in points)
+def _cut(column: NumericColumn, starts: Sequence[int], points: Points) -> tuple[Key, Points]:
+    """The axis whose classes begin at `starts`, and the class that begins at each point."""
+    places = {start: place for place, start in enumerate(starts)}
+    return Key(column, tuple(starts)), tuple(places[point] for point in points)

@@ -95,8 +95,12 @@ PAGES: tuple[Page, ...] = (
         "bins",
         "key",
         "How a numeric column is cut: into bins of one width from the lower bound on, or at given "
-        "edges. A bin holds its lower edge; the last one holds the upper bound too.",
-        "{width: W} or {edges: [LOWER, ..., UPPER]}, at most 10,000 bins",
+        "edges. Bins of whole numbers and days are closed ranges: `width: 10` from 0 to 110 makes "
+        "`0-9`, `10-19`, ..., `110`; ranges of a column with negative values are written "
+        "`[-10,-1]`, ranges of days `2024-03-01..2024-03-31`. Numbers whose step is not whole have "
+        "half-open intervals, `[0.0,0.5)`, and the last one includes the upper bound. "
+        "`dpcli plan` shows the first and the last bin.",
+        "{width: W} or {edges: [LOWER, ..., UPPER]}, at most 10,001 bins",
         "bins: {width: 10}",
         "A histogram or group of a numeric column is refused; categories need none.",
         ("width", "edges", "histogram", "by"),
@@ -108,7 +112,8 @@ PAGES: tuple[Page, ...] = (
     Page(
         "width",
         "key",
-        "The width of bins, from the lower bound on; the last bin may be narrower.",
+        "The width of bins, from the lower bound on; the last bin may be narrower. Whole numbers "
+        "and days: how many of them a bin holds, so that `width: 1` makes one bin of each.",
         "a multiple of the step above zero; days for dates",
         "width: 10",
         "`edges` must be there.",
@@ -118,8 +123,13 @@ PAGES: tuple[Page, ...] = (
     Page(
         "edges",
         "key",
-        "Where bins begin and end, from the lower bound of the column to its upper bound.",
-        "rising multiples of the step; the first and last are the bounds",
+        "Where bins begin and end, from the lower bound of the column to its upper bound. Each "
+        "edge but the last begins a bin, and the last bin includes the upper bound: "
+        "`[0, 18, 67, 110]` makes `0-17`, `18-66` and `67-110`. The last edge of whole numbers "
+        "and days may also be the value after the upper bound: `[1, 2, 3, 4]` with bounds `[1, 3]` "
+        "makes `1`, `2` and `3`.",
+        "rising multiples of the step; the first is the lower bound, the last the upper bound, "
+        "or the whole number or day after it",
         "edges: [0, 18, 67, 110]",
         "`width` must be there.",
         ("bins", "width", "bounds"),

@@ -28,6 +28,9 @@ from tests.sampling.streams import Stream
 
 RELEASES = 400
 
+LEAST = 0.917
+"""Three standard errors below 95 %, for a statistic of one number."""
+
 SPEC = """
 dpcli: 1
 dataset: intervals
@@ -127,10 +130,10 @@ def exactly(query: Query, data: bytes) -> list[int]:
 def test_intervals_hold_the_truth_as_often_as_they_say(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Over 400 releases of the sample 95 % intervals hold what is true in 93 to 99 %."""
+    """Over 400 releases of the sample 95 % intervals hold what is true in 91.7 to 99 %."""
     found = of(SPEC, tmp_path, PEOPLE.read_bytes(), monkeypatch)
     print(found)
-    assert all(0.93 <= share <= 0.99 for share in found.values()), found
+    assert all(LEAST <= share <= 0.99 for share in found.values()), found
 
 
 def test_the_intervals_of_a_fixed_number_of_rows_hold(
@@ -138,7 +141,7 @@ def test_the_intervals_of_a_fixed_number_of_rows_hold(
 ) -> None:
     """So do they under change-one, where the number of rows is public, and of outputs."""
     found = of(FIXED, tmp_path, PEOPLE.read_bytes(), monkeypatch)
-    assert all(0.93 <= share <= 0.99 for share in found.values()), found
+    assert all(LEAST <= share <= 0.99 for share in found.values()), found
 
 
 def test_every_statistic_with_an_interval_is_tried() -> None:
@@ -156,4 +159,4 @@ def test_the_intervals_of_the_town_hold(tmp_path: Path, monkeypatch: pytest.Monk
     # Other rows of a person are kept each time; what is counted must stay the same here.
     rows = text.replace(people, "unit: row").replace(counted, "")
     found = of(rows, tmp_path, PEOPLE.read_bytes(), monkeypatch)
-    assert all(0.93 <= share <= 0.99 for share in found.values()), found
+    assert all(LEAST <= share <= 0.99 for share in found.values()), found

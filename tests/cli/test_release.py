@@ -187,13 +187,15 @@ def test_wide_tables_have_three_columns_per_statistic(
         "out.age.csv": ["age", *with_intervals("ages")],
     }
     assert [line[0] for line in tables["out.sex.csv"][1:]] == ["female", "male"]
-    assert len(tables["out.age.csv"]) == 5
+    assert len(tables["out.age.csv"]) == 6
     for table in tables.values():
         for line in table[1:]:
             named = dict(zip(table[0], line, strict=True))
             for name in (one for one in named if f"{one}_lower" in named):
                 lower, upper = Decimal(named[f"{name}_lower"]), Decimal(named[f"{name}_upper"])
                 assert lower <= Decimal(named[name]) <= upper
+    ages = [line[0] for line in tables["out.age.csv"][1:]]
+    assert ages == ["0-24", "25-49", "50-74", "75-99", "100"]
 
 
 def test_a_budget_that_is_too_small_refuses_before_anything_is_touched(

@@ -180,7 +180,7 @@ statistics:
     rows = list(csv.DictReader(io.StringIO(outcome.out)))
     assert {row["city"] for row in rows} == {"big"}
     assert [row["value"] for row in rows if row["statistic"] == "m"] == ["7"]
-    assert len(rows) == 2 + 10_000
+    assert len(rows) == 2 + 10_001
 
 
 def test_tables_that_nobody_can_change_are_exact(dpcli: Command, tmp_path: Path) -> None:

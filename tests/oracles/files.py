@@ -188,7 +188,7 @@ def _key(random: Random, column: CategoryColumn | NumericColumn) -> Key:
         return Key(column)
     low, high = column.limits
     cuts = {random.randint(low, high) for _ in range(random.randint(0, 6))}
-    return Key(column, tuple(sorted(cuts | {low, high})))
+    return Key(column, tuple(sorted(cuts | {low})))
 
 
 def _condition(random: Random, column: CategoryColumn | NumericColumn) -> Condition:

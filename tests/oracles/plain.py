@@ -129,13 +129,13 @@ def _utilities(query: ScoreQuery, rows: list[Row]) -> list[int]:
         case Frequency():
             return [values.count(label) for label in range(len(key))]
         case Rank(quantile=quantile, places=places):
-            return [_rank(quantile, key.edges[place], values) for place in places]
+            return [_rank(quantile, key.starts[place], values) for place in places]
         case Revenue(prices=prices):
             return [price * sum(value >= price for value in values) for price in prices]
         case Accuracy(places=places):
             labels = [cast("int", row[others[0].column]) for row in rows]
             pairs = list(zip(values, labels, strict=True))
-            cuts = [key.edges[place] for place in places]
+            cuts = [key.starts[place] for place in places]
             return [sum((value >= cut) == bool(label) for value, label in pairs) for cut in cuts]
     raise TypeError("a utility that the oracle does not know")
 
@@ -348,11 +348,10 @@ def _clamped(column: NumericColumn, steps: int) -> int:
 
 def _positions(key: Key, found: int) -> Iterator[int]:
     """Where a value lies along an axis: at one place, or at none."""
-    if isinstance(key.column, CategoryColumn):
+    if not isinstance(key.column, NumericColumn):
         yield found
         return
-    last = len(key.edges) - 2
-    for position in range(last + 1):
-        low, high = key.edges[position], key.edges[position + 1]
-        if low <= found < high or (position == last and found == high):
-            yield position
+    if found > key.column.upper:
+        return
+    begun = [position for position, start in enumerate(key.starts) if start <= found]
+    yield from begun[-1:]

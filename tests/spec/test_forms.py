@@ -152,24 +152,24 @@ def _quoted(name: str) -> str:
 
 
 def test_widths() -> None:
-    """Bins begin at the lower bound; the last may be shorter and ends at the upper bound."""
+    """Bins begin at the lower bound; the last may be narrower and ends at the upper bound."""
     found = entry("statistic: histogram, column: age, bins: {width: 30}").request
-    assert found.bins is not None and found.bins.edges == (0, 30, 60, 90, 100)
+    assert found.bins is not None and found.bins.starts == (0, 30, 60, 90)
     found = entry("statistic: histogram, column: age, bins: {width: 1000}").request
-    assert found.bins is not None and found.bins.edges == (0, 100)
+    assert found.bins is not None and found.bins.starts == (0,)
     found = entry("statistic: histogram, column: income, bins: {width: 1e5}").request
-    assert found.bins is not None and found.bins.edges == (0, 1000, 2000)
+    assert found.bins is not None and found.bins.starts == (0, 1000, 2000)
     found = entry("statistic: histogram, column: day, bins: {width: 183}").request
     assert found.bins is not None and found.bins.labels == (
-        "[2020-01-01,2020-07-02)",
-        "[2020-07-02,2020-12-31]",
+        "2020-01-01..2020-07-01",
+        "2020-07-02..2020-12-31",
     )
 
 
 def test_edges() -> None:
-    """Edges are in steps, from bound to bound."""
+    """Each edge but the last begins a bin, in steps."""
     found = entry("statistic: histogram, column: age, bins: {edges: [0, 18, 65, 100]}").request
-    assert found.bins is not None and found.bins.edges == (0, 18, 65, 100)
+    assert found.bins is not None and found.bins.starts == (0, 18, 65)
     found = entry(
         "statistic: histogram, column: day, bins: {edges: [2020-01-01, 2020-02-01, 2020-12-31]}"
     ).request
@@ -191,7 +191,7 @@ def test_groups() -> None:
         "by: [{column: age, bins: {width: 50}}, sex, {column: flag}]"
     ).request
     assert [key.column.name for key in found.by] == ["age", "sex", "flag"]
-    assert found.by[0].edges == (0, 50, 100) and found.by[1].edges == ()
+    assert found.by[0].starts == (0, 50, 100) and found.by[1].starts == ()
     assert found.column is not None and found.column.name == "income"
 
 

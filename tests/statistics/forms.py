@@ -69,9 +69,9 @@ def _asked(statistic: Statistic, columns: Columns) -> list[Column | None]:
 def _binned(request: Request, columns: Columns, by: tuple[Key, ...]) -> Iterator[Request]:
     """Histograms of a number in one bin or in many, and of a category."""
     number = columns.number
-    yield replace(request, bins=Key(number, (number.lower, number.upper)))
+    yield replace(request, bins=Key(number, (number.lower,)))
     if number.upper - number.lower > 1:
-        yield replace(request, bins=Key(number, (*range(number.lower, number.upper + 1),)))
+        yield replace(request, bins=Key(number, (*range(number.lower, number.upper),)))
     if not by:
         yield replace(request, column=columns.category, bins=Key(columns.category))
 
@@ -110,6 +110,6 @@ def _several(statistic: Statistic, request: Request, columns: Columns) -> Iterat
     number = columns.number
     margins: tuple[Key, ...] = (Key(columns.flag),)
     if number.upper - number.lower > 1:
-        margins = (Key(number, (number.lower, number.upper - 1, number.upper)), *margins)
+        margins = (Key(number, (number.lower, number.upper - 1)), *margins)
     for ways in range(1, len(margins) + 1):
         yield replace(request, margins=margins, ways=ways)

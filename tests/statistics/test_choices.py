@@ -92,12 +92,12 @@ def test_classes_cover_every_value_once() -> None:
     """Wherever candidates lie, each value is in one class, and the class of a point is its own."""
     for points in ((0,), (4,), (1, 2), (0, 2, 4), (0, 1, 2, 3, 4)):
         key, places = at_and_between(COLUMN, points)
-        bins = list(zip(key.edges, key.edges[1:], strict=False))
+        bins = list(zip(key.starts, (*key.starts[1:], 5), strict=True))
         for value in range(5):
             assert sum(low <= value < high for low, high in bins) == 1
         assert [bins[place] for place in places] == [(point, point + 1) for point in points]
         key, places = from_each(COLUMN, points)
-        assert [key.edges[place] for place in places] == list(points)
+        assert [key.starts[place] for place in places] == list(points)
 
 
 def test_scores_do_not_overflow() -> None:

@@ -101,7 +101,6 @@ def _histograms(released: Released, shown: Sequence[Cell]) -> Iterator[Element]:
     key = request.bins
     if key is None or not isinstance(key.column, NumericColumn) or len(key) > MOST_BINS:
         return
-    edges = [key.column.text(edge) for edge in key.edges]
     groups = [shown[start : start + len(key)] for start in range(0, len(shown), len(key))]
     if len(groups) > MOST_HISTOGRAMS:
         return
@@ -109,7 +108,7 @@ def _histograms(released: Released, shown: Sequence[Cell]) -> Iterator[Element]:
     figures = [
         element(
             "figure",
-            histogram(group, edges, scale),
+            histogram(group, key, scale),
             element("figcaption", label(", ".join([key.column.name, *labels_of(group[0])[:-1]]))),
         )
         for group in groups

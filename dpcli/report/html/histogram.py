@@ -6,6 +6,8 @@ from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from xml.etree.ElementTree import Element
 
+from dpcli.columns import NumericColumn
+from dpcli.queries import Key
 from dpcli.report.html.element import element
 from dpcli.report.html.rows import numbers_of
 from dpcli.report.html.scale import Scale, tick_text
@@ -18,20 +20,27 @@ LEFT, RIGHT, TOP, BOTTOM = 84, 24, 14, 44
 MOST_INTERVALS = 150
 """Bins whose intervals can be told apart."""
 
-MOST_EDGES = 5
-"""Edges that are named below the bars."""
+MOST_NAMES = 5
+"""Bins or edges that are named below the bars."""
+
+LONGEST_NAME = 11
+"""Characters of a name that has room below its bar."""
 
 
-def histogram(cells: Sequence[Cell], edges: Sequence[str], scale: Scale) -> Element:
-    """One bar per cell, in the order of the bins, whose edges are named by texts."""
-    described = f"histogram with {len(cells)} bins from {edges[0]} to {edges[-1]}"
+def histogram(cells: Sequence[Cell], key: Key, scale: Scale) -> Element:
+    """One bar per cell, in the order of the bins of a numeric column."""
+    column = key.column
+    if not isinstance(column, NumericColumn):
+        raise TypeError("a histogram has the bins of a number")
+    low, high = map(column.text, column.limits)
+    described = f"histogram with {len(cells)} bins from {low} to {high}"
     return element(
         "svg",
         element("title", described),
         _grid(scale),
         [part for place, cell in enumerate(cells) for part in _bar(cell, place, len(cells), scale)],
         _baseline(scale),
-        _edges(edges),
+        _names(column, key),
         viewBox=f"0 0 {WIDTH} {HEIGHT}",
         role="img",
         class_="histogram",
@@ -89,12 +98,25 @@ def _baseline(scale: Scale) -> Element:
     return element("line", x1=LEFT, x2=WIDTH - RIGHT, y1=y, y2=y, class_="zero")
 
 
-def _edges(edges: Sequence[str]) -> Iterator[Element]:
-    """Names of some edges: both ends, and as many between as have room."""
-    count = len(edges) - 1
-    longest = max(map(len, edges))
-    most = MOST_EDGES if longest <= 6 else 3 if longest <= 11 else 2
-    stride = -(-count // (most - 1)) if most > 2 else count
-    for place in [*range(0, count - stride // 2, max(1, stride)), count]:
-        anchor = "start" if not place else "end" if place == count else "middle"
-        yield element("text", edges[place], x=_x(place, count), y=HEIGHT - 14, text_anchor=anchor)
+def _names(column: NumericColumn, key: Key) -> Iterator[Element]:
+    """What some bars stand for: their bins, or where these begin and end.
+
+    Short names of closed ranges stand below the middle of their bars; otherwise edges are
+    named where they lie, the last one at the upper bound.
+    """
+    count = len(key)
+    labels = key.labels if column.whole else ()
+    if labels and max(map(len, labels)) <= LONGEST_NAME:
+        names, shift = labels, 0.5
+    else:
+        names, shift = tuple(column.text(edge) for edge in (*key.starts, column.upper)), 0.0
+    last = len(names) - 1
+    longest = max(map(len, names))
+    most = MOST_NAMES if longest <= 6 else 3 if longest <= LONGEST_NAME else 2
+    stride = max(1, -(-last // (most - 1)) if most > 2 else last)
+    for place in dict.fromkeys([*range(0, last - stride // 2, stride), last]):
+        x, anchor = place + shift, "middle"
+        if place in (0, last) and not (shift and count <= MOST_NAMES):
+            # The names at both ends stay within the drawing.
+            x, anchor = (0, "start") if not place else (count, "end")
+        yield element("text", names[place], x=_x(x, count), y=HEIGHT - 14, text_anchor=anchor)
