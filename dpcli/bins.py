@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from itertools import pairwise
+from collections.abc import Sequence
 
 from dpcli.columns import NumericColumn
 
 
-def bin_labels(column: NumericColumn, starts: Sequence[int]) -> tuple[str, ...]:
-    """The label of each bin, in order; bin i holds the values from `starts[i]` to the next start.
+def bin_label(column: NumericColumn, starts: Sequence[int], place: int) -> str:
+    """The label of one bin, which holds the values from its start to below the next start.
 
     The last bin ends with the upper bound of the column. Whole numbers and days are
     closed ranges of the values that a bin holds, finer numbers are intervals:
@@ -27,10 +26,11 @@ def bin_labels(column: NumericColumn, starts: Sequence[int]) -> tuple[str, ...]:
     minus of a plain negative number, which is a number there too. So a label is the same
     text in CSV, Parquet, JSON and HTML.
     """
-    if not column.whole:
-        return tuple(_intervals(column, starts))
-    ends = (*(start - 1 for start in starts[1:]), column.upper)
-    return tuple(_closed(column, low, high) for low, high in zip(starts, ends, strict=True))
+    low, last = starts[place], place == len(starts) - 1
+    if column.whole:
+        return _closed(column, low, column.upper if last else starts[place + 1] - 1)
+    end = column.upper if last else starts[place + 1]
+    return f"[{column.text(low)},{column.text(end)}{']' if last else ')'}"
 
 
 def _closed(column: NumericColumn, low: int, high: int) -> str:
@@ -41,11 +41,3 @@ def _closed(column: NumericColumn, low: int, high: int) -> str:
     if column.kind == "date":
         return f"{first}..{last}"
     return f"[{first},{last}]" if column.lower < 0 else f"{first}-{last}"
-
-
-def _intervals(column: NumericColumn, starts: Sequence[int]) -> Iterator[str]:
-    """Half-open intervals; the last one includes the upper bound."""
-    texts = [column.text(edge) for edge in (*starts, column.upper)]
-    last = len(starts) - 1
-    for position, (low, high) in enumerate(pairwise(texts)):
-        yield f"[{low},{high}{']' if position == last else ')'}"

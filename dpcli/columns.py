@@ -9,8 +9,10 @@ spec, never from the data.
 from __future__ import annotations
 
 import datetime
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cached_property
 from typing import Literal
 
 from dpcli.privacy.decimals import decimal_places, decimal_text
@@ -62,12 +64,13 @@ class NumericColumn:
         return decimal_text(steps * self.step, decimal_places(self.step))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class CategoryColumn:
     """Declared texts, each published under a label; several may share a label.
 
     `values` pairs the text in the file with its label. `missing`, when given, is
-    the position of the label that stands for every other cell.
+    the position of the label that stands for every other cell. What follows from the
+    values is computed once: there may be very many, and many statistics that use them.
     """
 
     name: str
@@ -75,10 +78,23 @@ class CategoryColumn:
     values: tuple[tuple[str, str], ...]
     missing: int | None = None
 
-    @property
+    def __hash__(self) -> int:
+        return hash((self.name, self.kind, len(self.values), self.missing))
+
+    @cached_property
     def labels(self) -> tuple[str, ...]:
         """The distinct labels in the declared order; a cell is a position here."""
         return tuple(dict.fromkeys(label for _, label in self.values))
+
+    @cached_property
+    def positions(self) -> Mapping[str, int]:
+        """The position of each label."""
+        return {label: position for position, label in enumerate(self.labels)}
+
+    @cached_property
+    def label_of(self) -> Mapping[str, str]:
+        """The label of each text in the file."""
+        return dict(self.values)
 
 
 @dataclass(frozen=True, slots=True)

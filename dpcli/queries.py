@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from math import prod
 
-from dpcli.bins import bin_labels
+from dpcli.bins import bin_label
 from dpcli.columns import CategoryColumn, Column, NumericColumn, OpenColumn
 from dpcli.privacy.sensitivity import Influence
 from dpcli.utilities.base import Utility
@@ -36,9 +36,15 @@ class Key:
         """The published names along this axis, in order."""
         if isinstance(self.column, CategoryColumn):
             return self.column.labels
+        return tuple(self.label(place) for place in range(len(self)))
+
+    def label(self, place: int) -> str:
+        """The published name at a place along this axis."""
+        if isinstance(self.column, CategoryColumn):
+            return self.column.labels[place]
         if isinstance(self.column, OpenColumn):
             raise TypeError("an open column has no public labels")
-        return bin_labels(self.column, self.starts)
+        return bin_label(self.column, self.starts, place)
 
     def __len__(self) -> int:
         """How many cells lie along this axis."""

@@ -207,9 +207,8 @@ def _dates(column: NumericColumn, dtype: pl.DataType) -> Encoder:
 
 def _categories(column: CategoryColumn) -> Encoder:
     """The position of the label of each declared text."""
-    places = {label: place for place, label in enumerate(column.labels)}
     texts_declared = pl.Enum([text for text, _ in column.values])
-    positions = pl.Series([places[label] for _, label in column.values], dtype=pl.Int32())
+    positions = pl.Series([column.positions[label] for _, label in column.values], dtype=pl.Int32())
     plain = positions.to_list() == list(range(len(positions)))
 
     def exact(texts: pl.Series) -> pl.Series:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
+from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from dpcli.columns import Column, IdColumn
@@ -26,10 +27,11 @@ def require_columns(dataset: Dataset, columns: Sequence[Column]) -> None:
 
 def _problems(source: Source, columns: Sequence[Column]) -> Iterator[Problem]:
     """What is wrong with the header of one file."""
-    composed = [unicodedata.normalize("NFC", name) for name in source.header]
+    names = set(source.header)
+    composed = Counter(unicodedata.normalize("NFC", name) for name in source.header)
     for column in columns:
-        alike = composed.count(unicodedata.normalize("NFC", column.name))
-        if column.name in source.header and alike == 1:
+        alike = composed[unicodedata.normalize("NFC", column.name)]
+        if column.name in names and alike == 1:
             if column.name in source.odd:
                 yield Problem(
                     "column-type",

@@ -53,12 +53,11 @@ def statistic_facts(planned: PlannedEntry, spec: Spec) -> dict[str, Fact]:
 
 def _bins(key: Key) -> Fact:
     """The bins of a numeric axis: how many, and the names of both ends."""
-    labels = key.labels
     return {
         "column": key.column.name,
-        "count": len(labels),
-        "first": labels[0],
-        "last": labels[-1],
+        "count": len(key),
+        "first": key.label(0),
+        "last": key.label(len(key) - 1),
     }
 
 

@@ -75,10 +75,9 @@ def binning(plan: Plan) -> list[str]:
             users.setdefault(key, []).append(planned.entry.request.name)
     told = []
     for key, names in users.items():
-        labels = key.labels
-        last = f", the last {labels[-1]}" if len(labels) > 1 else ""
-        bins = f"{many(len(labels), 'bin')} of {key.column.name}"
-        told.append(f"{', '.join(names)}: {bins}, the first {labels[0]}{last}")
+        last = f", the last {key.label(len(key) - 1)}" if len(key) > 1 else ""
+        bins = f"{many(len(key), 'bin')} of {key.column.name}"
+        told.append(f"{', '.join(names)}: {bins}, the first {key.label(0)}{last}")
     return told
 
 

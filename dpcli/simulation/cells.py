@@ -103,8 +103,10 @@ def _drawn(texts: Sequence[str], stream: Stream) -> Cells:
 def _labels(column: CategoryColumn, conditions: Sequence[Condition], stream: Stream) -> Cells:
     """The declared texts, with labels on both sides of every condition."""
     texts, labels = [text for text, _ in column.values], column.labels
-    firsts = [texts.index(next(t for t, found in column.values if found == label))
-              for label in labels]  # fmt: skip
+    first: dict[str, int] = {}
+    for place, (_, label) in enumerate(column.values):
+        first.setdefault(label, place)
+    firsts = [first[label] for label in labels]
     spans = _spans(conditions, 0, len(labels))
 
     def cells(places: Places) -> Texts:

@@ -159,7 +159,7 @@ def _with_missing(
     if not isinstance(word, Word) or word.text == "drop":
         return column if good else None
     labels = column.labels
-    if word.text not in labels:
+    if word.text not in column.positions:
         message = (
             f"`missing` is {shown(word.text)}, expected `drop` or a label: {listed(labels, 'or')}"
         )
@@ -167,5 +167,5 @@ def _with_missing(
         return None
     if not good:
         return None
-    position = labels.index(word.text)
+    position = column.positions[word.text]
     return CategoryColumn(column.name, column.kind, column.values, position)

@@ -53,19 +53,19 @@ def _labels(column: CategoryColumn, node: Node, scope: Scope) -> Ranges | None:
             node.span,
         )
         return None
-    places = {label: position for position, label in enumerate(column.labels)}
+    words = _words(node)
     found = []
-    for word in _words(node):
-        if word.text in places:
-            found.append(places[word.text])
-            continue
-        _unknown_label(column, word, scope)
-    return merged(found) if len(found) == len(_words(node)) else None
+    for word in words:
+        if word.text in column.positions:
+            found.append(column.positions[word.text])
+        else:
+            _unknown_label(column, word, scope)
+    return merged(found) if len(found) == len(words) else None
 
 
 def _unknown_label(column: CategoryColumn, word: Word, scope: Scope) -> None:
     """Records a text that is no label, and the label of a text in the file."""
-    label = dict(column.values).get(word.text)
+    label = column.label_of.get(word.text)
     message = (
         f"{shown(word.text)} is not a label of {shown(column.name)}, "
         f"expected {listed(column.labels, 'or')}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dpcli.spec.entry import numbers_of, resolve_entry
+from dpcli.spec.entry import numbers_of, resolve_entry, scores_of
 from dpcli.spec.model import Entry
 from dpcli.spec.nodes import Listing, Mapping, Word, described
 from dpcli.spec.scope import Scope
@@ -10,6 +10,7 @@ from dpcli.spec.selection import Placed, share_selections
 
 MOST_STATISTICS = 1_000
 MOST_CELLS_IN_ALL = 2_000_000
+MOST_SCORES_IN_ALL = 10_000_000
 
 
 def resolve_entries(section: Listing | None, scope: Scope) -> tuple[Entry, ...]:
@@ -32,7 +33,7 @@ def resolve_entries(section: Listing | None, scope: Scope) -> tuple[Entry, ...]:
         )
         return ()
     names: dict[str, Word] = {}
-    cells = 0
+    cells = scores = 0
     found: list[Placed] = []
     for node in section.items:
         if not isinstance(node, Mapping):
@@ -46,7 +47,7 @@ def resolve_entries(section: Listing | None, scope: Scope) -> tuple[Entry, ...]:
         entry = resolve_entry(node, scope, names)
         if entry is None:
             continue
-        before = cells
+        before, scored = cells, scores
         open_groups = any(key.open for key in entry.request.by)
         cells += 0 if open_groups else numbers_of(entry.statistic, entry.request)
         if before <= MOST_CELLS_IN_ALL < cells:
@@ -55,6 +56,15 @@ def resolve_entries(section: Listing | None, scope: Scope) -> tuple[Entry, ...]:
                 f"the statistics up to here have {cells:,} cells, "
                 f"at most {MOST_CELLS_IN_ALL:,} can be released in all",
                 "use wider bins, fewer keys in `by`, or several specs",
+                node.span,
+            )
+        scores += scores_of(entry.request)
+        if scored <= MOST_SCORES_IN_ALL < scores:
+            scope.findings.add(
+                "too-many-cells",
+                f"the statistics up to here have {scores:,} scores of candidates, "
+                f"at most {MOST_SCORES_IN_ALL:,} can be in all",
+                "use fewer candidates, as in `candidates: {step: ...}`, or several specs",
                 node.span,
             )
         found.append((entry, node))

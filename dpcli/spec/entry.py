@@ -101,7 +101,7 @@ class _Resolver:
         """Whether there are not too many numbers, nor too large ones."""
         statistic = asking.statistic
         cells = numbers_of(statistic, request)
-        scores = prod(len(key) for key in request.by if not key.open) * len(request.candidates)
+        scores = scores_of(request)
         if _joint(request) > MOST_JOINT:
             self._findings.add(
                 "too-many-cells",
@@ -280,6 +280,11 @@ def _joint(request: Request) -> int:
         if isinstance(one, CategoryColumn)
     ]
     return prod(size + 1 for size in sizes) * (2 * len(request.candidates) + 3)
+
+
+def scores_of(request: Request) -> int:
+    """How many scores of candidates an entry needs; in each private group, if those are."""
+    return prod(len(key) for key in request.by if not key.open) * len(request.candidates)
 
 
 def numbers_of(statistic: Statistic, request: Request) -> int:

@@ -6,7 +6,7 @@ later readers find at that place is a consequence, and is not told.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from dpcli.errors import Place, Problem
 from dpcli.spec.nodes import Span
@@ -79,7 +79,7 @@ class Findings:
         if self.heard(span) or self._count >= MOST:
             self.add(code, message, "", span)
             return
-        every = list(choices)
+        every = choices if isinstance(choices, Sequence) else list(choices)
         near = similar(word, every)
         if near:
             hint = f"did you mean {shown(near)}?"

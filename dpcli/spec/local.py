@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -83,7 +84,7 @@ def _require_names(
                 "rename the column in the data file",
                 root.key_span("responses"),
             )
-    twins = {name for name in names if names.count(name) > 1}
+    twins = {name for name, count in Counter(names).items() if count > 1}
     for name in sorted(twins):
         scope.findings.add(
             "collected-twice",

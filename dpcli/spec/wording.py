@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from fractions import Fraction
 
 from dpcli.privacy.decimals import decimal_places, decimal_text
@@ -44,7 +44,7 @@ def _visible(character: str) -> str:
 
 def listed(words: Iterable[str], last: str = "and") -> str:
     """`a`, `b` and `c`; what exceeds a score is counted."""
-    given = list(words)
+    given = words if isinstance(words, Sequence) else list(words)
     every = [shown(word) for word in given[:LISTED]]
     if len(given) > LISTED:
         return f"{', '.join(every)} and {len(given) - LISTED} more"
@@ -55,7 +55,7 @@ def listed(words: Iterable[str], last: str = "and") -> str:
 
 def similar(word: str, choices: Iterable[str]) -> str | None:
     """The choice that was probably meant: another case, or one or two slips away."""
-    every = list(choices)
+    every = choices if isinstance(choices, Sequence) else list(choices)
     if len(every) > COMPARED or not 2 <= len(word) <= SHOWN:
         return None
     folded = word.casefold().replace("-", "_")

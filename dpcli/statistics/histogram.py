@@ -50,6 +50,10 @@ class Histogram(Statistic):
         """The bins or labels."""
         return axis(request).labels
 
+    def size(self, request: Request) -> int:
+        """How many bins or labels there are."""
+        return len(axis(request))
+
     def item_name(self, request: Request) -> str:
         """The column that is counted."""
         return axis(request).column.name
