@@ -134,9 +134,18 @@ CODES: tuple[Code, ...] = (
     Code(
         "too-many-cells",
         "spec",
-        "A table has more cells than 1,000,000, or all have more than 2,000,000.",
+        "A table has more than 1,000,000 cells, or all have more than 2,000,000. Choices have at "
+        "most 2,000,000 scores of candidates each, and 10,000,000 together.",
         "by three columns of 1,000 labels each",
-        "Use wider bins or fewer keys.",
+        "Use wider bins, fewer keys or fewer candidates.",
+    ),
+    Code(
+        "too-many-queries",
+        "spec",
+        "All statistics together ask more than 20,000 queries. A regression asks one for each "
+        "pair of its columns, `marginals` one for each table.",
+        "{statistic: marginals, columns: [twelve columns], ways: 6, epsilon: 0.1}, thirty times",
+        "Ask about fewer columns at once, or split the spec.",
     ),
     Code(
         "duplicate-key-column",

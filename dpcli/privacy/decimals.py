@@ -5,14 +5,26 @@ from __future__ import annotations
 from fractions import Fraction
 from math import ceil, log10
 
+MOST_PLACES = 400
+"""Decimals beyond which a number is not written as a decimal."""
+
 
 def decimal_places(step: Fraction) -> int:
-    """How many decimals write any multiple of `step`; it must be a decimal."""
-    places = 0
-    while (step * 10**places).denominator != 1:
-        places += 1
-        if places > 400:
-            raise ValueError("not a finite decimal")
+    """How many decimals write any multiple of `step`; it must be a decimal.
+
+    A number is one if only twos and fives divide its denominator.
+    """
+    rest, places = step.denominator, 0
+    if rest == 1:
+        return 0
+    for prime in (2, 5):
+        times = 0
+        while rest % prime == 0 and times <= MOST_PLACES:
+            rest //= prime
+            times += 1
+        places = max(places, times)
+    if rest != 1 or places > MOST_PLACES:
+        raise ValueError("not a finite decimal")
     return places
 
 

@@ -58,6 +58,8 @@ def _labels(column: CategoryColumn, node: Node, scope: Scope) -> Ranges | None:
     for word in words:
         if word.text in column.positions:
             found.append(column.positions[word.text])
+        elif scope.findings.full:
+            break
         else:
             _unknown_label(column, word, scope)
     return merged(found) if len(found) == len(words) else None

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from dpcli.privacy.relation import Neighbors, Relation, RowUnit
 from dpcli.spec.entry import numbers_of, resolve_entry, scores_of
 from dpcli.spec.model import Entry
-from dpcli.spec.nodes import Listing, Mapping, Word, described
+from dpcli.spec.nodes import Listing, Mapping, Node, Word, described
 from dpcli.spec.scope import Scope
 from dpcli.spec.selection import Placed, share_selections
 
 MOST_STATISTICS = 1_000
 MOST_CELLS_IN_ALL = 2_000_000
 MOST_SCORES_IN_ALL = 10_000_000
+MOST_QUERIES_IN_ALL = 20_000
 
 
 def resolve_entries(section: Listing | None, scope: Scope) -> tuple[Entry, ...]:
@@ -33,7 +35,7 @@ def resolve_entries(section: Listing | None, scope: Scope) -> tuple[Entry, ...]:
         )
         return ()
     names: dict[str, Word] = {}
-    cells = scores = 0
+    totals = _Totals(scope)
     found: list[Placed] = []
     for node in section.items:
         if not isinstance(node, Mapping):
@@ -47,25 +49,42 @@ def resolve_entries(section: Listing | None, scope: Scope) -> tuple[Entry, ...]:
         entry = resolve_entry(node, scope, names)
         if entry is None:
             continue
-        before, scored = cells, scores
-        open_groups = any(key.open for key in entry.request.by)
-        cells += 0 if open_groups else numbers_of(entry.statistic, entry.request)
-        if before <= MOST_CELLS_IN_ALL < cells:
-            scope.findings.add(
-                "too-many-cells",
-                f"the statistics up to here have {cells:,} cells, "
-                f"at most {MOST_CELLS_IN_ALL:,} can be released in all",
-                "use wider bins, fewer keys in `by`, or several specs",
-                node.span,
-            )
-        scores += scores_of(entry.request)
-        if scored <= MOST_SCORES_IN_ALL < scores:
-            scope.findings.add(
-                "too-many-cells",
-                f"the statistics up to here have {scores:,} scores of candidates, "
-                f"at most {MOST_SCORES_IN_ALL:,} can be in all",
-                "use fewer candidates, as in `candidates: {step: ...}`, or several specs",
-                node.span,
-            )
+        if not totals.add(entry, node):
+            return ()
         found.append((entry, node))
     return share_selections(found, scope, whole=len(found) == len(section.items))
+
+
+class _Totals:
+    """What all statistics have together; each limit is reported where it is passed."""
+
+    def __init__(self, scope: Scope) -> None:
+        self._scope = scope
+        self._relation = Relation(scope.unit or RowUnit(), Neighbors.ADD_REMOVE)
+        self._cells = self._scores = self._queries = 0
+
+    def add(self, entry: Entry, node: Node) -> bool:
+        """Whether the limits hold with one more entry."""
+        request, statistic = entry.request, entry.statistic
+        if not any(key.open for key in request.by):
+            self._cells += numbers_of(statistic, request)
+        self._scores += scores_of(request)
+        self._queries += len(statistic.questions(request, self._relation))
+        for code, count, most, what, hint in (
+            ("too-many-cells", self._cells, MOST_CELLS_IN_ALL, "cells",
+             "use wider bins, fewer keys in `by`, or several specs"),
+            ("too-many-cells", self._scores, MOST_SCORES_IN_ALL, "scores of candidates",
+             "use fewer candidates, as in `candidates: {step: ...}`, or several specs"),
+            ("too-many-queries", self._queries, MOST_QUERIES_IN_ALL, "queries",
+             "ask about fewer columns at once, or split the spec"),
+        ):  # fmt: skip
+            if count > most:
+                self._scope.findings.add(
+                    code,
+                    f"the statistics up to here have {count:,} {what}, "
+                    f"at most {most:,} can be released in all",
+                    hint,
+                    node.span,
+                )
+                return False
+        return True

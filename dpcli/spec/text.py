@@ -33,7 +33,8 @@ def read_text(raw: bytes, source: str) -> tuple[Mapping | None, Findings, str]:
         findings.add(
             "spec-too-large",
             f"the spec has more than {MOST_BYTES:,} bytes",
-            "is this the spec, or a data file?",
+            "name the spec first, then the data; a category with very many values can have private "
+            "keys instead (`dpcli explain keys`)",
             Span(1, 1, 1),
         )
         return None, findings, ""

@@ -45,6 +45,24 @@ BUILT: dict[str, bytes] = {
         + ", ".join(f"c{number}" for number in range(65))
         + "]}]"
     ).encode(),
+    "too-many-queries": (
+        "columns:\n"
+        + "".join(f"  c{number}: {{type: boolean}}\n" for number in range(12))
+        + "statistics:\n"
+        + "".join(
+            f"  - {{name: n{number}, statistic: marginals, ways: 6, epsilon: 0.01, columns: ["
+            + ", ".join(f"c{place}" for place in range(12))
+            + "]}\n"
+            for number in range(22)
+        )
+    ).encode(),
+    "too-many-scores": (
+        "columns: {a: {type: integer, bounds: [1, 1000000]}}\nstatistics:\n"
+        + "".join(
+            f"  - {{name: n{number}, statistic: median, column: a, epsilon: 0.01}}\n"
+            for number in range(12)
+        )
+    ).encode(),
     "too-many-quantiles": (
         "statistics: [{name: q, statistic: quantile, column: age, epsilon: 1, quantiles: ["
         + ", ".join(f"0.{number:03}" for number in range(1, 102))
