@@ -144,7 +144,7 @@ CODES: tuple[Code, ...] = (
         "spec",
         "All statistics together ask more than 20,000 queries. A regression asks one for each "
         "pair of its columns, `marginals` one for each table.",
-        "{statistic: marginals, columns: [twelve columns], ways: 6, epsilon: 0.1}, thirty times",
+        "thirty entries `{statistic: marginals, columns: [...], ways: 6}` of twelve columns each",
         "Ask about fewer columns at once, or split the spec.",
     ),
     Code(

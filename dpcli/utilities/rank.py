@@ -49,7 +49,7 @@ class Rank(Utility):
         part, whole = self.quantile.numerator, self.quantile.denominator
         upto = np.cumsum(counts, axis=1)
         wanted = part * upto[:, -1:]
-        if isinstance(self.places, range):
+        if self.places == range(counts.shape[1]):
             below = upto - counts
         else:
             places = np.array(self.places)

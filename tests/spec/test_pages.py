@@ -65,7 +65,7 @@ TEXTS = {
 
 TOO_LONG = {
     "too-many-nodes", "more-problems", "too-many-columns", "name-too-long", "too-many-statistics",
-    "too-many-quantiles", "too-many-cells", "table-too-large", "table-form",
+    "too-many-quantiles", "too-many-cells", "too-many-queries", "table-too-large", "table-form",
 }  # fmt: skip
 """Codes whose example is too long, or a file beside the spec; it is told in words."""
 
