@@ -15,7 +15,8 @@ from dpcli.engine.header import require_columns
 from dpcli.engine.progress import Progress
 from dpcli.engine.source import open_dataset
 from dpcli.errors import Failure
-from dpcli.ledger.ledger import Charge, Ledger, Standing
+from dpcli.ledger.charge import Charge, resolved
+from dpcli.ledger.ledger import Ledger, Standing
 from dpcli.ledger.stored import Stored
 from dpcli.ledger.terms import Payload, terms_of
 from dpcli.mechanisms.base import Choosing, Perturbing, in_groups
@@ -112,6 +113,7 @@ def release(
     if stored is not None:
         return stored
     require_budget(plan)
+    charge = replace(charge, files=resolved(data))
     ledger.require_room(charge)
     exact = exactly(plan, data, progress)
     done, stopped = plan, False
@@ -154,8 +156,9 @@ def check_quality(plan: Plan, exact: Sequence[Sealed]) -> Checked | None:
 
 def charge_for(plan: Plan, release_id: str, period: str | None) -> Charge:
     """What a release of a plan will be charged for, now."""
-    terms, digest = terms_of(plan.spec), plan.spec.digest
-    return Charge(terms, release_id, digest, now(), period, charged_parts(plan))
+    spec, parts = plan.spec, charged_parts(plan)
+    terms, opens = terms_of(spec), not spec.must_exist
+    return Charge(terms, release_id, spec.digest, now(), period, parts, opens=opens)
 
 
 def charged_parts(plan: Plan) -> tuple[Payload, ...]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -20,9 +20,6 @@ if TYPE_CHECKING:
     from dpcli.ledger.terms import Terms
     from dpcli.plan.local import AnyPlan
     from dpcli.privacy.loss import Loss
-
-MOST_RUNS = 1_000_000
-"""Runs to look ahead; more than anybody plans."""
 
 
 def show(
@@ -220,38 +217,14 @@ def history(
 def _more_runs(book: Ledger, terms: Terms, plan: AnyPlan | None) -> int | None:
     """How many more releases of a plan an account allows, up to a limit.
 
-    By `pld`, which takes seconds for each number that is tried, within one in a hundred below.
+    In an account with a window, how many in one that is still empty.
     """
-    from dpcli.ledger.balance import Spend, balance
+    from dpcli.ledger.runs import Runs
     from dpcli.ledger.terms import terms_of
 
     if plan is None or plan.spec.dataset != terms.dataset:
         return None
-    if list(terms.differences(terms_of(plan.spec))):
+    account = book.account(terms.dataset)
+    if account.closed or list(terms.differences(terms_of(plan.spec))):
         return 0
-    # In a window that is still empty, if the account has one.
-    before = [] if terms.window else book.spends(terms)
-    period = 0 if terms.window else None
-    answers = tuple(plan.answers.items())
-
-    def fits(runs: int, terms: Terms = terms) -> bool:
-        return balance(terms, [*before, Spend(answers, period, runs)], period).within
-
-    if terms.composition != "pld":
-        return _most(fits, 0, 1, 0)
-    # It never says more than zcdp, and hardly ever less than two thirds.
-    quick = replace(terms, composition="zcdp")
-    least = _most(lambda runs: fits(runs, quick), 0, 1, 0)
-    return _most(fits, least, least + least // 8 + 1, 100)
-
-
-def _most(fits: Callable[[int], bool], low: int, high: int, coarse: int) -> int:
-    """The most that fits, at least `low`; if `coarse`, less by one in so many at most."""
-    step = high - low
-    while high < MOST_RUNS and fits(high):
-        low, step = high, step * 2
-        high = low + step
-    while high - low > max(1, low // coarse if coarse else 1):
-        middle = (low + high) // 2
-        low, high = (middle, high) if fits(middle) else (low, middle)
-    return min(low, MOST_RUNS)
+    return Runs(terms, account.spends, tuple(plan.answers.items())).most

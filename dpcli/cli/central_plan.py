@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 from dpcli.cli.measures import print_measures, print_price
 
 if TYPE_CHECKING:
-    from dpcli.cli.account import Account
+    from dpcli.ledger.outlook import Outlook
     from dpcli.plan.model import Part, Plan, PlannedEntry
 
 
-def print_plan(made: Plan, account: Account) -> None:
+def print_plan(made: Plan, found: Outlook) -> None:
     """The plan as a table, and the total and the balance below it."""
     from dpcli.cli.console import write_table
     from dpcli.report.notes import (
@@ -53,7 +53,7 @@ def print_plan(made: Plan, account: Account) -> None:
     notes += rule(made) or [f"warning: {ABSENT}"]
     print("".join(f"{note}\n" for note in [*notes, *([""] if notes else [])]), end="")
     print_price(made)
-    print_measures(made, account, "allowed", "release")
+    print_measures(made, found, "allowed", "release")
 
 
 def _row(entry: PlannedEntry, part: Part, made: Plan, *, first: bool) -> tuple[str, ...]:

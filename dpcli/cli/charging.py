@@ -1,9 +1,9 @@
-"""What is said around a charge: how to retry it, and that the clock is behind."""
+"""What is said around a charge: how to retry it, and what deserves a second look."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -46,3 +46,24 @@ def require_quality(stored: Stored) -> None:
                 Problem("quality-failed", last, hint),
             ]
         )
+
+
+def warn_of_sharing(dataset: str, others: Sequence[str]) -> None:
+    """Say so if other accounts were charged for a file of this one: each has its own budget."""
+    if others:
+        names = ", ".join(f"`{name}`" for name in others)
+        print(
+            f"warning: a file of `{dataset}` was charged to the account{'s' * (len(others) > 1)} "
+            f"{names} as well: their losses add up for the people in it, and no budget bounds the "
+            "sum; give all specs about the same people one `dataset:`",
+            file=sys.stderr,
+        )
+
+
+def announce_account(dataset: str, ledger: str) -> None:
+    """Say that this was the first release of an account in its ledger."""
+    print(
+        f"first release of the account `{dataset}` in the ledger {ledger}: nothing was charged "
+        "to it before",
+        file=sys.stderr,
+    )

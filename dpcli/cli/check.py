@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from dpcli.cli.options import Book, Period
+
 if TYPE_CHECKING:
     from dpcli.plan.local import AnyPlan
 
@@ -21,14 +23,18 @@ def check(
         bool,
         typer.Option("--cells", help="Confidential, on a terminal: how readable columns are."),
     ] = False,
+    ledger: Book = None,
+    period: Period = None,
 ) -> None:
     """Report every problem of SPEC at once; with DATA, of headers too.
 
-    Each problem has a code, its place in SPEC and a hint; `dpcli explain CODE` tells more.
-    Reads SPEC and the headers of DATA, no rows. Writes and spends nothing. With --cells it
-    reads all rows and shows, on a terminal only, whether all, most, some or none of the
-    cells of each column can be read as declared, and which declared texts never occur. This
-    is confidential, and no basis for choosing bounds; it changes no exit status.
+    Each problem has a code, its place in SPEC and a hint; `dpcli explain CODE` explains it. Also
+    whether the account of SPEC would accept a release now. Reads SPEC, its ledger and the
+    headers of DATA, no rows. Writes and spends nothing.
+
+    With --cells it reads all rows and shows, on a terminal only, whether all, most, some or
+    none of the cells of each column can be read as declared, and which declared texts never
+    occur. This is confidential, and no basis for choosing bounds; it changes no exit status.
 
     Examples:
         dpcli check specs/minimal.yaml
@@ -37,20 +43,28 @@ def check(
         # in a script, or before a commit:
         for spec in specs/town*.yaml; do dpcli check "$spec" || exit; done
 
-    Exits 3 for SPEC, 4 for the header, 5 for the budget.
+    Exits 3 for SPEC, 4 for the header; 5 or 6 where `dpcli release` would.
 
     See also: dpcli init, dpcli plan, dpcli explain
     """
-    from dpcli.plan.budget import require_budget
+    from dpcli.cli.account import Asked, outlook
+    from dpcli.cli.charging import warn_of_sharing
+    from dpcli.cli.words import checked_day
     from dpcli.plan.local import LocalPlan, make_any_plan
     from dpcli.spec.load import read_any
 
+    period = checked_day(period)
     if cells:
         _require_cells_can_be_shown(data)
     plan = make_any_plan(read_any(spec))
-    require_budget(plan)
-    if data:
-        _check_data(tuple(data), plan, cells=cells)
+    found = outlook(Asked(plan, ledger, spec, period, data or ()))
+    warn_of_sharing(plan.spec.dataset, found.shared)
+    if cells:
+        # How a file is written does not depend on what its account can pay.
+        _check_data(tuple(data or ()), plan, cells=True)
+    found.require()
+    if data and not cells:
+        _check_data(tuple(data), plan, cells=False)
     count, what = (
         (len(plan.spec.responses), "response")
         if isinstance(plan, LocalPlan)

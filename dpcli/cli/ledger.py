@@ -70,7 +70,8 @@ def init(
     """
     from dpcli.errors import LedgerError
     from dpcli.ledger.creation import create_ledger
-    from dpcli.ledger.failures import require_file_name, told
+    from dpcli.ledger.failures import told
+    from dpcli.ledger.refusals import require_file_name
 
     require_file_name(path)
     with told(path):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,6 +13,7 @@ import typer
 
 if TYPE_CHECKING:
     from dpcli.ledger.ledger import Ledger
+    from dpcli.spec.load import AnySpec
 
 Named = Annotated[
     Path | None,
@@ -26,19 +29,39 @@ Named = Annotated[
 AsJson = Annotated[bool, typer.Option("--json", help="JSON, for scripts.")]
 
 DEFAULT = "dpcli-ledger.sqlite"
-"""The ledger beside a spec, made when it is first needed."""
+"""The ledger next to a spec, made when it is first needed."""
+
+MUST_EXIST = "DPCLI_LEDGER_MUST_EXIST"
+"""The variable that demands a ledger, and an account in it, that exist already."""
+
+
+def must_exist(spec: AnySpec) -> bool:
+    """Whether the spec or the environment demands a ledger and an account that exist."""
+    return spec.must_exist or os.environ.get(MUST_EXIST, "") not in {"", "0"}
 
 
 @contextmanager
-def open_ledger(named: Path | None, spec: Path) -> Iterator[Ledger]:
-    """The named ledger, which must exist, or the one beside the spec."""
+def open_ledger(named: Path | None, spec: Path, *, must_exist: bool = False) -> Iterator[Ledger]:
+    """The named ledger, which must exist, or the one next to the spec.
+
+    The latter is created if it is absent, which is announced, unless it `must_exist`.
+    """
+    from dpcli.ledger.beginning import is_absent
     from dpcli.ledger.creation import create_ledger
     from dpcli.ledger.ledger import Ledger
+    from dpcli.ledger.refusals import required
     from dpcli.ledger.store import Store
 
     _say_when_waiting()
-    store = create_ledger(spec.parent / DEFAULT) if named is None else Store.open(named)
-    ledger = Ledger(store)
+    path = named or spec.parent / DEFAULT
+    if named is None and must_exist and is_absent(path):
+        raise required(path)
+    ledger = Ledger(create_ledger(path) if named is None else Store.open(path))
+    if ledger.store.created:
+        print(
+            f"created the ledger `{path}`: its history is empty, so every budget in it is unspent",
+            file=sys.stderr,
+        )
     try:
         yield ledger
     finally:
@@ -61,8 +84,6 @@ def existing_ledger(named: Path | None, *, doubtful: bool = False) -> Iterator[L
 
 def _say_when_waiting() -> None:
     """Have a word printed when others keep the ledger locked for long."""
-    import sys
-
     from dpcli.ledger import connection
 
     connection.notice = lambda: print(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -93,12 +94,13 @@ def randomize(
 
     See also: dpcli plan, dpcli local estimate, dpcli explain responses
     """
-    from dpcli.cli.charging import charging, warn_of_clock
+    from dpcli.cli.charging import announce_account, charging, warn_of_clock, warn_of_sharing
     from dpcli.cli.collecting import Collection
-    from dpcli.cli.ledger_file import open_ledger
+    from dpcli.cli.ledger_file import must_exist, open_ledger
     from dpcli.cli.progress import shown_progress
     from dpcli.cli.words import checked_day, checked_id
     from dpcli.engine.source import drain
+    from dpcli.ledger.charge import resolved
     from dpcli.local.charge import charge_for
     from dpcli.local.randomize import randomize as make_responses
     from dpcli.plan.budget import require_budget
@@ -118,7 +120,8 @@ def randomize(
         return render_local(collection)
 
     again = f"run the command again with --release-id {named}"
-    with charging(again), open_ledger(ledger, spec) as book:
+    required = must_exist(read)
+    with charging(again), open_ledger(ledger, spec, must_exist=required) as book:
         collection = Collection(
             output,
             list(report or ()),
@@ -129,10 +132,11 @@ def randomize(
             named=report_format,
         )
         inputs = [spec, *read.files, *book.store.files(), *input_files(data)]
-        charge = charge_for(plan, named, now(), period)
+        charge = replace(charge_for(plan, named, now(), period), opens=not required)
         before = book.stored(named, charge)
         collection.require(inputs, before)
         latest = book.latest()
+        warn_of_sharing(read.dataset, book.sharing(read.dataset, resolved(data)))
         with shown_progress(quiet=quiet) as progress:
             stored = make_responses(
                 plan, tuple(data), book, charge, rendered, shuffle=shuffle, progress=progress
@@ -141,6 +145,8 @@ def randomize(
     warn_of_clock(charge.created, latest)
     if not stored.fresh:
         drain(data)
+    if stored.fresh and made[-1].standing.first:
+        announce_account(read.dataset, made[-1].standing.ledger)
     if quiet:
         return
     if not stored.fresh:

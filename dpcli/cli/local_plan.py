@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from dpcli.cli.measures import print_measures
 
 if TYPE_CHECKING:
-    from dpcli.cli.account import Account
+    from dpcli.ledger.outlook import Outlook
     from dpcli.plan.local import LocalPlan
     from dpcli.privacy.shuffling import Shuffled
     from dpcli.spec.local_model import Response
@@ -43,7 +43,7 @@ def amplified(plan: LocalPlan, records: int, delta: str | None) -> Shuffled:
 
 
 def print_local_plan(
-    plan: LocalPlan, account: Account, records: int | None, shuffled: Shuffled | None
+    plan: LocalPlan, found: Outlook, records: int | None, shuffled: Shuffled | None
 ) -> None:
     """The plan as a table, what it costs each record, and what shuffling adds."""
     from dpcli.cli.console import write_table
@@ -67,7 +67,7 @@ def print_local_plan(
         print(f"public, as they are: {names}")
     if composition.name != "sequential":
         print(f"losses are added up by {composition.name}: {plan.bound.name}")
-    print_measures(plan, account, "per record", "collection")
+    print_measures(plan, found, "per record", "collection")
     if shuffled is not None:
         _print_shuffled(plan, shuffled)
 

@@ -8,7 +8,8 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from dpcli.cli.account import Account
+    from dpcli.ledger.outlook import Outlook
+    from dpcli.ledger.runs import Repeated
     from dpcli.plan.local import AnyPlan
     from dpcli.plan.model import Plan, PlannedEntry
 
@@ -19,28 +20,54 @@ MOST_BARS = 60
 """Statistics whose prices are drawn."""
 
 
-def print_measures(plan: AnyPlan, account: Account, of: str, what: str) -> None:
+def print_measures(plan: AnyPlan, found: Outlook, of: str, what: str) -> None:
     """Each measure of the loss, what the budget allows, and what the account has left.
 
     `of` says what the budget is for, and `what` is before the account is charged.
     """
     from dpcli.cli import bars
-    from dpcli.privacy.loss import loss_text
     from dpcli.report.numbers import exact_or_up
 
     drawn = bars.draws(sys.stdout)
-    for word, asked, allowed, before in _measures(plan, account):
-        verdict = "fits" if asked <= allowed else "does not fit"
+    for word, asked, allowed, before in _measures(plan, found):
         bar = f"{bars.budget(before, asked, allowed)}  " if drawn and before is not None else ""
+        verdict = "refused by the ledger" if found.refused else "fits"
+        verdict = "does not fit" if asked > allowed or found.exhausted else verdict
         print(f"{word:8}{bar}{exact_or_up(asked)} of {exact_or_up(allowed)} {of}: {verdict}")
-    if account.left is not None:
-        print(f"account {loss_text(account.left)} left before this {what}")
-    for difference in account.differences:
-        print(f"account was opened on other terms, and refuses a {what}: {difference}")
+    for line in _account(found, what):
+        print(f"account {line}")
+    if found.repeated is not None:
+        print(f"times   {_repeated(found.repeated)}")
+
+
+def _account(found: Outlook, what: str) -> Iterator[str]:
+    """What the account has left, or that there is none."""
+    from dpcli.privacy.loss import loss_text
+
+    if not found.exists:
+        yield f"none yet: the first {what} opens it in `{found.ledger}`, which it creates"
+        return
+    if found.before is None:
+        return
+    if found.terms is None:
+        yield f"none yet in `{found.ledger}`: the first {what} opens it"
+        return
+    where = f" of any {found.window} consecutive days" if found.window else ""
+    after = "" if found.after is None else f", {loss_text(found.after.remaining)} after it"
+    yield f"{loss_text(found.before.remaining)} left{where} before this {what}{after}"
+
+
+def _repeated(found: Repeated) -> str:
+    """What so many runs need, and how many fit."""
+    from dpcli.ledger.runs import MOST_RUNS
+    from dpcli.privacy.loss import loss_text
+
+    least = "at least " if found.most >= MOST_RUNS or not found.exact else ""
+    return f"{found.asked:,} runs need {loss_text(found.needed)}; {least}{found.most:,} fit"
 
 
 def _measures(
-    plan: AnyPlan, account: Account
+    plan: AnyPlan, found: Outlook
 ) -> Iterator[tuple[str, Fraction, Fraction, Fraction | None]]:
     """Name, loss, budget, and what was spent before, of each measure that counts.
 
@@ -48,7 +75,7 @@ def _measures(
     spend the delta of the budget once.
     """
     spent, budget = plan.spent, plan.spec.privacy.budget
-    left = None if account.differences else account.left
+    left = found.before.remaining if found.before and found.before.budget == budget else None
     if spent.rho is not None and budget.rho is not None:
         rest = left.rho if left is not None and left.rho is not None else budget.rho
         yield "rho", spent.rho, budget.rho, budget.rho - rest

@@ -8,12 +8,19 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from dpcli.cli.options import Book, Period
+
 MOST = 10**15
 """Records that nobody has more of."""
 
+MOST_TIMES = 100_000
+"""Runs that can be asked about."""
+
 if TYPE_CHECKING:
+    from dpcli.ledger.outlook import Outlook
+    from dpcli.plan.local import AnyPlan, LocalPlan
     from dpcli.plan.model import Plan
-    from dpcli.spec.local_model import LocalSpec
+    from dpcli.privacy.shuffling import Shuffled
 
 
 def plan(
@@ -44,42 +51,43 @@ def plan(
     delta: Annotated[
         str | None, typer.Option(metavar="D", help="For --shuffle [that of the budget].")
     ] = None,
-    ledger: Annotated[
-        Path | None,
-        typer.Option(
-            "--ledger",
-            metavar="PATH",
-            envvar="DPCLI_LEDGER",
-            readable=False,
-            show_envvar=False,
-            help="The ledger [$DPCLI_LEDGER, else one beside SPEC].",
-        ),
+    ledger: Book = None,
+    period: Period = None,
+    times: Annotated[
+        int | None,
+        typer.Option(min=1, max=MOST_TIMES, metavar="N", help="Whether N runs of it fit."),
     ] = None,
 ) -> None:
     """Print what a release would ask, hide and reveal; reads no data.
 
     For each statistic: the query, how far one person (or row) can move it, the noise, the
-    error to expect and the cost; then the total against the budget. Reads SPEC and its
-    ledger, if there is one. Writes and spends nothing.
+    error to expect and the cost; then the total against the budget, and what the account has
+    left before and after. With --times also how many runs fit; in an account with a window,
+    one on each day from --period on. Reads SPEC and its ledger. Writes and spends nothing.
 
     Examples:
         dpcli plan specs/minimal.yaml
         dpcli plan specs/town.yaml --hazards           # what can go wrong
         dpcli plan specs/town.yaml --compare           # other compositions
         dpcli plan specs/town.yaml --json | grep '"error95"'
+        dpcli plan specs/minimal.yaml --times 2        # do two runs fit?
         dpcli plan specs/local-survey.yaml --records 3000
         # in a pull request: does the new spec protect less?
         dpcli plan new.yaml --diff old.yaml --fail-on-weaker
 
-    Exits 3 for the spec, 5 when the budget does not allow the release.
+    Exits 3 for the spec; 5 or 6 where `dpcli release` would, with the same words.
 
     See also: dpcli explain budget, dpcli explain error, dpcli ledger show
     """
-    from dpcli.cli.account import account_of
+    from dpcli.cli.account import Asked, outlook
+    from dpcli.cli.charging import warn_of_sharing
+    from dpcli.cli.hazards import print_hazards
+    from dpcli.cli.local_plan import amplified
+    from dpcli.cli.words import checked_day
     from dpcli.errors import UsageError
-    from dpcli.plan.budget import require_budget
+    from dpcli.plan.local import make_local_plan
     from dpcli.plan.making import make_plan
-    from dpcli.spec.load import read_any
+    from dpcli.spec.load import read_any, read_spec
     from dpcli.spec.local_model import LocalSpec
 
     tables = {"--hazards": show_hazards, "--compare": compare, "--diff": diff is not None}
@@ -96,6 +104,7 @@ def plan(
             "`--fail-on-weaker` compares with an older spec, and none is named",
             "name it by `--diff OLD.yaml`",
         )
+    period = checked_day(period)
     read = read_any(spec)
     if isinstance(read, LocalSpec):
         if diff is not None:
@@ -110,43 +119,30 @@ def plan(
                 "`--delta` is the one up to which shuffled responses are protected",
                 "add `--shuffle N`, or leave it out",
             )
-        _local(
-            read,
-            ledger,
-            spec,
-            records,
-            shuffle,
-            delta,
-            as_json=as_json,
-            compare=compare,
-            show_hazards=show_hazards,
-        )
+        local = make_local_plan(read)
+        mixed = None if shuffle is None else amplified(local, shuffle, delta)
+        found = outlook(Asked(local, ledger, spec, period), times)
+        warn_of_sharing(read.dataset, found.shared)
+        if show_hazards and not as_json:
+            print_hazards(local, found.window)
+        else:
+            _local(local, found, records or shuffle, mixed, as_json=as_json, compare=compare)
+        sys.stdout.flush()
+        found.require()
         return
     _require_none(records, shuffle, delta)
     made = make_plan(read)
-    if diff is not None:
-        _difference(made, diff, as_json=as_json, fail_on_weaker=fail_on_weaker)
-        return
-    account = account_of(made, ledger, spec)
-    if show_hazards and not as_json:
-        from dpcli.cli.hazards import print_hazards
-
-        print_hazards(made, account.window)
-    elif as_json:
-        from dpcli.report.json_report import plan_json
-
-        sys.stdout.write(plan_json(made, account.left, compared=compare))
+    older = None if diff is None else make_plan(read_spec(diff))
+    found = outlook(Asked(made, ledger, spec, period), times)
+    warn_of_sharing(read.dataset, found.shared)
+    if older is not None:
+        _difference(older, made, as_json=as_json, blamed=diff if fail_on_weaker else None)
+    elif show_hazards and not as_json:
+        print_hazards(made, found.window)
     else:
-        from dpcli.cli.central_plan import print_plan
-
-        print_plan(made, account)
-        if compare:
-            from dpcli.cli.comparing import print_comparison
-
-            print()
-            print_comparison(made)
+        _central(made, found, as_json=as_json, compare=compare)
     sys.stdout.flush()
-    require_budget(made)
+    found.require()
 
 
 def _require_none(*local: object) -> None:
@@ -161,16 +157,12 @@ def _require_none(*local: object) -> None:
         )
 
 
-def _difference(made: Plan, older_spec: Path, *, as_json: bool, fail_on_weaker: bool) -> None:
-    """What changed since an older spec, and whether that protects less."""
+def _difference(older: Plan, made: Plan, *, as_json: bool, blamed: Path | None) -> None:
+    """What changed since an older spec; SpecError if that protects less, and is `blamed`."""
     from dpcli.cli.comparing import print_difference
     from dpcli.errors import Problem, SpecError
-    from dpcli.plan.budget import require_budget
     from dpcli.plan.difference import weaker
-    from dpcli.plan.making import make_plan
-    from dpcli.spec.load import read_spec
 
-    older = make_plan(read_spec(older_spec))
     reasons = list(weaker(older, made))
     if as_json:
         from dpcli.report.json_report import difference_json
@@ -180,48 +172,50 @@ def _difference(made: Plan, older_spec: Path, *, as_json: bool, fail_on_weaker: 
         print_difference(older, made)
         print("".join(f"weaker: {reason}\n" for reason in reasons), end="")
     sys.stdout.flush()
-    if fail_on_weaker and reasons:
-        hint = f"if that is meant, let somebody agree to it; the older spec is `{older_spec}`"
+    if blamed is not None and reasons:
+        hint = f"if that is meant, let the data owner agree to it; the older spec is `{blamed}`"
         raise SpecError(Problem("weaker-privacy", reason, hint) for reason in reasons)
-    require_budget(made)
+
+
+def _central(made: Plan, found: Outlook, *, as_json: bool, compare: bool) -> None:
+    """The plan of a spec of the central model."""
+    if as_json:
+        from dpcli.report.json_report import plan_json
+
+        sys.stdout.write(plan_json(made, found, compared=compare))
+        return
+    from dpcli.cli.central_plan import print_plan
+
+    print_plan(made, found)
+    if compare:
+        _compare(made)
 
 
 def _local(
-    read: LocalSpec,
-    ledger: Path | None,
-    spec: Path,
+    made: LocalPlan,
+    found: Outlook,
     records: int | None,
-    shuffle: int | None,
-    delta: str | None,
+    mixed: Shuffled | None,
     *,
     as_json: bool,
     compare: bool,
-    show_hazards: bool,
 ) -> None:
     """The plan of a local spec."""
-    from dpcli.cli.account import account_of
-    from dpcli.cli.local_plan import amplified, print_local_plan
-    from dpcli.plan.budget import require_budget
-    from dpcli.plan.local import make_local_plan
-
-    made = make_local_plan(read)
-    mixed = None if shuffle is None else amplified(made, shuffle, delta)
-    account = account_of(made, ledger, spec)
-    if show_hazards and not as_json:
-        from dpcli.cli.hazards import print_hazards
-
-        print_hazards(made, account.window)
-    elif as_json:
+    if as_json:
         from dpcli.report.local_report import local_plan_json
 
-        told = local_plan_json(made, account.left, records or shuffle, mixed, compared=compare)
-        sys.stdout.write(told)
-    else:
-        print_local_plan(made, account, records or shuffle, mixed)
-        if compare:
-            from dpcli.cli.comparing import print_comparison
+        sys.stdout.write(local_plan_json(made, found, records, mixed, compared=compare))
+        return
+    from dpcli.cli.local_plan import print_local_plan
 
-            print()
-            print_comparison(made)
-    sys.stdout.flush()
-    require_budget(made)
+    print_local_plan(made, found, records, mixed)
+    if compare:
+        _compare(made)
+
+
+def _compare(made: AnyPlan) -> None:
+    """What the answers cost under every composition, below the plan."""
+    from dpcli.cli.comparing import print_comparison
+
+    print()
+    print_comparison(made)

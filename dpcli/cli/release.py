@@ -66,12 +66,19 @@ def release(
 
     See also: dpcli plan, dpcli ledger show, dpcli explain release-id
     """
-    from dpcli.cli.charging import charging, require_quality, warn_of_clock
-    from dpcli.cli.ledger_file import open_ledger
+    from dpcli.cli.charging import (
+        announce_account,
+        charging,
+        require_quality,
+        warn_of_clock,
+        warn_of_sharing,
+    )
+    from dpcli.cli.ledger_file import must_exist, open_ledger
     from dpcli.cli.outputs import Wanted
     from dpcli.cli.progress import shown_progress
     from dpcli.cli.words import checked_day, checked_id
     from dpcli.engine.source import drain
+    from dpcli.ledger.charge import resolved
     from dpcli.plan.budget import require_budget
     from dpcli.plan.making import make_plan
     from dpcli.publish import require_writable
@@ -94,21 +101,25 @@ def release(
         return render(made[-1])
 
     again = f"run the command again with --release-id {named}"
-    with charging(again), open_ledger(ledger, spec) as book:
+    required = must_exist(plan.spec)
+    with charging(again), open_ledger(ledger, spec, must_exist=required) as book:
         inputs = [spec, *book.store.files(), *input_files(data)]
         inputs += [simulation] if simulation else []
         targets = wanted.targets(wide_names(plan))
-        charge = charge_for(plan, named, period)
+        charge = replace(charge_for(plan, named, period), opens=not required)
         before = book.stored(charge.release_id, charge)
         known = wanted.contents(before) if before else {}
         require_writable(targets, inputs, force=force, twice=wanted.twice, known=known)
         latest = book.latest()
+        warn_of_sharing(plan.spec.dataset, book.sharing(plan.spec.dataset, resolved(data)))
         with shown_progress(quiet=quiet) as progress:
             stored = make_release(plan, tuple(data), book, charge, rendered, progress)
         wanted.publish(stored, again)
     warn_of_clock(charge.created, latest)
     if not stored.fresh:
         drain(data)
+    elif made[-1].standing.first:
+        announce_account(plan.spec.dataset, made[-1].standing.ledger)
     if not quiet and stored.fresh:
         from dpcli.cli.summary import print_summary
 

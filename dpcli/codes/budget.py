@@ -40,4 +40,20 @@ CODES: tuple[Code, ...] = (
         "Ask for no more than what is left; `dpcli ledger show --spec SPEC` says how many "
         "more runs fit. What was spent never comes back.",
     ),
+    Code(
+        "account-closed",
+        "budget",
+        "The account was closed when a lost ledger was recovered and not every release could be "
+        "proven: what the others revealed is unknown, so nothing is left.",
+        "dpcli release spec.yaml data.csv   (after `dpcli ledger recover --unproven 2`)",
+        "If the missing reports turn up, recover again from the last backup with all of them.",
+    ),
+    Code(
+        "too-many-runs",
+        "budget",
+        "The account allows one run of this release, but not as many as were asked about. "
+        "Nothing was read, spent or written.",
+        "dpcli plan spec.yaml --times 52   (and the budget is used up in ten)",
+        "Let each run reveal less, plan fewer runs, or open an account with a window.",
+    ),
 )

@@ -30,12 +30,40 @@ CODES: tuple[Code, ...] = (
         "Use another --release-id, and report the fault with the spec.",
     ),
     Code(
+        "release-recovered",
+        "ledger",
+        "The release was charged again from its published report, after the ledger was lost. "
+        "The ledger does not have the bytes of its outputs.",
+        "dpcli ledger export 2026-11-21   (of a release that `ledger recover` charged)",
+        "Use the files that were published then. A new release needs another --release-id.",
+    ),
+    Code(
         "ledger-missing",
         "ledger",
         "A ledger that was named by --ledger or DPCLI_LEDGER does not exist. It is not made "
         "anew, for an empty ledger would be a fresh budget.",
         "dpcli release spec.yaml data.csv --ledger typo.sqlite",
         "Check the name. `dpcli ledger init PATH` makes a new ledger.",
+    ),
+    Code(
+        "ledger-must-exist",
+        "ledger",
+        "There is no ledger, and the spec (`ledger: must-exist`) or the environment "
+        "(DPCLI_LEDGER_MUST_EXIST=1) does not allow a release to create one: its budget would be "
+        "unspent, whatever was released before. Nothing was created.",
+        "DPCLI_LEDGER_MUST_EXIST=1 dpcli release spec.yaml data.csv   (in a fresh checkout)",
+        "Put the ledger of the spec in its place, or name it by --ledger. `dpcli ledger init PATH` "
+        "makes an empty one on purpose; `dpcli ledger recover` makes one from published reports.",
+    ),
+    Code(
+        "account-must-exist",
+        "ledger",
+        "The ledger has no account for the dataset, and a release may not open one: the spec "
+        "(`ledger: must-exist`) or the environment (DPCLI_LEDGER_MUST_EXIST=1) forbids it, or "
+        "releases that no report proves were recovered, which may have been of that account.",
+        "DPCLI_LEDGER_MUST_EXIST=1 dpcli release spec.yaml data.csv --ledger other.sqlite",
+        "Check that it is the right ledger. `dpcli ledger open DATASET` opens the account on "
+        "purpose, with an unspent budget.",
     ),
     Code(
         "ledger-exists",
@@ -59,7 +87,8 @@ CODES: tuple[Code, ...] = (
         "put in its place. It is never taken for an empty one.",
         "cp backup.sqlite dpcli-ledger.sqlite   (and then a release)",
         "Find out who changed it. `dpcli ledger verify --against REPORT` compares it with "
-        "published reports. Put the last true copy back, with its anchor.",
+        "published reports. Put the last true copy back, with its anchor; if it is lost, "
+        "`dpcli ledger recover --from REPORT...` charges an older copy what reports prove.",
     ),
     Code(
         "ledger-on-network",

@@ -38,7 +38,7 @@ class Balance:
     """What an account has spent: in the window that counts, and in all.
 
     `spent` is what the budget bounds: the worst window of an account with one, else
-    everything. `remaining` is what is left of the budget; unless epsilons just add, that is told
+    everything. `remaining` is what is left of the budget; unless epsilons just add, it is stated
     at the delta of the budget.
     """
 
@@ -52,14 +52,36 @@ class Balance:
         """Whether the budget bounds what was spent."""
         return self.spent.within(self.budget)
 
+    @property
+    def exhausted(self) -> Balance:
+        """The same with nothing left: an account that was closed has spent all of its budget."""
+        none = Fraction(0)
+        remaining = Loss(none, none, None if self.remaining.rho is None else none)
+        spent, lifetime = (_greater(loss, self.budget) for loss in (self.spent, self.lifetime))
+        return Balance(self.budget, spent, lifetime, remaining)
 
-def balance(terms: Terms, spends: Sequence[Spend], period: int | None = None) -> Balance:
-    """The balance of an account; with a window, of the worst window around `period`."""
+
+def _greater(one: Loss, other: Loss) -> Loss:
+    """The greater of two losses, measure by measure."""
+    rhos = [rho for rho in (one.rho, other.rho) if rho is not None]
+    return Loss(
+        max(one.epsilon, other.epsilon), max(one.delta, other.delta), max(rhos, default=None)
+    )
+
+
+def balance(
+    terms: Terms, spends: Sequence[Spend], period: int | None = None, *, days: int = 1
+) -> Balance:
+    """The balance of an account.
+
+    With a window, that of the worst window; with a `period` too, of the worst that holds one of
+    so many days from there on.
+    """
     rule, budget = rule_of(terms), terms.budget
     lifetime = _total(rule, spends, budget.delta)
     if terms.window is None:
         return Balance(budget, lifetime, lifetime, rule.remaining(budget, lifetime))
-    windows = list(_windows(rule, spends, terms, period))
+    windows = list(_windows(rule, spends, terms, period, days))
     worst = Loss(
         max((loss.epsilon for loss in windows), default=Fraction(0)),
         max((loss.delta for loss in windows), default=Fraction(0)),
@@ -71,12 +93,13 @@ def balance(terms: Terms, spends: Sequence[Spend], period: int | None = None) ->
 
 
 def _windows(
-    rule: Composition, spends: Sequence[Spend], terms: Terms, period: int | None
+    rule: Composition, spends: Sequence[Spend], terms: Terms, period: int | None, days: int
 ) -> Iterator[Loss]:
     """The losses of the windows that can be worst: they begin at a release.
 
-    With a `period`, only of windows that contain it, or begin there. The window slides over the
-    releases in order, and keeps count of what it holds; windows that hold the same cost the same.
+    With a `period`, only of windows that hold one of the days from it on, or begin there. The
+    window slides over the releases in order, and keeps count of what it holds; windows that hold
+    the same cost the same, and one that gained no release only lost some.
     """
     window = terms.window or 1
     dated = sorted(
@@ -86,8 +109,9 @@ def _windows(
     inside: Counter[Answers] = Counter()
     seen: set[frozenset[tuple[Answers, int]]] = set()
     first = last = 0
+    reached = -1
     for start in starts:
-        if period is not None and not start <= period < start + window:
+        if period is not None and not start - days < period < start + window:
             continue
         while last < len(dated) and dated[last][0] < start + window:
             inside[dated[last][1].answers] += dated[last][1].count
@@ -95,6 +119,9 @@ def _windows(
         while first < last and dated[first][0] < start:
             inside[dated[first][1].answers] -= dated[first][1].count
             first += 1
+        if last == reached:
+            continue
+        reached = last
         held = frozenset((+inside).items())
         if held not in seen:
             seen.add(held)

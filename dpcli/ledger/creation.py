@@ -6,9 +6,11 @@ import os
 from contextlib import suppress
 from pathlib import Path
 
-from dpcli.ledger.anchor import ForeignAnchor, begin_anchor, point_elsewhere, read_anchor
+from dpcli.ledger.anchor import begin_anchor, point_elsewhere
+from dpcli.ledger.beginning import is_absent, require_no_history, require_place, usual_anchor
 from dpcli.ledger.connection import connect, touch
-from dpcli.ledger.failures import doubt, require_file_name, require_local, told
+from dpcli.ledger.failures import told
+from dpcli.ledger.refusals import doubt, require_file_name
 from dpcli.ledger.schema import APPLICATION, TABLES, TRIGGERS, VERSION
 from dpcli.ledger.store import Store
 from dpcli.sampling.entropy import random_bytes
@@ -17,21 +19,21 @@ from dpcli.sampling.entropy import random_bytes
 def create_ledger(path: Path, anchor: Path | None = None, *, network: bool = False) -> Store:
     """The ledger at `path`: the one that is there, or a new one with its anchor.
 
-    With `network` it may lie on a network drive. LedgerError if an anchor tells that
-    there was a ledger before.
+    With `network` it may lie on a network drive. LedgerError if an anchor shows that
+    there was a ledger before. The store says whether it was `created` by this call.
     """
     require_file_name(path)
     with told(path):
-        if path.is_file() and path.stat().st_size:
+        if path.is_file() and not is_absent(path):
             return Store.open(path)
-        if not network:
-            require_local(path)
+        require_place(path, network=network)
         touch(path)
         store = Store(path, connect(path))
     with told(path), store.closed_on_failure():
         with store.writing():
             if not store.is_ledger():
                 _initialise(store, anchor or usual_anchor(path), network=network)
+                store.created = True
         store.check()
         if anchor is not None and store.anchor != usual_anchor(store.path):
             with suppress(OSError):
@@ -39,27 +41,11 @@ def create_ledger(path: Path, anchor: Path | None = None, *, network: bool = Fal
     return store
 
 
-def usual_anchor(path: Path) -> Path:
-    """Where the anchor of a ledger lies unless another place is chosen."""
-    return path.with_name(path.name + ".anchor")
-
-
 def _initialise(store: Store, anchor: Path, *, network: bool) -> None:
     """Make the tables; the anchor comes first, so that it is never missing."""
     if store.connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
         raise doubt(store.path, "it is a database of something else")
-    usual = usual_anchor(store.path)
-    for place in {usual, anchor}:
-        try:
-            remembered = read_anchor(place, None)
-        except ForeignAnchor as foreign:
-            raise doubt(store.path, f"it is missing or empty, and `{place}` {foreign}") from None
-        if remembered:
-            raise doubt(
-                store.path, f"it is missing or empty, but its anchor `{place}` remembers entries"
-            )
-    if anchor != usual and anchor.exists():
-        raise doubt(store.path, f"`{anchor}` is the anchor of another ledger")
+    require_no_history(store.path, anchor)
     identity = random_bytes(16).hex()
     begin_anchor(anchor, identity)
     home = store.path.resolve().parent

@@ -12,12 +12,18 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from dpcli.ledger.terms import Payload
+from dpcli.ledger.terms import Payload, Terms
+
+OPEN, RELEASE = "open", "release"
+"""An account that is opened, and a release that is charged."""
+
+LOST, CLOSE = "lost", "close"
+"""An entry that no report proves after a recovery, and an account that is closed for it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A recorded event: an account that was opened, or a release that was charged.
+    """A recorded event, of one of the kinds above.
 
     `parts` and `payload` are canonical JSON: the mechanisms with their parameters,
     and all else. `head` is the hash that a report prints, `seal` what the next entry
@@ -44,6 +50,12 @@ class Entry:
         """The hash of everything but the bytes that the entry published."""
         named = (self.kind, self.dataset, self.release_id, self.period)
         return _hash(self.previous, str(self.number), *named, self.parts, self.payload)
+
+
+def opening(terms: Terms, created: str) -> Entry:
+    """The entry of a new account, before it has its place."""
+    payload = canonical({**terms.payload(), "created": created})
+    return Entry(0, OPEN, terms.dataset, None, None, "[]", payload, "")
 
 
 def genesis(facts: Mapping[str, str]) -> str:

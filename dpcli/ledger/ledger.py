@@ -1,51 +1,36 @@
 """Charging for a release and storing its bytes, in one transaction.
 
 A crash at any instant leaves either no charge and no bytes, or a charge whose bytes
-can be published again, for nothing. Nothing is ever refunded.
+can be published again at no cost. Nothing is ever refunded.
 """
 
 from __future__ import annotations
 
 import zlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from dpcli.errors import BudgetError, LedgerError
-from dpcli.ledger.balance import Balance, Spend, balance, spend
-from dpcli.ledger.entry import Entry, canonical, seal_of
+from dpcli.errors import LedgerError
+from dpcli.ledger.acceptance import Accepted, Account, accepted
+from dpcli.ledger.balance import Balance, Spend, spend
+from dpcli.ledger.charge import Charge
+from dpcli.ledger.entry import CLOSE, LOST, Entry, canonical, opening, seal_of
 from dpcli.ledger.failures import told
+from dpcli.ledger.sharing import sharing
 from dpcli.ledger.store import Store
 from dpcli.ledger.stored import Stored
-from dpcli.ledger.terms import Payload, Terms, terms_from
-from dpcli.privacy.loss import Loss, loss_text
-
-
-@dataclass(frozen=True, slots=True)
-class Charge:
-    """What a release will be charged for: its parts, and what names it.
-
-    If it was `stopped`, its quality check failed, and its parts are those of the check.
-    """
-
-    terms: Terms
-    release_id: str
-    digest: str
-    created: str
-    period: str | None
-    parts: tuple[Payload, ...]
-    stopped: bool = False
-
-    @property
-    def spend(self) -> Spend:
-        """What the charge adds to what the account has spent."""
-        return spend(canonical(self.parts), self.period, self.terms.neighbors)
+from dpcli.ledger.terms import Terms, terms_from
+from dpcli.privacy.loss import Loss
 
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """Where a release stands in the ledger, what was spent before it, and what is left."""
+    """Where a release stands in the ledger, what was spent before it, and what is left.
+
+    `first` says whether it is the first release of its account in this ledger.
+    """
 
     ledger: str
     entry: int
@@ -54,6 +39,7 @@ class Standing:
     period: str | None
     before: Loss
     balance: Balance
+    first: bool
 
 
 Render = Callable[[Standing], Mapping[str, bytes]]
@@ -95,21 +81,34 @@ class Ledger:
     def balance(self, terms: Terms, period: int | None = None) -> Balance:
         """What an account has spent so far; with a window, around `period`."""
         with told(self.path):
-            return balance(terms, self.spends(terms), period)
+            return self.account(terms.dataset).balance(terms, period)
 
-    def spends(self, terms: Terms) -> list[Spend]:
-        """What an account was charged for, equal charges counted together."""
+    def account(self, dataset: str) -> Account:
+        """What is recorded of an account, equal charges counted together."""
         with told(self.path):
-            return [
-                spend(parts, period, terms.neighbors, count)
-                for parts, period, count in self.store.spends(terms.dataset)
-            ]
+            terms = self.accounts().get(dataset)
+            spends = [] if terms is None else self._spends(terms)
+            closed = bool(self.store.entries("kind = ? AND dataset = ?", CLOSE, dataset))
+            lost = terms is None and bool(self.store.entries("kind = ?", LOST))
+            return Account(self.path, terms, spends, closed, opens=not lost)
+
+    def _spends(self, terms: Terms) -> list[Spend]:
+        """What an account was charged for."""
+        return [
+            spend(parts, period, terms.neighbors, count)
+            for parts, period, count in self.store.spends(terms.dataset)
+        ]
+
+    def sharing(self, dataset: str, files: Sequence[str] = ()) -> list[str]:
+        """Other accounts that were charged for a file that this one was, or for one of these."""
+        with told(self.path):
+            return sharing(self.store.entries("kind = 'release'"), dataset, files)
 
     def stored(self, release_id: str, same: Charge | None = None) -> Stored | None:
         """The release of that name, if there is one.
 
         LedgerError if it was made from another spec or for another period than `same`, or
-        if it is void.
+        if its outputs are not stored: it failed, or was recovered from its report.
         """
         with told(self.path):
             found = self.store.entries("release_id = ?", release_id)
@@ -126,55 +125,15 @@ class Ledger:
                     "the stored outputs are not the ones that were published",
                 )
             if not packed:
-                raise LedgerError.of(
-                    "release-void",
-                    f"the release `{release_id}` failed after its noise was drawn: it is charged, "
-                    "and nothing was stored",
-                    "give the next one another --release-id, and report the fault",
-                )
+                raise _without_outputs(entry)
             outputs = {name: zlib.decompress(content) for name, content in packed.items()}
             return Stored(release_id, outputs, fresh=False)
 
-    def require_room(self, charge: Charge) -> Balance:
-        """The balance after a charge; BudgetError or LedgerError if it may not be made."""
-        terms = self._agreed(charge)
-        before = self.spends(terms)
-        period = charge.spend.period
-        after = balance(terms, [*before, charge.spend], period)
-        if not after.within:
-            raise _refusal(charge, balance(terms, before, period), terms)
-        return after
-
-    def _agreed(self, charge: Charge) -> Terms:
-        """The terms of the account that pays; LedgerError if the spec differs."""
-        terms = self.accounts().get(charge.terms.dataset, charge.terms)
-        differences = list(terms.differences(charge.terms))
-        if differences:
-            told_apart = "; ".join(
-                f"its {word} is {mine}, the spec says {theirs}"
-                for word, mine, theirs in differences
-            )
-            raise LedgerError.of(
-                "account-differs",
-                f"the account `{terms.dataset}` was opened on other terms: {told_apart}",
-                "an account keeps its terms; change the spec back, or name another dataset if "
-                "these are other people",
-            )
-        if (charge.period is None) != (terms.window is None):
-            raise LedgerError.of(
-                "period-required" if terms.window else "period-not-taken",
-                f"the account `{terms.dataset}` in `{self.path}` "
-                + (
-                    f"counts windows of {terms.window} periods, and the release names none"
-                    if terms.window
-                    else "has no window, and the release names a period"
-                ),
-                "give the day the data are about by --period YYYY-MM-DD"
-                if terms.window
-                else "leave --period out; if an account with a window was opened in another "
-                "ledger, name that by --ledger",
-            )
-        return terms
+    def require_room(self, charge: Charge) -> Accepted:
+        """The balances around a charge; BudgetError or LedgerError if it may not be made."""
+        with told(self.path):
+            account = self.account(charge.terms.dataset)
+            return accepted(account, charge.terms, charge.spend, opens=charge.opens)
 
     def open_account(self, terms: Terms, created: str) -> bool:
         """Open an account; whether it is new.
@@ -182,7 +141,7 @@ class Ledger:
         One on the same terms stays as it is. LedgerError if the dataset has one on other terms.
         """
         with told(self.path):
-            with self._charging():
+            with self.charging():
                 there = self.accounts().get(terms.dataset)
                 if there is not None and there != terms:
                     raise LedgerError.of(
@@ -191,7 +150,7 @@ class Ledger:
                         "an account keeps its terms; see `dpcli ledger show`",
                     )
                 if there is None:
-                    self._append(_opening(terms, created))
+                    self.append(opening(terms, created))
             self.store.remember()
         return there is None
 
@@ -201,18 +160,18 @@ class Ledger:
         Ledger, anchor and balance are checked again while nobody else can write.
         """
         with told(self.path):
-            with self._charging():
+            with self.charging():
                 stored = self.stored(charge.release_id, charge)
                 if stored is None:
-                    after = self.require_room(charge)
+                    found = self.require_room(charge)
                     if charge.terms.dataset not in self.accounts():
-                        self._append(_opening(charge.terms, charge.created))
-                    stored = self._charged(charge, after, render)
+                        self.append(opening(charge.terms, charge.created))
+                    stored = self._charged(charge, found, render)
             self.store.remember()
         return stored
 
     @contextmanager
-    def _charging(self) -> Iterator[None]:
+    def charging(self) -> Iterator[None]:
         """A transaction on a ledger that was looked at within it."""
         with self.store.writing():
             self.store.check()
@@ -225,25 +184,25 @@ class Ledger:
             last = self.store.entries("number = (SELECT max(number) FROM entries)")
             return str(last[0].content()["created"]) if last else ""
 
-    def _charged(self, charge: Charge, after: Balance, render: Render) -> Stored:
+    def _charged(self, charge: Charge, found: Accepted, render: Render) -> Stored:
         """Add the charge and what `render` makes of its place."""
         outputs: dict[str, bytes] = {}
-        terms = self._agreed(charge)
-        spent = balance(terms, self.spends(terms), charge.spend.period).spent
+        dataset, named = charge.terms.dataset, charge.release_id
+        first = not self.releases(dataset)
 
         def packed(number: int, head: str) -> dict[str, bytes]:
-            standing = Standing(self.path.name, number, head, terms, charge.period, spent, after)
+            spent, after = found.before.spent, found.after
+            standing = Standing(
+                self.path.name, number, head, found.terms, charge.period, spent, after, first
+            )
             outputs.update(render(standing))
             return {name: zlib.compress(content) for name, content in outputs.items()}
 
-        fields = {"digest": charge.digest, "created": charge.created}
-        payload = canonical({**fields, **({"stopped": True} if charge.stopped else {})})
-        parts = canonical(charge.parts)
-        dataset, named = charge.terms.dataset, charge.release_id
-        self._append(Entry(0, "release", dataset, named, charge.period, parts, payload, ""), packed)
+        payload, parts = canonical(charge.payload), canonical(charge.parts)
+        self.append(Entry(0, "release", dataset, named, charge.period, parts, payload, ""), packed)
         return Stored(charge.release_id, outputs, fresh=True)
 
-    def _append(
+    def append(
         self,
         entry: Entry,
         outputs: Callable[[int, str], dict[str, bytes]] = lambda *_: {},
@@ -273,22 +232,18 @@ def _require_same(entry: Entry, charge: Charge) -> None:
     )
 
 
-def _opening(terms: Terms, created: str) -> Entry:
-    """The entry of a new account, before it has its place."""
-    payload = canonical({**terms.payload(), "created": created})
-    return Entry(0, "open", terms.dataset, None, None, "[]", payload, "")
-
-
-def _refusal(charge: Charge, before: Balance, terms: Terms) -> BudgetError:
-    """What was asked, what remains, and what would fit."""
-    asked = balance(replace(terms, window=None), [charge.spend]).lifetime
-    window = f" in {terms.window} periods" if terms.window else ""
-    return BudgetError.of(
-        "account-exhausted",
-        f"the release asks for {loss_text(asked)}, but the account `{terms.dataset}` has "
-        f"{loss_text(before.remaining)} left of {loss_text(terms.budget)}{window}",
-        "nothing is left, for ever; past releases are free: `dpcli ledger export ID`"
-        if not (before.remaining.epsilon or terms.window)
-        else "ask for no more than what is left"
-        + (", or wait until a window without earlier releases" if terms.window else ""),
+def _without_outputs(entry: Entry) -> LedgerError:
+    """A release that was charged, and whose bytes the ledger does not have."""
+    if "recovered" in entry.content():
+        return LedgerError.of(
+            "release-recovered",
+            f"the release `{entry.release_id}` was recovered from its report: it is charged, and "
+            "the ledger does not have its outputs",
+            "use the files that were published then; a new release needs another --release-id",
+        )
+    return LedgerError.of(
+        "release-void",
+        f"the release `{entry.release_id}` failed after its noise was drawn: it is charged, and "
+        "nothing was stored",
+        "give the next one another --release-id, and report the fault",
     )

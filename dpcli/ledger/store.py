@@ -19,25 +19,19 @@ from dpcli.ledger.anchor import ForeignAnchor, append_anchor, read_anchor
 from dpcli.ledger.checks import anchor_fault, chain_fault, tables_fault
 from dpcli.ledger.connection import Patient, connect
 from dpcli.ledger.entry import Entry, genesis
-from dpcli.ledger.failures import (
-    doubt,
-    failed,
-    missing,
-    newer,
-    require_file_name,
-    require_local,
-    told,
-)
+from dpcli.ledger.failures import failed, told
+from dpcli.ledger.refusals import doubt, missing, newer, require_file_name, require_local
 from dpcli.ledger.schema import APPLICATION, VERSION
 
 COLUMNS = "number, kind, dataset, release_id, period, parts, payload, previous, head, seal"
 
 
 class Store:
-    """An open ledger file."""
+    """An open ledger file; `created` if it was made just now."""
 
     def __init__(self, path: Path, connection: Patient) -> None:
         self.path = path
+        self.created = False
         self.connection = connection
         self._file = _identity(path)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dpcli.ledger.ledger import Charge
+from dpcli.ledger.charge import Charge
 from dpcli.ledger.terms import Payload, terms_of
 from dpcli.plan.local import LocalPlan
 from dpcli.spec.local_model import Response
@@ -11,7 +11,9 @@ from dpcli.spec.local_model import Response
 def charge_for(plan: LocalPlan, release_id: str, created: str, period: str | None) -> Charge:
     """The responses of one record: each record pays for its own, and the worst pays this."""
     parts = tuple(_part(response) for response in plan.spec.responses)
-    return Charge(terms_of(plan.spec), release_id, plan.spec.digest, created, period, parts)
+    spec = plan.spec
+    terms, opens = terms_of(spec), not spec.must_exist
+    return Charge(terms, release_id, spec.digest, created, period, parts, opens=opens)
 
 
 def _part(response: Response) -> Payload:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import polars as pl
@@ -15,7 +15,8 @@ from dpcli.engine.header import require_columns
 from dpcli.engine.progress import Progress
 from dpcli.engine.source import open_dataset
 from dpcli.errors import Failure, LedgerError
-from dpcli.ledger.ledger import Charge, Ledger, Standing
+from dpcli.ledger.charge import Charge, resolved
+from dpcli.ledger.ledger import Ledger, Standing
 from dpcli.ledger.stored import RESPONSES, Stored
 from dpcli.local.ahead import ahead
 from dpcli.local.pending import Pending, sweep, waiting_name
@@ -59,6 +60,7 @@ def randomize(
     if stored is not None:
         return stored
     require_budget(plan)
+    charge = replace(charge, files=resolved(data))
     ledger.require_room(charge)
     with Pending(waiting_name(ledger.path, charge.release_id)) as pending:
 

@@ -29,6 +29,8 @@ from dpcli.report.stewardship import stewardship_facts
 
 if TYPE_CHECKING:
     from dpcli.ledger.ledger import Standing
+    from dpcli.ledger.outlook import Outlook
+    from dpcli.ledger.runs import Repeated
     from dpcli.release import Release
 
 
@@ -53,20 +55,54 @@ def facts(release: Release) -> dict[str, Fact]:
     }
 
 
-def plan_facts(plan: Plan, left: Loss | None, *, compared: bool = False) -> dict[str, Fact]:
-    """What is known of a release before any row is read.
+def plan_facts(plan: Plan, found: Outlook, *, compared: bool = False) -> dict[str, Fact]:
+    """What is known of a release before any row is read, and what the ledger says to it.
 
     If `compared`, also what it would cost under every composition.
     """
     return {
         "dpcli_version": __version__,
-        **guarantee_facts(plan, left),
-        "fits": plan.fits,
+        **outlook_facts(plan, found),
         "quality": quality_facts(plan),
         "statistics": [statistic_facts(planned, plan.spec) for planned in plan.entries],
         **_notes(plan),
-        **stewardship_facts(plan),
+        **stewardship_facts(plan, found.window),
         **({"compared": comparison_facts(plan)} if compared else {}),
+    }
+
+
+def outlook_facts(plan: AnyPlan, found: Outlook) -> dict[str, Fact]:
+    """The guarantee, whether a release would be allowed, and what its account says.
+
+    What `remaining` is left is that after the release; nothing is known of it if it is refused.
+    """
+    before, after, times = found.before, found.after, found.repeated
+    refused = found.refused.problems if found.refused else ()
+    return {
+        **guarantee_facts(
+            plan, after.remaining if after else None, before.spent if before else None
+        ),
+        "fits": found.refused is None,
+        "account": {
+            "ledger": str(found.ledger),
+            "ledger_exists": found.exists,
+            "opened": found.terms is not None,
+            "window": found.window,
+            "refused": [{"code": one.code, "message": one.message} for one in refused],
+            "shares_files_with": list(found.shared),
+        },
+        "times": None if times is None else _times(times),
+    }
+
+
+def _times(found: Repeated) -> Fact:
+    """How many runs were asked about, and how many the account allows."""
+    return {
+        "asked": found.asked,
+        "fits": found.fits,
+        "needed": loss_fact(found.needed),
+        "most": found.most,
+        "exact": found.exact,
     }
 
 
@@ -130,10 +166,16 @@ def ledger_facts(standing: Standing) -> dict[str, Fact]:
         "name": standing.ledger,
         "entry": standing.entry,
         "head": standing.head,
+        "first_release": standing.first,
     }
     if standing.terms.window is not None:
         told["window"] = window_facts(standing)
     return told
+
+
+def beginning(standing: Standing) -> tuple[str, str]:
+    """Whether the history of the account begins here: also where a ledger was lost before."""
+    return "First release of this account in this ledger", "yes" if standing.first else "no"
 
 
 def window_facts(standing: Standing) -> dict[str, Fact]:

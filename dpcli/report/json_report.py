@@ -9,11 +9,11 @@ from importlib.resources import files
 from typing import TYPE_CHECKING
 
 from dpcli.plan.model import Plan
-from dpcli.privacy.loss import Loss
 from dpcli.report.facts import difference_facts, facts, plan_facts
 from dpcli.report.numbers import Fact, Number
 
 if TYPE_CHECKING:
+    from dpcli.ledger.outlook import Outlook
     from dpcli.release import Release
 
 _MARK = "\u0000number:"
@@ -25,9 +25,9 @@ def json_report(release: Release) -> bytes:
     return json_text(facts(release)).encode()
 
 
-def plan_json(plan: Plan, left: Loss | None, *, compared: bool = False) -> str:
-    """The facts of a plan, and what is left of the account if that is known."""
-    return json_text(plan_facts(plan, left, compared=compared))
+def plan_json(plan: Plan, found: Outlook, *, compared: bool = False) -> str:
+    """The facts of a plan, and what the ledger says to it."""
+    return json_text(plan_facts(plan, found, compared=compared))
 
 
 def difference_json(old: Plan, new: Plan, weaker: Sequence[str]) -> str:

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING
 
 from dpcli import __version__
 from dpcli.plan.local import LocalPlan, standard_error
-from dpcli.privacy.loss import Loss
 from dpcli.privacy.shuffling import Shuffled
-from dpcli.report.facts import guarantee_facts, ledger_facts, loss_fact
+from dpcli.report.facts import guarantee_facts, ledger_facts, loss_fact, outlook_facts
 from dpcli.report.notes import LIMITS
 from dpcli.report.numbers import Fact, exact_or_up, number, short
 from dpcli.report.stewardship import stewardship_facts
 from dpcli.spec.local_model import Response
 
 if TYPE_CHECKING:
+    from dpcli.ledger.outlook import Outlook
     from dpcli.local.randomize import Randomized
 
 REPEATED = (
@@ -50,19 +50,18 @@ def local_facts(collection: Randomized) -> dict[str, Fact]:
 
 
 def local_plan_facts(
-    plan: LocalPlan, left: Loss | None, records: int | None, amplified: Shuffled | None
+    plan: LocalPlan, found: Outlook, records: int | None, amplified: Shuffled | None
 ) -> dict[str, Fact]:
     """What is known of a collection before any record is read."""
     told: dict[str, Fact] = {
         "dpcli_version": __version__,
         "model": "local",
-        **guarantee_facts(plan, left),
-        "fits": plan.fits,
+        **outlook_facts(plan, found),
         "records": records,
         "responses": [response_facts(one, records) for one in plan.spec.responses],
         "unprotected": list(exact(plan)),
         "limits": list(local_limits(plan, shuffled=amplified is not None)),
-        **stewardship_facts(plan),
+        **stewardship_facts(plan, found.window),
     }
     if amplified is not None:
         epsilon = amplified.epsilon

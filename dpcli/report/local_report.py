@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from dpcli.plan.local import LocalPlan
-from dpcli.privacy.loss import Loss
 from dpcli.privacy.shuffling import Shuffled
 from dpcli.report.facts import comparison_facts
 from dpcli.report.json_report import json_text
@@ -31,6 +30,7 @@ from dpcli.report.markdown import (
 from dpcli.report.stewardship import descriptions
 
 if TYPE_CHECKING:
+    from dpcli.ledger.outlook import Outlook
     from dpcli.local.randomize import Randomized
 
 
@@ -41,14 +41,14 @@ def local_json(collection: Randomized) -> bytes:
 
 def local_plan_json(
     plan: LocalPlan,
-    left: Loss | None,
+    found: Outlook,
     records: int | None,
     amplified: Shuffled | None,
     *,
     compared: bool,
 ) -> str:
     """The facts of a plan."""
-    told = local_plan_facts(plan, left, records, amplified)
+    told = local_plan_facts(plan, found, records, amplified)
     return json_text({**told, **({"compared": comparison_facts(plan)} if compared else {})})
 
 

@@ -12,7 +12,7 @@ from dpcli.plan.local import AnyPlan
 from dpcli.privacy.loss import Loss, loss_text
 from dpcli.report.counted import in_words, left_out
 from dpcli.report.entries import asked, part_line
-from dpcli.report.facts import a_year_at_most, facts, window_facts
+from dpcli.report.facts import a_year_at_most, beginning, facts, window_facts
 from dpcli.report.flags import flag_meanings
 from dpcli.report.meaning import meaning, promise, protection
 from dpcli.report.notes import limits
@@ -167,6 +167,7 @@ def account(standing: Standing) -> Iterator[str]:
         ("Ledger", standing.ledger),
         ("Entry", str(standing.entry)),
         ("Head", standing.head),
+        beginning(standing),
         ("Left of the budget", loss_text(left)),
     ]
     window = window_facts(standing) if standing.terms.window is not None else None

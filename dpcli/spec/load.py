@@ -42,6 +42,7 @@ def load_any(text: bytes | str, source: str, folder: Path | None = None) -> AnyS
             dialect=sense.dialect,
             quality=sense.quality,
             rows_are=sense.rows_are,
+            must_exist=sense.must_exist,
         )
     for _, table in sense.local.tables:
         digest.update(hashlib.sha256(table).digest())
@@ -57,6 +58,7 @@ def load_any(text: bytes | str, source: str, folder: Path | None = None) -> AnyS
         files=tuple(path for path, _ in sense.local.tables),
         declarations=sense.declarations,
         dialect=sense.dialect,
+        must_exist=sense.must_exist,
     )
 
 

@@ -46,7 +46,10 @@ class Response:
 
 @dataclass(frozen=True, slots=True)
 class LocalSpec:
-    """A checked spec of the local model; `digest` covers its text and its tables in `files`."""
+    """A checked spec of the local model; `digest` covers its text and its tables in `files`.
+
+    With `must_exist` no collection creates a ledger or opens an account.
+    """
 
     dataset: str
     privacy: Privacy
@@ -59,6 +62,7 @@ class LocalSpec:
     files: tuple[Path, ...] = ()
     declarations: Declarations = field(default_factory=Declarations)
     dialect: Dialect = STANDARD
+    must_exist: bool = False
 
     @property
     def kept(self) -> Iterator[Response | Cell]:

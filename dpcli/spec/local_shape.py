@@ -55,6 +55,7 @@ class LocalDocument(Shape):
     dpcli: Text
     model: Literal["local"]
     dataset: Text
+    ledger: Literal["must-exist"] | None = None
     confidence: Number | None = None
     csv: dict[str, Any] | None = None
     privacy: dict[str, Any]

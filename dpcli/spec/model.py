@@ -94,6 +94,7 @@ class Spec:
     """A checked spec; `digest` is the SHA-256 of its text in hexadecimal.
 
     `rows_are` is what a row of the data is, as a plural.
+    With `must_exist` no release creates a ledger or opens an account.
     """
 
     dataset: str
@@ -105,6 +106,7 @@ class Spec:
     digest: str
     declarations: Declarations = field(default_factory=Declarations)
     dialect: Dialect = STANDARD
+    must_exist: bool = False
     rows_are: str = "rows"
     quality: Quality | None = None
 

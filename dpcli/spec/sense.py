@@ -50,6 +50,7 @@ class Sense:
     confidence: Fraction
     declarations: Declarations
     dialect: Dialect
+    must_exist: bool
     rows_are: str
     quality: Quality | None = None
     local: Local | None = None
@@ -84,6 +85,7 @@ def resolve(root: Mapping, findings: Findings, folder: Path) -> Sense:
         read_confidence(confidence if isinstance(confidence, Word) else None, findings),
         read_declarations(root.get("declarations"), findings),
         read_dialect(root.get("csv"), columns, findings),
+        root.get("ledger") is not None,
         read_rows_are(root.get("rows_are"), scope.unit, findings),
         quality,
         resolve_local(root, scope, folder) if local else None,

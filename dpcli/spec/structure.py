@@ -182,6 +182,7 @@ class Document(Shape):
     model: Literal["central", "local"] | None = None
     dataset: Text
     rows_are: Text | None = None
+    ledger: Literal["must-exist"] | None = None
     confidence: Number | None = None
     csv: dict[str, Any] | None = None
     privacy: dict[str, Any]

@@ -22,10 +22,13 @@ PAGES: tuple[Page, ...] = (
         "The file that remembers what every dataset has spent, and the bytes of every release. "
         "It is charged before anything is written. Nothing is ever refunded, and entries are "
         "chained so that changes show. Keep it on a local disk, and never delete it to spend "
-        "again.",
+        "again: a new one is announced, and `ledger: must-exist` in the spec, or the variable "
+        "DPCLI_LEDGER_MUST_EXIST=1, forbids it. It also remembers the paths of the data files, so "
+        "that two accounts for one file are noticed. After a lost disk, `dpcli ledger recover "
+        "--from REPORT...` charges a restored or a new ledger what published reports prove.",
         "--ledger PATH or the variable DPCLI_LEDGER; the file must exist (`dpcli ledger init`)",
         "dpcli ledger show --spec specs/town.yaml",
-        "dpcli-ledger.sqlite beside the spec, made at the first release.",
+        "dpcli-ledger.sqlite next to the spec, made at the first release.",
         ("dataset", "budget", "release-id", "account-exhausted"),
     ),
     Page(

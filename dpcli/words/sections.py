@@ -50,6 +50,24 @@ PAGES: tuple[Page, ...] = (
         ),
     ),
     Page(
+        "ledger",
+        "key",
+        "Demands that the ledger, and the account of the dataset in it, exist before a release: a "
+        "copied spec, a fresh checkout or a deleted ledger then does not begin a full budget "
+        "again. `dpcli ledger init` and `dpcli ledger open` begin them on purpose.",
+        "must-exist",
+        "ledger: must-exist",
+        "The first release creates the ledger next to the spec, opens the account, and says so. "
+        "The variable DPCLI_LEDGER_MUST_EXIST=1 demands the same of every spec.",
+        ("dataset", "budget", "ledger-must-exist", "account-must-exist"),
+        (
+            Use(
+                ("spec",),
+                "`must-exist`: a release creates no ledger and opens no account.",
+            ),
+        ),
+    ),
+    Page(
         "privacy",
         "key",
         "The guarantee: who is protected (`unit`), against what (`neighbors`), how far "

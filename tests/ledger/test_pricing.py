@@ -15,9 +15,10 @@ from dpcli.composition import COMPOSITIONS
 from dpcli.composition.base import Composition
 from dpcli.errors import BudgetError, LedgerError
 from dpcli.ledger.balance import balance, spend
+from dpcli.ledger.charge import Charge
 from dpcli.ledger.creation import create_ledger
 from dpcli.ledger.entry import canonical
-from dpcli.ledger.ledger import Charge, Ledger
+from dpcli.ledger.ledger import Ledger
 from dpcli.ledger.pricing import UnknownMechanism, answers_of
 from dpcli.ledger.terms import Terms, terms_of
 from dpcli.local.charge import charge_for as charge_for_responses

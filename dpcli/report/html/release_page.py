@@ -9,7 +9,7 @@ from dpcli import __version__
 from dpcli.privacy.loss import loss_text
 from dpcli.report.counted import in_words, left_out
 from dpcli.report.entries import asked, part_line
-from dpcli.report.facts import a_year_at_most, window_facts
+from dpcli.report.facts import a_year_at_most, beginning, window_facts
 from dpcli.report.html import sections
 from dpcli.report.html.charts import drawn
 from dpcli.report.html.element import Part, element, label
@@ -170,6 +170,7 @@ def record(release_id: str, created: str, digest: str, standing: Standing) -> It
                 ("Spec, SHA-256", digest),
                 ("Ledger", f"{standing.ledger}, entry {standing.entry}"),
                 ("Head", standing.head),
+                beginning(standing),
                 *([("Period", standing.period)] if standing.period else []),
                 ("Left of the budget", loss_text(standing.balance.remaining)),
             )

@@ -127,7 +127,8 @@ def composition(plan: AnyPlan, standing: Standing) -> list[str]:
     return [
         f"{plan.spec.privacy.composition.name} composition: {plan.bound.name}",
         *told,
-        f"one ledger adds up all releases from the account, this is entry {standing.entry}",
+        f"one ledger adds up all releases from the account, this is entry {standing.entry}"
+        + (", the first release of the account in it" if standing.first else ""),
     ]
 
 
