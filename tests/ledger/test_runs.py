@@ -1,0 +1,108 @@
+"""How many runs fit is what an account accepts, one release after the other."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+
+from dpcli.composition import COMPOSITIONS
+from dpcli.composition.base import Composition
+from dpcli.errors import BudgetError
+from dpcli.ledger.acceptance import Account, accepted
+from dpcli.ledger.balance import Spend, balance
+from dpcli.ledger.pricing import Answers
+from dpcli.ledger.runs import MOST_RUNS, Runs, too_many
+from dpcli.ledger.terms import Terms
+from dpcli.privacy.guarantee import pure
+from dpcli.privacy.loss import Loss
+
+DELTA = Fraction(1, 10**6)
+each_rule = pytest.mark.parametrize("rule", COMPOSITIONS, ids=lambda rule: str(rule.name))
+
+
+def answers(epsilon: Fraction) -> Answers:
+    """What a release with a single pure answer reveals."""
+    return ((pure(epsilon), 1),)
+
+
+def terms_of(rule: Composition, budget: Fraction, window: int | None = None) -> Terms:
+    """An account with that composition and budget."""
+    return Terms("town", "row", "add-remove", rule.name, Loss(budget, DELTA), window)
+
+
+def one_by_one(terms: Terms, spends: list[Spend], run: Answers, first: int | None) -> int:
+    """How many runs the account accepts, each on the day after the one before."""
+    held, count = list(spends), 0
+    while count < 60:
+        spend = Spend(run, None if first is None else first + count)
+        try:
+            accepted(Account(Path("l"), terms, held), terms, spend)
+        except BudgetError:
+            break
+        held.append(spend)
+        count += 1
+    return count
+
+
+@each_rule
+@pytest.mark.parametrize("spent", [0, 1, 3])
+def test_runs_are_counted_as_the_account_accepts_them(rule: Composition, spent: int) -> None:
+    """By every composition, the number that fits is accepted, and one more is refused."""
+    terms, run = terms_of(rule, Fraction(2)), answers(Fraction(1, 5))
+    before = [Spend(answers(Fraction(3, 10)), None, spent)] if spent else []
+    runs = Runs(terms, before, run)
+    most = one_by_one(terms, before, run, None)
+    assert 0 < most < 60
+    assert runs.most == most
+    assert runs.fit(most) and not runs.fit(most + 1)
+    assert runs.needed(7) == balance(terms, [Spend(run, None, 7)]).spent
+
+
+@each_rule
+@pytest.mark.parametrize("window", [1, 3, 5])
+def test_days_are_counted_as_the_account_accepts_them(rule: Composition, window: int) -> None:
+    """One run a day from a day on, between releases of days before and after."""
+    terms, run = terms_of(rule, Fraction(1), window), answers(Fraction(1, 5))
+    for held in ([], [Spend(answers(Fraction(1, 2)), 103)], [Spend(run, 99), Spend(run, 108, 3)]):
+        runs = Runs(terms, held, run, 100)
+        most = one_by_one(terms, held, run, 100)
+        if most == 60:
+            assert runs.most == MOST_RUNS and runs.fit(60)
+        else:
+            assert runs.most == most
+            assert runs.fit(most) and not runs.fit(most + 1)
+
+
+def test_an_empty_window_counts_where_no_day_is_named() -> None:
+    """Without a day, runs are counted in one window that holds nothing else."""
+    terms = terms_of(COMPOSITIONS[0], Fraction(1), 7)
+    full = [Spend(answers(Fraction(1)), 100)]
+    assert Runs(terms, full, answers(Fraction(1, 4))).most == 4
+
+
+def test_windows_that_are_full_do_not_hinder_other_days() -> None:
+    """What an earlier window holds, even above the budget, does not matter to later days."""
+    terms = terms_of(COMPOSITIONS[0], Fraction(1), 3)
+    held = [Spend(answers(Fraction(9)), 100)]
+    assert Runs(terms, held, answers(Fraction(1, 2)), 102).most == 0
+    assert Runs(terms, held, answers(Fraction(1, 2)), 103).most == 2
+
+
+def test_a_run_that_reveals_nothing_always_fits() -> None:
+    """Exact answers that no change of a person can change cost nothing."""
+    terms = terms_of(COMPOSITIONS[0], Fraction(1))
+    assert Runs(terms, [], ()).most == MOST_RUNS
+
+
+@pytest.mark.parametrize("rule", COMPOSITIONS[:3], ids=lambda rule: str(rule.name))
+def test_the_refusal_says_how_many_fit(rule: Composition) -> None:
+    """It names what is needed and the number that fits."""
+    terms = terms_of(rule, Fraction(1))
+    runs = Runs(terms, [], answers(Fraction(1, 4)))
+    repeated = runs.repeated(40)
+    assert not repeated.fits and repeated.exact
+    (problem,) = too_many(terms, repeated).problems
+    assert problem.code == "too-many-runs"
+    assert "40 runs" in problem.message and problem.hint.startswith(f"{runs.most} runs fit")
