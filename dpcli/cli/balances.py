@@ -197,6 +197,7 @@ def history(
                         "stopped": content.get("stopped", False),
                         "spec_digest": content["digest"],
                         "head": entry.head,
+                        "recovered": entry.recovered is not None,
                         "parts": json.loads(entry.parts),
                     }
                 )

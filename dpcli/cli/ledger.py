@@ -11,6 +11,7 @@ from dpcli.cli.balances import history, show
 from dpcli.cli.ledger_file import AsJson, Named
 from dpcli.cli.manual import in_order, page
 from dpcli.cli.options import Format, Reports
+from dpcli.cli.recovering import recover
 
 HELP = """Show what was spent and what is left; publish past releases again.
 
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
 ledger = typer.Typer(
     help=page(HELP),
     short_help="Show what was spent and what is left; publish releases again",
-    cls=in_order(("show", "history", "export", "verify", "init", "open")),
+    cls=in_order(("show", "history", "export", "verify", "recover", "init", "open")),
     no_args_is_help=True,
     rich_markup_mode=None,
 )
@@ -153,6 +154,7 @@ def open_account(
 
 ledger.command("show")(show)
 ledger.command("history")(history)
+ledger.command("recover")(recover)
 
 
 @ledger.command("export")

@@ -46,7 +46,8 @@ CODES: tuple[Code, ...] = (
         "The account was closed when a lost ledger was recovered and not every release could be "
         "proven: what the others revealed is unknown, so nothing is left.",
         "dpcli release spec.yaml data.csv   (after `dpcli ledger recover --unproven 2`)",
-        "If the missing reports turn up, recover again from the last backup with all of them.",
+        "See `dpcli ledger history` for what was charged. A closed account stays closed: look for "
+        "all reports before a recovery with `--unproven`.",
     ),
     Code(
         "too-many-runs",

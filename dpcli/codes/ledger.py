@@ -46,6 +46,49 @@ CODES: tuple[Code, ...] = (
         "Check the name. `dpcli ledger init PATH` makes a new ledger.",
     ),
     Code(
+        "report-disagrees",
+        "ledger",
+        "A report that was named to recover a ledger contradicts the ledger or another report: "
+        "it is of another ledger or dataset, or was changed.",
+        "dpcli ledger recover --from village.report.json   (of the ledger of another town)",
+        "Name only reports of releases that this ledger paid for. If releases were made with a "
+        "restored ledger before it was recovered, its entries stand, and the older reports "
+        "contradict them: recover a copy of the backup instead.",
+    ),
+    Code(
+        "report-changed",
+        "ledger",
+        "A report that was named to recover a ledger is not as it was published: its spec does not "
+        "have its digest, or its losses do not add up.",
+        "dpcli ledger recover --from edited.report.json",
+        "Find the report as it was published, with every byte.",
+    ),
+    Code(
+        "report-unusable",
+        "ledger",
+        "The spec within a report cannot be read by this version of dpcli, so nothing shows what "
+        "the release revealed.",
+        "dpcli ledger recover --from local.report.json   (whose spec names a table that is gone)",
+        "Use the version of dpcli that the report names, and put tables that the spec names next "
+        "to the report.",
+    ),
+    Code(
+        "releases-unproven",
+        "ledger",
+        "The ledger lacks entries that no report proves. They may be releases of any account.",
+        "dpcli ledger recover --from first.report.json   (and the anchor remembers three more)",
+        "Name the reports of all releases. If they are lost, `--unproven N` accepts N missing "
+        "entries and closes every account: nothing more can be released from it.",
+    ),
+    Code(
+        "anchor-lost",
+        "ledger",
+        "A ledger without its anchor is to be recovered: nothing shows how many entries it lacks.",
+        "dpcli ledger recover --from first.report.json   (without dpcli-ledger.sqlite.anchor)",
+        "Put the anchor back. If it is lost, name every report that was ever published, and add "
+        "`--anchor-lost`.",
+    ),
+    Code(
         "ledger-must-exist",
         "ledger",
         "There is no ledger, and the spec (`ledger: must-exist`) or the environment "

@@ -41,6 +41,23 @@ def read_anchor(path: Path, identity: str | None) -> dict[int, str]:
     return {int(match[1]): match[2] for match in found}
 
 
+def identity_of(path: Path) -> str:
+    """The ledger that an anchor belongs to; ForeignAnchor if it is none."""
+    read_anchor(path, None)
+    with path.open(encoding="ascii", errors="replace") as file:
+        return file.readline().removeprefix(f"{MARK} ").rstrip("\n")
+
+
+def follow(path: Path) -> Path:
+    """Where the anchor is that the file at its usual place points to, if it does so."""
+    if path.is_file():
+        with path.open(encoding="utf-8", errors="replace") as file:
+            first = file.readline().rstrip("\n")
+        if first.startswith(f"{ELSEWHERE} "):
+            return Path(first.removeprefix(f"{ELSEWHERE} "))
+    return path
+
+
 def begin_anchor(path: Path, identity: str) -> None:
     """A new anchor without entries, in place of none or of one without entries."""
     _write(path, f"{MARK} {identity}\n")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from dpcli.ledger.anchor import ForeignAnchor, read_anchor
@@ -44,10 +44,20 @@ def anchor_fault(anchor: Path, identity: str, entries: Sequence[Entry]) -> str:
         return f"its anchor `{anchor.name}` {foreign}"
     if not anchor.exists():
         return f"its anchor `{anchor.name}` is missing"
-    seals = {entry.number: entry.seal for entry in entries}
-    for number, seal in sorted(remembered.items()):
-        if number not in seals:
-            return f"entry {number} is missing: an older copy was put in its place"
-        if seals[number] != seal:
-            return f"entry {number} is not the one that its anchor remembers"
+    return seals_fault(remembered, entries) or missing_fault(remembered, entries)
+
+
+def seals_fault(remembered: Mapping[int, str], entries: Sequence[Entry]) -> str:
+    """The first entry that is another one than its anchor remembers; empty if none is."""
+    for entry in entries:
+        if remembered.get(entry.number, entry.seal) not in entry.seals:
+            return f"entry {entry.number} is not the one that its anchor remembers"
     return ""
+
+
+def missing_fault(remembered: Mapping[int, str], entries: Sequence[Entry]) -> str:
+    """The first entry that its anchor remembers and the ledger lacks; empty if it has all."""
+    lacking = remembered.keys() - {entry.number for entry in entries}
+    if not lacking:
+        return ""
+    return f"entry {min(lacking)} is missing: an older copy was put in its place"

@@ -32,8 +32,7 @@ def create_ledger(path: Path, anchor: Path | None = None, *, network: bool = Fal
     with told(path), store.closed_on_failure():
         with store.writing():
             if not store.is_ledger():
-                _initialise(store, anchor or usual_anchor(path), network=network)
-                store.created = True
+                _begin(store, anchor or usual_anchor(path), network=network)
         store.check()
         if anchor is not None and store.anchor != usual_anchor(store.path):
             with suppress(OSError):
@@ -41,13 +40,23 @@ def create_ledger(path: Path, anchor: Path | None = None, *, network: bool = Fal
     return store
 
 
-def _initialise(store: Store, anchor: Path, *, network: bool) -> None:
-    """Make the tables; the anchor comes first, so that it is never missing."""
-    if store.connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
-        raise doubt(store.path, "it is a database of something else")
+def _begin(store: Store, anchor: Path, *, network: bool) -> None:
+    """A new ledger, with an identity of its own; the anchor comes first, so it is never missing."""
+    require_empty(store)
     require_no_history(store.path, anchor)
     identity = random_bytes(16).hex()
     begin_anchor(anchor, identity)
+    make_tables(store, anchor, identity, network=network)
+
+
+def require_empty(store: Store) -> None:
+    """Raise LedgerError if the file holds anything."""
+    if store.connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
+        raise doubt(store.path, "it is a database of something else")
+
+
+def make_tables(store: Store, anchor: Path, identity: str, *, network: bool = False) -> None:
+    """Make a ledger of an empty file, in a transaction."""
     home = store.path.resolve().parent
     facts = {"identity": identity, "anchor": os.path.relpath(anchor.resolve(), home)}
     if network:
@@ -60,3 +69,4 @@ def _initialise(store: Store, anchor: Path, *, network: bool) -> None:
         store.connection.execute(statement)
     store.connection.execute(f"PRAGMA application_id = {APPLICATION}")
     store.connection.execute(f"PRAGMA user_version = {VERSION}")
+    store.created = True

@@ -46,6 +46,22 @@ class Entry:
         content: Payload = json.loads(self.payload)
         return content
 
+    @property
+    def recovered(self) -> Payload | None:
+        """Of an entry that `ledger recover` made: what is known of the one in its place before.
+
+        The number and `head` that its report names, the SHA-256 of the `report`, and the seal
+        that the anchor remembered and that the entry `replaces`.
+        """
+        found = self.content().get("recovered") if '"recovered"' in self.payload else None
+        return found if isinstance(found, dict) else None
+
+    @property
+    def seals(self) -> tuple[object, ...]:
+        """What an anchor may remember of it."""
+        recovered = self.recovered
+        return (self.seal, recovered.get("replaces")) if recovered else (self.seal,)
+
     def expected_head(self) -> str:
         """The hash of everything but the bytes that the entry published."""
         named = (self.kind, self.dataset, self.release_id, self.period)

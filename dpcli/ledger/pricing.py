@@ -10,7 +10,7 @@ from functools import lru_cache
 
 from dpcli.composition.parallel import Placed, worst_unit
 from dpcli.mechanisms import MECHANISMS
-from dpcli.privacy.guarantee import PUBLIC, Guarantee, pure, together
+from dpcli.privacy.guarantee import PUBLIC, Guarantee, approximate, pure, together
 from dpcli.privacy.loss import Loss
 from dpcli.privacy.noise import Noise
 from dpcli.privacy.relation import Neighbors
@@ -20,6 +20,9 @@ from dpcli.randomizers import RANDOMIZERS
 Answers = tuple[tuple[Guarantee, int], ...]
 """What a release reveals, and how often each."""
 
+
+RECOVERED = "recovered"
+"""Stands for all answers of a release of which only the plain sum of losses is known."""
 
 BY_NAME = {mechanism.name: mechanism for mechanism in MECHANISMS}
 
@@ -63,6 +66,8 @@ def guarantee_of(part: Mapping[str, object]) -> Guarantee:
     name = str(part["mechanism"])
     if name == "none":
         return PUBLIC
+    if name == RECOVERED:
+        return approximate(Loss(_exact(part["epsilon"]), _exact(part["delta"])))
     if name in RESPONDING:
         return pure(_exact(part["epsilon"]))
     mechanism = BY_NAME.get(name)

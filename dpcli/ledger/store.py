@@ -170,10 +170,12 @@ class Store:
             ) from None
 
     def _catch_up(self) -> None:
-        """Append the entries that the anchor does not know yet."""
+        """Append the entries that the anchor does not know yet, or knows by another seal."""
         known = read_anchor(self.anchor, self.meta("identity"))
-        query = "SELECT number, seal FROM entries NOT INDEXED WHERE number > ?"
-        append_anchor(self.anchor, dict(self.connection.execute(query, (max(known, default=0),))))
+        query = "SELECT number, seal FROM entries NOT INDEXED"
+        entries: dict[int, str] = dict(self.connection.execute(query))
+        new = {number: seal for number, seal in entries.items() if known.get(number) != seal}
+        append_anchor(self.anchor, new)
 
     @contextmanager
     def writing(self) -> Iterator[None]:

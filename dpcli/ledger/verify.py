@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import sqlite3
 import zlib
@@ -53,10 +54,21 @@ def report_faults(store: Store, reports: Sequence[Path]) -> Iterator[str]:
         for path, content, number, head, release_id in read:
             if number not in entries:
                 yield f"`{path}` was published from entry {number}, which the ledger does not have"
-            elif (entries[number].head, entries[number].release_id) != (head, release_id):
+                continue
+            entry = entries[number]
+            recovered = entry.recovered
+            there = entry.head if recovered is None else recovered.get("head")
+            if (there, entry.release_id) != (head, release_id):
                 yield f"`{path}` was published from another entry {number} than the ledger has"
-            elif content != _stored(store, entries[number]):
+            elif not _published(store, entry, content):
                 yield f"`{path}` is not what entry {number} published: its text was changed"
+
+
+def _published(store: Store, entry: Entry, content: bytes) -> bool:
+    """Whether an entry published that report, or was recovered from it."""
+    if entry.recovered is not None:
+        return entry.recovered.get("report") == hashlib.sha256(content).hexdigest()
+    return content == _stored(store, entry)
 
 
 def _stored(store: Store, entry: Entry) -> bytes | None:

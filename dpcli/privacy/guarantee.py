@@ -78,6 +78,17 @@ def pure(epsilon: Fraction) -> Guarantee:
     return Guarantee(Loss(epsilon), pure_rho(epsilon), (Pair("response", 1 / epsilon, 1),))
 
 
+def approximate(loss: Loss) -> Guarantee:
+    """Of anything that is (epsilon, delta)-private, whatever it does.
+
+    None shows more than this: with probability delta the truth, else randomized response of that
+    epsilon (Kairouz, Oh and Viswanath 2015, theorem 3.2). So what holds of a pure answer
+    holds except with probability delta.
+    """
+    one = pure(loss.epsilon)
+    return Guarantee(loss, one.rho, one.pairs, slack=loss.delta)
+
+
 def together(guarantees: Iterable[Guarantee]) -> Guarantee:
     """Several answers as one: every measure is the sum of theirs."""
     each = tuple(guarantees)

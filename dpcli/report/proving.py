@@ -1,0 +1,226 @@
+"""From a published report in JSON back to what it proves, as far as it can be trusted.
+
+The spec in the report is planned again. Where that gives what the report says, its parts are those
+of the lost entry; elsewhere (a plan of another version) the plain sum of all losses is charged, the
+greater one of the two. A report whose spec does not have its digest, or whose sums do not add
+up, was changed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+from dpcli.errors import LedgerError, Problem, SpecError, UsageError
+from dpcli.ledger.balance import period_number
+from dpcli.ledger.pricing import RECOVERED
+from dpcli.ledger.proof import Proof
+from dpcli.ledger.terms import Payload, terms_of
+from dpcli.local.charge import charge_for as charge_for_responses
+from dpcli.plan.local import AnyPlan, LocalPlan, make_any_plan
+from dpcli.privacy.loss import Loss
+from dpcli.release import charge_for
+from dpcli.report.entries import statistic_facts
+from dpcli.report.facts import guarantee_facts
+from dpcli.report.json_report import json_text
+from dpcli.report.local_facts import response_facts
+from dpcli.report.numbers import Fact
+from dpcli.spec.load import AnySpec, load_any
+
+BOM = "\ufeff"
+
+PRIVACY = ("unit", "neighbors", "composition", "asked", "spent", "budget")
+"""What a report says about its guarantee that a plan says as well."""
+
+ANSWER = ("name", "column", "mechanism", "parameters", "sensitivity", "epsilon", "delta", "rho")
+"""What it says about an answer."""
+
+PART = ("role", "joint", "cells", "mechanism", "sensitivity", "epsilon", "delta")
+"""What it says about a part of one."""
+
+Facts = Mapping[str, Any]
+
+
+def proofs_of(paths: Sequence[Path]) -> list[Proof]:
+    """What reports prove; UsageError or LedgerError with every one that proves nothing."""
+    found: list[Proof] = []
+    problems: list[Problem] = []
+    for path in paths:
+        try:
+            found.append(_proof(path))
+        except LedgerError as failure:
+            problems += failure.problems
+    if problems:
+        raise LedgerError(problems)
+    return found
+
+
+def _proof(path: Path) -> Proof:
+    """What a report proves."""
+    content, report = _read(path)
+    try:
+        place, privacy = report["ledger"], report["privacy"]
+        entry, head, named = int(place["entry"]), str(place["head"]), str(report["release_id"])
+        created, digest = str(report["created"]), str(report["spec"]["digest"])
+        window, period = _window(place)
+        stated, before = _stated(report), _loss(privacy["before"])
+        text = report["spec"]["text"]
+    except (KeyError, TypeError, ValueError, ArithmeticError):
+        raise _unread(path) from None
+    if entry < 1 or not isinstance(text, str) or not created.isascii():
+        raise _unread(path)
+    spec = _spec(text, digest, path)
+    asked = _loss(privacy["asked"])
+    if not stated.within(asked):
+        raise _changed(path, "its losses do not add up to what it says was asked")
+    terms = replace(terms_of(spec), window=window)
+    parts, exact = _parts(spec, report, asked, period)
+    return Proof(
+        path, hashlib.sha256(content).hexdigest(), entry, head, named, digest, created, terms,
+        period, before, parts, exact,
+    )  # fmt: skip
+
+
+def _read(path: Path) -> tuple[bytes, Facts]:
+    """A file, and the JSON that it is, numbers as their digits."""
+    try:
+        content = path.read_bytes() if path.is_file() else b""
+        report = json.loads(content, parse_float=str, parse_int=str, parse_constant=str)
+    except (OSError, ValueError, RecursionError):
+        raise _unread(path) from None
+    if not isinstance(report, dict):
+        raise _unread(path)
+    return content, report
+
+
+def _window(place: Facts) -> tuple[int | None, str | None]:
+    """The days of the account's window and the day of the release, if it has one."""
+    if "window" not in place:
+        return None, None
+    days, period = int(place["window"]["periods"]), str(place["window"]["period"])
+    period_number(period)
+    return days, period
+
+
+def _loss(fact: Facts) -> Loss:
+    """A loss as a report writes it; ValueError if it is none."""
+    loss = Loss(Fraction(fact["epsilon"]), Fraction(fact["delta"]))
+    if loss.epsilon < 0 or loss.delta < 0:
+        raise ValueError("a loss is not below zero")
+    return loss
+
+
+def _stated(report: Facts) -> Loss:
+    """The plain sum of what its answers revealed, less what rounding each of them up may add."""
+    answers = [_loss(one) for one in _answers(report)]
+    total = Loss(
+        sum((one.epsilon for one in answers), start=Fraction(0)),
+        sum((one.delta for one in answers), start=Fraction(0)),
+    )
+    kept = 1 - Fraction(1, 10**9)
+    return Loss(total.epsilon * kept, total.delta * kept)
+
+
+def _answers(report: Facts) -> list[Facts]:
+    """What a report lists: the statistics of a release, the responses of a collection."""
+    return list(report["statistics"] if "statistics" in report else report["responses"])
+
+
+def _spec(text: str, digest: str, path: Path) -> AnySpec:
+    """The spec of a report; LedgerError unless it has the digest that the report says.
+
+    Tables that a local spec names lie next to the report, or nothing vouches for its text.
+    """
+    failure: SpecError | None = None
+    for raw in (text, BOM + text):
+        try:
+            spec = load_any(raw, str(path), path.parent)
+        except SpecError as problem:
+            failure = problem
+            continue
+        if spec.digest == digest:
+            return spec
+    if failure is not None:
+        raise LedgerError.of(
+            "report-unusable",
+            f"the spec in `{path}` cannot be read: {failure.problems[0].message}",
+            "use the version of dpcli that the report names; put tables that the spec names next "
+            "to the report",
+        )
+    raise _changed(path, "its spec does not have the digest that it says")
+
+
+def _parts(
+    spec: AnySpec, report: Facts, asked: Loss, period: str | None
+) -> tuple[tuple[Payload, ...], bool]:
+    """The parts to charge, and whether they are those of the lost entry."""
+    sums = [asked]
+    try:
+        plan = make_any_plan(spec)
+    except SpecError as failure:
+        if failure.problems[0].code == "package-missing":
+            raise
+    else:
+        if _facts(plan) == _facts_of(report):
+            charge = (
+                charge_for_responses(plan, "", "", period)
+                if isinstance(plan, LocalPlan)
+                else charge_for(plan, "", period)
+            )
+            return charge.parts, True
+        sums.append(plan.asked)
+    part: Payload = {
+        "statistic": "all of them",
+        "question": "recovered",
+        "mechanism": RECOVERED,
+        "epsilon": str(max(one.epsilon for one in sums)),
+        "delta": str(max(one.delta for one in sums)),
+    }
+    return (part,), False
+
+
+def _facts(plan: AnyPlan) -> object:
+    """What a report of this version says about a plan, as far as it decides the charge."""
+    listed: list[Fact]
+    if isinstance(plan, LocalPlan):
+        kind, listed = "responses", [response_facts(one, None) for one in plan.spec.responses]
+    else:
+        kind, listed = "statistics", [statistic_facts(one, plan.spec) for one in plan.entries]
+    text = json_text({"privacy": guarantee_facts(plan, None)["privacy"], kind: listed})
+    return _facts_of(json.loads(text, parse_float=str, parse_int=str))
+
+
+def _facts_of(report: Facts) -> object:
+    """The same of a report."""
+    privacy = {key: report["privacy"].get(key) for key in PRIVACY}
+    answers = [
+        (
+            {key: one.get(key) for key in ANSWER},
+            [{key: part.get(key) for key in PART} for part in one.get("parts", ())],
+        )
+        for one in _answers(report)
+    ]
+    return privacy, answers
+
+
+def _changed(path: Path, reason: str) -> LedgerError:
+    """A report that is not what was published."""
+    return LedgerError.of(
+        "report-changed",
+        f"the report `{path}` is not as it was published: {reason}",
+        "name the report as it was published, with every byte",
+    )
+
+
+def _unread(path: Path) -> UsageError:
+    """A file that is no report."""
+    return UsageError.of(
+        "not-a-report",
+        f"`{path}` is not a report in JSON that names its entry",
+        "name reports as `dpcli release --report NAME.json` writes them",
+    )
