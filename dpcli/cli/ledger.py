@@ -17,7 +17,7 @@ HELP = """Show what was spent and what is left; publish past releases again.
 
     A ledger is a file with an account for each dataset: its guarantee, its budget, and every
     release that was charged, with the bytes of its outputs. `dpcli release` makes one
-    beside the spec. These commands use the one that --ledger or DPCLI_LEDGER names, else
+    next to the spec. These commands use the one that --ledger or DPCLI_LEDGER names, else
     `dpcli-ledger.sqlite` in this folder. None of them reads data or spends anything.
 
     Examples:

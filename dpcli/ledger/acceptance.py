@@ -11,7 +11,7 @@ from pathlib import Path
 
 from dpcli.errors import BudgetError, LedgerError
 from dpcli.ledger.balance import Balance, Spend, balance
-from dpcli.ledger.terms import Terms
+from dpcli.ledger.terms import Terms, opening_command
 from dpcli.privacy.loss import loss_text
 
 
@@ -62,7 +62,7 @@ def agreed(account: Account, asked: Terms, period: int | None, *, opens: bool = 
     terms = account.terms
     if terms is None:
         if not opens or not account.opens:
-            raise unopened(account, asked.dataset)
+            raise _unopened(account, asked)
         terms = asked
     differences = list(terms.differences(asked))
     if differences:
@@ -93,7 +93,7 @@ def agreed(account: Account, asked: Terms, period: int | None, *, opens: bool = 
     return terms
 
 
-def unopened(account: Account, dataset: str) -> LedgerError:
+def _unopened(account: Account, asked: Terms) -> LedgerError:
     """An account that a release may not open."""
     why = (
         "and `ledger: must-exist` in the spec or DPCLI_LEDGER_MUST_EXIST demands one"
@@ -102,9 +102,9 @@ def unopened(account: Account, dataset: str) -> LedgerError:
     )
     return LedgerError.of(
         "account-must-exist",
-        f"the ledger `{account.ledger}` has no account `{dataset}`, {why}",
-        f"check that it is the ledger of this spec; if nothing was released from `{dataset}` "
-        f"before, `dpcli ledger open {dataset}` opens its account",
+        f"the ledger `{account.ledger}` has no account `{asked.dataset}`, {why}",
+        "check that it is the ledger of this spec; if nothing was released from it before, "
+        f"`{opening_command(asked)}` opens the account",
     )
 
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
+from dpcli.privacy.decimals import plain_text
 from dpcli.privacy.loss import Loss, loss_text
 from dpcli.privacy.relation import unit_text
 
@@ -57,6 +59,24 @@ class Terms:
                 yield word, mine, theirs
         if _agreed(self.budget) != _agreed(other.budget):
             yield "budget", loss_text(self.budget), loss_text(other.budget)
+
+
+def opening_command(terms: Terms) -> str:
+    """The command that opens an account on these terms, without what it would take anyway."""
+    budget, each = terms.budget, " or single row without one"
+    amount = f"--epsilon {plain_text(budget.epsilon)}"
+    if budget.rho is not None:
+        amount = f"--rho {plain_text(budget.rho)}"
+    person = terms.unit.removeprefix("person by ")
+    words = [
+        f"dpcli ledger open {terms.dataset} {amount}",
+        f"--delta {plain_text(budget.delta)}" if budget.delta else "",
+        f"--unit {shlex.quote(person.removesuffix(each))}" if person != "row" else "",
+        "--each" if person.endswith(each) else "",
+        f"--neighbors {terms.neighbors}" if terms.neighbors != "add-remove" else "",
+        f"--composition {terms.composition}" if terms.composition != "sequential" else "",
+    ]
+    return " ".join(word for word in words if word)
 
 
 def _agreed(budget: Loss) -> tuple[Fraction | None, ...]:

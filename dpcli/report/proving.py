@@ -68,14 +68,13 @@ def _proof(path: Path) -> Proof:
         entry, head, named = int(place["entry"]), str(place["head"]), str(report["release_id"])
         created, digest = str(report["created"]), str(report["spec"]["digest"])
         window, period = _window(place)
-        stated, before = _stated(report), _loss(privacy["before"])
+        stated, before, asked = _stated(report), _loss(privacy["before"]), _loss(privacy["asked"])
         text = report["spec"]["text"]
     except (KeyError, TypeError, ValueError, ArithmeticError):
         raise _unread(path) from None
     if entry < 1 or not isinstance(text, str) or not created.isascii():
         raise _unread(path)
     spec = _spec(text, digest, path)
-    asked = _loss(privacy["asked"])
     if not stated.within(asked):
         raise _changed(path, "its losses do not add up to what it says was asked")
     terms = replace(terms_of(spec), window=window)
