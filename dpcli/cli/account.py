@@ -1,4 +1,4 @@
-"""What the ledger would say to a release: what plans show, and what checks require."""
+"""What the ledger would say to a release, for plans and checks."""
 
 from __future__ import annotations
 

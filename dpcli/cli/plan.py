@@ -70,12 +70,13 @@ def plan(
         dpcli plan specs/town.yaml --hazards           # what can go wrong
         dpcli plan specs/town.yaml --compare           # other compositions
         dpcli plan specs/town.yaml --json | grep '"error95"'
-        dpcli plan specs/minimal.yaml --times 2        # do two runs fit?
+        dpcli plan specs/minimal.yaml --times 2 || echo "no two runs fit"
         dpcli plan specs/local-survey.yaml --records 3000
         # in a pull request: does the new spec protect less?
         dpcli plan new.yaml --diff old.yaml --fail-on-weaker
 
-    Exits 3 for the spec; 5 or 6 where `dpcli release` would, with the same words.
+    Exits 3 for the spec; 5 or 6 where `dpcli release` would, with the same words. With --diff
+    no account is asked, and 5 is for the budget of SPEC.
 
     See also: dpcli explain budget, dpcli explain error, dpcli ledger show
     """
@@ -85,25 +86,16 @@ def plan(
     from dpcli.cli.local_plan import amplified
     from dpcli.cli.words import checked_day
     from dpcli.errors import UsageError
+    from dpcli.plan.budget import require_budget
     from dpcli.plan.local import make_local_plan
     from dpcli.plan.making import make_plan
     from dpcli.spec.load import read_any, read_spec
     from dpcli.spec.local_model import LocalSpec
 
     tables = {"--hazards": show_hazards, "--compare": compare, "--diff": diff is not None}
-    asked = [f"`{name}`" for name, wanted in tables.items() if wanted]
-    if len(asked) > 1:
-        raise UsageError.of(
-            "bad-option",
-            f"{' and '.join(asked)} are different tables",
-            "ask for one of them at a time",
-        )
-    if fail_on_weaker and diff is None:
-        raise UsageError.of(
-            "nothing-to-compare",
-            "`--fail-on-weaker` compares with an older spec, and none is named",
-            "name it by `--diff OLD.yaml`",
-        )
+    _require_one_table([name for name, wanted in tables.items() if wanted])
+    about_account = times is not None or period is not None
+    _require_comparable(diff, weaker=fail_on_weaker, account=about_account)
     period = checked_day(period)
     read = read_any(spec)
     if isinstance(read, LocalSpec):
@@ -132,17 +124,50 @@ def plan(
         return
     _require_none(records, shuffle, delta)
     made = make_plan(read)
-    older = None if diff is None else make_plan(read_spec(diff))
+    if diff is not None:
+        older = make_plan(read_spec(diff))
+        _difference(older, made, as_json=as_json, blamed=diff if fail_on_weaker else None)
+        require_budget(made)
+        return
     found = outlook(Asked(made, ledger, spec, period), times)
     warn_of_sharing(read.dataset, found.shared)
-    if older is not None:
-        _difference(older, made, as_json=as_json, blamed=diff if fail_on_weaker else None)
-    elif show_hazards and not as_json:
+    if show_hazards and not as_json:
         print_hazards(made, found.window)
     else:
         _central(made, found, as_json=as_json, compare=compare)
     sys.stdout.flush()
     found.require()
+
+
+def _require_one_table(asked: list[str]) -> None:
+    """Raise UsageError for more than one of the options that print a table of their own."""
+    from dpcli.errors import UsageError
+
+    if len(asked) > 1:
+        raise UsageError.of(
+            "bad-option",
+            f"{' and '.join(f'`{name}`' for name in asked)} are different tables",
+            "ask for one of them at a time",
+        )
+
+
+def _require_comparable(diff: Path | None, *, weaker: bool, account: bool) -> None:
+    """Raise UsageError for options that go only with `--diff`, or not with it."""
+    from dpcli.errors import UsageError
+
+    if diff is not None and account:
+        raise UsageError.of(
+            "bad-option",
+            "`--diff` compares two specs and asks no account, and `--times` and `--period` are "
+            "about one",
+            "run `dpcli plan` without --diff for the account",
+        )
+    if weaker and diff is None:
+        raise UsageError.of(
+            "nothing-to-compare",
+            "`--fail-on-weaker` compares with an older spec, and none is named",
+            "name it by `--diff OLD.yaml`",
+        )
 
 
 def _require_none(*local: object) -> None:

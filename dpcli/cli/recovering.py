@@ -1,4 +1,4 @@
-"""`dpcli ledger recover`: charge a restored or a new ledger what published reports prove."""
+"""`dpcli ledger recover`: charge a ledger what published reports prove."""
 
 from __future__ import annotations
 

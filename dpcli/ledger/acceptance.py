@@ -1,4 +1,4 @@
-"""Whether an account accepts a release: asked by releases, plans and checks alike.
+"""Whether an account accepts a release: for releases, plans and checks alike.
 
 A function of what the ledger records and of the plan; it neither reads nor writes a file.
 """

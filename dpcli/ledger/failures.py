@@ -1,4 +1,4 @@
-"""Failures of SQLite and of the file system, in plain words: always a LedgerError."""
+"""Failures of SQLite and of the file system in plain words, as LedgerErrors."""
 
 from __future__ import annotations
 

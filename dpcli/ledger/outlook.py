@@ -1,4 +1,4 @@
-"""What a ledger says about a release before it is made: the part of a plan that it decides."""
+"""What a ledger says about a release before it is made."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a published report proves about its release: enough to charge for it again."""
+"""What a published report proves about its release: what to charge again."""
 
 from __future__ import annotations
 

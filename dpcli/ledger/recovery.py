@@ -1,4 +1,4 @@
-"""Charging a ledger that was lost, or restored from a backup, what published reports prove.
+"""Charging a lost or restored ledger what published reports prove.
 
 Nothing that is recorded changes, and nothing gets cheaper: entries are appended in place of
 those that are missing, each with the number that its report names. Releases that no report proves

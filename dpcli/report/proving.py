@@ -1,4 +1,4 @@
-"""From a published report in JSON back to what it proves, as far as it can be trusted.
+"""From a published report in JSON back to what it proves.
 
 The spec in the report is planned again. Where that gives what the report says, its parts are those
 of the lost entry; elsewhere (a plan of another version) the plain sum of all losses is charged, the
