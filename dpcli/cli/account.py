@@ -66,7 +66,7 @@ def outlook(asked: Asked, times: int | None = None) -> Outlook:
     try:
         found = _in_ledger(asked, times if over is None else None)
     except Failure as failure:
-        found = Outlook(asked.path, exists=True, refused=failure)
+        found = Outlook(asked.path, asked.path.exists(), refused=failure)
     return found if over is None else replace(found, refused=over, after=None)
 
 

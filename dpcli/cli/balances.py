@@ -77,6 +77,7 @@ def show(
                     "releases": len(book.releases(terms.dataset)),
                     **counted,
                     "more_runs": more,
+                    "closed": book.account(terms.dataset).closed,
                 }
             )
     if as_json:

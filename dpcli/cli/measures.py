@@ -44,10 +44,10 @@ def _account(found: Outlook, what: str) -> Iterator[str]:
     """What the account has left, or that there is none."""
     from dpcli.privacy.loss import loss_text
 
+    if found.before is None:
+        return
     if not found.exists:
         yield f"none yet: the first {what} opens it in `{found.ledger}`, which it creates"
-        return
-    if found.before is None:
         return
     if found.terms is None:
         yield f"none yet in `{found.ledger}`: the first {what} opens it"

@@ -60,6 +60,8 @@ def recover(
     ledger, reports = path or Path(DEFAULT), [*(source or ()), *(more or ())]
     proofs = proofs_of(reports)
     found = recover_ledger(ledger, proofs, now(), unproven=unproven, anchor_lost=anchor_lost)
+    if found.created:
+        print(f"created the ledger `{ledger}`", file=sys.stderr)
     if not found.anchored:
         print(
             "warning: no anchor showed how far the ledger had come: releases after the last report "
@@ -77,6 +79,7 @@ def recover(
                 "unproven": found.lost,
                 "closed": list(found.closed),
                 "anchored": found.anchored,
+                "created": found.created,
             }
         )
         return

@@ -102,7 +102,7 @@ class Ledger:
     def sharing(self, dataset: str, files: Sequence[str] = ()) -> list[str]:
         """Other accounts that were charged for a file that this one was, or for one of these."""
         with told(self.path):
-            return sharing(self.store.entries("kind = 'release'"), dataset, files)
+            return sharing(self.store.data_files(), dataset, files)
 
     def stored(self, release_id: str, same: Charge | None = None) -> Stored | None:
         """The release of that name, if there is one.

@@ -37,7 +37,7 @@ class Recovered:
     """What was charged again, which accounts were opened for it, and what closed all accounts.
 
     `lost` entries are those that no report proves. Without `anchored`, nothing showed how far
-    the ledger had come.
+    the ledger had come. `created` says whether there was no ledger before.
     """
 
     releases: tuple[Proof, ...] = ()
@@ -45,6 +45,7 @@ class Recovered:
     lost: int = 0
     closed: tuple[str, ...] = ()
     anchored: bool = True
+    created: bool = False
 
 
 def recover(
@@ -73,7 +74,7 @@ def recover(
             begin_anchor(store.anchor, store.meta("identity"))
         store.require_anchor()
         store.check()
-    return replace(found, anchored=remembered is not None)
+    return replace(found, anchored=remembered is not None, created=store.created)
 
 
 @contextmanager

@@ -23,6 +23,9 @@ from dpcli.ledger.failures import failed, told
 from dpcli.ledger.refusals import doubt, missing, newer, require_file_name, require_local
 from dpcli.ledger.schema import APPLICATION, VERSION
 
+FILES = '"files":'
+"""Before the data files in the payload of an entry."""
+
 COLUMNS = "number, kind, dataset, release_id, period, parts, payload, previous, head, seal"
 
 
@@ -125,6 +128,19 @@ class Store:
             "WHERE kind = 'release' AND dataset = ? GROUP BY parts, period"
         )
         return self.connection.execute(query, (dataset,)).fetchall()
+
+    def data_files(self) -> Iterator[tuple[str, str]]:
+        """Accounts, each with the data files of releases that it paid for, as JSON.
+
+        Entries of earlier versions, and of standard input, record none. A payload has its keys in
+        order, so that of a release ends with its files.
+        """
+        query = (
+            "SELECT DISTINCT dataset, substr(payload, instr(payload, ?)) FROM entries NOT INDEXED "
+            "WHERE kind = 'release' AND instr(payload, ?)"
+        )
+        for dataset, ending in self.connection.execute(query, (FILES, FILES)):
+            yield dataset, ending.removeprefix(FILES).removesuffix("}")
 
     def outputs(self, number: int) -> dict[str, bytes]:
         """The bytes that an entry published, by name."""

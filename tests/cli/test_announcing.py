@@ -1,4 +1,4 @@
-"""A ledger and an account never begin without a word, and may be demanded to exist."""
+"""New ledgers and accounts are announced, and may be demanded to exist."""
 
 from __future__ import annotations
 

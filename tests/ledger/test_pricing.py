@@ -25,6 +25,7 @@ from dpcli.local.charge import charge_for as charge_for_responses
 from dpcli.plan.local import LocalPlan, make_local_plan
 from dpcli.plan.making import make_plan
 from dpcli.plan.model import Plan
+from dpcli.privacy.guarantee import pure
 from dpcli.privacy.loss import Loss
 from dpcli.randomizers import RANDOMIZERS
 from dpcli.release import charge_for
@@ -217,3 +218,23 @@ def test_without_its_package_only_pld_accounts_are_unknown(
     assert "warning: d-pld" in told.err and "dpcli[pld]" in told.err
     with pytest.raises(LedgerError, match="needs a package"):
         history(path=tmp_path / "ledger.sqlite")
+
+
+@pytest.mark.parametrize("name", ["zcdp", "pld"])
+@pytest.mark.parametrize("times", [1, 3, 8])
+def test_a_recovered_sum_is_a_pure_answer_but_for_its_delta(name: str, times: int) -> None:
+    """Answers of (epsilon, delta) cost what pure ones do at the delta that they leave."""
+    rule = next(one for one in COMPOSITIONS if one.name == name)
+    epsilon, delta, whole = Fraction(3, 10), Fraction(1, 10**8), Fraction(1, 10**6)
+    part = {"mechanism": "recovered", "epsilon": str(epsilon), "delta": str(delta)}
+    found = rule.total(dict(answers_of(canonical([part] * times), "add-remove")), whole)
+    against = rule.total({pure(epsilon): times}, whole - times * delta)
+    assert abs(found.epsilon - against.epsilon) <= against.epsilon / 10**9
+    assert found.delta <= whole
+
+
+def test_a_recovered_delta_counts_under_a_sum() -> None:
+    """Epsilons and deltas of recovered releases add up."""
+    part = {"mechanism": "recovered", "epsilon": "1/2", "delta": "1/1000"}
+    answers = dict(answers_of(canonical([part, part]), "add-remove"))
+    assert COMPOSITIONS[0].total(answers, Fraction(0)) == Loss(Fraction(1), Fraction(1, 500))

@@ -154,6 +154,7 @@ def test_missing_reports_are_refused_or_close_every_account(
     assert closed.status == 0
     assert dpcli("ledger", "recover", "--from", reports[0]).status == 0
     assert shown(dpcli)["town"]["remaining_epsilon"] == "0"
+    assert shown(dpcli)["town"]["closed"] is True
     assert dpcli("release", "town.yaml", "data.csv").status == 5
     assert "account-closed" in dpcli("plan", "town.yaml").err
     # The village may have spent anything: it is not opened by a release.
@@ -174,7 +175,7 @@ def test_a_missing_ledger_without_its_anchor_shows_gaps(
     assert found.status == 0 and "no anchor showed" in found.err
 
 
-def test_a_ledger_without_its_anchor_needs_a_word(
+def test_a_ledger_without_its_anchor_is_accepted_only_if_asked(
     dpcli: Command, folder: Path, release: Release
 ) -> None:
     """An anchor that is gone is not taken for one that agrees."""
@@ -303,7 +304,7 @@ def test_a_crash_before_the_anchor_is_written_is_no_harm(
 
 
 def test_a_changed_ledger_is_not_recovered(dpcli: Command, folder: Path, release: Release) -> None:
-    """Recovery mends the end of a ledger, and nothing in the middle."""
+    """Recovery extends a ledger, and changes nothing that is recorded."""
     report = release()
     content = (folder / LEDGER).read_bytes()
     (folder / LEDGER).write_bytes(content.replace(b"r1", b"r9"))
@@ -334,7 +335,7 @@ def test_windows_and_local_collections_are_recovered(
         (folder / name).unlink()
     assert dpcli("ledger", "recover", "--from", *reports, "l.report.json").status == 0
     after = shown(dpcli)
-    assert after == before
+    assert after == before and after["town"]["closed"] is False
     refused = dpcli("local", "randomize", spec, "data.csv", "--release-id", "l")
     assert "release-recovered" in refused.err
 
