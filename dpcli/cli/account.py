@@ -51,7 +51,7 @@ class Asked:
 
 
 def outlook(asked: Asked, times: int | None = None) -> Outlook:
-    """What a release would meet, and so many of them; a refusal is part of the answer.
+    """What a release would meet, and that many of them; a refusal is part of the answer.
 
     Refused is what `dpcli release` would refuse first: what the budget of the spec does not
     allow, then a ledger that cannot be used, then what the account does not accept.

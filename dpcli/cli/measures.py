@@ -58,7 +58,7 @@ def _account(found: Outlook, what: str) -> Iterator[str]:
 
 
 def _repeated(found: Repeated) -> str:
-    """What so many runs need, and how many fit."""
+    """What the runs need, and how many fit."""
     from dpcli.ledger.runs import MOST_RUNS
     from dpcli.privacy.loss import loss_text
 

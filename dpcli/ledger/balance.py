@@ -75,7 +75,7 @@ def balance(
     """The balance of an account.
 
     With a window, that of the worst window; with a `period` too, of the worst that holds one of
-    so many days from there on.
+    the `days` from there on.
     """
     rule, budget = rule_of(terms), terms.budget
     lifetime = _total(rule, spends, budget.delta)

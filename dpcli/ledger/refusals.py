@@ -83,6 +83,6 @@ def missing(path: Path) -> LedgerError:
     return LedgerError.of(
         "ledger-missing",
         f"there is no ledger `{path}`",
-        "check the name: the ledger of a spec lies beside the spec, unless --ledger named another; "
+        "check the name: the ledger of a spec lies next to it, unless --ledger named another; "
         "`dpcli ledger init PATH` makes a new one, with an empty history",
     )

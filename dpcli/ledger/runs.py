@@ -12,10 +12,10 @@ from dpcli.ledger.terms import Terms
 from dpcli.privacy.loss import Loss, loss_text
 
 MOST_RUNS = 1_000_000
-"""Runs to look ahead; more than anybody plans."""
+"""Runs to look ahead; more than are ever planned."""
 
 COARSE = 100
-"""By `pld` the number of runs may be too low by one in so many: each trial takes seconds."""
+"""By `pld` the number of runs may be too low by one in 100: each trial takes seconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,15 +46,15 @@ class Runs:
     period: int | None = None
 
     def fit(self, runs: int) -> bool:
-        """Whether the account allows so many."""
+        """Whether the account allows that many."""
         return not runs or self._after(runs).within
 
     def needed(self, runs: int) -> Loss:
-        """What so many reveal by themselves: in the worst window, if the account has one."""
+        """What they reveal by themselves: in the worst window, if the account has one."""
         return self._after(runs, spends=()).spent
 
     def repeated(self, runs: int) -> Repeated:
-        """Whether so many fit, and how many do."""
+        """Whether that many fit, and how many do."""
         fits, exact, most = self.fit(runs), self.terms.composition != "pld", self.most
         most = max(most, runs) if fits else min(most, runs - 1)
         return Repeated(runs, self.needed(runs), fits, most, exact or most == runs - 1)
@@ -82,7 +82,7 @@ class Runs:
         return max(last - self.period, 0) + 2 * self.terms.window
 
     def _after(self, runs: int, spends: Sequence[Spend] | None = None) -> Balance:
-        """The balance after so many; after these `spends` instead of those of the account."""
+        """The balance after that many; with these `spends` instead of those of the account."""
         terms, before = self.terms, self.spends if spends is None else spends
         if not terms.window:
             return balance(terms, [*before, Spend(self.answers, None, runs)])
@@ -106,7 +106,7 @@ def too_many(terms: Terms, repeated: Repeated) -> BudgetError:
 
 
 def _most(fits: Callable[[int], bool], low: int, high: int, coarse: int, limit: int) -> int:
-    """The most that fits, at least `low`; if `coarse`, less by one in so many at most."""
+    """The most that fits, at least `low`; too low by one in `coarse` at most, if that is given."""
     step = high - low
     while high < limit and fits(high):
         low, step = high, step * 2

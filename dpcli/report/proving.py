@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
@@ -33,6 +34,12 @@ from dpcli.report.numbers import Fact
 from dpcli.spec.load import AnySpec, load_any
 
 BOM = "\ufeff"
+
+DECIMAL = re.compile(r"[0-9]{1,7}(\.[0-9]{1,200})?(e-[0-9]{1,2})?")
+HASH = re.compile(r"[0-9a-f]{64}")
+ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:-]{0,99}")
+INSTANT = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z")
+"""What numbers and names of a report look like."""
 
 PRIVACY = ("unit", "neighbors", "composition", "asked", "spent", "budget")
 """What a report says about its guarantee that a plan says as well."""
@@ -67,12 +74,13 @@ def _proof(path: Path) -> Proof:
         place, privacy = report["ledger"], report["privacy"]
         entry, head, named = int(place["entry"]), str(place["head"]), str(report["release_id"])
         created, digest = str(report["created"]), str(report["spec"]["digest"])
+        words = (HASH.fullmatch(head), ID.fullmatch(named), INSTANT.fullmatch(created))
         window, period = _window(place)
         stated, before, asked = _stated(report), _loss(privacy["before"]), _loss(privacy["asked"])
         text = report["spec"]["text"]
     except (KeyError, TypeError, ValueError, ArithmeticError):
         raise _unread(path) from None
-    if entry < 1 or not isinstance(text, str) or not created.isascii():
+    if entry < 1 or not isinstance(text, str) or not all(words):
         raise _unread(path)
     spec = _spec(text, digest, path)
     if not stated.within(asked):
@@ -108,10 +116,11 @@ def _window(place: Facts) -> tuple[int | None, str | None]:
 
 def _loss(fact: Facts) -> Loss:
     """A loss as a report writes it; ValueError if it is none."""
-    loss = Loss(Fraction(fact["epsilon"]), Fraction(fact["delta"]))
-    if loss.epsilon < 0 or loss.delta < 0:
-        raise ValueError("a loss is not below zero")
-    return loss
+    digits = [fact["epsilon"], fact["delta"]]
+    if not all(isinstance(one, str) and DECIMAL.fullmatch(one) for one in digits):
+        raise ValueError("a loss is a decimal, not below zero, and of a length to reckon with")
+    epsilon, delta = map(Fraction, digits)
+    return Loss(epsilon, delta)
 
 
 def _stated(report: Facts) -> Loss:

@@ -212,6 +212,10 @@ CHANGES: dict[str, tuple[Callable[[Any], None], str]] = {
     "no entry": (lambda facts: facts["ledger"].pop("entry"), "not-a-report"),
     "no number": (lambda facts: facts["privacy"]["asked"].update(epsilon="x"), "not-a-report"),
     "below zero": (lambda facts: facts["privacy"]["asked"].update(epsilon=-1), "not-a-report"),
+    "an exponent": (
+        lambda facts: facts["privacy"]["asked"].update(epsilon=1e300), "not-a-report"
+    ),
+    "another head": (lambda facts: facts["ledger"].update(head="x"), "not-a-report"),
     "a huge entry": (lambda facts: facts["ledger"].update(entry=10**15), "releases-unproven"),
 }  # fmt: skip
 """What somebody may change in a report, and what it is refused for."""
