@@ -228,3 +228,86 @@ def test_an_interruption_keeps_its_status_whatever_libraries_make_of_it(
     monkeypatch.setattr(main, "_signals", [])
     monkeypatch.setattr(main, "app", wrapped)
     assert main.run() == 143
+
+
+TENTHS = """
+dpcli: 1
+dataset: d
+privacy: {unit: row, neighbors: add-remove, budget: {epsilon: 1}}
+columns: {}
+statistics: [{name: n, statistic: count, epsilon: 0.3}]
+"""
+
+
+def account_told(dpcli: Command, *words: str | Path) -> tuple[object, object, bool]:
+    """What a plan in JSON says was spent before, is left after, and whether a release fits."""
+    facts = json.loads(dpcli("plan", *words, "--json").out)
+    before, left = facts["privacy"]["before"], facts["privacy"]["remaining"]
+    return before and before["epsilon"], left and left["epsilon"], facts["fits"]
+
+
+def test_a_plan_says_what_the_account_has_left_before_and_after(
+    dpcli: Command, tmp_path: Path
+) -> None:
+    """Before is what was spent, remaining what is left after the release; nothing if refused."""
+    spec, data = tmp_path / "spec.yaml", tmp_path / "data.csv"
+    spec.write_text(TENTHS, "utf-8")
+    data.write_text("a\n1\n", "utf-8")
+    assert "which it creates" in dpcli("plan", spec).out
+    assert account_told(dpcli, spec) == (0, 0.7, True)
+    assert not list(tmp_path.glob("dpcli-ledger*"))
+    for before, left in ((0.3, 0.4), (0.6, 0.1)):
+        assert dpcli("release", spec, data, "-q").status == 0
+        assert account_told(dpcli, spec) == (before, left, True)
+    assert dpcli("release", spec, data, "-q").status == 0
+    assert account_told(dpcli, spec) == (0.9, None, False)
+    assert "epsilon 0.3 of 1 allowed: does not fit" in dpcli("plan", spec).out
+
+
+def test_a_window_is_planned_on_the_day_that_is_named(dpcli: Command, tmp_path: Path) -> None:
+    """Without a day, an empty window is shown, and the plan is refused as a release is."""
+    spec, data = tmp_path / "spec.yaml", tmp_path / "data.csv"
+    spec.write_text(TENTHS, "utf-8")
+    data.write_text("a\n1\n", "utf-8")
+    book = ("--ledger", tmp_path / "l.sqlite")
+    dpcli("ledger", "init", tmp_path / "l.sqlite")
+    dpcli("ledger", "open", "d", "--epsilon", "1", "--window", "3", *book)
+    day = ("--period", "2026-03-04")
+    assert dpcli("release", spec, data, "-q", *book, *day).status == 0
+    without = dpcli("plan", spec, *book)
+    assert without.status == 6 and "error[period-required]" in without.err
+    assert account_told(dpcli, spec, *book) == (0, 0.7, False)
+    assert account_told(dpcli, spec, *book, *day) == (0.3, 0.4, True)
+    assert account_told(dpcli, spec, *book, "--period", "2026-03-07") == (0, 0.7, True)
+    # Three of 0.3 fit in a window with nothing else; the third day from here has one already.
+    for start, most in (("2026-03-07", 1_000_000), ("2026-03-04", 2), ("2026-03-02", 2)):
+        words = ("plan", spec, *book, "--period", start, "--times", "3", "--json")
+        assert json.loads(dpcli(*words).out)["times"]["most"] == most
+
+
+def test_runs_are_counted_for_local_specs(dpcli: Command, tmp_path: Path) -> None:
+    """A collection is counted like a release: two of 0.4 fit in a budget of 1."""
+    spec = tmp_path / "local.yaml"
+    spec.write_text(
+        "dpcli: 1\nmodel: local\ndataset: d\n"
+        "privacy: {unit: row, neighbors: change-one, budget: {epsilon: 1}}\n"
+        "columns: {age: {type: integer, bounds: [0, 9], missing: 0}}\n"
+        "responses: [{column: age, mechanism: laplace, epsilon: 0.4}]\n",
+        "utf-8",
+    )
+    assert dpcli("plan", spec, "--times", "2").status == 0
+    refused = dpcli("plan", spec, "--times", "3")
+    assert refused.status == 5
+    assert "times   3 runs need epsilon 1.2; 2 fit" in refused.out
+    assert "error[too-many-runs]" in refused.err
+
+
+def test_a_comparison_of_specs_asks_no_account(
+    dpcli: Command, old: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A pull request is judged without a ledger, and options about one are refused."""
+    monkeypatch.setenv("DPCLI_LEDGER_MUST_EXIST", "1")
+    assert dpcli("plan", old).status == 6
+    assert dpcli("plan", old, "--diff", old).status == 0
+    for words in (("--times", "2"), ("--period", "2026-01-01")):
+        assert dpcli("plan", old, "--diff", old, *words).status == 2
