@@ -17,7 +17,8 @@ class Proof:
     """A release as its report describes it.
 
     `entry` and `head` name its entry in the ledger that was lost, `report` is the SHA-256 of the
-    report, and `before` what the account had spent until then. The `parts` are those of the entry
+    report, and `before` what the account had spent until then; `first` says whether that was
+    nothing, unless the report is too old to say so. The `parts` are those of the entry
     if they are `exact`, else one that stands for the plain sum of all losses.
     """
 
@@ -33,6 +34,7 @@ class Proof:
     before: Loss
     parts: tuple[Payload, ...]
     exact: bool
+    first: bool | None = None
 
     def recovered(self, replaces: str | None) -> Entry:
         """The entry that charges for it again, before it has its place."""

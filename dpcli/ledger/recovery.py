@@ -65,9 +65,8 @@ def recover(
     """
     with told(path), _opened(path, proofs) as store:
         with store.writing():
-            remembered = (
-                _begun(store) if store.created else _remembered(store, anchor_lost=anchor_lost)
-            )
+            known = _begun if store.created else _remembered
+            remembered = known(store, anchor_lost=anchor_lost)
             found = _charged(Ledger(store), remembered or {}, proofs, created, unproven)
         if not store.anchor.exists():
             # Not before the entries are there: an anchor without them would vouch for less.
@@ -102,10 +101,15 @@ def _opened(path: Path, proofs: Sequence[Proof]) -> Iterator[Store]:
             path.unlink()
 
 
-def _begun(store: Store) -> dict[int, str] | None:
+def _begun(store: Store, *, anchor_lost: bool) -> dict[int, str] | None:
     """Make the tables of a new ledger; what the anchor of the lost one remembers, if it is left."""
     require_empty(store)
     anchor = follow(usual_anchor(store.path))
+    if anchor != usual_anchor(store.path) and not anchor.exists():
+        if not anchor_lost:
+            raise _anchor_lost(store.path, anchor)
+        anchor = usual_anchor(store.path)
+        anchor.unlink()
     try:
         identity = identity_of(anchor) if anchor.exists() else None
         remembered = read_anchor(anchor, identity) if identity else None
@@ -136,14 +140,19 @@ def _remembered(store: Store, *, anchor_lost: bool) -> dict[int, str] | None:
     if anchor.exists():
         return remembered
     if not anchor_lost:
-        raise LedgerError.of(
-            "anchor-lost",
-            f"the anchor `{anchor}` of the ledger `{store.path}` is missing: nothing shows how far "
-            "the ledger had come",
-            "put the anchor back; if it is lost, name every report that was published, and add "
-            "`--anchor-lost`",
-        )
+        raise _anchor_lost(store.path, anchor)
     return None
+
+
+def _anchor_lost(path: Path, anchor: Path) -> LedgerError:
+    """An anchor that should be somewhere, and is not."""
+    return LedgerError.of(
+        "anchor-lost",
+        f"the anchor `{anchor}` of the ledger `{path}` is missing: nothing shows how far the "
+        "ledger had come",
+        "put the anchor back; if it is lost, name every report that was published, and add "
+        "`--anchor-lost`",
+    )
 
 
 def _charged(
@@ -211,7 +220,11 @@ def _marked(entry: Entry, replaces: str | None) -> Entry:
 
 
 def _require_history(book: Ledger, proof: Proof) -> None:
-    """Raise LedgerError if the account had spent more before a release than is charged to it."""
+    """Raise LedgerError if the account had another history before a release than it has here."""
+    is_first = not book.releases(proof.terms.dataset)
+    if proof.first is not None and proof.first != is_first:
+        others = "releases" if is_first else "no release"
+        raise LedgerError([disagreeing(proof, f"its account had {others} before it")])
     terms = book.accounts()[proof.terms.dataset]
     period = period_number(proof.period) if proof.period else None
     before = book.balance(terms, period).spent

@@ -77,8 +77,8 @@ def _proof(path: Path) -> Proof:
         words = (HASH.fullmatch(head), ID.fullmatch(named), INSTANT.fullmatch(created))
         window, period = _window(place)
         stated, before, asked = _stated(report), _loss(privacy["before"]), _loss(privacy["asked"])
-        text = report["spec"]["text"]
-    except (KeyError, TypeError, ValueError, ArithmeticError):
+        text, first = report["spec"]["text"], place.get("first_release")
+    except (KeyError, TypeError, ValueError, ArithmeticError, AttributeError):
         raise _unread(path) from None
     if entry < 1 or not isinstance(text, str) or not all(words):
         raise _unread(path)
@@ -89,7 +89,7 @@ def _proof(path: Path) -> Proof:
     parts, exact = _parts(spec, report, asked, period)
     return Proof(
         path, hashlib.sha256(content).hexdigest(), entry, head, named, digest, created, terms,
-        period, before, parts, exact,
+        period, before, parts, exact, first if isinstance(first, bool) else None,
     )  # fmt: skip
 
 

@@ -186,6 +186,26 @@ def test_a_ledger_without_its_anchor_is_accepted_only_if_asked(
     assert dpcli("ledger", "verify").status == 0
 
 
+def test_an_anchor_in_another_folder_is_found(
+    dpcli: Command, folder: Path, release: Release
+) -> None:
+    """A lost ledger leaves word where its anchor is; if that is gone too, it must be said."""
+    (folder / "safe").mkdir()
+    assert dpcli("ledger", "init", LEDGER, "--anchor", "safe/anchor").status == 0
+    reports = [release(), release()]
+    (folder / LEDGER).unlink()
+    assert "1 entry is missing" in dpcli("ledger", "recover", "--from", reports[0]).err
+    (folder / "safe" / "anchor").rename(folder / "hidden")
+    refused = dpcli("ledger", "recover", "--from", *reports)
+    assert "error[anchor-lost]" in refused.err and not (folder / LEDGER).exists()
+    (folder / "hidden").rename(folder / "safe" / "anchor")
+    assert dpcli("ledger", "recover", "--from", *reports).status == 0
+    (folder / LEDGER).unlink()
+    (folder / "safe" / "anchor").unlink()
+    assert dpcli("ledger", "recover", "--anchor-lost", "--from", *reports).status == 0
+    assert dpcli("ledger", "verify").status == 0
+
+
 def lower(facts: Any) -> None:
     """Less epsilon everywhere, but in the text of the spec."""
     facts["statistics"][0]["epsilon"] = facts["statistics"][0]["parts"][0]["epsilon"] = 0.01
@@ -206,6 +226,9 @@ CHANGES: dict[str, tuple[Callable[[Any], None], str]] = {
         "report-disagrees",
     ),
     "the id": (lambda facts: facts.update(release_id="r1"), "report-disagrees"),
+    "whether it is the first": (
+        lambda facts: facts["ledger"].update(first_release=True), "report-disagrees"
+    ),
     "what was spent before": (
         lambda facts: facts["privacy"]["before"].update(epsilon=5), "report-disagrees"
     ),
