@@ -13,7 +13,8 @@ from random import Random
 import pytest
 
 from dpcli.errors import BudgetError
-from dpcli.ledger.ledger import Charge, Ledger
+from dpcli.ledger.charge import Charge
+from dpcli.ledger.ledger import Ledger
 from tests.cli.conftest import ROOT, Command, Outcome, forget
 
 ROWS = 3_000
