@@ -6,10 +6,13 @@ change it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 DELIMITERS = (",", ";", "\t", "|", ":", " ", "^", "~", "#", "!", "&", "*", "/", "@", "%", "$", "=")
 """What may stand between cells: no letter or digit, and nothing that numbers are made of."""
+
+TAB_ENDINGS = (".tsv", ".tab")
+"""How the names of files end that have tabs between cells, where nothing else is declared."""
 
 QUOTES = ('"', "'", "`", "|", "^", "~", "#", "!", "&", "*", "@", "%", "$")
 """What may stand around a cell."""
@@ -98,7 +101,8 @@ class Dialect:
     """What stands between cells, around them, and before decimals.
 
     Without a `quote` none has a meaning. `names` are the columns of a file that has no
-    header line; it is empty where the first line names them.
+    header line; it is empty where the first line names them. `by_ending` is for a spec
+    that declares no delimiter: the name of each file then decides between comma and tab.
     """
 
     delimiter: str = ","
@@ -106,7 +110,17 @@ class Dialect:
     encoding: str = UTF8
     names: tuple[str, ...] = ()
     decimal: str = "."
+    by_ending: bool = False
+
+    def of_file(self, name: str) -> Dialect:
+        """The dialect of one file, by its name; the name of a file is public."""
+        tabs = name.lower().removesuffix(".gz").endswith(TAB_ENDINGS)
+        delimiter = "\t" if self.by_ending and tabs else self.delimiter
+        return replace(self, delimiter=delimiter, by_ending=False)
 
 
 STANDARD = Dialect()
 """CSV as RFC 4180 has it, in UTF-8, with a header line."""
+
+UNDECLARED = Dialect(by_ending=True)
+"""The dialect of a spec without a section `csv`."""

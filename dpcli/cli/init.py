@@ -19,6 +19,18 @@ Quote = Annotated[
     str | None, typer.Option(metavar="MARK", help='What stands around names ["]; or `none`.')
 ]
 Encoding = Annotated[str | None, typer.Option(metavar="NAME", help="Of the text [utf-8].")]
+Header = Annotated[
+    bool | None,
+    typer.Option(
+        "--header/--no-header", help="Whether the first line names the columns, or is a record."
+    ),
+]
+
+ASSUMED = (
+    "note: the first line of `{data}` was taken as column names; if it is a record, delete the "
+    "draft and use --no-header"
+)
+"""What no program can find out about a first line that could be one."""
 
 
 def init(
@@ -35,15 +47,16 @@ def init(
     delimiter: Delimiter = None,
     quote: Quote = None,
     encoding: Encoding = None,
+    header: Header = None,
 ) -> None:
     """Draft a spec from the header of DATA alone.
 
     Writes a commented spec with the columns of DATA and placeholders to fill in, which
-    `dpcli check` explains one by one. With --ask it asks for each decision instead, tells
+    `dpcli check` explains one by one. With --ask it asks for each decision instead, reports
     what is wrong with an answer, and writes a spec that is ready. It reads no row and spends
     nothing: types, bounds and categories are public facts that you know, and must never
-    be looked up in the data. A file without a header
-    line cannot be drafted from: write `csv: {names: [...]}` from its documentation.
+    be looked up in the data. A first line that reads as a record is refused, and no part of
+    it is shown. With --no-header only its cells are counted; you write the names.
 
     Examples:
         dpcli init sample_data/people.csv
@@ -51,6 +64,7 @@ def init(
         dpcli init sample_data/people.csv --ask -o people.yaml
         # a spec from answers in a file, one per line:
         dpcli init sample_data/people.csv --ask < answers.txt > people.yaml
+        tail -n +2 sample_data/people.csv | dpcli init - --no-header
 
     Questions go to stderr. Exits 2 if the answers end too early or SPEC is there already,
     4 for DATA; then nothing is written.
@@ -59,7 +73,6 @@ def init(
     """
     from dpcli.cli.options import input_file
     from dpcli.cli.words import checked_dialect
-    from dpcli.engine.source import open_dataset
     from dpcli.errors import UsageError
     from dpcli.publish import publish, publish_to_stdout
     from dpcli.spec.draft import draft_spec
@@ -73,15 +86,19 @@ def init(
     output = None if output == Path("-") else output
     if output is not None:
         _require_new(output, input_file(data))
-    dialect = checked_dialect(delimiter, quote, encoding)
-    with open_dataset((data,), dialect) as dataset:
-        (source,) = dataset.sources
+    dialect = checked_dialect(delimiter, quote, encoding).of_file(data)
     name = "data" if data == "-" else Path(data).name.split(".")[0]
-    text = (_asked if ask else draft_spec)(source.header, name, dialect)
+    names, dialect, certain = _columns(data, dialect, header)
+    if ask:
+        text = _asked(names, name, dialect, certain=certain)
+    else:
+        text = draft_spec(names, name, dialect)
     if output is None:
         publish_to_stdout(text.encode())
     else:
         publish({output: text.encode()})
+    if not ask and not certain:
+        print(ASSUMED.format(data=data), file=sys.stderr)
     if ask:
         spec, file = output or "SPEC", data
         print(f"next: dpcli check {spec} {file}; dpcli plan {spec}", file=sys.stderr)
@@ -103,10 +120,49 @@ def _require_new(output: Path, data: Path) -> None:
         ) from None
 
 
-def _asked(header: Sequence[str], name: str, dialect: Dialect) -> str:
+def _columns(
+    data: str, dialect: Dialect, header: bool | None
+) -> tuple[tuple[str, ...], Dialect, bool]:
+    """The names of the columns, the dialect to declare, and whether the names are certainly names.
+
+    Without a header line the names are placeholders, one for each cell of the first record.
+    """
+    from dataclasses import replace
+
+    from dpcli.engine.naming import columns_without_names, require_names
+    from dpcli.engine.source import open_dataset
+    from dpcli.errors import DataError, UsageError
+    from dpcli.spec.draft import twins_of, unfit
+    from dpcli.spec.placeholders import PLACEHOLDER, placeholder_names
+
+    opened = dialect if header is not False else replace(dialect, names=(PLACEHOLDER,))
+    with open_dataset((data,), opened) as dataset:
+        (source,) = dataset.sources
+        if header is not False:
+            require_names(source, asserted=bool(header))
+            if all(unfit(name, twins_of(source.header)) for name in source.header):
+                raise DataError.of(
+                    "not-column-names",
+                    f"no column of `{data}` has a name that a spec can declare",
+                    "give every column of the file a visible name of its own, or use `--no-header`",
+                )
+            return source.header, dialect, bool(header) or source.dialect is None
+        if source.dialect is None:
+            raise UsageError.of(
+                "bad-option",
+                f"`{data}` is a Parquet file, which names its columns itself",
+                "leave `--no-header` out",
+            )
+        names = placeholder_names(columns_without_names(source))
+        return names, replace(dialect, names=names), True
+
+
+def _asked(header: Sequence[str], name: str, dialect: Dialect, *, certain: bool) -> str:
     """The spec that answers make, planned once so that it is ready."""
+    from dataclasses import replace
+
     from dpcli.cli.asking import Asker
-    from dpcli.cli.interview import interview
+    from dpcli.cli.interview import are_names, ask_names, interview
     from dpcli.errors import Stopped
     from dpcli.plan.budget import require_budget
     from dpcli.plan.making import make_plan
@@ -115,6 +171,9 @@ def _asked(header: Sequence[str], name: str, dialect: Dialect) -> str:
 
     asker = Asker(sys.stdin.buffer, terminal=sys.stdin.isatty())
     try:
+        if dialect.names or not (certain or are_names(asker, len(header))):
+            header = ask_names(asker, len(header))
+            dialect = replace(dialect, names=tuple(header))
         text = interview(asker, header, name, csv_line(dialect).rstrip())
     except (KeyboardInterrupt, Stopped):
         print("\nstopped; nothing was written", file=sys.stderr)

@@ -9,17 +9,42 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 
-from dpcli.cli.asking import Asker, Refused, one_of, refuse
-from dpcli.cli.interview_columns import ask_column
+from dpcli.cli.asking import Asker, Refused, one_of, refuse, yes_or_no
+from dpcli.cli.interview_columns import ask_column, texts_between_commas
 from dpcli.cli.interview_statistics import ask_statistics
 from dpcli.spec.answered import Answers, shares
-from dpcli.spec.draft import as_word, twins_of, unfit
+from dpcli.spec.draft import as_word, csv_section, twins_of, unfit
 from dpcli.spec.numbers import NotReadable, number
 from dpcli.spec.wording import shown, similar
 
 SKIP, DONE = "skip", "done"
 
 TYPES = ("integer", "number", "category", "boolean", "date")
+
+
+def are_names(asker: Asker, count: int) -> bool:
+    """Whether the first line of the file names its columns; until then nothing of it is shown."""
+    asker.say(
+        f"The first line of the file has {count:,} cells. If it names the columns, its cells are "
+        "shown here and written into the spec. If it is a record, nothing of it is shown, and "
+        "you write the names."
+    )
+    return asker.ask("Does the first line name the columns, yes or no", yes_or_no)
+
+
+def ask_names(asker: Asker, count: int) -> tuple[str, ...]:
+    """The names of the columns of a file without a header line."""
+
+    def check(text: str) -> tuple[str, ...]:
+        names = tuple(texts_between_commas(text))
+        if len(names) != count:
+            raise Refused([f"these are {len(names):,} names, and the file has {count:,} columns"])
+        refuse(Answers(csv=csv_section({}, names)).problems())
+        return names
+
+    asker.say("The file has no header line. Take the names of its columns from a code book.")
+    question = f"Names of the {count:,} columns in their order, with commas between"
+    return asker.ask(question, check)
 
 
 def interview(asker: Asker, header: Sequence[str], name: str, csv: str) -> str:

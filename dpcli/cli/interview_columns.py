@@ -39,7 +39,7 @@ def ask_column(asker: Asker, answers: Answers, name: str, kind: str) -> None:
     if kind == "boolean":
         asker.ask(
             "  Texts for false and true, as in 0, 1",
-            lambda text: declare(f"values: {in_list(map(as_word, _texts(text)))}"),
+            lambda text: declare(f"values: {in_list(map(as_word, texts_between_commas(text)))}"),
             "false, true",
         )
     if kind != "id":
@@ -60,7 +60,7 @@ def _pair(text: str) -> list[str]:
     raise Refused([f"{shown(text)} is not two values; the lower first, as in 0, 100"])
 
 
-def _texts(text: str) -> list[str]:
+def texts_between_commas(text: str) -> list[str]:
     """Texts between commas; quotes keep a comma inside."""
     if not text:
         raise Refused(["list the texts with commas between; quotes keep a comma inside"])
@@ -73,7 +73,7 @@ def _texts(text: str) -> list[str]:
 
 def _values(text: str) -> str:
     """A list of texts, or a mapping from text to label."""
-    texts = _texts(text)
+    texts = texts_between_commas(text)
     if not any("=" in one for one in texts):
         return in_list(map(as_word, texts))
     pairs = [one.partition("=") for one in texts]

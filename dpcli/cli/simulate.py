@@ -177,7 +177,7 @@ def _keep(invented: Dummy, dummy: Path) -> None:
         waiting = Path(folder) / "dummy.csv"
         try:
             with waiting.open("xb") as file:
-                invented.copy_to(file)
+                invented.copy_to(file, dummy.name)
         except OSError as error:
             raise OutputError.of(
                 "output-failed",

@@ -68,6 +68,25 @@ CODES: tuple[Code, ...] = (
         "has no such line: `csv: {names: [age, sex]}`.",
     ),
     Code(
+        "not-text",
+        "data",
+        "The first line holds NUL bytes, or bytes that are no letters in the declared encoding. "
+        "No part of it is shown.",
+        "dpcli init people.csv   (which is UTF-16 text without a mark, or windows-1252 text)",
+        "Give the encoding of the file: `dpcli init people.csv --encoding utf-16`.",
+    ),
+    Code(
+        "not-column-names",
+        "data",
+        "A spec is drafted from the names in the first line, and this line may be a record: it has "
+        "an empty or repeated cell, one that reads as a number, a date, an address or a missing "
+        "mark, or it is a single name with a mark in it that separates names elsewhere. No part "
+        "of it is shown, because it may be about a person.",
+        "dpcli init people.csv   (whose first line is `Anna,34,F`)",
+        "If the line is a record: `dpcli init people.csv --no-header`. If it names the columns, "
+        "such as the years of a pivot table: `dpcli init people.csv --header`.",
+    ),
+    Code(
         "not-csv",
         "data",
         "The first bytes say that the file is something else than CSV text in the declared "

@@ -63,23 +63,32 @@ def refuse_other_formats(start: bytes, name: str, encoding: str) -> None:
         raise DataError.of(
             "not-csv",
             f"`{name}` is UTF-16 text, expected {encoding}",
-            "write `csv: {encoding: utf-16}` in the spec, or save the file as UTF-8",
+            "write `csv: {encoding: utf-16}` in the spec (`--encoding utf-16` for `dpcli init`), "
+            "or save the file as UTF-8",
         )
 
 
 def header_of(file: BinaryIO, name: str, size: int, dialect: Dialect) -> tuple[str, ...]:
     """The names in the first record that is not blank."""
-    for window in WINDOWS:
-        start = os.pread(file.fileno(), window, 0)
-        text = start.removeprefix(UTF8_MARK).decode("utf-8", errors="replace")
-        found = (row for row in records(io.StringIO(text, newline=""), dialect) if row)
-        names = next(found, None)
-        # A record is known to be whole when another one follows it.
-        if names and (len(start) == size or next(found, None) is not None):
-            return tuple(names)
+    names = first_record(file, size, dialect)
+    if names:
+        return tuple(names)
     raise DataError.of(
         "no-header",
         f"`{name}` has no header line",
         "the first line must name the columns; for a file without one, list them in the spec: "
-        "`csv: {names: [...]}`",
+        "`csv: {names: [...]}`, as `dpcli init DATA --no-header` does",
     )
+
+
+def first_record(file: BinaryIO, size: int, dialect: Dialect, start: int = 0) -> list[str] | None:
+    """The cells of the first record from `start` on that is not blank, if there is a whole one."""
+    for window in WINDOWS:
+        content = os.pread(file.fileno(), window, start)
+        text = content.removeprefix(UTF8_MARK).decode("utf-8", errors="replace")
+        found = (row for row in records(io.StringIO(text, newline=""), dialect) if row)
+        cells = next(found, None)
+        # A record is known to be whole when another one follows it.
+        if cells and (start + len(content) >= size or next(found, None) is not None):
+            return cells
+    return None

@@ -182,6 +182,7 @@ def _open(name: str) -> BinaryIO:
 
 def _source(name: str, raw: BinaryIO, dialect: Dialect, progress: Progress) -> Source:
     """A file that is open at its start, with its header."""
+    dialect = dialect.of_file(name)
     file, is_table, whole = _regular(name, raw, dialect, progress)
     try:
         size = os.fstat(file.fileno()).st_size

@@ -82,13 +82,14 @@ class Dummy(AbstractContextManager["Dummy"]):
         self.__file.seek(0)
         return Dataset((Source(MARKED, self.__file, size, self.header, size),))
 
-    def copy_to(self, target: BinaryIO) -> None:
-        """Write the whole file, marked as it is, somewhere else, as the spec reads files."""
+    def copy_to(self, target: BinaryIO, name: str) -> None:
+        """Write the whole file, marked as it is, as the spec reads a file of this name."""
         self.__file.seek(0)
-        if self._spec.dialect == STANDARD:
+        dialect = self._spec.dialect.of_file(name)
+        if dialect == STANDARD:
             shutil.copyfileobj(self.__file, target)
         else:
-            write_as(self._spec.dialect, self._spec.columns, self.__file, target)
+            write_as(dialect, self._spec.columns, self.__file, target)
 
 
 Column = tuple[str, Cells | None]

@@ -13,6 +13,7 @@ from dpcli.dialect import (
     OTHER_NAMES,
     QUOTES,
     STANDARD,
+    UNDECLARED,
     Dialect,
     encoding_of,
 )
@@ -63,7 +64,7 @@ def _enum(field: Json, values: tuple[str, ...]) -> Json:
 def read_dialect(node: Node | None, columns: Node | None, findings: Findings) -> Dialect:
     """What the section says; its problems are recorded, and the default taken instead."""
     if not isinstance(node, Mapping):
-        return STANDARD
+        return UNDECLARED
     fit(CsvShape, node, "`csv`", findings)
     delimiter = _mark(node, "delimiter", DELIMITERS, findings)
     quote = _mark(node, "quote", QUOTES, findings)
@@ -77,6 +78,7 @@ def read_dialect(node: Node | None, columns: Node | None, findings: Findings) ->
         _encoding(node, findings),
         names,
         STANDARD.decimal if decimal is None else decimal,
+        by_ending=node.get("delimiter") is None,
     )
     given = {"delimiter": delimiter, "quote": quote, "decimal": decimal}
     if all(mark is not None or node.get(key) is None for key, mark in given.items()):

@@ -10,7 +10,7 @@ import json
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from dpcli.dialect import STANDARD, Dialect
 from dpcli.spec.declarations import LONGEST_NAME, MOST_COLUMNS
@@ -106,8 +106,16 @@ def draft_spec(header: Sequence[str], dataset: str, dialect: Dialect = STANDARD)
 
 def csv_line(dialect: Dialect) -> str:
     """The section that says how the file is written, where that is not the usual way."""
-    words = ", ".join(f"{key}: {as_word(word)}" for key, word in written(dialect).items())
-    return f"csv: {{{words}}}  # how the data files are written\n" if words else ""
+    section = csv_section(written(dialect), dialect.names)
+    return f"{section}  # how the data files are written\n" if section else ""
+
+
+def csv_section(words: Mapping[str, str], names: Sequence[str]) -> str:
+    """The section `csv` with these words and these names of columns; empty if there are none."""
+    parts = [f"{key}: {as_word(word)}" for key, word in words.items()]
+    if names:
+        parts.append(f"names: [{', '.join(map(as_word, names))}]")
+    return f"csv: {{{', '.join(parts)}}}" if parts else ""
 
 
 def twins_of(header: Sequence[str]) -> frozenset[str]:

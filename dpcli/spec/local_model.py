@@ -8,7 +8,7 @@ from fractions import Fraction
 from pathlib import Path
 
 from dpcli.columns import CategoryColumn, NumericColumn
-from dpcli.dialect import STANDARD, Dialect
+from dpcli.dialect import UNDECLARED, Dialect
 from dpcli.randomizers.base import Channel, Randomizer
 from dpcli.spec.model import Declarations, Privacy
 
@@ -61,7 +61,7 @@ class LocalSpec:
     digest: str
     files: tuple[Path, ...] = ()
     declarations: Declarations = field(default_factory=Declarations)
-    dialect: Dialect = STANDARD
+    dialect: Dialect = UNDECLARED
     must_exist: bool = False
 
     @property

@@ -12,7 +12,7 @@ from fractions import Fraction
 
 from dpcli.columns import Column
 from dpcli.composition.base import Composition
-from dpcli.dialect import STANDARD, Dialect
+from dpcli.dialect import UNDECLARED, Dialect
 from dpcli.mechanisms.calibration import Mechanism
 from dpcli.privacy.loss import Loss
 from dpcli.privacy.price import Price
@@ -105,7 +105,7 @@ class Spec:
     text: str
     digest: str
     declarations: Declarations = field(default_factory=Declarations)
-    dialect: Dialect = STANDARD
+    dialect: Dialect = UNDECLARED
     must_exist: bool = False
     rows_are: str = "rows"
     quality: Quality | None = None

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import re
+
 from dpcli.spec.findings import Findings
 from dpcli.spec.nodes import Listing, Mapping, Node, Word
 
 PLACEHOLDER = "FILL_IN"
+
+NUMBERED = re.compile(rf"{PLACEHOLDER}(_[0-9]+)?")
+"""Placeholders of names of columns are numbered, because no two columns have one name."""
 
 DECISIONS: dict[str, tuple[str, str]] = {
     "dataset": (
@@ -41,6 +46,10 @@ DECISIONS: dict[str, tuple[str, str]] = {
     "missing": ("what becomes of missing cells", "write `drop`, or a constant"),
     "column": ("the column that is asked about", "write the name of a declared column"),
     "statistic": ("what is asked", "write `count`, or the name of another statistic"),
+    "names": (
+        "what a column is called",
+        "write its name from the documentation of the file, here and under `columns`",
+    ),
     "name": ("what the statistic is called", "write a short name for the output"),
     "width": ("the width of bins", "write a number such as `10`"),
 }
@@ -49,17 +58,20 @@ DECISIONS: dict[str, tuple[str, str]] = {
 ELSEWHERE = ("this value", "replace `FILL_IN` with what you decide")
 
 
+def placeholder_names(count: int) -> tuple[str, ...]:
+    """A placeholder for the name of each column of a file without a header line."""
+    return tuple(f"{PLACEHOLDER}_{number}" for number in range(1, count + 1))
+
+
 def find_placeholders(node: Node, findings: Findings, key: str = "") -> None:
     """Records every placeholder of a tree, and keeps later readers quiet about it."""
     match node:
-        case Word(text, span) if text == PLACEHOLDER:
+        case Word(text, span) if NUMBERED.fullmatch(text):
             thing, how = DECISIONS.get(key, ELSEWHERE)
-            message = f"`{PLACEHOLDER}` is still here: decide {thing}"
+            message = f"`{text}` is still here: decide {thing}"
             findings.spoil("placeholder", message, how, span)
         case Listing(items):
             for item in items:
-                if isinstance(item, Word) and item.text != PLACEHOLDER:
-                    continue
                 find_placeholders(item, findings, key)
         case Mapping(pairs):
             for name, (_, value) in pairs.items():

@@ -12,7 +12,8 @@ PAGES: tuple[Page, ...] = (
         "file: what is not said here is as RFC 4180 has it. Parquet files need none of it.",
         "a mapping with delimiter, quote, encoding, names or decimal",
         'csv: {delimiter: ";", decimal: ",", encoding: windows-1252}',
-        "Commas between cells, double quotes around them, UTF-8, a header line, decimal points.",
+        "Commas between cells (tabs in .tsv files), double quotes around them, UTF-8, a header "
+        "line, decimal points.",
         ("delimiter", "encoding", "names", "decimal"),
         (Use(("spec",), "How the CSV files are written; as RFC 4180 has it when absent."),),
     ),
@@ -22,9 +23,9 @@ PAGES: tuple[Page, ...] = (
         "What stands between the cells of a line.",
         "one mark that is no letter or digit, in quotes; or the word tab",
         'delimiter: ";"',
-        "A comma.",
+        "A tab in files named .tsv, .tab, .tsv.gz or .tab.gz, a comma in all others.",
         ("csv", "quote"),
-        (Use(("csv",), "What stands between cells; `,` when absent."),),
+        (Use(("csv",), "What stands between cells; `,` when absent, a tab in .tsv files."),),
     ),
     Page(
         "quote",

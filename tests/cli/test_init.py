@@ -28,6 +28,7 @@ from tests.cli.conftest import PEOPLE, ROOT, Command, Outcome
 HEADER = "person_id,age,sex,region,income,since,insured,note\n"
 
 PEOPLE_DIALOGUE = """\
+yes
 clinic
 person_id
 3
@@ -112,7 +113,7 @@ def test_a_dialogue_ends_in_a_spec_that_is_ready(
 
 def test_all_defaults_but_one_column(ask: Ask, dpcli: Command, tmp_path: Path) -> None:
     """Enter at every question gives a count of rows, which fits the sample."""
-    asked = ask("\n\n\n\ndone\n\n\n\n", PEOPLE)
+    asked = ask("yes\n\n\n\n\ndone\n\n\n\n", PEOPLE)
     spec = tmp_path / "spec.yaml"
     spec.write_text(asked.out, encoding="utf-8")
 
@@ -151,7 +152,7 @@ def test_all_defaults_but_one_column(ask: Ask, dpcli: Command, tmp_path: Path) -
 )
 def test_wrong_answers_are_asked_again(wrong: str, told: str, ask: Ask, table: Path) -> None:
     """The reason is told at once, in the words of the spec; nothing is written at the end."""
-    asked = ask(wrong, table)
+    asked = ask(f"yes\n{wrong}", table)
 
     assert (asked.status, asked.out) == (2, "")
     assert told in asked.err.replace("\n  ", " ")
@@ -186,7 +187,7 @@ def test_nothing_is_overwritten(ask: Ask, dpcli: Command, table: Path, tmp_path:
 def test_endless_wrong_answers_end(ask: Ask, table: Path, tmp_path: Path) -> None:
     """A pipe that never says anything sensible is left after a while."""
     spec = tmp_path / "spec.yaml"
-    asked = ask("my data\n" * 10_000, table, "-o", spec)
+    asked = ask("yes\n" + "my data\n" * 10_000, table, "-o", spec)
 
     assert asked.status == 2 and not spec.exists()
     assert "only wrong answers" in asked.err
@@ -280,7 +281,7 @@ def _until_asked(leader: int) -> bytes:
 
 def test_a_terminal(tmp_path: Path) -> None:
     """Somebody at a terminal answers by Enter, and is told what to do next."""
-    enter = [b"\n"] * 4
+    enter = [b"yes\n", *([b"\n"] * 4)]
     status, shown = typed(tmp_path, [*enter, b"done\n", b"\n", b"\n"])
 
     assert status == 0
@@ -291,7 +292,7 @@ def test_a_terminal(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("key", "status"), [(b"\x03", 130), (b"\x04", 2)])
 def test_leaving_a_terminal(key: bytes, status: int, tmp_path: Path) -> None:
     """Ctrl-C and the end of input leave at once, and nothing is written."""
-    ended, shown = typed(tmp_path, [b"\n", key])
+    ended, shown = typed(tmp_path, [b"yes\n", b"\n", key])
 
     assert ended == status
     assert "nothing was written" in shown and "Traceback" not in shown

@@ -101,5 +101,5 @@ def content(dummy: Dummy, folder: Path) -> bytes:
     """The bytes of a dummy."""
     path = folder / "copy.csv"
     with path.open("wb") as file:
-        dummy.copy_to(file)
+        dummy.copy_to(file, path.name)
     return path.read_bytes()

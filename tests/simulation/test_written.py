@@ -28,7 +28,7 @@ SECTIONS = {
 def written(dummy: Dummy, path: Path) -> Path:
     """A copy of a dummy."""
     with path.open("wb") as file:
-        dummy.copy_to(file)
+        dummy.copy_to(file, path.name)
     return path
 
 
