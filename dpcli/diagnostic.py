@@ -15,18 +15,34 @@ WIDTH = 100
 WIDEST_SPAN = 80
 """Wider carets would leave no room for what stands before."""
 
+UNSEEN = ("Cc", "Cf", "Cs", "Zl", "Zp")
+"""Categories of characters that are not seen as themselves."""
+
 TAB = 4
 ELLIPSIS = "..."
 
 
 def render(problem: Problem) -> str:
-    """The problem as a person reads it, in a few lines without a final newline."""
-    lines = [f"error[{problem.code}]: {problem.message}"]
+    """The problem as a person reads it, in a few lines without a final newline.
+
+    Names of files may hold line ends; none of them begins a line of its own here.
+    """
+    lines = [f"error[{problem.code}]: {one_line(problem.message)}"]
     if problem.place is not None:
         lines += _excerpt(problem.place)
     if problem.hint:
-        lines.append(f"hint: {problem.hint}")
+        lines.append(f"hint: {one_line(problem.hint)}")
     return "\n".join(lines)
+
+
+def one_line(text: str) -> str:
+    """A text with an escape for every character that ends a line or acts on a terminal."""
+    if text.isprintable():
+        return text
+    return "".join(
+        ascii(character)[1:-1] if unicodedata.category(character) in UNSEEN else character
+        for character in text
+    )
 
 
 def _excerpt(place: Place) -> list[str]:
@@ -87,7 +103,7 @@ def _shown(character: str) -> str:
     """A character that takes the space it seems to: tabs widened, unseen ones replaced."""
     if character == "\t":
         return " " * TAB
-    if unicodedata.category(character) in ("Cc", "Cf", "Cs", "Zl", "Zp"):
+    if unicodedata.category(character) in UNSEEN:
         return "\ufffd"
     return character
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -49,6 +50,7 @@ def check(
     """
     from dpcli.cli.account import Asked, outlook
     from dpcli.cli.charging import warn_of_sharing
+    from dpcli.cli.terminal import say
     from dpcli.cli.words import checked_day
     from dpcli.plan.local import LocalPlan, make_any_plan
     from dpcli.spec.load import read_any
@@ -70,7 +72,7 @@ def check(
         if isinstance(plan, LocalPlan)
         else (len(plan.entries), "statistic")
     )
-    typer.echo(f"{spec}: {count} {what}{'s' * (count != 1)}, no problems")
+    say(f"{spec}: {count} {what}{'s' * (count != 1)}, no problems", file=sys.stdout)
 
 
 def _require_cells_can_be_shown(data: list[str] | None) -> None:

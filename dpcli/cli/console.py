@@ -9,6 +9,8 @@ from collections.abc import Sequence
 from shutil import get_terminal_size
 from typing import TextIO
 
+from dpcli.cli.terminal import harmless, unguarded
+from dpcli.diagnostic import one_line
 from dpcli.errors import Failure
 
 MOST_PAGES = 3
@@ -19,7 +21,7 @@ def print_failure(failure: Failure) -> None:
     """Every problem of a failure; on a terminal with colour and the page to read."""
     from dpcli.diagnostic import render
 
-    texts = [render(problem) for problem in failure.problems]
+    texts = [harmless(render(problem)) for problem in failure.problems]
     if coloured():
         texts = [
             text.replace("error[", "\x1b[1;31merror\x1b[0m[", 1).replace(
@@ -27,7 +29,7 @@ def print_failure(failure: Failure) -> None:
             )
             for text in texts
         ]
-    sys.stderr.write("\n\n".join(texts) + "\n")
+    unguarded(sys.stderr).write("\n\n".join(texts) + "\n")
     if sys.stderr.isatty():
         # Somebody who has just met a code does not know that it has a page.
         codes = list(dict.fromkeys(problem.code for problem in failure.problems))
@@ -48,6 +50,8 @@ def write_table(
     right: Sequence[int],
 ) -> None:
     """A table, by rich on a terminal, else plain; `right` lists right-aligned columns."""
+    title, header = one_line(title), [one_line(name) for name in header]
+    rows = [[one_line(text) for text in row] for row in rows]
     plain = plain_table(header, rows, right)
     widest = max(map(len, plain.splitlines()))
     # A table that does not fit is better wrapped by the terminal than cut.
@@ -64,12 +68,14 @@ def write_table(
         table.add_column(Text(name), justify="right" if position in right else "left")
     for row in rows:
         table.add_row(*(Text(text) for text in row))
-    Console(file=out, highlight=False, no_color=bool(os.environ.get("NO_COLOR"))).print(table)
+    Console(file=unguarded(out), highlight=False, no_color=bool(os.environ.get("NO_COLOR"))).print(
+        table
+    )
 
 
 def plain_table(header: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[int]) -> str:
     """The table as aligned text."""
-    lines = [header, *rows]
+    lines = [[one_line(text) for text in line] for line in (header, *rows)]
     widths = [max(len(line[place]) for line in lines) for place in range(len(header))]
     return "".join(
         "  ".join(

@@ -19,6 +19,7 @@ COLOURS = {"met": "32", "warned": "33", "for the steward to answer": "35"}
 def print_hazards(plan: AnyPlan, window: int | None) -> None:
     """Each hazard with its verdict, what is found, and what the steward declares."""
     from dpcli.cli.console import coloured
+    from dpcli.cli.terminal import harmless, unguarded
     from dpcli.hazards import hazards
     from dpcli.hazards.base import Verdict
     from dpcli.report.stewardship import sentences
@@ -29,7 +30,8 @@ def print_hazards(plan: AnyPlan, window: int | None) -> None:
     for one in found:
         verdict = one.verdict.value
         told = f"\x1b[1;{COLOURS[verdict]}m{verdict}\x1b[0m" if bright else verdict
-        print(f"{told}: {one.hazard}. {one.question}")
+        text = harmless(f"{one.hazard}. {one.question}")
+        print(f"{told}: {text}", file=unguarded(sys.stdout))
         for sentence in sentences(one):
             print(fill(sentence, width, initial_indent="    ", subsequent_indent="    "))
         print()

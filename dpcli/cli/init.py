@@ -72,6 +72,7 @@ def init(
     See also: dpcli check, dpcli explain columns, dpcli explain bounds
     """
     from dpcli.cli.options import input_file
+    from dpcli.cli.terminal import say
     from dpcli.cli.words import checked_dialect
     from dpcli.errors import UsageError
     from dpcli.publish import publish, publish_to_stdout
@@ -98,10 +99,10 @@ def init(
     else:
         publish({output: text.encode()})
     if not ask and not certain:
-        print(ASSUMED.format(data=data), file=sys.stderr)
+        say(ASSUMED.format(data=data))
     if ask:
         spec, file = output or "SPEC", data
-        print(f"next: dpcli check {spec} {file}; dpcli plan {spec}", file=sys.stderr)
+        say(f"next: dpcli check {spec} {file}; dpcli plan {spec}")
 
 
 def _require_new(output: Path, data: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -12,6 +13,7 @@ from dpcli.cli.ledger_file import AsJson, Named
 from dpcli.cli.manual import in_order, page
 from dpcli.cli.options import Format, Reports
 from dpcli.cli.recovering import recover
+from dpcli.cli.terminal import say
 
 HELP = """Show what was spent and what is left; publish past releases again.
 
@@ -85,7 +87,7 @@ def init(
         if path.is_file() and not path.stat().st_size:
             path.unlink()
         raise
-    typer.echo(f"{path}: a new ledger")
+    say(f"{path}: a new ledger", file=sys.stdout)
 
 
 @ledger.command("open")
@@ -149,7 +151,7 @@ def open_account(
     )
     with open_ledger(path, Path(DEFAULT)) as book:
         opened = "account opened" if book.open_account(terms, now()) else "account was open"
-        typer.echo(f"{dataset}: {opened} in {book.path} with {_terms(terms)}")
+        say(f"{dataset}: {opened} in {book.path} with {_terms(terms)}", file=sys.stdout)
 
 
 ledger.command("show")(show)
@@ -259,7 +261,7 @@ def verify(
         print_json({"entries": count, "reports": len(reports), "intact": True})
     else:
         compared = f", {len(reports)} published reports agree" if reports else ""
-        typer.echo(f"{name}: {count} entries, all intact{compared}")
+        say(f"{name}: {count} entries, all intact{compared}", file=sys.stdout)
 
 
 def _terms(terms: Terms) -> str:

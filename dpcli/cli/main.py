@@ -143,7 +143,15 @@ def _stop(number: int, _frame: object) -> None:
 
 
 def run() -> int:
-    """The exit status of the command in `sys.argv`; failures are printed here."""
+    """The exit status of the command in `sys.argv`, which prints harmless text alone."""
+    from dpcli.cli.terminal import guarded
+
+    with guarded():
+        return _run()
+
+
+def _run() -> int:
+    """The exit status of the command; failures are printed here."""
     from dpcli.errors import Failure, Stopped
 
     try:
@@ -196,6 +204,8 @@ def _unexpected(error: Exception) -> int:
         return 128 + _signals[0]
     show = getattr(error, "show", None)
     if callable(show):
+        # A word of the command line may hold line ends.
+        setattr(error, "message", " ".join(getattr(error, "message", "").splitlines()))  # noqa: B010 - whichever class of the parser it is
         show(file=sys.stderr)
         return 2
     # The words of an unexpected error may quote a record; its kind and place do not.

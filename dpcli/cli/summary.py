@@ -15,7 +15,7 @@ from dpcli.report.counted import counted
 from dpcli.report.flags import flags_of, meaning_of
 from dpcli.report.notes import bounding
 from dpcli.report.numbers import brief, exact_or_up
-from dpcli.report.table import Cell, cells, visible
+from dpcli.report.table import Cell, cells
 from dpcli.statistics.flags import Flag
 
 if TYPE_CHECKING:
@@ -99,7 +99,7 @@ def _rows(made: Release) -> tuple[list[tuple[str, ...]], list[str]]:
         shown = list(cells(released))
         before = ""
         for position, cell in enumerate(shown[:SUMMARY_LINES]):
-            group = visible(", ".join((*cell.keys.values(), *([cell.item] if cell.item else []))))
+            group = ", ".join((*cell.keys.values(), *([cell.item] if cell.item else [])))
             name = cell.statistic if cell.statistic != before else ""
             before = cell.statistic
             price = "" if position else brief(released.planned.target.epsilon)

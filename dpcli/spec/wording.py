@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
 
+from dpcli.diagnostic import one_line
 from dpcli.privacy.decimals import decimal_places, decimal_text
 
 SHOWN = 60
@@ -26,20 +26,13 @@ def shown(text: str) -> str:
 def inline(text: str) -> str:
     """The same without the backticks, to stand inside an example."""
     cut = text if len(text) <= SHOWN else text[: SHOWN - 3] + "..."
-    return "".join(_visible(character) for character in cut)
+    return one_line(cut)
 
 
 def a_column(kind: str) -> str:
     """A kind of column, with its article."""
     article = "an" if kind.startswith("i") else "a"
     return f"{article} `{kind}` column"
-
-
-def _visible(character: str) -> str:
-    """The character, or its escape when it would not be seen as itself."""
-    if unicodedata.category(character) in ("Cc", "Cf", "Cs", "Zl", "Zp"):
-        return character.encode("unicode_escape").decode("ascii")
-    return character
 
 
 def listed(words: Iterable[str], last: str = "and") -> str:
