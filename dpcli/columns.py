@@ -17,6 +17,13 @@ from typing import Literal
 
 from dpcli.privacy.decimals import decimal_places, decimal_text
 
+FORMULA = ("=", "+", "-", "@", "\t", "\r", "'")
+"""First characters that make a spreadsheet evaluate a cell, or hide that it would.
+
+What is declared does not begin so, unless it is a number: then a label is the same in every
+format. A key that is found in the data gets an apostrophe before it in CSV.
+"""
+
 EPOCH = datetime.date(1970, 1, 1)
 """Day zero of the grid of dates."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from threading import Event, Thread
@@ -25,15 +26,35 @@ FULL, EMPTY = "\u2501", "\u2500"
 ERASE = "\r\x1b[2K"
 
 
+WAITING = (
+    "note: reading has stood still for some seconds; it is begun again if this lasts a minute\n"
+)
+"""A standstill is reported by these words, whatever is read."""
+
+
 @contextmanager
 def shown_progress(*, quiet: bool) -> Iterator[Progress | None]:
-    """Progress that is drawn while the work within goes on; None where nobody would see it."""
-    if quiet or not sys.stderr.isatty() or os.environ.get("TERM") in ("dumb", "unknown"):
+    """Progress of the work within, drawn on a terminal; elsewhere only standstills are reported.
+
+    None if `quiet`.
+    """
+    if quiet:
         yield None
         return
     progress, done = Progress(), Event()
     # The standard error of the process leads nowhere while records are read.
-    with open(os.dup(sys.stderr.fileno()), "w", encoding="utf-8") as terminal:
+    with open(os.dup(2), "w", encoding="utf-8") as terminal:
+        drawn = sys.stderr.isatty() and os.environ.get("TERM") not in ("dumb", "unknown")
+
+        def notice() -> None:
+            with suppress(OSError, ValueError):
+                terminal.write((ERASE if drawn else "") + WAITING)
+                terminal.flush()
+
+        progress.notice = notice
+        if not drawn:
+            yield progress
+            return
         drawer = Thread(target=_draw, args=(terminal, progress, done), daemon=True)
         drawer.start()
         try:
@@ -58,6 +79,7 @@ def _draw(terminal: TextIO, progress: Progress, done: Event) -> None:
             terminal.write(f"{ERASE}{_line(progress, beats)}")
             terminal.flush()
             beats += 1
+            progress.drawing = time.thread_time()
             if done.wait(PACE):
                 break
         terminal.write(ERASE)

@@ -189,7 +189,8 @@ CODES: tuple[Code, ...] = (
     Code(
         "formula-label",
         "spec",
-        "A label would be evaluated as a formula by a spreadsheet.",
+        "A label would be evaluated as a formula by a spreadsheet, or begins with an apostrophe, "
+        "which a spreadsheet hides.",
         '{type: category, values: ["=1+1"]}',
         'Map the text to another label: `values: {"=1+1": two}`.',
     ),

@@ -61,7 +61,7 @@ def _aggregate(
         dataset,
         inspection,
         columns,
-        lambda tables: _scan(queries, unit, draw, dataset, tables, columns),
+        lambda tables: _scan(queries, unit, draw, dataset, tables, columns, progress),
         progress,
     )
 
@@ -100,6 +100,7 @@ def _scan(
     dataset: Dataset,
     tables: Tables,
     used: Sequence[Column],
+    progress: Progress,
 ) -> tuple[Answers, bool]:
     """All answers, and whether some row was blank in every column that was read."""
     wanted = {column: place for place, column in enumerate(used)}
@@ -108,11 +109,12 @@ def _scan(
         results = patiently(
             lambda: Persons(queries, clusters, unit, draw, dataset.size, wanted).frames(
                 tables.frames()
-            )
+            ),
+            progress,
         )
     else:
         frames = row_frames(tables, queries, clusters, dataset.size, wanted)
-        results = patiently(lambda: pl.collect_all(frames, engine="streaming"))
+        results = patiently(lambda: pl.collect_all(frames, engine="streaming"), progress)
     answers: dict[int, Sealed] = {}
     for cluster, result in zip(clusters, results, strict=True):
         answers |= rolled_up(result, queries, cluster)

@@ -56,7 +56,7 @@ def check_cells(
     wanted = tuple(map(without_constant, columns))
     with discreetly():
         counted = scanned(
-            dataset, inspection, wanted, lambda tables: _scan(tables, wanted), progress
+            dataset, inspection, wanted, lambda tables: _scan(tables, wanted, progress), progress
         )
     rows = int(counted["rows"].sum())
     return CellsCheck(
@@ -66,7 +66,9 @@ def check_cells(
     )
 
 
-def _scan(tables: Tables, wanted: Sequence[Column]) -> tuple[pl.DataFrame, bool]:
+def _scan(
+    tables: Tables, wanted: Sequence[Column], progress: Progress
+) -> tuple[pl.DataFrame, bool]:
     """One line per file: rows, readable cells and occurring texts of each column, any blanks."""
     told = [pl.len().alias("rows"), pl.col("blank").any()]
     for place, column in enumerate(wanted):
@@ -79,7 +81,8 @@ def _scan(tables: Tables, wanted: Sequence[Column]) -> tuple[pl.DataFrame, bool]
                 stripped.filter(stripped.is_in(declared)).unique().implode().alias(f"o{place}")
             )
     frames = [frame.select(told) for frame in tables.frames()]
-    counted = pl.concat(patiently(lambda: pl.collect_all(frames, engine="streaming")))
+    results = patiently(lambda: pl.collect_all(frames, engine="streaming"), progress)
+    counted = pl.concat(results)
     return counted, bool(counted["blank"].any())
 
 

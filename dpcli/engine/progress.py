@@ -19,13 +19,16 @@ class Progress:
     """The phase of the work, and the bytes of the files that it has dealt with.
 
     Written by the one thread that works, read by the one that shows. What is told is a
-    function of the sizes of files and of the clock: never a number of rows.
+    function of the sizes of files and of the clock: never a number of rows. `notice` reports
+    that the work seems to stand still; `drawing` is the processor time of showing it, in seconds.
     """
 
     def __init__(self) -> None:
         self.phase = ""
         self.total: int | None = None
         self.position: Position = lambda: None
+        self.notice: Callable[[], None] = lambda: None
+        self.drawing = 0.0
 
     def begin(self, phase: str, total: int | None, position: Position = lambda: None) -> None:
         """A new phase: bytes there are in all, where known, and who knows how many are done."""

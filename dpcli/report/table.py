@@ -11,6 +11,7 @@ from itertools import product
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
+from dpcli.columns import FORMULA
 from dpcli.privacy.decimals import decimal_text
 from dpcli.statistics.base import Estimate
 from dpcli.statistics.flags import Flag, flag_of
@@ -21,9 +22,6 @@ if TYPE_CHECKING:
 FIXED = ("statistic", "item", "value", "lower", "upper", "flag")
 """The columns of a long table that are not keys."""
 
-
-FORMULA = ("=", "+", "-", "@", "\t", "\r", "'")
-"""First characters that make a spreadsheet evaluate a cell, or hide that it would."""
 
 _NUMBER = re.compile(r"-?[0-9]+(\.[0-9]+)?")
 
@@ -174,7 +172,7 @@ def csv_text(lines: Iterable[Iterable[str]]) -> bytes:
 def _harmless(cell: str) -> str:
     """A cell that no spreadsheet takes for a formula (OWASP ASVS 5.0, 1.2.10).
 
-    Labels that are declared cannot begin so, and numbers may; it is the keys found in
-    the data that get a quote before them.
+    What is declared does not begin so, unless it is a number; keys that are found in the
+    data get an apostrophe before them.
     """
     return f"'{cell}" if cell.startswith(FORMULA) and not _NUMBER.fullmatch(cell) else cell

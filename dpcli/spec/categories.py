@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import unicodedata
 
-from dpcli.columns import CategoryColumn, OpenColumn
+from dpcli.columns import FORMULA, CategoryColumn, OpenColumn
 from dpcli.spec.findings import Findings
 from dpcli.spec.nodes import Listing, Mapping, Word
 from dpcli.spec.numbers import NotReadable, number
-from dpcli.spec.wording import listed, shown
+from dpcli.spec.wording import listed, misread, shown
 
 BOOLEAN_LABELS = ("false", "true")
 
 DROP = "write `missing: drop` to leave such rows out"
-
-FORMULA = ("=", "+", "-", "@", "\t", "\r")
-"""First characters that make a spreadsheet evaluate a cell."""
 
 
 def category_column(
@@ -115,7 +112,7 @@ def no_formula(label: Word, findings: Findings) -> bool:
     findings.add(
         "formula-label",
         f"the label {shown(label.text)} begins with {shown(label.text[0])}: "
-        "spreadsheets would read it as a formula",
+        f"{misread(label.text, 'it')}",
         f"map the text to another label, as in `values: {{{_quoted(label.text)}: LABEL}}`",
         label.span,
     )

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from math import ceil
 
-from dpcli.columns import CategoryColumn, NumericColumn, OpenColumn
+from dpcli.columns import FORMULA, CategoryColumn, NumericColumn, OpenColumn
 from dpcli.queries import Key
-from dpcli.spec.categories import FORMULA
 from dpcli.spec.nodes import Listing, Mapping, Node, Word, at
 from dpcli.spec.scope import Scope, read_number, read_whole_steps
-from dpcli.spec.wording import a_column, inline, listed, plain, shown
+from dpcli.spec.wording import a_column, inline, listed, misread, plain, shown
 
 MOST_BINS = 10_001
 """A column of ten thousand steps has one value more."""
@@ -73,7 +72,7 @@ def axis(
         scope.findings.add(
             "formula-label",
             f"the key column {shown(column.name)} begins with {shown(column.name[0])}: "
-            "spreadsheets would read its heading as a formula",
+            f"{misread(column.name, 'its heading')}",
             "rename the column in the data file",
             word.span,
         )

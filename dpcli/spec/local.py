@@ -6,13 +6,13 @@ from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
+from dpcli.columns import FORMULA
 from dpcli.privacy.relation import Neighbors, RowUnit
-from dpcli.spec.categories import FORMULA
 from dpcli.spec.local_model import Cell, Response
 from dpcli.spec.nodes import Listing, Mapping, Word
 from dpcli.spec.responses import Responses
 from dpcli.spec.scope import Scope
-from dpcli.spec.wording import shown
+from dpcli.spec.wording import misread, shown
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,8 +79,8 @@ def _require_names(
         if name.startswith(FORMULA):
             scope.findings.add(
                 "formula-label",
-                f"the collected column {shown(name)} begins with {shown(name[0])}: spreadsheets "
-                "would read its name as a formula",
+                f"the collected column {shown(name)} begins with {shown(name[0])}: "
+                f"{misread(name, 'its name')}",
                 "rename the column in the data file",
                 root.key_span("responses"),
             )

@@ -29,6 +29,13 @@ def inline(text: str) -> str:
     return one_line(cut)
 
 
+def misread(text: str, what: str) -> str:
+    """What spreadsheets do with a text that begins as formulas do."""
+    if text.startswith("'"):
+        return f"spreadsheets would hide the first character of {what}"
+    return f"spreadsheets would read {what} as a formula"
+
+
 def a_column(kind: str) -> str:
     """A kind of column, with its article."""
     article = "an" if kind.startswith("i") else "a"

@@ -14,12 +14,14 @@ from pathlib import Path
 import pytest
 
 from dpcli.cli import progress as module
-from dpcli.cli.progress import shown_progress
+from dpcli.cli.progress import WAITING, shown_progress
+from dpcli.engine.discretion import silent
 from dpcli.engine.progress import Progress
 
 WORK = """
 import sys, time
-from dpcli.cli.progress import shown_progress
+from dpcli.cli.progress import WAITING, shown_progress
+from dpcli.engine.discretion import silent
 with shown_progress(quiet={quiet}) as progress:
     if progress is not None:
         progress.begin("copying", {total}, lambda: 2_500_000)
@@ -75,9 +77,10 @@ def test_short_or_quiet_work_shows_nothing(words: dict[str, bool]) -> None:
 
 
 def test_nothing_is_drawn_into_a_pipe(capfd: pytest.CaptureFixture[str]) -> None:
-    """Where standard error is no terminal, there is no progress at all."""
+    """Where standard error is no terminal, nothing is written while the work goes on."""
     with shown_progress(quiet=False) as progress:
-        assert progress is None
+        assert progress is not None
+        time.sleep(0.7)
     assert capfd.readouterr() == ("", "")
 
 
@@ -100,3 +103,16 @@ def failing() -> None:
         assert isinstance(progress, Progress)
         time.sleep(0.3)
         raise ValueError("within")
+
+
+def test_a_standstill_is_reported_where_no_bar_is_drawn(
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    """The words come through while the standard error of the process leads nowhere."""
+    with shown_progress(quiet=False) as progress, silent():
+        assert progress is not None
+        progress.notice()
+
+    assert capfd.readouterr().err == WAITING
+    with shown_progress(quiet=True) as progress:
+        assert progress is None

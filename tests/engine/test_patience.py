@@ -9,12 +9,15 @@ import pytest
 
 from dpcli.engine import patience
 from dpcli.engine.patience import Stuck, patiently
+from dpcli.engine.progress import Progress
 
 
 @pytest.fixture(autouse=True)
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     """A standstill is noticed at once."""
-    monkeypatch.setattr(patience, "STALLED", 0.2)
+    monkeypatch.setattr(patience, "STALLED", 0.6)
+    monkeypatch.setattr(patience, "NOTICED", 0.2)
+    monkeypatch.setattr(patience, "IDLE", 0.02)
 
 
 def test_results_and_failures_come_through() -> None:
@@ -61,3 +64,63 @@ def test_slow_work_is_left_alone() -> None:
 
     assert patiently(work) == 7
     assert len(attempts) == 1
+
+
+def reporting(noticed: list[float]) -> Progress:
+    """Progress that notes when a standstill is reported."""
+    progress = Progress()
+    progress.notice = lambda: noticed.append(time.monotonic())
+    return progress
+
+
+def test_a_standstill_is_reported_once_and_early() -> None:
+    """Each attempt that stands still is reported once, long before it is given up."""
+    forever = threading.Event()
+    noticed: list[float] = []
+    attempts: list[float] = []
+
+    def work() -> int:
+        attempts.append(time.monotonic())
+        if len(attempts) == 1:
+            forever.wait(30)
+        return 7
+
+    assert patiently(work, reporting(noticed)) == 7
+    assert len(noticed) == 1
+    assert noticed[0] - attempts[0] < attempts[1] - noticed[0]
+    forever.set()
+
+
+def test_work_that_goes_on_is_not_reported() -> None:
+    """Work that computes is not taken for work that stands still."""
+    noticed: list[float] = []
+
+    def work() -> int:
+        end = time.monotonic() + 1
+        while time.monotonic() < end:
+            pass
+        return 7
+
+    assert patiently(work, reporting(noticed)) == 7
+    assert not noticed
+
+
+def test_drawing_is_not_taken_for_work() -> None:
+    """Processor time of what shows the progress does not hide a standstill."""
+    forever = threading.Event()
+    progress = Progress()
+    ended = threading.Event()
+
+    def draw() -> None:
+        while not ended.is_set():
+            progress.drawing = time.thread_time()
+
+    drawer = threading.Thread(target=draw)
+    drawer.start()
+    try:
+        with pytest.raises(Stuck):
+            patiently(lambda: forever.wait(30), progress)
+    finally:
+        ended.set()
+        forever.set()
+        drawer.join()

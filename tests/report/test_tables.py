@@ -9,7 +9,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from dpcli.report.table import FORMULA
+from dpcli.columns import FORMULA
 from tests.cli.conftest import PEOPLE, SPECS, Command
 
 NUMBER = re.compile(r"-?[0-9]+(\.[0-9]+)?")
