@@ -31,6 +31,15 @@ CODES: tuple[Code, ...] = (
         "Check the path, its permissions and the disk: `ls -l data.csv`.",
     ),
     Code(
+        "data-changed",
+        "data",
+        "The size of a data file, or the time when it was last changed, is another one at the end "
+        "of reading than at its beginning. The answers would describe neither version of it, so "
+        "that nothing is charged or published.",
+        "dpcli release spec.yaml growing.csv   (while another program writes to it)",
+        "Wait until the file is complete, or read a copy: `cp growing.csv copy.csv`.",
+    ),
+    Code(
         "data-not-piped",
         "data",
         "The data file is `-`, but standard input is the keyboard.",
@@ -40,7 +49,8 @@ CODES: tuple[Code, ...] = (
     Code(
         "data-not-gzip",
         "data",
-        "The name ends in `.gz`, but the content is not gzip data, or ends too early.",
+        "The name ends in `.gz`, but the content is not gzip data, ends too early, or has other "
+        "bytes than zeros behind its last member.",
         "dpcli release spec.yaml data.csv.gz   (which is plain text)",
         "Compress the file, `gzip data.csv`, or drop `.gz` from its name.",
     ),

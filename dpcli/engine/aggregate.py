@@ -40,7 +40,7 @@ def aggregate(
     The files must have every column the queries read. Nothing that happens here
     is reported beyond one fixed sentence: DataError `data-unreadable`.
     """
-    with discreetly():
+    with discreetly(dataset):
         return _aggregate(queries, unit, dataset, inspection, progress or Progress())
 
 

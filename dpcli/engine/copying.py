@@ -28,16 +28,20 @@ def blocks_of(raw: BinaryIO) -> Iterator[bytes]:
 
 
 def unpacked(blocks: Iterable[bytes], name: str) -> Iterator[bytes]:
-    """The content of gzip data, a block at a time, up to the size limit."""
+    """The content of gzip data, a block at a time, up to the size limit.
+
+    Members that follow each other are one content. Zeros behind a member are padding, as on
+    tapes; any other bytes there, and a member that is not whole, are damage.
+    """
     broken = DataError.of(
         "data-not-gzip",
         f"`{name}` is named `.gz` but does not hold whole gzip data",
         "compress it with gzip, or drop the `.gz` from its name",
     )
-    total = 0
+    total = members = 0
     unpack: zlib._Decompress | None = None
     for block in blocks:
-        rest = block
+        rest = block.lstrip(b"\0") if members and unpack is None else block
         while rest:
             unpack = unpack or zlib.decompressobj(wbits=31)
             try:
@@ -54,8 +58,9 @@ def unpacked(blocks: Iterable[bytes], name: str) -> Iterator[bytes]:
             yield plain
             rest = unpack.unconsumed_tail
             if unpack.eof:
-                rest, unpack = unpack.unused_data, None
-    if unpack is not None:
+                rest, unpack = unpack.unused_data.lstrip(b"\0"), None
+                members += 1
+    if unpack is not None or not members:
         raise broken
 
 

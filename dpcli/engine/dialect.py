@@ -13,7 +13,6 @@ from __future__ import annotations
 import contextlib
 import csv
 import io
-import mmap
 import os
 import re
 import tempfile
@@ -112,31 +111,33 @@ class Inspection:
 
 def has_blank_lines(file: BinaryIO, size: int) -> bool:
     """Whether some line holds nothing at all; a quoted one counts as well."""
-    if not size:
-        return False
-    with mmap.mmap(file.fileno(), size, access=mmap.ACCESS_READ) as data:
-        return _BLANK.search(data) is not None
+    carried = b""
+    for position in range(0, size, BLOCK):
+        block = carried + os.pread(file.fileno(), BLOCK, position)
+        if _BLANK.search(block):
+            return True
+        carried = block[-2:]
+    return False
 
 
 def _quotes_pair_up(file: BinaryIO, size: int, dialect: Dialect) -> bool:
     """Whether every quote belongs to a whole quoted field."""
     quote = dialect.quote or ""
     mark, quoted = quote.encode(), _quoted(dialect.delimiter, quote)
-    with mmap.mmap(file.fileno(), size, access=mmap.ACCESS_READ) as data:
-        start = len(UTF8_MARK) if data[:3] == UTF8_MARK else 0
-        longest = WINDOW * 8
-        length = WINDOW
-        while start < size:
-            end = min(start + length, size)
-            if end < size:
-                end = data.rfind(b"\n", start, end) + 1 or size
-            # A quote that is left may belong to a field that the window cuts.
-            if mark not in quoted.sub(b"", data[start:end]):
-                start, length = end, WINDOW
-            elif end == size or length >= longest:
-                return False
-            else:
-                length *= 4
+    start = len(UTF8_MARK) if os.pread(file.fileno(), 3, 0) == UTF8_MARK else 0
+    longest = WINDOW * 8
+    length = WINDOW
+    while start < size:
+        window = os.pread(file.fileno(), length, start)
+        last = start + len(window) >= size or not window
+        lines = window if last else window[: window.rfind(b"\n") + 1]
+        # A quote that is left may belong to a field that the window cuts.
+        if lines and mark not in quoted.sub(b"", lines):
+            start, length = start + len(lines), WINDOW
+        elif last or length >= longest:
+            return False
+        else:
+            length *= 4
     return True
 
 

@@ -7,21 +7,25 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from dpcli.engine.source import Dataset
 from dpcli.errors import DataError, Failure, Stopped
 
 
 @contextmanager
-def discreetly() -> Iterator[None]:
-    """Records may be read within; whatever fails is told in one fixed sentence.
+def discreetly(dataset: Dataset) -> Iterator[None]:
+    """Records may be read within; whatever fails is reported in one fixed sentence.
 
-    DataError `data-unreadable`. Our own failures, which quote no record, pass.
+    DataError `data-unreadable`, or `data-changed` for files that are not what they were when
+    they were opened. Our own failures, which quote no record, pass.
     """
     try:
         with silent():
             yield
+        dataset.require_unchanged()
     except (KeyboardInterrupt, Stopped, Failure):
         raise
     except BaseException:  # noqa: BLE001 - a panic of native code is no Exception
+        dataset.require_unchanged()
         # The reader's own words may quote a record, so none of them may pass.
         raise DataError.of(
             "data-unreadable",
@@ -36,7 +40,9 @@ def silent() -> Iterator[None]:
 
     Whoever runs us may have turned warnings into errors, and a cell may cause one.
     """
-    os.environ.pop("POLARS_VERBOSE", None)
+    for name in ("POLARS_VERBOSE", "POLARS_FORCE_ASYNC"):
+        # One prints what is read; the other maps files into memory.
+        os.environ.pop(name, None)
     kept = os.dup(2)
     null = os.open(os.devnull, os.O_WRONLY)
     try:

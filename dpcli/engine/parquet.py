@@ -15,6 +15,8 @@ header of such a file, and decide by themselves what is refused.
 from __future__ import annotations
 
 import datetime
+import io
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import BinaryIO
@@ -32,6 +34,12 @@ EPOCH = datetime.date(1970, 1, 1)
 UNITS = {"ms": 10**3, "us": 10**6, "ns": 10**9}
 
 DAY = 86_400
+
+MARK = b"PAR1"
+"""How a Parquet file begins and ends."""
+
+TAIL = 8
+"""Bytes at its end: the length of the footer, and the mark."""
 
 ROW = 16
 """Bytes that a row takes at least where rows are brought together."""
@@ -56,7 +64,7 @@ def outline_of(file: BinaryIO, name: str, size: int) -> Outline:
     """The columns of a file. DataError `not-parquet` in one fixed sentence."""
     try:
         with silent():
-            frame = pl.scan_parquet(file, glob=False, hive_partitioning=False)
+            frame = pl.scan_parquet(_footer(file), glob=False, hive_partitioning=False)
             schema = frame.collect_schema()
             rows: int = frame.select(pl.len()).collect().item()
     except (KeyboardInterrupt, Stopped):
@@ -88,8 +96,24 @@ def _is_readable(dtype: pl.DataType) -> bool:
 
 
 def scanned(file: BinaryIO) -> pl.LazyFrame:
-    """The table itself."""
-    return pl.scan_parquet(file, glob=False, hive_partitioning=False, use_statistics=False)
+    """The table itself.
+
+    With its schema given, the file is never mapped into memory: to touch a page of a mapped
+    file that was cut off would end the process.
+    """
+    schema = pl.scan_parquet(_footer(file), glob=False, hive_partitioning=False).collect_schema()
+    return pl.scan_parquet(
+        file, glob=False, hive_partitioning=False, use_statistics=False, schema=schema
+    )
+
+
+def _footer(file: BinaryIO) -> io.BytesIO:
+    """A Parquet file without its rows: what stands at the end about its columns."""
+    size = os.fstat(file.fileno()).st_size
+    length = int.from_bytes(os.pread(file.fileno(), TAIL, max(0, size - TAIL))[:4], "little")
+    if not 0 < length <= size - TAIL - len(MARK):
+        raise ValueError
+    return io.BytesIO(MARK + os.pread(file.fileno(), length + TAIL, size - TAIL - length))
 
 
 def text_of(place: int, dtype: pl.DataType, decimal: str) -> pl.Expr:

@@ -28,6 +28,10 @@ PARQUET_ENDINGS = (".parquet", ".pq")
 """How the names of Parquet files end, of data and of tables."""
 
 
+State = tuple[int, int]
+"""The size of a file, and when it was last changed."""
+
+
 @dataclass(frozen=True, slots=True)
 class Source:
     """One open regular file, and the names of its columns.
@@ -35,7 +39,8 @@ class Source:
     `size` is at least the number of its rows: the bytes, for CSV. `bytes` has the file as
     it was named, packed or in another encoding. `dialect` is how its
     text is written, by now in UTF-8; without one it is a Parquet file, in which `odd` are
-    columns of types that hold no texts, and `unfit_ids` those that are no good as ids.
+    columns of types that hold no texts, and `unfit_ids` those that are no good as ids. `state` is
+    that of a named file when it was opened, if it is read where it is.
     """
 
     name: str
@@ -46,6 +51,7 @@ class Source:
     dialect: Dialect | None = STANDARD
     odd: Mapping[str, str] = field(default_factory=dict)
     unfit_ids: Mapping[str, str] = field(default_factory=dict)
+    state: State | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +70,19 @@ class Dataset:
     def bytes(self) -> int:
         """The bytes of all files, as they were named."""
         return sum(source.bytes for source in self.sources)
+
+    def require_unchanged(self) -> None:
+        """Raise DataError for files that were changed since they were opened.
+
+        What was read of them describes no version. Nothing but sizes and times is compared.
+        """
+        changed = [
+            source.name
+            for source in self.sources
+            if source.state is not None and source.state != _state(source.file)
+        ]
+        if changed:
+            raise DataError(map(_changed, changed))
 
     def __enter__(self) -> Self:
         return self
@@ -184,17 +203,19 @@ def _source(name: str, raw: BinaryIO, dialect: Dialect, progress: Progress) -> S
     """A file that is open at its start, with its header."""
     dialect = dialect.of_file(name)
     file, is_table, whole = _regular(name, raw, dialect, progress)
+    state = _state(file) if file is raw else None
     try:
         size = os.fstat(file.fileno()).st_size
         if not is_table:
             header = dialect.names or header_of(file, name, size, dialect)
-            return Source(name, file, size, header, whole, replace(dialect, names=()))
+            plain = replace(dialect, names=())
+            return Source(name, file, size, header, whole, plain, state=state)
         # Only a file of this kind needs native code to read its header.
         from dpcli.engine.parquet import outline_of
 
         outline = outline_of(file, name, size)
         types = (outline.odd, outline.unfit_ids)
-        return Source(name, file, outline.size, outline.header, whole, None, *types)
+        return Source(name, file, outline.size, outline.header, whole, None, *types, state)
     except BaseException:
         file.close()
         raise
@@ -227,7 +248,26 @@ def _regular(
     counted = Counted(blocks_of(raw))
     progress.begin("copying", status.st_size if is_file else None, counted.position)
     with raw:
+        state = _state(raw)
         start, content = started(unpacked(counted, name) if packed else counted, MARKS)
         found = parquet(start)
         copy = copied(content if found else headed(content, dialect))
+        if is_file and state != _state(raw):
+            copy.close()
+            raise DataError([_changed(name)])
     return copy, found, counted.passed
+
+
+def _state(file: BinaryIO) -> State:
+    """The state of an open file, now."""
+    status = os.fstat(file.fileno())
+    return status.st_size, status.st_mtime_ns
+
+
+def _changed(name: str) -> Problem:
+    """A file that was written to while it was read."""
+    return Problem(
+        "data-changed",
+        f"`{name}` was changed while it was read",
+        "nothing was charged; run the command again when the file is complete, or name a copy",
+    )

@@ -110,17 +110,21 @@ def csv_frame(
     *,
     quotes: bool,
 ) -> pl.LazyFrame:
-    """The wanted columns of a plain CSV file."""
+    """The wanted columns of a plain CSV file.
+
+    The names are given and the header line is skipped, so that the file is never mapped into
+    memory: to touch a page of a mapped file that was cut off would end the process.
+    """
     names = [f"c{index}" for index in range(len(source.header))]
-    quote = dialect.quote if quotes else None
     table = pl.scan_csv(
         source.file,
-        infer_schema=False,
+        has_header=False,
+        skip_rows=1,
+        schema=dict.fromkeys(names, pl.String()),
         separator=dialect.delimiter,
         glob=False,
         truncate_ragged_lines=True,
-        quote_char=quote,
-        new_columns=names,
+        quote_char=dialect.quote if quotes else None,
     )
     places = [source.header.index(column.name) for column in wanted]
     read = [pl.col(names[place]) for place in places or [0]]

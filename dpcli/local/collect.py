@@ -85,7 +85,7 @@ def collect(spec: LocalSpec, name: str) -> list[Collected]:
     columns = _columns(spec)
     with open_dataset((name,)) as dataset:
         require_columns(dataset, list(columns.values()))
-        with discreetly(), texts_of(dataset, list(columns.values())) as texts:
+        with discreetly(dataset), texts_of(dataset, list(columns.values())) as texts:
             for frame in texts:
                 cells = _cells(spec, frame, columns)
                 for one in found:

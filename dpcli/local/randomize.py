@@ -110,7 +110,7 @@ def write_responses(
     with open_dataset(data, spec.dialect, progress) as dataset:
         columns = [column for column in spec.columns if column.name in _names(plan)]
         require_columns(dataset, columns)
-        with discreetly():
+        with discreetly(dataset):
             pending.write(_csv(pl.DataFrame({name: [] for name in spec.header}), header=True))
             frames = responses(spec, dataset, progress)
             ordered = in_random_order(frames, dataset.size) if shuffle else frames

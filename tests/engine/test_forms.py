@@ -360,7 +360,7 @@ def by_rows(
     chosen = [encoded(column, f"t{at}").alias(f"t{at}") for at, column in enumerate(columns)]
     with (
         open_dataset(tuple(map(str, paths)), dialect) as dataset,
-        discreetly(),
+        discreetly(dataset),
         texts.texts_of(dataset, columns) as frames,
     ):
         return [row for frame in frames for row in frame.select(chosen).rows()]

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import datetime
-import io
 import struct
+import tempfile
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
@@ -30,12 +30,12 @@ DAY = datetime.date
 
 def texts(series: pl.Series, decimal: str = ".") -> list[str | None]:
     """The cells of a column, as they are read back from a file."""
-    file = io.BytesIO()
-    pl.DataFrame({"x": series}).write_parquet(file)
-    file.seek(0)
-    frame = scanned(file)
-    (dtype,) = frame.collect_schema().dtypes()
-    return frame.select(text_of(0, dtype, decimal)).collect().to_series().to_list()
+    with tempfile.TemporaryFile() as file:
+        pl.DataFrame({"x": series}).write_parquet(file)
+        file.seek(0)
+        frame = scanned(file)
+        (dtype,) = frame.collect_schema().dtypes()
+        return frame.select(text_of(0, dtype, decimal)).collect().to_series().to_list()
 
 
 WORDS: tuple[tuple[pl.Series, list[str | None]], ...] = (

@@ -5,12 +5,16 @@ from __future__ import annotations
 import gzip
 import io
 import os
+import sqlite3
+import subprocess
+import sys
 import threading
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 from dpcli.columns import NumericColumn
@@ -81,11 +85,146 @@ def test_gzip_by_its_name(tmp_path: Path) -> None:
     assert total(tmp_path / "a.csv.gz") == 100
 
 
-@pytest.mark.parametrize("content", [TEXT, b"", PACKED[:-9], PACKED + b"x"])
-def test_what_is_named_gzip_must_be_gzip(content: bytes, tmp_path: Path) -> None:
-    """Plain, truncated or trailing content under the name .gz is refused."""
+@pytest.mark.parametrize(
+    "content",
+    [
+        TEXT,
+        b"",
+        b"\0" + PACKED,
+        PACKED[:-9],
+        PACKED[:-1],
+        PACKED + b"x",
+        PACKED + b"\0x",
+        PACKED + b"\0" * 9 + PACKED[:-1],
+        PACKED + b"\n",
+        PACKED[:-8] + b"\0\0\0\0" + PACKED[-4:],
+    ],
+)
+@pytest.mark.parametrize("block", [1, 3, 1 << 20])
+def test_what_is_named_gzip_must_be_gzip(
+    content: bytes, block: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Plain, truncated, damaged or trailing content under the name .gz is refused."""
+    monkeypatch.setattr(module, "BLOCK", block)
     (tmp_path / "a.csv.gz").write_bytes(content)
-    assert code(tmp_path / "a.csv.gz") in {"data-not-gzip", "no-header"}
+    assert code(tmp_path / "a.csv.gz") == "data-not-gzip"
+
+
+@pytest.mark.parametrize("padding", [0, 1, 511, 1 << 16])
+@pytest.mark.parametrize("block", [1, 3, 1 << 20])
+def test_members_and_padding_are_one_content(
+    padding: int, block: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Zeros behind members are ignored, as on tapes; members that follow are read."""
+    monkeypatch.setattr(module, "BLOCK", block)
+    more = gzip.compress(b"4,10\n") + b"\0" * padding
+    (tmp_path / "a.csv.gz").write_bytes(PACKED + b"\0" * padding + more)
+    assert total(tmp_path / "a.csv.gz") == 100
+
+
+def names_of(kind: str, folder: Path) -> Path:
+    """A file of some megabytes of a kind, with random digits."""
+    frame = pl.DataFrame({"age": [place * 7919 % 101 for place in range(1_000_000)]})
+    path = folder / f"data.{kind}"
+    if kind == "parquet":
+        frame.write_parquet(path, compression="uncompressed")
+    elif kind == "quoted.csv":
+        frame.cast(pl.String).write_csv(path, quote_style="always")
+    else:
+        frame.write_csv(path)
+    return path
+
+
+CHANGES: dict[str, Callable[[Path], object]] = {
+    "cut off": lambda path: os.truncate(path, 1000),
+    "emptied": lambda path: os.truncate(path, 0),
+    "longer": lambda path: path.open("ab").write(b"1\n"),
+    "overwritten": lambda path: path.open("r+b").write(b"AGE"),
+}
+
+
+@pytest.mark.parametrize("kind", ["csv", "quoted.csv", "odd.csv", "parquet"])
+@pytest.mark.parametrize("change", CHANGES)
+@pytest.mark.filterwarnings("ignore::ResourceWarning")
+def test_a_file_that_changes_while_it_is_read_is_refused(
+    change: str, kind: str, tmp_path: Path
+) -> None:
+    """Whatever happens to a file after it was opened, no answer is sealed."""
+    path = names_of(kind, tmp_path)
+    if kind == "odd.csv":
+        with path.open("ab") as file:
+            file.write(b'"never closed\n')
+    os.utime(path, ns=(1, 1))
+    with open_dataset((str(path),)) as dataset:
+        CHANGES[change](path)
+        with pytest.raises(DataError) as refusal:
+            aggregate([TOTAL], RowUnit(), dataset, Inspection(dataset))
+    assert [problem.code for problem in refusal.value.problems] == ["data-changed"]
+
+
+@pytest.mark.parametrize("kind", ["csv", "quoted.csv", "parquet"])
+@pytest.mark.parametrize("delay", [0, 0.01, 0.05])
+def test_no_process_ends_by_a_file_that_is_cut_off(kind: str, delay: float, tmp_path: Path) -> None:
+    """A file that is truncated in place gives status 4 and no charge, never a signal."""
+    path = names_of(kind, tmp_path)
+    spec = tmp_path / "spec.yaml"
+    spec.write_text(
+        "dpcli: 1\ndataset: d\nprivacy: {unit: row, neighbors: add-remove, budget: {epsilon: 9}}\n"
+        "columns: {age: {type: integer, bounds: [0, 99]}}\n"
+        "statistics: [{name: n, statistic: mean, column: age, epsilon: 1}]\n",
+        encoding="utf-8",
+    )
+    script = (
+        "import os, sys, threading, time\n"
+        "from dpcli.engine import source\n"
+        "opened = source.open_dataset\n"
+        "def cut():\n"
+        f"    time.sleep({delay}); os.truncate({str(path)!r}, 1000)\n"
+        "def then(*words):\n"
+        "    dataset = opened(*words)\n"
+        "    threading.Thread(target=cut).start()\n"
+        "    return dataset\n"
+        "import dpcli.release\n"
+        "dpcli.release.open_dataset = then\n"
+        "from dpcli.cli.main import main\n"
+        f"sys.argv = ['dpcli', 'release', {str(spec)!r}, {str(path)!r}]\n"
+        "main()\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, "POLARS_FORCE_ASYNC": "1"},
+    )
+    assert done.returncode in (0, 4), done.stderr
+    if done.returncode == 4:
+        assert "error[data-changed]" in done.stderr
+        assert done.stdout == ""
+        with sqlite3.connect(tmp_path / "dpcli-ledger.sqlite") as ledger:
+            assert not ledger.execute("SELECT * FROM entries WHERE kind = 'release'").fetchall()
+
+
+@pytest.mark.parametrize("kind", ["csv", "quoted.csv", "parquet"])
+def test_no_data_file_is_mapped_into_memory(kind: str, tmp_path: Path) -> None:
+    """Readers take bytes by position: a page that is gone cannot end the process."""
+    path = names_of(kind, tmp_path)
+    seen: list[bool] = []
+    ended = threading.Event()
+
+    def look() -> None:
+        while not ended.is_set():
+            seen.append(str(path) in Path("/proc/self/maps").read_text(encoding="utf-8"))
+
+    watcher = threading.Thread(target=look)
+    watcher.start()
+    try:
+        for _ in range(5):
+            total(path)
+    finally:
+        ended.set()
+        watcher.join()
+    assert len(seen) > 20 and not any(seen)
 
 
 def test_a_bomb_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -21,7 +21,7 @@ def cells(path: Path, columns: list[Column]) -> list[tuple[int | None, ...]]:
     rows: list[tuple[int | None, ...]] = []
     with (
         open_dataset((str(path),)) as dataset,
-        discreetly(),
+        discreetly(dataset),
         texts.texts_of(dataset, columns) as frames,
     ):
         for frame in frames:
