@@ -102,7 +102,8 @@ class Dialect:
 
     Without a `quote` none has a meaning. `names` are the columns of a file that has no
     header line; it is empty where the first line names them. `by_ending` is for a spec
-    that declares no delimiter: the name of each file then decides between comma and tab.
+    that declares no delimiter: the name of each file then decides between comma and tab. Unless
+    `multiline`, every line is one record, and no line end is part of a cell.
     """
 
     delimiter: str = ","
@@ -111,6 +112,7 @@ class Dialect:
     names: tuple[str, ...] = ()
     decimal: str = "."
     by_ending: bool = False
+    multiline: bool = True
 
     def of_file(self, name: str) -> Dialect:
         """The dialect of one file, by its name; the name of a file is public."""

@@ -87,7 +87,7 @@ def init(
     output = None if output == Path("-") else output
     if output is not None:
         _require_new(output, input_file(data))
-    dialect = checked_dialect(delimiter, quote, encoding).of_file(data)
+    dialect = checked_dialect(delimiter, quote, encoding, multiline="false").of_file(data)
     name = "data" if data == "-" else Path(data).name.split(".")[0]
     names, dialect, certain = _columns(data, dialect, header)
     if ask:
@@ -130,6 +130,7 @@ def _columns(
     """
     from dataclasses import replace
 
+    from dpcli.dialect import STANDARD
     from dpcli.engine.naming import columns_without_names, require_names
     from dpcli.engine.source import open_dataset
     from dpcli.errors import DataError, UsageError
@@ -147,7 +148,9 @@ def _columns(
                     f"no column of `{data}` has a name that a spec can declare",
                     "give every column of the file a visible name of its own, or use `--no-header`",
                 )
-            return source.header, dialect, bool(header) or source.dialect is None
+            if source.dialect is None:
+                return source.header, STANDARD, True
+            return source.header, dialect, bool(header)
         if source.dialect is None:
             raise UsageError.of(
                 "bad-option",

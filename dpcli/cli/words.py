@@ -119,12 +119,19 @@ def checked_budget(epsilon: str | None, rho: str | None, delta: str, composition
     return Loss(zcdp_epsilon(found.epsilon, found.delta), found.delta, found.epsilon)
 
 
-def checked_dialect(delimiter: str | None, quote: str | None, encoding: str | None) -> Dialect:
+def checked_dialect(
+    delimiter: str | None, quote: str | None, encoding: str | None, multiline: str
+) -> Dialect:
     """How a CSV file is written; UsageError with all words that a spec could not have."""
     from dpcli.errors import Problem
     from dpcli.spec.dialect import load_dialect
 
-    given = {"delimiter": delimiter, "quote": quote, "encoding": encoding}
+    given = {
+        "delimiter": delimiter,
+        "quote": quote,
+        "encoding": encoding,
+        "multiline": multiline,
+    }
     try:
         return load_dialect({key: word for key, word in given.items() if word is not None})
     except SpecError as failure:

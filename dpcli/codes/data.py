@@ -37,7 +37,7 @@ CODES: tuple[Code, ...] = (
         "of reading than at its beginning. The answers would describe neither version of it, so "
         "that nothing is charged or published.",
         "dpcli release spec.yaml growing.csv   (while another program writes to it)",
-        "Wait until the file is complete, or read a copy: `cp growing.csv copy.csv`.",
+        "Name a copy, `cp growing.csv copy.csv`, or run the command again when the file is whole.",
     ),
     Code(
         "data-not-piped",

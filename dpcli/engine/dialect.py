@@ -33,10 +33,16 @@ _BLANK = re.compile(rb"\n\r?\n")
 
 
 @cache
-def _quoted(delimiter: str, quote: str) -> re.Pattern[bytes]:
-    """A quoted field between separators. In a text without other quotes these are all."""
+def quoted_fields(delimiter: str, quote: str, *, multiline: bool) -> re.Pattern[bytes]:
+    """A quoted field between separators. In a text without other quotes these are all.
+
+    Unless `multiline`, the field ends in the line in which it begins.
+    """
     d, q = (re.escape(mark.encode()) for mark in (delimiter, quote))
-    return re.compile(rb"(?<![^%s\r\n])%s(?:[^%s]++|%s%s)*+%s(?![^%s\r\n])" % (d, q, q, q, q, q, d))
+    inner = q if multiline else q + rb"\r\n"
+    return re.compile(
+        rb"(?<![^%s\r\n])%s(?:[^%s]++|%s%s)*+%s(?![^%s\r\n])" % (d, q, inner, q, q, q, d)
+    )
 
 
 class Inspection:
@@ -123,7 +129,8 @@ def has_blank_lines(file: BinaryIO, size: int) -> bool:
 def _quotes_pair_up(file: BinaryIO, size: int, dialect: Dialect) -> bool:
     """Whether every quote belongs to a whole quoted field."""
     quote = dialect.quote or ""
-    mark, quoted = quote.encode(), _quoted(dialect.delimiter, quote)
+    mark = quote.encode()
+    quoted = quoted_fields(dialect.delimiter, quote, multiline=dialect.multiline)
     start = len(UTF8_MARK) if os.pread(file.fileno(), 3, 0) == UTF8_MARK else 0
     longest = WINDOW * 8
     length = WINDOW
@@ -134,7 +141,7 @@ def _quotes_pair_up(file: BinaryIO, size: int, dialect: Dialect) -> bool:
         # A quote that is left may belong to a field that the window cuts.
         if lines and mark not in quoted.sub(b"", lines):
             start, length = start + len(lines), WINDOW
-        elif last or length >= longest:
+        elif last or length >= longest or (lines and not dialect.multiline):
             return False
         else:
             length *= 4

@@ -7,7 +7,7 @@ import os
 from typing import BinaryIO
 
 from dpcli.dialect import UTF16, Dialect
-from dpcli.engine.records import UTF8_MARK, records
+from dpcli.engine.records import LINES_END, UTF8_MARK, record_of, records
 from dpcli.errors import DataError
 
 WINDOWS = (1 << 16, 1 << 20, 1 << 24)
@@ -73,6 +73,13 @@ def header_of(file: BinaryIO, name: str, size: int, dialect: Dialect) -> tuple[s
     names = first_record(file, size, dialect)
     if names:
         return tuple(names)
+    if names is not None:
+        raise DataError.of(
+            "no-header",
+            f"a quote is not closed in the header line of `{name}`",
+            "write `csv: {quote: none}` if quotes mean nothing in the file, or `multiline: true` "
+            "if names have line ends in them",
+        )
     raise DataError.of(
         "no-header",
         f"`{name}` has no header line",
@@ -82,10 +89,18 @@ def header_of(file: BinaryIO, name: str, size: int, dialect: Dialect) -> tuple[s
 
 
 def first_record(file: BinaryIO, size: int, dialect: Dialect, start: int = 0) -> list[str] | None:
-    """The cells of the first record from `start` on that is not blank, if there is a whole one."""
+    """The cells of the first record from `start` on that is not blank, if there is a whole one.
+
+    None at all if a quote is not closed in the line that should hold it.
+    """
     for window in WINDOWS:
         content = os.pread(file.fileno(), window, start)
         text = content.removeprefix(UTF8_MARK).decode("utf-8", errors="replace")
+        if not dialect.multiline:
+            line, *others = LINES_END.split(text.lstrip("\r\n"), maxsplit=1)
+            if line and (others or start + len(content) >= size):
+                return record_of(line, dialect) or []
+            continue
         found = (row for row in records(io.StringIO(text, newline=""), dialect) if row)
         cells = next(found, None)
         # A record is known to be whole when another one follows it.

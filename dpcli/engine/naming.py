@@ -66,7 +66,7 @@ def columns_without_names(source: Source) -> int:
     # A line in the place of a header precedes the records of such a file.
     start = os.pread(source.file.fileno(), WINDOWS[0], 0).find(b"\n") + 1
     cells = first_record(source.file, source.size, source.dialect, start)
-    if cells is None:
+    if not cells:
         raise DataError.of(
             "no-header",
             f"`{source.name}` has no first line whose cells could be counted",

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import csv
+import re
 import sys
 from collections.abc import Iterable, Iterator
 
 from dpcli.dialect import Dialect
 
 UTF8_MARK = b"\xef\xbb\xbf"
+
+LINES_END = re.compile("\r\n|\r|\n")
+"""Nothing else ends a line, whatever other readers of text think of form feeds and the like."""
 
 
 def records(lines: Iterable[str], dialect: Dialect) -> Iterator[list[str]]:
@@ -17,3 +21,10 @@ def records(lines: Iterable[str], dialect: Dialect) -> Iterator[list[str]]:
     if dialect.quote is None:
         return csv.reader(lines, delimiter=dialect.delimiter, quoting=csv.QUOTE_NONE)
     return csv.reader(lines, delimiter=dialect.delimiter, quotechar=dialect.quote)
+
+
+def record_of(line: str, dialect: Dialect) -> list[str] | None:
+    """The cells of one line without its end; None if a quoted cell is not closed in it."""
+    # Behind an open quote the second line is part of the first record.
+    cells, *others = records((f"{line}\n", "\n"), dialect)
+    return cells if others else None

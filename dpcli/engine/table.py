@@ -13,6 +13,7 @@ from dpcli.dialect import STANDARD, Dialect
 from dpcli.engine import parquet
 from dpcli.engine.dialect import Inspection, has_blank_lines, plain_copy
 from dpcli.engine.heading import seems_packed
+from dpcli.engine.lines import line_copy
 from dpcli.engine.source import Dataset, Source
 
 
@@ -73,7 +74,7 @@ class Tables:
     def _copy(self, place: int) -> None:
         """Put a plain copy in the place of a file."""
         source = self._dataset.sources[place]
-        self._copies[place] = self._stack.enter_context(_copied(source, self._wanted))
+        self._copies[place] = self._stack.enter_context(plainly_copied(source, self._wanted))
 
     def _frame(self, place: int) -> pl.LazyFrame:
         """One file."""
@@ -81,7 +82,7 @@ class Tables:
         copy = self._copies.get(place)
         decimal = self._dataset.dialect.decimal
         if copy is not None:
-            return csv_frame(copy, self._wanted, STANDARD, decimal, quotes=True)
+            return csv_frame(copy, self._wanted, copy.dialect or STANDARD, decimal, quotes=True)
         if source.dialect is None:
             return parquet_frame(source, self._wanted, decimal)
         quotes = self._inspection.quotes(source)
@@ -94,8 +95,13 @@ def _has_blank_lines(source: Source) -> bool:
 
 
 @contextmanager
-def _copied(source: Source, wanted: Sequence[Column]) -> Iterator[Source]:
-    """A plain copy of the wanted columns, by their names."""
+def plainly_copied(source: Source, wanted: Sequence[Column]) -> Iterator[Source]:
+    """A plain copy of a CSV file, with the wanted columns at least, by their names."""
+    if source.dialect is not None and not source.dialect.multiline:
+        with line_copy(source) as copy:
+            size = os.fstat(copy.fileno()).st_size
+            yield Source(source.name, copy, size, source.header, dialect=source.dialect)
+        return
     places = [source.header.index(column.name) for column in wanted]
     names = tuple(column.name for column in wanted) or ("nothing",)
     with plain_copy(source, places) as copy:
@@ -121,6 +127,9 @@ def csv_frame(
         has_header=False,
         skip_rows=1,
         schema=dict.fromkeys(names, pl.String()),
+        # How many cells the first record has decides nothing.
+        missing_columns="insert",
+        extra_columns="ignore",
         separator=dialect.delimiter,
         glob=False,
         truncate_ragged_lines=True,

@@ -15,11 +15,11 @@ import polars as pl
 
 from dpcli.columns import Column
 from dpcli.dialect import STANDARD, Dialect
-from dpcli.engine.dialect import Inspection, plain_copy
+from dpcli.engine.dialect import Inspection
 from dpcli.engine.progress import Progress
 from dpcli.engine.records import UTF8_MARK, records
 from dpcli.engine.source import Dataset, Source
-from dpcli.engine.table import parquet_frame, swapped
+from dpcli.engine.table import parquet_frame, plainly_copied, swapped
 
 BLOCK = 1 << 24
 """Bytes that are read at a time; memory grows with this, not with the file."""
@@ -55,8 +55,10 @@ def texts_of(
                     dialect = replace(dialect, quote=None)
                 tables.append(_Csv(source.file, width, places, dialect))
             else:
-                copy = copies.enter_context(plain_copy(source, places))
-                tables.append(_Csv(copy, len(places), range(len(places)), STANDARD))
+                copy = copies.enter_context(plainly_copied(source, columns))
+                places = [copy.header.index(column.name) for column in columns]
+                dialect = copy.dialect or STANDARD
+                tables.append(_Csv(copy.file, len(copy.header), places, dialect))
         yield _read(tables, columns, dataset, progress or Progress())
 
 
@@ -159,7 +161,7 @@ class _Csv:
         """Where the first or the last whole record ends, in a text that begins with one; or 0."""
         find = text.rfind if last else text.find
         quote = (self._dialect.quote or "").encode()
-        if not quote or quote not in text:
+        if not quote or not self._dialect.multiline or quote not in text:
             return find(b"\n") + 1
         # A line end outside quotes has an even number of them before it.
         marks = np.frombuffer(text, np.uint8)

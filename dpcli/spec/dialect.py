@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Mapping as Words
-from typing import Any
+from typing import Annotated, Any
+
+from pydantic import WithJsonSchema
 
 from dpcli.dialect import (
     DECIMALS,
@@ -42,6 +44,7 @@ class CsvShape(Shape):
     encoding: Text | None = None
     names: OneOrMore | None = None
     decimal: Text | None = None
+    multiline: Annotated[str, WithJsonSchema({"type": ["boolean", "string"]})] | None = None
 
 
 def csv_schema(schema: Json) -> Json:
@@ -53,6 +56,7 @@ def csv_schema(schema: Json) -> Json:
     # Names are compared leniently, so that these are suggestions.
     fields["encoding"] |= {"type": "string", "examples": list(ENCODINGS)}
     fields["names"] |= {"uniqueItems": True}
+    fields["multiline"] |= {"enum": [True, False, "true", "false"]}
     return schema
 
 
@@ -79,6 +83,7 @@ def read_dialect(node: Node | None, columns: Node | None, findings: Findings) ->
         names,
         STANDARD.decimal if decimal is None else decimal,
         by_ending=node.get("delimiter") is None,
+        multiline=_multiline(node, findings),
     )
     given = {"delimiter": delimiter, "quote": quote, "decimal": decimal}
     if all(mark is not None or node.get(key) is None for key, mark in given.items()):
@@ -107,11 +112,12 @@ def written(dialect: Dialect) -> dict[str, str]:
         "encoding": dialect.encoding,
     }
     usual = (STANDARD.delimiter, STANDARD.quote, STANDARD.encoding)
-    return {
+    found = {
         key: word
         for (key, word), common in zip(words.items(), usual, strict=True)
         if word != common
     }
+    return found if dialect.multiline else found | {"multiline": "false"}
 
 
 def _mark(node: Mapping, key: str, allowed: tuple[str, ...], findings: Findings) -> str | None:
@@ -132,6 +138,20 @@ def _mark(node: Mapping, key: str, allowed: tuple[str, ...], findings: Findings)
         word.span,
     )
     return None
+
+
+def _multiline(node: Mapping, findings: Findings) -> bool:
+    """Whether a cell may have line ends in it; so it is where nothing is said."""
+    word = node.word("multiline")
+    if word is None or word.text in ("true", "false"):
+        return word is None or word.text == "true"
+    findings.add(
+        "not-true-or-false",
+        f"`multiline` is {shown(word.text)}, expected `true` or `false`",
+        "write `multiline: false` if no cell of the files has a line end in it",
+        word.span,
+    )
+    return True
 
 
 def _encoding(node: Mapping, findings: Findings) -> str:

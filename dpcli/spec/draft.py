@@ -26,6 +26,9 @@ TAKEN = frozenset({"y", "n", "yes", "no", "on", "off", "true", "false", "null", 
 SIMPLE_KEY = 1000
 """A longer key must be marked as one, by YAML's rules."""
 
+HOW = "how the data files are written; `multiline: true` if cells have line ends in them"
+"""What the section `csv` says, and what a draft of it takes for granted."""
+
 SCHEMA_LINES = (
     "# yaml-language-server: $schema=dpcli.schema.json",
     "# Editors then offer and explain keys, after `dpcli schema > dpcli.schema.json`.",
@@ -107,12 +110,12 @@ def draft_spec(header: Sequence[str], dataset: str, dialect: Dialect = STANDARD)
 def csv_line(dialect: Dialect) -> str:
     """The section that says how the file is written, where that is not the usual way."""
     section = csv_section(written(dialect), dialect.names)
-    return f"{section}  # how the data files are written\n" if section else ""
+    return f"{section}  # {HOW}\n" if section else ""
 
 
 def csv_section(words: Mapping[str, str], names: Sequence[str]) -> str:
     """The section `csv` with these words and these names of columns; empty if there are none."""
-    parts = [f"{key}: {as_word(word)}" for key, word in words.items()]
+    parts = [f"{key}: {as_word(word, keep=key == 'multiline')}" for key, word in words.items()]
     if names:
         parts.append(f"names: [{', '.join(map(as_word, names))}]")
     return f"csv: {{{', '.join(parts)}}}" if parts else ""

@@ -10,11 +10,11 @@ PAGES: tuple[Page, ...] = (
         "key",
         "How the CSV files are written, where that is not the usual way. Nothing is guessed from a "
         "file: what is not said here is as RFC 4180 has it. Parquet files need none of it.",
-        "a mapping with delimiter, quote, encoding, names or decimal",
+        "a mapping with delimiter, quote, encoding, names, decimal or multiline",
         'csv: {delimiter: ";", decimal: ",", encoding: windows-1252}',
         "Commas between cells (tabs in .tsv files), double quotes around them, UTF-8, a header "
         "line, decimal points.",
-        ("delimiter", "encoding", "names", "decimal"),
+        ("delimiter", "encoding", "names", "decimal", "multiline"),
         (Use(("spec",), "How the CSV files are written; as RFC 4180 has it when absent."),),
     ),
     Page(
@@ -71,5 +71,19 @@ PAGES: tuple[Page, ...] = (
         "A point.",
         ("csv", "number"),
         (Use(("csv",), "What stands before decimals; `.` when absent."),),
+    ),
+    Page(
+        "multiline",
+        "key",
+        "Whether a quoted cell may have line ends in it. With `false`, every line is one record: a "
+        "line in which a quote is not closed is a row all of whose cells are missing, and changes "
+        "no other row. With `true`, an open quote swallows the lines behind it, so that one "
+        "record decides how many rows the file has. Every file without line ends in its cells "
+        "can be declared `false`, and is then read at the same speed.",
+        "true or false",
+        "multiline: false",
+        "true. `dpcli init` drafts `multiline: false`.",
+        ("csv", "quote"),
+        (Use(("csv",), "Whether cells may have line ends in them; `true` when absent."),),
     ),
 )

@@ -237,6 +237,8 @@ def _cell(query: Query, row: Row) -> tuple[tuple[str, ...], int] | None:
 def table(data: bytes, dialect: Dialect = STANDARD) -> tuple[list[str], list[list[str]]]:
     """The header and the records of a file; `ValueError` when it has no header."""
     text = _decoded(data, dialect.encoding).removeprefix("\ufeff")
+    if not dialect.multiline:
+        return _split(_records_of_lines(text, dialect), dialect)
     limit = csv.field_size_limit(sys.maxsize)
     style: Literal[0, 3] = csv.QUOTE_MINIMAL if dialect.quote else csv.QUOTE_NONE
     reader = csv.reader(
@@ -249,6 +251,11 @@ def table(data: bytes, dialect: Dialect = STANDARD) -> tuple[list[str], list[lis
         lines = list(reader)
     finally:
         csv.field_size_limit(limit)
+    return _split(lines, dialect)
+
+
+def _split(lines: list[list[str]], dialect: Dialect) -> tuple[list[str], list[list[str]]]:
+    """The header and the records among all lines; blank lines have no cells."""
     if dialect.names:
         lines.insert(0, list(dialect.names))
     while lines and not lines[0]:
@@ -260,6 +267,42 @@ def table(data: bytes, dialect: Dialect = STANDARD) -> tuple[list[str], list[lis
         # The only cell of a record is missing where its line is blank.
         return header, [record or [""] for record in records]
     return header, [record for record in records if record]
+
+
+def _records_of_lines(text: str, dialect: Dialect) -> list[list[str]]:
+    """The cells of every line, decided character by character; none if a quote stays open."""
+    text = text.replace("\r\n", "\n").replace("\r", "\n")
+    lines = text.split("\n")
+    if lines[-1] == "":
+        # The end of the last line ends the file.
+        del lines[-1]
+    return [_cells_of_line(line, dialect) for line in lines]
+
+
+def _cells_of_line(line: str, dialect: Dialect) -> list[str]:
+    """The cells of one line; a damaged one has a single cell, which is missing."""
+    if not line:
+        return []
+    cells, cell, begun, inside, ended = [], "", False, False, False
+    for letter in line:
+        if inside:
+            if letter == dialect.quote:
+                inside, ended = False, True
+            else:
+                cell += letter
+        elif ended and letter == dialect.quote:
+            # A quote behind a closing one is a quote of the cell.
+            cell, inside, ended = cell + letter, True, False
+        elif letter == dialect.delimiter:
+            cells.append(cell)
+            cell, begun, ended = "", False, False
+            continue
+        elif letter == dialect.quote and not begun:
+            inside = True
+        else:
+            cell, ended = cell + letter, False
+        begun = True
+    return [""] if inside else [*cells, cell]
 
 
 def _decoded(data: bytes, encoding: str) -> str:

@@ -1,0 +1,215 @@
+"""With `multiline: false` every line is one record, and no line changes another one."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from dpcli.columns import CategoryColumn, Column, IdColumn, OpenColumn
+from dpcli.dialect import STANDARD, Dialect
+from dpcli.engine import lines, rows
+from dpcli.engine.discretion import discreetly
+from dpcli.engine.source import open_dataset
+from dpcli.errors import DataError
+from dpcli.local.texts import texts_of
+from dpcli.privacy.relation import PersonUnit, RowUnit
+from dpcli.queries import Key, LinearQuery
+from tests.oracles.files import batches, generate
+from tests.oracles.opened import cells_of, engine
+from tests.oracles.plain import evaluate, table
+
+LINES = replace(STANDARD, multiline=False)
+OTHER = Dialect(";", "'", multiline=False)
+
+A, B = OpenColumn("a"), OpenColumn("b")
+
+FILES = 600
+PER_TEST = 100
+
+Rows = list[tuple[str, ...]]
+
+
+def read(path: Path, columns: list[Column], dialect: Dialect = LINES) -> Rows:
+    """The rows of a file, a missing cell as an empty text."""
+    with (
+        open_dataset((str(path),), dialect) as dataset,
+        texts_of(dataset, columns) as frames,
+        discreetly(dataset),
+    ):
+        return [tuple(cell or "" for cell in row) for frame in frames for row in frame.rows()]
+
+
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [
+        # An open quote damages its own line, which still is a row.
+        (b'1,"x\n2,y\n', [("", ""), ("2", "y")]),
+        (b'"1,x\n2,y"\n', [("", ""), ("2", 'y"')]),
+        (b'1,"x""\n2,y\n', [("", ""), ("2", "y")]),
+        (b'1,"x\n', [("", "")]),
+        (b'1,"x', [("", "")]),
+        (b'"', [("", "")]),
+        # LF, CRLF and CR end a line, also between quotes.
+        (b'"1\n2",x\n', [("", ""), ('2"', "x")]),
+        (b'"1\r2",x\r', [("", ""), ('2"', "x")]),
+        (b'1,"x\r\n2,y\r\n', [("", ""), ("2", "y")]),
+        (b"1,x\r2,y\n3,z\r\n4,w", [("1", "x"), ("2", "y"), ("3", "z"), ("4", "w")]),
+        # Whatever is closed is read as always.
+        (b'1,5" pipe\n', [("1", '5" pipe')]),
+        (b'1,5" "pipe"\n', [("1", '5" "pipe"')]),
+        (b'"1"2,"x"y"\n', [("12", 'xy"')]),
+        (b'"1""2","x,y"z\n', [('1"2', "x,yz")]),
+        (b' "1",x\n', [(' "1"', "x")]),
+        (b'"1","x,""y"""\n', [("1", 'x,"y"')]),
+        (b'"",""\n', [("", "")]),
+        (b'""\n', [("", "")]),
+        # Blank lines are no rows; short and long rows are.
+        (b'\n1,x\n\r\n\n2,"y\n\n', [("1", "x"), ("", "")]),
+        (b'1\n2,y,"z"w\n', [("1", ""), ("2", "y")]),
+        # Bytes that are no text change their cell alone.
+        (b'1,\xff\n2,"\xc3\n3,z"\xe2\x82\n', [("1", "\ufffd"), ("", ""), ("3", 'z"\ufffd')]),
+        (b"", []),
+        (b"\n\n", []),
+    ],
+)
+@pytest.mark.parametrize("block", [1, 2, 5, 1 << 23])
+@pytest.mark.parametrize("mark", [b"", b"\xef\xbb\xbf"])
+def test_an_odd_line_is_decided_alone(
+    content: bytes,
+    expected: Rows,
+    block: int,
+    mark: bytes,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A line whose quotes do not pair up is a row of missing cells; others are read as always."""
+    monkeypatch.setattr(lines, "BLOCK", block)
+    path = tmp_path / "data.csv"
+    path.write_bytes(mark + b"a,b\n" + content)
+
+    assert read(path, [A, B]) == expected
+    path.write_bytes(content)
+    assert read(path, [A, B], replace(LINES, names=("a", "b"))) == expected
+
+
+def test_one_column(tmp_path: Path) -> None:
+    """In a file of one column a blank or damaged line is a row whose cell is missing."""
+    path = tmp_path / "data.csv"
+    path.write_bytes(b'\n\na\n1\n\n"2\n""\n3"')
+
+    assert read(path, [A]) == [("1",), ("",), ("",), ("",), ('3"',)]
+    kind = CategoryColumn("a", "category", (("1", "1"), ("3", "3")), missing=1)
+    query = LinearQuery(by=(Key(kind),))
+    assert cells_of(engine([query], RowUnit(), path, dialect=LINES)[0]) == [1, 4]
+
+
+@pytest.mark.parametrize("raw_keys", [False, True])
+@pytest.mark.parametrize("start", batches(FILES, PER_TEST, 200))
+def test_odd_files_are_read_by_the_written_rule(
+    start: int, raw_keys: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However lines are damaged, engine and oracle agree to the integer, in blocks of any size."""
+    monkeypatch.setattr(rows, "few_distinct", lambda *_: raw_keys)
+    path = tmp_path / "data.csv"
+    read_at_all = 0
+    for seed in range(start, start + PER_TEST):
+        monkeypatch.setattr(lines, "BLOCK", Random(seed).choice((3, 50, 1000, 1 << 23)))
+        data, columns, queries = generate(seed)
+        dialect = LINES
+        if seed % 3 == 0:
+            dialect = OTHER
+            data = data.translate(bytes.maketrans(b",;\"'", b";,'\""))
+        try:
+            header, _ = table(data, dialect)
+        except ValueError:
+            continue
+        if not {column.name for column in columns} <= set(header):
+            continue
+        path.write_bytes(data)
+        read_at_all += 1
+        found = engine(queries, RowUnit(), path, dialect=dialect)
+        assert found == evaluate(queries, data, dialect=dialect), seed
+    assert read_at_all > PER_TEST // 2
+
+
+def damaged(random: Random, mark: str) -> bytes:
+    """A line of any bytes without line ends, with more quotes and delimiters than usual."""
+    soup = mark * 6 + ",,,,;;ab1 \t\x00\x0b\x1c"
+    text = "".join(random.choices(soup, k=random.randint(0, 12))).encode()
+    return text + random.randbytes(random.choice((0, 0, 3))).translate(None, b"\r\n")
+
+
+@pytest.mark.parametrize("start", batches(400, 100, 200))
+def test_one_line_changes_one_row(
+    start: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A line that becomes any other line changes one row at most, wherever it stands."""
+    path, other = tmp_path / "a.csv", tmp_path / "b.csv"
+    for seed in range(start, start + 100):
+        random = Random(seed)
+        monkeypatch.setattr(lines, "BLOCK", random.choice((3, 50, 1 << 23)))
+        body = [damaged(random, '"') for _ in range(random.randint(1, 20))]
+        changed = list(body)
+        place = random.randrange(len(body))
+        changed[place] = damaged(random, '"')
+        ends = [random.choice((b"\n", b"\r\n", b"\r")) for _ in body]
+        names = random.choice((b"a,b", b"a"))
+        columns: list[Column] = [A, B] if b"," in names else [A]
+        for target, cells in ((path, body), (other, changed)):
+            ended = (cell + end for cell, end in zip(cells, ends, strict=True))
+            # A blank line between CR and LF would make one end of two.
+            target.write_bytes(names + b"\n" + b"".join(ended).replace(b"\r\n", b"\n"))
+        before, after = (Counter(read(each, columns)) for each in (path, other))
+
+        assert (before - after).total() <= 1, seed
+        assert (after - before).total() <= 1, seed
+        count = LinearQuery()
+        (one,), (two,) = (
+            cells_of(engine([count], RowUnit(), each, dialect=LINES)[0]) for each in (path, other)
+        )
+        assert one == before.total() and two == after.total()
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_cells_without_line_ends_are_read_as_always(seed: int, tmp_path: Path) -> None:
+    """Whatever a writer quotes, both readings agree where no cell has a line end."""
+    random = Random(seed)
+    text = io.StringIO()
+    end = random.choice(("\n", "\r\n", "\r"))
+    everywhere = csv.writer(text, lineterminator=end, quoting=csv.QUOTE_ALL)
+    writer = everywhere if seed % 2 else csv.writer(text, lineterminator=end)
+    writer.writerow(["a", "b"])
+    cells = [["".join(random.choices('a,"; ', k=4)) + "z" for _ in "ab"] for _ in range(50)]
+    writer.writerows(cells)
+    path = tmp_path / "data.csv"
+    path.write_bytes(text.getvalue().encode())
+
+    assert read(path, [A, B]) == read(path, [A, B], STANDARD) == list(map(tuple, cells))
+
+
+def test_people_lose_no_rows_by_the_damage_of_others(tmp_path: Path) -> None:
+    """A damaged line has no id; the rows behind it still belong to their people."""
+    path = tmp_path / "data.csv"
+    path.write_bytes(b'a,b\np1,x\n"p2,x\np3,x\np3,x\n')
+    unit = PersonUnit("a", 2, 2, 2)
+    kind = CategoryColumn("b", "category", (("x", "x"),))
+    query = LinearQuery(present=(IdColumn("a"),), by=(Key(kind),))
+
+    assert cells_of(engine([query], unit, path, dialect=LINES)[0]) == [3]
+
+
+@pytest.mark.parametrize("content", [b'"a,b\n1,2\n', b'a,"b\n"\n1,2\n'])
+def test_a_header_line_is_one_line(content: bytes, tmp_path: Path) -> None:
+    """Names with line ends in them need the other reading, and the hint says so."""
+    path = tmp_path / "data.csv"
+    path.write_bytes(content)
+    with pytest.raises(DataError) as refused:
+        open_dataset((str(path),), LINES)
+    (problem,) = refused.value.problems
+    assert problem.code == "no-header" and "multiline: true" in problem.hint
