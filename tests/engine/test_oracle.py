@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from pathlib import Path
 
 import pytest
 
-from dpcli.engine import rows, sample
+from dpcli.columns import NumericColumn
+from dpcli.engine import rows, sample, table
 from dpcli.privacy.relation import RowUnit
+from dpcli.queries import Factor, LinearQuery
 from tests.oracles.files import batches, generate, readability
 from tests.oracles.opened import engine
 from tests.oracles.plain import evaluate
@@ -45,3 +48,17 @@ def test_large_files_with_quotes_are_read_by_the_written_rules(
         repeated = data + b"\n" + body * (size * 2**20 // max(len(body), 1) + 1)
         path.write_bytes(repeated)
         assert engine(queries, RowUnit(), path) == evaluate(queries, repeated), seed
+
+
+@pytest.mark.parametrize("first", [b"1", b"1,2,3,4,5", b",,", b"1,2"])
+def test_the_first_record_decides_nothing(
+    first: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However many cells it has, others keep theirs, and the file is read where it is."""
+    monkeypatch.setattr(table, "plain_copy", lambda *_: pytest.fail("a plain file was copied"))
+    path = tmp_path / "data.csv"
+    data = b"a,b,c\n" + first + b"\n1,2,3\n4,5,6,7\n8\n"
+    path.write_bytes(data)
+    columns = [NumericColumn(name, "integer", Fraction(1), (0, 9)) for name in "abc"]
+    queries = [LinearQuery(factors=(Factor(column),)) for column in columns]
+    assert engine(queries, RowUnit(), path) == evaluate(queries, data)
