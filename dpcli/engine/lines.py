@@ -7,7 +7,7 @@ line holds the cells that the reference reader finds in it alone. A blank line i
 a file of one column a row whose cell is missing.
 
 Privacy: no line changes what another line is read as. To change one line of a file, or to add
-or remove one, changes one row at most, however odd the line is. Whoever writes a record decides
+or remove one, changes one row at most, however odd the line is. The writer of a record decides
 one row of the table, and without this rule an open quote would decide all that follow.
 """
 

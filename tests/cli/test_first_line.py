@@ -63,11 +63,13 @@ def test_a_record_is_not_copied(
     data.write_text(f"{RECORDS[kind]}\nBob,40,M\n", encoding="utf-8")
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"yes\n" * 9)))
     spec = data.with_name("spec.yaml")
-    told = dpcli("init", data, "-o", spec, *words)
+    outcome = dpcli("init", data, "-o", spec, *words)
 
-    assert (told.status, told.out) == (4, "")
-    assert "error[not-column-names]" in told.err and "--no-header" in told.err
-    assert not any(cell in told.err for cell in re.split(r"[,\"]", RECORDS[kind]) if len(cell) > 1)
+    assert (outcome.status, outcome.out) == (4, "")
+    assert "error[not-column-names]" in outcome.err and "--no-header" in outcome.err
+    assert not any(
+        cell in outcome.err for cell in re.split(r"[,\"]", RECORDS[kind]) if len(cell) > 1
+    )
     assert not spec.exists()
 
 
@@ -77,34 +79,34 @@ def test_without_a_header_line_only_cells_are_counted(
 ) -> None:
     """A draft has as many placeholders as the first line has cells, and no text of it."""
     data.write_text(f"{RECORDS[kind]}\nBob,40,M\n", encoding="utf-8")
-    told = dpcli("init", data, "--no-header")
+    outcome = dpcli("init", data, "--no-header")
 
-    assert (told.status, told.err) == (0, "")
-    assert "names: [FILL_IN_1, FILL_IN_2, FILL_IN_3]" in told.out
-    assert CANARY not in told.out
+    assert (outcome.status, outcome.err) == (0, "")
+    assert "names: [FILL_IN_1, FILL_IN_2, FILL_IN_3]" in outcome.out
+    assert CANARY not in outcome.out
     data.write_text("Otto,1,D\n", encoding="utf-8")
-    assert dpcli("init", data, "--no-header").out == told.out
+    assert dpcli("init", data, "--no-header").out == outcome.out
 
 
 @pytest.mark.parametrize("kind", RECORDS)
 def test_a_header_line_can_be_asserted(kind: str, data: Path, dpcli: Command) -> None:
     """With --header the names are written; those that no spec can declare are left out."""
     data.write_text(f"{RECORDS[kind]}\n", encoding="utf-8")
-    told = dpcli("init", data, "--header")
+    outcome = dpcli("init", data, "--header")
 
-    assert (told.status, told.err) == (0, "")
-    assert f"{CANARY}: {{type: FILL_IN}}" in told.out
+    assert (outcome.status, outcome.err) == (0, "")
+    assert f"{CANARY}: {{type: FILL_IN}}" in outcome.out
 
 
 @pytest.mark.parametrize("line", HEADERS)
 def test_names_are_names(line: str, data: Path, dpcli: Command) -> None:
     """Usual headers give a draft, and a note that they were taken for names."""
     data.write_text(f"{line}\n1,2,3\n", encoding="utf-8")
-    told = dpcli("init", data)
+    outcome = dpcli("init", data)
 
-    assert told.status == 0
-    assert "was taken as column names" in told.err and "--no-header" in told.err
-    assert told.err.count("\n") == 1
+    assert outcome.status == 0
+    assert "was taken as column names" in outcome.err and "--no-header" in outcome.err
+    assert outcome.err.count("\n") == 1
 
 
 @pytest.mark.parametrize(
@@ -125,11 +127,11 @@ def test_the_option_to_try_is_named(
 ) -> None:
     """Marks and bytes that do not fit the declared form suggest another one, and show nothing."""
     data.write_bytes(content)
-    told = dpcli("init", data)
+    outcome = dpcli("init", data)
 
-    assert (told.status, told.out) == (4, "")
-    assert option in told.err
-    assert "Ann" not in told.err and "\ufffd" not in told.err
+    assert (outcome.status, outcome.out) == (4, "")
+    assert option in outcome.err
+    assert "Ann" not in outcome.err and "\ufffd" not in outcome.err
 
 
 def test_no_assertion_makes_text_of_bytes(data: Path, dpcli: Command) -> None:
@@ -143,10 +145,10 @@ def test_no_assertion_makes_text_of_bytes(data: Path, dpcli: Command) -> None:
 def test_a_draft_without_columns_is_none(line: str, data: Path, dpcli: Command) -> None:
     """Where no name can be declared the status is 4, also when a header is asserted."""
     data.write_text(f"{line}\n", encoding="utf-8")
-    told = dpcli("init", data, "--header")
+    outcome = dpcli("init", data, "--header")
 
-    assert (told.status, told.out) == (4, "")
-    assert "error[not-column-names]" in told.err
+    assert (outcome.status, outcome.out) == (4, "")
+    assert "error[not-column-names]" in outcome.err
 
 
 @pytest.mark.parametrize("name", ["a.tsv", "a.TSV", "a.tab", "a.tsv.gz"])
@@ -178,9 +180,9 @@ def test_an_answer_decides_before_anything_is_shown(
 
     def asked(answers: str, *words: str) -> str:
         monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(answers.encode())))
-        told = dpcli("init", data, "--ask", *words)
-        assert told.status == 0
-        return told.out + told.err
+        outcome = dpcli("init", data, "--ask", *words)
+        assert outcome.status == 0
+        return outcome.out + outcome.err
 
     rest = "\n\n\n\ndone\nyes\n\n"
     names = 'first, "last, maiden"\nfirst, first, sex\nfirst, "last, maiden", sex\n'
@@ -211,10 +213,10 @@ def test_no_message_lists_what_a_header_says(
     """Where declared columns are missing, only names from the spec are in the message."""
     for line in (f"{CANARY},Smith,F", f"{CANARY};Smith;F", f"{CANARY},age,age"):
         data.write_text(f"{line}\n1,2,3\n", encoding="utf-8")
-        told = dpcli(command, spec, data)
+        outcome = dpcli(command, spec, data)
 
-        assert told.status == 4
-        assert CANARY not in told.out + told.err and "Smith" not in told.out + told.err
+        assert outcome.status == 4
+        assert CANARY not in outcome.out + outcome.err and "Smith" not in outcome.out + outcome.err
 
 
 def test_an_empty_file_has_no_columns(data: Path, dpcli: Command) -> None:

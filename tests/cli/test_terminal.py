@@ -22,9 +22,9 @@ ODD = "a\x1b[31m\x07\rb\nerror[forged]: c\u202ed\u2066\x9b2J\x7f"
 ACTS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 
 
-def clean(told: Outcome) -> bool:
+def clean(outcome: Outcome) -> bool:
     """Whether a terminal shows the words of a run as they are, without a forged line."""
-    words = told.out + told.err
+    words = outcome.out + outcome.err
     return not ACTS.search(words) and not re.search(r"^error.forged", words, re.MULTILINE)
 
 
@@ -89,10 +89,10 @@ def test_names_of_files_are_escaped(
 ) -> None:
     """Whatever a command says of its words and files, no raw control character is in it."""
     monkeypatch.chdir(odd.parent)
-    told = dpcli(*(word.replace("O", ODD, 1) for word in words))
+    outcome = dpcli(*(word.replace("O", ODD, 1) for word in words))
 
-    assert clean(told), told
-    assert told.status != 1
+    assert clean(outcome), outcome
+    assert outcome.status != 1
 
 
 def test_labels_and_texts_of_specs_are_escaped(dpcli: Command, tmp_path: Path, data: Path) -> None:
@@ -107,9 +107,11 @@ def test_labels_and_texts_of_specs_are_escaped(dpcli: Command, tmp_path: Path, d
     ):
         spec.write_text(SPEC.replace("NEIGHBORS", "add-remove").replace(old, new), "utf-8")
         for words in (("check", spec), ("plan", spec), ("release", spec, data)):
-            told = dpcli(*words)
-            table = told.out if words[0] == "release" else ""
-            assert clean(Outcome(told.status, told.out.removeprefix(table), told.err)), told
+            outcome = dpcli(*words)
+            table = outcome.out if words[0] == "release" else ""
+            assert clean(Outcome(outcome.status, outcome.out.removeprefix(table), outcome.err)), (
+                outcome
+            )
 
 
 @pytest.mark.parametrize("character", ["\x00", "\x1b", "\x9b", "\u202e", "\u2028", "\ud800"])
