@@ -66,13 +66,7 @@ def release(
 
     See also: dpcli plan, dpcli ledger show, dpcli explain release-id
     """
-    from dpcli.cli.charging import (
-        announce_account,
-        charging,
-        require_quality,
-        warn_of_clock,
-        warn_of_sharing,
-    )
+    from dpcli.cli.charging import charging, require_quality, warn_of_clock, warn_of_sharing
     from dpcli.cli.ledger_file import must_exist, open_ledger
     from dpcli.cli.outputs import Wanted
     from dpcli.cli.progress import shown_progress
@@ -116,14 +110,22 @@ def release(
             stored = make_release(plan, tuple(data), book, charge, rendered, progress)
         wanted.publish(stored, again)
     warn_of_clock(charge.created, latest)
-    if not stored.fresh:
+    if stored.fresh:
+        _report(made[-1], quiet=quiet)
+    else:
         drain(data)
-    elif made[-1].standing.first:
-        announce_account(plan.spec.dataset, made[-1].standing.ledger)
-    if not quiet and stored.fresh:
+        if not quiet:
+            print(f"release {stored.release_id} published again, nothing charged", file=sys.stderr)
+    require_quality(stored)
+
+
+def _report(made: Release, *, quiet: bool) -> None:
+    """What was released, on standard error; the first release of an account in any case."""
+    from dpcli.cli.charging import announce_account
+
+    if made.standing.first:
+        announce_account(made.plan.spec.dataset, made.standing.ledger)
+    if not quiet:
         from dpcli.cli.summary import print_summary
 
-        print_summary(made[-1])
-    elif not quiet:
-        print(f"release {stored.release_id} published again, nothing charged", file=sys.stderr)
-    require_quality(stored)
+        print_summary(made)

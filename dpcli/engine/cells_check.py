@@ -54,7 +54,7 @@ def check_cells(
     """Read all files once. DataError `data-unreadable` if that fails, without a reason."""
     inspection = Inspection(dataset, progress)
     wanted = tuple(map(without_constant, columns))
-    with discreetly():
+    with discreetly(dataset):
         counted = scanned(
             dataset, inspection, wanted, lambda tables: _scan(tables, wanted, progress), progress
         )
