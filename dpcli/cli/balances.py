@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -174,6 +175,8 @@ def history(
     from dpcli.privacy.decimals import plain_text
 
     told: list[dict[str, object]] = []
+    # Some keyboards and shells decompose letters; names of accounts are composed.
+    dataset = None if dataset is None else unicodedata.normalize("NFC", dataset)
     with existing_ledger(path) as book, told_failures(book.path):
         if dataset is not None and dataset not in book.accounts():
             raise LedgerError.of(

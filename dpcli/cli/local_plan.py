@@ -47,6 +47,7 @@ def print_local_plan(
 ) -> None:
     """The plan as a table, what it costs each record, and what shuffling adds."""
     from dpcli.cli.console import write_table
+    from dpcli.spec.names import mixed_scripts
 
     spec = plan.spec
     composition = spec.privacy.composition
@@ -65,6 +66,9 @@ def print_local_plan(
     if spec.public:
         names = ", ".join(column.name for column in spec.public)
         print(f"public, as they are: {names}")
+    mixed = mixed_scripts(spec.dataset)
+    if mixed:
+        print(mixed)
     if composition.name != "sequential":
         print(f"losses are added up by {composition.name}: {plan.bound.name}")
     print_measures(plan, found, "per record", "collection")

@@ -56,12 +56,15 @@ def checked_id(release_id: str | None) -> str | None:
 
 def checked_name(dataset: str) -> str:
     """The name of a dataset as a spec would write it; UsageError for another."""
-    if re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}", dataset):
+    from dpcli.spec.names import dataset_fault
+
+    fault = dataset_fault(dataset)
+    if fault is None:
         return dataset
     raise UsageError.of(
         "bad-dataset",
-        "the name of the dataset is not one that a spec can have",
-        "use up to 100 letters, digits, `.`, `_` and `-`",
+        f"the name of the dataset is not one that a spec can have: expected {fault.expected}",
+        fault.hint,
     )
 
 

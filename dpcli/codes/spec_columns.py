@@ -15,7 +15,8 @@ CODES: tuple[Code, ...] = (
     Code(
         "bad-name",
         "spec",
-        "A name of a dataset or statistic has characters that files and tables cannot carry.",
+        "A name of a dataset or statistic has characters that files and tables cannot carry, or "
+        "that look like others: the letters of a dataset are in Unicode form NFC.",
         "name: my count",
         "Use letters, digits, `_` and `-`, at most 100: `name: my_count`.",
     ),

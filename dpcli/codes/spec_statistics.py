@@ -142,9 +142,9 @@ CODES: tuple[Code, ...] = (
     Code(
         "too-many-queries",
         "spec",
-        "All statistics together ask more than 20,000 queries. A regression asks one for each "
+        "All statistics together ask more than 10,000 queries. A regression asks one for each "
         "pair of its columns, `marginals` one for each table.",
-        "thirty entries `{statistic: marginals, columns: [...], ways: 6}` of twelve columns each",
+        "eleven entries `{statistic: marginals, columns: [...], ways: 6}` of twelve columns each",
         "Ask about fewer columns at once, or split the spec.",
     ),
     Code(

@@ -14,6 +14,7 @@ from dpcli.report.notes import LIMITS
 from dpcli.report.numbers import Fact, exact_or_up, number, short
 from dpcli.report.stewardship import stewardship_facts
 from dpcli.spec.local_model import Response
+from dpcli.spec.names import mixed_scripts
 
 if TYPE_CHECKING:
     from dpcli.ledger.outlook import Outlook
@@ -151,3 +152,6 @@ def local_limits(plan: LocalPlan, *, shuffled: bool) -> Iterator[str]:
     condition = plan.spec.privacy.composition.condition
     if condition:
         yield condition
+    mixed = mixed_scripts(plan.spec.dataset)
+    if mixed:
+        yield mixed

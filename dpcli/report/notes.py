@@ -9,6 +9,7 @@ from dpcli.privacy.relation import Neighbors, PersonUnit, RowUnit
 from dpcli.queries import Key, LinearQuery
 from dpcli.report.numbers import exact_or_up, short
 from dpcli.spec.model import Spec
+from dpcli.spec.names import mixed_scripts
 
 LIMITS = (
     "Timing and memory use are not protected.",
@@ -174,12 +175,14 @@ def post_processing(plan: Plan) -> list[str]:
 
 
 def warnings(plan: Plan) -> list[str]:
-    """What readers of some numbers must know."""
-    return [
+    """What readers of the plan, and of some numbers, must know."""
+    told = [
         words
         for planned in plan.entries
         for words in planned.entry.statistic.warnings(planned.entry.request)
     ]
+    mixed = mixed_scripts(plan.spec.dataset)
+    return [*([mixed] if mixed else []), *told]
 
 
 def unprotected(plan: Plan) -> list[str]:

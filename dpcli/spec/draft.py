@@ -15,8 +15,8 @@ from collections.abc import Mapping, Sequence
 from dpcli.dialect import STANDARD, Dialect
 from dpcli.spec.declarations import LONGEST_NAME, MOST_COLUMNS
 from dpcli.spec.dialect import written
+from dpcli.spec.names import dataset_fault
 from dpcli.spec.placeholders import PLACEHOLDER
-from dpcli.spec.sense import DATASET
 
 PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
@@ -82,7 +82,9 @@ statistics:
 
 def draft_spec(header: Sequence[str], dataset: str, dialect: Dialect = STANDARD) -> str:
     """A commented spec for a data file with these column names."""
-    name = dataset if DATASET.fullmatch(dataset) else PLACEHOLDER
+    # Some systems decompose the names of files.
+    composed = unicodedata.normalize("NFC", dataset)
+    name = PLACEHOLDER if dataset_fault(composed) else as_word(composed)
     text = HEAD.format(
         schema="\n".join(SCHEMA_LINES),
         csv=csv_line(dialect),

@@ -12,7 +12,7 @@ from dpcli.spec.selection import Placed, share_selections
 MOST_STATISTICS = 1_000
 MOST_CELLS_IN_ALL = 2_000_000
 MOST_SCORES_IN_ALL = 10_000_000
-MOST_QUERIES_IN_ALL = 20_000
+MOST_QUERIES_IN_ALL = 10_000
 
 
 def resolve_entries(section: Listing | None, scope: Scope) -> tuple[Entry, ...]:

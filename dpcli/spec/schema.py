@@ -19,11 +19,11 @@ from dpcli.spec.further import FURTHER
 from dpcli.spec.hovering import tell
 from dpcli.spec.local_schema import by_model, local_fields
 from dpcli.spec.local_shape import LocalDocument, ResponseShape
+from dpcli.spec.names import ROUGHLY
 from dpcli.spec.prices import MOST_EPSILON
 from dpcli.spec.pricing import WAYS
 from dpcli.spec.quality import QualityShape
 from dpcli.spec.rows import MOST_LETTERS
-from dpcli.spec.sense import DATASET
 from dpcli.spec.structure import COLUMN_SHAPES, Document, Privacy, Shape
 from dpcli.spec.totals import BOUNDS
 from dpcli.statistics import STATISTICS
@@ -51,7 +51,7 @@ def spec_schema() -> dict[str, object]:
     definitions["column"] = _column()
     fields: Json = document["properties"]
     fields["dpcli"] |= {"type": ["integer", "string"], "enum": [1, "1"]}
-    fields["dataset"] |= {"type": "string", "pattern": f"^{DATASET.pattern}$"}
+    fields["dataset"] |= {"type": "string", "pattern": f"^{ROUGHLY}$"}
     fields["rows_are"] |= {"type": "string", "maxLength": MOST_LETTERS}
     fields["confidence"] |= {"minimum": 0.5, "maximum": 0.999999}
     fields["csv"] = {"$ref": "#/$defs/csv"}

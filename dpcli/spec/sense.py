@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
@@ -21,6 +20,7 @@ from dpcli.spec.fit import fit
 from dpcli.spec.local import Local, resolve_local
 from dpcli.spec.local_shape import LocalDocument
 from dpcli.spec.model import Declarations, Entry, Privacy, Quality
+from dpcli.spec.names import dataset_fault
 from dpcli.spec.nodes import Listing, Mapping, Word
 from dpcli.spec.placeholders import find_placeholders
 from dpcli.spec.prices import read_confidence
@@ -33,7 +33,6 @@ from dpcli.spec.structure import Privacy as PrivacyShape
 from dpcli.spec.unit import read_unit
 from dpcli.spec.wording import listed, shown
 
-DATASET = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 VERSION = "1"
 LOCAL = "local"
 """The model in which each record is randomized by itself."""
@@ -104,11 +103,12 @@ def _dataset(root: Mapping, findings: Findings) -> str:
         )
     if not isinstance(dataset, Word):
         return ""
-    if not DATASET.fullmatch(dataset.text):
+    fault = dataset_fault(dataset.text)
+    if fault is not None:
         findings.add(
             "bad-name",
-            f"`dataset` is {shown(dataset.text)}, expected letters, digits, `.`, `_` and `-`",
-            "begin with a letter or digit, and use at most 100 characters",
+            f"`dataset` is {shown(dataset.text)}, expected {fault.expected}",
+            fault.hint,
             dataset.span,
         )
     return dataset.text

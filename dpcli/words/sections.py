@@ -38,7 +38,9 @@ PAGES: tuple[Page, ...] = (
         "key",
         "The name of the account in the ledger that pays for releases. All specs about the same "
         "people name the same dataset, so that what they reveal together is bounded.",
-        "letters, digits, `.`, `_` and `-`, at most 100; a letter or digit first",
+        "letters of any script in Unicode form NFC, digits, `.`, `_` and `-`, at most 100; a "
+        "letter or digit first. `dpcli plan` warns of names that mix scripts, such as a Cyrillic "
+        "letter in a Latin word: names that look the same are different accounts",
         "dataset: survey-2024",
         "The spec is refused.",
         ("ledger", "budget"),

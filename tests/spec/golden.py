@@ -53,7 +53,7 @@ BUILT: dict[str, bytes] = {
             f"  - {{name: n{number}, statistic: marginals, ways: 6, epsilon: 0.01, columns: ["
             + ", ".join(f"c{place}" for place in range(12))
             + "]}\n"
-            for number in range(22)
+            for number in range(11)
         )
     ).encode(),
     "too-many-scores": (

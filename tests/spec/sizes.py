@@ -152,6 +152,6 @@ FULL: tuple[tuple[Maker, int], ...] = (
     (columns, 100_000),
     (cells, 100),
     (cells, 1_000),
-    (tables, 20),
+    (tables, 10),
     (tables, 1_000),
 )
