@@ -144,7 +144,7 @@ CODES: tuple[Code, ...] = (
         "spec",
         "All statistics together ask more than 10,000 queries. A regression asks one for each "
         "pair of its columns, `marginals` one for each table.",
-        "eleven entries `{statistic: marginals, columns: [...], ways: 6}` of twelve columns each",
+        "marginals of twelve columns, six at a time, eleven times",
         "Ask about fewer columns at once, or split the spec.",
     ),
     Code(

@@ -49,7 +49,8 @@ class Rank(Utility):
         part, whole = self.quantile.numerator, self.quantile.denominator
         upto = np.cumsum(counts, axis=1)
         wanted = part * upto[:, -1:]
-        if self.places == range(counts.shape[1]):
+        if len(self.places) == counts.shape[1]:
+            # Places rise, so that every class is a candidate's.
             below = upto - counts
         else:
             places = np.array(self.places)

@@ -73,9 +73,7 @@ def test_a_decomposed_name_finds_its_account(
 
 def test_a_plan_warns_of_mixed_scripts(dpcli: Command, tmp_path: Path) -> None:
     """In the text and the JSON of a plan, of either model."""
-    warning = (
-        "mixes the scripts of t (U+0074, Latin), \N{CYRILLIC SMALL LETTER A} (U+0430, Cyrillic)"
-    )
+    warning = f"mixes the scripts of t (U+0074, Latin), {MIXED[1]} (U+0430, Cyrillic)"
     for text in (SPEC, LOCAL):
         spec = write(tmp_path, MIXED, text)
         assert warning in dpcli("plan", spec).out

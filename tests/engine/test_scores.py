@@ -58,10 +58,12 @@ def scored(random: Random, query: Query, columns: Sequence[Column]) -> Query:
 
 
 def candidates(random: Random, column: NumericColumn) -> Points:
-    """All points of a small grid, or some points of a large one."""
+    """All points of a small grid, regular ones, or some points of a large one."""
     low, high = column.limits
     if high - low < 200 and random.random() < 0.6:
         return range(low, high + 1)
+    if random.random() < 0.4:
+        return range(low, high + 1, max(2, (high - low) // random.randint(1, 6)))
     return tuple(sorted({random.randint(low, high) for _ in range(random.randint(1, 6))}))
 
 

@@ -62,8 +62,12 @@ def test_a_decomposed_name_is_refused_with_its_composed_form() -> None:
 
 def test_characters_that_stand_for_others_are_refused() -> None:
     """Full-width letters, ligatures and mathematical letters have a plain form to write."""
-    for letter, plain in (("\N{FULLWIDTH LATIN SMALL LETTER A}", "a"), ("\N{LATIN SMALL LIGATURE FI}", "fi"),
-                          ("\N{MATHEMATICAL BOLD SMALL A}", "a"), ("\N{MICRO SIGN}", "\N{GREEK SMALL LETTER MU}")):  # fmt: skip
+    for letter, plain in (
+        ("\N{FULLWIDTH LATIN SMALL LETTER A}", "a"),
+        ("\N{LATIN SMALL LIGATURE FI}", "fi"),
+        ("\N{MATHEMATICAL BOLD SMALL A}", "a"),
+        ("\N{MICRO SIGN}", "\N{GREEK SMALL LETTER MU}"),
+    ):
         assert f"write `x{plain}`" in problem(f"x{letter}").hint
 
 

@@ -18,6 +18,7 @@ from dpcli.statistics import STATISTICS
 from dpcli.statistics.base import Answer, Request
 from dpcli.statistics.cuts import at_and_between, from_each
 from dpcli.statistics.quantile import Quantile
+from dpcli.utilities.base import Points
 from dpcli.utilities.rank import Rank
 from tests.oracles.opened import cells_of
 from tests.oracles.plain import evaluate
@@ -26,9 +27,9 @@ COLUMN = NumericColumn("x", "integer", bounds=(0, 4))
 ADDED = Relation(RowUnit(), Neighbors.ADD_REMOVE)
 
 
-def rank(quantile: Fraction, points: Sequence[int] | None = None) -> ScoreQuery:
+def rank(quantile: Fraction, points: Points | None = None) -> ScoreQuery:
     """The question for one quantile."""
-    key, places = at_and_between(COLUMN, range(5) if points is None else tuple(points))
+    key, places = at_and_between(COLUMN, range(5) if points is None else points)
     return ScoreQuery(classes=(key,), utility=Rank(quantile, places))
 
 
@@ -66,10 +67,12 @@ def test_ranks_move_exactly_as_far_as_is_claimed(quantile: str, neighbors: Neigh
     assert worst == claim if quantile != "9/10" else worst <= claim
 
 
-@pytest.mark.parametrize("points", [None, (1, 3), (0, 4), (2,), (0, 1, 2, 3, 4)])
+@pytest.mark.parametrize(
+    "points", [None, (1, 3), (0, 4), (2,), (0, 1, 2, 3, 4), range(0, 5, 2), range(0, 5, 3)]
+)
 @pytest.mark.parametrize("quantile", ["1/2", "1/4", "99/100"])
 def test_the_best_candidate_is_the_nearest_to_the_quantile(
-    points: Sequence[int] | None, quantile: str
+    points: Points | None, quantile: str
 ) -> None:
     """The candidate with the best score misses the quantile by the fewest rows."""
     query = rank(Fraction(quantile), points)
@@ -90,7 +93,8 @@ def test_the_best_candidate_is_the_nearest_to_the_quantile(
 
 def test_classes_cover_every_value_once() -> None:
     """Wherever candidates lie, each value is in one class, and the class of a point is its own."""
-    for points in ((0,), (4,), (1, 2), (0, 2, 4), (0, 1, 2, 3, 4)):
+    regular = (range(5), range(0, 5, 2), range(0, 5, 3), range(0, 5, 9), range(1, 5, 2))
+    for points in ((0,), (4,), (1, 2), (0, 2, 4), (0, 1, 2, 3, 4), *regular):
         key, places = at_and_between(COLUMN, points)
         bins = list(zip(key.starts, (*key.starts[1:], 5), strict=True))
         for value in range(5):
