@@ -24,6 +24,7 @@ from dpcli.ledger.proof import Proof
 from dpcli.ledger.terms import Payload, terms_of
 from dpcli.local.charge import charge_for as charge_for_responses
 from dpcli.plan.local import AnyPlan, LocalPlan, make_any_plan
+from dpcli.plan.model import Plan
 from dpcli.privacy.loss import Loss
 from dpcli.release import charge_for
 from dpcli.report.entries import statistic_facts
@@ -31,6 +32,7 @@ from dpcli.report.facts import guarantee_facts
 from dpcli.report.json_report import json_text
 from dpcli.report.local_facts import response_facts
 from dpcli.report.numbers import Fact
+from dpcli.report.quality import quality_facts
 from dpcli.spec.load import AnySpec, load_any
 
 BOM = "\ufeff"
@@ -135,8 +137,16 @@ def _stated(report: Facts) -> Loss:
 
 
 def _answers(report: Facts) -> list[Facts]:
-    """What a report lists: the statistics of a release, the responses of a collection."""
-    return list(report["statistics"] if "statistics" in report else report["responses"])
+    """What a report lists: the quality check and the statistics, or the responses."""
+    quality = report.get("quality")
+    checks = [] if quality is None else [quality]
+    return [*checks, *(report["statistics"] if "statistics" in report else report["responses"])]
+
+
+def _stopped(report: Facts) -> bool:
+    """Whether a report says that its quality check stopped the release."""
+    quality = report.get("quality")
+    return quality is not None and quality.get("passed") is False
 
 
 def _spec(text: str, digest: str, path: Path) -> AnySpec:
@@ -174,6 +184,8 @@ def _parts(
         if failure.problems[0].code == "package-missing":
             raise
     else:
+        if isinstance(plan, Plan) and plan.quality is not None and _stopped(report):
+            plan = plan.quality_alone
         if _facts(plan) == _facts_of(report):
             charge = (
                 charge_for_responses(plan, "", "", period)
@@ -199,7 +211,9 @@ def _facts(plan: AnyPlan) -> object:
         kind, listed = "responses", [response_facts(one, None) for one in plan.spec.responses]
     else:
         kind, listed = "statistics", [statistic_facts(one, plan.spec) for one in plan.entries]
-    text = json_text({"privacy": guarantee_facts(plan, None)["privacy"], kind: listed})
+    quality = quality_facts(plan) if isinstance(plan, Plan) else None
+    privacy = guarantee_facts(plan, None)["privacy"]
+    text = json_text({"privacy": privacy, "quality": quality, kind: listed})
     return _facts_of(json.loads(text, parse_float=str, parse_int=str))
 
 

@@ -394,3 +394,25 @@ def test_no_recovery_lowers_what_was_spent(
             assert "account-must-exist" in dpcli("plan", f"{dataset}.yaml").err
         elif after[dataset]["remaining_epsilon"] != "0":
             assert float(after[dataset]["spent_rho"]) >= float(account["spent_rho"])
+
+
+@pytest.mark.parametrize("rows", [2, 500])
+def test_releases_with_a_quality_check_are_charged_again_as_they_were(
+    dpcli: Command, folder: Path, rows: int
+) -> None:
+    """A release that its check stopped costs the check alone again; a passed one costs all."""
+    text = SPEC.format(
+        dataset="town", epsilon="0.2", rule="zcdp", budget="{epsilon: 9, delta: 1e-6}"
+    ).replace("columns:", "quality: {epsilon: 1, min_rows: 200}\ncolumns:")
+    (folder / "town.yaml").write_text(text, "utf-8")
+    (folder / "data.csv").write_text("age\n" + "30\n" * rows, "utf-8")
+    status = 8 if rows == 2 else 0
+    assert dpcli("release", "town.yaml", "data.csv", "-q", "-o", "t.csv").status == status
+    before = shown(dpcli)["town"]
+    restored(folder, None)
+    done = dpcli("ledger", "recover", "--from", "t.report.json", "--json")
+
+    assert done.status == 0, done.err
+    assert [one["exact"] for one in json.loads(done.out)["recovered"]] == [True]
+    after = shown(dpcli)["town"]
+    assert {key: after[key] for key in before} == before
