@@ -66,6 +66,10 @@ def print_local_plan(
     if spec.public:
         names = ", ".join(column.name for column in spec.public)
         print(f"public, as they are: {names}")
+    print(
+        "a cell that cannot be read as declared responds as `missing:` says; on a terminal,\n"
+        "`dpcli check SPEC DATA --cells` shows how readable each column is"
+    )
     mixed = mixed_scripts(spec.dataset)
     if mixed:
         print(mixed)
