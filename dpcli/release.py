@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime
 import secrets
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
@@ -10,6 +9,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, cast
 
+from dpcli.charge import charged_parts
 from dpcli.engine.dialect import Inspection
 from dpcli.engine.header import require_columns
 from dpcli.engine.progress import Progress
@@ -18,7 +18,6 @@ from dpcli.errors import Failure
 from dpcli.ledger.charge import Charge, resolved
 from dpcli.ledger.ledger import Ledger, Standing
 from dpcli.ledger.stored import Stored
-from dpcli.ledger.terms import Payload, terms_of
 from dpcli.mechanisms.base import Choosing, Perturbing, in_groups
 from dpcli.plan.budget import require_budget
 from dpcli.plan.model import Part, Plan, PlannedEntry
@@ -89,11 +88,6 @@ def new_release_id() -> str:
     return secrets.token_hex(8)
 
 
-def now() -> str:
-    """The date and time of a release in UTC, to the second."""
-    return datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-
-
 def release(
     plan: Plan,
     data: tuple[str, ...],
@@ -152,62 +146,6 @@ def check_quality(plan: Plan, exact: Sequence[Sealed]) -> Checked | None:
     request, statistic = plan.quality.entry.request, plan.quality.entry.statistic
     estimates = statistic.estimate(request, answers, plan.spec.confidence)
     return Checked(estimates, missed_minimums(plan, answers))
-
-
-def charge_for(plan: Plan, release_id: str, period: str | None) -> Charge:
-    """What a release of a plan will be charged for, now."""
-    spec, parts = plan.spec, charged_parts(plan)
-    terms, opens = terms_of(spec), not spec.must_exist
-    return Charge(terms, release_id, spec.digest, now(), period, parts, opens=opens)
-
-
-def charged_parts(plan: Plan) -> tuple[Payload, ...]:
-    """Every answer of a plan, as the ledger records it."""
-    return tuple(
-        {
-            "statistic": planned.entry.request.name,
-            "question": part.question.role,
-            "mechanism": part.mechanism.name if part.noise.kind == "choice" else part.noise.kind,
-            "joint": planned.joint,
-            **_branch(planned),
-            "scale": str(part.noise.scale),
-            "unit": str(part.question.unit),
-            "cells": part.question.query.cells,
-            "l0": part.sensitivity.l0,
-            "l1": str(part.sensitivity.l1),
-            "l2_squared": str(part.sensitivity.l2_squared),
-            "linf": str(part.sensitivity.linf),
-            "epsilon": str(part.loss.epsilon),
-            "delta": str(part.loss.delta),
-            **_choice(part),
-            **_selection(part),
-        }
-        for planned in plan.priced
-        for part in planned.parts
-    )
-
-
-def _branch(planned: PlannedEntry) -> dict[str, object]:
-    """Which disjoint rows the parts are about, if entries are about such."""
-    return {"disjoint": list(planned.branch)} if planned.branch else {}
-
-
-def _choice(part: Part) -> dict[str, int]:
-    """Among how many candidates how many were chosen, if the part did that."""
-    query = part.question.query
-    if not isinstance(query, ScoreQuery):
-        return {}
-    return {"candidates": query.width, "picks": query.picks}
-
-
-def _selection(part: Part) -> dict[str, str]:
-    """How groups were selected, if the part did that."""
-    if part.selection is None:
-        return {}
-    return {
-        "threshold": str(part.selection.threshold),
-        "keys_delta": str(part.selection.delta),
-    }
 
 
 def answer(plan: Plan, data: tuple[str, ...]) -> tuple[Released, ...]:

@@ -136,10 +136,10 @@ def open_account(
 
     See also: dpcli release --period, dpcli ledger show, dpcli explain budget
     """
+    from dpcli.charge import now
     from dpcli.cli.ledger_file import DEFAULT, open_ledger
     from dpcli.cli.words import checked_budget, checked_name, checked_unit
     from dpcli.ledger.terms import Terms
-    from dpcli.release import now
 
     terms = Terms(
         checked_name(dataset),

@@ -94,6 +94,7 @@ def randomize(
 
     See also: dpcli plan, dpcli local estimate, dpcli explain responses
     """
+    from dpcli.charge import now
     from dpcli.cli.charging import announce_account, charging, warn_of_clock, warn_of_sharing
     from dpcli.cli.collecting import Collection
     from dpcli.cli.ledger_file import must_exist, open_ledger
@@ -105,7 +106,7 @@ def randomize(
     from dpcli.local.randomize import randomize as make_responses
     from dpcli.plan.budget import require_budget
     from dpcli.plan.local import make_local_plan
-    from dpcli.release import new_release_id, now
+    from dpcli.release import new_release_id
     from dpcli.report.formats import render_local
     from dpcli.spec.load import read_local
 

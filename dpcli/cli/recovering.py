@@ -52,9 +52,9 @@ def recover(
 
     See also: dpcli ledger verify, dpcli explain ledger-in-doubt
     """
+    from dpcli.charge import now
     from dpcli.cli.console import print_json
     from dpcli.ledger.recovery import recover as recover_ledger
-    from dpcli.release import now
     from dpcli.report.proving import proofs_of
 
     ledger, reports = path or Path(DEFAULT), [*(source or ()), *(more or ())]

@@ -66,6 +66,7 @@ def release(
 
     See also: dpcli plan, dpcli ledger show, dpcli explain release-id
     """
+    from dpcli.charge import charge_for
     from dpcli.cli.charging import charging, require_quality, warn_of_clock, warn_of_sharing
     from dpcli.cli.ledger_file import must_exist, open_ledger
     from dpcli.cli.outputs import Wanted
@@ -76,7 +77,7 @@ def release(
     from dpcli.plan.budget import require_budget
     from dpcli.plan.making import make_plan
     from dpcli.publish import require_writable
-    from dpcli.release import charge_for, new_release_id
+    from dpcli.release import new_release_id
     from dpcli.release import release as make_release
     from dpcli.report.formats import render
     from dpcli.report.simulated import read_simulation

@@ -17,6 +17,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+from dpcli.charge import charge_for
 from dpcli.errors import LedgerError, Problem, SpecError, UsageError
 from dpcli.ledger.balance import period_number
 from dpcli.ledger.pricing import RECOVERED
@@ -26,7 +27,6 @@ from dpcli.local.charge import charge_for as charge_for_responses
 from dpcli.plan.local import AnyPlan, LocalPlan, make_any_plan
 from dpcli.plan.model import Plan
 from dpcli.privacy.loss import Loss
-from dpcli.release import charge_for
 from dpcli.report.entries import statistic_facts
 from dpcli.report.facts import guarantee_facts
 from dpcli.report.json_report import json_text

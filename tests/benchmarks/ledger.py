@@ -11,11 +11,12 @@ import tempfile
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
+from dpcli.charge import charge_for
 from dpcli.ledger.charge import Charge
 from dpcli.ledger.creation import create_ledger
 from dpcli.ledger.ledger import Ledger, Standing
 from dpcli.plan.making import make_plan
-from dpcli.release import Release, answer, charge_for
+from dpcli.release import Release, answer
 from dpcli.report.formats import render
 from dpcli.spec.load import read_spec
 from tests.benchmarks.timing import in_turn, show

@@ -98,7 +98,7 @@ def freeze(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[[], None
     def again() -> None:
         forget(tmp_path)
         monkeypatch.setattr(entropy, "source", Stream("frozen"))
-        monkeypatch.setattr("dpcli.release.now", lambda: "2026-01-01T00:00:00Z")
+        monkeypatch.setattr("dpcli.charge.now", lambda: "2026-01-01T00:00:00Z")
 
     return again
 

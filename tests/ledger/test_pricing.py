@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from dpcli.charge import charge_for
 from dpcli.cli.balances import _more_runs, history, show
 from dpcli.composition import COMPOSITIONS
 from dpcli.composition.base import Composition
@@ -28,7 +29,6 @@ from dpcli.plan.model import Plan
 from dpcli.privacy.guarantee import pure
 from dpcli.privacy.loss import Loss
 from dpcli.randomizers import RANDOMIZERS
-from dpcli.release import charge_for
 from dpcli.spec.load import load_any, load_spec, read_any
 from dpcli.spec.local_model import LocalSpec
 from dpcli.spec.model import Spec

@@ -1,0 +1,71 @@
+"""What a release is charged for: every answer of a plan, as the ledger records it."""
+
+from __future__ import annotations
+
+import datetime
+
+from dpcli.ledger.charge import Charge
+from dpcli.ledger.terms import Payload, terms_of
+from dpcli.plan.model import Part, Plan, PlannedEntry
+from dpcli.queries import ScoreQuery
+
+
+def now() -> str:
+    """The date and time of a release in UTC, to the second."""
+    return datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def charge_for(plan: Plan, release_id: str, period: str | None) -> Charge:
+    """What a release of a plan will be charged for, now."""
+    spec, parts = plan.spec, charged_parts(plan)
+    terms, opens = terms_of(spec), not spec.must_exist
+    return Charge(terms, release_id, spec.digest, now(), period, parts, opens=opens)
+
+
+def charged_parts(plan: Plan) -> tuple[Payload, ...]:
+    """Every answer of a plan, as the ledger records it."""
+    return tuple(
+        {
+            "statistic": planned.entry.request.name,
+            "question": part.question.role,
+            "mechanism": part.mechanism.name if part.noise.kind == "choice" else part.noise.kind,
+            "joint": planned.joint,
+            **_branch(planned),
+            "scale": str(part.noise.scale),
+            "unit": str(part.question.unit),
+            "cells": part.question.query.cells,
+            "l0": part.sensitivity.l0,
+            "l1": str(part.sensitivity.l1),
+            "l2_squared": str(part.sensitivity.l2_squared),
+            "linf": str(part.sensitivity.linf),
+            "epsilon": str(part.loss.epsilon),
+            "delta": str(part.loss.delta),
+            **_choice(part),
+            **_selection(part),
+        }
+        for planned in plan.priced
+        for part in planned.parts
+    )
+
+
+def _branch(planned: PlannedEntry) -> dict[str, object]:
+    """Which disjoint rows the parts are about, if entries are about such."""
+    return {"disjoint": list(planned.branch)} if planned.branch else {}
+
+
+def _choice(part: Part) -> dict[str, int]:
+    """Among how many candidates how many were chosen, if the part did that."""
+    query = part.question.query
+    if not isinstance(query, ScoreQuery):
+        return {}
+    return {"candidates": query.width, "picks": query.picks}
+
+
+def _selection(part: Part) -> dict[str, str]:
+    """How groups were selected, if the part did that."""
+    if part.selection is None:
+        return {}
+    return {
+        "threshold": str(part.selection.threshold),
+        "keys_delta": str(part.selection.delta),
+    }
