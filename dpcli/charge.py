@@ -1,4 +1,4 @@
-"""What a release is charged for: every answer of a plan, as the ledger records it."""
+"""What a release is charged for, as the ledger records it."""
 
 from __future__ import annotations
 
