@@ -87,9 +87,12 @@ def _expected(column: Column) -> str:
     """What a readable cell looks like."""
     match column:
         case NumericColumn(kind="date"):
-            return "YYYY-MM-DD"
+            return "YYYY-MM-DD; dates in another order are not read"
         case NumericColumn():
-            return "digits, with no unit, currency sign or thousands separator"
+            return (
+                "digits with a decimal point (or what `csv: {decimal: ...}` declares), without a "
+                "unit, currency sign or thousands separator"
+            )
         case CategoryColumn():
             return "one of the declared texts, to the letter"
         case OpenColumn():

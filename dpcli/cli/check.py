@@ -53,6 +53,7 @@ def check(
     from dpcli.cli.terminal import say
     from dpcli.cli.words import checked_day
     from dpcli.plan.local import LocalPlan, make_any_plan
+    from dpcli.report.quality import BLIND, is_blind
     from dpcli.spec.load import read_any
 
     period = checked_day(period)
@@ -72,6 +73,8 @@ def check(
         if isinstance(plan, LocalPlan)
         else (len(plan.entries), "statistic")
     )
+    if not isinstance(plan, LocalPlan) and is_blind(plan):
+        say(f"warning: {BLIND}")
     say(f"{spec}: {count} {what}{'s' * (count != 1)}, no problems", file=sys.stdout)
 
 

@@ -73,10 +73,14 @@ def texts_between_commas(text: str) -> list[str]:
 
 def _values(text: str) -> str:
     """A list of texts, or a mapping from text to label."""
+    if text.startswith("{") and text.endswith("}"):
+        text = text[1:-1]
     texts = texts_between_commas(text)
-    if not any("=" in one for one in texts):
+    # As people type it here, and as specs write it.
+    mark = "=" if any("=" in one for one in texts) else ": "
+    if not any(mark in one for one in texts):
         return in_list(map(as_word, texts))
-    pairs = [one.partition("=") for one in texts]
+    pairs = [one.partition(mark) for one in texts]
     if not all(sign for _, sign, _ in pairs):
         raise Refused(["give every text a label, as in 0=no, 1=yes, or give none"])
     told = (f"{as_word(key.strip())}: {as_word(label.strip())}" for key, _, label in pairs)

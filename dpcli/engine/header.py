@@ -29,6 +29,16 @@ def _problems(source: Source, columns: Sequence[Column]) -> Iterator[Problem]:
     """What is wrong with the header of one file."""
     names = set(source.header)
     composed = Counter(unicodedata.normalize("NFC", name) for name in source.header)
+    if len(columns) > 1 and not any(
+        composed[unicodedata.normalize("NFC", column.name)] for column in columns
+    ):
+        yield Problem(
+            "missing-column",
+            f"the header of `{source.name}` has none of the {len(columns):,} declared columns, "
+            f"`{columns[0].name}` for one",
+            _hint(source, none=True),
+        )
+        return
     for column in columns:
         alike = composed[unicodedata.normalize("NFC", column.name)]
         if column.name in names and alike == 1:
@@ -63,8 +73,8 @@ def _problems(source: Source, columns: Sequence[Column]) -> Iterator[Problem]:
             )
 
 
-def _hint(source: Source) -> str:
-    """What to do about a missing column."""
+def _hint(source: Source, *, none: bool = False) -> str:
+    """What to do about a missing column, or if there is none of them."""
     if source.dialect is not None and len(source.header) == 1:
         for mark in LIKELY:
             if mark in source.header[0] and mark != source.dialect.delimiter:
@@ -73,6 +83,12 @@ def _hint(source: Source) -> str:
                     f"the header is one name with {word} in it; if that separates names, "
                     f"declare `csv: {{delimiter: {word}}}`"
                 )
+    if none and source.dialect is not None:
+        return (
+            "if the file has no header line, declare its columns by `csv: {names: [...]}`; if it "
+            "is not UTF-8, declare `csv: {encoding: windows-1252}` or so; names are compared to "
+            "the letter"
+        )
     return (
         "names are compared to the letter, spaces and case included; "
         "`dpcli init DATA` lists the names in the header"

@@ -125,6 +125,7 @@ def _refusal(account: Account, terms: Terms, spend: Spend, before: Balance) -> B
         f"{loss_text(before.remaining)} left of {loss_text(terms.budget)}{window}",
         "nothing is left; past releases are free: `dpcli ledger export ID`"
         if not (before.remaining.epsilon or terms.window)
-        else "ask for no more than what is left"
+        else "lower the epsilons to what is left; a past release can be published again at no "
+        "cost: `dpcli ledger export ID`"
         + (", or wait until a window without earlier releases" if terms.window else ""),
     )

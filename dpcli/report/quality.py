@@ -35,6 +35,24 @@ def percent(share: Fraction) -> str:
     return f"{short(share * 100, 3)}%"
 
 
+BLIND = (
+    "the noise of `quality:` is so large that a minimum notices nothing in a file of `min_rows` "
+    "rows; give it a larger epsilon, or check fewer columns: `dpcli plan` states what is noticed"
+)
+"""The warning of a check that is as good as none."""
+
+
+def is_blind(plan: Plan) -> bool:
+    """Whether the noise of the check hides that a file is empty or no cell can be read."""
+    rows = plan.spec.quality.min_rows if plan.spec.quality else None
+    return any(
+        minimum.noticed <= 0
+        if minimum.column is None
+        else rows is not None and minimum.noticed_share(rows) <= 0
+        for minimum in minimums(plan)
+    )
+
+
 def rule(plan: Plan) -> list[str]:
     """When a release stops before any statistic is answered, and how sure that is."""
     found = minimums(plan)
@@ -175,7 +193,12 @@ def _estimate(estimate: Estimate) -> Fact:
     return {"value": value, "lower": lower, "upper": upper}
 
 
-HEADER = ("what", "about", "lower", "upper", "minimum", "")
+def plain(words: str) -> str:
+    """A sentence for a page, where marks around keys would be shown as they are."""
+    return words.replace("`", "")
+
+
+HEADER = ("what", "about", "lower", "upper", "minimum", "verdict")
 """The columns of the table of noisy counts."""
 
 
@@ -216,5 +239,5 @@ def _texts(estimate: Estimate, whole: Fraction | None) -> tuple[str, str, str]:
 def _verdict(least: str, *, missed: bool, below: bool) -> str:
     """How a noisy number compares with its minimum."""
     if not least:
-        return ""
+        return "not checked"
     return "missed" if missed else "below, within the noise" if below else "met"

@@ -17,7 +17,17 @@ DECISIONS: dict[str, tuple[str, str]] = {
         "the name of the dataset",
         "write the ledger account that pays, such as `dataset: survey-2024`",
     ),
-    "unit": ("who is protected", "write `unit: row` if nobody has two rows"),
+    "unit": (
+        "who is protected",
+        (
+            "write `unit: {column: ID, max_rows: 3}`, with the column that says whose row it is, "
+            "or `unit: row` if no person has two rows"
+        ),
+    ),
+    "min_rows": (
+        "the least number of rows of a complete file",
+        "write a number such as `800`, from what you expect, not looked up in the file",
+    ),
     "neighbors": (
         "how neighbouring datasets differ",
         "write `add-remove`, or `change-one` if the number of rows is public",

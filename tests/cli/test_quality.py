@@ -357,3 +357,30 @@ def test_simulation_counts_the_runs_that_the_check_stops(dpcli: Command, tmp_pat
     assert few >= 45
     assert enough <= 3
     forget(tmp_path)
+
+
+def test_a_stopped_release_leaves_the_ledger_usable(dpcli: Command, tmp_path: Path) -> None:
+    """Plans, checks and releases of its account and of others go on after it."""
+    spec, data = write(tmp_path, "percent")
+    assert dpcli("release", spec, data, "-q").status == 8
+    other = tmp_path / "other.yaml"
+    other.write_text(
+        spec.read_text(encoding="utf-8").replace("dataset: shop", "dataset: other"), "utf-8"
+    )
+    data.write_text("rate\n" + "5\n" * ROWS, encoding="utf-8")
+    for one in (spec, other):
+        assert dpcli("plan", one).status == 0
+        assert dpcli("check", one, data).status == 0
+        assert dpcli("release", one, data, "-q").status == 0
+
+
+def test_check_warns_of_a_check_that_notices_nothing(dpcli: Command, tmp_path: Path) -> None:
+    """`check` says that the epsilon of the quality check is too small; the status stays 0."""
+    spec, _ = readable(tmp_path)
+    assert "warning" not in dpcli("check", spec).err
+    text = spec.read_text(encoding="utf-8").replace("epsilon: 0.1,", "epsilon: 0.001,")
+    spec.write_text(text, encoding="utf-8")
+    outcome = dpcli("check", spec)
+
+    assert outcome.status == 0
+    assert "notices nothing" in outcome.err

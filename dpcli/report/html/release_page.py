@@ -24,7 +24,7 @@ from dpcli.report.notes import (
     selections,
     unprotected,
 )
-from dpcli.report.quality import HEADER, explained, rows_of, verdict
+from dpcli.report.quality import HEADER, explained, plain, rows_of, verdict
 from dpcli.report.simulated import simulation_notes
 from dpcli.report.stewardship import capital, descriptions
 
@@ -83,9 +83,9 @@ def _quality(release: Release) -> Iterator[Part]:
     if release.checked is not None:
         yield from sections.section(
             "Was the file complete and readable?",
-            sections.paragraphs(verdict(release.checked, release.plan)),
+            sections.paragraphs(map(plain, verdict(release.checked, release.plan))),
             sections.plain_table(HEADER, rows_of(release.plan, release.checked)),
-            sections.paragraphs(explained(release.plan)),
+            sections.paragraphs(map(plain, explained(release.plan))),
         )
 
 
