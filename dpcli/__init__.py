@@ -8,4 +8,4 @@ transaction. Files are copies of what the ledger holds. Everything after the
 mechanism is post-processing, and free.
 """
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"

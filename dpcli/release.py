@@ -14,7 +14,7 @@ from dpcli.engine.dialect import Inspection
 from dpcli.engine.header import require_columns
 from dpcli.engine.progress import Progress
 from dpcli.engine.source import open_dataset
-from dpcli.errors import Failure
+from dpcli.errors import BudgetError, Failure
 from dpcli.ledger.charge import Charge, resolved
 from dpcli.ledger.ledger import Ledger, Standing
 from dpcli.ledger.stored import Stored
@@ -110,12 +110,13 @@ def release(
     charge = replace(charge, files=resolved(data))
     ledger.require_room(charge)
     exact = exactly(plan, data, progress)
-    done, stopped = plan, False
+    done = plan
     try:
         checked = check_quality(plan, exact)
         if checked is not None and checked.missed:
-            done, stopped = plan.quality_alone, True
-            charge = replace(charge, parts=charged_parts(done), stopped=True)
+            done, reserved = plan.quality_alone, charge.parts
+            alone = charged_parts(done)
+            charge = replace(charge, parts=alone, stopped=True, reserved=reserved)
         entries = answered(done, exact)
 
         def rendered(standing: Standing) -> Mapping[str, bytes]:
@@ -124,17 +125,25 @@ def release(
             )
 
         return ledger.commit(charge, rendered)
+    except BudgetError:
+        # The same refusal whatever the check found: it reveals nothing, and costs nothing.
+        raise
     except Failure:
-        if plan.quality is not None and not stopped:
-            # A failed check costs less and might have been accepted: so that it passed shows.
+        if plan.quality is not None:
+            # Outputs of a failed check are smaller: what could not be stored may show which.
             with suppress(Failure):
-                alone = replace(charge, parts=charged_parts(plan.quality_alone))
-                ledger.commit(alone, lambda _: {})
+                ledger.commit(_check_alone(plan, charge), lambda _: {})
         raise
     except Exception:
         # What fails from here on has seen noise, and would reveal it without a charge.
         ledger.commit(charge, lambda _: {})
         raise
+
+
+def _check_alone(plan: Plan, charge: Charge) -> Charge:
+    """The charge of the quality check, without outputs."""
+    parts = charged_parts(plan.quality_alone)
+    return replace(charge, parts=parts, stopped=False, reserved=())
 
 
 def check_quality(plan: Plan, exact: Sequence[Sealed]) -> Checked | None:

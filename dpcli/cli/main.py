@@ -70,6 +70,7 @@ def _root(
         1 a fault of dpcli's own  5 the budget refuses
         2 wrong command line      6 the ledger cannot be used
         3 wrong spec              7 an output could not be written
+        8 the quality check failed: only the check was charged
     """
 
 

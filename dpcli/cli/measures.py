@@ -31,7 +31,8 @@ def print_measures(plan: AnyPlan, found: Outlook, of: str, what: str) -> None:
     drawn = bars.draws(sys.stdout)
     for word, asked, allowed, before in _measures(plan, found):
         bar = f"{bars.budget(before, asked, allowed)}  " if drawn and before is not None else ""
-        verdict = "refused by the ledger" if found.refused else "fits"
+        refused = found.refused is not None and asked > 0
+        verdict = "refused, see below" if refused else "fits"
         verdict = "does not fit" if asked > allowed or (found.exhausted and asked) else verdict
         print(f"{word:8}{bar}{exact_or_up(asked)} of {exact_or_up(allowed)} {of}: {verdict}")
     for line in _account(found, what):

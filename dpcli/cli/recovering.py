@@ -40,7 +40,9 @@ def recover(
     was published since. Each missing release is charged again, at the price that its report
     proves or more; nothing gets cheaper, and a second time changes nothing. Its outputs are
     not in the ledger. If entries are missing that no report proves, it is refused; --unproven
-    accepts N of them and closes every account. Reads reports, no data; spends nothing new.
+    accepts N of them and closes every account. Reads reports, no data; spends nothing new. A
+    report that was forged as a whole cannot be told from a real one: take reports from where
+    they were published.
 
     Examples:
         dpcli ledger recover --from published/first.report.json

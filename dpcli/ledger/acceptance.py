@@ -104,7 +104,7 @@ def _unopened(account: Account, asked: Terms) -> LedgerError:
         "account-must-exist",
         f"the ledger `{account.ledger}` has no account `{asked.dataset}`, {why}",
         "check that it is the ledger of this spec; if nothing was released from it before, "
-        f"`{opening_command(asked)}` opens the account",
+        f"`{opening_command(asked, account.ledger)}` opens the account",
     )
 
 
@@ -115,7 +115,8 @@ def _refusal(account: Account, terms: Terms, spend: Spend, before: Balance) -> B
             "account-closed",
             f"the account `{terms.dataset}` in `{account.ledger}` was closed when releases that "
             "no report proves were recovered: nothing is left",
-            "past releases can be published again at no cost: `dpcli ledger export ID`",
+            "past releases that were not recovered can be published again at no cost: "
+            "`dpcli ledger export ID`; of those that were, use the published files",
         )
     asked = balance(replace(terms, window=None), [spend]).lifetime
     window = f" in {terms.window} periods" if terms.window else ""

@@ -19,7 +19,8 @@ class Charge:
 
     `files` are the data files that it reads, by their absolute paths: the ledger keeps them,
     and no report has them. Unless it `opens`, its account must have been opened before. If it
-    was `stopped`, its quality check failed, and its parts are those of the check.
+    was `stopped`, its quality check failed, and its parts are those of the check; there must be
+    room for the `reserved` parts all the same, so that a refusal does not depend on the check.
     """
 
     terms: Terms
@@ -31,6 +32,7 @@ class Charge:
     files: tuple[str, ...] = ()
     opens: bool = True
     stopped: bool = False
+    reserved: tuple[Payload, ...] = ()
 
     @property
     def spend(self) -> Spend:

@@ -163,6 +163,8 @@ class Ledger:
             with self.charging():
                 stored = self.stored(charge.release_id, charge)
                 if stored is None:
+                    if charge.reserved:
+                        self.require_room(replace(charge, parts=charge.reserved))
                     found = self.require_room(charge)
                     if charge.terms.dataset not in self.accounts():
                         self.append(opening(charge.terms, charge.created))

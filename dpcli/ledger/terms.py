@@ -6,6 +6,7 @@ import shlex
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dpcli.privacy.decimals import plain_text
@@ -61,7 +62,7 @@ class Terms:
             yield "budget", loss_text(self.budget), loss_text(other.budget)
 
 
-def opening_command(terms: Terms) -> str:
+def opening_command(terms: Terms, ledger: Path) -> str:
     """The command that opens an account on these terms, without what it would take anyway."""
     budget, each = terms.budget, " or single row without one"
     amount = f"--epsilon {plain_text(budget.epsilon)}"
@@ -75,6 +76,7 @@ def opening_command(terms: Terms) -> str:
         "--each" if person.endswith(each) else "",
         f"--neighbors {terms.neighbors}" if terms.neighbors != "add-remove" else "",
         f"--composition {terms.composition}" if terms.composition != "sequential" else "",
+        f"--ledger {shlex.quote(str(ledger))}",
     ]
     return " ".join(word for word in words if word)
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from fractions import Fraction
 
+from dpcli.columns import NumericColumn
 from dpcli.plan.model import Plan, PlannedEntry
 from dpcli.privacy.relation import Neighbors, PersonUnit, RowUnit
 from dpcli.queries import Key, LinearQuery
@@ -78,7 +80,9 @@ def binning(plan: Plan) -> list[str]:
     for key, names in users.items():
         last = f", the last {key.label(len(key) - 1)}" if len(key) > 1 else ""
         bins = f"{many(len(key), 'bin')} of {key.column.name}"
-        told.append(f"{', '.join(names)}: {bins}, the first {key.label(0)}{last}")
+        step = key.column.step if isinstance(key.column, NumericColumn) else Fraction(1)
+        rounded = "" if step == 1 else f"; values are rounded to multiples of {short(step)} first"
+        told.append(f"{', '.join(names)}: {bins}, the first {key.label(0)}{last}{rounded}")
     return told
 
 

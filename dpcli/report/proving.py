@@ -17,6 +17,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+from dpcli import __version__
 from dpcli.charge import charge_for
 from dpcli.errors import LedgerError, Problem, SpecError, UsageError
 from dpcli.ledger.balance import period_number
@@ -88,7 +89,7 @@ def _proof(path: Path) -> Proof:
     if not stated.within(asked):
         raise _changed(path, "its losses do not add up to what it says was asked")
     terms = replace(terms_of(spec), window=window)
-    parts, exact = _parts(spec, report, asked, period)
+    parts, exact = _parts(spec, report, asked, period, path)
     return Proof(
         path, hashlib.sha256(content).hexdigest(), entry, head, named, digest, created, terms,
         period, before, parts, exact, first if isinstance(first, bool) else None,
@@ -174,7 +175,7 @@ def _spec(text: str, digest: str, path: Path) -> AnySpec:
 
 
 def _parts(
-    spec: AnySpec, report: Facts, asked: Loss, period: str | None
+    spec: AnySpec, report: Facts, asked: Loss, period: str | None, path: Path
 ) -> tuple[tuple[Payload, ...], bool]:
     """The parts to charge, and whether they are those of the lost entry."""
     sums = [asked]
@@ -193,6 +194,8 @@ def _parts(
                 else charge_for(plan, "", period)
             )
             return charge.parts, True
+        if report.get("dpcli_version") == __version__:
+            raise _changed(path, "its numbers are not those that its spec gives")
         sums.append(plan.asked)
     part: Payload = {
         "statistic": "all of them",

@@ -91,7 +91,7 @@ def _noticed(minimum: Minimum, plan: Plan, sure: str) -> str:
         if minimum.noticed <= 0:
             return (
                 f"quality: {least} is within the noise ({short(2 * minimum.margin)} {what}), so "
-                "even an empty file passes; give `quality` a larger epsilon"
+                "even an empty file may pass; give `quality` a larger epsilon"
             )
         return (
             f"quality: {least} stops a file with fewer than {short(minimum.noticed)} {what} "
@@ -131,9 +131,10 @@ def _missed(missed: Missed, what: str) -> str:
     """One minimum that was missed."""
     minimum, value = missed.minimum, missed.value
     if minimum.column is None:
+        noise = f", give or take {short(minimum.margin)}," if minimum.margin else ""
         return (
-            f"the file has about {floor(value):,} {what} (noise of about "
-            f"{short(minimum.margin)} is allowed for), and `min_rows` is {int(minimum.least):,}"
+            f"the number of {what} is about {floor(value):,}{noise} and `min_rows` is "
+            f"{int(minimum.least):,}"
         )
     return (
         f"about {percent(value)} of the cells of `{minimum.column}` can be read as declared, and "

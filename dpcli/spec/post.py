@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 
+from dpcli.privacy.relation import PersonUnit
 from dpcli.spec.asking import Asking
 from dpcli.spec.nodes import Listing, Mapping, Node, Word, at
 from dpcli.spec.scope import read_number
@@ -18,7 +19,7 @@ def read_post(asking: Asking) -> tuple[Step, ...] | None:
     """The steps in their order; None after problems are recorded."""
     node = asking.node.get("post")
     if node is None:
-        return tuple(BY_NAME[name] for name in asking.statistic.default_steps)
+        return tuple(BY_NAME[name] for name in _default_steps(asking))
     if not isinstance(node, Listing):
         return None
     steps = [_step(asking, item) for item in node.items]
@@ -34,6 +35,17 @@ def read_post(asking: Asking) -> tuple[Step, ...] | None:
         )
         return None
     return good
+
+
+def _default_steps(asking: Asking) -> tuple[str, ...]:
+    """The steps of a statistic that names none.
+
+    Where the limits on people keep other rows for each table, tables need not agree: what
+    made them agree would move them from the answers that their intervals are about.
+    """
+    unit = asking.scope.unit
+    limited = isinstance(unit, PersonUnit) and unit.limits_groups
+    return () if limited else asking.statistic.default_steps
 
 
 def read_withhold(asking: Asking) -> tuple[Withhold, ...] | None:

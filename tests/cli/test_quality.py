@@ -12,9 +12,15 @@ from random import Random
 
 import pytest
 
-from dpcli.errors import BudgetError
+from dpcli.charge import charge_for
+from dpcli.errors import LedgerError
 from dpcli.ledger.charge import Charge
-from dpcli.ledger.ledger import Ledger
+from dpcli.ledger.ledger import Ledger, Render
+from dpcli.ledger.store import Store
+from dpcli.ledger.stored import Stored
+from dpcli.plan.making import make_plan
+from dpcli.release import Checked, check_quality
+from dpcli.spec.load import load_spec
 from tests.cli.conftest import ROOT, Command, Outcome, forget
 
 ROWS = 3_000
@@ -202,7 +208,7 @@ def test_a_check_that_can_notice_nothing_says_so(dpcli: Command, tmp_path: Path)
     spec.write_text(text, encoding="utf-8")
 
     told = dpcli("plan", spec).out
-    assert "even an empty file passes" in told
+    assert "even an empty file may pass" in told
     assert "give `quality` a larger epsilon" in told
 
 
@@ -249,25 +255,63 @@ def structure(value: object) -> object:
     return without_digits(value) if isinstance(value, str) else type(value).__name__
 
 
-def test_a_refused_charge_after_a_passed_check_is_still_charged_for_the_check(
+def rival(folder: Path) -> None:
+    """Another release of the same account takes what is left of its budget."""
+    text = (folder / "spec.yaml").read_text(encoding="utf-8")
+    plan = make_plan(load_spec(text.replace("epsilon: 1}", "epsilon: 1.4}"), "rival.yaml"))
+    ledger = Ledger(Store.open(folder / "dpcli-ledger.sqlite"))
+    ledger.commit(charge_for(plan, "rival", None), lambda _: {"table.csv": b""})
+    ledger.close()
+
+
+def test_a_refusal_does_not_depend_on_the_check(
     dpcli: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """If another release took the budget in between, that the check passed is paid for."""
-    spec, data = readable(tmp_path)
+    """If the budget was taken after the check was drawn, both outcomes are refused alike."""
+    outcomes = []
+    for make in (readable, lambda folder: write(folder, "open-ended ages")):
+        forget(tmp_path)
+        spec, data = make(tmp_path)
+        drawn: list[bool] = []
+
+        def check(*words: object, drawn: list[bool] = drawn) -> Checked | None:
+            checked = check_quality(*words)  # type: ignore[arg-type]
+            assert checked is not None
+            drawn.append(bool(checked.missed))
+            rival(tmp_path)
+            return checked
+
+        monkeypatch.setattr("dpcli.release.check_quality", check)
+        outcome = dpcli("release", spec, data, "--release-id", "r")
+        outcomes.append((outcome, drawn, [one["release_id"] for one in history(dpcli, tmp_path)]))
+    (passed, no, one), (stopped, yes, other) = outcomes
+
+    assert (no, yes) == ([False], [True])
+    assert passed.status == 5
+    assert passed == stopped
+    assert one == other == ["rival"]
+
+
+def test_a_ledger_that_cannot_store_charges_for_the_check(
+    dpcli: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What could not be stored may show what the check found, so that it is charged."""
     commit = Ledger.commit
+    for make in (readable, lambda folder: write(folder, "open-ended ages")):
+        forget(tmp_path)
+        spec, data = make(tmp_path)
 
-    def taken(self: Ledger, charge: Charge, render: object) -> object:
-        if len(charge.parts) > 1:
-            raise BudgetError.of("account-exhausted", "another release was quicker")
-        return commit(self, charge, render)  # type: ignore[arg-type]
+        def full(self: Ledger, charge: Charge, render: Render) -> Stored:
+            if render.__name__ == "rendered":
+                raise LedgerError.of("ledger-unusable", "the disk is full")
+            return commit(self, charge, render)
 
-    monkeypatch.setattr(Ledger, "commit", taken)
-    outcome = dpcli("release", spec, data, "--release-id", "r")
-
-    assert outcome.status == 5
-    assert [entry["epsilon"] for entry in history(dpcli, tmp_path)] == ["0.1"]
-    monkeypatch.undo()
-    assert dpcli("release", spec, data, "--release-id", "r").status == 6
+        with monkeypatch.context() as patched:
+            patched.setattr(Ledger, "commit", full)
+            outcome = dpcli("release", spec, data, "--release-id", "r")
+        assert outcome.status == 6
+        assert [entry["epsilon"] for entry in history(dpcli, tmp_path)] == ["0.1"]
+        assert dpcli("release", spec, data, "--release-id", "r").status == 6
 
 
 def on_terminal(*words: str | Path) -> Outcome:

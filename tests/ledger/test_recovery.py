@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from dpcli import __version__
 from tests.cli.conftest import Command, dpcli
 
 __all__ = ["dpcli"]
@@ -73,9 +74,10 @@ def restored(folder: Path, backup: Path | None) -> None:
         shutil.copy(backup, folder / LEDGER)
 
 
-def edited(report: Path, change: Callable[[Any], None]) -> Path:
-    """A copy of a report that somebody changed."""
+def edited(report: Path, change: Callable[[Any], None], version: str = "0.1.0") -> Path:
+    """A copy of a report that was changed, by default one of an earlier version."""
     facts = json.loads(report.read_text("utf-8"))
+    facts["dpcli_version"] = version
     change(facts)
     copy = report.with_name(f"edited-{report.name}")
     copy.write_text(json.dumps(facts), "utf-8")
@@ -258,6 +260,19 @@ def test_a_changed_report_is_refused(
     refused = dpcli("ledger", "recover", "--from", edited(report, how))
     assert f"error[{code}]" in refused.err, refused.err
     assert files(folder) == before
+
+
+def test_a_report_of_this_version_states_what_its_spec_gives(
+    dpcli: Command, folder: Path, release: Release
+) -> None:
+    """Other numbers than those that this version plans were changed, and are refused."""
+    report = release()
+    restored(folder, None)
+    changed = edited(report, lambda facts: facts.update(statistics=[]), __version__)
+    refused = dpcli("ledger", "recover", "--from", changed)
+
+    assert refused.status == 6
+    assert "error[report-changed]" in refused.err
 
 
 def test_a_report_that_says_less_than_its_spec_is_charged_by_the_spec(
