@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from dpcli.columns import Column, IdColumn
+from dpcli.engine.heading import is_separator_mark
 from dpcli.engine.source import Dataset, Source
 from dpcli.errors import DataError, Problem
 
@@ -75,6 +76,8 @@ def _problems(source: Source, columns: Sequence[Column]) -> Iterator[Problem]:
 
 def _hint(source: Source, *, none: bool = False) -> str:
     """What to do about a missing column, or if there is none of them."""
+    if is_separator_mark(source.header):
+        return "the first line is the mark `sep=` of a spreadsheet program: delete it from the file"
     if source.dialect is not None and len(source.header) == 1:
         for mark in LIKELY:
             if mark in source.header[0] and mark != source.dialect.delimiter:

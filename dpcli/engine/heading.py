@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+from collections.abc import Sequence
 from typing import BinaryIO
 
 from dpcli.dialect import UTF16, Dialect
@@ -66,6 +67,12 @@ def refuse_other_formats(start: bytes, name: str, encoding: str) -> None:
             "write `csv: {encoding: utf-16}` in the spec (`--encoding utf-16` for `dpcli init`), "
             "or save the file as UTF-8",
         )
+
+
+def is_separator_mark(header: Sequence[str]) -> bool:
+    """Whether a first line is the mark by which spreadsheets state what is between cells."""
+    rest = "".join(header)
+    return rest[:4].lower() == "sep=" and len(rest) <= 5
 
 
 def header_of(file: BinaryIO, name: str, size: int, dialect: Dialect) -> tuple[str, ...]:

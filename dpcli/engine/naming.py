@@ -12,7 +12,7 @@ import unicodedata
 from collections.abc import Sequence
 
 from dpcli.dialect import UTF8
-from dpcli.engine.heading import WINDOWS, first_record
+from dpcli.engine.heading import WINDOWS, first_record, is_separator_mark
 from dpcli.engine.source import Source
 from dpcli.errors import DataError
 
@@ -100,6 +100,11 @@ def _unreadable(source: Source) -> tuple[str, str] | None:
 
 def _doubt(header: Sequence[str], delimiter: str) -> tuple[str, str] | None:
     """Why a header may not be one, and what to do."""
+    if is_separator_mark(header):
+        return (
+            "is the mark `sep=` of a spreadsheet program, not the names of columns",
+            "delete that line from the file; if names are separated by `;`, use `--delimiter ';'`",
+        )
     if len(header) == 1:
         for mark, word in SEPARATORS.items():
             if mark in header[0] and mark != delimiter:

@@ -225,3 +225,21 @@ def test_an_empty_file_has_no_columns(data: Path, dpcli: Command) -> None:
 
     assert "error[no-header]" in dpcli("init", data, "--no-header").err
     assert "error[no-header]" in dpcli("init", data).err
+
+
+def test_the_mark_of_a_spreadsheet_is_recognized(data: Path, dpcli: Command) -> None:
+    """A line `sep=;` is named for what it is, by `init` and by `check`."""
+    data.write_text("sep=;\nname;age\nAnn;40\n", encoding="utf-8")
+    spec = data.with_name("spec.yaml")
+    spec.write_text(
+        "dpcli: 1\ndataset: d\n"
+        "privacy: {unit: row, neighbors: add-remove, budget: {epsilon: 1}}\n"
+        "csv: {delimiter: ';'}\n"
+        "columns: {name: {type: id}, age: {type: integer, bounds: [0, 99]}}\n"
+        "statistics: [{name: n, statistic: count, epsilon: 1}]\n",
+        encoding="utf-8",
+    )
+    for command in (("init", data), ("check", spec, data)):
+        outcome = dpcli(*command)
+        assert outcome.status == 4
+        assert "`sep=`" in outcome.err and "delete" in outcome.err

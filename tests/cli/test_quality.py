@@ -201,6 +201,20 @@ def test_a_plan_without_a_check_warns(dpcli: Command, tmp_path: Path) -> None:
     assert "warning: this spec has no `quality:`" in dpcli("plan", spec).out
 
 
+def test_a_public_number_of_rows_is_checked_exactly(dpcli: Command, tmp_path: Path) -> None:
+    """Under change-one a check of rows alone costs nothing, and one row too few stops."""
+    spec, data = readable(tmp_path)
+    text = spec.read_text(encoding="utf-8").replace("add-remove", "change-one")
+    text = text.replace("min_rows: 2000, min_readable: 0.8", f"min_rows: {ROWS + 1}")
+    spec.write_text(text, encoding="utf-8")
+    assert "at no privacy cost" in dpcli("plan", spec).out
+    outcome = dpcli("release", spec, data, "-q")
+
+    assert outcome.status == 8
+    assert f"the number of rows is about {ROWS:,} and" in outcome.err
+    assert [entry["epsilon"] for entry in history(dpcli, tmp_path)] == ["0"]
+
+
 def test_a_check_that_can_notice_nothing_says_so(dpcli: Command, tmp_path: Path) -> None:
     """With too small an epsilon the plan says that an empty file would pass."""
     spec, _ = readable(tmp_path)
