@@ -36,15 +36,15 @@ def chain_fault(entries: Sequence[Entry], start: str) -> str:
     return ""
 
 
-def anchor_fault(anchor: Path, identity: str, entries: Sequence[Entry]) -> str:
-    """What the anchor remembers otherwise; empty if it agrees."""
+def anchor_memory(anchor: Path, identity: str) -> tuple[Mapping[int, str], str]:
+    """The seals that an anchor remembers, and what is wrong with it; empty if nothing is."""
     try:
         remembered = read_anchor(anchor, identity)
     except ForeignAnchor as foreign:
-        return f"its anchor `{anchor.name}` {foreign}"
+        return {}, f"its anchor `{anchor.name}` {foreign}"
     if not anchor.exists():
-        return f"its anchor `{anchor.name}` is missing"
-    return seals_fault(remembered, entries) or missing_fault(remembered, entries)
+        return {}, f"its anchor `{anchor.name}` is missing"
+    return remembered, ""
 
 
 def seals_fault(remembered: Mapping[int, str], entries: Sequence[Entry]) -> str:

@@ -17,7 +17,13 @@ from pathlib import Path
 
 from dpcli.errors import LedgerError
 from dpcli.ledger.anchor import ForeignAnchor, append_anchor, read_anchor
-from dpcli.ledger.checks import anchor_fault, chain_fault, tables_fault
+from dpcli.ledger.checks import (
+    anchor_memory,
+    chain_fault,
+    missing_fault,
+    seals_fault,
+    tables_fault,
+)
 from dpcli.ledger.connection import Patient, connect
 from dpcli.ledger.entry import Entry, genesis
 from dpcli.ledger.failures import failed, told
@@ -83,9 +89,14 @@ class Store:
         if fault:
             return fault
         try:
+            # The anchor first: what another process adds meanwhile is in the ledger before.
+            remembered, foreign = anchor_memory(self.anchor, self.meta("identity"))
             entries = self.entries()
-            return chain_fault(entries, self.genesis()) or anchor_fault(
-                self.anchor, self.meta("identity"), entries
+            return (
+                chain_fault(entries, self.genesis())
+                or foreign
+                or seals_fault(remembered, entries)
+                or missing_fault(remembered, entries)
             )
         except (ValueError, TypeError, AttributeError):
             return "an entry cannot be read"

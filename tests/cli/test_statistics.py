@@ -53,7 +53,8 @@ statistics:
   - {name: cr, statistic: correlation, columns: [x, y], where: {d: a}, mechanism: gaussian,
      epsilon: 1, delta: 1e-6}
   - {name: lr, statistic: linear_regression, column: y, on: [x], by: [city], epsilon: 1}
-  - {name: ma, statistic: marginals, columns: [c, d, f], ways: 2, by: [city], epsilon: 1}
+  - {name: ma, statistic: marginals, columns: [c, d, f], ways: 2, by: [city], epsilon: 1,
+     post: [consistent]}
 """
 
 HEADER = "p,x,y,c,d,f,city\n"

@@ -16,6 +16,7 @@ from dpcli.composition.base import Composition
 from dpcli.errors import BudgetError, Failure, LedgerError
 from dpcli.ledger.balance import Spend, balance
 from dpcli.ledger.creation import create_ledger
+from dpcli.ledger.entry import Entry
 from dpcli.ledger.ledger import Ledger
 from dpcli.ledger.pricing import Answers
 from dpcli.ledger.store import Store
@@ -240,3 +241,24 @@ def test_the_worst_window_is_found_however_releases_lie(window: int, rule: Compo
             )
             worst = max(worst, rule.total(held, delta).epsilon)
         assert balance(terms, spends, period).spent.epsilon == worst
+
+
+def test_a_check_is_not_misled_by_a_charge_that_comes_meanwhile(
+    ledger: Ledger, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another process may charge between two looks at a ledger; it is not taken for damage."""
+    entries, rivals = Store.entries, iter(["b"])
+
+    def slow(self: Store, where: str = "1", *values: object) -> list[Entry]:
+        found = entries(self, where, *values)
+        for name in rivals:
+            other = Ledger(Store.open(path))
+            other.commit(charge(name), render)
+            other.close()
+        return found
+
+    ledger.commit(charge("a"), render)
+    monkeypatch.setattr(Store, "entries", slow)
+    ledger.store.check()
+
+    assert ledger.release_ids() == ["a", "b"]
