@@ -97,7 +97,7 @@ def budget_of(case: Case) -> Loss:
 
 
 def damaged(case: Case) -> None:
-    """A ledger that somebody or something changed."""
+    """A ledger that was changed."""
     case.spend(case.part(1, 20))
     anchor = case.ledger.with_name(case.ledger.name + ".anchor")
     kind = case.random.randrange(5)

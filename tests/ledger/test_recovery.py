@@ -243,7 +243,7 @@ CHANGES: dict[str, tuple[Callable[[Any], None], str]] = {
     "another head": (lambda facts: facts["ledger"].update(head="x"), "not-a-report"),
     "a huge entry": (lambda facts: facts["ledger"].update(entry=10**15), "releases-unproven"),
 }  # fmt: skip
-"""What somebody may change in a report, and what it is refused for."""
+"""What may be changed in a report, and what it is refused for."""
 
 
 @pytest.mark.parametrize("change", CHANGES)

@@ -62,7 +62,7 @@ def plan_of(quality: str, unit: str = "row", neighbors: str = "add-remove") -> P
 
 
 def exact_counts(plan: Plan, rows: int, shares: Sequence[Fraction]) -> list[Confidential[Cells]]:
-    """What a file with so many rows and readable shares would answer, sealed."""
+    """The sealed answers of a file with these rows and readable shares."""
     assert plan.quality is not None
     differences = tuple(int((2 * share - 1) * rows) for share in shares)
     if len(plan.quality.parts) == 1:

@@ -8,7 +8,7 @@ from tests.spec.base import completed
 
 
 def _names(letter: str, count: int) -> str:
-    """So many different names, separated by commas."""
+    """That many different names, separated by commas."""
     return ", ".join(f"{letter}{number}" for number in range(count))
 
 

@@ -75,7 +75,7 @@ def test_widths_of_whole_numbers(low: int, count: int, step: int, width: int, ki
 
 @given(st.dates(), counts, widths)
 def test_widths_of_days(first: datetime.date, count: int, width: int) -> None:
-    """Bins of days are ranges of so many days, also at the ends of the calendar."""
+    """Bins of days are ranges of that many days, also at the ends of the calendar."""
     last = datetime.date.fromordinal(min(first.toordinal() + count - 1, 3_652_059))
     days = range((first - EPOCH).days, (last - EPOCH).days + 1)
     if len(days) < 2:
