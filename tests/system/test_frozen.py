@@ -1,0 +1,120 @@
+"""What version 0.2.0 released is released again, number by number, by every later version."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from dpcli import __version__
+from dpcli.sampling import entropy
+from tests.cli.conftest import Command
+from tests.sampling.streams import Stream
+from tests.system.frozen_outputs import (
+    FROZEN,
+    SPECS,
+    WORDS,
+    as_text,
+    entries_of,
+    visible_text,
+    without_prose,
+)
+
+UPDATE = bool(os.environ.get("UPDATE_FROZEN"))
+NUMBERS = sorted({"table.csv", "report.json", "plan.json", "entries.json", "wide.sha256"})
+
+
+@pytest.fixture(scope="module")
+def outputs() -> dict[str, dict[str, str]]:
+    """Releases made so far, by name of the spec: each is made once."""
+    return {}
+
+
+@pytest.fixture
+def released(
+    outputs: dict[str, dict[str, str]],
+    dpcli: Command,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> Callable[[str], dict[str, str]]:
+    """Release a frozen spec with repeatable noise and collect all its outputs."""
+
+    def run(name: str) -> dict[str, str]:
+        if name not in outputs:
+            outputs[name] = _outputs(name, dpcli, tmp_path, monkeypatch)
+        return outputs[name]
+
+    return run
+
+
+def _outputs(
+    name: str, dpcli: Command, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> dict[str, str]:
+    """Everything that one spec gives."""
+    monkeypatch.chdir(folder)
+    monkeypatch.setenv("COLUMNS", "100")
+    data = "pums.csv" if name == "pums" else "people.csv"
+    shutil.copy(FROZEN / name / "spec.yaml", "spec.yaml")
+    shutil.copy(FROZEN / data, data)
+
+    def call(*words: str) -> str:
+        monkeypatch.setattr(entropy, "source", Stream("frozen"))
+        monkeypatch.setattr("dpcli.charge.now", lambda: "2026-01-01T00:00:00Z")
+        done = dpcli(*words)
+        assert done.status == 0, done.err
+        return done.out
+
+    local = name == "local-survey"
+    sizes = ("--records", "3000") if local else ()
+    plan, plan_json = call("plan", "spec.yaml", *sizes), call("plan", "spec.yaml", "--json", *sizes)
+    reports = [word for end in ("json", "md", "html", "yaml") for word in ("--report", f"r.{end}")]
+    if local:
+        words = ("local", "randomize", "spec.yaml", data, "-o", "table.csv", *reports)
+        call(*words, "--release-id", "frozen", "-q")
+        table = call("local", "estimate", "spec.yaml", "table.csv", "-o", "-")
+        wide = hashlib.sha256(Path("table.csv").read_bytes()).hexdigest()
+    else:
+        call("release", "spec.yaml", data, "-o", "t.csv", *reports, "--release-id", "frozen", "-q")
+        table = Path("t.csv").read_text(encoding="utf-8")
+        call("ledger", "export", "frozen", "-o", "wide.csv", "--layout", "wide", "--force")
+        files = sorted(Path().glob("wide*.csv"))
+        wide = "\n".join(hashlib.sha256(file.read_bytes()).hexdigest() for file in files)
+    head = json.loads(Path("r.json").read_text("utf-8"))["ledger"]["head"]
+    outputs = {
+        "table.csv": table,
+        "wide.sha256": wide + "\n",
+        "plan.json": as_text(without_prose(json.loads(plan_json))),
+        "plan.txt": plan,
+        "report.json": as_text(without_prose(json.loads(Path("r.json").read_text("utf-8")))),
+        "report.md": Path("r.md").read_text("utf-8"),
+        "page.txt": visible_text(Path("r.html").read_text("utf-8")),
+        "record.txt": Path("r.yaml").read_text("utf-8"),
+        "entries.json": as_text(entries_of(Path("dpcli-ledger.sqlite"))),
+    }
+    steady = {head: "(head)", f'"{__version__}"': '"(version)"', f"dpcli {__version__}": "dpcli"}
+    for changing, mark in steady.items():
+        outputs = {key: text.replace(changing, mark) for key, text in outputs.items()}
+    return outputs
+
+
+@pytest.mark.parametrize("name", SPECS)
+def test_every_number_is_as_it_was(name: str, released: Callable[[str], dict[str, str]]) -> None:
+    """Table, plan, report and ledger entries hold the same values under the same keys."""
+    for output, text in released(name).items():
+        path = FROZEN / name / output
+        if UPDATE and (output in WORDS or not path.exists()):
+            path.write_text(text, encoding="utf-8")
+        if output in NUMBERS:
+            assert text == path.read_text(encoding="utf-8"), output
+
+
+@pytest.mark.parametrize("name", SPECS)
+def test_words_change_only_on_purpose(name: str, released: Callable[[str], dict[str, str]]) -> None:
+    """Texts are those that were reviewed last."""
+    for output in sorted(WORDS):
+        assert released(name)[output] == (FROZEN / name / output).read_text(encoding="utf-8")

@@ -1,0 +1,77 @@
+"""A ledger that version 0.2.0 wrote opens, verifies, re-prices equally and takes charges."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.cli.conftest import Command
+from tests.system.frozen_outputs import FROZEN
+
+LEDGERS = FROZEN / "ledgers"
+OUTPUTS: dict[str, dict[str, str]] = json.loads((LEDGERS / "outputs.json").read_text("utf-8"))
+REPORTS = {"report.json": "r.json", "report.md": "r.md", "report.html": "r.html"}
+
+
+@pytest.fixture
+def ledger(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A copy of the old ledger with its anchor, in the working directory."""
+    monkeypatch.chdir(tmp_path)
+    name = "old.sqlite"
+    for file in (name, f"{name}.anchor"):
+        shutil.copy(LEDGERS / file, tmp_path)
+    monkeypatch.setenv("DPCLI_LEDGER", str(tmp_path / name))
+    return tmp_path / name
+
+
+def _expected(name: str) -> Any:
+    """A stored JSON value."""
+    return json.loads((LEDGERS / name).read_text("utf-8"))
+
+
+def test_it_verifies(ledger: Path, dpcli: Command) -> None:
+    """Every link, seal and stored output is intact."""
+    done = dpcli("ledger", "verify")
+    assert done.status == 0, done.err
+    assert "22 entries" in done.out + done.err
+
+
+@pytest.mark.parametrize("command", ["show", "history"])
+def test_it_prices_every_charge_as_before(ledger: Path, dpcli: Command, command: str) -> None:
+    """Balances of every composition, and the cost of every release, are equal digit by digit."""
+    done = dpcli("ledger", command, "--json")
+    name = {"show": "balances.json", "history": "history.json"}[command]
+    assert json.loads(done.out) == _expected(name)
+
+
+@pytest.mark.parametrize("release", sorted(OUTPUTS))
+def test_its_releases_are_exported_byte_for_byte(
+    ledger: Path, dpcli: Command, release: str
+) -> None:
+    """Tables and reports come out as they were stored."""
+    stored = OUTPUTS[release]
+    words = [word for name in REPORTS.values() for word in ("--report", name)]
+    table = ["-o", "t.csv"] if "table.csv" in stored else []
+    done = dpcli("ledger", "export", release, *table, *words)
+    assert done.status == 0, done.err
+    names = REPORTS | ({"table.csv": "t.csv"} if table else {})
+    for output, file in names.items():
+        assert hashlib.sha256(Path(file).read_bytes()).hexdigest() == stored[output], output
+
+
+def test_it_takes_charges(ledger: Path, dpcli: Command) -> None:
+    """A release from an old account is charged on top, and an old id costs nothing."""
+    shutil.copy(FROZEN / "people.csv", "people.csv")
+    shutil.copy(FROZEN / "minimal" / "spec.yaml", "spec.yaml")
+    for release, spent in (("one", "0.2"), ("three", "0.3"), ("three", "0.3")):
+        words = ("-o", f"{release}.csv", "--release-id", release, "--force", "-q")
+        done = dpcli("release", "spec.yaml", "people.csv", *words)
+        assert done.status == 0, done.err
+        accounts = json.loads(dpcli("ledger", "show", "--json").out)
+        assert accounts[0]["spent_epsilon"] == spent
+    assert dpcli("ledger", "verify").status == 0
