@@ -1,7 +1,7 @@
-"""The command line in this process, for whole runs."""
+"""A spec and its data."""
 
 from __future__ import annotations
 
-from tests.cli.conftest import dpcli
+from tests.support.cli import data, spec
 
-__all__ = ["dpcli"]
+__all__ = ["data", "spec"]

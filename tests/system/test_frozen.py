@@ -13,9 +13,8 @@ import pytest
 
 from dpcli import __version__
 from dpcli.sampling import entropy
-from tests.cli.conftest import Command
-from tests.sampling.streams import Stream
-from tests.system.frozen_outputs import (
+from tests.support.cli import Command
+from tests.support.frozen import (
     FROZEN,
     SPECS,
     WORDS,
@@ -24,6 +23,7 @@ from tests.system.frozen_outputs import (
     visible_text,
     without_prose,
 )
+from tests.support.streams import Stream
 
 UPDATE = bool(os.environ.get("UPDATE_FROZEN"))
 NUMBERS = sorted({"table.csv", "report.json", "plan.json", "entries.json", "wide.sha256"})

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from tests.cli.conftest import Command
-from tests.system.frozen_outputs import FROZEN
+from tests.support.cli import Command
+from tests.support.frozen import FROZEN
 
 LEDGERS = FROZEN / "ledgers"
 OUTPUTS: dict[str, dict[str, str]] = json.loads((LEDGERS / "outputs.json").read_text("utf-8"))

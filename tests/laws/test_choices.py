@@ -1,0 +1,186 @@
+"""Laws of mechanisms that choose, and the exact probabilities of their choices."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from itertools import combinations, product
+from math import exp, prod
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from dpcli.mechanisms import MECHANISMS
+from dpcli.mechanisms.base import Choosing
+from dpcli.mechanisms.calibration import UNCHANGEABLE
+from dpcli.privacy.confidential import Cells, Confidential
+from dpcli.privacy.loss import Loss
+from dpcli.privacy.noise import Noise
+from dpcli.privacy.sensitivity import Sensitivity
+from dpcli.sampling import choice
+from dpcli.sampling.vectorised import uniform_array
+from tests.support.streams import CUT, Stream, chi_square_tail
+
+CHOOSING = [mechanism for mechanism in MECHANISMS if isinstance(mechanism, Choosing)]
+
+each_choosing = pytest.mark.parametrize("mechanism", CHOOSING, ids=lambda m: str(m.name))
+
+ONE = Sensitivity(1, 1, 1, 1)
+
+
+def probabilities(name: str, gaps: Sequence[int], scale: Fraction) -> list[float]:
+    """The probability of each candidate, by the formula of the mechanism."""
+    heads = [exp(-gap / scale) for gap in gaps]
+    if name == "exponential":
+        return [weight / sum(heads) for weight in heads]
+    # Permute-and-flip: the choice is uniform among the heads (McKenna and Sheldon 2020).
+    return [
+        sum(
+            heads[i]
+            * prod(heads[j] for j in others)
+            * prod(1 - heads[j] for j in range(len(gaps)) if j != i and j not in others)
+            / (size + 1)
+            for size in range(len(gaps))
+            for others in combinations([j for j in range(len(gaps)) if j != i], size)
+        )
+        for i in range(len(gaps))
+    ]
+
+
+def test_the_formulas_are_those_of_the_lecture() -> None:
+    """Scores 3, 2, 3, 0 of sensitivity 4 at epsilon 1: weights exp(score/8)."""
+    weights = [exp(score / 8) for score in (3, 2, 3, 0)]
+    found = probabilities("exponential", [0, 1, 0, 3], Fraction(8))
+    assert found == pytest.approx([weight / sum(weights) for weight in weights])
+    assert sum(probabilities("permute_and_flip", [0, 1, 0, 3], Fraction(8))) == pytest.approx(1)
+
+
+@pytest.mark.parametrize("array", [False, True], ids=["one by one", "array"])
+@pytest.mark.parametrize(
+    ("scores", "scale"),
+    [
+        ((3, 2, 3, 0), Fraction(8)),
+        ((0,), Fraction(1)),
+        ((5, 5), Fraction(1, 3)),
+        ((0, 1, 2, 3, 4), Fraction(7, 5)),
+        ((10, 0, 0, 0, 0, 0), Fraction(9, 2)),
+    ],
+    ids=str,
+)
+@each_choosing
+def test_choices_have_exactly_their_probabilities(
+    mechanism: Choosing,
+    scores: tuple[int, ...],
+    scale: Fraction,
+    array: bool,
+    stream: Stream,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A million choices among small scores match the formula, on both paths (chi-square)."""
+    count = 10**6
+    gaps = [max(scores) - score for score in scores]
+    noise = Noise("choice", scale)
+    if array:
+        chosen = _array_choices(mechanism.name, gaps, scale, count)
+    else:
+        count //= 10
+        chosen = np.array([mechanism.pick(noise, gaps) for _ in range(count)])
+    expected = np.array(probabilities(mechanism.name, gaps, scale)) * count
+    observed = np.bincount(chosen, minlength=len(gaps))
+    if len(gaps) > 1:
+        statistic = float(((observed - expected) ** 2 / expected).sum())
+        assert chi_square_tail(statistic, len(gaps) - 1) > CUT
+        # A scale that is wrong by a twentieth would be noticed.
+        wrong = np.array(probabilities(mechanism.name, gaps, scale * Fraction(21, 20))) * count
+        off = float(((observed - wrong) ** 2 / wrong).sum())
+        if not array or len(set(gaps)) == 1:
+            return
+        assert chi_square_tail(off, len(gaps) - 1) < CUT
+
+
+def _array_choices(
+    name: str, gaps: Sequence[int], scale: Fraction, count: int
+) -> NDArray[np.int64]:
+    """Many choices by the coins of the array path, with the rule of the mechanism."""
+    width, floats = len(gaps), choice._floats(gaps)
+    if name == "exponential":
+        drawn = uniform_array(width, count * width * 4)
+        heads = choice._flips(gaps, floats, drawn, scale)
+        return drawn[heads][:count]
+    places = np.tile(np.arange(width), count)
+    coins = choice._flips(gaps, floats, places, scale).reshape(count, width)
+    order = uniform_array(1 << 30, count * width).reshape(count, width)
+    chosen: NDArray[np.int64] = np.where(coins, order, -1).argmax(axis=1)
+    return chosen
+
+
+@each_choosing
+def test_no_neighbour_makes_a_choice_likelier_than_epsilon_allows(mechanism: Choosing) -> None:
+    """Over all changes of three scores within their distances, ratios stay within e^epsilon."""
+    worst = 0.0
+    epsilon = Fraction(1)
+    for moved in (1, 2):
+        noise, _ = mechanism.fit(Sensitivity(1, moved, moved**2, moved), Loss(epsilon))
+        for here in product(range(4), repeat=3):
+            before = probabilities(
+                mechanism.name, [max(here) - score for score in here], noise.scale
+            )
+            for change in product(range(-2, 3), repeat=3):
+                if max(change) - min(change) > moved:
+                    continue
+                there = [a + b for a, b in zip(here, change, strict=True)]
+                after = probabilities(
+                    mechanism.name, [max(there) - score for score in there], noise.scale
+                )
+                worst = max(worst, *(a / b for a, b in zip(before, after, strict=True)))
+    assert worst <= exp(1) * (1 + 1e-9)
+    if mechanism.name == "permute_and_flip":
+        assert worst > exp(1) * 0.95
+
+
+@each_choosing
+@pytest.mark.parametrize("count", [2, 5000])
+def test_scores_of_any_size_neither_overflow_nor_fail(mechanism: Choosing, count: int) -> None:
+    """Scores of 10^9, 10^40 and minus 10^40 among others lead to the best of them."""
+    for best in (10**9, 10**18, 10**19, 10**40):
+        for scale in (Fraction(1, 10**9), Fraction(1), Fraction(10**5)):
+            scores = [0] * (count - 1) + [best]
+            noise = Noise("choice", scale)
+            exact = Confidential(tuple(scores))
+            assert mechanism.choose(noise, ONE, exact, (count, 1)).value == (count - 1,)
+            exact = Confidential((*(-best for _ in range(count - 1)), 0))
+            assert mechanism.choose(noise, ONE, exact, (count, 1)).value == (count - 1,)
+
+
+@each_choosing
+def test_picks_are_different_and_in_each_group(mechanism: Choosing) -> None:
+    """Of three groups of four candidates two are picked, each once, the best ones first."""
+    scores = (9, 1, 7, 2, 0, 5, 6, 1, 3, 3, 900, 800)
+    noise = Noise("choice", Fraction(1, 100))
+    chosen = mechanism.choose(noise, ONE, Confidential(scores), (4, 2)).value
+    assert chosen == (0, 2, 2, 1, 2, 3)
+    wide = mechanism.choose(Noise("choice", Fraction(10**6)), ONE, Confidential(scores), (4, 4))
+    assert [sorted(wide.value[at : at + 4]) for at in (0, 4, 8)] == [[0, 1, 2, 3]] * 3
+
+
+@each_choosing
+def test_a_choice_that_nobody_can_change_is_the_best(mechanism: Choosing) -> None:
+    """Without sensitivity the first of the best is chosen; with it, a scale is needed."""
+    nobody = Sensitivity(0, 0, 0, 0)
+    cells: Cells = (1, 5, 5, 0)
+    exact = Confidential(cells)
+    assert mechanism.choose(UNCHANGEABLE, nobody, exact, (4, 1)).value == (1,)
+    for noise in (UNCHANGEABLE, Noise("choice", Fraction(0)), Noise("laplace", Fraction(1))):
+        with pytest.raises(ValueError, match="needs noise"):
+            mechanism.choose(noise, ONE, exact, (4, 1))
+
+
+@each_choosing
+def test_shortfalls_hold(mechanism: Choosing, stream: Stream) -> None:
+    """The bound on how far a choice falls short holds as often as it says."""
+    gaps = [0, *([3] * 20), *([40] * 400)]
+    noise = Noise("choice", Fraction(5))
+    most = noise.shortfall(len(gaps), Fraction(19, 20))
+    beyond = sum(gaps[mechanism.pick(noise, gaps)] > most for _ in range(4000))
+    assert beyond <= 4000 * 0.05 + 60

@@ -1,0 +1,261 @@
+"""Laws of guarantees and compositions, over both registries, against brute force."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from fractions import Fraction
+
+import mpmath
+import pytest
+
+from dpcli.composition import COMPOSITIONS
+from dpcli.composition.base import Composition
+from dpcli.composition.parallel import Placed, worst_unit
+from dpcli.composition.pld import composed_epsilon
+from dpcli.mechanisms import MECHANISMS
+from dpcli.mechanisms.base import Choosing
+from dpcli.mechanisms.calibration import Mechanism
+from dpcli.privacy.guarantee import Guarantee, Pair, together
+from dpcli.privacy.loss import Loss
+from dpcli.privacy.noise import Noise
+from dpcli.privacy.relation import Neighbors
+from dpcli.privacy.sensitivity import Sensitivity
+from tests.support.compositions import Losses, composed, epsilon_at, mean_loss, outcomes, renyi
+
+ORDERS = (1.0001, 1.01, 1.1, 1.5, 2, 3, 5, 10, 30, 100, 1000)
+
+SENSITIVITIES = [
+    Sensitivity(1, 1, 1, 1),
+    Sensitivity(1, 3, 9, 3),
+    Sensitivity(2, 2, 2, 1),
+    Sensitivity(2, 3, 5, 2),
+    Sensitivity(2, 4, 8, 2),
+    Sensitivity(3, 4, 8, 2),
+]
+
+SCALES = [Fraction(1, 2), Fraction(1), Fraction(5, 2), Fraction(7)]
+
+each_mechanism = pytest.mark.parametrize("mechanism", MECHANISMS, ids=lambda one: str(one.name))
+each_rule = pytest.mark.parametrize("rule", COMPOSITIONS, ids=lambda one: str(one.name))
+each_sensitivity = pytest.mark.parametrize("moved", SENSITIVITIES, ids=str)
+
+
+def small(mechanism: Mechanism, moved: Sensitivity) -> bool:
+    """Whether brute force can look at all that may happen."""
+    return not isinstance(mechanism, Choosing) or moved.l0 * moved.linf == moved.l1
+
+
+def stated(mechanism: Mechanism, scale: Fraction, moved: Sensitivity) -> tuple[Noise, Guarantee]:
+    """Noise of that scale and what its mechanism states."""
+    noise = Noise(mechanism.kind, scale)
+    loss = mechanism.loss(noise, moved, Fraction(1))
+    return noise, mechanism.guarantee(noise, moved, loss)
+
+
+@each_sensitivity
+@each_mechanism
+def test_rho_bounds_every_renyi_divergence(mechanism: Mechanism, moved: Sensitivity) -> None:
+    """For every change and every order, the divergence is at most order times rho."""
+    if not small(mechanism, moved):
+        pytest.skip("groups with a shared limit are not enumerated")
+    for scale in SCALES:
+        noise, guarantee = stated(mechanism, scale, moved)
+        for losses in outcomes(mechanism, noise, moved):
+            for order in ORDERS:
+                assert renyi(losses, order) <= order * float(guarantee.rho) * (1 + 1e-9) + 1e-6
+
+
+@pytest.mark.parametrize("name", ["laplace", "geometric", "gaussian"])
+def test_no_smaller_rho_would_do(name: str) -> None:
+    """Where one cell changes, a rho that is smaller by a thousandth is exceeded."""
+    (mechanism,) = (one for one in MECHANISMS if one.name == name)
+    for moved in SENSITIVITIES[:2]:
+        for scale in SCALES:
+            noise, guarantee = stated(mechanism, scale, moved)
+            worst = max(mean_loss(losses) for losses in outcomes(mechanism, noise, moved))
+            assert worst > float(guarantee.rho) * 0.999
+
+
+def test_permute_and_flip_is_not_of_bounded_range() -> None:
+    """Its rho is above that of the exponential mechanism, which it would exceed."""
+    moved, scale = Sensitivity(1, 3, 9, 3), Fraction(1)
+    by_name = {one.name: one for one in MECHANISMS}
+    flip, exponential = by_name["permute_and_flip"], by_name["exponential"]
+    noise, guarantee = stated(exponential, scale, moved)
+    worst = max(mean_loss(losses) for losses in outcomes(flip, noise, moved))
+    assert worst > float(guarantee.rho)
+
+
+def truth(mechanism: Mechanism, noise: Noise, moved: Sensitivity, times: int) -> list[Losses]:
+    """The losses of so many answers, for those changes that tell most."""
+    found = sorted(outcomes(mechanism, noise, moved), key=mean_loss)[-4:]
+    whole = []
+    for losses in found:
+        total = losses
+        for _ in range(times - 1):
+            total = composed(total, losses)
+        whole.append(total)
+    return whole
+
+
+@each_sensitivity
+@each_mechanism
+@each_rule
+def test_no_total_is_below_the_truth(
+    rule: Composition, mechanism: Mechanism, moved: Sensitivity
+) -> None:
+    """One, two and four answers lose no more than what every rule says."""
+    if not small(mechanism, moved):
+        pytest.skip("groups with a shared limit are not enumerated")
+    for scale, times in ((Fraction(1), 1), (Fraction(5, 2), 2), (Fraction(7), 4)):
+        noise, guarantee = stated(mechanism, scale, moved)
+        real = truth(mechanism, noise, moved, times)
+        for delta in (Fraction(1, 100), Fraction(1, 10**4), Fraction(1, 10**7)):
+            bound = rule.bound({guarantee: times}, delta)
+            for losses in real:
+                least = epsilon_at(losses, float(bound.loss.delta))
+                assert least <= float(bound.loss.epsilon) + 1e-5
+
+
+def some() -> dict[Guarantee, int]:
+    """Different answers, one of them with groups that were selected."""
+    found = {}
+    for place, mechanism in enumerate(MECHANISMS):
+        _, guarantee = stated(mechanism, Fraction(20 + place), SENSITIVITIES[place])
+        found[guarantee] = place + 1
+    selected = replace(guarantee, slack=Fraction(1, 10**8))
+    return {**found, selected: 2}
+
+
+@each_mechanism
+@each_rule
+def test_n_times_one_is_count_n(rule: Composition, mechanism: Mechanism) -> None:
+    """Answers one by one, counted, or several at once: the total is the same."""
+    _, one = stated(mechanism, Fraction(30), SENSITIVITIES[1])
+    delta, times = Fraction(1, 10**5), 12
+    counted = rule.total({one: times}, delta)
+    placed = [Placed((one,))] * times
+    assert rule.total(worst_unit(placed, Neighbors.ADD_REMOVE), delta) == counted
+    if rule.name != "advanced":
+        assert rule.total({together([one] * 4): 3}, delta).epsilon == counted.epsilon
+
+
+@each_rule
+def test_more_answers_never_cost_less(rule: Composition) -> None:
+    """Adding an answer, or noise to none, does not lower the total; nor is it above the sum."""
+    delta, before = Fraction(1, 10**5), Fraction(0)
+    answered: Counter[Guarantee] = Counter()
+    for guarantee, times in some().items():
+        answered[guarantee] += times
+        bound = rule.bound(answered, delta)
+        assert before <= bound.loss.epsilon * (1 + Fraction(1, 1000))
+        plain = sum((one.loss.epsilon * n for one, n in answered.items()), start=Fraction(0))
+        if sum((one.loss.delta * n for one, n in answered.items()), start=Fraction(0)) <= delta:
+            assert bound.loss.epsilon <= plain
+        before = bound.loss.epsilon
+
+
+@each_rule
+def test_a_smaller_delta_never_costs_less(rule: Composition) -> None:
+    """Epsilon falls as delta grows."""
+    before = None
+    for power in (7, 6, 5, 4, 3, 2):
+        bound = rule.bound(some(), Fraction(1, 10**power))
+        if bound.loss.delta <= Fraction(1, 10**power):
+            assert before is None or bound.loss.epsilon <= before
+            before = bound.loss.epsilon
+
+
+def test_slack_is_paid_from_delta() -> None:
+    """Private keys leave less of delta; if nothing is left, only plain sums hold."""
+    for rule in COMPOSITIONS[2:]:
+        _, one = stated(MECHANISMS[0], Fraction(2), SENSITIVITIES[0])
+        slack = Fraction(1, 10**6)
+        pure = replace(one, loss=Loss(one.loss.epsilon))
+        selected = replace(one, loss=Loss(one.loss.epsilon, slack), slack=slack)
+        answers = {pure: 30, selected: 1}
+        tight = rule.bound(answers, slack)
+        assert tight.name == "plain sum" and tight.loss.delta == slack
+        wide = rule.bound(answers, 2 * slack).loss.epsilon
+        assert rule.bound({pure: 31}, slack).loss.epsilon == pytest.approx(float(wide), rel=1e-6)
+
+
+def test_of_disjoint_rows_the_worst_counts() -> None:
+    """Under add-remove one part, under change-one the two worst; each at least as much as any."""
+    _, a = stated(MECHANISMS[0], Fraction(10), SENSITIVITIES[0])
+    _, b = stated(MECHANISMS[0], Fraction(20), SENSITIVITIES[0])
+    _, c = stated(MECHANISMS[1], Fraction(30), SENSITIVITIES[0])
+    placed = [
+        Placed((a, b), ("x", 0)),
+        Placed((b,), ("x", 1)),
+        Placed((b,), ("x", 2)),
+        Placed((c,)),
+    ]
+    assert worst_unit(placed, Neighbors.ADD_REMOVE) == {a: 1, b: 1, c: 1}
+    assert worst_unit(placed, Neighbors.CHANGE_ONE) == {a: 1, b: 2, c: 1}
+    crossed = [Placed((b, b, b), ("x", 0)), Placed((a,), ("x", 1))]
+    ((whole, times),) = worst_unit(crossed, Neighbors.ADD_REMOVE).items()
+    assert whole.loss.epsilon == b.loss.epsilon * 3 and whole.rho == a.rho and times == 1
+    delta = Fraction(1, 10**5)
+    mixed = [Placed((a,), ("x", 0)), Placed((c, b), ("x", 1))]
+    for rule in COMPOSITIONS:
+        for neighbors, parts in (
+            (Neighbors.ADD_REMOVE, [Counter([a]), Counter([c, b])]),
+            (Neighbors.CHANGE_ONE, [Counter([a, c, b])]),
+        ):
+            total = rule.total(worst_unit(mixed, neighbors), delta).epsilon
+            for part in parts:
+                assert rule.total(part, delta).epsilon <= total * (1 + Fraction(1, 1000))
+
+
+def test_parts_with_other_gaussian_noise_are_not_ordered() -> None:
+    """Deltas of discrete Gaussian noise cross: more noise can be the easier to tell apart."""
+    pld = COMPOSITIONS[3]
+    one, two = (
+        stated(MECHANISMS[1], scale, SENSITIVITIES[0])[1]
+        for scale in (Fraction(1, 4), Fraction(27, 100))
+    )
+    delta = Fraction(5, 10**4)
+    placed = [Placed((one,), ("x", 0)), Placed((two,), ("x", 1))]
+    whole = pld.total(worst_unit(placed, Neighbors.ADD_REMOVE), delta).epsilon
+    for part in (one, two):
+        assert pld.total({part: 1}, delta).epsilon <= whole
+
+
+def test_many_different_pairs_cost_no_less_than_each() -> None:
+    """Rounding of a thousand pairs moves none of them below the truth."""
+    wide = {Pair("laplace", Fraction(10**6 + 1000 * place), 1): 1 for place in range(1001)}
+    alone = Pair("gaussian", Fraction(2719, 10_000), 1)
+    delta = 1.1125e-3
+    one, all_of_them = (composed_epsilon(p, delta) for p in ({alone: 1}, {alone: 1, **wide}))
+    assert one is not None and all_of_them is not None and one <= all_of_them * Fraction(1001, 1000)
+
+
+@pytest.mark.parametrize("delta", ["1e-12", "1e-10", "1e-8", "1e-6"])
+def test_a_million_answers_are_not_below_the_truth(delta: str) -> None:
+    """Errors of floats grow with the number of answers, and so does what is set aside."""
+    moved, sigma, times = Sensitivity(1, 1, 1, 1), 30_000, 10**6
+    noise = Noise("gaussian", Fraction(sigma))
+    each = MECHANISMS[1].guarantee(noise, moved, Loss(Fraction(1), Fraction(1, 10**20)))
+    told = float(COMPOSITIONS[3].total({each: times}, Fraction(delta)).epsilon)
+    # At such a sigma discrete noise composes as continuous noise does.
+    shift = times**0.5 / sigma
+    with mpmath.workdps(40):
+        near = mpmath.erfc((told / shift - shift / 2) / mpmath.sqrt(2)) / 2
+        far = mpmath.erfc((told / shift + shift / 2) / mpmath.sqrt(2)) / 2
+        assert near - mpmath.exp(told) * far <= mpmath.mpf(delta)
+
+
+def test_pure_answers_add_their_epsilon_at_most() -> None:
+    """Whatever was answered before, a pure answer adds no more than its epsilon."""
+    rule, delta = COMPOSITIONS[2], Fraction(1, 10**6)
+    _, gaussian = stated(MECHANISMS[1], Fraction(6), SENSITIVITIES[0])
+    gaussian = replace(gaussian, loss=Loss(Fraction(2), delta))
+    answered = Counter({gaussian: 2})
+    for scale in (3, 40, 2, 100, 1, 7):
+        _, pure = stated(MECHANISMS[0], Fraction(scale), SENSITIVITIES[0])
+        before = rule.total(answered, delta).epsilon
+        answered[pure] += 1
+        after = rule.total(answered, delta).epsilon
+        assert before <= after <= (before + pure.loss.epsilon) * (1 + Fraction(1, 10**9))

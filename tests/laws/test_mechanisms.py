@@ -1,0 +1,286 @@
+"""Laws that every listed mechanism obeys; a new one is tested the day it is listed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from itertools import product
+from math import isqrt
+
+import pytest
+
+from dpcli.mechanisms import MECHANISMS
+from dpcli.mechanisms.base import Perturbing
+from dpcli.mechanisms.calibration import UNCHANGEABLE, CannotCalibrate, Mechanism
+from dpcli.privacy.confidential import Confidential
+from dpcli.privacy.loss import NOTHING, Loss
+from dpcli.privacy.noise import Noise
+from dpcli.privacy.sensitivity import Sensitivity
+from dpcli.sampling import entropy
+from tests.support.streams import Stream
+
+SENSITIVITIES = [
+    Sensitivity(1, 1, 1, 1),
+    Sensitivity(1, 2000, 2000**2, 2000),
+    Sensitivity(2, 2, 2, 1),
+    Sensitivity(2, 200, 200**2, 200),
+    Sensitivity(6, 14, 34, 3),
+    Sensitivity(20, 20 << 40, 20 << 80, 1 << 40),
+]
+EPSILONS = [Fraction(text) for text in ("0.01", "0.1", "1", "2.5", "10", "20")]
+DELTAS = [Fraction(text) for text in ("1e-12", "1e-6", "0.01")]
+
+LOG_WEIGHT: dict[str, Callable[[Fraction, int], Fraction]] = {
+    "laplace": lambda scale, k: -abs(k) / scale,
+    "gaussian": lambda scale, k: -(k * k) / (2 * scale * scale),
+}
+"""The logarithm of the probability of a draw, apart from a constant; by kind of noise."""
+
+each_mechanism = pytest.mark.parametrize("mechanism", MECHANISMS, ids=lambda m: str(m.name))
+
+PERTURBING = [mechanism for mechanism in MECHANISMS if isinstance(mechanism, Perturbing)]
+
+each_perturbing = pytest.mark.parametrize("mechanism", PERTURBING, ids=lambda m: str(m.name))
+
+
+def targets(mechanism: Mechanism, epsilon: Fraction) -> list[Loss]:
+    """What may be asked of a mechanism at this epsilon."""
+    return [Loss(epsilon, delta) for delta in DELTAS] if mechanism.needs_delta else [Loss(epsilon)]
+
+
+@each_mechanism
+@pytest.mark.parametrize("sensitivity", SENSITIVITIES, ids=str)
+def test_fitted_noise_is_within_its_target(mechanism: Mechanism, sensitivity: Sensitivity) -> None:
+    """Calibrated noise loses no more than was asked, and a tenth less noise does."""
+    for epsilon in EPSILONS:
+        for target in targets(mechanism, epsilon):
+            noise, loss = mechanism.fit(sensitivity, target)
+            assert loss.within(target)
+            assert loss == mechanism.loss(noise, sensitivity, epsilon)
+            less = Noise(noise.kind, noise.scale * Fraction(9, 10))
+            assert not mechanism.loss(less, sensitivity, epsilon).within(target)
+
+
+@each_mechanism
+def test_other_calibrations_need_no_less_noise(mechanism: Mechanism) -> None:
+    """Every calibration meets its target, and none beats the exact one."""
+    for calibration, sensitivity in product(mechanism.calibrations, SENSITIVITIES):
+        for epsilon in (Fraction(1, 100), Fraction(1, 2), Fraction(1)):
+            for target in targets(mechanism, epsilon):
+                exact, _ = mechanism.fit(sensitivity, target)
+                try:
+                    noise, loss = mechanism.fit(sensitivity, target, calibration)
+                except CannotCalibrate as refusal:
+                    assert calibration != "exact"
+                    assert refusal.hint
+                    continue
+                assert loss.within(target)
+                assert noise.scale * (1 + Fraction(1, 1 << 15)) >= exact.scale
+
+
+@each_perturbing
+@pytest.mark.parametrize("sensitivity", SENSITIVITIES, ids=str)
+def test_pure_ratios_are_within_epsilon(mechanism: Perturbing, sensitivity: Sensitivity) -> None:
+    """Without a delta, no output's probability changes by more than its share of epsilon.
+
+    A change of one step in one cell may use epsilon/L1, exactly, at every output.
+    """
+    if mechanism.needs_delta:
+        return
+    for epsilon in EPSILONS:
+        noise, loss = mechanism.fit(sensitivity, Loss(epsilon))
+        weight = LOG_WEIGHT[noise.kind]
+        assert loss.delta == 0
+        for k in (*range(-50, 51), 10**6, -(10**9), 10**30):
+            step = abs(weight(noise.scale, k + 1) - weight(noise.scale, k))
+            assert step * sensitivity.l1 <= loss.epsilon <= epsilon
+
+
+SMALL = [
+    (Sensitivity(1, 1, 1, 1), "0.5", "0.001"),
+    (Sensitivity(1, 1, 1, 1), "1", "1e-6"),
+    (Sensitivity(1, 1, 1, 1), "2", "1e-6"),
+    (Sensitivity(1, 1, 1, 1), "10", "1e-6"),
+    (Sensitivity(1, 1, 1, 1), "20", "1e-12"),
+    (Sensitivity(1, 1, 1, 1), "0.1", "0.3"),
+    (Sensitivity(1, 3, 9, 3), "2", "1e-6"),
+    (Sensitivity(1, 3, 9, 3), "10", "0.1"),
+    (Sensitivity(2, 2, 2, 1), "2", "1e-6"),
+    (Sensitivity(2, 2, 2, 1), "10", "1e-3"),
+    (Sensitivity(2, 3, 5, 2), "5", "1e-4"),
+    (Sensitivity(3, 3, 3, 1), "8", "1e-3"),
+]
+
+
+@each_perturbing
+@pytest.mark.parametrize(("sensitivity", "epsilon", "delta"), SMALL, ids=str)
+def test_brute_force_divergence_is_within_the_target(
+    mechanism: Perturbing, sensitivity: Sensitivity, epsilon: str, delta: str
+) -> None:
+    """Summed over all outputs, the greatest excess over exp(epsilon) is at most delta.
+
+    Every change that the sensitivity allows is tried, up to order and sign.
+    """
+    mpmath = pytest.importorskip("mpmath")
+    target = Loss(Fraction(epsilon), Fraction(delta) * mechanism.needs_delta)
+    noise, loss = mechanism.fit(sensitivity, target)
+    scale = float(noise.scale)
+    reach = int(scale * 9) + 4 if noise.kind == "gaussian" else int(scale * 40) + 4
+    reach = reach if sensitivity.l0 == 1 else min(reach, int(scale * 7) + 4, 60 // sensitivity.l0)
+    with mpmath.workdps(40):
+        weight = {
+            k: mpmath.exp(_exact(mpmath, LOG_WEIGHT[noise.kind](noise.scale, k)))
+            for k in range(-3 * reach, 3 * reach + 1)
+        }
+        total = mpmath.fsum(weight.values())
+        factor = mpmath.exp(_exact(mpmath, target.epsilon))
+        for change in _changes(sensitivity):
+            excess = mpmath.mpf(0)
+            for output in product(range(-reach, reach + 1), repeat=len(change)):
+                here, there = mpmath.mpf(1), factor
+                for place, moved in zip(output, change, strict=True):
+                    here *= weight[place] / total
+                    there *= weight[place - moved] / total
+                excess += max(here - there, 0)
+            # A pure bound is met with equality: only the last digits may differ.
+            assert excess <= _exact(mpmath, loss.delta) + mpmath.mpf(10) ** -30
+            assert loss.delta <= target.delta
+
+
+def _exact(mpmath: object, value: Fraction) -> object:
+    """The number for mpmath, at its working precision."""
+    return mpmath.mpf(value.numerator) / value.denominator  # type: ignore[attr-defined]
+
+
+def _changes(sensitivity: Sensitivity) -> list[tuple[int, ...]]:
+    """Every change of the cells within the sensitivity; order and sign do not matter."""
+    sizes = product(range(sensitivity.linf + 1), repeat=sensitivity.l0)
+    return [
+        change
+        for change in sizes
+        if list(change) == sorted(change)
+        and sum(change) <= sensitivity.l1
+        and sum(size * size for size in change) <= sensitivity.l2_squared
+    ]
+
+
+@each_perturbing
+def test_calibration_is_not_believed(mechanism: Mechanism) -> None:
+    """A mechanism that chooses too little noise is refused when its loss is recomputed."""
+
+    class Lying(type(mechanism)):  # type: ignore[misc]
+        """The same mechanism with half of the noise."""
+
+        def calibrate(
+            self, sensitivity: Sensitivity, target: Loss, calibration: str = "exact"
+        ) -> Noise:
+            noise = mechanism.calibrate(sensitivity, target, calibration)
+            return Noise(noise.kind, noise.scale / 2)
+
+    with pytest.raises(CannotCalibrate, match="does not meet"):
+        Lying().fit(SENSITIVITIES[0], targets(mechanism, Fraction(1))[0])
+
+
+@each_mechanism
+def test_a_joint_answer_is_within_its_target(mechanism: Mechanism) -> None:
+    """Several answers lose what was asked together, and with a tenth less noise more."""
+    shares = [Fraction(1, 2), Fraction(0), Fraction(1, 6), Fraction(1, 3)]
+    moved = [SENSITIVITIES[1], Sensitivity(0, 0, 0, 0), SENSITIVITIES[0], SENSITIVITIES[4]]
+    for target in (target for epsilon in EPSILONS for target in targets(mechanism, epsilon)):
+        noises = mechanism.fit_jointly(moved, shares, target)
+        assert noises[1] == UNCHANGEABLE
+        del noises[1]
+        changed = [one for one in moved if one.l1]
+        assert mechanism.joint_loss(noises, changed, target.epsilon).within(target)
+        less = [Noise(noise.kind, noise.scale * Fraction(9, 10)) for noise in noises]
+        assert not mechanism.joint_loss(less, changed, target.epsilon).within(target)
+
+
+def test_joint_gaussian_noise_is_less_than_that_of_divided_targets() -> None:
+    """Ten equal answers protected as one need less noise than each with a tenth of the loss."""
+    (gaussian,) = (mechanism for mechanism in MECHANISMS if mechanism.name == "gaussian")
+    one, target = SENSITIVITIES[0], Loss(Fraction(1), Fraction(1, 10**6))
+    joint = gaussian.fit_jointly([one] * 10, [Fraction(1, 10)] * 10, target)
+    alone, _ = gaussian.fit(one, Loss(target.epsilon / 10, target.delta / 10))
+    assert all(noise.scale < alone.scale / 2 for noise in joint)
+
+
+@each_perturbing
+def test_an_unchangeable_answer_needs_no_noise(mechanism: Perturbing) -> None:
+    """A query that nobody can change is answered exactly, and reveals nothing."""
+    nobody = Sensitivity(0, 0, 0, 0)
+    target = targets(mechanism, Fraction(1))[0]
+    assert mechanism.fit(nobody, target) == (UNCHANGEABLE, NOTHING)
+    assert mechanism.answer(UNCHANGEABLE, nobody, Confidential((3, 4))).value == (3, 4)
+    with pytest.raises(ValueError, match="needs noise"):
+        mechanism.answer(UNCHANGEABLE, SENSITIVITIES[0], Confidential((3, 4)))
+
+
+@each_perturbing
+def test_each_cell_has_its_own_draw(mechanism: Perturbing) -> None:
+    """Five thousand zeros with immense noise become nearly all different numbers."""
+    target = Loss(Fraction(1, 10**6), Fraction(1, 10**9) * mechanism.needs_delta)
+    sensitivity = Sensitivity(1, 10**6, 10**12, 10**6)
+    noise, _ = mechanism.fit(sensitivity, target)
+    noisy = mechanism.answer(noise, sensitivity, Confidential((0,) * 5000))
+    assert len(set(noisy.value)) >= 4990
+
+
+@each_perturbing
+def test_noise_is_added_to_the_value(
+    mechanism: Perturbing, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With the same entropy, an answer moves exactly as its value does, however large."""
+    noise, _ = mechanism.fit(SENSITIVITIES[0], targets(mechanism, Fraction(1))[0])
+    answers = []
+    for shift in (0, 10**40):
+        monkeypatch.setattr(entropy, "source", Stream("same"))
+        answers.append(mechanism.perturb(noise, [shift + i for i in range(6000)]))
+    assert [b - a for a, b in zip(*answers, strict=True)] == [10**40] * 6000
+
+
+@each_perturbing
+def test_noise_without_scale_is_never_used(mechanism: Perturbing) -> None:
+    """An answer that somebody can change is refused with noise of scale zero."""
+    kind = mechanism.fit(SENSITIVITIES[0], targets(mechanism, Fraction(1))[0])[0].kind
+    with pytest.raises(ValueError, match="needs noise"):
+        mechanism.answer(Noise(kind, Fraction(0)), SENSITIVITIES[0], Confidential((1,)))
+
+
+@each_mechanism
+def test_a_delta_that_is_needed_is_asked_for(mechanism: Mechanism) -> None:
+    """With delta zero, a mechanism either promises a pure loss or refuses with a hint."""
+    try:
+        _, loss = mechanism.fit(SENSITIVITIES[0], Loss(Fraction(1)))
+    except CannotCalibrate as refusal:
+        assert mechanism.needs_delta
+        assert refusal.hint
+    else:
+        assert loss.delta == 0
+        assert not mechanism.needs_delta
+
+
+@each_mechanism
+def test_the_claim_stands_beside_the_code(mechanism: Mechanism) -> None:
+    """What `dpcli explain` prints is short at the top and carries a privacy argument."""
+    text = type(mechanism).__doc__ or ""
+    assert len(text.splitlines()[0]) < 80
+    assert "Privacy:" in text
+    assert all(len(line) < 100 for line in text.splitlines())
+
+
+def test_names_are_distinct() -> None:
+    """Each mechanism has a name of its own, and offers the exact calibration."""
+    names = [mechanism.name for mechanism in MECHANISMS]
+    assert len(set(names)) == len(names)
+    assert all("exact" in mechanism.calibrations for mechanism in MECHANISMS)
+
+
+def test_half_widths_hold() -> None:
+    """The half-width of a fitted noise covers its share of draws, and hardly more."""
+    for mechanism in PERTURBING:
+        noise, _ = mechanism.fit(SENSITIVITIES[1], targets(mechanism, Fraction(1))[0])
+        width = noise.half_width(Fraction(95, 100))
+        draws = mechanism.perturb(noise, [0] * 20_000)
+        inside = sum(abs(draw) <= width for draw in draws)
+        assert abs(inside - 19_000) < 6 * isqrt(950)

@@ -1,0 +1,156 @@
+"""With the noise frozen, a neighbour changes released values and nothing else."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+from collections.abc import Callable
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+
+from tests.support.cli import DATA, Command, forget
+
+ODD_ROWS = [
+    "NaN,NaN,NaN,NaN,NaN",
+    "nan,inf,f,2020-01-01,",
+    "1e400,-inf,m,9999-12-31,",
+    "-1e308,1e308,f,0001-01-01,",
+    ",,,,",
+    ",",
+    '"""","x"",",",\n",a,b',
+    " 42 ,\t7\t, f ,2020-05-05 10:11:12,",
+    "0x10,1_000,F,05/05/2020,",
+    "9223372036854775808,-9223372036854775809,zzz,2020-02-30,",
+    "٣,²,f\u200b,２０２０-01-01,",
+    "=1+1,@SUM(A1),-m,+f,",
+]
+
+
+def parts(folder: Path) -> dict[str, bytes]:
+    """Every output in a folder, by name."""
+    return {
+        path.name: path.read_bytes()
+        for path in sorted(folder.iterdir())
+        if path.name not in ("data.csv", "spec.yaml") and "ledger" not in path.name
+    }
+
+
+def skeleton(name: str, content: bytes) -> object:
+    """An output without its released values."""
+    text = content.decode()
+    if name.endswith(".json"):
+        report = json.loads(text)
+        for statistic in report["statistics"]:
+            for cell in statistic["cells"]:
+                del cell["value"], cell["lower"], cell["upper"], cell["flag"]
+        return report
+    if name.endswith(".csv"):
+        return [line[:-4] for line in csv.reader(io.StringIO(text))]
+    return re.sub(r"-?[0-9.]+", "#", re.sub(r"[ ]+", " ", text))
+
+
+def values(text: str) -> dict[tuple[str, ...], Decimal]:
+    """The released values of a long table, by statistic, keys and item."""
+    lines = list(csv.reader(io.StringIO(text)))[1:]
+    return {tuple(line[:-4]): Decimal(line[-4]) for line in lines}
+
+
+@pytest.mark.parametrize("row", ODD_ROWS)
+def test_a_row_more_changes_values_by_its_sensitivity_and_nothing_else(
+    row: str, dpcli: Command, freeze: Callable[[], None], spec: Path, data: Path, tmp_path: Path
+) -> None:
+    """Status, words, names, order and report stay; values move within the sensitivity."""
+    outcomes, outputs = [], []
+    for text in (DATA, DATA + row + "\n"):
+        data.write_text(text, encoding="utf-8")
+        freeze()
+        words = ["release", spec, data, "-o", tmp_path / "out.csv", "--release-id", "r"]
+        reports = ["--report", tmp_path / "r.json", "--report", tmp_path / "r.md"]
+        outcomes.append(dpcli(*words, *reports, "--force"))
+        outputs.append(parts(tmp_path))
+    before, after = outcomes
+
+    assert before.status == after.status == 0
+    assert skeleton("err", before.err.encode()) == skeleton("err", after.err.encode())
+    assert before.out == after.out == ""
+    assert list(outputs[0]) == list(outputs[1]) == ["out.csv", "r.json", "r.md"]
+    for name in outputs[0]:
+        assert skeleton(name, outputs[0][name]) == skeleton(name, outputs[1][name])
+    one, other = (values(output["out.csv"].decode()) for output in outputs)
+    limits = {"people": 1, "by_sex": 1, "total": 5000, "ages": 1, "new": 1, "average": 6000}
+    moved = {name: Decimal(0) for name in limits}
+    for key in one:
+        moved[key[0]] += abs(one[key] - other[key])
+    for name, limit in limits.items():
+        assert moved[name] <= limit
+
+
+def test_a_row_that_counts_nowhere_changes_no_byte(
+    dpcli: Command, freeze: Callable[[], None], tmp_path: Path, data: Path
+) -> None:
+    """A neighbour without a usable cell leaves every output exactly as it was."""
+    spec = tmp_path / "spec.yaml"
+    spec.write_text(
+        "dpcli: 1\ndataset: d\nprivacy: {unit: row, neighbors: add-remove, budget: {epsilon: 1}}\n"
+        "columns: {sex: {type: category, values: [f, m]}}\n"
+        "statistics: [{name: n, statistic: count, by: [sex], epsilon: 1}]\n",
+        encoding="utf-8",
+    )
+    seen = []
+    for text in (DATA, DATA + "1,2,unknown,,\n"):
+        data.write_text(text, encoding="utf-8")
+        freeze()
+        outcome = dpcli(
+            "release", spec, data, "-o", tmp_path / "out.csv", "--release-id", "r", "--force"
+        )
+        seen.append((outcome, parts(tmp_path)))
+
+    assert seen[0] == seen[1]
+
+
+def test_the_order_of_rows_changes_no_byte(
+    dpcli: Command, freeze: Callable[[], None], spec: Path, data: Path, tmp_path: Path
+) -> None:
+    """Reversing the file leaves every output exactly as it was."""
+    header, *rows = DATA.splitlines(keepends=True)
+    seen = []
+    for text in (DATA, header + "".join(reversed(rows))):
+        data.write_text(text, encoding="utf-8")
+        freeze()
+        outcome = dpcli(
+            "release", spec, data, "-o", tmp_path / "out.csv", "--release-id", "r", "--force"
+        )
+        seen.append((outcome, parts(tmp_path)))
+
+    assert seen[0] == seen[1]
+
+
+def test_two_runs_never_share_their_noise(dpcli: Command, spec: Path, data: Path) -> None:
+    """Without a test's hand on the entropy, the same release twice differs."""
+    first = dpcli("release", spec, data, "-q")
+    forget(spec.parent)
+    second = dpcli("release", spec, data, "-q")
+
+    assert first.status == second.status == 0
+    assert first.out != second.out
+
+
+def test_every_cell_has_noise_of_its_own(dpcli: Command, tmp_path: Path, data: Path) -> None:
+    """Five thousand empty groups under huge noise get distinct values."""
+    labels = ", ".join(f"g{number}" for number in range(5000))
+    spec = tmp_path / "spec.yaml"
+    spec.write_text(
+        "dpcli: 1\ndataset: d\nprivacy: {unit: row, neighbors: add-remove, budget: {epsilon: 1}}\n"
+        f"columns: {{note: {{type: category, values: [{labels}]}}}}\n"
+        "statistics: [{name: n, statistic: count, by: [note], epsilon: 1e-6}]\n",
+        encoding="utf-8",
+    )
+    out = dpcli("release", spec, data, "-q").out
+    noisy = [line[-4] for line in csv.reader(io.StringIO(out))][1:]
+
+    assert len(noisy) == 5000
+    assert len(set(noisy)) >= 4950

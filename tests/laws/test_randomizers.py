@@ -1,0 +1,218 @@
+"""Laws that every local randomizer obeys, from its exact table of probabilities."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from math import exp, log
+
+import mpmath
+import numpy as np
+import pytest
+
+from dpcli.privacy.confidential import Confidential
+from dpcli.privacy.ratio import worst_ratio
+from dpcli.randomizers import RANDOMIZERS
+from dpcli.randomizers.added import Added
+from dpcli.randomizers.base import Asked, CannotRandomize, Channel, Tally
+from dpcli.randomizers.symmetric import Symmetric
+from dpcli.sampling import entropy
+from tests.support.randomizers import Rows, asked_of, channels, labels, output_of, table_of
+from tests.support.streams import CUT, Stream, chi_square_tail
+
+DISCRETE = [pytest.param(channel, told, id=name) for name, channel, told in channels(discrete=True)]
+NUMERIC = [pytest.param(channel, told, id=name) for name, channel, told in channels(discrete=False)]
+
+
+def worst(rows: Rows) -> Fraction:
+    """The greatest ratio of two probabilities in one column, over all pairs of rows."""
+    return max(
+        one[column] / other[column]
+        for one in rows
+        for other in rows
+        for column in range(len(rows[0]))
+        if one[column] or other[column]
+    )
+
+
+def exceeds(ratio: Fraction, epsilon: Fraction) -> bool:
+    """Whether a ratio is more than exp(epsilon), to a thousand bits."""
+    with mpmath.workprec(1000):
+        exact = mpmath.mpf(ratio.numerator) / ratio.denominator
+        return bool(exact > mpmath.exp(mpmath.mpf(epsilon.numerator) / epsilon.denominator))
+
+
+@pytest.mark.parametrize(("channel", "told"), DISCRETE)
+def test_no_output_tells_two_inputs_apart_by_more_than_epsilon(
+    channel: Channel, told: Fraction
+) -> None:
+    """Exact tables keep to exp(epsilon) for all pairs of inputs and all outputs."""
+    rows = table_of(channel)
+
+    assert all(sum(row) == 1 and min(row) >= 0 for row in rows)
+    assert not exceeds(worst(rows), told)
+    assert channel.ratio == worst(rows)
+    assert channel.guarantee.loss.epsilon == told
+
+
+@pytest.mark.parametrize(("channel", "told"), DISCRETE)
+def test_epsilon_is_used_up(channel: Channel, told: Fraction) -> None:
+    """Rounding to the private side costs less than a billionth of epsilon."""
+    assert exceeds(worst(table_of(channel)), told * (1 - Fraction(1, 10**9)))
+
+
+def test_the_law_notices_a_truth_that_is_too_likely() -> None:
+    """Randomized response whose truth is likelier by 2^-60 breaks the law."""
+    for channel in (Symmetric(RANDOMIZERS[0].fit(Asked(labels(2), Fraction(1))).loss, 2, truth)
+                    for truth in [_truth(Fraction(1)) + Fraction(1, 2**60)]):  # fmt: skip
+        assert exceeds(worst(table_of(channel)), Fraction(1))
+
+
+def _truth(epsilon: Fraction) -> Fraction:
+    """The probability of the truth that randomized response settles for."""
+    channel = RANDOMIZERS[0].fit(Asked(labels(2), epsilon))
+    assert isinstance(channel, Symmetric)
+    return channel.truth
+
+
+@pytest.mark.parametrize(("channel", "told"), NUMERIC)
+def test_noise_hides_the_width_of_the_bounds(channel: Channel, told: Fraction) -> None:
+    """Of any two numbers within the bounds, at no set of outputs more than epsilon and delta."""
+    assert isinstance(channel, Added)
+    scale, (low, high) = channel.noise.scale, channel.column.limits
+    if channel.noise.kind == "laplace":
+        # log P[z | x] - log P[z | y] = (|z - y| - |z - x|) / scale, greatest at the ends.
+        reach = max(
+            abs(z - y) - abs(z - x) for x in (low, high) for y in (low, high) for z in (low, high)
+        )
+        assert reach / scale == told
+        return
+    sigma, width = float(scale), high - low
+    places = range(-int(40 * sigma) - width - 2, int(40 * sigma) + width + 3)
+    here = np.array([exp(-(z * z) / (2 * sigma * sigma)) for z in places])
+    there = np.array([exp(-((z - width) ** 2) / (2 * sigma * sigma)) for z in places])
+    lost = np.maximum(here / here.sum() - exp(float(told)) * there / here.sum(), 0).sum()
+    assert lost <= float(channel.loss.delta) * (1 + 1e-9)
+    assert channel.guarantee.loss == channel.loss
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("name", [one.name for one in RANDOMIZERS if not one.numeric])
+def test_draws_have_the_probabilities_of_the_table(
+    name: str, seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Responses to each input follow its row, by a chi-square test."""
+    randomizer = next(one for one in RANDOMIZERS if one.name == name)
+    asked = asked_of(randomizer, Fraction(1, 2), 2 if name == "randomized_response" else 3)
+    assert asked is not None
+    channel = randomizer.fit(asked)
+    rows = table_of(channel)
+    monkeypatch.setattr(entropy, "source", Stream(f"{name}-{seed}"))
+
+    assert _p_value(channel, rows) > CUT
+
+
+@pytest.mark.parametrize("name", [one.name for one in RANDOMIZERS if not one.numeric])
+def test_the_chi_square_notices_a_slightly_different_table(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A table that is wrong by one in fifty is rejected."""
+    randomizer = next(one for one in RANDOMIZERS if one.name == name)
+    asked = asked_of(randomizer, Fraction(1, 2), 2 if name == "randomized_response" else 3)
+    assert asked is not None
+    channel = randomizer.fit(asked)
+    rows = [[row[0] * 49 / 50, row[1] + row[0] / 50, *row[2:]] for row in table_of(channel)]
+    monkeypatch.setattr(entropy, "source", Stream(name))
+
+    assert _p_value(channel, rows) < CUT
+
+
+def _p_value(channel: Channel, rows: Rows, count: int = 200_000) -> float:
+    """Pearson's test of the responses to so many records of each input."""
+    cells = np.repeat(np.arange(len(rows)), count)
+    places = output_of(channel, channel.respond(Confidential(cells)).value)
+    observed = np.zeros((len(rows), len(rows[0])))
+    np.add.at(observed, (cells, places), 1)
+    expected = np.array([[float(chance) * count for chance in row] for row in rows])
+    possible = expected > 0
+    assert not observed[~possible].any()
+    statistic = ((observed - expected)[possible] ** 2 / expected[possible]).sum()
+    return chi_square_tail(float(statistic), int(possible.sum()) - len(rows))
+
+
+@pytest.mark.parametrize("lies", [False, True], ids=["mostly true", "mostly lies"])
+def test_more_lies_than_truth_are_drawn_exactly_too(
+    lies: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A probability of the truth below 1/k gives a table with epsilon ln(lie/truth)."""
+    truth = Fraction(1, 20) if lies else Fraction(1, 2)
+    channel = RANDOMIZERS[1].fit(Asked(labels(4), probability=truth))
+    monkeypatch.setattr(entropy, "source", Stream(f"lies-{lies}"))
+
+    ratio = Fraction(19, 3) if lies else Fraction(3)
+    assert not exceeds(ratio, channel.loss.epsilon)
+    assert exceeds(ratio, channel.loss.epsilon * (1 - Fraction(1, 10**9)))
+    assert _p_value(channel, table_of(channel)) > CUT
+
+
+class TestTwoFairCoins:
+    """The textbook: the first coin decides whether the second one answers."""
+
+    def test_epsilon_is_the_logarithm_of_three(self) -> None:
+        """Truth with probability 3/4, or 1/4, is ln 3, rounded up in the twelfth digit."""
+        for truth in (Fraction(3, 4), Fraction(1, 4)):
+            channel = RANDOMIZERS[0].fit(Asked(labels(2), probability=truth))
+            assert log(3) <= channel.loss.epsilon <= log(3) * (1 + 1e-11)
+
+    def test_a_million_responses_are_true_in_three_of_four(self, stream: Stream) -> None:
+        """10^6 responses of one truth match 3/4 and 1/4."""
+        channel = RANDOMIZERS[0].fit(Asked(labels(2), probability=Fraction(3, 4)))
+        for true in (0, 1):
+            (drawn,) = channel.respond(Confidential(np.full(10**6, true))).value
+            kept = int((drawn == true).sum())
+            statistic = (kept - 750_000) ** 2 / 750_000 + (kept - 750_000) ** 2 / 250_000
+            assert chi_square_tail(statistic, 1) > CUT
+
+    @pytest.mark.parametrize("ones", [0, 1, 250, 377, 1000])
+    def test_the_estimator_is_the_one_of_the_textbook(self, ones: int) -> None:
+        """With y the share of ones: 2y - 0.5 at 3/4, and 1.5 - 2y at 1/4, exactly."""
+        share = Fraction(ones, 1000)
+        for truth, expected in (
+            (Fraction(3, 4), 2 * share - Fraction(1, 2)),
+            (Fraction(1, 4), Fraction(3, 2) - 2 * share),
+        ):
+            channel = RANDOMIZERS[0].fit(Asked(labels(2), probability=truth))
+            zero, one = channel.estimates(Tally(1000, (1000 - ones, ones)))
+            assert one == expected
+            # The share of zeros says the same of zeros.
+            assert zero == 1 - expected
+
+
+def test_what_cannot_be_randomized_is_refused_in_words() -> None:
+    """One label, three labels for a coin, and even odds are refused."""
+    coin, any_number = RANDOMIZERS[0], RANDOMIZERS[1]
+    for randomizer, asked in (
+        (coin, Asked(labels(3), Fraction(1))),
+        (coin, Asked(labels(2), probability=Fraction(1, 2))),
+        (any_number, Asked(labels(1), Fraction(1))),
+        (any_number, Asked(labels(4), probability=Fraction(1, 4))),
+    ):
+        with pytest.raises(CannotRandomize):
+            randomizer.fit(asked)
+
+
+def test_worst_ratio_agrees_with_all_pairs() -> None:
+    """The worst ratio of a table is that of a search over all pairs of rows."""
+    for name, channel, _ in channels(discrete=True):
+        rows = table_of(channel)
+        found = worst_ratio(rows)
+        assert found.ratio == worst(rows), name
+        assert rows[found.likely][found.output] == found.most
+        assert rows[found.unlikely][found.output] == found.least
+
+
+def test_an_output_that_one_input_never_gives_is_infinite() -> None:
+    """Zero under one input and not under another is an infinite ratio; zero under all is not."""
+    half, third = Fraction(1, 2), Fraction(1, 3)
+    zero = Fraction(0)
+    assert worst_ratio([[half, half, zero], [third, third, third]]).epsilon is None
+    assert worst_ratio([[half, half, zero], [third, 1 - third, zero]]).ratio == Fraction(3, 2)

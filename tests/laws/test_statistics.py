@@ -1,0 +1,226 @@
+"""Laws that every registered statistic obeys, by enumeration of small datasets."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
+from itertools import product
+
+import pytest
+
+from dpcli.columns import CategoryColumn, NumericColumn
+from dpcli.composition import COMPOSITIONS
+from dpcli.plan.making import moves
+from dpcli.privacy.loss import Loss
+from dpcli.privacy.noise import Noise
+from dpcli.privacy.relation import Neighbors, Relation, RowUnit
+from dpcli.queries import Condition, Key, LinearQuery, Query, ScoreQuery
+from dpcli.spec.model import Privacy
+from dpcli.statistics import STATISTICS
+from dpcli.statistics.base import Answer, Request, Statistic, groups
+from tests.oracles.opened import cells_of
+from tests.oracles.plain import evaluate
+from tests.support.statistics import Columns, forms
+
+ADDED = Relation(RowUnit(), Neighbors.ADD_REMOVE)
+SEX = CategoryColumn("sex", "category", (("f", "f"), ("m", "m")))
+SEX_FILLED = CategoryColumn("sex", "category", (("f", "f"), ("m", "m")), missing=1)
+OPEN = CategoryColumn("open", "boolean", (("0", "false"), ("1", "true")))
+
+
+def relation(neighbors: Neighbors) -> Relation:
+    """Every row protected by itself."""
+    return Relation(RowUnit(), neighbors)
+
+
+def numbers(bounds: tuple[int, int], missing: int | None = None) -> NumericColumn:
+    """A small integer column."""
+    return NumericColumn("x", "integer", Fraction(1), bounds, missing)
+
+
+COLUMNS = [
+    *(numbers(bounds) for bounds in ((0, 2), (-2, 1), (2, 3), (-3, -2))),
+    *(numbers(bounds, bounds[0]) for bounds in ((1, 2), (-1, 1))),
+]
+
+
+SECOND = NumericColumn("y", "integer", Fraction(1), (0, 1), 0)
+
+
+def requests(statistic: Statistic) -> Iterator[Request]:
+    """Requests over small columns: grouped or not, filtered or not."""
+    for number, sex in product(COLUMNS, (SEX, SEX_FILLED)):
+        columns = Columns(number, SECOND, sex, OPEN)
+        filters: list[tuple[Condition, ...]] = [(), (Condition(OPEN, ((1, 1),)),)]
+        if "ways" in statistic.fields.all:
+            # Of tables of the filtered column itself, only some cells could change.
+            filters = [(), (Condition(SECOND, ((1, 1),)),)]
+        for by, where in product(((), (Key(sex),)), filters):
+            if not (by and "k" in statistic.fields.all) and not (by and statistic.name == "mode"):
+                yield from forms(statistic, columns, by, where)
+
+
+def rows_of(request: Request) -> list[str]:
+    """Every row that a file could hold: all values within bounds, and odd cells."""
+    column = number_of(request) or COLUMNS[0]
+    values = [*map(str, range(column.lower, column.upper + 1)), "", "-inf", "1e400"]
+    told = bool(request.where) or request.label is not None or bool(request.margins)
+    flags = ("1", "0") if told else ("1",)
+    seconds = ("0", "1") if request.columns or request.margins else ("0",)
+    return [
+        f"{value},{sex},{flag},{second}\n"
+        for value, sex, flag, second in product(values, ("f", "m", "?"), flags, seconds)
+    ]
+
+
+def number_of(request: Request) -> NumericColumn | None:
+    """The column `x` of a request, if it asks about that."""
+    columns = (request.column, *request.columns, *(key.column for key in request.margins))
+    numbers = (one for one in columns if isinstance(one, NumericColumn))
+    return next((one for one in numbers if one.name == "x"), None)
+
+
+def answers(queries: Sequence[Query], rows: Sequence[str]) -> list[list[int]]:
+    """The exact answers for a file of these rows, by the oracle."""
+    return list(map(cells_of, evaluate(queries, ("x,sex,open,y\n" + "".join(rows)).encode())))
+
+
+@pytest.mark.parametrize("neighbors", Neighbors)
+@pytest.mark.parametrize("statistic", STATISTICS, ids=lambda statistic: statistic.name)
+def test_no_neighbour_exceeds_the_sensitivity_and_some_reach_it(
+    statistic: Statistic, neighbors: Neighbors
+) -> None:
+    """Over all neighbours of small files each query moves exactly as far as is claimed."""
+    privacy = Privacy(RowUnit(), neighbors, Loss(Fraction(1)), COMPOSITIONS[0])
+    for request in requests(statistic):
+        queries = [question.query for question in statistic.questions(request, privacy.relation)]
+        pairs = [
+            pair
+            for others in besides(request, queries)
+            for pair in changed(queries, others, rows_of(request), neighbors)
+        ]
+        for place, query in enumerate(queries):
+            changes = [changes_of(query, one[place], other[place]) for one, other in pairs]
+            claim = moves(query, privacy, neighbors)
+            found = (
+                max(map(sum, changes)),
+                max(sum(c**2 for c in change) for change in changes),
+                max(map(max, changes)),
+            )
+            repeat = query.picks if isinstance(query, ScoreQuery) else 1
+            claimed = (claim.l1 // repeat, claim.l2_squared // repeat, claim.linf)
+            if isinstance(query, ScoreQuery):
+                assert found[0] <= claimed[0], (request, query)
+            else:
+                assert found == claimed, (request, query)
+            assert max(sum(map(bool, change)) for change in changes) <= claim.l0
+
+
+def changes_of(query: Query, one: Sequence[int], other: Sequence[int]) -> list[int]:
+    """By how much each cell changes; of scores, by how much a group's distances do."""
+    moved = [a - b for a, b in zip(one, other, strict=True)]
+    if not isinstance(query, ScoreQuery):
+        return [abs(change) for change in moved]
+    groups = [moved[at : at + query.width] for at in range(0, len(moved), query.width)]
+    return [max(group) - min(group) for group in groups]
+
+
+def besides(request: Request, queries: Sequence[Query]) -> list[list[str]]:
+    """Rows that neighbours have in common: none where answers add up over rows."""
+    if all(isinstance(query, LinearQuery) for query in queries):
+        return [[]]
+    every = rows_of(request)
+    return [[], *([row] for row in every[:: max(1, len(every) // 6)])]
+
+
+def changed(
+    queries: Sequence[Query], others: list[str], rows: Sequence[str], neighbors: Neighbors
+) -> list[tuple[list[list[int]], list[list[int]]]]:
+    """The answers for every two neighbours that have `others` in common."""
+    alone = [answers(queries, [*others, row]) for row in rows]
+    if neighbors is Neighbors.ADD_REMOVE:
+        nothing = answers(queries, others)
+        return [(one, nothing) for one in alone]
+    return list(product(alone, alone))
+
+
+@pytest.mark.parametrize("statistic", STATISTICS, ids=lambda statistic: statistic.name)
+def test_answers_add_up_over_rows(statistic: Statistic) -> None:
+    """A row changes every file by the same amount, so single rows tell the sensitivity."""
+    request = next(requests(statistic))
+    queries = [q.query for q in statistic.questions(request, ADDED)]
+    if not all(isinstance(query, LinearQuery) for query in queries):
+        pytest.skip("its law looks at rows beside others")
+    every = rows_of(request)
+    for first, second in product(every, every):
+        both = answers(queries, [first, second])
+        summed = [
+            [a + b for a, b in zip(one, other, strict=True)]
+            for one, other in zip(
+                answers(queries, [first]), answers(queries, [second]), strict=True
+            )
+        ]
+        assert both == summed
+
+
+@pytest.mark.parametrize("neighbors", Neighbors)
+@pytest.mark.parametrize("statistic", STATISTICS, ids=lambda statistic: statistic.name)
+def test_shares_spend_the_whole_entry_and_no_more(
+    statistic: Statistic, neighbors: Neighbors
+) -> None:
+    """The shares of a statistic's questions sum to one."""
+    for request in requests(statistic):
+        questions = statistic.questions(request, relation(neighbors))
+        assert sum(question.share for question in questions) == 1
+
+
+@pytest.mark.parametrize("kind", ["laplace", "gaussian"])
+@pytest.mark.parametrize("neighbors", Neighbors)
+@pytest.mark.parametrize("statistic", STATISTICS, ids=lambda statistic: statistic.name)
+def test_any_noisy_answer_gives_one_finite_estimate_per_cell(
+    statistic: Statistic, neighbors: Neighbors, kind: str
+) -> None:
+    """Zero, negative and huge noisy answers give ordered intervals, one per cell."""
+    noise = Noise("gaussian" if kind == "gaussian" else "laplace", Fraction(7, 2))
+    for request in requests(statistic):
+        queries = [question.query for question in statistic.questions(request, relation(neighbors))]
+        for extreme in (0, -1, 1, 10**30, -(10**30)):
+            given = [noisy(query, extreme, noise) for query in queries]
+            estimates = statistic.estimate(request, given, Fraction(19, 20))
+            agreed = statistic.consistent(request, given, estimates, Fraction(19, 20))
+            assert len(agreed) == len(estimates)
+            assert len(estimates) == groups(request) * statistic.size(request)
+            assert len(statistic.items(request)) == statistic.size(request)
+            for estimate in (*estimates, *agreed):
+                assert estimate.value is not None
+                if estimate.lower is None or estimate.upper is None:
+                    assert "No interval is given" in (type(statistic).__doc__ or "")
+                    assert estimate.lower is estimate.upper is None
+                else:
+                    assert estimate.lower <= estimate.upper
+
+
+def noisy(query: Query, extreme: int, noise: Noise) -> Answer:
+    """An answer that is as odd as noise can make it, or one of the possible choices."""
+    if isinstance(query, ScoreQuery):
+        chosen = [place % query.width for place in range((query.cells or 0) * query.picks)]
+        return Answer(tuple(chosen), Noise("choice", Fraction(1)))
+    return Answer((extreme,) * (query.cells or 0), noise)
+
+
+@pytest.mark.parametrize("statistic", STATISTICS, ids=lambda statistic: statistic.name)
+def test_without_noise_the_estimate_is_the_plain_value(statistic: Statistic) -> None:
+    """Answers nearly without noise give an interval that holds the published value."""
+    for request in requests(statistic):
+        queries = [q.query for q in statistic.questions(request, ADDED)]
+        rows = ["1,f,1,0\n", "0,m,1,1\n", "2,f,1,1\n"]
+        if any(isinstance(query, ScoreQuery) for query in queries):
+            continue
+        given = [
+            Answer(tuple(values), Noise("laplace", Fraction(1, 100)))
+            for values in answers(queries, rows)
+        ]
+        for estimate in statistic.estimate(request, given, Fraction(19, 20)):
+            if estimate.lower is not None and estimate.upper is not None:
+                assert estimate.value is not None
+                assert estimate.lower - 1 <= estimate.value <= estimate.upper + 1

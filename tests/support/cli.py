@@ -1,0 +1,119 @@
+"""The command line in this process, with noise that tests can freeze."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from dpcli.sampling import entropy
+from tests.support.streams import Stream
+
+ROOT = Path(__file__).parents[2]
+SPECS = sorted(
+    path for path in (ROOT / "specs").glob("*.yaml") if not path.name.startswith("local-")
+)
+LOCAL = ROOT / "specs" / "local-survey.yaml"
+PEOPLE = ROOT / "sample_data" / "people.csv"
+
+SPEC = """\
+dpcli: 1
+dataset: town
+privacy:
+  unit: row
+  neighbors: NEIGHBORS
+  budget: {epsilon: 10, delta: 1e-5}
+columns:
+  age:    {type: integer, bounds: [0, 100]}
+  income: {type: number, bounds: [-1000, 5000], step: 0.5}
+  sex:    {type: category, values: {f: female, m: male}}
+  since:  {type: date, bounds: [2020-01-01, 2020-12-31]}
+statistics:
+  - {name: people, statistic: count, epsilon: 1}
+  - {name: by_sex, statistic: count, by: [sex], epsilon: 1}
+  - {name: total, statistic: sum, column: income, by: [sex], epsilon: 1}
+  - {name: average, statistic: mean, column: income, epsilon: 1}
+  - {name: ages, statistic: histogram, column: age, bins: {width: 25}, epsilon: 1}
+  - {name: new, statistic: count, where: {since: {min: 2020-06-01}}, mechanism: gaussian,
+     epsilon: 1, delta: 1e-6}
+"""
+
+DATA = """\
+age,income,sex,since,note
+30,1000.5,f,2020-03-01,plain
+41,-20,m,2020-07-09,"a, b"
+77,4999.75,f,2020-12-31,
+25,120,m,2020-01-01,x
+"""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a run told the world."""
+
+    status: int
+    out: str
+    err: str
+
+
+Command = Callable[..., Outcome]
+
+
+@pytest.fixture
+def dpcli(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Command:
+    """Run a command line in this process."""
+
+    def command(*words: str | Path) -> Outcome:
+        from dpcli.cli.main import run
+
+        monkeypatch.setattr(sys, "argv", ["dpcli", *map(str, words)])
+        status = run()
+        sys.stdout.flush()
+        out, err = capfd.readouterr()
+        return Outcome(status, out, err)
+
+    return command
+
+
+def forget(folder: Path) -> None:
+    """Remove the ledger of a folder, which only tests may do."""
+    for path in folder.glob("dpcli-ledger.sqlite*"):
+        path.unlink()
+
+
+@pytest.fixture(autouse=True)
+def no_ledger_among_the_specs() -> Iterator[None]:
+    """Whatever a test releases beside the sample specs, their folder stays as it was."""
+    yield
+    forget(ROOT / "specs")
+
+
+@pytest.fixture
+def freeze(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[[], None]:
+    """Begin the same noise, the same time and a fresh ledger, each time it is called."""
+
+    def again() -> None:
+        forget(tmp_path)
+        monkeypatch.setattr(entropy, "source", Stream("frozen"))
+        monkeypatch.setattr("dpcli.charge.now", lambda: "2026-01-01T00:00:00Z")
+
+    return again
+
+
+@pytest.fixture
+def spec(tmp_path: Path) -> Path:
+    """A spec with every statistic, under add-remove."""
+    path = tmp_path / "spec.yaml"
+    path.write_text(SPEC.replace("NEIGHBORS", "add-remove"), encoding="utf-8")
+    return path
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    """A small well-formed file for it."""
+    path = tmp_path / "data.csv"
+    path.write_text(DATA, encoding="utf-8")
+    return path

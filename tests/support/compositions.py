@@ -1,0 +1,131 @@
+"""What mechanisms really reveal, by brute force over their outputs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import product
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpcli.mechanisms.base import Choosing
+from dpcli.mechanisms.calibration import Mechanism
+from dpcli.privacy.noise import Noise
+from dpcli.privacy.sensitivity import Sensitivity
+from tests.laws.test_choices import probabilities
+
+Floats = NDArray[np.float64]
+Losses = tuple[Floats, Floats]
+"""Losses of the outputs, and the probabilities of these outputs."""
+
+FAR = 60
+
+
+def shifts(moved: Sensitivity) -> Iterator[tuple[int, ...]]:
+    """Every way in which a neighbour may change an answer, signs aside."""
+    for vector in product(range(moved.linf + 1), repeat=moved.l0):
+        size, square = sum(vector), sum(value**2 for value in vector)
+        if 0 < size <= moved.l1 and square <= moved.l2_squared and list(vector) == sorted(vector):
+            yield vector
+
+
+def outcomes(mechanism: Mechanism, noise: Noise, moved: Sensitivity) -> Iterator[Losses]:
+    """The losses of an answer, for every way in which a neighbour may change it."""
+    if isinstance(mechanism, Choosing):
+        yield from _choices(mechanism, noise, moved)
+        return
+    for vector in shifts(moved):
+        losses: Losses = (np.zeros(1), np.ones(1))
+        for shift in vector:
+            if shift:
+                losses = composed(losses, _shifted(noise, shift))
+        yield losses
+
+
+def _shifted(noise: Noise, shift: int) -> Losses:
+    """The losses of noise against the same noise moved."""
+    scale = float(noise.scale)
+    reach = int(FAR * scale) + shift
+    places = np.arange(-reach, reach + 1, dtype=np.float64)
+    power = 1 if noise.kind == "laplace" else 2
+    divisor = scale if power == 1 else 2 * scale**2
+    here = -(np.abs(places) ** power) / divisor
+    there = -(np.abs(places - shift) ** power) / divisor
+    weights = np.exp(here)
+    kept = weights > 1e-40
+    return (here - there)[kept], (weights / weights.sum())[kept]
+
+
+def _choices(mechanism: Choosing, noise: Noise, moved: Sensitivity) -> Iterator[Losses]:
+    """The losses of choosing among three candidates, in each of some groups."""
+    groups = list(_one_choice(mechanism, noise, moved.linf))
+    if moved.l0 == 1:
+        yield from groups
+        return
+    # Groups and picks do not depend on each other; the worst few of each are combined.
+    worst = sorted(groups, key=lambda one: -float((one[0] * one[1]).sum()))[:3]
+    for chosen in product(worst, repeat=moved.l0):
+        losses: Losses = (np.zeros(1), np.ones(1))
+        for one in chosen:
+            losses = composed(losses, one)
+        yield losses
+
+
+def _one_choice(mechanism: Choosing, noise: Noise, reach: int) -> Iterator[Losses]:
+    """The losses of one choice, for scores from 0 to 3 and changes of a range up to `reach`."""
+    for scores in product(range(4), repeat=3):
+        before = _chosen(mechanism, noise, scores)
+        for change in product(range(reach + 1), repeat=3):
+            after = _chosen(mechanism, noise, [a + b for a, b in zip(scores, change, strict=True)])
+            yield np.log(before) - np.log(after), before
+            yield np.log(after) - np.log(before), after
+
+
+def _chosen(mechanism: Choosing, noise: Noise, scores: Sequence[int]) -> Floats:
+    """The probability of each candidate."""
+    gaps = [max(scores) - score for score in scores]
+    return np.array(probabilities(mechanism.name, gaps, noise.scale))
+
+
+def composed(one: Losses, other: Losses) -> Losses:
+    """The losses of both answers; what is all but impossible is left out."""
+    losses = (one[0][:, None] + other[0][None, :]).ravel()
+    weights = (one[1][:, None] * other[1][None, :]).ravel()
+    # On a grid, rounded down: what comes out is never more than the truth.
+    grid = np.floor(losses * 1e7 + 1e-3).astype(np.int64)
+    places, where = np.unique(grid, return_inverse=True)
+    sums: Floats = np.bincount(where, weights).astype(np.float64)
+    kept = sums > 1e-30
+    rounded: Floats = (places * 1e-7).astype(np.float64)
+    return rounded[kept], sums[kept]
+
+
+def renyi(losses: Losses, order: float) -> float:
+    """The Renyi divergence of that order."""
+    size, weight = losses
+    most = float(size.max())
+    total = float((weight * np.exp((order - 1) * (size - most))).sum())
+    return most + float(np.log(total)) / (order - 1)
+
+
+def delta_at(losses: Losses, epsilon: float) -> float:
+    """The least delta at an epsilon."""
+    size, weight = losses
+    over = size > epsilon
+    return float((weight[over] * -np.expm1(epsilon - size[over])).sum())
+
+
+def epsilon_at(losses: Losses, delta: float) -> float:
+    """The least epsilon at a delta."""
+    low, high = 0.0, float(max(losses[0].max(), 0.0))
+    if delta_at(losses, 0.0) <= delta:
+        return 0.0
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (middle, high) if delta_at(losses, middle) > delta else (low, middle)
+    return low
+
+
+def mean_loss(losses: Losses) -> float:
+    """The mean of the loss: the limit of Renyi divergences at order one."""
+    return float((losses[0] * losses[1]).sum())

@@ -1,0 +1,87 @@
+"""Releases of unchanged specs with repeatable noise, and what they are compared to.
+
+The folders in `tests/system/frozen/` were written by version 0.2.0. They do not change, except
+for the words of `plan.txt`, `report.md`, `page.txt` and `record.txt`. `UPDATE_FROZEN=1 python
+-m pytest tests/system/test_frozen.py` rewrites those files alone.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sqlite3
+from collections.abc import Callable
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+FROZEN = Path(__file__).parents[1] / "system" / "frozen"
+SPECS = sorted(path.parent.name for path in FROZEN.glob("*/spec.yaml"))
+WORDS = frozenset({"plan.txt", "report.md", "page.txt", "record.txt"})
+"""Outputs whose words may change."""
+
+
+def without_prose(value: Any) -> Any:
+    """A JSON value in which every text of several words is replaced by a mark."""
+    if isinstance(value, dict):
+        return {key: without_prose(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [without_prose(item) for item in value]
+    if isinstance(value, str) and len(value.split()) > 2:
+        return "(prose)"
+    return value
+
+
+def as_text(value: Any) -> str:
+    """Readable JSON."""
+    return json.dumps(value, indent=1, ensure_ascii=False) + "\n"
+
+
+def entries_of(ledger: Path) -> list[Any]:
+    """What the ledger recorded, without what is random: identity, seals and links."""
+    with sqlite3.connect(ledger) as connection:
+        rows = connection.execute(
+            "SELECT number, kind, dataset, release_id, period, parts, payload FROM entries"
+        ).fetchall()
+    return [[*row[:5], json.loads(row[5]), _steady(json.loads(row[6]))] for row in rows]
+
+
+def _steady(payload: dict[str, Any]) -> dict[str, Any]:
+    """A payload without the folder of the data, and without digests of outputs."""
+    changing = {"files", "outputs", "identity"}
+    return {key: value for key, value in payload.items() if key not in changing}
+
+
+class _Text(HTMLParser):
+    """The visible text of a page, one piece a line."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.lines: list[str] = []
+        self.hidden = 0
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.hidden += tag in {"style", "script"}
+
+    def handle_endtag(self, tag: str) -> None:
+        self.hidden -= tag in {"style", "script"}
+
+    def handle_data(self, data: str) -> None:
+        if not self.hidden and data.strip():
+            self.lines.append(" ".join(data.split()))
+
+
+def visible_text(page: str) -> str:
+    """The visible text of an HTML page."""
+    parser = _Text()
+    parser.feed(page)
+    return "\n".join(parser.lines) + "\n"
+
+
+def numbers_in(text: str) -> list[str]:
+    """Every number in a text, in order: words may change, these may not be lost."""
+    return re.findall(r"-?\d[\d,]*\.?\d*(?:e-?\d+)?", text)
+
+
+Outputs = dict[str, str]
+Run = Callable[..., Any]

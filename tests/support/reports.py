@@ -1,0 +1,59 @@
+"""Reports of every sample spec, made once for all tests of this folder."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from tests.support.cli import LOCAL, PEOPLE, SPECS
+
+COMMANDS = {path: ["release"] for path in SPECS} | {LOCAL: ["local", "randomize"]}
+"""What makes the reports of each sample spec."""
+
+
+@dataclass(frozen=True)
+class Reports:
+    """The outputs of one release, and the spec that asked for it."""
+
+    spec: Path
+    folder: Path
+
+    def path(self, ending: str) -> Path:
+        """The report of that format."""
+        return self.folder / f"report{ending}"
+
+    def text(self, ending: str) -> str:
+        """The report of that format as text."""
+        return self.path(ending).read_text(encoding="utf-8")
+
+
+def make_reports(spec: Path, folder: Path, data: Path = PEOPLE) -> Reports:
+    """Release a spec once, with every report."""
+    copy = folder / spec.name
+    shutil.copy(spec, copy)
+    command = COMMANDS.get(spec, ["release"])
+    endings = (".json", ".md", ".html", ".yaml")
+    reports = [word for ending in endings for word in ("--report", folder / f"report{ending}")]
+    subprocess.run(
+        [sys.executable, "-m", "dpcli", *command, copy, data, "-q", "-o", folder / "out.csv",
+         "--release-id", "first", *reports],
+        check=True,
+        capture_output=True,
+    )  # fmt: skip
+    return Reports(copy, folder)
+
+
+SAMPLES = [path for path in COMMANDS if path.name != "pums.yaml"]
+"""Sample specs for the sample file; the other one is for a file from elsewhere."""
+
+
+@pytest.fixture(scope="session", params=SAMPLES, ids=lambda path: path.stem)
+def reports(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Reports:
+    """The reports of each sample spec in turn."""
+    spec: Path = request.param
+    return make_reports(spec, tmp_path_factory.mktemp(spec.stem))

@@ -1,0 +1,152 @@
+"""New ledgers and accounts are announced, and may be demanded to exist."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+
+from dpcli.ledger.charge import resolved
+from tests.support.cli import LOCAL, PEOPLE, Command
+
+ENDINGS = (".json", ".md", ".html", ".yaml")
+
+
+@pytest.fixture(autouse=True)
+def alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Nothing in the environment, and a folder without a ledger."""
+    for name in ("DPCLI_LEDGER", "DPCLI_LEDGER_MUST_EXIST"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.chdir(tmp_path)
+
+
+def renamed(spec: Path, dataset: str) -> Path:
+    """The same spec for another account."""
+    copy = spec.with_name(f"{dataset}.yaml")
+    text = spec.read_text("utf-8").replace("dataset: town", f"dataset: {dataset}")
+    copy.write_text(text, "utf-8")
+    return copy
+
+
+def test_what_begins_is_announced_even_quietly(dpcli: Command, spec: Path, data: Path) -> None:
+    """The file when it is created, the account at its first release, nothing after that."""
+    spec.write_text(spec.read_text("utf-8").replace("epsilon: 10,", "epsilon: 20,"), "utf-8")
+    first = dpcli("release", spec, data, "-q")
+    second = dpcli("release", spec, data, "-q")
+    other = dpcli("release", renamed(spec, "village"), data, "-q")
+
+    assert "created the ledger" in first.err and "account `town`" in first.err
+    assert second.err == ""
+    assert "created" not in other.err and "account `village`" in other.err
+
+
+def test_opening_an_account_announces_the_ledger_that_it_creates(dpcli: Command) -> None:
+    """`ledger open` in a folder without a ledger says that it made one."""
+    assert "created the ledger" in dpcli("ledger", "open", "town", "--epsilon", "1").err
+    assert dpcli("ledger", "open", "village", "--epsilon", "1").err == ""
+
+
+def test_every_report_says_whether_it_is_the_first(
+    dpcli: Command, spec: Path, data: Path, tmp_path: Path
+) -> None:
+    """A fact of the ledger, in JSON, Markdown, on the page and in the record; stable in retries."""
+    spec.write_text(spec.read_text("utf-8").replace("epsilon: 10,", "epsilon: 20,"), "utf-8")
+    told = {}
+    for name in ("a", "b", "a"):
+        words = [word for end in ENDINGS for word in ("--report", tmp_path / f"{name}{end}")]
+        assert (
+            dpcli("release", spec, data, "-q", "--release-id", name, "--force", *words).status == 0
+        )
+        told[name] = [(tmp_path / f"{name}{end}").read_text("utf-8") for end in ENDINGS]
+    first, second = told["a"], told["b"]
+
+    assert json.loads(first[0])["ledger"]["first_release"] is True
+    assert json.loads(second[0])["ledger"]["first_release"] is False
+    assert "First release of this account in this ledger | yes" in first[1]
+    assert "First release of this account in this ledger | no" in second[1]
+    assert "First release of this account in this ledger" in first[2]
+    assert "the first release of the account" in first[3]
+    assert "the first release of the account" not in second[3]
+
+
+@pytest.mark.parametrize("by", ["spec", "environment"])
+@pytest.mark.parametrize("local", [False, True])
+def test_a_demanded_ledger_is_not_created(
+    dpcli: Command, spec: Path, data: Path, tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch, by: str, local: bool,
+) -> None:  # fmt: skip
+    """Exit 6 and no file; then a ledger without the account; then all is as ever."""
+    command = ["local", "randomize"] if local else ["release"]
+    if local:
+        spec.write_text(LOCAL.read_text("utf-8"), "utf-8")
+        data = PEOPLE
+    if by == "spec":
+        spec.write_text(spec.read_text("utf-8") + "\nledger: must-exist\n", "utf-8")
+    else:
+        monkeypatch.setenv("DPCLI_LEDGER_MUST_EXIST", "1")
+    before = sorted(tmp_path.iterdir())
+    refused = dpcli(*command, spec, data, "-q")
+    assert (refused.status, sorted(tmp_path.iterdir())) == (6, before)
+    assert "error[ledger-must-exist]" in refused.err
+    assert dpcli("ledger", "init", "dpcli-ledger.sqlite").status == 0
+    empty = dpcli(*command, spec, data, "-q")
+    assert empty.status == 6 and "error[account-must-exist]" in empty.err
+    # The hint is the command that opens the account on the terms of the spec.
+    (hint,) = re.findall("`dpcli (ledger open .*?)`", empty.err)
+    opened = dpcli(*shlex.split(hint))
+    assert opened.status == 0, opened.err
+    assert dpcli(*command, spec, data, "-q").status == 0
+
+
+def test_accounts_can_be_opened_where_a_ledger_is_demanded(
+    dpcli: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`ledger init` and `ledger open` are how one begins on purpose."""
+    monkeypatch.setenv("DPCLI_LEDGER_MUST_EXIST", "1")
+    assert dpcli("ledger", "open", "town", "--epsilon", "1").status == 0
+    assert dpcli("ledger", "init", "other.sqlite").status == 0
+
+
+def test_a_zero_demands_nothing(
+    dpcli: Command, spec: Path, data: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """DPCLI_LEDGER_MUST_EXIST=0 is as if it were absent."""
+    monkeypatch.setenv("DPCLI_LEDGER_MUST_EXIST", "0")
+    assert dpcli("release", spec, data, "-q").status == 0
+
+
+def test_two_accounts_for_one_file_are_noticed(
+    dpcli: Command, spec: Path, data: Path, tmp_path: Path
+) -> None:
+    """By the path in the ledger, through links; by releases, plans and checks; in no report."""
+    assert "warning" not in dpcli("release", spec, data, "-q").err
+    village = renamed(spec, "village")
+    link = tmp_path / "link.csv"
+    link.symlink_to(data)
+    assert "warning" not in dpcli("plan", village).err
+    assert "account `town`" in dpcli("check", village, link).err
+    report = tmp_path / "r.json"
+    second = dpcli("release", village, link, "-q", "--report", report)
+    assert "warning: a file of `village` was charged to the account `town` as well" in second.err
+    for path, name in ((spec, "village"), (village, "town")):
+        assert f"account `{name}`" in dpcli("plan", path).err
+        facts = json.loads(dpcli("plan", path, "--json").out)
+        assert facts["account"]["shares_files_with"] == [name]
+    assert str(data) not in report.read_text("utf-8")
+
+
+def test_other_files_and_standard_input_are_not_remembered(
+    dpcli: Command, spec: Path, data: Path, tmp_path: Path
+) -> None:
+    """Copies are other files, and nothing is known of what comes through a pipe."""
+    copy = tmp_path / "copy.csv"
+    copy.write_bytes(data.read_bytes())
+    assert dpcli("release", spec, data, "-q").status == 0
+    assert "warning" not in dpcli("release", renamed(spec, "village"), copy, "-q").err
+    os.mkfifo(tmp_path / "pipe")
+    assert resolved(["-", str(tmp_path / "pipe"), "/dev/null", "absent", "a\0b"]) == ()
+    assert resolved([str(copy), str(data), str(data)]) == (str(copy), str(data))

@@ -1,0 +1,141 @@
+"""Completion, as the shells ask for it: by an environment variable, of whole processes."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from dpcli.cli.main import COMMANDS
+from dpcli.cli.pages import all_pages
+from tests.support.cli import Command
+
+
+def run(cwd: Path, **variables: str) -> subprocess.CompletedProcess[str]:
+    """The program as a shell starts it to complete a word."""
+    return subprocess.run(
+        [sys.executable, "-m", "dpcli"],
+        cwd=cwd,
+        env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[3]), **variables},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def offered(line: str, shell: str, cwd: Path) -> set[str]:
+    """What is offered for the last word of a line; without an error, and status zero."""
+    if shell == "bash":
+        words = line.split(" ")
+        done = run(
+            cwd,
+            _DPCLI_COMPLETE="complete_bash",
+            COMP_WORDS="\n".join(words),
+            COMP_CWORD=str(len(words) - 1),
+        )
+    else:
+        done = run(
+            cwd,
+            _DPCLI_COMPLETE=f"complete_{shell}",
+            _TYPER_COMPLETE_ARGS=line,
+            _TYPER_COMPLETE_FISH_ACTION="get-args",
+        )
+    assert (done.returncode, done.stderr) == (0, "")
+    lines = [one for one in done.stdout.splitlines() if one]
+    if shell == "zsh":
+        if lines == ["_files"]:
+            return set()
+        return {one.split('"')[1] for one in lines}
+    return {one.split("\t")[0] for one in lines}
+
+
+SHELLS = ("bash", "zsh", "fish")
+
+
+@pytest.mark.parametrize("shell", SHELLS)
+def test_shells_offer_what_may_come_next(shell: str, tmp_path: Path) -> None:
+    """Commands, options, choices and words of `explain`, in each shell."""
+    assert offered("dpcli ", shell, tmp_path) == set(COMMANDS)
+    assert offered("dpcli ledger ex", shell, tmp_path) == {"export"}
+    assert offered("dpcli release --lay", shell, tmp_path) == {"--layout"}
+    assert offered("dpcli release --layout ", shell, tmp_path) == {"long", "wide"}
+    assert offered("dpcli explain max_", shell, tmp_path) == {
+        "max_rows", "max_groups", "max_rows_per_group"
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("shell", SHELLS)
+def test_files_are_left_to_the_shell(shell: str, tmp_path: Path) -> None:
+    """Where a file is expected nothing is offered, so that the shell offers files."""
+    assert offered("dpcli release sp", shell, tmp_path) == set()
+
+
+def test_fish_asks_whether_there_is_anything_but_files(tmp_path: Path) -> None:
+    """The status says it: zero if there are words, one if files are wanted."""
+
+    def status(line: str) -> int:
+        return run(
+            tmp_path,
+            _DPCLI_COMPLETE="complete_fish",
+            _TYPER_COMPLETE_ARGS=line,
+            _TYPER_COMPLETE_FISH_ACTION="is-args",
+        ).returncode
+
+    assert (status("dpcli explain "), status("dpcli release ")) == (0, 1)
+
+
+def test_every_word_is_offered(tmp_path: Path) -> None:
+    """All pages of `explain` can be completed, and none has a sign that shells take amiss."""
+    names = {page.name for page in all_pages()}
+
+    assert offered("dpcli explain ", "bash", tmp_path) == names
+    assert not [name for name in names if set(name) & set(" :'\"$`\n")]
+    assert all("\n" not in page.brief and len(page.brief) < 60 for page in all_pages())
+
+
+def test_accounts_are_offered(dpcli: Command, spec: Path, data: Path, tmp_path: Path) -> None:
+    """The ledger in this folder says which datasets there are; other files offer nothing."""
+    assert dpcli("release", spec, data, "-q").status == 0
+    other = tmp_path / "other"
+    other.mkdir()
+    (other / "dpcli-ledger.sqlite").write_text("no ledger", encoding="utf-8")
+
+    assert offered("dpcli ledger history ", "bash", tmp_path) == {"town"}
+    assert offered("dpcli ledger history x", "bash", tmp_path) == set()
+    assert offered("dpcli ledger history ", "bash", other) == set()
+
+
+@pytest.mark.parametrize("shell", SHELLS)
+def test_the_script_asks_by_our_name(shell: str, tmp_path: Path) -> None:
+    """The script of each shell completes `dpcli`, however the program was started."""
+    shown = run(tmp_path, _DPCLI_COMPLETE=f"source_{shell}")
+
+    assert shown.returncode == 0
+    assert f"_DPCLI_COMPLETE=complete_{shell}" in shown.stdout
+
+
+@pytest.mark.skipif(shutil.which("bash") is None, reason="there is no bash")
+def test_bash_itself_completes(tmp_path: Path) -> None:
+    """The script works in the shell that it is for."""
+    script = tmp_path / "completion.sh"
+    script.write_text(run(tmp_path, _DPCLI_COMPLETE="source_bash").stdout, encoding="utf-8")
+    command = tmp_path / "dpcli"
+    command.write_text(f'#!/bin/sh\nexec {sys.executable} -m dpcli "$@"\n', encoding="utf-8")
+    command.chmod(0o755)
+    line = (
+        f"source {script}; COMP_WORDS=(dpcli explain neigh); COMP_CWORD=2; "
+        f'_dpcli_completion {command}; echo "${{COMPREPLY[*]}}"'
+    )
+    done = subprocess.run(
+        ["bash", "--norc", "-c", line],
+        env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[3])},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+
+    assert done.stdout.strip() == "neighbors"

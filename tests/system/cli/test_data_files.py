@@ -1,0 +1,304 @@
+"""Dialects, Parquet and several files, as the command line reads them."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from tests.laws.test_non_interference import parts, skeleton
+from tests.support.cli import LOCAL, PEOPLE, SPEC, Command, forget
+
+Table = list[list[str]]
+
+HEADER = ["age", "income", "sex", "since", "note"]
+ROWS = [
+    ["30", "1000.5", "f", "2020-03-01", "plain"],
+    ["41", "-20", "m", "2020-07-09", "more"],
+    ["77", "4999.75", "f", "2020-12-31", "last"],
+    ["25", "120", "m", "2020-01-01", "x"],
+]
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A way to hand a table over: what the spec says of it, and the files."""
+
+    section: str
+    files: Callable[[Table], dict[str, bytes]]
+
+
+def text(table: Table, mark: str = ",") -> str:
+    """A header and rows as plain text."""
+    return "".join(mark.join(row) + "\n" for row in table)
+
+
+def parquet(table: Table) -> bytes:
+    """A header and rows as Parquet."""
+    header, *rows = table
+    file = io.BytesIO()
+    pl.DataFrame(
+        {name: [row[at] for row in rows] for at, name in enumerate(header)},
+        schema=dict.fromkeys(header, pl.String),
+    ).write_parquet(file)
+    return file.getvalue()
+
+
+NAMES = f"names: [{', '.join(HEADER)}]"
+
+KINDS = {
+    "semicolons": Kind("delimiter: ';'", lambda table: {"a.csv": text(table, ";").encode()}),
+    "UTF-16": Kind("encoding: utf-16", lambda table: {"a.csv": text(table).encode("utf-16")}),
+    "odd bytes": Kind(
+        "encoding: windows-1252",
+        lambda table: {"a.csv": text(table).replace("\n", "\x81\n").encode("latin-1")},
+    ),
+    "no header": Kind(NAMES, lambda table: {"a.csv": text(table[1:]).encode()}),
+    "no header, unclosed": Kind(NAMES, lambda table: {"a.csv": b'"' + text(table[1:]).encode()}),
+    "no header, ragged": Kind(
+        NAMES,
+        lambda table: {
+            "a.csv": text(
+                [row[: 2 + at] * (1 + at % 2) for at, row in enumerate(table[1:])]
+            ).encode()
+        },
+    ),
+    "Parquet": Kind("", lambda table: {"a.parquet": parquet(table)}),
+    "several": Kind(
+        "",
+        lambda table: {
+            "a.csv": text(table[:2]).encode(),
+            "b.parquet": parquet([table[0], table[2]]),
+            "c.csv.gz": gzip.compress(text([table[0], *table[3:]]).encode()),
+        },
+    ),
+    "several, no header": Kind(
+        NAMES,
+        lambda table: {
+            "a.csv": text(table[1:2]).encode(),
+            "b.parquet": parquet([table[0], table[2]]),
+            "c.csv.gz": gzip.compress(text(table[3:]).encode()),
+        },
+    ),
+}
+
+
+def told(kind: Kind) -> str:
+    """The spec of a kind of file."""
+    spec = SPEC.replace("NEIGHBORS", "add-remove")
+    return spec + (f"csv: {{{kind.section}}}\n" if kind.section else "")
+
+
+def laid_out(kind: Kind, table: Table, folder: Path) -> list[Path]:
+    """The files of a table, in a folder of their own."""
+    folder.mkdir(exist_ok=True)
+    for name, content in kind.files(table).items():
+        (folder / name).write_bytes(content)
+    return sorted(folder.iterdir())
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_a_canary_in_any_cell_of_any_kind_of_file_shows_nowhere(
+    name: str, dpcli: Command, tmp_path: Path
+) -> None:
+    """Words, tables, reports and leftovers hold no cell; the status is that of a plain twin."""
+    kind, data = KINDS[name], tmp_path / "data"
+    spec = tmp_path / "spec.yaml"
+    spec.write_text(told(kind), encoding="utf-8")
+    # Every other cell of one kind of file, and the cells between them of the next.
+    for place in range(list(KINDS).index(name) % 2, len(ROWS) * len(HEADER), 2):
+        row, column = divmod(place, len(HEADER))
+        # The first record may look like the beginning of another format.
+        for word in ("CANARY7f3a", *(["PAR1"] if row == 0 else [])):
+            table = [HEADER, *(list(cells) for cells in ROWS)]
+            table[row + 1][column] = word
+            files = laid_out(kind, table, data)
+            forget(tmp_path)
+            words = ["release", spec, *files, "-o", tmp_path / "o.csv", "--force"]
+            outcome = dpcli(*words)
+            seen = outcome.out + outcome.err
+            for path in tmp_path.iterdir():
+                if path != data:
+                    seen += path.read_text(encoding="utf-8", errors="replace")
+            assert outcome.status == 0, outcome.err
+            assert "ANARY" not in seen
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_a_row_more_changes_released_values_and_nothing_else(
+    name: str, dpcli: Command, freeze: Callable[[], None], tmp_path: Path
+) -> None:
+    """No word tells how many rows, or how wide they are, in any kind of file."""
+    kind = KINDS[name]
+    spec = tmp_path / "spec.yaml"
+    spec.write_text(told(kind), encoding="utf-8")
+    results = tmp_path / "results"
+    results.mkdir()
+    outcomes = []
+    for rows in (ROWS, ROWS[:3], [*ROWS, ["", "x" * 9, "", "\x00", "y"]]):
+        files = laid_out(kind, [HEADER, *rows], tmp_path / "data")
+        freeze()
+        output = ["-o", results / "o.csv", "--report", results / "r.json", "--force"]
+        outcome = dpcli("release", spec, *files, *output, "--release-id", "r")
+        written = {each: skeleton(each, content) for each, content in parts(results).items()}
+        err = skeleton("err", outcome.err.encode())
+        outcomes.append((outcome.status, outcome.out, err, written))
+    assert outcomes[0][0] == 0
+    assert outcomes[0] == outcomes[1] == outcomes[2]
+
+
+def test_files_of_records_may_be_empty(dpcli: Command, tmp_path: Path) -> None:
+    """A file without a header line and without records is a table without rows."""
+    spec = tmp_path / "spec.yaml"
+    spec.write_text(told(KINDS["no header"]), encoding="utf-8")
+    (tmp_path / "a.csv").write_bytes(b"")
+    assert dpcli("release", spec, tmp_path / "a.csv", "-q").status == 0
+
+
+def test_every_file_needs_every_column(dpcli: Command, spec: Path, tmp_path: Path) -> None:
+    """All problems of all files are told at once, each with the name of its file."""
+    good, bare, odd = (tmp_path / name for name in ("good.csv", "bare.csv", "odd.parquet"))
+    good.write_text(text([HEADER, *ROWS]), encoding="utf-8")
+    bare.write_text("age,income,sex\n1,2,f\n", encoding="utf-8")
+    pl.DataFrame({"age": [[1]], "income": [1], "sex": ["f"], "since": ["x"]}).write_parquet(odd)
+    for command in ("release", "check"):
+        outcome = dpcli(command, spec, good, bare, odd)
+        assert outcome.status == 4
+        assert f"the header of `{bare}` has no column `since`" in outcome.err
+        assert f"the column `age` of `{odd}` has the type List" in outcome.err
+        assert "good.csv" not in outcome.err
+    outcome = dpcli("release", spec, tmp_path / "none.csv", good, tmp_path / "neither.csv")
+    assert outcome.err.count("error[data-missing]") == 2
+
+
+def test_a_file_is_read_once(dpcli: Command, spec: Path, tmp_path: Path) -> None:
+    """By its own name, by a link, by another path or as standard input: twice is refused."""
+    data = tmp_path / "a.csv"
+    data.write_text(text([HEADER, *ROWS]), encoding="utf-8")
+    (tmp_path / "soft.csv").symlink_to(data)
+    os.link(data, tmp_path / "hard.csv")
+    for other in (data, tmp_path / "soft.csv", tmp_path / "hard.csv", tmp_path / "." / "a.csv"):
+        for command in ("release", "check"):
+            outcome = dpcli(command, spec, data, other)
+            assert outcome.status == 4
+            assert "error[data-twice]" in outcome.err
+    with data.open("rb") as file:
+        done = subprocess.run(
+            [sys.executable, "-m", "dpcli", "release", spec, data, "-", "-q"],
+            stdin=file, capture_output=True, text=True, check=False,
+        )  # fmt: skip
+    assert done.returncode == 4
+    assert "error[data-twice]" in done.stderr
+    done = subprocess.run(
+        [sys.executable, "-m", "dpcli", "release", spec, "-", "-", "-q"],
+        input=data.read_text(encoding="utf-8"), capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 4
+    assert "`-` is named twice" in done.stderr
+
+
+def test_standard_input_may_be_one_of_several(spec: Path, tmp_path: Path) -> None:
+    """A pipe and a file are one dataset, and a pipe may be Parquet."""
+    data = tmp_path / "a.csv"
+    data.write_text(text([HEADER, *ROWS]), encoding="utf-8")
+    for piped in (text([HEADER, *ROWS]).encode(), parquet([HEADER, *ROWS])):
+        forget(tmp_path)
+        done = subprocess.run(
+            [sys.executable, "-m", "dpcli", "release", spec, "-", data, "-q"],
+            input=piped, capture_output=True, check=False,
+        )  # fmt: skip
+        assert done.returncode == 0, done.stderr
+        counted = float(done.stdout.decode().splitlines()[1].split(",")[-4])
+        assert abs(counted - 8) < 40
+
+
+def test_no_output_replaces_any_of_the_files(dpcli: Command, spec: Path, tmp_path: Path) -> None:
+    """Also the last of several files is an input."""
+    files = [tmp_path / "a.csv", tmp_path / "b.csv"]
+    for path in files:
+        path.write_text(text([HEADER, *ROWS]), encoding="utf-8")
+    outcome = dpcli("release", spec, *files, "-o", files[1], "--force")
+    assert outcome.status == 2
+    assert "error[output-is-input]" in outcome.err
+    assert files[1].read_text(encoding="utf-8") == text([HEADER, *ROWS])
+
+
+def test_the_dialect_is_part_of_the_digest(dpcli: Command, spec: Path, tmp_path: Path) -> None:
+    """The same name for a release of another dialect is refused."""
+    data = tmp_path / "a.csv"
+    data.write_text(text([HEADER, *ROWS], ";"), encoding="utf-8")
+    spec.write_text(told(KINDS["semicolons"]), encoding="utf-8")
+    assert dpcli("release", spec, data, "-q", "--release-id", "one").status == 0
+    spec.write_text(told(KINDS["semicolons"]).replace("';'", "tab"), encoding="utf-8")
+    assert "release-id-taken" in dpcli("release", spec, data, "-q", "--release-id", "one").err
+
+
+def test_a_header_in_another_dialect_is_recognised(
+    dpcli: Command, spec: Path, tmp_path: Path
+) -> None:
+    """A header that is one long name with semicolons in it suggests a delimiter."""
+    data = tmp_path / "a.csv"
+    data.write_text(text([HEADER, *ROWS], ";"), encoding="utf-8")
+    outcome = dpcli("check", spec, data)
+    assert outcome.status == 4
+    assert 'csv: {delimiter: ";"}' in outcome.err
+
+
+def test_init_says_how_the_file_is_written(dpcli: Command, tmp_path: Path) -> None:
+    """Options of init stand in the draft; of Parquet, the names are read."""
+    data = tmp_path / "a.csv"
+    data.write_bytes("Größe;'x;y'\n1;2\n".encode("utf-16"))
+    drafted = dpcli("init", data, "--delimiter", ";", "--quote", "'", "--encoding", "UTF16")
+    assert drafted.status == 0
+    assert 'csv: {delimiter: ";", quote: "\'", encoding: "utf-16", multiline: false}' in drafted.out
+    assert '"Größe": {type: FILL_IN}' in drafted.out
+    assert '"x;y": {type: FILL_IN}' in drafted.out
+    (tmp_path / "b.pq").write_bytes(parquet([HEADER, *ROWS]))
+    drafted = dpcli("init", tmp_path / "b.pq")
+    assert "csv:" not in drafted.out
+    assert all(f"{name}: {{type: FILL_IN}}" in drafted.out for name in HEADER)
+
+
+@pytest.mark.parametrize("mark", ["x", "", ";;", "\n"])
+def test_init_takes_no_odd_marks(mark: str, dpcli: Command, tmp_path: Path) -> None:
+    """What no spec could say is a wrong command line."""
+    data = tmp_path / "a.csv"
+    data.write_text("a\n", encoding="utf-8")
+    outcome = dpcli("init", data, "--delimiter", mark, "--encoding", "nope")
+    assert outcome.status == 2
+    assert "error[csv-mark]" in outcome.err and "error[unknown-encoding]" in outcome.err
+
+
+def test_records_of_several_files_respond_in_their_order(dpcli: Command, tmp_path: Path) -> None:
+    """Public columns of the responses stand as in the files, one after the other."""
+    with PEOPLE.open(encoding="utf-8", newline="") as people:
+        header, *rows = list(csv.reader(people))
+    rows = [[re.sub(r"[,\"\r\n]", ";", cell) for cell in row] for row in rows]
+    spec = tmp_path / "spec.yaml"
+    spec.write_text(LOCAL.read_text(encoding="utf-8").replace("Harbour, ", "Harbour; "), "utf-8")
+    whole = tmp_path / "whole.csv"
+    whole.write_text(text([header, *rows[:30]]), encoding="utf-8")
+    first, second = tmp_path / "1.parquet", tmp_path / "2.csv.gz"
+    first.write_bytes(parquet([header, *rows[:10]]))
+    turned = [row[::-1] for row in (header, *rows[10:30])]
+    second.write_bytes(gzip.compress(text(turned).encode()))
+    columns = []
+    for files in ([whole], [first, second]):
+        forget(tmp_path)
+        outcome = dpcli("local", "randomize", spec, *files, "-q")
+        assert outcome.status == 0, outcome.err
+        collected = list(csv.DictReader(io.StringIO(outcome.out)))
+        columns.append([row["region"] for row in collected])
+    assert columns[0] == columns[1]
+    assert len(columns[0]) == 30
+    assert len(set(columns[0])) > 2

@@ -1,0 +1,93 @@
+"""`dpcli explain` knows every word that a newcomer meets, and finds those that were meant."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from dpcli.cli.pages import all_pages
+from dpcli.codes import CODES
+from dpcli.spec.structure import COLUMN_SHAPES
+from dpcli.words import PAGES
+from dpcli.words.base import Page
+from dpcli.words.elsewhere import ELSEWHERE
+from tests.support.cli import Command
+
+KNOWN = {page.name for page in all_pages()}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: f"{page.name}-{page.kind}")
+def test_a_page_is_whole(page: Page) -> None:
+    """A page says what the word means, what it may be, an example, and where to read on."""
+    assert page.meaning.endswith(".") and page.example and page.see
+    assert page.values or page.name == "exit"
+    assert page.absent or page.kind == "type" or page.name == "exit"
+    assert set(page.see) <= KNOWN, set(page.see) - KNOWN
+    assert page.name not in page.see
+    assert max(map(len, page.text().splitlines())) <= 80
+
+
+def test_words_have_one_meaning_each() -> None:
+    """No word has two pages of one kind, and none is that of an error code too."""
+    names = [(page.name, page.kind) for page in all_pages()]
+
+    assert len(set(names)) == len(names)
+    assert not {page.name for page in PAGES} & {code.name for code in CODES}
+
+
+def test_every_type_has_a_page() -> None:
+    """The types that a column may have are those that have pages."""
+    assert [page.name for page in PAGES if page.kind == "type"] == list(COLUMN_SHAPES)
+
+
+@pytest.mark.parametrize("name", sorted(KNOWN))
+def test_every_word_is_explained(name: str, dpcli: Command) -> None:
+    """Each word has a page that begins with it."""
+    told = dpcli("explain", name)
+
+    assert told.status == 0
+    assert told.out.startswith(f"{name} (") or name == "privacy"
+
+
+def test_the_list_has_every_word(dpcli: Command) -> None:
+    """Without a word all of them are listed, by kind, at 80 columns."""
+    told = dpcli("explain")
+
+    assert told.status == 0
+    assert set(re.findall(r"[\w-]+", told.out)) >= KNOWN
+    assert max(map(len, told.out.splitlines())) <= 80
+
+
+@pytest.mark.parametrize(
+    ("word", "meant"),
+    [("bouns", "bounds"), ("average", "mean"), ("Unit", "unit"), ("neighbours", "neighbors"),
+     ("max-rows", "max_rows"), ("over budget", "over-budget-epsilon"), ("status", "exit")],
+)  # fmt: skip
+def test_a_slip_is_understood(word: str, meant: str, dpcli: Command) -> None:
+    """A word that is none leads to those that are near."""
+    told = dpcli("explain", word)
+
+    assert told.status == 2
+    assert f"`{meant}`" in told.err
+
+
+def test_a_word_that_is_far_from_all(dpcli: Command) -> None:
+    """Nothing is proposed where nothing is near; the list is named."""
+    told = dpcli("explain", "zzzzzz")
+
+    assert "did you mean" not in told.err and "`dpcli explain` lists all words" in told.err
+
+
+def test_words_of_other_tools_lead_to_ours() -> None:
+    """What stands for a foreign word is a word of ours, and the foreign one is not."""
+    assert set(ELSEWHERE.values()) <= KNOWN
+    assert not set(ELSEWHERE) & KNOWN
+
+
+def test_privacy_is_both_a_promise_and_a_section(dpcli: Command) -> None:
+    """The page says what an epsilon means for a person, and what the section holds."""
+    told = dpcli("explain", "privacy", "--epsilon", "0.5").out
+
+    assert told.startswith("What epsilon 0.5 means for one person")
+    assert "privacy (key of a spec)" in told

@@ -1,0 +1,81 @@
+"""The errors that a newcomer meets first say what to do next."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from dpcli.cli.console import print_failure
+from dpcli.errors import SpecError
+from tests.support.cli import PEOPLE, SPEC, Command
+
+
+def test_data_named_as_the_spec_are_not_shown(dpcli: Command, spec: Path, tmp_path: Path) -> None:
+    """Whoever swaps spec and data is told so, and no line of the data is printed."""
+    data = tmp_path / "people.CSV"
+    data.write_text("name,age\nsecret: [,1\n", encoding="utf-8")
+    for words in (
+        ("release", data, spec),
+        ("check", data),
+        ("plan", spec, "--diff", data),
+        ("local", "randomize", PEOPLE, spec),
+    ):
+        told = dpcli(*words)
+        assert told.status == 3
+        assert "name the spec first, then the data" in told.err
+        assert "secret" not in told.err and "name,age" not in told.err
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "hint"),
+    [
+        ("statistic: mean", "statistic: average", "did you mean `mean`?"),
+        ("epsilon: 1}\n  - {name: by_sex", "epsilon: 0,5}\n  - {name: by_sex", "`0.5`, not `0,5`"),
+        ("neighbors:", "neighbours:", "did you mean `neighbors`?"),
+        ("type: integer, bounds: [0, 100]", "type: integer", "add `bounds: ["),
+        ("type: integer", "type: int", "did you mean `integer`?"),
+        ("type: integer", "type: FILL_IN", "write `integer`"),
+        ("column: age", "column: Age", "did you mean `age`?"),
+        ("budget: {epsilon: 10", "budget: {epsilon: 3", "multiply every epsilon by 0.5"),
+    ],
+)
+def test_hints_can_be_acted_on(
+    old: str, new: str, hint: str, dpcli: Command, tmp_path: Path
+) -> None:
+    """The hint holds the word, the number or the key that is to be written."""
+    text = SPEC.replace("NEIGHBORS", "add-remove")
+    assert old in text
+    path = tmp_path / "spec.yaml"
+    path.write_text(text.replace(old, new, 1), encoding="utf-8")
+
+    assert hint in dpcli("check", path).err
+
+
+def test_a_spent_budget_leaves_the_past(dpcli: Command, spec: Path, data: Path) -> None:
+    """When nothing is left, nobody is told to ask for less."""
+    spec.write_text(
+        spec.read_text(encoding="utf-8").replace(
+            "budget: {epsilon: 10, delta: 1e-5}", "budget: {epsilon: 6, delta: 1e-6}"
+        ),
+        encoding="utf-8",
+    )
+    first, second = (dpcli("release", spec, data, "-q") for _ in range(2))
+
+    assert (first.status, second.status) == (0, 5)
+    assert "dpcli ledger export ID" in second.err
+
+
+def test_a_terminal_names_the_page(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Somebody at a terminal is told which page to read; logs are left as they are."""
+    failure = SpecError.of("missing-bounds", "no bounds", "add some")
+    print_failure(failure)
+    plain = capsys.readouterr().err
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+    print_failure(failure)
+    shown = capsys.readouterr().err
+
+    assert plain == "error[missing-bounds]: no bounds\nhint: add some\n"
+    assert shown.endswith("more: dpcli explain missing-bounds\n")

@@ -1,0 +1,245 @@
+"""`dpcli init` copies no record: a first line that may be one is neither shown nor written."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import re
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from tests.support.cli import Command
+
+CANARY = "Wilhelmine"
+
+RECORDS = {
+    "a number": f"{CANARY},34,F",
+    "a decimal": f"{CANARY},-1.5,F",
+    "thousands": f'{CANARY},"1,200",F',
+    "an exponent": f"{CANARY},1e5,F",
+    "infinity": f"{CANARY},inf,F",
+    "a date": f"{CANARY},1990-02-03,F",
+    "another date": f"{CANARY},3/2/1990,F",
+    "a month": f"{CANARY},3 March 1990,F",
+    "an instant": f"{CANARY},1990-02-03T10:00:00Z,F",
+    "a time": f"{CANARY},12:30,F",
+    "a telephone number": f"{CANARY},+49 (30) 123-456,F",
+    "money": f"{CANARY},$12,F",
+    "an address": f"{CANARY},w@example.org,F",
+    "a missing mark": f"{CANARY},NA,F",
+    "a truth value": f"{CANARY},TRUE,F",
+    "a UUID": f"{CANARY},3fa85f64-5717-4562-b3fc-2c963f66afa6,F",
+    "digits of another script": f"{CANARY},\u0663\u0664,F",
+    "an empty cell": f"{CANARY},,F",
+    "a blank cell": f"{CANARY}, ,F",
+    "a repeated cell": f"{CANARY},F,F",
+    "an equal cell in other characters": f"{CANARY},\u00e9,e\u0301",
+}
+
+HEADERS = (
+    "name,age,sex",
+    "year_2019,q1,2nd_visit,no,N,#,%",
+    "Größe,年齢,возраст",
+    "may,June,Mar",
+    "first name,e-mail,date of birth",
+    '"a, b","c ""d"""',
+)
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    """Where a file lies."""
+    return tmp_path / "people.csv"
+
+
+@pytest.mark.parametrize("kind", RECORDS)
+@pytest.mark.parametrize("words", [(), ("--ask",)])
+def test_a_record_is_not_copied(
+    kind: str, words: tuple[str, ...], data: Path, dpcli: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The command ends with status 4; no cell is in its words, and no spec is written."""
+    data.write_text(f"{RECORDS[kind]}\nBob,40,M\n", encoding="utf-8")
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"yes\n" * 9)))
+    spec = data.with_name("spec.yaml")
+    outcome = dpcli("init", data, "-o", spec, *words)
+
+    assert (outcome.status, outcome.out) == (4, "")
+    assert "error[not-column-names]" in outcome.err and "--no-header" in outcome.err
+    assert not any(
+        cell in outcome.err for cell in re.split(r"[,\"]", RECORDS[kind]) if len(cell) > 1
+    )
+    assert not spec.exists()
+
+
+@pytest.mark.parametrize("kind", RECORDS)
+def test_without_a_header_line_only_cells_are_counted(
+    kind: str, data: Path, dpcli: Command
+) -> None:
+    """A draft has as many placeholders as the first line has cells, and no text of it."""
+    data.write_text(f"{RECORDS[kind]}\nBob,40,M\n", encoding="utf-8")
+    outcome = dpcli("init", data, "--no-header")
+
+    assert (outcome.status, outcome.err) == (0, "")
+    assert "names: [FILL_IN_1, FILL_IN_2, FILL_IN_3]" in outcome.out
+    assert CANARY not in outcome.out
+    data.write_text("Otto,1,D\n", encoding="utf-8")
+    assert dpcli("init", data, "--no-header").out == outcome.out
+
+
+@pytest.mark.parametrize("kind", RECORDS)
+def test_a_header_line_can_be_asserted(kind: str, data: Path, dpcli: Command) -> None:
+    """With --header the names are written; those that no spec can declare are left out."""
+    data.write_text(f"{RECORDS[kind]}\n", encoding="utf-8")
+    outcome = dpcli("init", data, "--header")
+
+    assert (outcome.status, outcome.err) == (0, "")
+    assert f"{CANARY}: {{type: FILL_IN}}" in outcome.out
+
+
+@pytest.mark.parametrize("line", HEADERS)
+def test_names_are_names(line: str, data: Path, dpcli: Command) -> None:
+    """Usual headers give a draft, and a note that they were taken for names."""
+    data.write_text(f"{line}\n1,2,3\n", encoding="utf-8")
+    outcome = dpcli("init", data)
+
+    assert outcome.status == 0
+    assert "was taken as column names" in outcome.err and "--no-header" in outcome.err
+    assert outcome.err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("content", "option"),
+    [
+        (b"Anna;f\n", "--delimiter ';'"),
+        (b"Anna\tf\n", "--delimiter tab"),
+        (b"Anna|f\n", "--delimiter '|'"),
+        ("Anna,f\n".encode("utf-16-le"), "--encoding utf-16`"),
+        ("Anna,f\n".encode("utf-16-be"), "--encoding utf-16be"),
+        ("Anna,f\n".encode("utf-16"), "--encoding utf-16`"),
+        ("Анна,ж\n".encode("utf-16-le"), "--encoding utf-16"),
+        ("Ann\xe4,f\n".encode("latin-1"), "--encoding windows-1252"),
+    ],
+)
+def test_the_option_to_try_is_named(
+    content: bytes, option: str, data: Path, dpcli: Command
+) -> None:
+    """Marks and bytes that do not fit the declared form suggest another one, and show nothing."""
+    data.write_bytes(content)
+    outcome = dpcli("init", data)
+
+    assert (outcome.status, outcome.out) == (4, "")
+    assert option in outcome.err
+    assert "Ann" not in outcome.err and "\ufffd" not in outcome.err
+
+
+def test_no_assertion_makes_text_of_bytes(data: Path, dpcli: Command) -> None:
+    """What cannot be read as text names no column, whatever is asserted."""
+    data.write_bytes("Ann\xe4,f\n".encode("latin-1"))
+
+    assert "error[not-text]" in dpcli("init", data, "--header").err
+
+
+@pytest.mark.parametrize("line", ['""', "a,a", "\x07"])
+def test_a_draft_without_columns_is_none(line: str, data: Path, dpcli: Command) -> None:
+    """Where no name can be declared the status is 4, also when a header is asserted."""
+    data.write_text(f"{line}\n", encoding="utf-8")
+    outcome = dpcli("init", data, "--header")
+
+    assert (outcome.status, outcome.out) == (4, "")
+    assert "error[not-column-names]" in outcome.err
+
+
+@pytest.mark.parametrize("name", ["a.tsv", "a.TSV", "a.tab", "a.tsv.gz"])
+def test_the_name_of_a_file_declares_tabs(name: str, tmp_path: Path, dpcli: Command) -> None:
+    """Cells of a .tsv file are separated by tabs, in `init` and where a spec says nothing."""
+    content = b"age\tsex\n30\tf\n"
+    path, comma = tmp_path / name, tmp_path / "b.csv"
+    path.write_bytes(gzip.compress(content) if name.endswith("gz") else content)
+    comma.write_bytes(content.replace(b"\t", b","))
+    spec = tmp_path / "spec.yaml"
+    text = (
+        "dpcli: 1\ndataset: d\nprivacy: {unit: row, neighbors: add-remove, budget: {epsilon: 9}}\n"
+        "columns: {age: {type: integer, bounds: [0, 9]}, sex: {type: category, values: [f]}}\n"
+        "statistics: [{name: n, statistic: count, epsilon: 1}]\n"
+    )
+    spec.write_text(text, encoding="utf-8")
+
+    assert "csv: {delimiter: tab" in dpcli("init", path).out
+    assert dpcli("check", spec, path, comma).status == 0
+    spec.write_text(text + "csv: {delimiter: ','}\n", encoding="utf-8")
+    assert dpcli("check", spec, path).status == 4
+
+
+def test_an_answer_decides_before_anything_is_shown(
+    data: Path, dpcli: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With --ask a first line stays hidden until it is confirmed; else the names are asked for."""
+    data.write_text(f"{CANARY},Smith,F\n", encoding="utf-8")
+
+    def asked(answers: str, *words: str) -> str:
+        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(answers.encode())))
+        outcome = dpcli("init", data, "--ask", *words)
+        assert outcome.status == 0
+        return outcome.out + outcome.err
+
+    rest = "\n\n\n\ndone\nyes\n\n\n"
+    names = 'first, "last, maiden"\nfirst, first, sex\nfirst, "last, maiden", sex\n'
+    for text in (asked(f"no\n{names}{rest}"), asked(names + rest, "--no-header")):
+        assert CANARY not in text and "Smith" not in text
+        assert 'names: [first, "last, maiden", sex]' in text
+        assert "these are 2 names, and the file has 3 columns" in text
+        assert "is there twice" in text
+    assert CANARY in asked(f"yes\n{rest}")
+    assert CANARY in asked(rest, "--header")
+
+
+def test_a_parquet_file_names_its_columns(tmp_path: Path, dpcli: Command) -> None:
+    """Names of a Parquet file are apart from its records, so that they are not doubted."""
+    path = tmp_path / "a.parquet"
+    pl.DataFrame({"2019": [1], "2020": [2]}).write_parquet(path)
+    drafted = dpcli("init", path)
+
+    assert (drafted.status, drafted.err) == (0, "")
+    assert '"2019": {type: FILL_IN}' in drafted.out
+    assert "error[bad-option]" in dpcli("init", path, "--no-header").err
+
+
+@pytest.mark.parametrize("command", ["check", "release"])
+def test_no_message_lists_what_a_header_says(
+    command: str, data: Path, spec: Path, dpcli: Command
+) -> None:
+    """Where declared columns are missing, only names from the spec are in the message."""
+    for line in (f"{CANARY},Smith,F", f"{CANARY};Smith;F", f"{CANARY},age,age"):
+        data.write_text(f"{line}\n1,2,3\n", encoding="utf-8")
+        outcome = dpcli(command, spec, data)
+
+        assert outcome.status == 4
+        assert CANARY not in outcome.out + outcome.err and "Smith" not in outcome.out + outcome.err
+
+
+def test_an_empty_file_has_no_columns(data: Path, dpcli: Command) -> None:
+    """Without a line nothing can be counted."""
+    data.write_bytes(b"\n\n")
+
+    assert "error[no-header]" in dpcli("init", data, "--no-header").err
+    assert "error[no-header]" in dpcli("init", data).err
+
+
+def test_the_mark_of_a_spreadsheet_is_recognized(data: Path, dpcli: Command) -> None:
+    """A line `sep=;` is named for what it is, by `init` and by `check`."""
+    data.write_text("sep=;\nname;age\nAnn;40\n", encoding="utf-8")
+    spec = data.with_name("spec.yaml")
+    spec.write_text(
+        "dpcli: 1\ndataset: d\n"
+        "privacy: {unit: row, neighbors: add-remove, budget: {epsilon: 1}}\n"
+        "csv: {delimiter: ';'}\n"
+        "columns: {name: {type: id}, age: {type: integer, bounds: [0, 99]}}\n"
+        "statistics: [{name: n, statistic: count, epsilon: 1}]\n",
+        encoding="utf-8",
+    )
+    for command in (("init", data), ("check", spec, data)):
+        outcome = dpcli(*command)
+        assert outcome.status == 4
+        assert "`sep=`" in outcome.err and "delete" in outcome.err

@@ -1,0 +1,150 @@
+"""Flags and withheld numbers in tables, reports and the summary of a release."""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+
+from tests.support.cli import Command
+
+SPEC = """\
+dpcli: 1
+dataset: quality
+privacy: {unit: row, neighbors: add-remove, budget: {epsilon: 100}}
+columns:
+  sex: {type: category, values: [f, m, x]}
+  flag: {type: category, values: [yes, no]}
+  pay: {type: integer, bounds: [0, 100]}
+statistics:
+"""
+
+DATA = "sex,flag,pay\n" + "f,yes,40\n" * 400 + "m,no,60\n" * 400
+
+
+class Place:
+    """A folder with a spec and its data."""
+
+    def __init__(self, folder: Path, dpcli: Command) -> None:
+        self.folder, self._dpcli = folder, dpcli
+        (folder / "data.csv").write_text(DATA, encoding="utf-8")
+
+    def release(self, *entries: str, layout: str = "long") -> str:
+        """Releases these entries; what is said on standard error."""
+        text = SPEC + "".join(f"  - {entry}\n" for entry in entries)
+        (self.folder / "spec.yaml").write_text(text, encoding="utf-8")
+        done = self._dpcli(
+            "release", self.folder / "spec.yaml", self.folder / "data.csv",
+            "-o", self.folder / "out.csv", "--layout", layout,
+            *(word for end in ("json", "md", "html") for word in ("--report", self.path(end))),
+        )  # fmt: skip
+        assert done.status == 0, done.err
+        return done.err
+
+    def path(self, ending: str) -> Path:
+        """A report."""
+        return self.folder / f"r.{ending}"
+
+    def rows(self) -> list[dict[str, str]]:
+        """The published table."""
+        with (self.folder / "out.csv").open(encoding="utf-8", newline="") as file:
+            return list(csv.DictReader(file))
+
+
+@pytest.fixture
+def place(tmp_path: Path, dpcli: Command) -> Place:
+    """A folder with data about two sexes, and nothing about a third."""
+    return Place(tmp_path, dpcli)
+
+
+COUNT = "{name: people, statistic: count, by: [sex], epsilon: 0.5}"
+HOPELESS = "{name: pay, statistic: mean, column: pay, where: {sex: x}, epsilon: 0.01}"
+
+
+def test_every_flag_can_be_recomputed_from_the_table(place: Place) -> None:
+    """The flag follows from the printed digits: 400 +- 7 is reliable, 0 +- 7 is not."""
+    place.release(COUNT)
+    rows = place.rows()
+
+    assert list(rows[0]) == ["statistic", "sex", "item", "value", "lower", "upper", "flag"]
+    for row in rows:
+        width = Decimal(row["upper"]) - Decimal(row["lower"])
+        unreliable = width > abs(Decimal(row["value"]))
+        assert row["flag"] == ("unreliable" if unreliable else "")
+    assert [row["flag"] for row in rows[:2]] == ["", ""]
+
+
+def test_a_mean_over_nothing_has_no_information(place: Place) -> None:
+    """Its interval is its bounds, which were known before."""
+    err = place.release(HOPELESS)
+    (row,) = place.rows()
+
+    assert (row["lower"], row["upper"]) == ("0.00", "100.00")
+    assert row["flag"] == "no-information"
+    (cell,) = json.loads(place.path("json").read_text("utf-8"))["statistics"][0]["cells"]
+    assert cell["flag"] == "no-information"
+    reason = "the interval covers all that is possible"
+    assert re.search(r"^pay +rows +[0-9.]+\*\* ", err, re.MULTILINE)
+    assert f"** no-information: {reason}" in err
+    assert reason in place.path("md").read_text("utf-8")
+    page = place.path("html").read_text("utf-8")
+    assert f"Grey, no-information: {reason}" in page and '<tr class="flagged">' in page
+
+
+def test_a_release_without_flags_mentions_none(place: Place) -> None:
+    """Good numbers are not cluttered by a column for bad ones."""
+    err = place.release("{name: all, statistic: count, epsilon: 5}")
+
+    assert "*" not in err and "unreliable" not in err
+    assert 'class="flagged"' not in place.path("html").read_text("utf-8")
+
+
+@pytest.mark.parametrize("layout", ["long", "wide"])
+def test_withheld_numbers_are_blank(place: Place, layout: str) -> None:
+    """A number that is too uncertain leaves blanks in both layouts, and a note in the report."""
+    entry = COUNT.replace("epsilon", "withhold: {wider_than: 1e-6}, epsilon")
+    place.release(entry, layout=layout)
+    rows = place.rows()
+    if layout == "long":
+        found = {(row["value"], row["lower"], row["upper"], row["flag"]) for row in rows}
+        assert found == {("", "", "", "suppressed")}
+    else:
+        assert list(rows[0]) == ["sex", "people", "people_lower", "people_upper"]
+        assert {tuple(row.values())[1:] for row in rows} == {("", "", "")}
+    told = json.loads(place.path("json").read_text("utf-8"))
+    assert told["post_processing"] == [
+        "people: left out where half the width of the interval is more than 0.000001 of the value"
+    ]
+    assert {cell["flag"] for cell in told["statistics"][0]["cells"]} == {"suppressed"}
+
+
+def test_withholding_costs_nothing_and_changes_no_noise(place: Place, dpcli: Command) -> None:
+    """Scale and loss are those of the entry without it, and the plan lists the step."""
+    plans = []
+    for entry in (COUNT, COUNT.replace("epsilon", "withhold: {wider_than: 0.3}, epsilon")):
+        spec = place.folder / "plan.yaml"
+        spec.write_text(f"{SPEC}  - {entry}\n", encoding="utf-8")
+        done = dpcli("plan", spec, "--json")
+        assert done.status == 0, done.err
+        plans.append(json.loads(done.out))
+    without, withheld = plans
+
+    assert without["privacy"] == withheld["privacy"]
+    assert without["statistics"][0]["parts"] == withheld["statistics"][0]["parts"]
+    assert without["post_processing"] == []
+    assert withheld["statistics"][0]["post"] == [
+        "left out where half the width of the interval is more than 0.3 of the value"
+    ]
+
+
+def test_a_key_called_flag_keeps_its_column(place: Place) -> None:
+    """Data may have a column of that name; the last column gets a number then."""
+    place.release("{name: n, statistic: count, by: [flag], epsilon: 5}")
+    header = (place.folder / "out.csv").read_text("utf-8").splitlines()[0]
+
+    assert header == "statistic,flag,item,value,lower,upper,flag_2"
+    assert [row["flag"] for row in place.rows()] == ["yes", "no"]

@@ -1,0 +1,168 @@
+"""Every help has examples, and every example runs as it stands there."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import typer
+
+from dpcli.cli.main import COMMANDS, app
+from dpcli.cli.manual import examples
+from dpcli.words import PAGES
+from dpcli.words.base import Page
+from tests.support.cli import ROOT, Command
+
+LONGEST = 300
+"""Seconds for all examples of one help."""
+
+RELEASE_LINES = 36
+"""A screen and a half."""
+
+
+def every_command() -> list[str]:
+    """All command lines that have a help; the root is the empty one."""
+    found = [""]
+    for name in COMMANDS:
+        found.append(name)
+        group = next((one for one in app.registered_groups if one.name == name), None)
+        if group is not None and group.typer_instance is not None:
+            inner = group.typer_instance.registered_commands
+            found += [f"{name} {_name(one)}" for one in inner]
+    return found
+
+
+def _name(command: typer.models.CommandInfo) -> str:
+    """What a command is called."""
+    return str(command.name or getattr(command.callback, "__name__", ""))
+
+
+COMMAND_LINES = every_command()
+
+
+@pytest.fixture(autouse=True)
+def eighty_columns(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A terminal of the usual width."""
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.delenv("DPCLI_LEDGER", raising=False)
+
+
+@pytest.fixture(scope="session")
+def kitchen(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with all that examples speak of: specs, data, a ledger and past releases."""
+    folder = tmp_path_factory.mktemp("kitchen")
+    shutil.copytree(ROOT / "specs", folder / "specs")
+    shutil.copytree(ROOT / "sample_data", folder / "sample_data")
+    (folder / "published").mkdir()
+    for copy, of in (
+        ("spec.yaml", "specs/minimal.yaml"),
+        ("new.yaml", "specs/minimal.yaml"),
+        ("old.yaml", "specs/minimal.yaml"),
+        ("local.yaml", "specs/local-survey.yaml"),
+        ("data.csv", "sample_data/people.csv"),
+    ):
+        shutil.copy(folder / of, folder / copy)
+    (folder / "coins.csv").write_text("3/4,1/4\n1/4,3/4\n", encoding="utf-8")
+    answers = "yes\n\n\n\n\ndone\nyes\n\n\n"
+    (folder / "answers.txt").write_text(answers, encoding="utf-8")
+    command = folder / "bin" / "dpcli"
+    command.parent.mkdir()
+    command.write_text(f'#!/bin/sh\nexec {sys.executable} -m dpcli "$@"\n', encoding="utf-8")
+    command.chmod(0o755)
+    for line in (
+        "dpcli release spec.yaml data.csv -q -o published/first.csv --release-id 2026-11-21",
+        "dpcli release specs/minimal.yaml data.csv -q > published/second.csv",
+        "dpcli ledger init spare.sqlite",
+        "dpcli local randomize local.yaml data.csv -q -o collected.csv --ledger spare.sqlite",
+        "gzip -k collected.csv",
+        "gzip -c data.csv > people.csv.gz",
+    ):
+        shell(line, folder)
+    return folder
+
+
+def shell(line: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    """A line as somebody types it; it must succeed, every part of a pipeline."""
+    path = f"{folder / 'bin'}:{os.environ['PATH']}"
+    done = subprocess.run(
+        ["bash", "-o", "pipefail", "-c", line],
+        cwd=folder,
+        env={**os.environ, "PATH": path, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        check=False,
+        stdin=subprocess.DEVNULL,
+        timeout=LONGEST,
+    )
+    assert done.returncode == 0, f"{line}\n{done.stdout}{done.stderr}"
+    return done
+
+
+def from_cron(line: str) -> str:
+    """What cron would run: without the time, and without its escapes."""
+    return re.sub(r"^(?:(?:[0-9*/,-]+ +){5}|@daily +)", "", line).replace("\\%", "%")
+
+
+@pytest.mark.parametrize("words", COMMAND_LINES)
+def test_a_help_is_whole(words: str, dpcli: Command) -> None:
+    """At 80 columns each help says what is done, in two examples or more, and what else to see."""
+    told = dpcli(*words.split(), "--help")
+    lines = told.out.splitlines()
+
+    assert told.status == 0
+    assert max(map(len, lines)) <= 80
+    assert len(examples(told.out)) >= 2
+    assert words == "" or "See also: " in told.out
+    assert words == "" or re.search("spen|charge", told.out, re.IGNORECASE)
+
+
+@pytest.mark.parametrize("words", COMMAND_LINES)
+def test_lists_of_commands_are_read_at_a_glance(words: str, dpcli: Command) -> None:
+    """Each command has one line in the list that it is part of."""
+    told = dpcli(*words.split()[:-1], "--help").out
+    name = words.rsplit(maxsplit=1)[-1] if words else ""
+
+    assert not words or re.search(rf"^  {name} +[A-Z].{{20,}}$", told, re.MULTILINE)
+    assert not re.search(r"^ {10,}[a-z]", told.split("Commands:")[-1], re.MULTILINE)
+
+
+def test_the_help_of_release_is_short(dpcli: Command) -> None:
+    """The command of every day is explained on a screen and a half."""
+    assert len(dpcli("release", "--help").out.splitlines()) <= RELEASE_LINES
+
+
+def test_the_root_lists_commands_as_a_newcomer_needs_them(dpcli: Command) -> None:
+    """A spec is drafted, checked and planned before anything is released."""
+    told = dpcli("--help").out.split("Commands:")[1]
+    names = re.findall(r"^  ([a-z]+)", told, re.MULTILINE)
+
+    assert names == list(COMMANDS)
+    assert names[:5] == ["init", "check", "plan", "simulate", "release"]
+
+
+@pytest.mark.parametrize("words", COMMAND_LINES)
+def test_examples_run(words: str, dpcli: Command, kitchen: Path, tmp_path: Path) -> None:
+    """Whoever copies an example from a help gets what it promises."""
+    found = examples(dpcli(*words.split(), "--help").out)
+
+    for number, line in enumerate(found):
+        folder = tmp_path / f"{number}"
+        shutil.copytree(kitchen, folder)
+        answers = " < answers.txt" if line.endswith("--ask -o people.yaml") else ""
+        shell(from_cron(line) + answers, folder)
+
+
+@pytest.mark.parametrize(
+    "page", [page for page in PAGES if page.kind == "command line"], ids=lambda page: page.name
+)
+def test_examples_of_pages_run(page: Page, kitchen: Path, tmp_path: Path) -> None:
+    """Whoever copies an example from a page of the command line gets what it promises."""
+    folder = tmp_path / "copy"
+    shutil.copytree(kitchen, folder)
+
+    shell(page.example, folder)

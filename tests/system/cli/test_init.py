@@ -1,0 +1,299 @@
+"""`dpcli init --ask`: a dialogue ends in a spec that is ready, or in nothing."""
+
+from __future__ import annotations
+
+import io
+import os
+import pty
+import select
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dpcli.cli.asking import Asker
+from dpcli.cli.interview import interview
+from dpcli.errors import UsageError
+from dpcli.plan.budget import require_budget
+from dpcli.plan.making import make_plan
+from dpcli.spec.load import load_spec
+from tests.support.cli import PEOPLE, ROOT, Command, Outcome
+
+HEADER = "person_id,age,sex,region,income,since,insured,note\n"
+
+PEOPLE_DIALOGUE = """\
+yes
+clinic
+person_id
+3
+add-remove
+2
+integer
+0, 110
+45
+category
+0=male, 1=female
+
+category
+Old Town, "Harbour, East"
+drop
+number
+100
+0 to 8000
+
+date
+2021-01-01 2021-12-31
+
+boolean
+no, yes
+
+skip
+yes
+mean, histogram
+20
+yes
+no
+median sum
+histogram
+90
+yes
+1000
+12
+"""
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> Path:
+    """A file whose rows must not be looked at."""
+    path = tmp_path / "table.csv"
+    path.write_text(HEADER + 'P1,"\xff', encoding="latin-1")
+    return path
+
+
+Ask = Callable[..., Outcome]
+
+
+@pytest.fixture
+def ask(dpcli: Command, monkeypatch: pytest.MonkeyPatch) -> Ask:
+    """`init --ask` with these answers piped in."""
+
+    def asked(answers: str, *words: str | Path) -> Outcome:
+        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(answers.encode())))
+        return dpcli("init", *words, "--ask")
+
+    return asked
+
+
+def test_a_dialogue_ends_in_a_spec_that_is_ready(
+    ask: Ask, dpcli: Command, table: Path, tmp_path: Path
+) -> None:
+    """What was answered stands in the spec, and check, plan and release accept it."""
+    spec = tmp_path / "spec.yaml"
+    asked = ask(PEOPLE_DIALOGUE, table, "-o", spec)
+    text = spec.read_text(encoding="utf-8")
+
+    assert (asked.status, asked.out) == (0, "")
+    assert "unit: {column: person_id, max_rows: 3}" in text
+    assert 'region: {type: category, values: ["Old Town", "Harbour, East"], missing: drop}' in text
+    assert "age: {type: integer, bounds: [0, 110], missing: 45}" in text
+    assert "{name: mean_age, statistic: mean, column: age, epsilon: 0.0197}" in text
+    assert "quality: {epsilon: 0.00833, min_rows: 1000, min_readable: 0.8}" in text
+    assert dpcli("check", spec, table).status == 0
+    plan = dpcli("plan", spec)
+    assert plan.status == 0 and "fits" in plan.out
+    made = load_spec(text, "spec.yaml")
+    assert sum(one.price.epsilon or 0 for one in made.priced) * 12 <= 2
+
+
+def test_all_defaults_but_one_column(ask: Ask, dpcli: Command, tmp_path: Path) -> None:
+    """Enter at every question gives a count of rows, which fits the sample."""
+    asked = ask("yes\n\n\n\n\ndone\n\n\n\n", PEOPLE)
+    spec = tmp_path / "spec.yaml"
+    spec.write_text(asked.out, encoding="utf-8")
+
+    assert asked.status == 0
+    assert "{name: rows, statistic: count, epsilon: 1}" in asked.out
+    assert dpcli("release", spec, PEOPLE, "-q").status == 0
+
+
+@pytest.mark.parametrize(
+    ("wrong", "told"),
+    [
+        ("my data\n", "`dataset` is `my data`"),
+        ("d\nperson-id\n", "did you mean `person_id`"),
+        ("d\nperson_id\n0\n", "expected a whole number from 1"),
+        ("d\nrow\nswap\n", "`swap` is none of the answers"),
+        ("d\nrow\nadd-remove\n1,5\n", "`1,5` is not a number"),
+        ("d\nrow\nadd-remove\n-1\n", "`epsilon` is `-1`"),
+        ("d\nrow\n\n1\nint\n", "`int` is none of the answers; did you mean integer?"),
+        ("d\nrow\n\n1\ninteger\n100 0\n", "is not below the upper bound"),
+        ("d\nrow\n\n1\ninteger\n7\n", "`7` is not two values"),
+        ("d\nrow\n\n1\ninteger\n0 10\n11\n", "expected a value from `0` to `10`"),
+        ("d\nrow\n\n1\nnumber\n0\n", "`step` is `0`"),
+        ("d\nrow\n\n1\nnumber\n10\n0 15\n", "expected a multiple of the step"),
+        ("d\nrow\n\n1\ndate\n2021-02-31 2021-12-31\n", "expected a date"),
+        ("d\nrow\n\n1\ncategory\n\n", "list the texts"),
+        ('d\nrow\n\n1\ncategory\na, "b\n', "a quote is not closed"),
+        ("d\nrow\n\n1\ncategory\na=1, b\n", "give every text a label"),
+        ("d\nrow\n\n1\ncategory\na, a\n", "is listed twice"),
+        ("d\nrow\n\n1\nboolean\nyes\n", "expected two"),
+        ("d\nrow\n\n1\ndone\nmaybe\n", "answer `yes` or `no`"),
+        ("d\nrow\n\n1\ninteger\n0 10\n\ndone\nyes\nmode\n", "is not offered for this column"),
+        ("d\nrow\n\n1\ninteger\n0 10\n\ndone\nyes\nhistogram\n0\n", "`width` is `0`"),
+        ("d\nrow\n\n1\ndone\nno\n", "A spec needs at least one statistic"),
+        ("d\nrow\n\n1\ndone\nyes\n0\n", "a whole number from 1"),
+    ],
+)
+def test_wrong_answers_are_asked_again(wrong: str, told: str, ask: Ask, table: Path) -> None:
+    """The reason is told at once, in the words of the spec; nothing is written at the end."""
+    asked = ask(f"yes\n{wrong}", table)
+
+    assert (asked.status, asked.out) == (2, "")
+    assert told in asked.err.replace("\n  ", " ")
+    assert "error[no-answer]" in asked.err
+    assert "Traceback" not in asked.err
+
+
+def test_rows_are_never_looked_at(ask: Ask, table: Path, tmp_path: Path) -> None:
+    """Whatever follows the header, the questions and the spec are the same."""
+    other = tmp_path / "other" / "table.csv"
+    other.parent.mkdir()
+    other.write_text(HEADER + "P1,30,0,Old Town,100,2021-03-01,yes,secret\n", encoding="utf-8")
+    first, second = (ask(PEOPLE_DIALOGUE, path) for path in (table, other))
+
+    assert first.out == second.out
+    assert "secret" not in second.err
+    assert first.err.splitlines()[:-1] == second.err.splitlines()[:-1]
+
+
+def test_nothing_is_overwritten(ask: Ask, dpcli: Command, table: Path, tmp_path: Path) -> None:
+    """A file that is there is refused before the first question, and no hint says otherwise."""
+    spec = tmp_path / "spec.yaml"
+    spec.write_text("mine", encoding="utf-8")
+    for refused in (ask("", table, "-o", spec), dpcli("init", table, "-o", spec)):
+        assert refused.status == 2
+        assert "error[output-exists]" in refused.err and "--force" not in refused.err
+        assert "Name of the dataset" not in refused.err
+    assert ask("", table, "-o", table).status == 2
+    assert spec.read_text(encoding="utf-8") == "mine"
+
+
+def test_endless_wrong_answers_end(ask: Ask, table: Path, tmp_path: Path) -> None:
+    """A pipe that never says anything sensible is left after a while."""
+    spec = tmp_path / "spec.yaml"
+    asked = ask("yes\n" + "my data\n" * 10_000, table, "-o", spec)
+
+    assert asked.status == 2 and not spec.exists()
+    assert "only wrong answers" in asked.err
+
+
+def test_data_and_answers_cannot_share_a_pipe(ask: Ask) -> None:
+    """With `-` for DATA there is nowhere to take answers from."""
+    assert "error[bad-option]" in ask("", "-").err
+
+
+ANSWERS = st.one_of(
+    st.sampled_from(
+        ["", "row", "id", "a", "1", "0.5", "yes", "no", "integer", "number", "category", "boolean",
+         "date", "skip", "0 10", "a, b", "0=a, 1=b", "mean histogram", "median", "5", "done",
+         "2021-01-01, 2021-12-31", "change-one"]
+    ),
+    st.text(max_size=8),
+)  # fmt: skip
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.lists(st.text(max_size=5), max_size=4), st.lists(ANSWERS, max_size=60))
+def test_whatever_is_answered(header: list[str], answers: list[str]) -> None:
+    """Any dialogue ends in a spec that can be planned, or in the refusal of one."""
+    lines = "".join(f"{answer}\n" for answer in answers).encode("utf-8", "surrogatepass")
+    try:
+        text = interview(Asker(io.BytesIO(lines), terminal=False), ["a", *header], "data", "")
+    except UsageError as refused:
+        assert refused.problems[0].code == "no-answer"
+        return
+    require_budget(make_plan(load_spec(text, "answers")))
+
+
+def typed(folder: Path, keys: list[bytes]) -> tuple[int, str]:
+    """The status of `init --ask` in a terminal after some keys, and what it showed."""
+    leader, follower = pty.openpty()
+    process = subprocess.Popen(
+        [sys.executable, "-m", "dpcli", "init", str(PEOPLE), "--ask", "-o", "spec.yaml"],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        stdin=follower,
+        stdout=follower,
+        stderr=follower,
+        start_new_session=True,
+        preexec_fn=_own_terminal,  # noqa: PLW1509 - no thread is running
+    )
+    os.close(follower)
+    shown = b""
+    for key in keys:
+        shown += _until_asked(leader)
+        os.write(leader, key)
+    while True:
+        if not select.select([leader], [], [], 5)[0]:
+            if process.poll() is not None:
+                break
+            # A key that comes while something is loaded may be lost: people press it again.
+            os.write(leader, keys[-1])
+            continue
+        try:
+            part = os.read(leader, 65536)
+        except OSError:
+            break
+        if not part:
+            break
+        shown += part
+    os.close(leader)
+    return process.wait(timeout=60), shown.decode()
+
+
+def _own_terminal() -> None:
+    """Makes the terminal that of the process, so that Ctrl-C reaches it."""
+    import fcntl
+    import termios
+
+    fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def _until_asked(leader: int) -> bytes:
+    """What is shown up to the next question."""
+    shown = b""
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline:
+        # What looks like the end of a question may be the middle of a sentence.
+        if select.select([leader], [], [], 0.5)[0]:
+            shown += os.read(leader, 65536)
+        elif shown.endswith(b": "):
+            break
+    return shown
+
+
+def test_a_terminal(tmp_path: Path) -> None:
+    """Somebody at a terminal answers by Enter, and is told what to do next."""
+    enter = [b"yes\n", *([b"\n"] * 4)]
+    status, shown = typed(tmp_path, [*enter, b"done\n", b"\n", b"\n"])
+
+    assert status == 0
+    assert "next: dpcli check spec.yaml" in shown
+    assert load_spec((tmp_path / "spec.yaml").read_bytes(), "spec.yaml").dataset == "people"
+
+
+@pytest.mark.parametrize(("key", "status"), [(b"\x03", 130), (b"\x04", 2)])
+def test_leaving_a_terminal(key: bytes, status: int, tmp_path: Path) -> None:
+    """Ctrl-C and the end of input leave at once, and nothing is written."""
+    ended, shown = typed(tmp_path, [b"yes\n", b"\n", key])
+
+    assert ended == status
+    assert "nothing was written" in shown and "Traceback" not in shown
+    assert not (tmp_path / "spec.yaml").exists()

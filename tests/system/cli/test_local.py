@@ -1,0 +1,857 @@
+"""`dpcli local`: what goes out for each record, what it costs, and what is told."""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import io
+import json
+import shutil
+import subprocess
+import sys
+import tempfile
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+
+from dpcli.local import pending
+from dpcli.sampling import entropy
+from tests.laws.test_canary import MALFORMED
+from tests.support.cli import LOCAL, PEOPLE, Command
+from tests.support.streams import Stream
+
+SPEC = """\
+dpcli: 1
+model: local
+dataset: survey
+privacy: {unit: row, neighbors: change-one, budget: {epsilon: 14, delta: 1e-6}}
+columns:
+  region: {type: category, values: {n: north, s: "south, far"}}
+  since:  {type: date, bounds: [2020-01-01, 2020-12-31]}
+  rent:   {type: number, bounds: [-10, 10], step: 0.25}
+  smoker: {type: boolean, values: ["no", "yes"], missing: false}
+  colour: {type: category, values: [red, green, blue], missing: red}
+  pet:    {type: category, values: [cat, dog, none], missing: none}
+  age:    {type: integer, bounds: [0, 100], missing: 50}
+  income: {type: number, bounds: [-1000, 5000], step: 0.5, missing: 0}
+  vote:   {type: boolean, values: [a, b], missing: false}
+responses:
+  - {column: smoker, mechanism: randomized_response, probability: 3/4, by: [region]}
+  - {column: colour, mechanism: generalized_randomized_response, epsilon: 1, post: [simplex]}
+  - {column: pet, mechanism: unary_encoding, epsilon: 1}
+  - {column: age, mechanism: laplace, epsilon: 1, post: [clamp], by: [region]}
+  - {column: income, mechanism: gaussian, epsilon: 1, delta: 1e-9}
+  - {column: vote, mechanism: matrix, matrix: votes.csv}
+public: [since, region, rent]
+"""
+VOTES = "vote,left,right,silent\nfalse,0.5,1/4,1/4\ntrue,1/4,0.5,1/4\n"
+HEADER = "region,since,rent,smoker,colour,pet,age,income,vote,note"
+ROWS = [
+    "n,2020-03-01,1.5,yes,red,cat,30,1000.5,a,plain",
+    's,2020-07-09,-0.25,no,green,dog,41,-20,b,"a, b"',
+    "n,2020-12-31,0,yes,blue,none,77,4999.75,a,",
+    ",,,,,,,,,",
+    "x,tomorrow,NaN,maybe,pink,cow,old,rich,?,?",
+]
+COLLECTED = "region,since,rent,smoker,colour,pet=cat,pet=dog,pet=none,age,income,vote"
+
+
+@pytest.fixture
+def spec(tmp_path: Path) -> Path:
+    """A spec with every randomizer, beside its table."""
+    (tmp_path / "votes.csv").write_text(VOTES, encoding="utf-8")
+    path = tmp_path / "spec.yaml"
+    path.write_text(SPEC, encoding="utf-8")
+    return path
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    """A few records, good and odd."""
+    path = tmp_path / "data.csv"
+    path.write_text("\n".join([HEADER, *ROWS]) + "\n", encoding="utf-8")
+    return path
+
+
+def rows(text: str) -> list[dict[str, str]]:
+    """A table by its header."""
+    return list(csv.DictReader(io.StringIO(text)))
+
+
+def entries(folder: Path, dpcli: Command) -> int:
+    """How many releases the ledger of a folder holds."""
+    told = dpcli("ledger", "history", "--json", "--ledger", folder / "dpcli-ledger.sqlite")
+    return len(json.loads(told.out))
+
+
+def test_each_record_responds_and_all_else_is_dropped(
+    dpcli: Command, spec: Path, data: Path
+) -> None:
+    """As many rows as records, in their order; public columns as they are, others randomized."""
+    done = dpcli("local", "randomize", spec, data)
+
+    assert done.status == 0, done.err
+    assert done.out.splitlines()[0] == COLLECTED
+    found = rows(done.out)
+    assert [row["region"] for row in found] == ["north", "south, far", "north", "", ""]
+    assert [row["since"] for row in found] == ["2020-03-01", "2020-07-09", "2020-12-31", "", ""]
+    assert [row["rent"] for row in found] == ["1.50", "-0.25", "0.00", "", ""]
+    for row in found:
+        assert row["smoker"] in {"true", "false"}
+        assert row["colour"] in {"red", "green", "blue"}
+        assert {row["pet=cat"], row["pet=dog"], row["pet=none"]} <= {"0", "1"}
+        assert row["vote"] in {"left", "right", "silent"}
+        assert Decimal(row["age"]) == int(row["age"])
+        assert Decimal(row["income"]) % Decimal("0.5") == 0
+    assert "each record spent epsilon 5.791" in done.err
+    assert "plain" not in done.out + done.err
+
+
+def test_the_report_tells_how_records_responded(dpcli: Command, spec: Path, data: Path) -> None:
+    """Parameters, losses, digest and account; as JSON beside the table, and as Markdown."""
+    folder = spec.parent
+    done = dpcli("local", "randomize", spec, data, "-o", folder / "o.csv")
+    assert done.status == 0, done.err
+    report = json.loads((folder / "o.report.json").read_text(encoding="utf-8"))
+    assert report["model"] == "local"
+    assert [one["column"] for one in report["responses"]] == [
+        "smoker", "colour", "pet", "age", "income", "vote",
+    ]  # fmt: skip
+    assert report["responses"][0]["parameters"] == {"categories": 2, "truth": "3/4"}
+    assert report["responses"][5]["parameters"]["rows"] == [
+        ["1/2", "1/4", "1/4"], ["1/4", "1/2", "1/4"],
+    ]  # fmt: skip
+    content = (folder / "o.csv").read_bytes()
+    assert report["responses_sha256"] == hashlib.sha256(content).hexdigest()
+    assert report["ledger"]["entry"] == 2
+    assert report["privacy"]["spent"]["epsilon"] == pytest.approx(5.791759, abs=1e-5)
+
+    done = dpcli("local", "randomize", spec, data, "--report", folder / "r.md", "-q")
+    assert done.status == 0 and not done.err
+    text = (folder / "r.md").read_text(encoding="utf-8")
+    assert "randomized record by record" in text and "pays again" in text and "model: local" in text
+
+
+@pytest.mark.parametrize("where", range(len(ROWS) + 1))
+def test_an_odd_record_is_one_row_and_changes_nothing_else(
+    where: int, dpcli: Command, spec: Path, data: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever a cell holds, the number of rows, the words and the status stay the same."""
+    # A new ledger draws its name.
+    book = spec.parent / "book.sqlite"
+    assert dpcli("ledger", "init", book).status == 0
+    told: list[object] = []
+    for odd in ("n,2020-05-05,0,yes,red,cat,1,1,a,x", "CANARY7f3a,1e999,=1+1,\x00,�,-,NaN,inf,,"):
+        lines = [HEADER, *ROWS[:where], odd, *ROWS[where:]]
+        data.write_text("\n".join(lines) + "\n", encoding="utf-8")
+        monkeypatch.setattr(entropy, "source", Stream("odd"))
+        named = ("--release-id", f"r{len(told)}", "--ledger", book)
+        done = dpcli("local", "randomize", spec, data, *named, "-q")
+        found = rows(done.out)
+        public = [(row["region"], row["since"], row["rent"]) for row in found]
+        coins = [row["smoker"] for row in found]
+        # The first release of an account is announced, whatever the records hold.
+        words = [line for line in done.err.splitlines() if not line.startswith("first release")]
+        told.append((done.status, words, public[:where], public[where + 1 :], coins[:where]))
+        assert len(found) == len(ROWS) + 1
+        assert "ANARY" not in done.out + done.err
+
+    assert told[0] == told[1]
+
+
+@pytest.mark.parametrize("kind", MALFORMED)
+def test_no_cell_shows_however_malformed_the_file(
+    kind: str, dpcli: Command, spec: Path, tmp_path: Path
+) -> None:
+    """A canary in any cell, also of a public column, is nowhere in what is written."""
+    header, *records = ([*line.split(",")][:9] for line in [HEADER, *ROWS[:1], *ROWS[2:]])
+    statuses = set()
+    data = tmp_path / "data.csv"
+    for place in range(0, len(records) * 9, 4):
+        table = [header, *(list(cells) for cells in records)]
+        table[1 + place // 9][place % 9] = "CANARY7f3a"
+        data.write_bytes(MALFORMED[kind](table))
+        (tmp_path / "dpcli-ledger.sqlite").unlink(missing_ok=True)
+        (tmp_path / "dpcli-ledger.sqlite.anchor").unlink(missing_ok=True)
+        done = dpcli("local", "randomize", spec, data, "-o", tmp_path / "o.csv", "--force")
+        statuses.add(done.status)
+        told = done.out + done.err
+        for path in tmp_path.iterdir():
+            if path != data:
+                told += path.read_text(encoding="utf-8", errors="replace")
+        assert "ANARY" not in told
+    assert statuses == {0}
+
+
+def test_the_same_id_is_the_same_responses_for_nothing(
+    dpcli: Command, spec: Path, data: Path
+) -> None:
+    """A retry reads nothing and charges nothing; without the file it says what is missing."""
+    folder, out = spec.parent, spec.parent / "o.csv"
+    command = ("local", "randomize", spec, data, "-o", out, "--release-id", "a")
+    assert dpcli(*command).status == 0
+    first = out.read_bytes()
+    data.write_text("\n".join([HEADER, *ROWS, *ROWS]) + "\n", encoding="utf-8")
+    again = dpcli(*command)
+    assert again.status == 0, again.err
+    assert "published again, nothing charged" in again.err
+    assert out.read_bytes() == first
+    assert entries(folder, dpcli) == 1
+
+    out.rename(folder / "moved.csv")
+    gone = dpcli(*command)
+    assert gone.status == 6
+    assert "responses-gone" in gone.err and hashlib.sha256(first).hexdigest() in gone.err
+    assert entries(folder, dpcli) == 1
+
+    other = dpcli("local", "randomize", spec, data, "-o", out, "--release-id", "b", "--force")
+    assert other.status == 0
+    assert entries(folder, dpcli) == 2
+    # Who is randomized twice pays twice.
+    shown = json.loads(dpcli("ledger", "show", "--json", "--spec", spec).out)
+    assert float(shown[0]["spent_epsilon"]) == pytest.approx(2 * 5.79175946923)
+    assert shown[0]["more_runs"] == 0
+    third = dpcli("local", "randomize", spec, data, "-o", out, "--force")
+    assert third.status == 5 and "account-exhausted" in third.err
+
+
+def test_a_changed_table_is_another_spec(dpcli: Command, spec: Path, data: Path) -> None:
+    """The digest covers the file that the spec names."""
+    command = ("local", "randomize", spec, data, "--release-id", "a")
+    assert dpcli(*command).status == 0
+    (spec.parent / "votes.csv").write_text(VOTES.replace("1/4,1/4", "0.2,0.3"), encoding="utf-8")
+    done = dpcli(*command)
+
+    assert done.status == 6 and "release-id-taken" in done.err
+
+
+def _interrupted(*_: object, **__: object) -> None:
+    """Somebody pressed Ctrl-C."""
+    raise KeyboardInterrupt
+
+
+def test_a_crash_before_the_charge_leaves_nothing(
+    dpcli: Command, spec: Path, data: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Responses that were not charged are removed, and nothing is spent."""
+    from dpcli.ledger.ledger import Ledger
+
+    out = spec.parent / "o.csv"
+    with monkeypatch.context() as patch:
+        patch.setattr(Ledger, "commit", _interrupted)
+        done = dpcli("local", "randomize", spec, data, "-o", out, "--release-id", "a")
+        assert done.status == 130 and "interrupted" in done.err
+    assert not out.exists()
+    assert not list(spec.parent.glob(f".*{pending.ENDING}"))
+    assert entries(spec.parent, dpcli) == 0
+    assert dpcli("local", "randomize", spec, data, "-o", out, "--release-id", "a").status == 0
+
+
+@pytest.mark.parametrize("where", ["file", "standard output"])
+def test_a_crash_after_the_charge_loses_nothing(
+    where: str, dpcli: Command, spec: Path, data: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Charged responses wait under a name of their own, which only their owner can read."""
+    out = spec.parent / "o.csv"
+    target = ("-o", out) if where == "file" else ()
+    command = ("local", "randomize", spec, data, *target, "--release-id", "a")
+    with monkeypatch.context() as patch:
+        patch.setattr("dpcli.cli.collecting.publish_file", _interrupted)
+        assert dpcli(*command).status == 130
+    (waiting,) = spec.parent.glob(f".*{pending.ENDING}")
+    kept = waiting.read_bytes()
+    assert waiting.stat().st_mode & 0o777 == 0o600
+    assert entries(spec.parent, dpcli) == 1
+
+    again = dpcli(*command)
+    assert again.status == 0, again.err
+    assert (out.read_bytes() if where == "file" else again.out.encode()) == kept
+    assert entries(spec.parent, dpcli) == 1
+    assert not list(spec.parent.glob(f".*{pending.ENDING}"))
+
+
+def test_a_reader_that_goes_away_can_come_back(spec: Path, data: Path) -> None:
+    """A closed pipe is status 7; a retry gives all of the same responses for nothing."""
+    data.write_text("\n".join([HEADER, *ROWS * 20_000]) + "\n", encoding="utf-8")
+    command: list[str] = [sys.executable, "-m", "dpcli", "local", "randomize", str(spec), str(data)]
+    command += ["--release-id", "a"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdout is not None and process.stderr is not None
+        start = process.stdout.read(1000)
+        process.stdout.close()
+        told = process.stderr.read()
+        assert process.wait() == 7, told
+    again = subprocess.run(command, capture_output=True, check=False)
+
+    assert again.returncode == 0, again.stderr
+    assert again.stdout.startswith(start)
+    assert again.stdout.count(b"\n") == 100_001
+    assert b"nothing charged" in again.stderr
+
+
+def test_ids_that_begin_alike_do_not_meet(dpcli: Command, spec: Path, data: Path) -> None:
+    """What waits for one id is left alone by another, whatever their letters."""
+    spec.write_text(SPEC.replace("epsilon: 14", "epsilon: 100"), encoding="utf-8")
+    for name in ("1", "1.2", "1.2.3"):
+        kept = spec.parent / f"{name}.csv"
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr("dpcli.cli.collecting.publish_file", _interrupted)
+            done = dpcli("local", "randomize", spec, data, "-o", kept, "--release-id", name)
+            assert done.status == 130
+    assert len(list(spec.parent.glob(f".*{pending.ENDING}"))) == 3
+    for name in ("1.2", "1", "1.2.3"):
+        kept = spec.parent / f"{name}.csv"
+        done = dpcli("local", "randomize", spec, data, "-o", kept, "--release-id", name)
+        assert done.status == 0, done.err
+    assert entries(spec.parent, dpcli) == 3
+
+
+def test_a_signal_right_after_the_charge_loses_nothing(
+    dpcli: Command, spec: Path, data: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Once the charge is on disk, its responses stay, however the command ends."""
+    from dpcli.ledger.store import Store
+
+    out = spec.parent / "o.csv"
+    command = ("local", "randomize", spec, data, "-o", out, "--release-id", "a")
+    remember = Store.remember
+
+    def remembered(store: Store) -> None:
+        if store.entries("kind = 'release'"):
+            raise KeyboardInterrupt
+        remember(store)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Store, "remember", remembered)
+        assert dpcli(*command).status == 130
+    assert entries(spec.parent, dpcli) == 1
+    again = dpcli(*command)
+    assert again.status == 0 and "nothing charged" in again.err
+    assert out.read_text(encoding="utf-8").startswith(COLLECTED)
+
+
+def test_responses_take_the_place_of_nothing_that_appears_meanwhile(
+    dpcli: Command, spec: Path, data: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another's file of that name stays, and the charged responses go elsewhere for nothing."""
+    out, other = spec.parent / "o.csv", spec.parent / "p.csv"
+    name = pending.Pending.name
+
+    def named(self: pending.Pending) -> None:
+        out.write_text("somebody's", encoding="utf-8")
+        name(self)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(pending.Pending, "name", named)
+        done = dpcli("local", "randomize", spec, data, "-o", out, "--release-id", "a")
+    assert done.status == 7 and "file exists" in done.err and "nothing is lost" in done.err
+    assert out.read_text(encoding="utf-8") == "somebody's"
+    again = dpcli("local", "randomize", spec, data, "-o", other, "--release-id", "a")
+    assert again.status == 0, again.err
+    assert other.read_text(encoding="utf-8").startswith(COLLECTED)
+    assert entries(spec.parent, dpcli) == 1
+    assert not list(spec.parent.glob(f".*{pending.ENDING}"))
+
+
+def test_a_report_that_cannot_be_written_is_told(
+    dpcli: Command, spec: Path, data: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The responses are out, the report is not: status 7, and a retry writes it for nothing."""
+    from dpcli.errors import OutputError
+
+    def refused(_: object) -> None:
+        raise OutputError.of("output-failed", "no room", "make some")
+
+    out = spec.parent / "o.csv"
+    command = ("local", "randomize", spec, data, "-o", out, "--release-id", "a")
+    with monkeypatch.context() as patch:
+        patch.setattr("dpcli.cli.collecting.publish", refused)
+        assert dpcli(*command).status == 7
+    first = out.read_bytes()
+    assert dpcli(*command).status == 0
+    assert out.read_bytes() == first
+    assert (spec.parent / "o.report.json").exists()
+    assert entries(spec.parent, dpcli) == 1
+
+
+@pytest.mark.skipif(not Path("/dev/shm").is_dir(), reason="no second drive")
+@pytest.mark.parametrize("force", [False, True])
+def test_responses_reach_another_drive(force: bool, dpcli: Command, spec: Path, data: Path) -> None:
+    """They are copied whole under another name, and put in place at once."""
+    folder = Path(tempfile.mkdtemp(dir="/dev/shm"))
+    try:
+        out = folder / "o.csv"
+        done = dpcli("local", "randomize", spec, data, "-o", out, *(["--force"] * force))
+        assert done.status == 0, done.err
+        assert len(rows(out.read_text(encoding="utf-8"))) == len(ROWS)
+        assert {path.name for path in folder.iterdir()} == {"o.csv", "o.report.json"}
+        assert not list(spec.parent.glob(f".*{pending.ENDING}"))
+    finally:
+        shutil.rmtree(folder)
+
+
+def test_an_attempt_that_ends_leaves_alone_what_another_is_charging_for(tmp_path: Path) -> None:
+    """Only the file that has the waiting name can lose it."""
+    waiting = tmp_path / "waiting"
+    with pending.Pending(waiting) as mine, pending.Pending(waiting) as theirs:
+        theirs.name()
+        mine.unname()
+        assert waiting.exists()
+        theirs.unname()
+        assert not waiting.exists()
+
+
+def test_what_was_never_charged_is_swept_by_the_next_collection(
+    dpcli: Command, spec: Path, data: Path
+) -> None:
+    """Named by a process that died before its charge; what others wait for stays."""
+    book = spec.parent / "dpcli-ledger.sqlite"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("dpcli.cli.collecting.publish_file", _interrupted)
+        kept = ("local", "randomize", spec, data, "--release-id", "a")
+        assert dpcli(*kept).status == 130
+    left, other = pending.waiting_name(book, "dead"), pending.waiting_name(book, "a")
+    stranger = pending.waiting_name(book.with_name("other.sqlite"), "dead")
+    for path in (left, stranger):
+        path.write_text("responses", encoding="utf-8")
+    assert dpcli("local", "randomize", spec, data, "--release-id", "b").status == 0
+    assert not left.exists()
+    assert other.exists() and stranger.exists()
+    assert dpcli(*kept).status == 0
+
+
+def test_a_ledger_has_one_place_whatever_its_name(tmp_path: Path) -> None:
+    """A link to a ledger finds what waits beside the ledger itself."""
+    book = tmp_path / "book.sqlite"
+    book.touch()
+    link = tmp_path / "sub" / "link.sqlite"
+    link.parent.mkdir()
+    link.symlink_to(book)
+
+    assert pending.waiting_name(link, "a") == pending.waiting_name(book, "a")
+
+
+def test_files_without_a_name_are_not_needed(
+    dpcli: Command, spec: Path, data: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Elsewhere responses have an odd name until they are charged, and nothing is left."""
+    monkeypatch.setattr(pending, "_nameless", lambda _: None)
+    out = spec.parent / "o.csv"
+    assert dpcli("local", "randomize", spec, data, "-o", out).status == 0
+    assert len(rows(out.read_text(encoding="utf-8"))) == len(ROWS)
+    names = {path.name for path in spec.parent.iterdir()}
+    assert not any(name.endswith((".tmp", pending.ENDING)) for name in names), names
+
+
+def test_a_link_is_no_file_that_waits(
+    dpcli: Command, spec: Path, data: Path, tmp_path: Path
+) -> None:
+    """Somebody's link in the waiting place is not followed."""
+    out = spec.parent / "o.csv"
+    command = ("local", "randomize", spec, data, "-o", out, "--release-id", "a")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("dpcli.cli.collecting.publish_file", _interrupted)
+        assert dpcli(*command).status == 130
+    (waiting,) = spec.parent.glob(f".*{pending.ENDING}")
+    secret = tmp_path / "secret"
+    waiting.rename(secret)
+    waiting.symlink_to(secret)
+
+    assert dpcli(*command).status == 7
+    assert secret.stat().st_mode & 0o777 == 0o600
+    assert not out.exists()
+
+
+def test_the_table_of_the_spec_is_an_input(dpcli: Command, spec: Path, data: Path) -> None:
+    """Responses never replace the probabilities that they were drawn with."""
+    table = spec.parent / "votes.csv"
+    for command in (("randomize", spec, data), ("estimate", spec, data)):
+        done = dpcli("local", *command, "-o", table, "--force")
+        assert done.status == 2 and "output-is-input" in done.err
+    assert table.read_text(encoding="utf-8") == VOTES
+
+
+def test_the_same_id_keeps_its_order(dpcli: Command, spec: Path, data: Path) -> None:
+    """A retry with another wish for the order is refused, not passed over."""
+    out = spec.parent / "o.csv"
+    command = ("local", "randomize", spec, data, "-o", out, "--release-id", "a")
+    assert dpcli(*command, "--shuffle").status == 0
+    assert dpcli(*command, "--shuffle").status == 0
+    done = dpcli(*command)
+    assert done.status == 6 and "release-id-taken" in done.err and "random order" in done.err
+
+
+def test_outputs_that_cannot_be_meant_are_refused_before_anything_is_spent(
+    dpcli: Command, spec: Path, data: Path
+) -> None:
+    """The data, the spec, an existing file and a missing folder are no place for responses."""
+    there = spec.parent / "there.csv"
+    there.write_text("precious", encoding="utf-8")
+    for out, code in (
+        (data, "output-is-input"),
+        (spec, "output-is-input"),
+        (there, "output-exists"),
+        (spec.parent / "no" / "o.csv", "output-folder"),
+    ):
+        done = dpcli("local", "randomize", spec, data, "-o", out)
+        assert done.status == 2 and code in done.err
+    assert there.read_text(encoding="utf-8") == "precious"
+    assert entries(spec.parent, dpcli) == 0
+    assert dpcli("local", "randomize", spec, data, "-o", there, "--force").status == 0
+
+
+def test_shuffled_responses_are_the_same_records(dpcli: Command, spec: Path, data: Path) -> None:
+    """Every record still responds once, in an order that says nothing of the file's."""
+    body = [f"n,2020-01-01,{place % 80 / 4 - 10},yes,red,cat,1,1,a," for place in range(400)]
+    data.write_text("\n".join([HEADER, *body]) + "\n", encoding="utf-8")
+    done = dpcli("local", "randomize", spec, data, "--shuffle", "--report", spec.parent / "r.json")
+    rents = [row["rent"] for row in rows(done.out)]
+    expected = [f"{place % 80 / 4 - 10:.2f}" for place in range(400)]
+
+    assert sorted(rents) == sorted(expected)
+    assert rents != expected
+    assert json.loads((spec.parent / "r.json").read_text(encoding="utf-8"))["shuffled"] is True
+
+
+def test_compressed_and_piped_data_are_read(
+    dpcli: Command, spec: Path, data: Path, tmp_path: Path
+) -> None:
+    """A file named .gz and standard input are read like the plain file."""
+    import gzip
+
+    packed = tmp_path / "data.csv.gz"
+    packed.write_bytes(gzip.compress(data.read_bytes()))
+    assert len(rows(dpcli("local", "randomize", spec, packed).out)) == len(ROWS)
+    piped = subprocess.run(
+        [sys.executable, "-m", "dpcli", "local", "randomize", spec, "-"],
+        input=data.read_bytes(), capture_output=True, check=False,
+    )  # fmt: skip
+    assert piped.returncode == 0, piped.stderr
+    assert len(rows(piped.stdout.decode())) == len(ROWS)
+
+
+def test_the_ledger_keeps_reports_of_collections_and_no_responses(
+    dpcli: Command, spec: Path, data: Path
+) -> None:
+    """`export` publishes a report again, and says where responses are."""
+    folder = spec.parent
+    book = ("--ledger", folder / "dpcli-ledger.sqlite")
+    report = folder / "r.json"
+    done = dpcli("local", "randomize", spec, data, "--release-id", "a", "--report", report)
+    assert done.status == 0
+    refused = dpcli("ledger", "export", "a", "-o", folder / "x.csv", *book)
+    assert refused.status == 6 and "responses-not-stored" in refused.err
+    again = dpcli("ledger", "export", "a", "--report", folder / "again.json", *book)
+    assert again.status == 0 and not again.out
+    assert (folder / "again.json").read_bytes() == report.read_bytes()
+    verified = dpcli("ledger", "verify", "--against", report, *book)
+    assert verified.status == 0, verified.err
+    assert b"north" not in (folder / "dpcli-ledger.sqlite").read_bytes()
+
+
+def test_each_command_is_for_its_model(dpcli: Command, spec: Path, data: Path) -> None:
+    """A local spec is not released, and a central one is not randomized."""
+    central = LOCAL.with_name("minimal.yaml")
+    for command in (
+        ("release", spec, data),
+        ("local", "randomize", central, data),
+        ("local", "estimate", central, data),
+    ):
+        done = dpcli(*command)
+        assert done.status == 3 and "wrong-model" in done.err
+    for option in (("--records", "5"), ("--shuffle", "5"), ("--delta", "1e-6")):
+        assert dpcli("plan", central, *option).status == 2
+    assert dpcli("plan", spec, "--diff", central).status == 2
+
+
+def test_check_reads_the_header(dpcli: Command, spec: Path, data: Path) -> None:
+    """A local spec is checked like any other, and its data file has its columns."""
+    done = dpcli("check", spec, data)
+    assert done.status == 0 and "6 responses, no problems" in done.out
+    data.write_text("region,since\nn,2020-01-01\n", encoding="utf-8")
+    assert dpcli("check", spec, data).status == 4
+    missing = dpcli("local", "randomize", spec, data)
+    assert missing.status == 4 and "`smoker`" in missing.err
+
+
+class TestEstimates:
+    """What is made of a collection."""
+
+    @pytest.fixture
+    def collected(self, dpcli: Command, spec: Path, data: Path) -> Path:
+        """Four thousand responses: of the north, all smoke."""
+        body = [
+            f"{'n' if place % 2 else 's'},2020-01-01,0,{'yes' if place % 2 else 'no'},red,cat,"
+            f"{place % 100},10,b," for place in range(4000)
+        ]  # fmt: skip
+        data.write_text("\n".join([HEADER, *body]) + "\n", encoding="utf-8")
+        out = spec.parent / "collected.csv"
+        assert dpcli("local", "randomize", spec, data, "-o", out, "-q").status == 0
+        return out
+
+    def test_frequencies_and_means_are_near_the_truth(
+        self, dpcli: Command, spec: Path, collected: Path
+    ) -> None:
+        """Every estimate lies within five standard errors of what the records hold."""
+        done = dpcli("local", "estimate", spec, collected)
+        assert done.status == 0 and not done.err
+        header = "column,estimate,region,item,records,value,standard_error,lower,upper"
+        assert done.out.splitlines()[0] == header
+        found = {(row["column"], row["region"], row["item"]): row for row in rows(done.out)}
+        for key, truth in {
+            ("smoker", "north", "true"): 1,
+            ("smoker", "south, far", "true"): 0,
+            ("colour", "", "red"): 1,
+            ("pet", "", "dog"): 0,
+            ("age", "north", ""): 50,
+            ("income", "", ""): 10,
+            ("vote", "", "true"): 1,
+        }.items():
+            row = found[key]
+            error = Decimal(row["standard_error"])
+            assert abs(Decimal(row["value"]) - truth) < 5 * error, row
+            assert Decimal(row["lower"]) <= Decimal(row["value"]) <= Decimal(row["upper"])
+        assert found["smoker", "north", "true"]["records"] == "2000"
+        colours = [Decimal(found["colour", "", item]["value"]) for item in ("red", "green", "blue")]
+        assert all(0 <= value <= 1 for value in colours)
+        assert abs(float(sum(colours)) - 1) < 0.01
+
+    def test_what_is_no_response_is_left_out_and_counted(
+        self, dpcli: Command, spec: Path, collected: Path
+    ) -> None:
+        """Odd responses are not guessed at."""
+        lines = collected.read_text(encoding="utf-8").splitlines()
+        lines += ["north,,,perhaps,purple,2,0,1,NaN,1e999,?", "west,,,true,red,1,1,1,1,1,left"]
+        collected.write_text("\n".join(lines) + "\n", encoding="utf-8")
+        done = dpcli("local", "estimate", spec, collected)
+        assert done.status == 0
+        for column, count in (
+            ("smoker", 2), ("colour", 1), ("pet", 1), ("age", 2), ("income", 1), ("vote", 1),
+        ):  # fmt: skip
+            assert f"{column}: {count} records left out" in done.err
+        assert all(row["records"] in {"2000", "4001"} for row in rows(done.out))
+
+    def test_one_immense_number_does_not_decide_a_mean(
+        self, dpcli: Command, spec: Path, collected: Path
+    ) -> None:
+        """No response can be so far out, so it is none."""
+        lines = collected.read_text(encoding="utf-8").splitlines()
+        lines += ["north,,,true,red,1,0,1,1e308,1e308,left"] * 2
+        collected.write_text("\n".join(lines) + "\n", encoding="utf-8")
+        done = dpcli("local", "estimate", spec, collected)
+        assert done.status == 0 and "age: 2 records left out" in done.err
+        means = [row for row in rows(done.out) if row["estimate"] == "mean"]
+        assert all(abs(float(row["value"])) < 5000 for row in means)
+
+    def test_an_empty_collection_has_no_estimates(
+        self, dpcli: Command, spec: Path, collected: Path
+    ) -> None:
+        """Groups without records have blank numbers; a file of another kind is refused."""
+        collected.write_text(COLLECTED + "\n", encoding="utf-8")
+        done = dpcli("local", "estimate", spec, collected, "-o", spec.parent / "e.csv")
+        assert done.status == 0
+        table = rows((spec.parent / "e.csv").read_text(encoding="utf-8"))
+        assert {row["records"] for row in table} == {"0"} and {row["value"] for row in table} == {
+            ""
+        }
+        collected.write_text("a,b\n1,2\n", encoding="utf-8")
+        assert dpcli("local", "estimate", spec, collected).status == 4
+
+    def test_estimates_in_a_file_are_summed_up_for_people(
+        self, dpcli: Command, spec: Path, collected: Path
+    ) -> None:
+        """With -o the same numbers stand on standard error, unless --quiet."""
+        out = spec.parent / "e.csv"
+        done = dpcli("local", "estimate", spec, collected, "-o", out)
+        assert done.status == 0 and not done.out
+        assert "estimates of survey; lower and upper with 95 % confidence" in done.err
+        for row in rows(out.read_text(encoding="utf-8")):
+            assert row["value"] in done.err and row["standard_error"] in done.err
+        assert not dpcli("local", "estimate", spec, collected, "-o", out, "--force", "-q").err
+
+    def test_estimates_spend_nothing(self, dpcli: Command, spec: Path, collected: Path) -> None:
+        """They are post-processing: the ledger is not even opened."""
+        before = (spec.parent / "dpcli-ledger.sqlite").read_bytes()
+        assert dpcli("local", "estimate", spec, collected, "-q").status == 0
+        assert (spec.parent / "dpcli-ledger.sqlite").read_bytes() == before
+
+
+class TestPlan:
+    """What is known before a record is read."""
+
+    def test_it_tells_each_response_and_its_error(self, dpcli: Command, spec: Path) -> None:
+        """Mechanisms, probabilities, epsilons and the standard error for so many records."""
+        done = dpcli("plan", spec, "--records", "10000")
+        assert done.status == 0
+        assert "standard error of 10,000 records" in done.out
+        assert "0.00866025" in done.out  # sqrt(0.75 * 0.25 / 0.25 / 10000)
+        assert "5.79175946923 of 14 per record: fits" in done.out
+        report = json.loads(dpcli("plan", spec, "--records", "10000", "--json").out)
+        assert report["responses"][0]["standard_error"] == pytest.approx(0.00866025)
+        assert report["fits"] is True
+
+    def test_it_compares_compositions(self, dpcli: Command, spec: Path) -> None:
+        """The same responses under every composition."""
+        done = dpcli("plan", spec, "--compare")
+        assert done.status == 0 and "zcdp" in done.out and "cheapest" in done.out
+
+    def test_shuffling_is_for_pure_responses_and_a_delta(
+        self, dpcli: Command, spec: Path, tmp_path: Path
+    ) -> None:
+        """The conditions of the bound are checked, one by one."""
+        gaussian = dpcli("plan", spec, "--shuffle", "1000000")
+        assert gaussian.status == 2 and "shuffle-pure" in gaussian.err and "income" in gaussian.err
+        pure = tmp_path / "pure.yaml"
+        lines = [line for line in SPEC.splitlines() if "gaussian" not in line]
+        text = "\n".join(lines).replace("public: [since, region, rent]", "")
+        pure.write_text(
+            text.replace(", delta: 1e-6", "").replace(", by: [region]", ""), encoding="utf-8"
+        )
+        none = dpcli("plan", pure, "--shuffle", "10000000")
+        assert none.status == 2 and "shuffle-delta" in none.err
+        done = dpcli("plan", pure, "--shuffle", "10000000", "--delta", "1e-6")
+        assert done.status == 0, done.err
+        assert "10,000,000 responses of epsilon 4.79175946923 in random order" in done.out
+        few = dpcli("plan", pure, "--shuffle", "1000", "--delta", "1e-6")
+        assert few.status == 0 and "nothing is proven for 1,000 records" in few.out
+        report = json.loads(
+            dpcli("plan", pure, "--shuffle", "10000000", "--delta", "1e-6", "--json").out
+        )
+        assert 0 < report["shuffled"]["epsilon"] < 0.5
+
+    def test_it_does_not_fit_a_small_budget(self, dpcli: Command, spec: Path) -> None:
+        """A record's total is checked against the budget before anything is read."""
+        spec.write_text(SPEC.replace("epsilon: 14", "epsilon: 5"), encoding="utf-8")
+        done = dpcli("plan", spec)
+        assert done.status == 5 and "does not fit" in done.out
+        assert dpcli("local", "randomize", spec, "nowhere.csv").status == 5
+
+    def test_public_columns_are_part_of_the_condition(self, dpcli: Command, spec: Path) -> None:
+        """Records that public columns tell apart do not hide each other, also in JSON."""
+        lines = [line for line in SPEC.splitlines() if "gaussian" not in line]
+        spec.write_text("\n".join(lines), encoding="utf-8")
+        words = ("plan", spec, "--shuffle", "10000000")
+        assert "that agree in since, region, rent" in dpcli(*words).out
+        report = json.loads(dpcli(*words, "--json").out)
+        assert "that agree in since, region, rent" in report["shuffled"]["condition"]
+        assert report["records"] == 10_000_000
+        assert report["responses"][0]["standard_error"] > 0
+
+    def test_options_are_never_passed_over(self, dpcli: Command, spec: Path) -> None:
+        """A delta without shuffling is refused; comparisons are in the JSON as well."""
+        assert dpcli("plan", spec, "--delta", "abc").status == 2
+        assert dpcli("plan", spec, "--records", "1" + "0" * 400).status == 2
+        assert json.loads(dpcli("plan", spec, "--compare", "--json").out)["compared"]
+        for extra in (("--scale", "3"), ("--bounds", "1", "5")):
+            assert dpcli("local", "epsilon", spec.parent / "votes.csv", *extra).status == 2
+
+
+class TestEpsilon:
+    """The epsilon of any table, exactly."""
+
+    def run(self, dpcli: Command, tmp_path: Path, text: str, *more: str) -> tuple[int, str, str]:
+        """The command on a file with this text."""
+        path = tmp_path / "m.csv"
+        path.write_text(text, encoding="utf-8")
+        done = dpcli("local", "epsilon", path, *more)
+        return done.status, done.out, done.err
+
+    def test_it_names_the_worst_output_and_inputs(self, dpcli: Command, tmp_path: Path) -> None:
+        """Fractions are exact: thirds sum to one."""
+        table = ",yes,no,maybe\nfirst,1/3,1/3,1/3\nsecond,0.5,0.25,0.25\nthird,1/9,4/9,4/9\n"
+        status, out, _ = self.run(dpcli, tmp_path, table)
+        assert status == 0
+        assert out.splitlines() == [
+            "epsilon  1.50407739678 (ln 9/2)",
+            "worst    output yes: probability 0.5 for input second, 1/9 for third",
+        ]
+        status, out, _ = self.run(dpcli, tmp_path, table, "--json")
+        assert json.loads(out) == {
+            "epsilon": "1.50407739678", "infinite": False, "ratio": "9/2", "output": "yes",
+            "inputs": ["second", "third"], "probabilities": ["1/2", "1/9"],
+        }  # fmt: skip
+
+    @pytest.mark.parametrize(
+        ("text", "first"),
+        [
+            ("0.75,0.25\n0.25,0.75\n", "epsilon  1.09861228867 (ln 3)"),
+            ("0.5,0.5\n0.5,0.5\n", "epsilon  0 (ln 1)"),
+            ("1,0\n0.5,0.5\n", "epsilon  infinity"),
+            (",a,b,c\nx,0.5,0.5,0\ny,0.25,0.75,0\n", "epsilon  0.69314718056 (ln 2)"),
+        ],
+    )
+    def test_tables(self, text: str, first: str, dpcli: Command, tmp_path: Path) -> None:
+        """Without names, without difference, without limit, and with an output nobody gives."""
+        status, out, _ = self.run(dpcli, tmp_path, text)
+        assert status == 0 and out.splitlines()[0] == first
+
+    @pytest.mark.parametrize(
+        ("text", "codes"),
+        [
+            (",a,b\nx,0.5,0.4\ny,1/3,1/3\n", ["row-sum", "row-sum"]),
+            (",a,b\nx,-0.5,1.5\n", ["not-a-probability", "not-a-probability"]),
+            (",a,b\nx,0.5\n", ["table-form"]),
+            (",a,a\nx,0.5,0.5\n", ["table-form"]),
+            (",a,b\n", ["table-form"]),
+            ("", ["table-form"]),
+            (",a,b\nx,half,0.5\n", ["not-a-probability"]),
+        ],
+    )
+    def test_slips_are_told_with_their_places(
+        self, text: str, codes: list[str], dpcli: Command, tmp_path: Path
+    ) -> None:
+        """All of them at once, and status 3."""
+        status, out, err = self.run(dpcli, tmp_path, text)
+        assert status == 3 and not out
+        for code in set(codes):
+            assert err.count(f"error[{code}]") == codes.count(code), err
+
+    def test_many_long_fractions_are_told_in_short(self, dpcli: Command, tmp_path: Path) -> None:
+        """A sum of hundreds of odd fractions is no fault, and is not printed in full."""
+        cells = [f"1000000000000000/{10**17 + 2 * place + 1}" for place in range(400)]
+        header = ",".join(f"o{place}" for place in range(400))
+        status, _, err = self.run(dpcli, tmp_path, f"x,{header}\na,{','.join(cells)}\n")
+        assert status == 3 and "row-sum" in err and "about" in err
+        assert len(err.splitlines()[0]) < 120
+
+    def test_laplace_noise_that_was_added(self, dpcli: Command, tmp_path: Path) -> None:
+        """Scale 3 on numbers from 18 to 100 is 82/3."""
+        done = dpcli("local", "epsilon", "--scale", "3", "--bounds", "18", "100")
+        assert done.status == 0 and done.out.startswith("epsilon  27.3333333334 (82/3)\n")
+        for words in (
+            ("--scale", "0", "--bounds", "18", "100"),
+            ("--scale", "3", "--bounds", "100", "18"),
+            ("--scale", "x", "--bounds", "18", "100"),
+            ("--scale", "3"),
+            (),
+        ):
+            assert dpcli("local", "epsilon", *words).status == 2
+        assert dpcli("local", "epsilon", tmp_path / "none.csv").status == 3
+
+
+def test_the_sample_spec_is_collected_and_estimated(dpcli: Command, tmp_path: Path) -> None:
+    """specs/local-survey.yaml fits the sample data."""
+    spec = shutil.copy(LOCAL, tmp_path)
+    out = tmp_path / "collected.csv"
+    done = dpcli("local", "randomize", spec, PEOPLE, "-o", out)
+    assert done.status == 0, done.err
+    estimated = rows(dpcli("local", "estimate", spec, out).out)
+    assert len(estimated) == 12 + 6 + 1 + 1 + 2
+    insured = [row for row in estimated if row["column"] == "insured" and row["item"] == "true"]
+    assert all(float(row["value"]) > 0.6 for row in insured)
+
+
+@pytest.mark.parametrize(
+    "word", ["randomized_response", "generalized_randomized_response", "unary_encoding", "matrix"]
+)
+def test_randomizers_are_explained_by_their_argument(word: str, dpcli: Command) -> None:
+    """`explain` prints why a randomizer is private."""
+    done = dpcli("explain", word)
+    assert done.status == 0 and "Privacy:" in done.out and "local model" in done.out
+
+
+def test_both_models_of_one_name_are_explained(dpcli: Command) -> None:
+    """Laplace noise on an answer, and on every record."""
+    told = dpcli("explain", "laplace").out
+    assert "laplace (mechanism)" in told and "laplace (mechanism of the local model)" in told

@@ -1,0 +1,90 @@
+"""Dataset names of any script, from the spec to the ledger and the reports."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.support.cli import Command
+
+COMPOSED = "caf\N{LATIN SMALL LETTER E WITH ACUTE}"
+DECOMPOSED = "cafe\N{COMBINING ACUTE ACCENT}"
+MIXED = "t\N{CYRILLIC SMALL LETTER A}xes"
+
+SPEC = """\
+dpcli: 1
+dataset: NAME
+privacy: {unit: row, neighbors: add-remove, budget: {epsilon: 1}}
+columns: {age: {type: integer, bounds: [0, 9]}}
+statistics: [{name: n, statistic: count, epsilon: 1}]
+"""
+
+LOCAL = """\
+dpcli: 1
+dataset: NAME
+model: local
+privacy: {unit: row, neighbors: change-one, budget: {epsilon: 1}}
+columns: {b: {type: boolean, missing: false}}
+responses: [{column: b, mechanism: randomized_response, epsilon: 1}]
+"""
+
+
+def write(folder: Path, name: str, text: str = SPEC) -> Path:
+    """A spec of that dataset, next to a file of data."""
+    (folder / "data.csv").write_text("age\n1\n2\n", encoding="utf-8")
+    spec = folder / "spec.yaml"
+    spec.write_text(text.replace("NAME", name), encoding="utf-8")
+    return spec
+
+
+def test_a_name_of_letters_of_any_script_pays_for_releases(
+    dpcli: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Release, ledger, completion and reports carry the name as it is."""
+    from dpcli.cli.completing import datasets
+
+    monkeypatch.chdir(tmp_path)
+    spec = write(tmp_path, COMPOSED)
+    reports = [word for end in ("json", "html", "md") for word in ("--report", f"r.{end}")]
+    done = dpcli("release", spec, "data.csv", "-q", "-o", "out.csv", *reports)
+    assert done.status == 0, done.err
+
+    assert COMPOSED in dpcli("ledger", "show").out
+    assert list(datasets("caf")) == [COMPOSED]
+    assert json.loads(Path("r.json").read_text("utf-8"))["spec"]["dataset"] == COMPOSED
+    assert all(COMPOSED in Path(f"r.{end}").read_text("utf-8") for end in ("html", "md"))
+
+
+def test_a_decomposed_name_finds_its_account(
+    dpcli: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The history of an account is found however its name is typed; a second is not opened."""
+    monkeypatch.chdir(tmp_path)
+    assert dpcli("ledger", "init", "dpcli-ledger.sqlite").status == 0
+    assert dpcli("ledger", "open", COMPOSED, "--epsilon", "1").status == 0
+    refused = dpcli("ledger", "open", DECOMPOSED, "--epsilon", "1")
+
+    assert refused.status == 2
+    assert f"write `{COMPOSED}`" in refused.err
+    assert dpcli("ledger", "history", DECOMPOSED).status == 0
+
+
+def test_a_plan_warns_of_mixed_scripts(dpcli: Command, tmp_path: Path) -> None:
+    """In the text and the JSON of a plan, of either model."""
+    warning = f"mixes the scripts of t (U+0074, Latin), {MIXED[1]} (U+0430, Cyrillic)"
+    for text in (SPEC, LOCAL):
+        spec = write(tmp_path, MIXED, text)
+        assert warning in dpcli("plan", spec).out
+        limits = json.loads(dpcli("plan", spec, "--json").out)["limits"]
+        assert any(warning in limit for limit in limits)
+        assert "mixes" not in dpcli("plan", write(tmp_path, "taxes", text)).out
+
+
+def test_a_draft_composes_the_name_of_a_file(dpcli: Command, tmp_path: Path) -> None:
+    """Some systems decompose file names; the dataset of a draft is composed."""
+    path = tmp_path / f"{DECOMPOSED}.csv"
+    path.write_text("age\n1\n", encoding="utf-8")
+
+    assert f'dataset: "{COMPOSED}"' in dpcli("init", path).out

@@ -1,0 +1,272 @@
+"""Releases about people with many rows, and about groups nobody declared."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections import Counter
+from collections.abc import Callable
+from decimal import Decimal
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from dpcli.plan.making import make_plan
+from dpcli.plan.model import Plan
+from dpcli.release import answered, exactly
+from dpcli.spec.load import read_spec
+from tests.support.cli import Command
+
+SPEC = """\
+dpcli: 1
+dataset: town
+privacy:
+  unit: {column: who, max_rows: 5, max_groups: 2, max_rows_per_group: 3}
+  neighbors: add-remove
+  budget: {epsilon: 20}
+columns:
+  who:   {type: id}
+  age:   {type: integer, bounds: [0, 100]}
+  hours: {type: number, bounds: [-10, 40], step: 0.5}
+  place: {type: category, values: [a, b, c, d, e, f, g]}
+statistics:
+  - {name: rows, statistic: count, epsilon: 1}
+  - {name: people, statistic: count_distinct, epsilon: 1}
+  - {name: by_place, statistic: count, by: [place], epsilon: 1}
+  - {name: people_by_place, statistic: count_distinct, by: [place], epsilon: 1}
+  - {name: ages_seen, statistic: count_distinct, column: age, by: [place], epsilon: 1}
+  - {name: hours, statistic: sum, column: hours, by: [place], epsilon: 1}
+  - {name: all_hours, statistic: sum, column: hours, by: [place], bound: sum,
+     unit_bounds: [-20, 100], epsilon: 1}
+  - {name: ages, statistic: histogram, column: age, bins: {width: 20}, epsilon: 1}
+"""
+
+MOVES = {
+    # The most that one person changes: in all cells together, and how many cells.
+    "rows": (5, 1),
+    "people": (1, 1),
+    "by_place": (5, 2),
+    "people_by_place": (2, 2),
+    "ages_seen": (5, 2),
+    "hours": (5 * 40, 2),
+    "all_hours": (2 * 100, 2),
+    "ages": (5, 2),
+}
+
+
+def crowd(random: Random) -> list[str]:
+    """Rows of forty people, from one to twelve each."""
+    return [
+        f"p{person},{random.randint(0, 100)},{random.randint(-10, 40)},{random.choice('abcdefg')}"
+        for person in range(40)
+        for _ in range(random.randint(1, 12))
+    ]
+
+
+def values(text: str) -> dict[tuple[str, ...], Decimal]:
+    """The released values of a long table, by statistic, keys and item."""
+    return {tuple(line[:-4]): Decimal(line[-4]) for line in list(csv.reader(io.StringIO(text)))[1:]}
+
+
+@pytest.mark.parametrize("mixing", ["first", "last", "shuffled"])
+@pytest.mark.parametrize("rows", [1, 4, 10_000])
+def test_a_person_with_ten_thousand_rows_moves_a_release_no_further_than_declared(
+    mixing: str, rows: int, dpcli: Command, freeze: Callable[[], None], tmp_path: Path
+) -> None:
+    """With frozen noise, all rows of one person change few cells, and those by little."""
+    random = Random(f"{mixing} {rows}")
+    others = crowd(random)
+    random.shuffle(others)
+    mine = [
+        f" me ,{random.randint(0, 100)},{random.choice((-10, 40, 40))},{random.choice('abcdefg')}"
+        for _ in range(rows)
+    ]
+    together = {"first": mine + others, "last": others + mine, "shuffled": others + mine}[mixing]
+    if mixing == "shuffled":
+        # The others' rows keep their order, as they do when somebody joins.
+        places = set(random.sample(range(len(together)), rows))
+        rest, own = iter(others), iter(mine)
+        together = [next(own if at in places else rest) for at in range(len(together))]
+    (tmp_path / "spec.yaml").write_text(SPEC, encoding="utf-8")
+    seen = []
+    for lines in (others, together):
+        path = tmp_path / "data.csv"
+        path.write_text("\n".join(["who,age,hours,place", *lines, ""]), encoding="utf-8")
+        freeze()
+        outcome = dpcli("release", tmp_path / "spec.yaml", path, "-q", "--release-id", "r")
+        assert outcome.status == 0
+        seen.append(values(outcome.out))
+    changes: dict[str, list[Decimal]] = {name: [] for name in MOVES}
+    for key in seen[0]:
+        changes[key[0]].append(abs(seen[0][key] - seen[1][key]))
+
+    for name, (most, cells) in MOVES.items():
+        assert sum(changes[name]) <= most, name
+        assert sum(map(bool, changes[name])) <= cells, name
+    if rows == 10_000:
+        assert sum(changes["rows"]) == 5
+        assert sum(changes["people"]) == 1
+
+
+KEYS = """\
+dpcli: 1
+dataset: town
+privacy:
+  unit: {column: who, max_rows: 4, max_groups: 2}
+  neighbors: NEIGHBORS
+  budget: {epsilon: 20, delta: 0.5}
+columns:
+  who:  {type: id}
+  pay:  {type: integer, bounds: [0, 100]}
+  city: {type: category}
+  sex:  {type: category, values: [f, m]}
+statistics:
+  - {name: rows, statistic: count, by: [city], keys: private, epsilon: 1, delta: DELTA MECHANISM}
+  - {name: pay, statistic: mean, column: pay, by: [city], epsilon: 1}
+  - {name: pays, statistic: histogram, column: pay, bins: {width: 50}, by: [city], epsilon: 1}
+  - {name: people, statistic: count_distinct, by: [city, sex], keys: private, epsilon: 1,
+     delta: DELTA}
+"""
+
+
+MEAN = "  - {name: pay, statistic: mean, column: pay, by: [city], epsilon: 1}\n"
+
+
+def plan_of(folder: Path, delta: str, mechanism: str = "", neighbors: str = "add-remove") -> Plan:
+    """The plan of a spec with private keys."""
+    text = KEYS.replace("DELTA", delta).replace("NEIGHBORS", neighbors)
+    path = folder / "spec.yaml"
+    path.write_text(text.replace(" MECHANISM", f", mechanism: {mechanism}" * bool(mechanism)))
+    return make_plan(read_spec(path))
+
+
+def often(plan: Plan, data: Path, runs: int) -> Counter[tuple[str, ...]]:
+    """In how many of many releases of a file each group was shown."""
+    exact = exactly(plan, (str(data),))
+    shown: Counter[tuple[str, ...]] = Counter()
+    for _ in range(runs):
+        for released in answered(plan, exact):
+            shown.update(released.groups or ())
+    return shown
+
+
+@pytest.mark.parametrize("mechanism", ["", "gaussian"])
+def test_a_group_of_one_person_never_appears_and_a_large_one_always(
+    mechanism: str, tmp_path: Path
+) -> None:
+    """In 10,000 runs with delta 1e-9, no group tells of the only person who is in it."""
+    data = tmp_path / "data.csv"
+    many = [f"{number},50,large,f" for number in range(300)]
+    alone = ["me,50,secret,m"] * 50 + ["me,50,hidden,f"] * 50
+    data.write_text("\n".join(["who,pay,city,sex", *many, *alone, ""]), encoding="utf-8")
+    plan_of(tmp_path, "1e-9", mechanism)
+    spec = tmp_path / "spec.yaml"
+    # A mean would take all of the time, and it selects nothing.
+    spec.write_text(spec.read_text().replace(MEAN, ""))
+    shown = often(make_plan(read_spec(spec)), data, 10_000)
+
+    # Two entries are by city, one by city and sex.
+    assert shown == {("large",): 20_000, ("large", "f"): 10_000}
+
+
+def test_a_group_of_one_person_appears_no_more_often_than_delta_and_nearly_so(
+    tmp_path: Path,
+) -> None:
+    """The threshold is not too low, and not needlessly high."""
+    data = tmp_path / "data.csv"
+    data.write_text("who,pay,city,sex\n" + "me,50,secret,m\n" * 4, encoding="utf-8")
+    runs = 20_000
+    plan = plan_of(tmp_path, "0.02")
+    rows, *_, people = (planned.parts[0].selection for planned in plan.entries)
+    shown = often(plan, data, runs)
+
+    assert rows is not None
+    assert people is not None
+    # Each of the two groups that a person may be in gets half of delta; the largest
+    # count that one person can have is in one of them here.
+    for group, entries in ((("secret",), 3), (("secret", "m"), 1)):
+        share = shown[group] / entries / runs
+        assert 0.004 < share < 0.01 + 4 * (0.01 / runs) ** 0.5
+
+
+@pytest.mark.parametrize("neighbors", ["add-remove", "change-one"])
+def test_only_selected_groups_make_rows(neighbors: str, dpcli: Command, tmp_path: Path) -> None:
+    """All entries of one `by` have the same groups, sorted, and no other row is made."""
+    plan_of(tmp_path, "1e-6", neighbors=neighbors)
+    cities = ["Zoo", "=1+1", "+A", "-B", "@C", "-7", "a,b", 'say "x"', "Éire", "hamlet"]
+    lines = [
+        f"{quoted(city + str(number))},50,{quoted(city)},f"
+        for city in cities
+        for number in range(3 if city == "hamlet" else 400)
+    ]
+    lines += [f"{number},50,{quoted('bell' + chr(7))},f" for number in range(500)]
+    data = tmp_path / "data.csv"
+    data.write_text("\n".join(["who,pay,city,sex", *lines, ""]), encoding="utf-8")
+    reports = ["--report", tmp_path / "r.json", "--report", tmp_path / "r.md"]
+    outcome = dpcli("release", tmp_path / "spec.yaml", data, "-q", *reports)
+    table = list(csv.reader(io.StringIO(outcome.out)))
+    expected = ["'+A", "-7", "'-B", "'=1+1", "'@C", "Zoo", "a,b", 'say "x"', "Éire"]
+
+    assert outcome.status == 0
+    for name, times in (("rows", 1), ("pay", 1), ("pays", 3), ("people", 1)):
+        assert [line[1] for line in table if line[0] == name][::times] == expected
+    report = json.loads((tmp_path / "r.json").read_text(encoding="utf-8"))
+    assert [cell["keys"]["city"] for cell in report["statistics"][0]["cells"]] == [
+        city.lstrip("'") for city in expected
+    ]
+    assert "hamlet" not in (tmp_path / "r.md").read_text(encoding="utf-8")
+
+
+def quoted(text: str) -> str:
+    """A field of CSV."""
+    return '"' + text.replace('"', '""') + '"'
+
+
+def test_the_wide_layout_has_private_groups_too(dpcli: Command, tmp_path: Path) -> None:
+    """Entries of the same groups stand in one table, a line for each group."""
+    plan_of(tmp_path, "1e-6")
+    data = tmp_path / "data.csv"
+    lines = [f"{n},50,{city},f" for city in "xy" for n in range(500)]
+    data.write_text("\n".join(["who,pay,city,sex", *lines, ""]), encoding="utf-8")
+    outcome = dpcli(
+        "release", tmp_path / "spec.yaml", data, "-q", "--layout", "wide", "-o", tmp_path / "o.csv"
+    )
+    made = {path.name: path.read_text().splitlines() for path in tmp_path.glob("o.*.csv")}
+
+    assert outcome.status == 0
+    assert made["o.city.csv"][0] == ("city,rows,rows_lower,rows_upper,pay,pay_lower,pay_upper")
+    assert [line.split(",")[0] for line in made["o.city.csv"][1:]] == ["x", "y"]
+    bins = [line.split(",")[:2] for line in made["o.city-pay.csv"][1:]]
+    assert bins == [[city, pay] for city in "xy" for pay in ("0-49", "50-99", "100")]
+
+
+def test_the_same_axes_with_other_groups_are_two_wide_tables(
+    dpcli: Command, tmp_path: Path
+) -> None:
+    """Bins within selected groups and selected groups of bins are never put in one table."""
+    plan_of(tmp_path, "1e-6")
+    spec, data = tmp_path / "spec.yaml", tmp_path / "data.csv"
+    binned = "[city, {column: pay, bins: {width: 50}}]"
+    spec.write_text(spec.read_text().replace("by: [city, sex]", f"by: {binned}"))
+    lines = [f"{n},{60 if n % 40 else 10},x,f" for n in range(2000)]
+    data.write_text("\n".join(["who,pay,city,sex", *lines, ""]), encoding="utf-8")
+    words = ["release", spec, data, "-q", "--layout", "wide", "-o", tmp_path / "o.csv"]
+
+    assert dpcli(*words).status == 0
+    assert {path.name for path in tmp_path.glob("o.city-pay*.csv")} == {
+        "o.city-pay.csv",
+        "o.city-pay-2.csv",
+    }
+
+
+def test_no_groups_at_all_is_an_answer(dpcli: Command, tmp_path: Path) -> None:
+    """A file without people gives tables without groups, and no failure."""
+    plan_of(tmp_path, "1e-6")
+    data = tmp_path / "data.csv"
+    data.write_text("who,pay,city,sex\n", encoding="utf-8")
+    outcome = dpcli("release", tmp_path / "spec.yaml", data, "-q")
+
+    assert outcome.status == 0
+    assert outcome.out.splitlines() == ["statistic,city,sex,item,value,lower,upper,flag"]

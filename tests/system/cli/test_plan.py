@@ -1,0 +1,313 @@
+"""What `dpcli plan` and `dpcli explain privacy` tell."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from dpcli.cli import main
+from dpcli.errors import Stopped
+from tests.support.cli import Command
+
+SPEC = """
+dpcli: 1
+dataset: d
+privacy: {unit: row, neighbors: add-remove, budget: {epsilon: 3, delta: 1e-6}, composition: zcdp}
+columns:
+  age: {type: integer, bounds: [0, 100]}
+  sex: {type: category, values: [f, m]}
+statistics:
+  - {name: people, statistic: count, where: {sex: f}, epsilon: 0.2}
+  - {name: others, statistic: count, where: {sex: m}, epsilon: 0.1}
+  - {name: ages, statistic: mean, column: age, mechanism: gaussian, rho: 0.01}
+"""
+
+
+@pytest.fixture
+def old(tmp_path: Path) -> Path:
+    """A spec."""
+    path = tmp_path / "old.yaml"
+    path.write_text(SPEC, encoding="utf-8")
+    return path
+
+
+def changed(old: Path, *pairs: tuple[str, str]) -> Path:
+    """The spec with some texts replaced."""
+    text = old.read_text(encoding="utf-8")
+    for before, after in pairs:
+        assert before in text
+        text = text.replace(before, after)
+    path = old.with_name("new.yaml")
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def test_a_plan_says_what_is_disjoint_and_how_it_is_added_up(dpcli: Command, old: Path) -> None:
+    """The recognised parts, the reason, the bound that was used, and rho."""
+    told = dpcli("plan", old)
+    assert told.status == 0
+    assert "people; others: about disjoint values of sex, of which a row has one" in told.out
+    assert "losses are added up by zcdp: " in told.out
+    assert "rho" in told.out.splitlines()[1]
+
+
+def test_compare_tells_every_composition_and_the_cheapest(dpcli: Command, old: Path) -> None:
+    """A line each, in the table and in JSON; just one is the cheapest."""
+    told = dpcli("plan", old, "--compare")
+    lines = [line.split() for line in told.out.splitlines() if line]
+    table = {
+        line[0]: line for line in lines if line[0] in ("sequential", "advanced", "zcdp", "pld")
+    }
+    assert len(table) == 4
+    facts = json.loads(dpcli("plan", old, "--compare", "--json").out)["compared"]
+    assert [one["composition"] for one in facts] == ["sequential", "advanced", "zcdp", "pld"]
+    totals = {one["composition"]: one["total"]["epsilon"] for one in facts}
+    (cheapest,) = [one["composition"] for one in facts if one["cheapest"]]
+    valid = [one["composition"] for one in facts if one["total"]["delta"] <= 1e-6]
+    assert totals[cheapest] == min(totals[name] for name in valid)
+    assert totals["pld"] <= totals["zcdp"] <= totals["sequential"]
+
+
+def test_compare_needs_no_delta_to_answer(dpcli: Command, old: Path) -> None:
+    """A sequential spec without a delta learns what others would cost with one."""
+    path = changed(
+        old,
+        (", delta: 1e-6}, composition: zcdp", "}"),
+        ("mechanism: gaussian, rho: 0.01", "epsilon: 1"),
+    )
+    told = dpcli("plan", path, "--compare")
+    assert told.status == 0
+    assert "at delta 0.000001" in told.out
+    assert "need a delta in the budget, which has none" in told.out
+
+
+def test_diff_tells_what_changed(dpcli: Command, old: Path) -> None:
+    """Epsilon and error of every statistic, before and after, and what came and went."""
+    new = changed(
+        old,
+        ("statistic: count, where: {sex: f}, epsilon: 0.2", "statistic: count, epsilon: 0.1"),
+        ("name: others", "name: rest"),
+    )
+    told = dpcli("plan", new, "--diff", old)
+    assert told.status == 0
+    words = {line.split()[0]: line for line in told.out.splitlines() if line}
+    assert "changed" in words["people"] and "0.2 -> 0.1" in words["people"]
+    assert "15 -> 30" in words["people"]
+    assert "added" in words["rest"] and "removed" in words["others"]
+    assert "changed" not in words["ages"]
+
+
+def test_a_weaker_spec_can_fail_a_pull_request(dpcli: Command, old: Path) -> None:
+    """Exit 3 with every reason; a stronger one passes; the same does too."""
+    weaker = changed(
+        old,
+        ("epsilon: 0.2", "epsilon: 0.5"),
+        ("epsilon: 3", "epsilon: 4"),
+        ("add-remove", "change-one"),
+    )
+    told = dpcli("plan", weaker, "--diff", old, "--fail-on-weaker")
+    assert told.status == 3
+    assert told.err.count("error[weaker-privacy]") >= 3
+    assert "`neighbors` was add-remove and is change-one" in told.err
+    assert "the budget allows epsilon 4 instead of 3" in told.err
+    assert dpcli("plan", weaker, "--diff", old).status == 0
+    facts = json.loads(dpcli("plan", weaker, "--diff", old, "--json").out)
+    assert len(facts["weaker"]) >= 3 and facts["statistics"][0]["epsilon"] == [0.2, 0.5]
+    assert dpcli("plan", old, "--diff", old, "--fail-on-weaker").status == 0
+    stronger = changed(old, ("epsilon: 0.2", "epsilon: 0.05"))
+    assert dpcli("plan", stronger, "--diff", old, "--fail-on-weaker").status == 0
+
+
+def test_failing_needs_something_to_compare_with(dpcli: Command, old: Path) -> None:
+    """The older spec must be named, and be one."""
+    assert dpcli("plan", old, "--fail-on-weaker").status == 2
+    missing = dpcli("plan", old, "--diff", old.with_name("none.yaml"))
+    assert missing.status == 3 and "does not exist" in missing.err
+
+
+def test_pld_without_its_package_says_how_to_get_it(
+    dpcli: Command, old: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A plan by it is refused; a comparison tells the others."""
+    monkeypatch.setitem(
+        __import__("sys").modules, "dp_accounting.pld.privacy_loss_distribution", None
+    )
+    refused = dpcli("plan", changed(old, ("composition: zcdp", "composition: pld")))
+    assert refused.status == 3
+    assert "error[package-missing]" in refused.err and "pip install 'dpcli[pld]'" in refused.err
+    told = dpcli("plan", old, "--compare")
+    assert told.status == 0 and "pip install 'dpcli[pld]'" in told.out
+
+
+def test_explain_privacy_says_what_an_epsilon_means(dpcli: Command) -> None:
+    """Beliefs, tests, guesses and changes, as the formulas have them."""
+    told = dpcli("explain", "privacy", "--epsilon", "1")
+    assert told.status == 0
+    lines = [line.split() for line in told.out.splitlines()]
+    # e / (1 + e) = 0.73105..., and 10 % becomes 1/(1 + 9/e) = 0.23197... at most.
+    assert ["50%", "26.8%", "73.2%"] in lines
+    assert ["10%", "3.92%", "23.2%"] in lines
+    assert ["5%", "13.6%"] in lines
+    text = " ".join(told.out.split())
+    assert "in 73.2% with it at most" in text
+    assert "6.39 times itself at most" in text
+
+
+def test_a_delta_allows_more_than_epsilon_and_says_how_often(dpcli: Command) -> None:
+    """Beliefs are those of epsilon + 0.1, but for a chance of delta / (1 - exp(-0.1))."""
+    told = dpcli("explain", "privacy", "--epsilon", "1", "--delta", "1e-6")
+    text = " ".join(told.out.split())
+
+    # 1/(1 + 9/e^1.1) = 0.25027..., and 1e6 (1 - exp(-0.1)) = 95162.58...
+    assert "10% 3.56% 25.1%" in text
+    assert "1 in 95,162 at most" in text
+    assert "plus 0.000001." in text
+
+
+def test_explain_privacy_takes_any_budget(dpcli: Command) -> None:
+    """From nearly nothing to no protection at all, without a fault."""
+    for epsilon in ("1e-12", "0.1", "20", "1000"):
+        for delta in ("0", "1e-18", "0.999"):
+            told = dpcli("explain", "privacy", "--epsilon", epsilon, "--delta", delta)
+            assert told.status == 0, told.err
+    assert dpcli("explain", "privacy", "--epsilon", "-1").status == 2
+    assert dpcli("explain", "count", "--epsilon", "1").status == 2
+
+
+def test_another_composition_is_not_taken_for_other_noise(dpcli: Command, old: Path) -> None:
+    """Less noise is weaker though the total is told smaller, and more noise is not."""
+    gaussian = "  - {name: ages, statistic: mean, column: age, mechanism: gaussian, rho: "
+    base = SPEC[: SPEC.index("  - {name: people")]
+    zcdp, pld = old.with_name("zcdp.yaml"), old.with_name("pld.yaml")
+    zcdp.write_text(f"{base}{gaussian}0.02}}\n", encoding="utf-8")
+    text = f"{base}{gaussian}0.0228}}\n".replace("composition: zcdp", "composition: pld")
+    pld.write_text(text, encoding="utf-8")
+    spent = [
+        json.loads(dpcli("plan", path, "--json").out)["privacy"]["spent"]["epsilon"]
+        for path in (zcdp, pld)
+    ]
+    assert spent[1] < spent[0]
+    assert dpcli("plan", pld, "--diff", zcdp, "--fail-on-weaker").status == 3
+    assert dpcli("plan", zcdp, "--diff", pld, "--fail-on-weaker").status == 0
+
+
+def test_a_difference_keeps_to_the_budget(dpcli: Command, old: Path) -> None:
+    """A spec that does not fit exits 5, compared or not."""
+    over = changed(old, ("epsilon: 0.2", "epsilon: 9"))
+    assert dpcli("plan", over).status == dpcli("plan", over, "--diff", old).status == 5
+    assert dpcli("plan", old, "--diff", old, "--compare").status == 2
+
+
+def test_a_little_more_noise_is_not_weaker(dpcli: Command, old: Path) -> None:
+    """Neither rounding of a search nor another way to the same epsilon fails a pull request."""
+    base = SPEC[: SPEC.index("  - {name: people")]
+    before, after = old.with_name("a.yaml"), old.with_name("b.yaml")
+    for path, error in ((before, 25), (after, 26)):
+        path.write_text(
+            f"{base}  - {{name: n, statistic: count, mechanism: auto, error: {error}}}\n"
+            "  - {name: m, statistic: mean, column: age, mechanism: auto, share: 1}\n",
+            encoding="utf-8",
+        )
+    assert dpcli("plan", after, "--diff", before, "--fail-on-weaker").status == 0
+    assert dpcli("plan", before, "--diff", after, "--fail-on-weaker").status == 0
+
+
+def test_an_interruption_keeps_its_status_whatever_libraries_make_of_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A library that catches the interruption and raises another error hides nothing."""
+
+    def wrapped(*, standalone_mode: bool, prog_name: str) -> None:
+        try:
+            main._stop(15, None)
+        except Stopped:
+            raise RuntimeError from None
+
+    monkeypatch.setattr(main, "_signals", [])
+    monkeypatch.setattr(main, "app", wrapped)
+    assert main.run() == 143
+
+
+TENTHS = """
+dpcli: 1
+dataset: d
+privacy: {unit: row, neighbors: add-remove, budget: {epsilon: 1}}
+columns: {}
+statistics: [{name: n, statistic: count, epsilon: 0.3}]
+"""
+
+
+def account_told(dpcli: Command, *words: str | Path) -> tuple[object, object, bool]:
+    """What a plan in JSON says was spent before, is left after, and whether a release fits."""
+    facts = json.loads(dpcli("plan", *words, "--json").out)
+    before, left = facts["privacy"]["before"], facts["privacy"]["remaining"]
+    return before and before["epsilon"], left and left["epsilon"], facts["fits"]
+
+
+def test_a_plan_says_what_the_account_has_left_before_and_after(
+    dpcli: Command, tmp_path: Path
+) -> None:
+    """Before is what was spent, remaining what is left after the release; nothing if refused."""
+    spec, data = tmp_path / "spec.yaml", tmp_path / "data.csv"
+    spec.write_text(TENTHS, "utf-8")
+    data.write_text("a\n1\n", "utf-8")
+    assert "which it creates" in dpcli("plan", spec).out
+    assert account_told(dpcli, spec) == (0, 0.7, True)
+    assert not list(tmp_path.glob("dpcli-ledger*"))
+    for before, left in ((0.3, 0.4), (0.6, 0.1)):
+        assert dpcli("release", spec, data, "-q").status == 0
+        assert account_told(dpcli, spec) == (before, left, True)
+    assert dpcli("release", spec, data, "-q").status == 0
+    assert account_told(dpcli, spec) == (0.9, None, False)
+    assert "epsilon 0.3 of 1 allowed: does not fit" in dpcli("plan", spec).out
+
+
+def test_a_window_is_planned_on_the_day_that_is_named(dpcli: Command, tmp_path: Path) -> None:
+    """Without a day, an empty window is shown, and the plan is refused as a release is."""
+    spec, data = tmp_path / "spec.yaml", tmp_path / "data.csv"
+    spec.write_text(TENTHS, "utf-8")
+    data.write_text("a\n1\n", "utf-8")
+    book = ("--ledger", tmp_path / "l.sqlite")
+    dpcli("ledger", "init", tmp_path / "l.sqlite")
+    dpcli("ledger", "open", "d", "--epsilon", "1", "--window", "3", *book)
+    day = ("--period", "2026-03-04")
+    assert dpcli("release", spec, data, "-q", *book, *day).status == 0
+    without = dpcli("plan", spec, *book)
+    assert without.status == 6 and "error[period-required]" in without.err
+    assert account_told(dpcli, spec, *book) == (0, 0.7, False)
+    assert account_told(dpcli, spec, *book, *day) == (0.3, 0.4, True)
+    assert account_told(dpcli, spec, *book, "--period", "2026-03-07") == (0, 0.7, True)
+    # Three of 0.3 fit in a window with nothing else; the third day from here has one already.
+    for start, most in (("2026-03-07", 1_000_000), ("2026-03-04", 2), ("2026-03-02", 2)):
+        words = ("plan", spec, *book, "--period", start, "--times", "3", "--json")
+        assert json.loads(dpcli(*words).out)["times"]["most"] == most
+
+
+def test_runs_are_counted_for_local_specs(dpcli: Command, tmp_path: Path) -> None:
+    """A collection is counted like a release: two of 0.4 fit in a budget of 1."""
+    spec = tmp_path / "local.yaml"
+    spec.write_text(
+        "dpcli: 1\nmodel: local\ndataset: d\n"
+        "privacy: {unit: row, neighbors: change-one, budget: {epsilon: 1}}\n"
+        "columns: {age: {type: integer, bounds: [0, 9], missing: 0}}\n"
+        "responses: [{column: age, mechanism: laplace, epsilon: 0.4}]\n",
+        "utf-8",
+    )
+    assert dpcli("plan", spec, "--times", "2").status == 0
+    refused = dpcli("plan", spec, "--times", "3")
+    assert refused.status == 5
+    assert "times   3 runs need epsilon 1.2; 2 fit" in refused.out
+    assert "error[too-many-runs]" in refused.err
+
+
+def test_a_comparison_of_specs_asks_no_account(
+    dpcli: Command, old: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A pull request is judged without a ledger, and options about one are refused."""
+    monkeypatch.setenv("DPCLI_LEDGER_MUST_EXIST", "1")
+    assert dpcli("plan", old).status == 6
+    assert dpcli("plan", old, "--diff", old).status == 0
+    for words in (("--times", "2"), ("--period", "2026-01-01")):
+        assert dpcli("plan", old, "--diff", old, *words).status == 2

@@ -1,0 +1,444 @@
+"""`quality:` and `check --cells`: files that do not fit are noticed before the budget is spent."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from dpcli.charge import charge_for
+from dpcli.errors import LedgerError
+from dpcli.ledger.charge import Charge
+from dpcli.ledger.ledger import Ledger, Render
+from dpcli.ledger.store import Store
+from dpcli.ledger.stored import Stored
+from dpcli.plan.making import make_plan
+from dpcli.release import Checked, check_quality
+from dpcli.spec.load import load_spec
+from tests.support.cli import ROOT, Command, Outcome, forget
+
+ROWS = 3_000
+
+SPEC = """\
+dpcli: 1
+dataset: shop
+privacy: {{unit: row, neighbors: add-remove, budget: {{epsilon: 3}}}}
+quality: {{epsilon: 0.1, min_rows: 2000, min_readable: 0.8}}
+columns:
+  {column}
+statistics:
+  - {{name: n, statistic: count, epsilon: 1}}
+  - {{name: probe, {statistic}, epsilon: 1}}
+"""
+
+DATE = "{type: date, bounds: [2010-01-01, 2011-12-31]}"
+MONEY = "{type: number, bounds: [0, 100000], step: 1}"
+SEX = "{type: category, values: [male, female]}"
+AGE = "{type: integer, bounds: [0, 110]}"
+
+FILES: dict[str, tuple[str, str, Callable[[Random], str]]] = {
+    "dates with slashes": (
+        f"day: {DATE}",
+        "statistic: histogram, column: day, bins: {width: 1}",
+        lambda r: f"{r.randint(1, 12)}/{r.randint(1, 28)}/2010 08:26",
+    ),
+    "money": (
+        f"pay: {MONEY}",
+        "statistic: mean, column: pay",
+        lambda r: f'"${r.randint(1, 90)},{r.randint(100, 999)} "',
+    ),
+    "letters for words": (
+        f"sex: {SEX}",
+        "statistic: count, by: [sex]",
+        lambda r: r.choice("MF"),
+    ),
+    "open-ended ages": (
+        f"age: {AGE}",
+        "statistic: mean, column: age",
+        lambda r: r.choice(["85+", "<18", "18-24", "unknown"]),
+    ),
+    "percent": (
+        f"rate: {MONEY}",
+        "statistic: mean, column: rate",
+        lambda r: f"{r.randint(1, 99)}%",
+    ),
+    "thousands": (
+        f"pay: {MONEY}",
+        "statistic: sum, column: pay",
+        lambda r: f'"{r.randint(1, 9)},{r.randint(100, 999)}.50"',
+    ),
+    "constants in the place of unreadable cells": (
+        "age: {type: integer, bounds: [0, 110], missing: 40}",
+        "statistic: mean, column: age",
+        lambda _: "n/a",
+    ),
+}
+"""A column, a statistic about it, and cells that cannot be read as declared."""
+
+
+def write(folder: Path, name: str, rows: int = ROWS) -> tuple[Path, Path]:
+    """The spec and the file of a case."""
+    column, statistic, cell = FILES[name]
+    spec, data = folder / "spec.yaml", folder / "data.csv"
+    spec.write_text(SPEC.format(column=column, statistic=statistic), encoding="utf-8")
+    random = Random(name)
+    lines = [column.split(":")[0], *(cell(random) for _ in range(rows))]
+    data.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return spec, data
+
+
+def readable(folder: Path, rows: int = ROWS) -> tuple[Path, Path]:
+    """A spec about ages, and a file that fits it."""
+    spec, data = write(folder, "open-ended ages")
+    random = Random(1)
+    ages = [str(random.randint(0, 110)) for _ in range(rows)]
+    data.write_text("\n".join(["age", *ages]) + "\n", encoding="utf-8")
+    return spec, data
+
+
+def history(dpcli: Command, folder: Path) -> list[dict[str, object]]:
+    """What the ledger of a folder was charged for."""
+    told = dpcli("ledger", "history", "--json", "--ledger", folder / "dpcli-ledger.sqlite")
+    found = json.loads(told.out)
+    assert isinstance(found, list)
+    return found
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_a_column_that_cannot_be_read_stops_the_release(
+    name: str, dpcli: Command, tmp_path: Path
+) -> None:
+    """Exit 8, no table, a report with the reason, and the epsilon of the check alone."""
+    spec, data = write(tmp_path, name)
+    outcome = dpcli("release", spec, data, "-o", tmp_path / "t.csv", "--release-id", "r")
+    report = json.loads((tmp_path / "t.report.json").read_text(encoding="utf-8"))
+
+    assert outcome.status == 8
+    assert outcome.out == ""
+    assert "error[quality-failed]" in outcome.err
+    assert not (tmp_path / "t.csv").exists()
+    (entry,) = history(dpcli, tmp_path)
+    assert (entry["epsilon"], entry["stopped"]) == ("0.1", True)
+    assert report["statistics"] == []
+    assert report["quality"]["passed"] is False
+    assert report["privacy"]["spent"]["epsilon"] == 0.1
+    assert len(report["quality"]["missed"]) == 1
+
+
+@pytest.mark.parametrize("rows", [0, 1, 200])
+def test_a_file_without_most_of_its_rows_stops_the_release(
+    rows: int, dpcli: Command, tmp_path: Path
+) -> None:
+    """A header, one row, or a broken-off upload is noticed by the number of rows."""
+    spec, data = readable(tmp_path, rows)
+    outcome = dpcli("release", spec, data)
+
+    assert outcome.status == 8
+    assert "and `min_rows` is 2,000" in outcome.err
+    assert [entry["epsilon"] for entry in history(dpcli, tmp_path)] == ["0.1"]
+
+
+def test_a_file_that_fits_is_released(dpcli: Command, tmp_path: Path) -> None:
+    """The table is as without a check, and the report shows the noisy counts."""
+    spec, data = readable(tmp_path)
+    outcome = dpcli("release", spec, data, "-o", tmp_path / "t.csv")
+    report = json.loads((tmp_path / "t.report.json").read_text(encoding="utf-8"))
+
+    assert outcome.status == 0
+    assert "quality check: about " in outcome.err
+    assert (tmp_path / "t.csv").read_text(encoding="utf-8").count("quality") == 0
+    assert report["quality"]["passed"] is True
+    assert abs(report["quality"]["rows"]["value"] - ROWS) < 400
+    assert abs(report["quality"]["readable"]["age"]["value"] - ROWS) < 400
+    assert report["privacy"]["spent"]["epsilon"] == 2.1
+
+
+def test_the_same_release_id_fails_the_same_way_again(dpcli: Command, tmp_path: Path) -> None:
+    """A retry has the same reasons, the same report, the same status, and costs nothing."""
+    spec, data = write(tmp_path, "percent")
+    words = ["release", spec, data, "--release-id", "r", "-q"]
+    first = dpcli(*words, "--report", tmp_path / "one.html")
+    data.write_text("rate\n" + "5\n" * ROWS, encoding="utf-8")
+    second = dpcli(*words, "--report", tmp_path / "two.html")
+
+    assert first.status == second.status == 8
+    # The first one announces its ledger and its account as well.
+    assert second.err.startswith("error[quality-failed]: ")
+    assert first.err.endswith(second.err)
+    assert (tmp_path / "one.html").read_bytes() == (tmp_path / "two.html").read_bytes()
+    assert len(history(dpcli, tmp_path)) == 1
+
+
+def test_a_stopped_release_has_reports_and_no_table(dpcli: Command, tmp_path: Path) -> None:
+    """Its reports can be exported in every format; asking for a table says why there is none."""
+    spec, data = write(tmp_path, "percent")
+    dpcli("release", spec, data, "--release-id", "r", "-q")
+    ledger = ["--ledger", tmp_path / "dpcli-ledger.sqlite"]
+
+    refused = dpcli("ledger", "export", "r", *ledger)
+    assert (refused.status, refused.out) == (6, "")
+    assert "error[release-stopped]" in refused.err
+    for ending in ("html", "md", "json", "yaml"):
+        path = tmp_path / f"check.{ending}"
+        assert dpcli("ledger", "export", "r", "--report", path, *ledger).status == 0
+        assert b"rate" in path.read_bytes()
+    assert "stopped by its quality check" in dpcli("ledger", "history", *ledger).out
+
+
+def test_a_plan_without_a_check_warns(dpcli: Command, tmp_path: Path) -> None:
+    """`plan` states the rule of the check, or that there is none."""
+    spec, _ = readable(tmp_path)
+    assert "`min_rows: 2000` stops a file with fewer than" in dpcli("plan", spec).out
+    text = spec.read_text(encoding="utf-8")
+    kept = [line for line in text.splitlines() if not line.startswith("quality")]
+    spec.write_text("\n".join(kept), encoding="utf-8")
+    assert "warning: this spec has no `quality:`" in dpcli("plan", spec).out
+
+
+def test_a_public_number_of_rows_is_checked_exactly(dpcli: Command, tmp_path: Path) -> None:
+    """Under change-one a check of rows alone costs nothing, and one row too few stops."""
+    spec, data = readable(tmp_path)
+    text = spec.read_text(encoding="utf-8").replace("add-remove", "change-one")
+    text = text.replace("min_rows: 2000, min_readable: 0.8", f"min_rows: {ROWS + 1}")
+    spec.write_text(text, encoding="utf-8")
+    assert "at no privacy cost" in dpcli("plan", spec).out
+    outcome = dpcli("release", spec, data, "-q")
+
+    assert outcome.status == 8
+    assert f"the number of rows is about {ROWS:,} and" in outcome.err
+    assert [entry["epsilon"] for entry in history(dpcli, tmp_path)] == ["0"]
+
+
+def test_a_check_that_can_notice_nothing_says_so(dpcli: Command, tmp_path: Path) -> None:
+    """With too small an epsilon the plan says that an empty file would pass."""
+    spec, _ = readable(tmp_path)
+    text = spec.read_text(encoding="utf-8").replace("epsilon: 0.1,", "epsilon: 0.001,")
+    spec.write_text(text, encoding="utf-8")
+
+    told = dpcli("plan", spec).out
+    assert "even an empty file may pass" in told
+    assert "give `quality` a larger epsilon" in told
+
+
+ODD = ["NaN", '"""', "9" * 50, "", ",,,", "x\x00y", "é", "=1+1", "1e400", "-0"]
+
+
+@pytest.mark.parametrize("row", ODD)
+@pytest.mark.parametrize("fits", [True, False])
+def test_one_row_changes_noisy_numbers_and_nothing_else(
+    row: str, fits: bool, dpcli: Command, freeze: Callable[[], None], tmp_path: Path
+) -> None:
+    """With the noise frozen, a row more leaves status, words and report structure as they are."""
+    spec, data = readable(tmp_path) if fits else write(tmp_path, "open-ended ages")
+    text = data.read_text(encoding="utf-8")
+    outcomes, reports = [], []
+    for content in (text, text + row + "\n"):
+        data.write_text(content, encoding="utf-8")
+        freeze()
+        words = ["release", spec, data, "--release-id", "r", "--force"]
+        outcomes.append(dpcli(*words, "-q", "--report", tmp_path / "r.json"))
+        reports.append(json.loads((tmp_path / "r.json").read_text(encoding="utf-8")))
+    one, other = outcomes
+
+    assert one.status == other.status == (0 if fits else 8)
+    assert without_digits(one.err) == without_digits(other.err)
+    assert structure(reports[0]) == structure(reports[1])
+    counts = [[report["quality"]["rows"], *report["quality"]["readable"].values()]
+              for report in reports]  # fmt: skip
+    for first, second in zip(*counts, strict=True):
+        assert abs(first["value"] - second["value"]) <= 1
+
+
+def without_digits(text: str) -> str:
+    """A text without its numbers."""
+    return "".join("#" if letter in "0123456789.," else letter for letter in text).replace("#", "")
+
+
+def structure(value: object) -> object:
+    """A report without its numbers."""
+    if isinstance(value, dict):
+        return {key: structure(one) for key, one in value.items() if key not in ("head", "digest")}
+    if isinstance(value, list):
+        return [structure(one) for one in value]
+    return without_digits(value) if isinstance(value, str) else type(value).__name__
+
+
+def rival(folder: Path) -> None:
+    """Another release of the same account takes what is left of its budget."""
+    text = (folder / "spec.yaml").read_text(encoding="utf-8")
+    plan = make_plan(load_spec(text.replace("epsilon: 1}", "epsilon: 1.4}"), "rival.yaml"))
+    ledger = Ledger(Store.open(folder / "dpcli-ledger.sqlite"))
+    ledger.commit(charge_for(plan, "rival", None), lambda _: {"table.csv": b""})
+    ledger.close()
+
+
+def test_a_refusal_does_not_depend_on_the_check(
+    dpcli: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """If the budget was taken after the check was drawn, both outcomes are refused alike."""
+    outcomes = []
+    for make in (readable, lambda folder: write(folder, "open-ended ages")):
+        forget(tmp_path)
+        spec, data = make(tmp_path)
+        drawn: list[bool] = []
+
+        def check(*words: object, drawn: list[bool] = drawn) -> Checked | None:
+            checked = check_quality(*words)  # type: ignore[arg-type]
+            assert checked is not None
+            drawn.append(bool(checked.missed))
+            rival(tmp_path)
+            return checked
+
+        monkeypatch.setattr("dpcli.release.check_quality", check)
+        outcome = dpcli("release", spec, data, "--release-id", "r")
+        outcomes.append((outcome, drawn, [one["release_id"] for one in history(dpcli, tmp_path)]))
+    (passed, no, one), (stopped, yes, other) = outcomes
+
+    assert (no, yes) == ([False], [True])
+    assert passed.status == 5
+    assert passed == stopped
+    assert one == other == ["rival"]
+
+
+def test_a_ledger_that_cannot_store_charges_for_the_check(
+    dpcli: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What could not be stored may show what the check found, so that it is charged."""
+    commit = Ledger.commit
+    for make in (readable, lambda folder: write(folder, "open-ended ages")):
+        forget(tmp_path)
+        spec, data = make(tmp_path)
+
+        def full(self: Ledger, charge: Charge, render: Render) -> Stored:
+            if render.__name__ == "rendered":
+                raise LedgerError.of("ledger-unusable", "the disk is full")
+            return commit(self, charge, render)
+
+        with monkeypatch.context() as patched:
+            patched.setattr(Ledger, "commit", full)
+            outcome = dpcli("release", spec, data, "--release-id", "r")
+        assert outcome.status == 6
+        assert [entry["epsilon"] for entry in history(dpcli, tmp_path)] == ["0.1"]
+        assert dpcli("release", spec, data, "--release-id", "r").status == 6
+
+
+def on_terminal(*words: str | Path) -> Outcome:
+    """A command line on a terminal of its own, with what it shows there."""
+    process, terminal = pty.fork()
+    if process == 0:
+        os.environ["PYTHONPATH"] = str(ROOT)
+        os.environ["NO_COLOR"] = "1"
+        os.environ["COLUMNS"] = "100"
+        os.execv(sys.executable, [sys.executable, "-m", "dpcli", *map(str, words)])
+    shown = b""
+    try:
+        while block := os.read(terminal, 65536):
+            shown += block
+    except OSError:
+        pass
+    _, status = os.waitpid(process, 0)
+    return Outcome(os.waitstatus_to_exitcode(status), shown.decode(), "")
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_check_cells_shows_on_a_terminal_what_cannot_be_read(name: str, tmp_path: Path) -> None:
+    """The column is shown as `none` readable, and no cell and no number of rows is shown."""
+    spec, data = write(tmp_path, name)
+    shown = on_terminal("check", spec, data, "--cells")
+    column = FILES[name][0].split(":")[0]
+
+    assert shown.status == 0
+    assert "CONFIDENTIAL" in shown.out
+    (line,) = [line for line in shown.out.splitlines() if line.strip().startswith(f"{column} ")]
+    assert line.split()[1] == "none"
+    assert "3000" not in shown.out and "3,000" not in shown.out
+    for cell in set(data.read_text(encoding="utf-8").splitlines()[1:20]):
+        assert cell.strip('" ') not in shown.out or len(cell) == 1
+    assert not list(tmp_path.glob("dpcli-ledger*"))
+
+
+@pytest.mark.parametrize(
+    ("cells", "amount"),
+    [
+        (["1"] * 100, "all"),
+        (["1"] * 95 + ["x"] * 5, "most"),
+        (["1"] * 50 + ["x"] * 50, "some"),
+        (["x"] * 100, "none"),
+    ],
+)
+def test_check_cells_says_how_much_in_a_word(cells: list[str], amount: str, tmp_path: Path) -> None:
+    """All, most (nine tenths or more), some, none."""
+    spec, data = write(tmp_path, "open-ended ages")
+    data.write_text("\n".join(["age", *cells]) + "\n", encoding="utf-8")
+    shown = on_terminal("check", spec, data, "--cells").out
+
+    assert [line.split()[1] for line in shown.splitlines() if line.strip().startswith("age")] == [
+        amount
+    ]
+    assert "rows: fewer than `min_rows`" in shown
+
+
+def test_check_cells_names_declared_texts_that_never_occur(tmp_path: Path) -> None:
+    """Of a category it says which declared texts are in no cell."""
+    spec, data = write(tmp_path, "letters for words")
+    data.write_text("sex\n" + "male\n" * 10, encoding="utf-8")
+
+    assert "never occurs: female" in on_terminal("check", spec, data, "--cells").out
+
+
+def test_check_cells_is_for_terminals_alone(dpcli: Command, tmp_path: Path) -> None:
+    """In a pipe it refuses with one text, before it reads a row."""
+    spec, data = write(tmp_path, "percent")
+    refused = dpcli("check", spec, data, "--cells")
+
+    assert (refused.status, refused.out) == (2, "")
+    assert "error[terminal-required]" in refused.err
+    assert dpcli("check", spec, "--cells").status == 2
+
+
+def test_simulation_counts_the_runs_that_the_check_stops(dpcli: Command, tmp_path: Path) -> None:
+    """Too few invented rows are stopped in nearly all runs, enough of them in hardly any."""
+    spec, _ = readable(tmp_path)
+    few, enough = (
+        json.loads(
+            dpcli("simulate", spec, "--rows", rows, "--runs", "50", "--seed", "1", "--json").out
+        )["stopped_by_quality"]
+        for rows in ("100", "4000")
+    )
+
+    assert few >= 45
+    assert enough <= 3
+    forget(tmp_path)
+
+
+def test_a_stopped_release_leaves_the_ledger_usable(dpcli: Command, tmp_path: Path) -> None:
+    """Plans, checks and releases of its account and of others go on after it."""
+    spec, data = write(tmp_path, "percent")
+    assert dpcli("release", spec, data, "-q").status == 8
+    other = tmp_path / "other.yaml"
+    other.write_text(
+        spec.read_text(encoding="utf-8").replace("dataset: shop", "dataset: other"), "utf-8"
+    )
+    data.write_text("rate\n" + "5\n" * ROWS, encoding="utf-8")
+    for one in (spec, other):
+        assert dpcli("plan", one).status == 0
+        assert dpcli("check", one, data).status == 0
+        assert dpcli("release", one, data, "-q").status == 0
+
+
+def test_check_warns_of_a_check_that_notices_nothing(dpcli: Command, tmp_path: Path) -> None:
+    """`check` says that the epsilon of the quality check is too small; the status stays 0."""
+    spec, _ = readable(tmp_path)
+    assert "warning" not in dpcli("check", spec).err
+    text = spec.read_text(encoding="utf-8").replace("epsilon: 0.1,", "epsilon: 0.001,")
+    spec.write_text(text, encoding="utf-8")
+    outcome = dpcli("check", spec)
+
+    assert outcome.status == 0
+    assert "notices nothing" in outcome.err

@@ -1,0 +1,467 @@
+"""The whole flow, as a person or a cron job sees it."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+
+from dpcli import publish
+from tests.support.cli import DATA, PEOPLE, ROOT, SPEC, SPECS, Command, forget
+
+DPCLI = [sys.executable, "-m", "dpcli"]
+LEDGER = "dpcli-ledger.sqlite"
+
+
+def lines(text: str) -> list[list[str]]:
+    """A CSV text as lists of cells."""
+    return list(csv.reader(io.StringIO(text)))
+
+
+@pytest.mark.parametrize("path", [p for p in SPECS if p.name != "pums.yaml"], ids=lambda p: p.stem)
+def test_every_sample_spec_is_released(path: Path, dpcli: Command, tmp_path: Path) -> None:
+    """Each spec in specs/ gives a table of plain decimals and both reports."""
+    reports = ["--report", tmp_path / "r.json", "--report", tmp_path / "r.md"]
+    # A copy, so that each test has a ledger of its own.
+    copied = shutil.copy(path, tmp_path)
+    outcome = dpcli("release", copied, PEOPLE, "-o", tmp_path / "out.csv", *reports)
+
+    assert outcome.status == 0, outcome.err
+    header, *rows = lines((tmp_path / "out.csv").read_text(encoding="utf-8"))
+    assert header[0] == "statistic"
+    assert header[-5:] == ["item", "value", "lower", "upper", "flag"]
+    for row in rows:
+        numbers = [number for number in row[-4:-1] if number]
+        assert all(re.fullmatch(r"-?[0-9]+(\.[0-9]+)?", number) for number in numbers)
+        # A choice has no interval, and a number that is suppressed nothing at all.
+        assert len(numbers) in (0, 1, 3)
+        if len(numbers) == 3:
+            assert Decimal(row[-3]) <= Decimal(row[-2])
+    report = json.loads((tmp_path / "r.json").read_text(encoding="utf-8"))
+    assert sum(len(statistic["cells"]) for statistic in report["statistics"]) == len(rows)
+    assert (tmp_path / "r.md").read_text(encoding="utf-8").startswith("# Privacy report: ")
+
+
+def test_the_census_spec_reads_its_header(dpcli: Command, tmp_path: Path) -> None:
+    """specs/pums.yaml fits a file with the census columns."""
+    data = tmp_path / "pums.csv"
+    data.write_text("age,sex,educ,race,income,married\n59,1,9,1,0,1\n", encoding="utf-8")
+
+    copied = shutil.copy(ROOT / "specs" / "pums.yaml", tmp_path)
+    assert dpcli("release", copied, data, "-q").status == 0
+
+
+def test_the_table_goes_to_stdout_and_all_else_to_stderr(
+    dpcli: Command, spec: Path, data: Path
+) -> None:
+    """Without -o, stdout is the table alone; the summary and the cost are on stderr."""
+    outcome = dpcli("release", spec, data)
+
+    assert all(len(line) == 7 for line in lines(outcome.out))
+    assert "spent epsilon 6, delta 0.000001; epsilon 4," in outcome.err
+
+
+def test_report_and_table_show_the_same_digits(
+    dpcli: Command, spec: Path, data: Path, tmp_path: Path
+) -> None:
+    """Every value in the report is written as in the table, digit for digit."""
+    dpcli("release", spec, data, "-o", tmp_path / "out.csv")
+    report = (tmp_path / "out.report.json").read_text(encoding="utf-8")
+    told = json.loads(report, parse_float=str, parse_int=str)
+    shown = [
+        [cell["value"], cell["lower"], cell["upper"], cell["flag"] or ""]
+        for statistic in told["statistics"]
+        for cell in statistic["cells"]
+    ]
+    table = lines((tmp_path / "out.csv").read_text(encoding="utf-8"))[1:]
+
+    assert shown == [line[-4:] for line in table]
+
+
+def test_the_report_has_the_promised_keys(
+    dpcli: Command, spec: Path, data: Path, tmp_path: Path
+) -> None:
+    """Other programs find what they rely on."""
+    dpcli("release", spec, data, "-o", tmp_path / "o.csv", "--report", tmp_path / "r.json")
+    report = json.loads((tmp_path / "r.json").read_text(encoding="utf-8"))
+
+    assert list(report) == [
+        "dpcli_version", "release_id", "created", "spec", "privacy", "confidence",
+        "quality", "statistics", "bounding", "composition", "selections", "flags",
+        "post_processing", "unprotected", "limits", "hazards", "declarations", "ledger",
+    ]  # fmt: skip
+    assert set(report["privacy"]) == {
+        "unit", "neighbors", "composition", "asked", "spent", "bound", "budget",
+        "before", "remaining", "promise", "meaning",
+    }  # fmt: skip
+    for statistic in report["statistics"]:
+        assert {
+            "name", "statistic", "column", "by", "where", "mechanism", "sensitivity", "epsilon",
+            "delta", "error95", "bounds", "cells",
+        } <= set(statistic)  # fmt: skip
+        assert set(statistic["mechanism"]) == {"kind", "scale", "grid"}
+        assert set(statistic["sensitivity"]) == {"l0", "l1", "l2", "linf"}
+
+
+def test_standard_input_is_read_like_a_file(spec: Path, data: Path) -> None:
+    """A pipe gives the same table as the file, but for the noise."""
+    piped = subprocess.run(
+        [*DPCLI, "release", spec, "-", "-q"],
+        input=DATA.encode(),
+        capture_output=True,
+        check=True,
+    )
+    forget(spec.parent)
+    read = subprocess.run([*DPCLI, "release", spec, data, "-q"], capture_output=True, check=True)
+
+    assert [line[:-4] for line in lines(piped.stdout.decode())] == [
+        line[:-4] for line in lines(read.stdout.decode())
+    ]
+
+
+def test_a_retry_reads_a_pipe_to_its_end(spec: Path, data: Path) -> None:
+    """What writes into the pipe is not stopped by a signal when the release is there already."""
+    data.write_text(DATA + DATA.splitlines(keepends=True)[1] * 100_000, encoding="utf-8")
+    release = shlex.join([*DPCLI, "release", str(spec), "-", "-q", "--release-id", "one"])
+    script = f"set -o pipefail; cat {shlex.quote(str(data))} | {release}"
+    tables = [
+        subprocess.run(["bash", "-c", script], capture_output=True, check=True).stdout
+        for _ in range(2)
+    ]
+
+    assert tables[0] == tables[1]
+
+
+def test_standard_input_and_file_agree_to_the_byte_under_the_same_noise(
+    dpcli: Command,
+    freeze: Callable[[], None],
+    spec: Path,
+    data: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Only noise tells a pipe from a file."""
+    freeze()
+    read = dpcli("release", spec, data, "-q").out
+    freeze()
+    reader, writer = os.pipe()
+    os.write(writer, DATA.encode())
+    os.close(writer)
+    with os.fdopen(reader, encoding="utf-8") as stdin:
+        monkeypatch.setattr(sys, "stdin", stdin)
+        piped = dpcli("release", spec, "-", "-q").out
+
+    assert piped == read
+
+
+def with_intervals(name: str) -> list[str]:
+    """The columns of a statistic in a wide table."""
+    return [name, f"{name}_lower", f"{name}_upper"]
+
+
+def test_wide_tables_have_three_columns_per_statistic(
+    dpcli: Command, spec: Path, data: Path, tmp_path: Path
+) -> None:
+    """One file per set of keys; a histogram's bins are the keys of its table."""
+    outcome = dpcli("release", spec, data, "--layout", "wide", "-o", tmp_path / "out.csv")
+
+    assert outcome.status == 0
+    tables = {path.name: lines(path.read_text("utf-8")) for path in tmp_path.glob("out.*.csv")}
+    assert {name: table[0] for name, table in tables.items()} == {
+        "out.total.csv": [
+            *with_intervals("people"),
+            *with_intervals("average"),
+            *with_intervals("new"),
+        ],
+        "out.sex.csv": ["sex", *with_intervals("by_sex"), *with_intervals("total")],
+        "out.age.csv": ["age", *with_intervals("ages")],
+    }
+    assert [line[0] for line in tables["out.sex.csv"][1:]] == ["female", "male"]
+    assert len(tables["out.age.csv"]) == 6
+    for table in tables.values():
+        for line in table[1:]:
+            named = dict(zip(table[0], line, strict=True))
+            for name in (one for one in named if f"{one}_lower" in named):
+                lower, upper = Decimal(named[f"{name}_lower"]), Decimal(named[f"{name}_upper"])
+                assert lower <= Decimal(named[name]) <= upper
+    ages = [line[0] for line in tables["out.age.csv"][1:]]
+    assert ages == ["0-24", "25-49", "50-74", "75-99", "100"]
+
+
+def test_a_budget_that_is_too_small_refuses_before_anything_is_touched(
+    dpcli: Command, tmp_path: Path
+) -> None:
+    """Exit 5 says what was asked, what is allowed and what would fit; no file is opened."""
+    spec = tmp_path / "spec.yaml"
+    text = SPEC.replace("NEIGHBORS", "add-remove").replace("epsilon: 10", "epsilon: 4")
+    spec.write_text(text, encoding="utf-8")
+    outcome = dpcli("release", spec, tmp_path / "absent.csv", "-o", tmp_path / "out.csv")
+
+    assert outcome.status == 5
+    assert "asks for epsilon 6, but the budget allows 4" in outcome.err
+    assert "multiply every epsilon by 0.666" in outcome.err
+    assert list(tmp_path.iterdir()) == [spec]
+
+
+def test_exactly_the_budget_is_allowed(dpcli: Command, data: Path, tmp_path: Path) -> None:
+    """0.1 and 0.2 make 0.3, and nothing more fits."""
+    spec = tmp_path / "spec.yaml"
+    for extra, status in (("", 0), ("  - {name: c, statistic: count, epsilon: 1e-12}\n", 5)):
+        spec.write_text(
+            "dpcli: 1\ndataset: d\n"
+            "privacy: {unit: row, neighbors: add-remove, budget: {epsilon: 0.3}}\n"
+            "columns: {}\nstatistics:\n"
+            "  - {name: a, statistic: count, epsilon: 0.1}\n"
+            "  - {name: b, statistic: count, epsilon: 0.2}\n" + extra,
+            encoding="utf-8",
+        )
+        forget(tmp_path)
+        assert dpcli("release", spec, data, "-q").status == status
+
+
+@pytest.mark.parametrize(
+    ("words", "status"),
+    [
+        (["release"], 2),
+        (["release", "SPEC", "DATA", "--nonsense"], 2),
+        (["release", "SPEC", "DATA", "--layout", "tall"], 2),
+        (["release", "SPEC", "DATA", "--report", "report.txt"], 2),
+        (["release", "SPEC", "DATA", "-o", "DATA"], 2),
+        (["release", "SPEC", "DATA", "-o", "SPEC", "--force"], 2),
+        (["release", "SPEC", "DATA", "-o", "no/such/folder.csv"], 2),
+        (["release", "SPEC", "absent.csv"], 4),
+        (["release", "absent.yaml", "DATA"], 3),
+        (["check", "SPEC", "SPEC"], 4),
+        (["check", "DATA"], 3),
+        (["check", "SPEC", "DATA"], 0),
+        (["plan", "SPEC", "--json"], 0),
+        (["explain", "nonsense"], 2),
+        (["nonsense"], 2),
+        (["--version"], 0),
+        (["--help"], 0),
+        (["release", "--help"], 0),
+    ],
+)
+def test_statuses_are_as_documented(
+    words: list[str], status: int, dpcli: Command, spec: Path, data: Path
+) -> None:
+    """Each kind of mistake has its exit status and words, and never a traceback."""
+    places = {"SPEC": str(spec), "DATA": str(data)}
+    outcome = dpcli(*(places.get(word, word) for word in words))
+
+    assert outcome.status == status
+    assert "Traceback" not in outcome.err
+    assert outcome.err or not status
+
+
+def test_outputs_are_not_replaced_without_force(
+    dpcli: Command, spec: Path, data: Path, tmp_path: Path
+) -> None:
+    """An existing output stays as it is until --force is given."""
+    out = tmp_path / "out.csv"
+    out.write_text("precious", encoding="utf-8")
+
+    assert dpcli("release", spec, data, "-o", out).status == 2
+    assert out.read_text(encoding="utf-8") == "precious"
+    assert dpcli("release", spec, data, "-o", out, "--force").status == 0
+    assert out.read_text(encoding="utf-8").startswith("statistic,")
+
+
+def test_no_half_written_file_is_left(
+    dpcli: Command, spec: Path, data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """When a disk is full, nothing appears, and the status is 7."""
+    words = ["release", spec, data, "-o", tmp_path / "out.csv", "--release-id", "r"]
+    sync = publish._write
+
+    def full(path: Path, content: bytes) -> None:
+        sync(path, content[:10])
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(publish, "_write", full)
+    outcome = dpcli(*words)
+    left = sorted(path.name for path in tmp_path.iterdir() if "ledger" not in path.name)
+    monkeypatch.setattr(publish, "_write", sync)
+    again = dpcli(*words)
+
+    assert outcome.status == 7
+    assert "output-failed" in outcome.err
+    assert "--release-id r, which costs nothing" in outcome.err
+    assert left == ["data.csv", "spec.yaml"]
+    assert again.status == 0
+    assert "nothing charged" in again.err
+
+
+def test_a_closed_pipe_ends_quietly(spec: Path, data: Path) -> None:
+    """A reader that goes away causes status 7 and no traceback."""
+    command = f"{' '.join(DPCLI)} release {spec} {data} -q 2>err; echo $? >status"
+    subprocess.run(f"({command}) | true", shell=True, cwd=spec.parent, check=True)
+
+    assert (spec.parent / "status").read_text("utf-8").strip() in {"0", "7"}
+    assert "Traceback" not in (spec.parent / "err").read_text("utf-8")
+
+
+def test_change_one_publishes_the_number_of_rows(
+    dpcli: Command, data: Path, tmp_path: Path
+) -> None:
+    """A count of all rows is exact and free under change-one, and the report says so."""
+    spec = tmp_path / "spec.yaml"
+    spec.write_text(SPEC.replace("NEIGHBORS", "change-one"), encoding="utf-8")
+    outcome = dpcli(
+        "release", spec, data, "-o", tmp_path / "o.csv", "--report", tmp_path / "r.json"
+    )
+    report = json.loads((tmp_path / "r.json").read_text(encoding="utf-8"))
+
+    assert outcome.status == 0
+    assert lines((tmp_path / "o.csv").read_text("utf-8"))[1] == [
+        "people",
+        "",
+        "",
+        "4",
+        "4",
+        "4",
+        "",
+    ]
+    assert report["privacy"]["spent"]["epsilon"] == 5
+    assert any("number of rows" in note for note in report["unprotected"])
+
+
+def test_textbook_sensitivities_are_planned(dpcli: Command, tmp_path: Path) -> None:
+    """Salaries in [20k, 200k] and an age histogram have the textbook's sensitivities."""
+    spec = tmp_path / "spec.yaml"
+    found = {}
+    for neighbors in ("add-remove", "change-one"):
+        spec.write_text(
+            "dpcli: 1\ndataset: d\n"
+            f"privacy: {{unit: row, neighbors: {neighbors}, budget: {{epsilon: 9}}}}\n"
+            "columns:\n"
+            "  salary: {type: number, bounds: [20000, 200000], step: 1000, missing: 20000}\n"
+            "  age: {type: integer, bounds: [0, 100], missing: 0}\n"
+            "statistics:\n"
+            "  - {name: total, statistic: sum, column: salary, epsilon: 1}\n"
+            "  - {name: ages, statistic: histogram, column: age, bins: {width: 10}, epsilon: 1}\n"
+            "  - {name: mean, statistic: mean, column: salary, epsilon: 1}\n",
+            encoding="utf-8",
+        )
+        plan = json.loads(dpcli("plan", spec, "--json").out)
+        found[neighbors] = {
+            statistic["name"]: statistic["sensitivity"] for statistic in plan["statistics"]
+        }
+
+    assert found["add-remove"]["total"]["l1"] == 200_000
+    assert found["change-one"]["total"]["l1"] == 180_000
+    assert found["change-one"]["mean"]["l1"] == 180_000
+    assert (found["add-remove"]["ages"]["l1"], found["add-remove"]["ages"]["l2"]) == (1, 1)
+    assert found["change-one"]["ages"]["l1"] == 2
+    assert found["change-one"]["ages"]["l2"] == pytest.approx(2**0.5, abs=1e-9)
+
+
+def test_the_draft_fails_helpfully_until_filled_in(dpcli: Command, tmp_path: Path) -> None:
+    """init reads the header alone; check names each placeholder; filled in, it releases."""
+    draft = dpcli("init", PEOPLE)
+    spec = tmp_path / "spec.yaml"
+    spec.write_text(draft.out, encoding="utf-8")
+    refused = dpcli("check", spec)
+
+    assert draft.status == 0
+    assert refused.status == 3
+    assert refused.err.count("error[placeholder]") >= 5
+    filled = re.sub(r"unit: FILL_IN", "unit: row", draft.out)
+    filled = re.sub(r"neighbors: FILL_IN", "neighbors: add-remove", filled)
+    filled = re.sub(r"epsilon: FILL_IN", "epsilon: 0.5", filled)
+    filled = re.sub(r"budget: {epsilon: 0.5}", "budget: {epsilon: 1}", filled)
+    filled = re.sub(r"type: FILL_IN", "type: id", filled)
+    filled = re.sub(r"min_rows: FILL_IN", "min_rows: 1000", filled)
+    spec.write_text(filled, encoding="utf-8")
+    assert dpcli("release", spec, PEOPLE, "-q").status == 0
+
+
+def test_the_schema_is_json(dpcli: Command) -> None:
+    """Editors can read what `schema` prints."""
+    assert json.loads(dpcli("schema").out)["$schema"].endswith("2020-12/schema")
+
+
+def test_there_is_no_way_to_turn_noise_off(dpcli: Command) -> None:
+    """No command has an option for a seed, for no noise, or to show rows."""
+    for command in ("release", "plan", "check", "init", "explain", "schema"):
+        words = re.findall(r"--[a-z-]+", dpcli(command, "--help").out)
+        assert not [word for word in words if re.search("seed|noise|debug|verbose|raw", word)]
+
+
+def test_the_readme_commands_exist() -> None:
+    """The README has the command that releases the sample and the one that tests."""
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+
+    assert "dpcli release specs/town.yaml sample_data/people.csv" in readme
+    assert "-m pytest" in readme
+
+
+@pytest.mark.parametrize(("closed", "status"), [("<&-", 0), (">&-", 7), ("2>&-", 0)])
+def test_closed_streams_are_no_fault(spec: Path, data: Path, closed: str, status: int) -> None:
+    """Whoever closes a standard stream gets a documented status and no traceback."""
+    command = f"{' '.join(DPCLI)} release {spec} {data} -q {closed}"
+    done = subprocess.run(
+        f"({command})", shell=True, cwd=spec.parent, capture_output=True, text=True, check=False
+    )
+
+    assert done.returncode == status
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("name", ["/", ".", "", "loop", "x" * 300, "no/such/out.csv"])
+def test_impossible_outputs_are_refused_before_anything_is_spent(
+    name: str, dpcli: Command, spec: Path, data: Path, tmp_path: Path
+) -> None:
+    """A name that no file can have is a mistake of the command line."""
+    (tmp_path / "loop").symlink_to("loop")
+    output = tmp_path / name if name == "loop" else name
+    outcome = dpcli("release", spec, data, "-q", "-o", output)
+
+    assert outcome.status == 2
+    assert json.loads(dpcli("ledger", "show", "--json", "--ledger", tmp_path / LEDGER).out) == []
+
+
+def test_a_device_gets_no_report_beside_it(dpcli: Command, spec: Path, data: Path) -> None:
+    """`-o /dev/null` makes no file in the folder of devices."""
+    before = set(Path("/dev").glob("*.json"))
+    outcome = dpcli("release", spec, data, "-q", "-o", "/dev/null")
+
+    assert outcome.status == 0
+    assert set(Path("/dev").glob("*.json")) == before
+
+
+def test_a_dash_is_standard_output(dpcli: Command, spec: Path, data: Path) -> None:
+    """`-o -` writes the table to standard output and makes no file."""
+    outcome = dpcli("release", spec, data, "-q", "-o", "-")
+
+    assert outcome.out.startswith("statistic,")
+    assert not Path("-").exists()
+
+
+def test_tiny_numbers_are_told_exactly(dpcli: Command, tmp_path: Path) -> None:
+    """A delta of 1e-15 and a step of 1e-15 are shown as they are."""
+    spec = tmp_path / "spec.yaml"
+    spec.write_text(
+        "dpcli: 1\ndataset: d\n"
+        "privacy: {unit: row, neighbors: add-remove, budget: {epsilon: 1, delta: 2e-15}}\n"
+        "columns: {x: {type: number, bounds: [0, 1e-12], step: 1e-15}}\n"
+        "statistics: [{name: s, statistic: sum, column: x, mechanism: gaussian, epsilon: 1, "
+        "delta: 1e-15}]\n",
+        encoding="utf-8",
+    )
+    plan = json.loads(dpcli("plan", spec, "--json").out, parse_float=str)
+
+    assert plan["privacy"]["spent"]["delta"] == "0.000000000000001"
+    assert plan["privacy"]["budget"]["delta"] == "0.000000000000002"
+    assert plan["statistics"][0]["mechanism"]["grid"] == "0.000000000000001"
+    assert plan["statistics"][0]["sensitivity"]["l1"] == "0.000000000001"

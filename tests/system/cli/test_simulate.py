@@ -1,0 +1,273 @@
+"""`dpcli simulate`: no release, no data, no ledger, and the same rows for the same seed."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+
+from dpcli.mechanisms.laplace import Laplace
+from dpcli.privacy.noise import Noise
+from dpcli.report.simulation import HEADING
+from tests.support.cli import LOCAL, PEOPLE, ROOT, SPECS, Command
+
+
+def tree(folder: Path) -> set[str]:
+    """Every file below a folder."""
+    return {str(path.relative_to(folder)) for path in folder.rglob("*")}
+
+
+@pytest.mark.parametrize("path", SPECS, ids=lambda path: path.stem)
+def test_every_sample_spec_can_be_simulated(path: Path, dpcli: Command, tmp_path: Path) -> None:
+    """Each prints what it is, keeps its promise, and leaves nothing behind."""
+    spec = tmp_path / "spec.yaml"
+    spec.write_bytes(path.read_bytes())
+    told = dpcli("simulate", spec, "--rows", 1500, "--runs", 20, "--seed", 3)
+    assert (told.status, told.err) == (0, "")
+    assert told.out.splitlines()[0] == HEADING
+    assert "no release" in HEADING
+    assert "seed 3, 20 runs" in told.out
+    assert "than predicted" not in told.out
+    assert tree(tmp_path) == {"spec.yaml"}
+
+
+def test_json_says_first_that_it_is_no_release(dpcli: Command, spec: Path) -> None:
+    """Its first two members, whatever reads it; predicted errors are those of `plan`."""
+    told = dpcli("simulate", spec, "--rows", 400, "--runs", 5, "--seed", 9, "--json")
+    assert told.status == 0
+    written: list[str] = []
+
+    def noted(text: str) -> float:
+        written.append(text)
+        return float(text)
+
+    facts = json.loads(told.out, parse_float=noted)
+    assert written
+    assert not any("e" in text.lower() for text in written)
+    assert list(facts.items())[:2] == [("simulation", True), ("release", False)]
+    assert facts["dummy"] == {
+        "rows": 400, "people": None, "people_above_max_rows": None, "seed": 9,
+    }  # fmt: skip
+    planned = json.loads(dpcli("plan", spec, "--json").out)
+    for tried, entry in zip(facts["statistics"], planned["statistics"], strict=True):
+        assert tried["name"] == entry["name"]
+        predicted = [asked["predicted95"] for asked in tried["answers"]]
+        assert predicted == [part["error95"] for part in entry["parts"]]
+
+
+def test_a_seed_repeats_the_rows_and_never_the_noise(
+    dpcli: Command, spec: Path, tmp_path: Path
+) -> None:
+    """The same file of rows, byte for byte, and other errors."""
+    words = ("simulate", spec, "--rows", 300, "--runs", 5, "--json", "--seed")
+    first = dpcli(*words, 1, "--dummy", tmp_path / "a.csv")
+    again = dpcli(*words, 1, "--dummy", tmp_path / "b.csv")
+    dpcli(*words, 2, "--dummy", tmp_path / "c.csv")
+    a, b, c = ((tmp_path / f"{name}.csv").read_bytes() for name in "abc")
+    assert a == b != c
+    assert first.out != again.out
+
+
+def test_a_fresh_seed_is_told_and_repeats_the_rows(
+    dpcli: Command, spec: Path, tmp_path: Path
+) -> None:
+    """Without --seed the rows are new each time, and can be had again."""
+    words = ("simulate", spec, "--rows", 50, "--runs", 1, "--json")
+    told = [
+        json.loads(dpcli(*words, "--dummy", tmp_path / name).out)["dummy"]["seed"]
+        for name in ("a.csv", "b.csv")
+    ]
+    assert told[0] != told[1]
+    dpcli(*words, "--seed", told[0], "--dummy", tmp_path / "c.csv")
+    assert (tmp_path / "a.csv").read_bytes() == (tmp_path / "c.csv").read_bytes()
+
+
+def test_the_dummy_file_is_marked_and_fits_the_spec(
+    dpcli: Command, spec: Path, tmp_path: Path
+) -> None:
+    """Each row says that it is none; `check` and `release` read the file as any other."""
+    path = tmp_path / "dummy.csv"
+    dpcli("simulate", spec, "--rows", 200, "--runs", 1, "--dummy", path)
+    rows = list(csv.DictReader(io.StringIO(path.read_text(encoding="utf-8"), newline="")))
+    assert len(rows) == 200
+    assert list(rows[0])[-1] == "dpcli_simulation"
+    assert {row["dpcli_simulation"] for row in rows} == {"dummy"}
+    assert dpcli("check", spec, path).status == 0
+    assert dpcli("release", spec, path, "-o", tmp_path / "out.csv").status == 0
+
+
+def test_a_dummy_file_replaces_nothing(dpcli: Command, spec: Path, data: Path) -> None:
+    """Neither data nor the spec nor what a link points to; and nothing is simulated."""
+    link = spec.with_name("link.csv")
+    link.symlink_to(data)
+    before = data.read_bytes(), spec.read_bytes()
+    for path, code in ((data, "exists"), (spec, "is-input"), (link, "exists")):
+        told = dpcli("simulate", spec, "--rows", 10, "--dummy", path)
+        assert (told.status, told.out) == (2, "")
+        assert f"error[output-{code}]" in told.err
+        assert "--force" not in told.err
+    assert (data.read_bytes(), spec.read_bytes()) == before
+
+
+@pytest.mark.parametrize(
+    ("words", "code"),
+    [
+        (("--rows", "0"), "number-beyond-limits"),
+        (("--rows", "-5"), "number-beyond-limits"),
+        (("--rows", "10000001"), "number-beyond-limits"),
+        (("--rows", "9", "--runs", "0"), "number-beyond-limits"),
+        (("--rows", "9", "--runs", "10001"), "number-beyond-limits"),
+        (("--rows", "9", "--seed", "-1"), "number-beyond-limits"),
+        (("--rows", "9", "--seed", str(2**53)), "number-beyond-limits"),
+        (("--rows", "9", "--dummy", "-"), "bad-option"),
+        (("--rows", "9", "--dummy", "no/such/folder/x.csv"), "output-folder"),
+    ],
+)
+def test_impossible_words_are_told(
+    dpcli: Command, spec: Path, words: Sequence[str], code: str
+) -> None:
+    """With a code and a hint, before anything is invented."""
+    told = dpcli("simulate", spec, *words)
+    assert (told.status, told.out) == (2, "")
+    assert f"error[{code}]" in told.err
+    assert "hint:" in told.err
+
+
+def test_all_numbers_beyond_limits_are_told_at_once(dpcli: Command, spec: Path) -> None:
+    """One message for each."""
+    told = dpcli("simulate", spec, "--rows", 0, "--runs", 0, "--seed", -1)
+    assert told.err.count("error[") == 3
+
+
+def test_data_cannot_be_named(dpcli: Command, spec: Path, data: Path) -> None:
+    """No second word is taken, as an argument or as an option."""
+    assert dpcli("simulate", spec, data, "--rows", 5).status == 2
+    for option in ("--data", "--input", "--epsilon", "--no-noise", "--noise-seed"):
+        assert dpcli("simulate", spec, "--rows", 5, option, data).status == 2
+
+
+def test_only_a_simulation_has_a_seed(dpcli: Command) -> None:
+    """No other command knows the word, and this one says what it is for."""
+    from dpcli.cli.main import COMMANDS
+
+    for command in (*COMMANDS, "local randomize", "local estimate", "ledger init"):
+        seeded = "--seed" in dpcli(*command.split(), "--help").out
+        assert seeded is (command == "simulate"), command
+
+
+def test_a_local_spec_is_refused(dpcli: Command) -> None:
+    """With the command that tells its errors."""
+    told = dpcli("simulate", LOCAL, "--rows", 10)
+    assert told.status == 2
+    assert "error[simulate-local]" in told.err
+    assert "--records" in told.err
+
+
+def test_over_budget_is_simulated_and_told_as_plan_does(dpcli: Command, spec: Path) -> None:
+    """The tables, then status 5."""
+    spec.write_text(spec.read_text(encoding="utf-8").replace("epsilon: 10,", "epsilon: 1,"))
+    told = dpcli("simulate", spec, "--rows", 50, "--runs", 2)
+    assert told.status == 5
+    assert told.out.startswith(HEADING)
+    assert "error[over-budget-epsilon]" in told.err
+
+
+def test_quiet_leaves_out_the_notes(dpcli: Command, spec: Path) -> None:
+    """The heading stays: nobody shall take the tables for a release."""
+    loud = dpcli("simulate", spec, "--rows", 50, "--runs", 2, "--seed", 1)
+    quiet = dpcli("simulate", spec, "--rows", 50, "--runs", 2, "--seed", 1, "--quiet")
+    assert "errors are those of the noise" in loud.out
+    assert "errors are those of the noise" not in quiet.out
+    assert quiet.out.splitlines()[0] == HEADING
+
+
+def test_a_broken_promise_fails(
+    dpcli: Command, spec: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Noise of a tenth of the scale is told in the table, in JSON and by the status."""
+    real = Laplace.perturb
+
+    def wrong(self: Laplace, noise: Noise, values: Sequence[int]) -> list[int]:
+        return real(self, Noise("laplace", noise.scale / 10), values)
+
+    monkeypatch.setattr(Laplace, "perturb", wrong)
+    told = dpcli("simulate", spec, "--rows", 100, "--runs", 60)
+    assert told.status == 1
+    assert "smaller than predicted" in told.out
+    assert "error[promise-broken]: ages: the error of `count` is smaller" in told.err
+    facts = json.loads(dpcli("simulate", spec, "--rows", 100, "--runs", 60, "--json").out)
+    assert facts["kept"] is False
+
+
+def test_the_environment_names_no_data(
+    dpcli: Command, spec: Path, data: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """There is no variable that a simulation reads, least of all for its rows."""
+    for name in ("DPCLI_DATA", "DPCLI_DUMMY", "DPCLI_SEED", "DPCLI_LEDGER"):
+        monkeypatch.setenv(name, str(data))
+    told = dpcli("simulate", spec, "--rows", 20, "--runs", 1, "--seed", 1, "--json")
+    assert told.status == 0
+    assert json.loads(told.out)["dummy"]["rows"] == 20
+
+
+WATCHED = """
+import os, sys
+opened = []
+def hook(event, args):
+    if event == "open" and isinstance(args[0], (str, bytes)):
+        opened.append(os.fsdecode(args[0]))
+    elif event.startswith(("sqlite3", "socket", "subprocess")):
+        opened.append(event)
+sys.addaudithook(hook)
+from dpcli.cli.main import run
+sys.argv = ["dpcli", "simulate", "spec.yaml", "--rows", "500", "--runs", "3", "--quiet"]
+status = run()
+print(status, *sorted(set(opened)), sep="\\n", file=sys.stderr)
+"""
+
+
+@pytest.mark.parametrize("name", ["town-people", "tables"])
+def test_nothing_but_the_spec_is_opened(name: str, tmp_path: Path) -> None:
+    """No data beside it, no ledger, no socket: only the spec, and the nameless dummy."""
+    folder, scratch = tmp_path / "work", tmp_path / "scratch"
+    folder.mkdir()
+    scratch.mkdir()
+    (folder / "spec.yaml").write_bytes((ROOT / "specs" / f"{name}.yaml").read_bytes())
+    for other in ("people.csv", "data.csv", "spec.csv", "dummy.csv"):
+        (folder / other).write_bytes(PEOPLE.read_bytes())
+    before = tree(tmp_path)
+    done = subprocess.run(
+        [sys.executable, "-B", "-c", WATCHED],
+        cwd=folder,
+        env=dict(os.environ, TMPDIR=str(scratch), PYTHONPATH=str(ROOT)),
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    status, *opened = done.stderr.splitlines()
+    assert status == "0"
+    libraries = (sys.prefix, sys.base_prefix, str(ROOT / "dpcli"), "/usr", "/etc", "/proc", "/sys")
+    others = {path for path in opened if not path.startswith(libraries)}
+    allowed = {"spec.yaml", "/dev/null", str(scratch)}
+    assert {path for path in others if not path.startswith(str(scratch))} <= allowed, others
+    assert tree(tmp_path) == before
+
+
+def test_predicted_errors_do_not_depend_on_rows(dpcli: Command, spec: Path) -> None:
+    """They are those of the plan: more rows change what is observed of means alone."""
+    found = []
+    for rows in (10, 2000):
+        told = dpcli("simulate", spec, "--rows", rows, "--runs", 40, "--seed", 1, "--json")
+        (average,) = [one for one in json.loads(told.out)["statistics"] if one["name"] == "average"]
+        predicted = [asked["predicted95"] for asked in average["answers"]]
+        found.append((predicted, Fraction(average["published"][0]["observed95"])))
+    assert found[0][0] == found[1][0]
+    assert found[0][1] > 5 * found[1][1]

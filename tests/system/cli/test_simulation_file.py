@@ -1,0 +1,174 @@
+"""`simulate --into` and `release --simulation`: the bias of limits in the report."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from jsonschema import Draft202012Validator
+
+from dpcli.report.json_report import report_schema
+from tests.support.cli import Command
+
+SPEC = """\
+dpcli: 1
+dataset: limits
+rows_are: visits
+privacy:
+  unit: {column: who, max_rows: 2}
+  neighbors: add-remove
+  budget: {epsilon: 100}
+columns:
+  who: {type: id}
+  sex: {type: category, values: [f, m]}
+statistics:
+  - {name: people, statistic: count_distinct, epsilon: 1}
+  - {name: visits, statistic: count, by: [sex], epsilon: 1}
+"""
+
+DATA = "who,sex\n" + "".join(f"{n % 50},f\n" for n in range(400))
+
+
+class Place:
+    """A folder with a spec, its data and a simulation."""
+
+    def __init__(self, folder: Path, dpcli: Command) -> None:
+        self.spec, self.data = folder / "spec.yaml", folder / "data.csv"
+        self.found, self.report = folder / "found.json", folder / "r.json"
+        self.spec.write_text(SPEC, encoding="utf-8")
+        self.data.write_text(DATA, encoding="utf-8")
+        self.dpcli = dpcli
+
+    def simulate(self) -> None:
+        """Keeps the findings of a short simulation."""
+        done = self.dpcli(
+            "simulate", self.spec, "--rows", 200, "--runs", 2, "--seed", 1, "--into", self.found
+        )
+        assert done.status == 0, done.err
+
+    def release(self, *words: str | Path) -> tuple[int, str]:
+        """The exit status of a release with the findings, and what is said of it."""
+        done = self.dpcli("release", self.spec, self.data, "-q", "--simulation", self.found, *words)
+        return done.status, done.err
+
+    def told(self) -> dict[str, Any]:
+        """The report of a release with the findings."""
+        status, err = self.release("--report", self.report, "--force")
+        assert status == 0, err
+        report: dict[str, Any] = json.loads(self.report.read_text(encoding="utf-8"))
+        return report
+
+
+@pytest.fixture
+def place(tmp_path: Path, dpcli: Command) -> Place:
+    """A folder with a simulation."""
+    made = Place(tmp_path, dpcli)
+    made.simulate()
+    return made
+
+
+def test_the_report_has_the_bias_that_the_simulation_found(place: Place) -> None:
+    """Every number that the limits changed is there, with the digits of the simulation."""
+    found = json.loads(place.found.read_text(encoding="utf-8"))
+    report = place.told()
+
+    Draft202012Validator(json.loads(report_schema())).validate(report)
+    limits = {one["statistic"]: one["change"] for one in report["simulation"]["limits"]}
+    assert limits == {one["name"]: one["published"][0]["limits"] for one in found["statistics"]}
+    assert limits["people"] == 0
+    assert limits["visits"] < 0
+    assert report["simulation"]["people"] == found["dummy"]["people"]
+    assert report["spec"]["digest"] == found["spec"]["digest"]
+
+
+@pytest.mark.parametrize("ending", ["md", "html"])
+def test_other_formats_say_it_too(place: Place, ending: str, tmp_path: Path) -> None:
+    """The section stands in the reports for people, and only if findings were given."""
+    with_it, without = tmp_path / f"with.{ending}", tmp_path / f"without.{ending}"
+    assert place.release("--report", with_it)[0] == 0
+    done = place.dpcli("release", place.spec, place.data, "-q", "--report", without)
+
+    assert done.status == 0
+    assert "What the limits change on invented rows" in with_it.read_text("utf-8")
+    assert "200 invented visits" in with_it.read_text("utf-8")
+    assert "invented rows" not in without.read_text("utf-8")
+
+
+def test_findings_about_another_text_of_the_spec_are_refused(place: Place) -> None:
+    """Exit 2, before anything is charged."""
+    place.spec.write_text(SPEC.replace("max_rows: 2", "max_rows: 3"), encoding="utf-8")
+    status, err = place.release()
+
+    assert status == 2
+    assert "error[simulation-of-another-spec]" in err
+    assert not (place.spec.parent / "dpcli-ledger.sqlite").exists()
+
+
+def _without_people(found: dict[str, Any]) -> None:
+    del found["dummy"]["people"]
+
+
+def _formula(found: dict[str, Any]) -> None:
+    found["statistics"][0]["published"][0]["limits"] = "=1+1"
+
+
+def _exponent(found: dict[str, Any]) -> None:
+    found["dummy"]["rows"] = 1e300
+
+
+def _other_name(found: dict[str, Any]) -> None:
+    found["statistics"][0]["name"] = "elsewhere"
+
+
+def _a_list(found: dict[str, Any]) -> None:
+    found["dummy"] = [1, 2]
+
+
+@pytest.mark.parametrize("spoil", [_without_people, _formula, _exponent, _other_name, _a_list])
+def test_a_file_that_holds_no_findings_is_refused(
+    place: Place, spoil: Callable[[dict[str, Any]], None]
+) -> None:
+    """Nothing gets into a public report that no simulation could have written."""
+    found = json.loads(place.found.read_text(encoding="utf-8"))
+    spoil(found)
+    place.found.write_text(json.dumps(found), encoding="utf-8")
+    status, err = place.release()
+
+    assert status == 2
+    assert "error[simulation-unreadable]" in err
+
+
+@pytest.mark.parametrize("text", ["", "[" * 100_000, '{"simulation": true}', "who,sex\n1,f\n"])
+def test_odd_files_are_refused_without_being_quoted(place: Place, text: str) -> None:
+    """Whatever the file holds, the message names the file alone."""
+    place.found.write_text(text, encoding="utf-8")
+    status, err = place.release()
+
+    assert status == 2
+    assert f"error[simulation-unreadable]: `{place.found}` holds no findings" in err
+
+
+def test_findings_replace_findings_and_nothing_else(place: Place) -> None:
+    """The command can be repeated; data and specs are safe from it."""
+    place.simulate()
+    before = place.data.read_bytes()
+    done = place.dpcli("simulate", place.spec, "--rows", 10, "--runs", 1, "--into", place.data)
+
+    assert done.status == 2
+    assert "error[output-exists]" in done.err
+    assert place.data.read_bytes() == before
+
+
+def test_the_same_id_publishes_what_is_stored(place: Place, tmp_path: Path) -> None:
+    """Other findings under the same id change no byte: the stored report wins."""
+    reports = [tmp_path / "a.json", tmp_path / "b.json"]
+    for report in reports:
+        assert place.release("--release-id", "one", "--report", report)[0] == 0
+        place.dpcli(
+            "simulate", place.spec, "--rows", 500, "--runs", 1, "--seed", 9, "--into", place.found
+        )
+
+    assert reports[0].read_bytes() == reports[1].read_bytes()

@@ -1,0 +1,244 @@
+"""Every statistic from the command line: odd data, private groups, both layouts."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from pathlib import Path
+from random import Random
+
+import polars as pl
+import pytest
+
+from dpcli.statistics import STATISTICS
+from dpcli.statistics.marginals import Marginals
+from tests.support.cli import ROOT, Command
+
+SPEC = """
+dpcli: 1
+dataset: odd
+privacy:
+  unit: {column: p, max_rows: 2, max_groups: 1}
+  neighbors: NEIGHBORS
+  budget: {epsilon: 200, delta: 0.01}
+columns:
+  p: {type: id}
+  x: {type: number, bounds: [-5, 5], step: 0.01}
+  y: {type: integer, bounds: [1000000000, 1000000100]}
+  c: {type: category, values: [only]}
+  d: {type: category, values: [a, b]}
+  f: {type: boolean, values: ["0", "1"]}
+  city: {type: category}
+statistics:
+  - {name: n, statistic: count_distinct, by: [city], keys: private, epsilon: 5, delta: 1e-4}
+  - {name: plain, statistic: count, post: [nonnegative, {clamp: [0, 900]}], raw: true, epsilon: 1}
+  - {name: s, statistic: sum, column: x, post: [integer], epsilon: 1}
+  - {name: avg, statistic: mean, column: y, by: [city], epsilon: 1}
+  - {name: v, statistic: variance, column: x, by: [city], epsilon: 1, raw: true}
+  - {name: sd, statistic: std, column: y, where: {y: {min: 1000000050}}, epsilon: 1}
+  - {name: h, statistic: histogram, column: d, by: [city], post: [{suppress_below: 30}], epsilon: 1}
+  - {name: med, statistic: median, column: x, by: [city], epsilon: 5}
+  - {name: low, statistic: min, column: x, epsilon: 5}
+  - {name: high, statistic: max, column: x, epsilon: 5}
+  - {name: q, statistic: quantile, column: y, quantiles: [0.9, 0.1], by: [city], epsilon: 5}
+  - {name: mo, statistic: mode, column: d, by: [city], epsilon: 5}
+  - {name: tk, statistic: top_k, column: d, k: 2, by: [city], epsilon: 5}
+  - {name: sole, statistic: mode, column: c, epsilon: 5}
+  - {name: price, statistic: choose, column: y, candidates: [1000000050], utility: revenue,
+     by: [city], epsilon: 1}
+  - {name: cut, statistic: choose, column: x, candidates: [-5, 0.01, 5], utility: accuracy,
+     label: f, mechanism: exponential, epsilon: 1}
+  - {name: cv, statistic: covariance, columns: [x, y], by: [city], epsilon: 1}
+  - {name: cr, statistic: correlation, columns: [x, y], where: {d: a}, mechanism: gaussian,
+     epsilon: 1, delta: 1e-6}
+  - {name: lr, statistic: linear_regression, column: y, on: [x], by: [city], epsilon: 1}
+  - {name: ma, statistic: marginals, columns: [c, d, f], ways: 2, by: [city], epsilon: 1,
+     post: [consistent]}
+"""
+
+HEADER = "p,x,y,c,d,f,city\n"
+
+
+def data(rows: int) -> str:
+    """People with a few rows each, in three cities, one with a name like a formula."""
+    random = Random(3)
+    lines = [
+        f"{random.randrange(rows)},{random.gauss(0, 2):.3f},{10**9 + random.randrange(100)},"
+        f"only,{random.choice('ab')},{random.choice('01')},"
+        f"{random.choice(('Rome', 'Oslo', '=x'))}\n"
+        for _ in range(2 * rows)
+    ]
+    return HEADER + "".join(lines)
+
+
+DATA = {
+    "no rows": HEADER,
+    "odd cells": HEADER + '1,inf,,only,a,1,Rome\n2,nan,-7,?,?,?,"\n"\n,,,,,,\n3\n',
+    "one person": HEADER + "me,0,1000000000,only,a,1,Rome\n" * 50,
+    "one point": HEADER + "".join(f"{n},1,1000000001,only,a,1,Oslo\n" for n in range(400)),
+    "people": data(1500),
+}
+
+
+@pytest.mark.parametrize("neighbors", ["add-remove", "change-one"])
+@pytest.mark.parametrize("name", DATA)
+def test_every_statistic_answers_any_data(
+    name: str, neighbors: str, dpcli: Command, tmp_path: Path
+) -> None:
+    """Whatever the rows, each statistic is published, with both reports that tell the same."""
+    spec, file, out = tmp_path / "s.yaml", tmp_path / "d.csv", tmp_path / "o.csv"
+    spec.write_text(SPEC.replace("NEIGHBORS", neighbors), encoding="utf-8")
+    file.write_text(DATA[name], encoding="utf-8")
+    reports = ["--report", tmp_path / "r.json", "--report", tmp_path / "r.md"]
+    outcome = dpcli("release", spec, file, "-o", out, *reports)
+    assert outcome.status == 0, outcome.err
+    rows = list(csv.DictReader(io.StringIO(out.read_text(encoding="utf-8"))))
+    told = json.loads((tmp_path / "r.json").read_text(encoding="utf-8"))
+    assert sum(len(each["cells"]) for each in told["statistics"]) == len(rows)
+    published = {row["statistic"] for row in rows}
+    assert {"plain", "plain.raw", "s", "low", "high", "sole", "cut", "cr"} <= published
+    if name == "people":
+        assert len(published) == SPEC.count("- {name:") + SPEC.count("raw: true") + 1
+        assert {row["city"] for row in rows} == {"", "Rome", "Oslo", "'=x"}
+    for row in rows:
+        if row["lower"]:
+            assert float(row["lower"]) <= float(row["upper"])
+
+
+@pytest.mark.parametrize("where", ["estimate", "consistent"])
+def test_a_fault_after_the_noise_is_charged(
+    where: str, dpcli: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A release that fails when noise was drawn is charged and void, whatever made it fail."""
+    spec, file = tmp_path / "s.yaml", tmp_path / "d.csv"
+    spec.write_text(SPEC.replace("NEIGHBORS", "add-remove"), encoding="utf-8")
+    file.write_text(DATA["people"], encoding="utf-8")
+
+    def fail(*_: object) -> None:
+        raise ZeroDivisionError
+
+    with monkeypatch.context() as broken:
+        broken.setattr(Marginals, where, fail)
+        outcome = dpcli("release", spec, file, "--release-id", "r")
+        assert outcome.status == 1
+        assert outcome.out == ""
+    again = dpcli("release", spec, file, "--release-id", "r")
+    assert again.status == 6
+    assert "release-void" in again.err
+    book = ("--ledger", tmp_path / "dpcli-ledger.sqlite")
+    assert dpcli("ledger", "export", "r", *book).status == 6
+    history = dpcli("ledger", "history", *book)
+    assert history.status == 0
+    assert " r " in history.out
+    assert dpcli("ledger", "verify", *book).status == 0
+    assert dpcli("release", spec, file, "--release-id", "s").status == 0
+
+
+def test_raw_numbers_have_intervals_that_hold_them_or_none(dpcli: Command, tmp_path: Path) -> None:
+    """What noise drove out of its range is shown without the interval of the range."""
+    spec, file = tmp_path / "s.yaml", tmp_path / "d.csv"
+    text = SPEC.replace("NEIGHBORS", "add-remove")
+    spec.write_text(
+        text.replace("by: [city], epsilon: 1, raw: true", "epsilon: 0.001, raw: true"),
+        encoding="utf-8",
+    )
+    file.write_text(DATA["one person"], encoding="utf-8")
+    driven = 0
+    for _ in range(6):
+        rows = list(csv.DictReader(io.StringIO(dpcli("release", spec, file).out)))
+        for row in rows:
+            if row["statistic"].endswith(".raw") and row["lower"]:
+                assert float(row["lower"]) <= float(row["value"]) <= float(row["upper"])
+            driven += row["statistic"] == "v.raw" and not row["lower"]
+    assert driven
+
+
+def test_many_private_groups_with_many_candidates_fit_into_memory(
+    dpcli: Command, tmp_path: Path
+) -> None:
+    """Ten thousand groups of one person each, none of them shown, cost no scores."""
+    spec, file = tmp_path / "s.yaml", tmp_path / "d.csv"
+    spec.write_text(
+        """
+dpcli: 1
+dataset: d
+privacy: {unit: row, neighbors: add-remove, budget: {epsilon: 10, delta: 0.1}}
+columns:
+  city: {type: category}
+  x: {type: integer, bounds: [0, 10000]}
+statistics:
+  - {name: n, statistic: count, by: [city], keys: private, epsilon: 1, delta: 1e-9}
+  - {name: m, statistic: median, column: x, by: [city], epsilon: 1}
+  - {name: h, statistic: histogram, column: x, bins: {width: 1}, by: [city], epsilon: 1}
+""",
+        encoding="utf-8",
+    )
+    lines = [f"c{number},5\n" for number in range(10_000)] + ["big,7\n"] * 500
+    file.write_text("city,x\n" + "".join(lines), encoding="utf-8")
+    outcome = dpcli("release", spec, file)
+    assert outcome.status == 0, outcome.err
+    rows = list(csv.DictReader(io.StringIO(outcome.out)))
+    assert {row["city"] for row in rows} == {"big"}
+    assert [row["value"] for row in rows if row["statistic"] == "m"] == ["7"]
+    assert len(rows) == 2 + 10_001
+
+
+def test_tables_that_nobody_can_change_are_exact(dpcli: Command, tmp_path: Path) -> None:
+    """Under change-one a table of one cell is the public number of rows, and agrees."""
+    spec, file = tmp_path / "s.yaml", tmp_path / "d.csv"
+    spec.write_text(
+        """
+dpcli: 1
+dataset: d
+privacy: {unit: row, neighbors: change-one, budget: {epsilon: 10}}
+columns:
+  c: {type: category, values: [p], missing: p}
+  a: {type: category, values: [x, y], missing: x}
+statistics:
+  - {name: t, statistic: marginals, columns: [c, a], ways: 1, epsilon: 1}
+""",
+        encoding="utf-8",
+    )
+    file.write_text("c,a\n" + "p,x\n" * 30 + "p,y\n" * 12, encoding="utf-8")
+    outcome = dpcli("release", spec, file)
+    assert outcome.status == 0, outcome.err
+    rows = {
+        row["item"]: float(row["value"])
+        for row in csv.DictReader(io.StringIO(outcome.out))
+        if row["statistic"] == "t"
+    }
+    assert rows["c=p"] == 42
+    assert rows["a=x"] + rows["a=y"] == pytest.approx(42, abs=0.011)
+
+
+def test_every_statistic_is_in_a_sample_spec() -> None:
+    """Whoever wants to ask for a statistic finds a spec that does, with its reasons."""
+    specs = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "specs").glob("*.yaml"))
+    for statistic in STATISTICS:
+        assert f"statistic: {statistic.name}" in specs
+
+
+def test_the_spec_above_asks_for_every_statistic() -> None:
+    """A statistic that is listed is asked for from the command line."""
+    for statistic in STATISTICS:
+        assert f"statistic: {statistic.name}," in SPEC
+
+
+def test_wide_tables_of_every_statistic_are_read_alike(dpcli: Command, tmp_path: Path) -> None:
+    """A plain reader of CSV and polars see the same tables; chosen labels stand in cells."""
+    spec, file = tmp_path / "s.yaml", tmp_path / "d.csv"
+    spec.write_text(SPEC.replace("NEIGHBORS", "add-remove"), encoding="utf-8")
+    file.write_text(DATA["people"], encoding="utf-8")
+    out = tmp_path / "o.csv"
+    outcome = dpcli("release", spec, file, "-o", out, "--layout", "wide")
+    assert outcome.status == 0, outcome.err
+    tables = sorted(tmp_path.glob("o.*.csv"))
+    assert len(tables) >= 7
+    for path in tables:
+        plain = list(csv.reader(io.StringIO(path.read_text(encoding="utf-8"))))
+        read = pl.read_csv(path, infer_schema=False).fill_null("")
+        assert [read.columns, *map(list, read.rows())] == plain
+        assert not any(cell[:1] in {"=", "@", "+"} for line in plain for cell in line)
+    city = list(csv.DictReader(io.StringIO((tmp_path / "o.city.csv").read_text(encoding="utf-8"))))
+    assert {row["mo"] for row in city} <= {"a", "b"}

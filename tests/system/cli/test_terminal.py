@@ -1,0 +1,161 @@
+"""No name of a file, a column or a label acts on the terminal that shows it."""
+
+from __future__ import annotations
+
+import io
+import re
+import shutil
+import sys
+import unicodedata
+from pathlib import Path
+
+import pytest
+
+from dpcli.cli.console import write_table
+from dpcli.cli.terminal import Guarded, guarded, harmless, say, unguarded
+from dpcli.diagnostic import one_line
+from tests.support.cli import LOCAL, PEOPLE, SPEC, Command, Outcome
+
+ODD = "a\x1b[31m\x07\rb\nerror[forged]: c\u202ed\u2066\x9b2J\x7f"
+"""ESC, BEL, CR, LF, turns of direction, a C1 control and DEL."""
+
+ACTS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069]")
+
+
+def clean(outcome: Outcome) -> bool:
+    """Whether a terminal shows the words of a run as they are, without a forged line."""
+    words = outcome.out + outcome.err
+    return not ACTS.search(words) and not re.search(r"^error.forged", words, re.MULTILINE)
+
+
+@pytest.fixture
+def odd(tmp_path: Path) -> Path:
+    """A folder with an odd name, in which the files have odd names too."""
+    folder = tmp_path / ODD
+    folder.mkdir()
+    spec = folder / f"{ODD}.yaml"
+    spec.write_text(SPEC.replace("NEIGHBORS", "add-remove"), encoding="utf-8")
+    shutil.copy(PEOPLE, folder / f"{ODD}.csv")
+    (folder / f"{ODD}.good.csv").write_text(
+        "age,income,sex,since\n30,100,f,2020-02-02\n", encoding="utf-8"
+    )
+    (folder / f"{ODD}.bad.yaml").write_text("dpcli: 1\ncolumns: {", encoding="utf-8")
+    shutil.copy(LOCAL, folder / f"{ODD}.local.yaml")
+    return folder / ODD
+
+
+COMMANDS = (
+    ("check", "O.yaml"),
+    ("check", "O.yaml", "O.good.csv"),
+    ("check", "O.yaml", "O.csv"),
+    ("check", "O.bad.yaml"),
+    ("check", "O.none.yaml"),
+    ("check", "O.csv"),
+    ("plan", "O.yaml"),
+    ("plan", "O.yaml", "--hazards"),
+    ("plan", "O.local.yaml", "--records", "100"),
+    ("plan", "O.yaml", "--diff", "O.none.yaml"),
+    ("init", "O.good.csv"),
+    ("init", "O.none.csv"),
+    ("init", "O.good.csv", "-o", "O.good.csv"),
+    ("simulate", "O.yaml", "--rows", "10", "--runs", "2", "--seed", "1"),
+    ("release", "O.yaml", "O.good.csv"),
+    ("release", "O.yaml", "O.good.csv", "O.good.csv"),
+    ("release", "O.yaml", "O.csv"),
+    ("release", "O.yaml", "O.good.csv", "-o", "O.yaml"),
+    ("release", "O.yaml", "O.good.csv", "-o", "O/none/o.csv"),
+    ("release", "O.yaml", "O.good.csv", "--ledger", "O.none.sqlite"),
+    ("release", "O.yaml", "O.good.csv", "--release-id", "O"),
+    ("release", "O.yaml", "O.good.csv", "--period", "O"),
+    ("release", "O.yaml", "O.good.csv", "--layout", "O"),
+    ("ledger", "init", "O.sqlite"),
+    ("ledger", "show", "--ledger", "O.none.sqlite"),
+    ("ledger", "export", "O"),
+    ("local", "randomize", "O.local.yaml", "O.csv"),
+    ("local", "estimate", "O.local.yaml", "O.csv"),
+    ("local", "epsilon", "O.none.csv"),
+    ("explain", "O"),
+    ("O",),
+    ("check", "--O"),
+    ("check", "O.yaml", "O.good.csv", "--O"),
+    ("explain", "count", "O"),
+    ("schema", "O"),
+)
+
+
+@pytest.mark.parametrize("words", COMMANDS, ids=" ".join)
+def test_names_of_files_are_escaped(
+    words: tuple[str, ...], odd: Path, dpcli: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever a command says of its words and files, no raw control character is in it."""
+    monkeypatch.chdir(odd.parent)
+    outcome = dpcli(*(word.replace("O", ODD, 1) for word in words))
+
+    assert clean(outcome), outcome
+    assert outcome.status != 1
+
+
+def test_labels_and_texts_of_specs_are_escaped(dpcli: Command, tmp_path: Path, data: Path) -> None:
+    """Turns of direction in labels, names and mistakes are shown as escapes."""
+    spec = tmp_path / "spec.yaml"
+    for old, new in (
+        ("f: female", "f: fe\u202emale"),
+        ("age:", "a\u2066ge:"),
+        ("statistic: mean", 'statistic: "me\\x1ban"'),
+        ("dataset: town", 'dataset: "to\\x1b\\nwn"'),
+        ("name: people", "name: peo\u202eple"),
+    ):
+        spec.write_text(SPEC.replace("NEIGHBORS", "add-remove").replace(old, new), "utf-8")
+        for words in (("check", spec), ("plan", spec), ("release", spec, data)):
+            outcome = dpcli(*words)
+            table = outcome.out if words[0] == "release" else ""
+            assert clean(Outcome(outcome.status, outcome.out.removeprefix(table), outcome.err)), (
+                outcome
+            )
+
+
+@pytest.mark.parametrize("character", ["\x00", "\x1b", "\x9b", "\u202e", "\u2028", "\ud800"])
+def test_every_stream_of_text_is_guarded(character: str) -> None:
+    """What is written to a guarded stream arrives with escapes; lines and tabs stay."""
+    target = io.StringIO()
+    Guarded(target).write(f"a\tb\n{character}")
+
+    assert target.getvalue() == "a\tb\n" + ascii(character)[1:-1]
+
+
+def test_what_is_harmless_stays() -> None:
+    """Letters of all scripts, joiners of emoji and blanks are printed as they are."""
+    text = "Größe 年齢 возраст \N{ZERO WIDTH JOINER} \N{NO-BREAK SPACE} \N{SLICE OF PIZZA}"
+
+    assert harmless(text) == text
+
+
+def test_a_line_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+    """A name with line ends in it does not begin a line."""
+    say("a\nb\r\u2028c")
+
+    assert capsys.readouterr().err == "a\\nb\\r\\u2028c\n"
+
+
+def test_no_category_of_unseen_characters_passes_a_line() -> None:
+    """Of all characters, those of the unseen categories are escaped in messages."""
+    for number in range(0x11000):
+        kind = unicodedata.category(chr(number))
+        assert (one_line(chr(number)) == chr(number)) == (
+            kind not in ("Cc", "Cf", "Cs", "Zl", "Zp")
+        )
+
+
+def test_a_table_on_a_terminal_is_harmless(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Cells are escaped also where rich draws, whose own colors pass."""
+    screen = io.StringIO()
+    monkeypatch.setattr(screen, "isatty", lambda: True)
+    monkeypatch.setattr("sys.stdout", screen)
+    monkeypatch.setenv("COLUMNS", "300")
+    with guarded():
+        write_table(sys.stdout, ODD, ("name", ODD), [(ODD, "1")], (1,))
+        assert unguarded(sys.stdout) is screen
+
+    assert "\x07" not in screen.getvalue() and "\u202e" not in screen.getvalue()
+    assert "\\u202e" in screen.getvalue()
+    assert not re.search(r"^\s*error.forged", screen.getvalue(), re.MULTILINE)

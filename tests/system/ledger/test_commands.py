@@ -1,0 +1,293 @@
+"""`dpcli ledger`, as a person or a cron job sees it."""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from dpcli.ledger.store import Store
+from dpcli.ledger.verify import faults
+from tests.support.cli import Command, data, dpcli, forget, spec
+
+__all__ = ["data", "dpcli", "spec"]
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The working folder of a person."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_a_retry_publishes_the_same_bytes_whatever_the_data_hold(
+    dpcli: Command, folder: Path, spec: Path, data: Path
+) -> None:
+    """The same id is free and byte-identical, though the data changed or are gone."""
+    first = dpcli("release", spec, data, "-o", "a.csv", "--release-id", "night")
+    data.unlink()
+    again = dpcli("release", spec, data, "-o", "b.csv", "--release-id", "night")
+
+    assert first.status == again.status == 0
+    assert (folder / "a.csv").read_bytes() == (folder / "b.csv").read_bytes()
+    assert (folder / "a.report.json").read_bytes() == (folder / "b.report.json").read_bytes()
+    assert "nothing charged" in again.err
+
+
+def test_another_spec_under_the_same_id_is_refused(
+    dpcli: Command, folder: Path, spec: Path, data: Path
+) -> None:
+    """Exit 6, and nothing is written."""
+    dpcli("release", spec, data, "-q", "--release-id", "night")
+    spec.write_text(spec.read_text("utf-8") + "# changed\n", encoding="utf-8")
+    outcome = dpcli("release", spec, data, "-o", "b.csv", "--release-id", "night")
+
+    assert outcome.status == 6
+    assert "release-id-taken" in outcome.err
+    assert not (folder / "b.csv").exists()
+
+
+def test_the_account_refuses_when_it_is_exhausted(
+    dpcli: Command, folder: Path, spec: Path, data: Path
+) -> None:
+    """The second run of 6 from a budget of 10 exits 5, reads nothing, and says what is left."""
+    dpcli("release", spec, data, "-q")
+    outcome = dpcli("release", spec, folder / "absent.csv")
+
+    assert outcome.status == 5
+    assert "has epsilon 4, delta 0.000009 left" in outcome.err
+
+
+def test_a_changed_budget_is_refused(dpcli: Command, folder: Path, spec: Path, data: Path) -> None:
+    """Raising the budget in the spec does not raise that of the account."""
+    dpcli("release", spec, data, "-q")
+    text = spec.read_text("utf-8").replace("epsilon: 10", "epsilon: 1000")
+    spec.write_text(text, encoding="utf-8")
+    outcome = dpcli("release", spec, data, "-q")
+
+    assert outcome.status == 6
+    assert "its budget is epsilon 10, delta 0.00001, the spec says epsilon 1000" in outcome.err
+
+
+def test_a_named_ledger_must_exist(dpcli: Command, folder: Path, spec: Path, data: Path) -> None:
+    """--ledger never makes a ledger; `ledger init` does."""
+    words = ["release", spec, data, "-q", "--ledger", "books/l.sqlite"]
+    (folder / "books").mkdir()
+    assert dpcli(*words).status == 6
+    assert dpcli("ledger", "init", "books/l.sqlite", "--anchor", "anchor").status == 0
+    assert dpcli(*words).status == 0
+    assert (folder / "anchor").exists()
+    assert dpcli("ledger", "init", "books/l.sqlite").status == 6
+
+
+def test_the_environment_names_a_ledger(
+    dpcli: Command, folder: Path, spec: Path, data: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """DPCLI_LEDGER is --ledger."""
+    monkeypatch.setenv("DPCLI_LEDGER", "l.sqlite")
+    assert dpcli("release", spec, data, "-q").status == 6
+    dpcli("ledger", "init", "l.sqlite")
+    assert dpcli("release", spec, data, "-q").status == 0
+    assert not (folder / "dpcli-ledger.sqlite").exists()
+
+
+def test_balances_and_history_for_people_and_scripts(
+    dpcli: Command, folder: Path, spec: Path, data: Path
+) -> None:
+    """show and history tell the same in a table and in JSON."""
+    dpcli("release", spec, data, "-q", "--release-id", "night")
+    (account,) = json.loads(dpcli("ledger", "show", "--json", "--spec", spec).out)
+    (entry,) = json.loads(dpcli("ledger", "history", "--json").out)
+
+    assert (account["spent_epsilon"], account["remaining_epsilon"]) == ("6", "4")
+    assert account["more_runs"] == 0
+    assert (entry["release_id"], entry["epsilon"], len(entry["parts"])) == ("night", "6", 7)
+    assert "town" in dpcli("ledger", "show").out
+    assert "night" in dpcli("ledger", "history").out
+    assert dpcli("ledger", "history", "village", "--json").status == 6
+
+
+def test_the_number_of_runs_that_fit(dpcli: Command, folder: Path, data: Path) -> None:
+    """A budget of 1 has room for ten runs of 0.1, and then for nine."""
+    spec = folder / "spec.yaml"
+    spec.write_text(
+        "dpcli: 1\ndataset: d\n"
+        "privacy: {unit: row, neighbors: add-remove, budget: {epsilon: 1}}\n"
+        "columns: {}\nstatistics: [{name: n, statistic: count, epsilon: 0.1}]\n",
+        encoding="utf-8",
+    )
+    dpcli("ledger", "open", "d", "--epsilon", "1")
+    for runs in (10, 9):
+        (account,) = json.loads(dpcli("ledger", "show", "--json", "--spec", spec).out)
+        assert account["more_runs"] == runs
+        dpcli("release", spec, data, "-q")
+
+
+def test_a_window_renews_the_budget_and_the_report_says_what_that_means(
+    dpcli: Command, folder: Path, spec: Path, data: Path
+) -> None:
+    """Two runs of 6 from 10 do not fit in one week, but in two."""
+    opened = ["ledger", "open", "town", "--epsilon", "10", "--delta", "1e-5", "--window", "7"]
+    assert dpcli(*opened).status == 0
+    assert dpcli("release", spec, data, "-q").status == 6
+    assert dpcli("release", spec, data, "-q", "--period", "someday").status == 2
+    days = {"2026-03-01": 0, "2026-03-07": 5, "2026-03-08": 0, "2026-02-24": 5, "2026-02-22": 0}
+    for day, status in days.items():
+        words = ["release", spec, data, "-o", f"{day}.csv", "--period", day]
+        assert dpcli(*words).status == status
+    report = json.loads((folder / "2026-03-08.report.json").read_text("utf-8"))
+    window = report["ledger"]["window"]
+
+    assert (window["periods"], window["period"]) == (7, "2026-03-08")
+    assert window["per_window"]["epsilon"] == 6
+    assert window["lifetime"]["epsilon"] == 12
+    assert window["per_year_at_most"]["epsilon"] == 530
+    assert "every window" in window["does_not_protect"]
+
+
+def test_export_publishes_any_layout_and_report(
+    dpcli: Command, folder: Path, spec: Path, data: Path
+) -> None:
+    """Whatever was asked for at first, everything can be published later."""
+    first = dpcli("release", spec, data, "-q", "--release-id", "night")
+    again = dpcli("ledger", "export", "night")
+    wide = dpcli("ledger", "export", "night", "-o", "w.csv", "--layout", "wide", "--report", "r.md")
+
+    assert again.out == first.out
+    assert wide.status == 0
+    assert {"w.total.csv", "w.sex.csv", "w.age.csv", "r.md"} <= {
+        path.name for path in folder.iterdir()
+    }
+    assert dpcli("ledger", "export", "day").status == 6
+
+
+def test_verify_compares_with_published_reports(
+    dpcli: Command, folder: Path, spec: Path, data: Path
+) -> None:
+    """A report from a ledger that was begun anew is found out."""
+    dpcli("release", spec, data, "-o", "a.csv")
+    assert dpcli("ledger", "verify", "--against", "a.report.json").status == 0
+    forget(folder)
+    dpcli("release", spec, data, "-o", "b.csv")
+    outcome = dpcli("ledger", "verify", "--against", "a.report.json", "--against", "b.report.json")
+
+    assert outcome.status == 6
+    assert "`a.report.json` was published from another entry 2" in outcome.err
+    assert "b.report.json" not in outcome.err
+
+
+def test_outputs_cannot_replace_the_ledger(
+    dpcli: Command, folder: Path, spec: Path, data: Path
+) -> None:
+    """Not by name, not through a link, not with --force."""
+    dpcli("release", spec, data, "-q")
+    before = (folder / "dpcli-ledger.sqlite").read_bytes()
+    (folder / "link.csv").symlink_to("dpcli-ledger.sqlite")
+    for name in ("dpcli-ledger.sqlite", "dpcli-ledger.sqlite.anchor", "link.csv"):
+        assert dpcli("release", spec, data, "-o", name, "--force").status == 2
+    assert (folder / "dpcli-ledger.sqlite").read_bytes() == before
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write anything")
+def test_a_read_only_ledger_is_refused(
+    dpcli: Command, folder: Path, spec: Path, data: Path
+) -> None:
+    """Exit 6, in words."""
+    dpcli("release", spec, data, "-q")
+    (folder / "dpcli-ledger.sqlite").chmod(stat.S_IRUSR)
+    assert dpcli("release", spec, data, "-q", "--release-id", "x").status == 6
+
+
+def test_devices_are_written_to_and_not_replaced(
+    dpcli: Command, folder: Path, spec: Path, data: Path
+) -> None:
+    """A full device ends with status 7, and the same id costs nothing afterwards."""
+    words = ["release", spec, data, "-q", "--release-id", "r", "--report", "r.json"]
+    if not Path("/dev/full").exists():
+        pytest.skip("no full device here")
+    full = dpcli(*words, "-o", "/dev/full")
+    null = dpcli(*words, "-o", "/dev/null", "--force")
+
+    assert (full.status, null.status) == (7, 0)
+    assert "--release-id r, which costs nothing" in full.err
+    assert stat.S_ISCHR(Path("/dev/full").stat().st_mode)
+    assert len(json.loads(dpcli("ledger", "history", "--json").out)) == 1
+
+
+def test_a_file_size_limit_is_all_or_nothing(folder: Path, spec: Path, data: Path) -> None:
+    """Under any limit there is a documented status, and a retry without it succeeds."""
+    command = [sys.executable, "-m", "dpcli", "release", str(spec), str(data), "-q"]
+    for kilobytes in (1, 8, 16, 40):
+        forget(folder)
+        words = [*command, "--force", "-o", f"{kilobytes}.csv", "--release-id", "r"]
+
+        def limit(size: int = kilobytes * 1024) -> None:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
+
+        limited = subprocess.run(words, preexec_fn=limit, capture_output=True, check=False)
+        assert limited.returncode in {0, 6, 7}
+        assert b"Traceback" not in limited.stderr
+        assert subprocess.run(words, capture_output=True, check=False).returncode == 0
+        store = Store.open(folder / "dpcli-ledger.sqlite")
+        assert not list(faults(store))
+        assert len(store.entries("kind = 'release'")) == 1
+        store.close()
+
+
+def test_an_anchor_that_cannot_be_written_stops_releases(
+    dpcli: Command, folder: Path, spec: Path, data: Path
+) -> None:
+    """Without a growing anchor an older copy would pass, so nothing more is charged."""
+    dpcli("release", spec, data, "-q", "--release-id", "one")
+    anchor = folder / "dpcli-ledger.sqlite.anchor"
+    before = anchor.read_bytes()
+    anchor.unlink()
+    anchor.mkdir()
+    refused = dpcli("release", spec, data, "-q", "--release-id", "two")
+    anchor.rmdir()
+    anchor.write_bytes(before)
+
+    assert (refused.status, refused.out) == (6, "")
+    assert len(json.loads(dpcli("ledger", "history", "--json").out)) == 1
+
+
+def test_a_network_drive_is_refused_unless_it_is_allowed(
+    dpcli: Command, folder: Path, spec: Path, data: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No ledger is made or used on a drive of another machine, unless somebody says so."""
+    number = folder.stat().st_dev
+    mounts = folder / "mounts"
+    mounts.write_text(
+        f"30 1 {os.major(number)}:{os.minor(number)} / / rw - nfs4 server:/home rw\n", "utf-8"
+    )
+    monkeypatch.setattr("dpcli.ledger.place.MOUNTS", mounts)
+    refused = dpcli("release", spec, data, "-q")
+    made = dpcli("ledger", "init", "shared.sqlite", "--network")
+    allowed = dpcli("release", spec, data, "-q", "--ledger", "shared.sqlite")
+
+    assert (refused.status, made.status, allowed.status) == (6, 0, 0)
+    assert "ledger-on-network" in refused.err
+    assert "nfs4" in refused.err
+    assert not (folder / "dpcli-ledger.sqlite").exists()
+
+
+def test_many_reports_are_verified_at_once(
+    dpcli: Command, folder: Path, spec: Path, data: Path
+) -> None:
+    """A pattern that the shell expands to several reports can follow --against."""
+    dpcli("release", spec, data, "-q", "--release-id", "a", "--report", "a.json")
+    report = (folder / "a.json").read_text(encoding="utf-8")
+    (folder / "b.json").write_text(report, encoding="utf-8")
+    verified = dpcli("ledger", "verify", "--against", "a.json", "b.json")
+    (folder / "b.json").write_text(report.replace('"entry": 2', '"entry": 1'), encoding="utf-8")
+    refused = dpcli("ledger", "verify", "--against", "a.json", "b.json")
+
+    assert (verified.status, refused.status) == (0, 6)
+    assert "2 published reports agree" in verified.out
+    assert "`b.json`" in refused.err

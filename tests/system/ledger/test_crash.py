@@ -1,0 +1,46 @@
+"""Crash trials, in a process of their own: one where polars has not begun to work.
+
+The trials fork, and a fork of a process with native threads waits for threads that
+it does not have.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[3]
+
+
+def trials(which: str, names: str = "") -> str:
+    """Run the trials that a marker and a part of their name select, and return what they print."""
+    words = ["-m", which, "-k", names, "-p", "no:cacheprovider", "-p", "no:xdist", "-rA"]
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", *words, "tests/system/ledger/crash_trials.py"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+@pytest.mark.parametrize(
+    ("names", "many"), [("test_a_kill_around", 1), ("test_signals_at_random", 3)]
+)
+def test_kills_and_signals_lose_nothing(names: str, many: int) -> None:
+    """Around every sync, commit and rename, and at random, one charge and one table."""
+    assert f"{many} passed" in trials("not slow", names)
+
+
+@pytest.mark.slow
+def test_two_thousand_kills(capsys: pytest.CaptureFixture[str]) -> None:
+    """The same two thousand times, with the counts printed."""
+    told = trials("slow")
+    assert "all settled" in told
+    with capsys.disabled():
+        print("\n" + "\n".join(line for line in told.splitlines() if "kills:" in line))

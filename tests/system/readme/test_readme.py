@@ -1,0 +1,183 @@
+"""Every command of the README runs as it is written, from top to bottom."""
+
+from __future__ import annotations
+
+import csv
+import datetime
+import io
+import json
+import os
+import re
+import shlex
+import shutil
+import stat
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from dpcli.cli.main import COMMANDS
+from tests.support.cli import ROOT, Command
+
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+FENCE = re.compile(
+    r"^(?P<indent> *)```(?P<language>\w*)\n(?P<text>.*?)^(?P=indent)```$", re.MULTILINE | re.DOTALL
+)
+INSTALLING = "python3 -m venv .venv && "
+"""What the commands begin with that `.ci/run` executes."""
+
+SCHEDULE = re.compile(r"^(\S+\s+){5}")
+
+
+@dataclass(frozen=True)
+class Block:
+    """Lines of a shell, and where they stand."""
+
+    line: int
+    script: str
+
+
+def blocks() -> Iterator[Block]:
+    """Every block of commands, those of a crontab as cron would run them."""
+    for match in FENCE.finditer(README):
+        if match["language"] not in ("sh", "crontab"):
+            continue
+        indent = match["indent"]
+        script = "".join(
+            line.removeprefix(indent) for line in match["text"].splitlines(keepends=True)
+        )
+        if match["language"] == "crontab":
+            script = SCHEDULE.sub("", script).replace("\\%", "%")
+        if not script.startswith(INSTALLING):
+            yield Block(README.count("\n", 0, match.start()) + 2, script)
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the sample files, and a `dpcli` that is this one."""
+    folder = tmp_path_factory.mktemp("readme")
+    for name in ("specs", "sample_data"):
+        shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("*.sqlite*"))
+    command = folder / "bin" / "dpcli"
+    command.parent.mkdir()
+    command.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m dpcli "$@"\n', encoding="utf-8")
+    command.chmod(command.stat().st_mode | stat.S_IXUSR)
+    return folder
+
+
+def typed(script: str, place: Path) -> subprocess.CompletedProcess[str]:
+    """What a shell in that folder makes of some lines."""
+    path = (
+        f"{place / 'bin'}{os.pathsep}{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    )
+    environment = {"PATH": path, "HOME": str(place), "PYTHONPATH": str(ROOT), "LANG": "C.UTF-8"}
+    return subprocess.run(
+        ["bash", "-euo", "pipefail", "-c", script],
+        cwd=place,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def test_every_command_of_the_readme_runs_twice(place: Path) -> None:
+    """A newcomer who types each in order, and again, gets through without one failing."""
+    run = 0
+    for block in blocks():
+        for time in ("first", "second"):
+            done = typed(block.script, place)
+            said = f"README line {block.line}, {time} time: {done.stdout}\n{done.stderr}"
+            assert done.returncode == 0, said
+        run += 1
+    assert run >= 10
+    made = {path.name for path in place.iterdir()}
+    assert {"survey.csv", "survey.html", "survey.json", "again.csv", "collected.csv"} <= made
+    assert "people," in (place / "people.txt").read_text(encoding="utf-8")
+
+
+def test_the_first_command_shows_good_numbers_twice(place: Path) -> None:
+    """The release that follows the installation works again, and no number in it is flagged."""
+    installed = README.split("<!-- first command -->\n```sh\n")[1].splitlines()[0]
+    release = installed.rsplit("&& .venv/bin/", 1)[1]
+    for _ in range(2):
+        done = typed(release, place)
+        rows = list(csv.DictReader(io.StringIO(done.stdout)))
+
+        assert done.returncode == 0, done.stderr
+        assert len(rows) > 10
+        assert {row["flag"] for row in rows} == {""}
+
+
+NIGHTS = 400
+"""Nights of the nightly job: more than a year, so that nothing lasts for a year alone."""
+
+
+def test_the_nightly_job_never_runs_out(
+    tmp_path: Path, dpcli: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Night after night, for more than a year, the job exits 0 and writes a new table."""
+    monkeypatch.chdir(tmp_path)
+    Path("sample_data").mkdir()
+    shutil.copy(ROOT / "sample_data" / "people.csv", "sample_data/people.csv")
+    every = [block.script for block in blocks()]
+    (spec,) = (script for script in every if script.startswith("cat > survey.yaml"))
+    (before,) = (script for script in every if "ledger open" in script)
+    (job,) = (script for script in every if "nightly-$(date +%F)" in script)
+    for line in [spec, *before.splitlines()]:
+        if line.startswith("dpcli "):
+            assert dpcli(*shlex.split(line)[1:]).status == 0
+        else:
+            subprocess.run(["bash", "-euc", line], check=True)
+    first = datetime.date(2027, 1, 1)
+    for night in range(NIGHTS):
+        day = str(first + datetime.timedelta(days=night))
+        words = shlex.split(job.replace("$(date +%F)", day))
+        done = dpcli(*words[1:])
+        assert done.status == 0, f"{day}: {done.err}"
+        assert Path(f"nightly-{day}.csv").is_file()
+    assert dpcli(*words[1:]).status == 0
+    shown = json.loads(dpcli("ledger", "show", "--json", "--spec", "nightly.yaml").out)
+
+    (account,) = (one for one in shown if one["dataset"] == "town-nightly")
+    assert account["releases"] == NIGHTS
+
+
+def test_commands_stand_where_they_are_run() -> None:
+    """A line that begins with `dpcli` is in a block that this test runs, or in a spec."""
+    rest = FENCE.sub("", README)
+
+    assert not re.findall(rf"^\s*\$? ?dpcli ({'|'.join(COMMANDS)}) ", rest, re.MULTILINE)
+    for match in FENCE.finditer(README):
+        if match["language"] not in ("sh", "crontab"):
+            assert "dpcli " not in match["text"]
+
+
+def test_continuous_integration_runs_the_two_others() -> None:
+    """Both commands that install are taken from the README by `.ci/run`."""
+    run = (ROOT / ".ci" / "run").read_text(encoding="utf-8")
+
+    for marker in ("first command", "test command"):
+        assert f"<!-- {marker} -->\n```sh\n{INSTALLING}" in README
+        assert marker in run
+
+
+def test_pictures_are_there() -> None:
+    """Every picture that the README shows is in the repository, and is a picture."""
+    shown = re.findall(r"!\[[^\]]+\]\(([^)]+)\)", README)
+
+    assert shown
+    for name in shown:
+        assert (ROOT / name).read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize("anchor", sorted(set(re.findall(r"\]\(#([^)]+)\)", README))) or [""])
+def test_links_within_lead_somewhere(anchor: str) -> None:
+    """Each link to a section has one."""
+    headings = re.findall(r"^#+ (.+)$", FENCE.sub("", README), re.MULTILINE)
+    slugs = {re.sub(r"[^\w -]", "", one).strip().lower().replace(" ", "-") for one in headings}
+
+    assert not anchor or anchor in slugs

@@ -1,0 +1,76 @@
+"""What a person would see of the page, on a phone and on a desk, light and dark."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Literal
+
+import pytest
+
+from tests.support.browser import BROWSER, faults
+from tests.support.cli import ROOT
+from tests.support.reports import SAMPLES, make_reports
+
+pytestmark = pytest.mark.skipif(BROWSER is None, reason="there is no browser on this machine")
+
+MORE: tuple[tuple[int, Literal["light", "dark"]], ...] = (
+    (320, "dark"),
+    (360, "light"),
+    (660, "light"),
+    (820, "dark"),
+    (1280, "light"),
+)
+
+
+LOOKED_AT = ("town", "town-people", "relations", "incomes", "tables", "local-survey")
+"""Samples with all kinds of drawings; the others are looked at among the slow trials."""
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        pytest.param(path, marks=[] if path.stem in LOOKED_AT else pytest.mark.slow, id=path.stem)
+        for path in SAMPLES
+    ],
+)
+def test_nothing_overlaps_is_cut_is_pale_or_is_empty(spec: Path, tmp_path: Path) -> None:
+    """On a phone by day and a desk by night every text can be read, every drawing shows something.
+
+    The contrast of text is 4.5 at least, after WCAG 2.2.
+    """
+    page = make_reports(spec, tmp_path).text(".html")
+
+    assert faults(page, 390, "light") == []
+    assert faults(page, 1280, "dark") == []
+
+
+@pytest.mark.parametrize(("width", "scheme"), MORE)
+def test_it_holds_at_other_sizes_too(
+    width: int, scheme: Literal["light", "dark"], tmp_path: Path
+) -> None:
+    """The same of one report on narrow phones, on a tablet and on a desk."""
+    made = make_reports(ROOT / "specs" / "town.yaml", tmp_path)
+
+    assert faults(made.text(".html"), width, scheme) == []
+
+
+BROKEN = {
+    "beside the page": '<p style="white-space:nowrap">' + "far " * 200 + "</p>",
+    "lies over": '<p style="position:absolute;top:9px">one text here</p>'
+    '<p style="position:absolute;top:9px">another text here</p>',
+    "cut": '<p style="width:30px;overflow:hidden;white-space:nowrap">a long line of text</p>',
+    "empty drawing": '<svg width="300" height="200"></svg>',
+    "outside of its drawing": '<svg width="300" height="50"><rect width="9" height="9"/>'
+    '<text x="290" y="20">too far</text></svg>',
+    "too small": '<svg width="300" height="50"><rect width="9" height="9"/>'
+    '<text x="9" y="20" style="font-size:5px">tiny</text></svg>',
+    "too pale": '<p style="color:#bbbbbb">hardly there</p>',
+}
+
+
+@pytest.mark.parametrize("fault", BROKEN)
+def test_the_look_finds_what_is_wrong(fault: str) -> None:
+    """A page with a fault does not pass."""
+    found = faults(f"<!DOCTYPE html><body>{BROKEN[fault]}</body>", 390)
+
+    assert any(fault in one for one in found), found

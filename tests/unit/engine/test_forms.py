@@ -1,0 +1,406 @@
+"""The same table in every dialect, format and split gives the same exact answers."""
+
+from __future__ import annotations
+
+import gzip
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from pathlib import Path
+from random import Random
+
+import polars as pl
+import pytest
+
+from dpcli.columns import CategoryColumn, Column, NumericColumn
+from dpcli.dialect import DELIMITERS, ENCODINGS, QUOTES, STANDARD, Dialect, encoding_of
+from dpcli.engine import copying, crowd, rows
+from dpcli.engine.discretion import discreetly
+from dpcli.engine.encode import encoded
+from dpcli.engine.source import open_dataset
+from dpcli.local import texts
+from dpcli.privacy.relation import RowUnit
+from dpcli.queries import Factor, LinearQuery
+from tests.oracles import crowds, files
+from tests.oracles.opened import engine
+from tests.oracles.plain import evaluate, table, value
+from tests.unit.engine.test_people import freeze, lots, without_empty
+
+__all__ = ["freeze"]
+
+Rows = list[list[str]]
+
+FILES = 8
+"""Tables that each form is tried with."""
+
+
+@dataclass(frozen=True)
+class Form:
+    """A way to write a table down in files."""
+
+    name: str
+    dialect: Dialect
+    write: Callable[[Sequence[str], Rows, Path, Dialect], list[Path]]
+
+    def fits(self, lines: Rows) -> bool:
+        """Whether every cell can be written so that it can be read back."""
+        return all(fits(line, self.dialect) for line in lines)
+
+
+def fits(line: Sequence[str], dialect: Dialect) -> bool:
+    """Whether every cell of a line can be written so that it can be read back."""
+    text = "".join(line)
+    if dialect.quote is None and any(mark in text for mark in dialect.delimiter + "\r\n"):
+        return False
+    try:
+        # Some codecs write what they read as something else.
+        return text.encode(codec(dialect)).decode(codec(dialect)) == text
+    except UnicodeError:
+        return False
+
+
+def codec(dialect: Dialect) -> str:
+    """The codec that writes a file of this dialect."""
+    return "utf-16-le" if dialect.encoding == "utf-16" else ENCODINGS[dialect.encoding]
+
+
+def as_csv(header: Sequence[str], cells: Rows, dialect: Dialect, end: str = "\n") -> bytes:
+    """The table as CSV; a cell is quoted where it must be."""
+    lines = cells if dialect.names else [header, *cells]
+    text = "".join(
+        dialect.delimiter.join(field(cell, dialect) for cell in line) + end for line in lines
+    )
+    return text.encode(codec(dialect))
+
+
+def field(cell: str, dialect: Dialect) -> str:
+    """A cell as it is written."""
+    quote = dialect.quote
+    if quote and any(mark in cell for mark in (dialect.delimiter, quote, "\r", "\n")):
+        return quote + cell.replace(quote, 2 * quote) + quote
+    return cell
+
+
+def one(header: Sequence[str], cells: Rows, folder: Path, dialect: Dialect) -> list[Path]:
+    """A single file."""
+    path = folder / "one.csv"
+    path.write_bytes(as_csv(header, cells, dialect))
+    return [path]
+
+
+def ended(end: str) -> Callable[[Sequence[str], Rows, Path, Dialect], list[Path]]:
+    """A single file whose lines end in a certain way."""
+
+    def write(header: Sequence[str], cells: Rows, folder: Path, dialect: Dialect) -> list[Path]:
+        path = folder / "ended.csv"
+        text = as_csv(header, cells, dialect, end)
+        # Where the last line is blank, its end is all there is of a record.
+        last_is_blank = bool(cells) and cells[-1] == [""]
+        path.write_bytes(text if last_is_blank else text.removesuffix(end.encode()))
+        return [path]
+
+    return write
+
+
+def marked(header: Sequence[str], cells: Rows, folder: Path, dialect: Dialect) -> list[Path]:
+    """A file with a mark at its start; the mark of a header line tells the order of bytes."""
+    path = folder / "marked.csv"
+    text = as_csv(header, cells, dialect).decode(codec(dialect))
+    path.write_bytes(("\ufeff" + text).encode("utf-16-le" if dialect.names else "utf-16-be"))
+    return [path]
+
+
+def packed(header: Sequence[str], cells: Rows, folder: Path, dialect: Dialect) -> list[Path]:
+    """A compressed file."""
+    path = folder / "packed.csv.gz"
+    path.write_bytes(gzip.compress(as_csv(header, cells, dialect), mtime=0))
+    return [path]
+
+
+def parquet(header: Sequence[str], cells: Rows, folder: Path, dialect: Dialect) -> list[Path]:
+    """A Parquet file of texts, nulls where cells are empty."""
+    path = folder / "table.parquet"
+    columns = {
+        name: pl.Series([row[at] or None for row in cells], dtype=pl.String)
+        for at, name in enumerate(header)
+    }
+    pl.DataFrame(columns).write_parquet(path, row_group_size=7)
+    return [path]
+
+
+def split(header: Sequence[str], cells: Rows, folder: Path, dialect: Dialect) -> list[Path]:
+    """Three files: as it is, compressed in reverse order of columns, and Parquet."""
+    cuts = (0, len(cells) // 3, len(cells) // 2, len(cells))
+    parts = [cells[low:high] for low, high in pairwise(cuts)]
+    turned = [[*row[::-1], "more"] for row in parts[1]]
+    middle = [*header[::-1], "\u00b6more"]
+    if dialect.names:
+        # Files without a header line have the same columns in the same order.
+        middle, turned = list(header), parts[1]
+    return [
+        *one(header, parts[0], folder, dialect),
+        *packed(middle, turned, folder, dialect),
+        *parquet(header, parts[2], folder, dialect),
+    ]
+
+
+FORMS = (
+    Form("standard", STANDARD, one),
+    Form("semicolons", Dialect(";"), one),
+    Form("single quotes", Dialect(";", "'"), one),
+    Form("tabs without quotes", Dialect("\t", None), one),
+    Form("odd marks", Dialect("|", "~"), one),
+    Form("spaces", Dialect(" "), one),
+    Form("CRLF", Dialect(";"), ended("\r\n")),
+    Form("CR", Dialect(";", "'"), ended("\r")),
+    Form("decimal comma", Dialect(";", decimal=","), one),
+    Form("no header", Dialect(names=("?",)), one),
+    Form("no header, tabs", Dialect("\t", "'", names=("?",), decimal=","), one),
+    Form("UTF-16", Dialect(encoding="utf-16"), one),
+    Form("UTF-16, marked", Dialect(encoding="utf-16"), marked),
+    Form("UTF-16, marked, no header", Dialect(encoding="utf-16", names=("?",)), marked),
+    Form("GB 18030, packed", Dialect("^", encoding="gb18030"), packed),
+    Form("Windows", Dialect(";", encoding="windows-1252", decimal=","), one),
+    Form("Shift JIS", Dialect("|", encoding="shift_jis"), one),
+    Form("Parquet", STANDARD, parquet),
+    Form("Parquet, decimal comma", Dialect(";", decimal=","), parquet),
+    Form("split", STANDARD, split),
+    Form("split, semicolons", Dialect(";", "'", decimal=","), split),
+    Form("split, no header", Dialect(names=("?",)), split),
+    Form("split, UTF-16", Dialect(encoding="utf-16"), split),
+)
+
+
+def rectangle(data: bytes) -> tuple[list[str], Rows]:
+    """The header and the records of a file, each with a cell for every name."""
+    header, records = table(data)
+    width = len(header)
+    return header, [(row + [""] * width)[:width] for row in records]
+
+
+def commas(header: Sequence[str], cells: Rows, columns: Sequence[Column]) -> Rows:
+    """The same cells, with comma and point in each other's place where numbers are."""
+    names = {c.name for c in columns if isinstance(c, NumericColumn) and c.kind != "date"}
+    swap = str.maketrans(",.", ".,")
+    return [
+        [
+            cell.translate(swap) if name in names else cell
+            for name, cell in zip(header, row, strict=True)
+        ]
+        for row in cells
+    ]
+
+
+def written(form: Form, data: bytes, columns: Sequence[Column], folder: Path) -> list[Path] | None:
+    """The files of a form; None where it cannot hold the table."""
+    header, cells = rectangle(data)
+    if form.dialect.decimal == ",":
+        cells = commas(header, cells, columns)
+    if not form.fits([header, *cells]):
+        return None
+    return form.write(header, cells, folder, named(form, data))
+
+
+def named(form: Form, data: bytes) -> Dialect:
+    """The dialect of a form, with the names of this table if it has names."""
+    names = tuple(rectangle(data)[0]) if form.dialect.names else ()
+    return replace(form.dialect, names=names)
+
+
+@pytest.mark.parametrize("form", FORMS, ids=lambda form: form.name)
+def test_every_form_gives_the_same_answers(
+    form: Form, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever a table is written as, its exact answers are those of standard CSV."""
+    monkeypatch.setattr(copying, "BLOCK", 7)
+    tried = 0
+    for seed in range(1000):
+        monkeypatch.setattr(rows, "few_distinct", lambda *_, seed=seed: bool(seed % 2))
+        data, columns, queries = files.generate(seed)
+        paths = written(form, data, columns, tmp_path)
+        if paths is None:
+            continue
+        tried += 1
+        expected = evaluate(queries, as_csv(*rectangle(data), STANDARD))
+        found = engine(queries, RowUnit(), *paths, dialect=named(form, data))
+        assert found == expected, seed
+        if tried == FILES:
+            return
+    pytest.fail("too few tables fit")
+
+
+@pytest.mark.parametrize("form", FORMS, ids=lambda form: form.name)
+def test_people_are_the_same_in_every_form(
+    form: Form, freeze: Callable[[], None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Rows of a person in several files are rows of one person, in the order of the files."""
+    monkeypatch.setattr(crowd, "PARTITION", 64)
+    monkeypatch.setattr(crowd, "DEALT", 3)
+    monkeypatch.setattr(crowd, "WAITING", 1)
+    lot = lots(freeze)
+    tried = 0
+    for seed in range(1000):
+        data, unit, queries = crowds.generate(seed)
+        columns = [column for query in queries for column in query.columns]
+        paths = written(form, data, columns, tmp_path)
+        if paths is None:
+            continue
+        tried += 1
+        expected = evaluate(queries, as_csv(*rectangle(data), STANDARD), unit, lot)
+        freeze()
+        found = engine(queries, unit, *paths, dialect=named(form, data))
+        assert without_empty(found) == without_empty(expected), seed
+        if tried == FILES:
+            return
+    pytest.fail("too few tables fit")
+
+
+HOSTILE = (
+    Dialect(";", "'"),
+    Dialect("\t"),
+    Dialect("|", None),
+    Dialect(",", None),
+    Dialect(" ", "'", decimal=","),
+    Dialect(";", encoding="utf-16"),
+    Dialect("^", "'", encoding="shift_jis"),
+    Dialect(":", '"', encoding="windows-1252"),
+    Dialect("|", "'", encoding="gb18030"),
+)
+
+
+@pytest.mark.parametrize("headless", [False, True])
+@pytest.mark.parametrize("dialect", HOSTILE, ids=repr)
+def test_damaged_files_are_read_by_the_written_rules(
+    dialect: Dialect, headless: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Quotes in odd places, ragged rows and broken characters: the oracle reads them alike."""
+    path = tmp_path / "data.csv"
+    for seed in range(FILES):
+        monkeypatch.setattr(rows, "few_distinct", lambda *_, seed=seed: bool(seed % 2))
+        data, _, queries = files.generate(seed)
+        random = Random(seed)
+        header, _ = table(data)
+        marks = {",": dialect.delimiter, dialect.delimiter: ","}
+        if dialect.quote:
+            marks |= {'"': dialect.quote, dialect.quote: '"'}
+        text = data.decode("utf-8-sig", "replace").translate(
+            {ord(old): new for old, new in marks.items()}
+        )
+        raw = bytearray(text.encode(codec(dialect), "replace"))
+        known = replace(dialect, names=tuple(header) if headless else ())
+        line = (
+            as_csv(header, [], replace(dialect, names=()), "\n") if fits(header, dialect) else b""
+        )
+        if not headless:
+            # The first record is sound, whatever it says in this dialect.
+            raw[:0] = line
+        if not line:
+            continue
+        for _ in range(random.randrange(4)):
+            place = random.randrange(len(raw) // 2, len(raw) + 1)
+            raw[place:place] = random.randbytes(random.randint(1, 3))
+        path.write_bytes(raw)
+        expected = evaluate(queries, bytes(raw), dialect=known)
+        assert engine(queries, RowUnit(), path, dialect=known) == expected, seed
+
+
+@pytest.mark.parametrize("delimiter", DELIMITERS)
+@pytest.mark.parametrize("quote", [*QUOTES, None])
+def test_every_pair_of_marks_is_read(delimiter: str, quote: str | None, tmp_path: Path) -> None:
+    """Each delimiter works with each other quote, by the fast reader and the slow one."""
+    if delimiter == quote:
+        return
+    column = NumericColumn("age", "integer", bounds=(0, 100))
+    queries = [rows_query(column)]
+    cells = [["1", "x"], ["20", "y"], ["30", f"{quote or ''}"]]
+    dialect = Dialect(delimiter, quote)
+    for end in ("\n", "\r"):
+        path = tmp_path / "data.csv"
+        path.write_bytes(as_csv(["age", "note"], cells, dialect, end))
+        assert engine(queries, RowUnit(), path, dialect=dialect) == [[51]]
+
+
+def rows_query(column: NumericColumn) -> LinearQuery:
+    """The sum of a column."""
+    return LinearQuery(factors=(Factor(column),))
+
+
+@pytest.mark.parametrize("form", FORMS, ids=lambda form: form.name)
+def test_rows_keep_their_order_in_every_form(
+    form: Form, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Read row by row, the cells of a table are the same in every form, in the same order."""
+    monkeypatch.setattr(texts, "BLOCK", 100)
+    tried = 0
+    for seed in range(1000):
+        data, declared, _ = files.generate(seed)
+        columns: list[Column] = [
+            one for one in declared if isinstance(one, CategoryColumn | NumericColumn)
+        ]
+        paths = written(form, data, declared, tmp_path)
+        if paths is None or not columns:
+            continue
+        tried += 1
+        header, cells = rectangle(data)
+        places = [header.index(column.name) for column in columns]
+        expected = [
+            tuple(value(column, row[at]) for column, at in zip(columns, places, strict=True))
+            for row in cells
+        ]
+        assert by_rows(columns, paths, named(form, data)) == expected, seed
+        if tried == FILES:
+            return
+    pytest.fail("too few tables fit")
+
+
+def by_rows(
+    columns: Sequence[Column], paths: Sequence[Path], dialect: Dialect
+) -> list[tuple[int | None, ...]]:
+    """Every row of some files as whole numbers."""
+    chosen = [encoded(column, f"t{at}").alias(f"t{at}") for at, column in enumerate(columns)]
+    with (
+        open_dataset(tuple(map(str, paths)), dialect) as dataset,
+        discreetly(dataset),
+        texts.texts_of(dataset, columns) as frames,
+    ):
+        return [row for frame in frames for row in frame.select(chosen).rows()]
+
+
+@pytest.mark.parametrize("encoding", ENCODINGS)
+def test_blocks_are_decoded_as_if_they_were_one(encoding: str) -> None:
+    """Wherever a block ends, a text is decoded as it would be as a whole."""
+    random = Random(encoding)
+    for _ in range(30):
+        parts = [random.randbytes(9), "héß年я".encode(ENCODINGS[encoding], "ignore"), b"1,2\r\n"]
+        raw = b"".join(random.choices(parts, k=12))
+        whole = raw.decode(ENCODINGS[encoding], "replace")
+        if encoding == "utf-16" and raw.startswith(b"\xfe\xff"):
+            continue
+        for size in (1, 2, 3, 7, 1000):
+            blocks = (raw[at : at + size] for at in range(0, len(raw), size))
+            found = b"".join(copying.decoded(blocks, encoding, marked=True))
+            assert found.decode("utf-8", "replace") == whole
+
+
+@pytest.mark.parametrize(
+    ("name", "encoding"),
+    [
+        ("UTF8", "utf-8"),
+        ("utf_8", "utf-8"),
+        ("Latin-1", "iso-8859-1"),
+        ("ISO8859-15", "iso-8859-15"),
+        ("cp1252", "windows-1252"),
+        ("CP 437", "ibm437"),
+        ("Windows 1250", "windows-1250"),
+        ("UTF-16LE", "utf-16le"),
+        ("Shift JIS", "shift_jis"),
+        ("GB18030", "gb18030"),
+        ("", None),
+        ("utf-7", None),
+        ("cp", None),
+        ("idna", None),
+    ],
+)
+def test_names_of_encodings_are_compared_leniently(name: str, encoding: str | None) -> None:
+    """Case, dashes and blanks do not matter; what is not listed is not known."""
+    assert encoding_of(name) == encoding

@@ -1,0 +1,120 @@
+"""Scores of candidates, and products, from the engine against the oracle."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from fractions import Fraction
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from dpcli.columns import CategoryColumn, Column, NumericColumn
+from dpcli.engine import rows
+from dpcli.privacy.relation import RowUnit
+from dpcli.queries import Factor, Key, LinearQuery, Query, ScoreQuery
+from dpcli.sampling import entropy
+from dpcli.statistics.cuts import at_and_between, from_each
+from dpcli.utilities.accuracy import Accuracy
+from dpcli.utilities.base import Points
+from dpcli.utilities.frequency import Frequency
+from dpcli.utilities.rank import Rank
+from dpcli.utilities.revenue import Revenue
+from tests.oracles import crowds, files
+from tests.oracles.files import batches
+from tests.oracles.opened import engine
+from tests.oracles.plain import evaluate
+from tests.support.streams import Stream
+from tests.unit.engine.test_people import lots, without_empty
+
+FLAG = CategoryColumn("flag", "boolean", (("no", "no"), ("yes", "yes")))
+
+
+def scored(random: Random, query: Query, columns: Sequence[Column]) -> Query:
+    """A choice among candidates of any kind, in the groups of another question."""
+    usable = [one for one in columns if isinstance(one, CategoryColumn | NumericColumn)]
+    column = random.choice(usable)
+    by = tuple(key for key in query.by if key.column is not column)
+    common = ScoreQuery(by=by, where=query.where, classes=(), utility=Frequency(1))
+    if isinstance(column, CategoryColumn):
+        utility = Frequency(len(column.labels))
+        return replace(common, classes=(Key(column),), utility=utility)
+    points = candidates(random, column)
+    kind = random.choice(("rank", "rank", "revenue", "accuracy"))
+    if kind == "rank":
+        key, places = at_and_between(column, points)
+        quantile = Fraction(random.choice(("1/2", "1/4", "0.99", "0.000001", "2/3")))
+        return replace(common, classes=(key,), utility=Rank(quantile, places))
+    key, places = from_each(column, points)
+    flags = [one for one in usable if isinstance(one, CategoryColumn) and len(one.labels) == 2]
+    flags = [one for one in flags if one not in [key.column for key in by]]
+    if kind == "accuracy" and flags:
+        classes = (key, Key(random.choice(flags)))
+        return replace(common, classes=classes, utility=Accuracy(places))
+    if points[0] < 0:
+        return query
+    return replace(common, classes=(key,), utility=Revenue(points, places))
+
+
+def candidates(random: Random, column: NumericColumn) -> Points:
+    """All points of a small grid, regular ones, or some points of a large one."""
+    low, high = column.limits
+    if high - low < 200 and random.random() < 0.6:
+        return range(low, high + 1)
+    if random.random() < 0.4:
+        return range(low, high + 1, max(2, (high - low) // random.randint(1, 6)))
+    return tuple(sorted({random.randint(low, high) for _ in range(random.randint(1, 6))}))
+
+
+def squared(random: Random, query: LinearQuery) -> LinearQuery:
+    """A product of two factors, perhaps of one with itself, counted from a middle."""
+    small = [one for one in query.factors if all(abs(end) < 2**50 for end in one.limits)]
+    if not small or query.totals is not None:
+        return query
+    pair = (small[0], random.choice([small[0], *small, Factor(small[0].column)]))
+    return replace(query, factors=pair, offset=random.choice((0, 1, -3, 10**6)))
+
+
+@pytest.mark.parametrize("raw_keys", [False, True])
+@pytest.mark.parametrize("start", batches(400, 100, 200))
+def test_scores_and_products_of_odd_files_are_exact(
+    start: int, raw_keys: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever the file, scores and products are those of their definitions."""
+    monkeypatch.setattr(rows, "few_distinct", lambda *_: raw_keys)
+    path = tmp_path / "data.csv"
+    for seed in range(start, start + 100):
+        random = Random(seed)
+        data, columns, linear = files.generate(seed)
+        asked: list[Query] = [squared(random, query) for query in linear]
+        asked += [scored(random, query, columns) for query in linear]
+        path.write_bytes(data)
+        assert engine(asked, RowUnit(), path) == evaluate(asked, data), seed
+
+
+@pytest.mark.parametrize("start", batches(200, 50, 100))
+def test_scores_and_products_of_people_are_exact(
+    start: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of people within limits too, in groups with declared and with private keys."""
+    path = tmp_path / "data.csv"
+    for seed in range(start, start + 50):
+        random = Random(seed)
+        data, unit, linear = crowds.generate(seed)
+        columns = list(dict.fromkeys(column for query in linear for column in query.columns))
+        if not any(isinstance(one, CategoryColumn | NumericColumn) for one in columns):
+            continue
+        asked: list[Query] = [
+            squared(random, query) if isinstance(query, LinearQuery) else query for query in linear
+        ]
+        asked += [scored(random, query, columns) for query in linear]
+        path.write_bytes(data)
+
+        def freeze() -> None:
+            monkeypatch.setattr(entropy, "source", Stream("people"))
+
+        lot = lots(freeze)
+        freeze()
+        found = without_empty(engine(asked, unit, path))
+        assert found == without_empty(evaluate(asked, data, unit, lot)), seed

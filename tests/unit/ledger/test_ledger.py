@@ -1,0 +1,264 @@
+"""Accounts are exact, charges happen once, and terms never change."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections import Counter
+from dataclasses import replace
+from fractions import Fraction
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from dpcli.composition import COMPOSITIONS
+from dpcli.composition.base import Composition
+from dpcli.errors import BudgetError, Failure, LedgerError
+from dpcli.ledger.balance import Spend, balance
+from dpcli.ledger.creation import create_ledger
+from dpcli.ledger.entry import Entry
+from dpcli.ledger.ledger import Ledger
+from dpcli.ledger.pricing import Answers
+from dpcli.ledger.store import Store
+from dpcli.ledger.terms import Terms
+from dpcli.privacy.guarantee import Guarantee
+from dpcli.privacy.loss import Loss
+from tests.support.ledgers import charge, render
+
+
+def code(failure: Failure) -> str:
+    """The code of a refusal."""
+    return failure.problems[0].code
+
+
+def test_ten_tenths_are_one(ledger: Ledger) -> None:
+    """A budget of 1 pays for exactly ten releases of 0.1, and then for nothing."""
+    for number in range(10):
+        ledger.commit(charge(f"r{number}"), render)
+    for epsilon in ("1/10", "1/1000000000000"):
+        with pytest.raises(BudgetError) as refusal:
+            ledger.commit(charge("more", epsilon), render)
+        assert code(refusal.value) == "account-exhausted"
+    terms = ledger.accounts()["town"]
+    assert ledger.balance(terms).spent == Loss(Fraction(1))
+    assert len(ledger.releases("town")) == 10
+
+
+def pure(epsilon: Fraction) -> Answers:
+    """What a release with a single pure answer reveals."""
+    return ((Guarantee(Loss(epsilon), epsilon**2 / 2, ()), 1),)
+
+
+def test_small_spends_add_up_exactly() -> None:
+    """A hundred thousand spends of 1/100000 are exactly one."""
+    terms = Terms("d", "row", "add-remove", "sequential", Loss(Fraction(1)))
+    spends = [Spend(pure(Fraction(1, 100_000)), None)] * 100_000
+    assert balance(terms, spends).spent.epsilon == 1
+    assert balance(terms, spends).within
+    assert not balance(terms, [*spends, Spend(pure(Fraction(1, 10**12)), None)]).within
+
+
+def test_an_id_is_charged_once(ledger: Ledger) -> None:
+    """The same id returns the stored bytes, and costs nothing."""
+    first = ledger.commit(charge("r"), render)
+    again = ledger.commit(charge("r"), lambda _: {"table.csv": b"other noise"})
+    assert first.fresh
+    assert not again.fresh
+    assert dict(first.outputs) == dict(again.outputs)
+    assert len(ledger.releases("town")) == 1
+
+
+def test_an_id_belongs_to_its_spec(ledger: Ledger) -> None:
+    """The same id with another spec is refused."""
+    ledger.commit(charge("r"), render)
+    with pytest.raises(LedgerError) as refusal:
+        ledger.commit(charge("r", digest="other"), render)
+    assert code(refusal.value) == "release-id-taken"
+
+
+def test_an_account_keeps_its_terms(ledger: Ledger) -> None:
+    """A spec with another budget is refused, and the refusal says how it differs."""
+    ledger.commit(charge("r"), render)
+    with pytest.raises(LedgerError) as refusal:
+        ledger.commit(charge("s", budget="2"), render)
+    assert code(refusal.value) == "account-differs"
+    assert "its budget is epsilon 1, the spec says epsilon 2" in str(refusal.value)
+
+
+def test_datasets_pay_for_themselves(ledger: Ledger) -> None:
+    """One account does not pay for another."""
+    ledger.commit(charge("a", "1"), render)
+    ledger.commit(charge("b", "1", dataset="village"), render)
+    with pytest.raises(BudgetError):
+        ledger.commit(charge("c", dataset="village"), render)
+
+
+def test_a_failing_render_charges_nothing(ledger: Ledger) -> None:
+    """If outputs cannot be made, there is no charge."""
+
+    def fails(_: object) -> dict[str, bytes]:
+        raise RuntimeError
+
+    with pytest.raises(RuntimeError):
+        ledger.commit(charge("r"), fails)
+    assert ledger.accounts() == {}
+    assert ledger.stored("r") is None
+
+
+@pytest.mark.parametrize("window", [1, 3, 7])
+def test_a_window_bounds_any_consecutive_days(ledger: Ledger, window: int) -> None:
+    """However days are ordered, no window of that length exceeds the budget."""
+    budget = Fraction(1)
+    terms = Terms("town", "row", "add-remove", "sequential", Loss(budget), window)
+    ledger.open_account(terms, "now")
+    spent: dict[int, Fraction] = {}
+    for number in range(120):
+        day = (number * 7) % 15 + 1
+        try:
+            period = f"2026-03-{day:02}"
+            ledger.commit(charge(f"r{number}", "1/4", period=period, window=window), render)
+        except BudgetError:
+            continue
+        spent[day] = spent.get(day, Fraction(0)) + Fraction(1, 4)
+    worst = max(
+        sum(spent.get(day, Fraction(0)) for day in range(start, start + window))
+        for start in range(16)
+    )
+    assert worst == budget
+    # Nothing more fits anywhere: every day lies in a full window.
+    for day in range(1, 16):
+        with pytest.raises(BudgetError):
+            ledger.commit(
+                charge(f"x{day}", "1/4", period=f"2026-03-{day:02}", window=window), render
+            )
+
+
+def test_a_window_needs_a_day_and_other_accounts_take_none(ledger: Ledger) -> None:
+    """A period is required with a window, and refused without one."""
+    ledger.commit(charge("r"), render)
+    with pytest.raises(LedgerError) as refusal:
+        ledger.commit(charge("s", period="2026-03-01"), render)
+    assert code(refusal.value) == "period-not-taken"
+    terms = Terms("w", "row", "add-remove", "sequential", Loss(Fraction(1)), 7)
+    ledger.open_account(terms, "now")
+    with pytest.raises(LedgerError) as refusal:
+        ledger.commit(charge("t", dataset="w"), render)
+    assert code(refusal.value) == "period-required"
+
+
+def test_an_account_opens_once(ledger: Ledger) -> None:
+    """A second opening on the same terms changes nothing; on any other terms it is refused."""
+    terms = Terms("w", "row", "add-remove", "sequential", Loss(Fraction(1)))
+    assert ledger.open_account(terms, "now")
+    before = [entry.payload for entry in ledger.store.entries()]
+
+    assert not ledger.open_account(terms, "later")
+    for other in (replace(terms, budget=Loss(Fraction(2))), replace(terms, window=7)):
+        with pytest.raises(LedgerError) as refusal:
+            ledger.open_account(other, "later")
+        assert code(refusal.value) == "account-exists"
+    assert [entry.payload for entry in ledger.store.entries()] == before
+
+
+def test_a_named_ledger_must_exist(path: Path) -> None:
+    """A missing ledger is not made anew."""
+    with pytest.raises(LedgerError) as refusal:
+        Store.open(path)
+    assert code(refusal.value) == "ledger-missing"
+    assert not path.exists()
+
+
+def test_commits_are_synced(ledger: Ledger) -> None:
+    """Power loss cannot undo a commit: full synchronisation, and no write-ahead log."""
+    connection = ledger.store.connection
+    assert connection.execute("PRAGMA synchronous").fetchone()[0] >= 2
+    assert connection.execute("PRAGMA journal_mode").fetchone()[0] == "delete"
+
+
+def test_the_file_is_private(path: Path, ledger: Ledger) -> None:
+    """Nobody else may read or write the ledger."""
+    assert path.stat().st_mode & 0o077 == 0
+
+
+@pytest.mark.parametrize("content", [b"", b"not a database at all" * 100, b"SQLite format 3\0junk"])
+def test_what_is_no_ledger_is_refused(path: Path, content: bytes) -> None:
+    """Empty files, other files and damaged ones are never taken for an empty ledger."""
+    path.write_bytes(content)
+    with pytest.raises(LedgerError):
+        Store.open(path)
+
+
+def test_another_database_is_refused(path: Path) -> None:
+    """A database of something else is not made into a ledger."""
+    with sqlite3.connect(path) as connection:
+        connection.execute("CREATE TABLE t (x)")
+    connection.close()
+    for opened in (Store.open, create_ledger):
+        with pytest.raises(LedgerError):
+            opened(path)
+
+
+def test_a_newer_version_is_refused(path: Path, ledger: Ledger) -> None:
+    """A ledger of a later format is left alone."""
+    ledger.store.connection.execute("PRAGMA user_version = 99")
+    with pytest.raises(LedgerError) as refusal:
+        Store.open(path)
+    assert "newer version" in str(refusal.value)
+
+
+def test_a_truncated_ledger_is_refused(path: Path, ledger: Ledger) -> None:
+    """Cut at any sector, a ledger is in doubt or unusable, and never has budget left."""
+    for number in range(10):
+        ledger.commit(charge(f"r{number}"), render)
+    ledger.close()
+    whole = path.read_bytes()
+    for size in range(0, len(whole), 512):
+        path.write_bytes(whole[:size])
+        for opened in (Store.open, create_ledger):
+            with pytest.raises(LedgerError):
+                opened(path).close()
+    path.write_bytes(whole)
+    Store.open(path).close()
+
+
+@pytest.mark.parametrize("rule", COMPOSITIONS[:3], ids=lambda rule: str(rule.name))
+@pytest.mark.parametrize("window", [1, 2, 5, 30])
+def test_the_worst_window_is_found_however_releases_lie(window: int, rule: Composition) -> None:
+    """Sliding over the releases gives what looking at every window gives."""
+    random, delta = Random(window), Fraction(1, 10**6)
+    terms = Terms("town", "row", "add-remove", rule.name, Loss(Fraction(1), delta), window)
+    for _ in range(50 if rule.name == "sequential" else 10):
+        spends = [
+            Spend(pure(Fraction(random.randint(1, 9), 10)), random.randint(1, 40), 1)
+            for _ in range(random.randint(0, 30))
+        ]
+        period = random.choice([None, random.randint(1, 40)])
+        windows = range(-window, 80) if period is None else range(period - window + 1, period + 1)
+        worst = Fraction(0)
+        for at in windows:
+            held = Counter(
+                one.answers[0][0] for one in spends if one.period in range(at, at + window)
+            )
+            worst = max(worst, rule.total(held, delta).epsilon)
+        assert balance(terms, spends, period).spent.epsilon == worst
+
+
+def test_a_check_is_not_misled_by_a_charge_that_comes_meanwhile(
+    ledger: Ledger, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another process may charge between two looks at a ledger; it is not taken for damage."""
+    entries, rivals = Store.entries, iter(["b"])
+
+    def slow(self: Store, where: str = "1", *values: object) -> list[Entry]:
+        found = entries(self, where, *values)
+        for name in rivals:
+            other = Ledger(Store.open(path))
+            other.commit(charge(name), render)
+            other.close()
+        return found
+
+    ledger.commit(charge("a"), render)
+    monkeypatch.setattr(Store, "entries", slow)
+    ledger.store.check()
+
+    assert ledger.release_ids() == ["a", "b"]

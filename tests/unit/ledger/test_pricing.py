@@ -1,0 +1,240 @@
+"""What recorded answers cost: as planned, together with the past, by every composition."""
+
+from __future__ import annotations
+
+import json
+import sys
+from dataclasses import replace
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+
+from dpcli.charge import charge_for
+from dpcli.cli.balances import _more_runs, history, show
+from dpcli.composition import COMPOSITIONS
+from dpcli.composition.base import Composition
+from dpcli.errors import BudgetError, LedgerError
+from dpcli.ledger.balance import balance, spend
+from dpcli.ledger.charge import Charge
+from dpcli.ledger.creation import create_ledger
+from dpcli.ledger.entry import canonical
+from dpcli.ledger.ledger import Ledger
+from dpcli.ledger.pricing import UnknownMechanism, answers_of
+from dpcli.ledger.terms import Terms, terms_of
+from dpcli.local.charge import charge_for as charge_for_responses
+from dpcli.plan.local import LocalPlan, make_local_plan
+from dpcli.plan.making import make_plan
+from dpcli.plan.model import Plan
+from dpcli.privacy.guarantee import pure
+from dpcli.privacy.loss import Loss
+from dpcli.randomizers import RANDOMIZERS
+from dpcli.spec.load import load_any, load_spec, read_any
+from dpcli.spec.local_model import LocalSpec
+from dpcli.spec.model import Spec
+from tests.support.ledgers import render
+
+SPECS = sorted((Path(__file__).parents[3] / "specs").glob("*.yaml"))
+
+each_rule = pytest.mark.parametrize("rule", COMPOSITIONS, ids=lambda one: str(one.name))
+
+MIXED = """
+dpcli: 1
+dataset: d
+privacy: {unit: row, neighbors: %s, budget: {epsilon: 9, delta: 1e-6}, composition: %s}
+columns:
+  age: {type: integer, bounds: [0, 100]}
+  sex: {type: category, values: [f, m]}
+  place: {type: category}
+statistics:
+  - {name: a, statistic: count, where: {sex: f}, epsilon: 0.2}
+  - {name: b, statistic: mean, column: age, where: {sex: m}, mechanism: gaussian, epsilon: 0.3,
+     delta: 1e-8}
+  - {name: c, statistic: median, column: age, epsilon: 0.1, mechanism: exponential}
+  - {name: d, statistic: top_k, column: sex, k: 2, epsilon: 0.1}
+  - {name: e, statistic: count, by: [place], keys: private, epsilon: 0.2, delta: 1e-8}
+  - {name: f, statistic: histogram, column: age, bins: {width: 10}, epsilon: 0.1}
+"""
+
+
+def planned(path: Path) -> Plan | LocalPlan:
+    """The plan of a spec of either model."""
+    spec = read_any(path)
+    return make_plan(spec) if isinstance(spec, Spec) else make_local_plan(spec)
+
+
+def charged(plan: Plan | LocalPlan) -> Loss:
+    """What the ledger makes of a plan's charge."""
+    if isinstance(plan, LocalPlan):
+        charge = charge_for_responses(plan, "r", "now", None)
+    else:
+        charge = charge_for(plan, "r", None)
+    return balance(terms_of(plan.spec), [charge.spend]).spent
+
+
+@pytest.mark.parametrize("path", SPECS, ids=lambda path: str(path.stem))
+def test_the_specs_are_charged_as_planned(path: Path) -> None:
+    """From parameters alone, the ledger finds the total of the plan."""
+    plan = planned(path)
+    assert charged(plan) == plan.spent
+
+
+RESPONSES = """
+dpcli: 1
+model: local
+dataset: d
+privacy: {unit: row, neighbors: change-one, budget: {epsilon: 9, delta: 1e-6}, composition: %s}
+columns:
+  flag: {type: boolean, missing: false}
+  kind: {type: category, values: [a, b, c], missing: a}
+  sort: {type: category, values: [a, b, c], missing: a}
+  age: {type: integer, bounds: [0, 100], missing: 0}
+  pay: {type: number, bounds: [0, 1], step: 0.001, missing: 0}
+  pet: {type: boolean, missing: false}
+responses:
+  - {column: flag, mechanism: randomized_response, probability: 0.6}
+  - {column: kind, mechanism: generalized_randomized_response, epsilon: 0.3}
+  - {column: sort, mechanism: unary_encoding, epsilon: 0.2}
+  - {column: age, mechanism: laplace, epsilon: 0.1}
+  - {column: pay, mechanism: gaussian, epsilon: 0.2, delta: 1e-8}
+  - {column: pet, mechanism: matrix, matrix: {false: {x: 0.4, y: 0.6}, true: {x: 0.5, y: 0.5}}}
+"""
+
+
+@each_rule
+def test_responses_are_charged_as_planned(rule: Composition) -> None:
+    """Every local randomizer, by every rule: from its recorded parameters alone."""
+    spec = load_any(RESPONSES % rule.name, "spec.yaml")
+    assert isinstance(spec, LocalSpec)
+    assert {one.randomizer.name for one in spec.responses} == {one.name for one in RANDOMIZERS}
+    plan = make_local_plan(spec)
+    assert charged(plan) == plan.spent
+    if rule.name == "sequential":
+        assert plan.spent == plan.asked
+
+
+@each_rule
+@pytest.mark.parametrize("neighbors", ["add-remove", "change-one"])
+def test_everything_is_charged_as_planned(rule: Composition, neighbors: str) -> None:
+    """Disjoint rows, joint answers, choices, picks and private keys, by every rule."""
+    plan = make_plan(load_spec(MIXED % (neighbors, rule.name), "spec.yaml"))
+    assert charged(plan) == plan.spent
+
+
+@each_rule
+def test_past_releases_are_priced_together(rule: Composition, tmp_path: Path) -> None:
+    """Nine releases cost what all of their answers cost at once, not the sum of their totals."""
+    plan = make_plan(load_spec(MIXED % ("add-remove", rule.name), "spec.yaml"))
+    store = create_ledger(tmp_path / "ledger.sqlite", None)
+    book = Ledger(store)
+    for number in range(9):
+        book.commit(charge_for(plan, f"r{number}", None), render)
+    terms = book.accounts()["d"]
+    spent = book.balance(terms).spent
+    book.close()
+    answers = dict(answers_of(canonical(charge_for(plan, "", None).parts), "add-remove"))
+    together = rule.total({one: 9 * times for one, times in answers.items()}, Fraction(1, 10**6))
+    assert spent == together
+    if rule.name == "sequential":
+        assert spent.epsilon == 9 * plan.spent.epsilon
+    elif rule.name != "advanced":
+        assert spent.epsilon < 7 * plan.spent.epsilon
+
+
+def test_a_mechanism_of_the_future_is_refused(tmp_path: Path) -> None:
+    """What cannot be priced cannot be added to: nothing is charged, and told in plain words."""
+    plan = make_plan(load_spec(MIXED % ("add-remove", "zcdp"), "spec.yaml"))
+    charge = charge_for(plan, "r", None)
+    strange = tuple({**part, "mechanism": "quantum"} for part in charge.parts)
+    book = Ledger(create_ledger(tmp_path / "ledger.sqlite", None))
+    with pytest.raises(LedgerError, match="mechanism that this version does not know"):
+        book.commit(replace(charge, parts=strange), render)
+    assert not book.releases("d")
+    book.close()
+    with pytest.raises(UnknownMechanism):
+        answers_of(json.dumps(strange), "add-remove")
+
+
+def test_entries_without_newer_fields_keep_their_price() -> None:
+    """What was recorded before disjoint rows were is added up, as it was then."""
+    plan = make_plan(load_spec(MIXED % ("add-remove", "sequential"), "spec.yaml"))
+    charge = charge_for(plan, "r", None)
+    older = [{k: v for k, v in part.items() if k != "disjoint"} for part in charge.parts]
+    terms = terms_of(plan.spec)
+    spent = balance(terms, [spend(json.dumps(older), None, "add-remove")]).spent
+    assert spent.epsilon == plan.asked.epsilon == 1
+    assert charged(plan).epsilon == Fraction(4, 5)
+
+
+def test_a_budget_in_rho_is_kept_across_releases(tmp_path: Path) -> None:
+    """Three releases of rho 0.02 fit in 0.06, and a fourth does not."""
+    terms = Terms(
+        "d", "row", "add-remove", "zcdp", Loss(Fraction(2), Fraction(1, 10**6), Fraction("0.06"))
+    )
+    part: dict[str, object] = {
+        "statistic": "n", "mechanism": "gaussian", "scale": "5", "l0": 1, "l1": "1",
+        "l2_squared": "1", "linf": "1", "epsilon": "1", "delta": "1/1000000",
+    }  # fmt: skip
+    book = Ledger(create_ledger(tmp_path / "ledger.sqlite", None))
+    for number in range(3):
+        book.commit(Charge(terms, f"r{number}", "d", "now", None, (part,)), render)
+    left = book.balance(terms).remaining
+    assert left.rho == 0
+    with pytest.raises(BudgetError, match="left of"):
+        book.commit(Charge(terms, "r3", "d", "now", None, (part,)), render)
+    book.close()
+
+
+@each_rule
+def test_more_runs_are_those_that_fit(rule: Composition, tmp_path: Path) -> None:
+    """So many more releases are within the budget, and one more (or a hundredth) is not."""
+    plan = make_plan(load_spec(MIXED % ("add-remove", rule.name), "spec.yaml"))
+    book = Ledger(create_ledger(tmp_path / "ledger.sqlite", None))
+    book.commit(charge_for(plan, "r", None), render)
+    terms = book.accounts()["d"]
+    runs = _more_runs(book, terms, plan)
+    book.close()
+    assert runs is not None and runs > 5
+    one = charge_for(plan, "", None).spend
+    assert balance(terms, [replace(one, count=runs + 1)]).within
+    assert not balance(terms, [replace(one, count=runs + runs // 100 + 2)]).within
+
+
+def test_without_its_package_only_pld_accounts_are_unknown(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """`show` tells the others, and warns; `history` says what is missing."""
+    book = Ledger(create_ledger(tmp_path / "ledger.sqlite", None))
+    for rule in ("zcdp", "pld"):
+        text = MIXED % ("add-remove", rule)
+        plan = make_plan(load_spec(text.replace("dataset: d", f"dataset: d-{rule}"), "spec.yaml"))
+        book.commit(charge_for(plan, rule, None), render)
+    book.close()
+    monkeypatch.setitem(sys.modules, "dp_accounting.pld.privacy_loss_distribution", None)
+    show(path=tmp_path / "ledger.sqlite")
+    told = capsys.readouterr()
+    lines = {line.split()[0]: line.split() for line in told.out.splitlines() if line}
+    assert "?" in lines["d-pld"] and "?" not in lines["d-zcdp"]
+    assert "warning: d-pld" in told.err and "dpcli[pld]" in told.err
+    with pytest.raises(LedgerError, match="needs a package"):
+        history(path=tmp_path / "ledger.sqlite")
+
+
+@pytest.mark.parametrize("name", ["zcdp", "pld"])
+@pytest.mark.parametrize("times", [1, 3, 8])
+def test_a_recovered_sum_is_a_pure_answer_but_for_its_delta(name: str, times: int) -> None:
+    """Answers of (epsilon, delta) cost what pure ones do at the delta that they leave."""
+    rule = next(one for one in COMPOSITIONS if one.name == name)
+    epsilon, delta, whole = Fraction(3, 10), Fraction(1, 10**8), Fraction(1, 10**6)
+    part = {"mechanism": "recovered", "epsilon": str(epsilon), "delta": str(delta)}
+    found = rule.total(dict(answers_of(canonical([part] * times), "add-remove")), whole)
+    against = rule.total({pure(epsilon): times}, whole - times * delta)
+    assert abs(found.epsilon - against.epsilon) <= against.epsilon / 10**9
+    assert found.delta <= whole
+
+
+def test_a_recovered_delta_counts_under_a_sum() -> None:
+    """Epsilons and deltas of recovered releases add up."""
+    part = {"mechanism": "recovered", "epsilon": "1/2", "delta": "1/1000"}
+    answers = dict(answers_of(canonical([part, part]), "add-remove"))
+    assert COMPOSITIONS[0].total(answers, Fraction(0)) == Loss(Fraction(1), Fraction(1, 500))

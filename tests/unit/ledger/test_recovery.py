@@ -1,0 +1,433 @@
+"""A lost or restored ledger is charged what published reports prove, and never less."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+
+from dpcli import __version__
+from tests.support.cli import Command, dpcli
+
+__all__ = ["dpcli"]
+
+SPEC = """\
+dpcli: 1
+dataset: {dataset}
+privacy: {{unit: row, neighbors: add-remove, budget: {budget}, composition: {rule}}}
+columns: {{age: {{type: integer, bounds: [0, 100]}}}}
+statistics:
+  - {{name: n, statistic: count, epsilon: {epsilon}}}
+  - {{name: ages, statistic: mean, column: age, mechanism: gaussian, epsilon: 0.1, delta: 1e-9}}
+"""
+
+RULES = ("sequential", "advanced", "zcdp", "pld")
+LEDGER, ANCHOR = "dpcli-ledger.sqlite", "dpcli-ledger.sqlite.anchor"
+
+Release = Callable[..., Path]
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The working folder of a person, with a data file."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "data.csv").write_text("age\n30\n50\n", "utf-8")
+    return tmp_path
+
+
+@pytest.fixture
+def release(dpcli: Command, folder: Path) -> Release:
+    """Make a release, and return its report."""
+    made = 0
+
+    def once(dataset: str = "town", epsilon: str = "0.2", rule: str = "zcdp", *words: str) -> Path:
+        nonlocal made
+        made += 1
+        text = SPEC.format(
+            dataset=dataset, epsilon=epsilon, rule=rule, budget="{epsilon: 9, delta: 1e-6}"
+        )
+        spec = folder / f"{dataset}.yaml"
+        spec.write_text(text, "utf-8")
+        done = dpcli("release", spec, "data.csv", "-q", "-o", f"{made}.csv",
+                     "--release-id", f"r{made}", *words)  # fmt: skip
+        assert done.status == 0, done.err
+        return folder / f"{made}.report.json"
+
+    return once
+
+
+def shown(dpcli: Command) -> dict[str, Any]:
+    """What every account has spent."""
+    told = json.loads(dpcli("ledger", "show", "--json").out)
+    return {account["dataset"]: account for account in told}
+
+
+def restored(folder: Path, backup: Path | None) -> None:
+    """The ledger as it was in the backup, or not at all."""
+    (folder / LEDGER).unlink()
+    if backup is not None:
+        shutil.copy(backup, folder / LEDGER)
+
+
+def edited(report: Path, change: Callable[[Any], None], version: str = "0.1.0") -> Path:
+    """A copy of a report that was changed, by default one of an earlier version."""
+    facts = json.loads(report.read_text("utf-8"))
+    facts["dpcli_version"] = version
+    change(facts)
+    copy = report.with_name(f"edited-{report.name}")
+    copy.write_text(json.dumps(facts), "utf-8")
+    return copy
+
+
+def files(folder: Path) -> dict[str, bytes]:
+    """The ledger and its anchor."""
+    return {path.name: path.read_bytes() for path in sorted(folder.glob(f"{LEDGER}*"))}
+
+
+@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("kept", ["backup", "backup and its anchor", "anchor", "nothing"])
+def test_all_that_was_spent_is_charged_again(
+    dpcli: Command, folder: Path, release: Release, rule: str, kept: str
+) -> None:
+    """By every composition, the account stands where it stood, and the ledger goes on."""
+    release(rule=rule)
+    for name in (LEDGER, ANCHOR):
+        shutil.copy(folder / name, folder / f"backup-{name}")
+    reports = [release(epsilon=epsilon, rule=rule) for epsilon in ("0.1", "0.3")]
+    before = shown(dpcli)["town"]
+    restored(folder, folder / f"backup-{LEDGER}" if "backup" in kept else None)
+    if kept == "backup and its anchor":
+        shutil.copy(folder / f"backup-{ANCHOR}", folder / ANCHOR)
+    if kept == "nothing":
+        (folder / ANCHOR).unlink()
+    if "anchor" in kept or kept == "nothing":
+        reports.insert(0, folder / "1.report.json")
+    if kept == "backup":
+        assert dpcli("plan", "town.yaml").status == 6
+    done = dpcli("ledger", "recover", "--from", *reports)
+    again = dpcli("ledger", "recover", "--from", *reports)
+
+    assert (done.status, again.status) == (0, 0), done.err + again.err
+    assert "nothing is missing" in again.out
+    after = shown(dpcli)["town"]
+    assert {key: after[key] for key in before} == before
+    assert dpcli("ledger", "verify", "--against", *reports).status == 0
+    release(epsilon="0.1", rule=rule)
+    assert dpcli("ledger", "verify").status == 0
+
+
+def test_the_outputs_of_a_recovered_release_are_not_there(
+    dpcli: Command, folder: Path, release: Release
+) -> None:
+    """Export and the same release id say so, and nothing is charged."""
+    report = release()
+    restored(folder, None)
+    assert dpcli("ledger", "recover", "--from", report).status == 0
+    before = files(folder)
+    same = ["release", "town.yaml", "data.csv", "--release-id", "r1"]
+    for words in (["ledger", "export", "r1"], same):
+        refused = dpcli(*words)
+        assert refused.status == 6
+        assert "error[release-recovered]" in refused.err
+    assert files(folder) == before
+
+
+def test_missing_reports_are_refused_or_close_every_account(
+    dpcli: Command, folder: Path, release: Release
+) -> None:
+    """What the anchor remembers and no report proves is never taken for nothing."""
+    release()
+    shutil.copy(folder / LEDGER, folder / "backup")
+    reports = [release(), release("village"), release("village")]
+    restored(folder, folder / "backup")
+    before = files(folder)
+    refused = dpcli("ledger", "recover", "--from", *reports[:-1])
+    assert refused.status == 6 and "1 entry is missing" in refused.err
+    assert files(folder) == before
+    # Without any of its reports, the opening of the village is unproven as well.
+    assert "`--unproven 3`" in dpcli("ledger", "recover", "--from", reports[0]).err
+    assert files(folder) == before
+    closed = dpcli("ledger", "recover", "--from", reports[0], "--unproven", "3")
+    assert closed.status == 0
+    assert dpcli("ledger", "recover", "--from", reports[0]).status == 0
+    assert shown(dpcli)["town"]["remaining_epsilon"] == "0"
+    assert shown(dpcli)["town"]["closed"] is True
+    assert dpcli("release", "town.yaml", "data.csv").status == 5
+    assert "account-closed" in dpcli("plan", "town.yaml").err
+    # The village may have spent anything: it is not opened by a release.
+    assert "account-must-exist" in dpcli("release", "village.yaml", "data.csv").err
+
+
+def test_a_missing_ledger_without_its_anchor_shows_gaps(
+    dpcli: Command, folder: Path, release: Release
+) -> None:
+    """Numbers of entries that no report names are missing releases."""
+    reports = [release(), release(), release()]
+    for name in (LEDGER, ANCHOR):
+        (folder / name).unlink()
+    refused = dpcli("ledger", "recover", "--from", reports[0], reports[2])
+    assert refused.status == 6 and "1 entry is missing" in refused.err
+    assert not files(folder).get(LEDGER)
+    found = dpcli("ledger", "recover", "--from", *reports)
+    assert found.status == 0 and "no anchor showed" in found.err
+
+
+def test_a_ledger_without_its_anchor_is_accepted_only_if_asked(
+    dpcli: Command, folder: Path, release: Release
+) -> None:
+    """An anchor that is gone is not taken for one that agrees."""
+    reports = [release(), release()]
+    (folder / ANCHOR).unlink()
+    assert "error[anchor-lost]" in dpcli("ledger", "recover", "--from", *reports).err
+    assert dpcli("ledger", "recover", "--anchor-lost", "--from", *reports).status == 0
+    assert dpcli("ledger", "verify").status == 0
+
+
+def test_an_anchor_in_another_folder_is_found(
+    dpcli: Command, folder: Path, release: Release
+) -> None:
+    """A lost ledger leaves word where its anchor is; if that is gone too, it must be said."""
+    (folder / "safe").mkdir()
+    assert dpcli("ledger", "init", LEDGER, "--anchor", "safe/anchor").status == 0
+    reports = [release(), release()]
+    (folder / LEDGER).unlink()
+    assert "1 entry is missing" in dpcli("ledger", "recover", "--from", reports[0]).err
+    (folder / "safe" / "anchor").rename(folder / "hidden")
+    refused = dpcli("ledger", "recover", "--from", *reports)
+    assert "error[anchor-lost]" in refused.err and not (folder / LEDGER).exists()
+    (folder / "hidden").rename(folder / "safe" / "anchor")
+    assert dpcli("ledger", "recover", "--from", *reports).status == 0
+    (folder / LEDGER).unlink()
+    (folder / "safe" / "anchor").unlink()
+    assert dpcli("ledger", "recover", "--anchor-lost", "--from", *reports).status == 0
+    assert dpcli("ledger", "verify").status == 0
+
+
+def lower(facts: Any) -> None:
+    """Less epsilon everywhere, but in the text of the spec."""
+    facts["statistics"][0]["epsilon"] = facts["statistics"][0]["parts"][0]["epsilon"] = 0.01
+    facts["privacy"]["asked"]["epsilon"] = facts["privacy"]["spent"]["epsilon"] = 0.11
+
+
+CHANGES: dict[str, tuple[Callable[[Any], None], str]] = {
+    "the spec": (
+        lambda facts: facts["spec"].update(text=facts["spec"]["text"].replace("0.2", "0.1")),
+        "report-changed",
+    ),
+    "the sum": (lambda facts: facts["privacy"]["asked"].update(epsilon=0.01), "report-changed"),
+    "the entry": (lambda facts: facts["ledger"].update(entry=2), "report-disagrees"),
+    "the account": (
+        lambda facts: facts["ledger"].update(
+            window={"periods": 7, "period": "2026-01-01"}
+        ),
+        "report-disagrees",
+    ),
+    "the id": (lambda facts: facts.update(release_id="r1"), "report-disagrees"),
+    "whether it is the first": (
+        lambda facts: facts["ledger"].update(first_release=True), "report-disagrees"
+    ),
+    "what was spent before": (
+        lambda facts: facts["privacy"]["before"].update(epsilon=5), "report-disagrees"
+    ),
+    "no entry": (lambda facts: facts["ledger"].pop("entry"), "not-a-report"),
+    "no number": (lambda facts: facts["privacy"]["asked"].update(epsilon="x"), "not-a-report"),
+    "below zero": (lambda facts: facts["privacy"]["asked"].update(epsilon=-1), "not-a-report"),
+    "an exponent": (
+        lambda facts: facts["privacy"]["asked"].update(epsilon=1e300), "not-a-report"
+    ),
+    "another head": (lambda facts: facts["ledger"].update(head="x"), "not-a-report"),
+    "a huge entry": (lambda facts: facts["ledger"].update(entry=10**15), "releases-unproven"),
+}  # fmt: skip
+"""What may be changed in a report, and what it is refused for."""
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_a_changed_report_is_refused(
+    dpcli: Command, folder: Path, release: Release, change: str
+) -> None:
+    """With a code for what is wrong, and the ledger stays as it was."""
+    release()
+    shutil.copy(folder / LEDGER, folder / "backup")
+    report = release()
+    restored(folder, folder / "backup")
+    before = files(folder)
+    how, code = CHANGES[change]
+    refused = dpcli("ledger", "recover", "--from", edited(report, how))
+    assert f"error[{code}]" in refused.err, refused.err
+    assert files(folder) == before
+
+
+def test_a_report_of_this_version_states_what_its_spec_gives(
+    dpcli: Command, folder: Path, release: Release
+) -> None:
+    """Other numbers than those that this version plans were changed, and are refused."""
+    report = release()
+    restored(folder, None)
+    changed = edited(report, lambda facts: facts.update(statistics=[]), __version__)
+    refused = dpcli("ledger", "recover", "--from", changed)
+
+    assert refused.status == 6
+    assert "error[report-changed]" in refused.err
+
+
+def test_a_report_that_says_less_than_its_spec_is_charged_by_the_spec(
+    dpcli: Command, folder: Path, release: Release
+) -> None:
+    """Where plan and report differ, the greater plain sum is charged: epsilon 0.3, not 0.11."""
+    report = release(rule="sequential")
+    restored(folder, None)
+    done = dpcli("ledger", "recover", "--from", edited(report, lower), "--json")
+    assert json.loads(done.out)["recovered"][0]["exact"] is False
+    assert shown(dpcli)["town"]["spent_epsilon"] == "0.3"
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_what_this_version_plans_otherwise_costs_no_less(
+    dpcli: Command, folder: Path, release: Release, rule: str
+) -> None:
+    """A report of other noise is charged the plain sum: by no composition less epsilon."""
+    report = release(rule=rule)
+    before = shown(dpcli)["town"]
+    restored(folder, None)
+
+    def other(facts: Any) -> None:
+        facts["statistics"][1]["parts"][0]["mechanism"]["scale"] = 12345
+
+    done = dpcli("ledger", "recover", "--from", edited(report, other), "--json")
+    assert json.loads(done.out)["recovered"][0]["exact"] is False
+    after = shown(dpcli)["town"]
+    # The optimal bound of `advanced` finds a little less than the plain sum at a greater delta.
+    least = float(before["spent_epsilon"]) * (1 - 1e-5)
+    assert float(after["spent_epsilon"]) >= least
+    # Other compositions spend the delta of the budget on a smaller epsilon, where that pays.
+    assert rule != "sequential" or after["spent_delta"] == before["spent_delta"]
+
+
+def test_reports_of_another_ledger_are_refused(
+    dpcli: Command, folder: Path, release: Release
+) -> None:
+    """Where they name entries that the ledger has, or that another report names."""
+    ours = release()
+    (folder / "other").mkdir()
+    for name in (LEDGER, ANCHOR):
+        (folder / name).rename(folder / "other" / name)
+    theirs = [release(rule="sequential"), release("village", rule="sequential")]
+    for name in (LEDGER, ANCHOR):
+        shutil.move(folder / "other" / name, folder / name)
+    refused = dpcli("ledger", "recover", "--from", ours, theirs[0])
+    assert refused.status == 6 and "another release" in refused.err
+    both = dpcli("ledger", "recover", "--ledger", "new.sqlite", "--from", ours, *theirs)
+    assert "names the same entry" in both.err
+    assert not (folder / "new.sqlite").exists()
+
+
+def test_a_crash_before_the_anchor_is_written_is_no_harm(
+    dpcli: Command, folder: Path, release: Release
+) -> None:
+    """The ledger agrees with its old anchor, and the next command catches up."""
+    release()
+    shutil.copy(folder / LEDGER, folder / "backup")
+    report = release()
+    anchor = (folder / ANCHOR).read_bytes()
+    restored(folder, folder / "backup")
+    assert dpcli("ledger", "recover", "--from", report).status == 0
+    (folder / ANCHOR).write_bytes(anchor)
+    assert dpcli("ledger", "verify").status == 0
+    release()
+    assert dpcli("ledger", "verify").status == 0
+    # An older copy is still found out: the anchor has caught up.
+    shutil.copy(folder / "backup", folder / LEDGER)
+    assert dpcli("plan", "town.yaml").status == 6
+
+
+def test_a_changed_ledger_is_not_recovered(dpcli: Command, folder: Path, release: Release) -> None:
+    """Recovery extends a ledger, and changes nothing that is recorded."""
+    report = release()
+    content = (folder / LEDGER).read_bytes()
+    (folder / LEDGER).write_bytes(content.replace(b"r1", b"r9"))
+    refused = dpcli("ledger", "recover", "--from", report)
+    assert refused.status == 6 and "ledger-in-doubt" in refused.err
+
+
+def test_windows_and_local_collections_are_recovered(
+    dpcli: Command, folder: Path, release: Release
+) -> None:
+    """A release counts on the day that its report names, a collection as its responses did."""
+    opened = ["ledger", "open", "town", "--epsilon", "9", "--delta", "1e-6", "--window", "3",
+              "--composition", "zcdp"]  # fmt: skip
+    assert dpcli(*opened).status == 0
+    reports = [release("town", "0.2", "zcdp", "--period", f"2026-03-0{day}") for day in (1, 5)]
+    spec = folder / "local.yaml"
+    spec.write_text(
+        "dpcli: 1\nmodel: local\ndataset: survey\n"
+        "privacy: {unit: row, neighbors: change-one, budget: {epsilon: 3}}\n"
+        "columns: {age: {type: integer, bounds: [0, 100], missing: 40}}\n"
+        "responses: [{column: age, mechanism: laplace, epsilon: 1}]\n",
+        "utf-8",
+    )
+    words = ["local", "randomize", spec, "data.csv", "-q", "-o", "l.csv", "--release-id", "l"]
+    assert dpcli(*words).status == 0
+    before = shown(dpcli)
+    for name in (LEDGER, ANCHOR):
+        (folder / name).unlink()
+    assert dpcli("ledger", "recover", "--from", *reports, "l.report.json").status == 0
+    after = shown(dpcli)
+    assert after == before and after["town"]["closed"] is False
+    refused = dpcli("local", "randomize", spec, "data.csv", "--release-id", "l")
+    assert "release-recovered" in refused.err
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_no_recovery_lowers_what_was_spent(
+    dpcli: Command, folder: Path, release: Release, seed: int
+) -> None:
+    """Whatever is left of ledger and reports: as spent as before, closed, or refused."""
+    random = Random(seed)
+    count, at = random.randint(2, 5), random.randint(1, 4)
+    reports = []
+    for number in range(count):
+        reports.append(release(random.choice(["town", "village"]), random.choice(["0.1", "0.2"])))
+        if number + 1 == at:
+            shutil.copy(folder / LEDGER, folder / "backup")
+    before = shown(dpcli)
+    backup = folder / "backup"
+    restored(folder, backup if backup.exists() and random.random() < 0.7 else None)
+    named = [report for report in reports if random.random() < 0.8]
+    extra = ["--unproven", "20"] if random.random() < 0.5 else []
+    done = dpcli("ledger", "recover", *extra, "--from", *(named or reports[:1]))
+    if done.status:
+        assert dpcli("plan", "town.yaml" if "town" in before else "village.yaml").status == 6
+        return
+    after = shown(dpcli)
+    for dataset, account in before.items():
+        if dataset not in after:
+            assert "account-must-exist" in dpcli("plan", f"{dataset}.yaml").err
+        elif after[dataset]["remaining_epsilon"] != "0":
+            assert float(after[dataset]["spent_rho"]) >= float(account["spent_rho"])
+
+
+@pytest.mark.parametrize("rows", [2, 500])
+def test_releases_with_a_quality_check_are_charged_again_as_they_were(
+    dpcli: Command, folder: Path, rows: int
+) -> None:
+    """A release that its check stopped costs the check alone again; a passed one costs all."""
+    text = SPEC.format(
+        dataset="town", epsilon="0.2", rule="zcdp", budget="{epsilon: 9, delta: 1e-6}"
+    ).replace("columns:", "quality: {epsilon: 1, min_rows: 200}\ncolumns:")
+    (folder / "town.yaml").write_text(text, "utf-8")
+    (folder / "data.csv").write_text("age\n" + "30\n" * rows, "utf-8")
+    status = 8 if rows == 2 else 0
+    assert dpcli("release", "town.yaml", "data.csv", "-q", "-o", "t.csv").status == status
+    before = shown(dpcli)["town"]
+    restored(folder, None)
+    done = dpcli("ledger", "recover", "--from", "t.report.json", "--json")
+
+    assert done.status == 0, done.err
+    assert [one["exact"] for one in json.loads(done.out)["recovered"]] == [True]
+    after = shown(dpcli)["town"]
+    assert {key: after[key] for key in before} == before

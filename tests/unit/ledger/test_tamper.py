@@ -1,0 +1,155 @@
+"""Whatever is changed in a ledger is noticed."""
+
+from __future__ import annotations
+
+import shutil
+import sqlite3
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from dpcli.errors import LedgerError
+from dpcli.ledger.creation import create_ledger
+from dpcli.ledger.ledger import Ledger
+from dpcli.ledger.store import Store
+from dpcli.ledger.verify import faults
+from tests.support.ledgers import charge, render
+
+ENTRIES = 20
+
+
+@pytest.fixture
+def full(path: Path, ledger: Ledger) -> Path:
+    """A ledger of twenty entries."""
+    for number in range(ENTRIES - 1):
+        ledger.commit(charge(f"r{number}", "1/100"), render)
+    ledger.close()
+    return path
+
+
+def noticed(path: Path) -> bool:
+    """Whether opening or verifying the ledger finds a fault."""
+    try:
+        store = Store.open(path)
+    except LedgerError:
+        return True
+    try:
+        return bool(list(faults(store)))
+    finally:
+        store.close()
+
+
+def tampered(path: Path, *statements: str) -> None:
+    """Change a ledger as somebody would who removes the triggers and puts them back."""
+    connection = sqlite3.connect(path)
+    triggers = connection.execute(
+        "SELECT name, sql FROM sqlite_master WHERE type = 'trigger'"
+    ).fetchall()
+    for name, _ in triggers:
+        connection.execute(f"DROP TRIGGER {name}")
+    for statement in statements:
+        connection.execute(statement)
+    for _, sql in triggers:
+        connection.execute(sql)
+    connection.commit()
+    connection.close()
+
+
+def changes() -> Iterator[str]:
+    """Every single-field change, deletion, duplication and swap of neighbours."""
+    fields = {
+        "kind": "'x'", "dataset": "'x'", "release_id": "'x'",
+        "payload": "payload || ' '", "parts": "'[]   '", "period": "'2026-01-01'",
+        "previous": "'x'", "head": "'x'", "seal": "'x'", "number": "number + 100",
+    }  # fmt: skip
+    for number in range(1, ENTRIES + 1):
+        for field, value in fields.items():
+            yield f"UPDATE entries SET {field} = {value} WHERE number = {number}"
+        yield f"DELETE FROM entries WHERE number = {number}"
+        if number > 1:
+            yield f"UPDATE outputs SET content = x'00' WHERE number = {number}"
+            yield f"UPDATE outputs SET name = 'x' WHERE number = {number}"
+            yield f"UPDATE outputs SET number = number + 100 WHERE number = {number}"
+            yield f"DELETE FROM outputs WHERE number = {number}"
+            yield f"INSERT INTO outputs VALUES ({number}, 'more', x'00')"
+    for number in range(2, ENTRIES):
+        for field in ("payload", "head", "seal", "previous"):
+            yield (
+                f"UPDATE entries SET {field} = (SELECT {field} FROM entries other WHERE "
+                f"other.number = {2 * number + 1} - entries.number) "
+                f"WHERE number IN ({number}, {number + 1})"
+            )
+    yield (
+        "INSERT INTO entries SELECT number + 1, kind, dataset, 'new', period, parts, payload, "
+        "seal, head, seal "
+        f"FROM entries WHERE number = {ENTRIES}"
+    )
+    for name in ("identity", "anchor"):
+        yield f"UPDATE meta SET value = 'x' WHERE name = '{name}'"
+        yield f"DELETE FROM meta WHERE name = '{name}'"
+
+
+@pytest.mark.parametrize("statement", list(changes()))
+def test_every_single_change_is_noticed(full: Path, statement: str) -> None:
+    """One field, row or pair that differs makes the ledger doubtful."""
+    assert not noticed(full)
+    tampered(full, statement)
+    assert noticed(full)
+
+
+@pytest.mark.parametrize("event", ["UPDATE entries SET kind = 'x'", "DELETE FROM entries"])
+def test_entries_are_append_only(full: Path, event: str) -> None:
+    """The database itself refuses to change what is recorded."""
+    connection = sqlite3.connect(full)
+    with pytest.raises(sqlite3.IntegrityError, match="append-only"):
+        connection.execute(event)
+    connection.close()
+
+
+def test_a_dropped_trigger_is_noticed(full: Path) -> None:
+    """A ledger without its triggers does not verify."""
+    connection = sqlite3.connect(full)
+    connection.execute("DROP TRIGGER entries_no_delete")
+    connection.commit()
+    connection.close()
+    assert noticed(full)
+
+
+def test_a_restored_backup_is_noticed(full: Path, tmp_path: Path) -> None:
+    """An older copy in the ledger's place is refused, while the anchor is there."""
+    shutil.copy(full, tmp_path / "backup")
+    book = Ledger(Store.open(full))
+    book.commit(charge("later", "1/100"), render)
+    book.close()
+    shutil.copy(tmp_path / "backup", full)
+    with pytest.raises(LedgerError, match=f"entry {ENTRIES + 1} is missing"):
+        Store.open(full)
+
+
+def test_a_removed_ledger_is_not_begun_anew(full: Path) -> None:
+    """Deleting the file does not bring the budget back, while the anchor is there."""
+    full.unlink()
+    with pytest.raises(LedgerError, match="its anchor"):
+        create_ledger(full)
+
+
+def test_a_removed_anchor_is_noticed(full: Path) -> None:
+    """Without its anchor a ledger is in doubt."""
+    full.with_name(full.name + ".anchor").unlink()
+    assert noticed(full)
+
+
+def test_the_anchor_may_lag_and_lines_may_be_cut(full: Path) -> None:
+    """A crash between commit and anchor, or within a line of it, is no fault."""
+    anchor = full.with_name(full.name + ".anchor")
+    text = anchor.read_text("ascii")
+    for size in range(text.index("\n") + 1, len(text)):
+        anchor.write_text(text[:size], "ascii")
+        store = Store.open(full)
+        store.close()
+    book = Ledger(Store.open(full))
+    book.commit(charge("later", "1/100"), render)
+    book.close()
+    assert not noticed(full)
+    assert anchor.read_text("ascii").splitlines()[-1].startswith(f"{ENTRIES + 1} ")

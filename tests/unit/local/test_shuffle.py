@@ -1,0 +1,67 @@
+"""Shuffled rows: all of them, in an order that is any order alike."""
+
+from __future__ import annotations
+
+from collections import Counter
+from itertools import permutations
+
+import polars as pl
+import pytest
+
+from dpcli.local import shuffle
+from tests.support.streams import CUT, Stream, chi_square_tail
+
+SCHEMA = {"n": pl.Int64, "t": pl.String}
+
+
+def frames(sizes: list[int]) -> list[pl.DataFrame]:
+    """Rows numbered from zero, in frames of these sizes."""
+    made, start = [], 0
+    for size in sizes:
+        made.append(
+            pl.DataFrame({"n": range(start, start + size), "t": [f"r{start}"] * size}, SCHEMA)
+        )
+        start += size
+    return made
+
+
+@pytest.mark.parametrize("heap", [1, 7, 1 << 25])
+@pytest.mark.parametrize("sizes", [[], [1], [0, 3], [5, 5, 1], [400, 0, 300]])
+def test_every_row_comes_once(
+    heap: int, sizes: list[int], stream: Stream, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However many heaps there are, the rows that come out are those that went in."""
+    monkeypatch.setattr(shuffle, "HEAP", heap)
+    size = 30
+    out = list(shuffle.in_random_order(iter(frames(sizes)), size))
+    found = [row for frame in out for row in frame.rows()]
+
+    assert sorted(found) == [row for frame in frames(sizes) for row in frame.rows()]
+
+
+@pytest.mark.parametrize("heap", [10, 1 << 25], ids=["four heaps", "one heap"])
+def test_every_order_is_equally_likely(
+    heap: int, stream: Stream, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All 24 orders of four rows occur alike, by a chi-square test."""
+    monkeypatch.setattr(shuffle, "HEAP", heap)
+    counted: Counter[tuple[int, ...]] = Counter()
+    many = 1200
+    for _ in range(many):
+        out = shuffle.in_random_order(iter(frames([3, 1])), 30)
+        counted[tuple(value for frame in out for value in frame["n"])] += 1
+    expected = many / 24
+    statistic = sum((counted[order] - expected) ** 2 / expected for order in permutations(range(4)))
+
+    assert set(counted) == set(permutations(range(4)))
+    assert chi_square_tail(statistic, 23) > CUT
+
+
+def test_equal_words_are_drawn_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An order is never decided by where rows stood, even if two draw the same word."""
+    words = iter([b"\1" * 24, bytes(range(24))])
+    monkeypatch.setattr(shuffle, "random_bytes", lambda count: next(words))
+
+    assert shuffle.random_order(3).tolist() == [0, 1, 2]
+    with pytest.raises(StopIteration):
+        next(words)

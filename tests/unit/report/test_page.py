@@ -1,0 +1,258 @@
+"""The page of a report: what it says, and that no text in it can become anything else."""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+from dpcli.report.html.element import document, element
+from tests.support.browser import BROWSER, faults
+from tests.support.cli import ROOT, Command
+from tests.support.reports import Reports
+
+EVIL = '<script>alert("1")</script>'
+RIGHT_TO_LEFT = "\u202eevil\u202c"
+LONG = "x" * 300
+
+HOSTILE = f"""\
+dpcli: 1
+dataset: hostile
+privacy:
+  unit: row
+  neighbors: add-remove
+  budget: {{epsilon: 20, delta: 1e-5}}
+declarations:
+  description: '{EVIL} & "quotes"'
+  access: "]]> {RIGHT_TO_LEFT} {LONG}"
+columns:
+  kind:
+    type: category
+    values: {{a: '{EVIL}', b: "\u05d0\u05d1\u05d2", c: '"><img src=x onerror=alert(1)>', d: {LONG}}}
+  income: {{type: number, bounds: [-1000000, 1000000], step: 0.01}}
+  day: {{type: date, bounds: [2020-01-01, 2020-12-31]}}
+statistics:
+  - {{name: n, statistic: count, by: [kind], epsilon: 1, post: [{{suppress_below: 3}}], raw: true}}
+  - {{name: total, statistic: sum, column: income, by: [kind], epsilon: 0.001}}
+  - {{name: days, statistic: histogram, column: day, bins: {{width: 1}}, epsilon: 1}}
+  - name: by_kind
+    statistic: histogram
+    column: income
+    bins: {{width: 500000}}
+    by: [kind]
+    epsilon: 1
+  - name: a_name_that_is_rather_long_and_has_no_spaces_in_it_at_all
+    statistic: median
+    column: income
+    candidates: {{step: 10000}}
+    by: [kind]
+    epsilon: 1
+  - {{name: usual, statistic: mode, column: kind, epsilon: 1}}
+"""
+
+
+class Page(HTMLParser):
+    """The elements and the text of a page, as a browser would take them."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.tags: list[str] = []
+        self.attributes: list[tuple[str, str | None]] = []
+        self.texts: list[str] = []
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        self.attributes += attrs
+
+    def handle_data(self, data: str) -> None:
+        self.texts.append(data)
+
+
+@pytest.fixture(scope="module")
+def hostile(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The page of a release whose every text is meant to break out."""
+    from tests.support.reports import make_reports
+
+    folder = tmp_path_factory.mktemp("hostile")
+    spec, data = folder / "hostile-spec.yaml", folder / "data.csv"
+    spec.write_text(HOSTILE, encoding="utf-8")
+    data.write_text("kind,income,day\na,1,2020-02-02\nb,-5,2020-03-03\n", encoding="utf-8")
+    target = folder / "out"
+    target.mkdir()
+    return make_reports(spec, target, data).text(".html")
+
+
+def test_no_text_becomes_markup(hostile: str) -> None:
+    """Labels, declarations and the spec are shown as they are, and run nothing."""
+    page = Page(hostile)
+
+    assert not {"script", "img", "iframe", "object", "link", "a", "form"} & set(page.tags)
+    assert not [name for name, _ in page.attributes if name.startswith("on")]
+    assert EVIL in page.texts
+    assert any("onerror" in text for text in page.texts)
+
+
+def test_a_page_asks_for_nothing_from_elsewhere(reports: Reports, hostile: str) -> None:
+    """No address is followed: there is no element with one, and the policy forbids all."""
+    for text in (reports.text(".html"), hostile):
+        page = Page(text)
+        named = dict(page.attributes)
+        policy = named.get("content") and re.search("default-src 'none'", text)
+        assert policy
+        assert not [
+            name for name, _ in page.attributes if name in ("src", "href", "srcset", "data")
+        ]
+        assert "url(" not in text.split("</style>")[0]
+        assert "@import" not in text
+
+
+def test_grey_numbers_can_be_read() -> None:
+    """The color of flagged numbers has a contrast of 4.5 with the paper: light, dark, printed."""
+    style = (ROOT / "dpcli" / "report" / "html" / "report.css").read_text(encoding="utf-8")
+
+    def light(color: str) -> float:
+        parts = (int(color[place : place + 2], 16) / 255 for place in (1, 3, 5))
+        linear = [
+            one / 12.92 if one <= 0.04045 else ((one + 0.055) / 1.055) ** 2.4 for one in parts
+        ]
+        return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+    schemes = re.findall(r"--paper: (#\w{6});.*?--soft: (#\w{6});", style)
+    assert "tr.flagged td { color: var(--soft); }" in style
+    assert len(schemes) == 3
+    for paper, soft in schemes:
+        low, high = sorted((light(paper), light(soft)))
+        assert (high + 0.05) / (low + 0.05) >= 4.5
+
+
+@pytest.mark.skipif(BROWSER is None, reason="there is no browser on this machine")
+@pytest.mark.parametrize("width", [360, 700, 830, 1280])
+def test_hostile_texts_do_not_break_the_page(hostile: str, width: int) -> None:
+    """Long words, other directions and many bins leave everything readable."""
+    assert faults(hostile, width) == []
+
+
+def test_the_page_has_every_published_number(reports: Reports) -> None:
+    """Values stand on the page with the digits of the table."""
+    if not (reports.folder / "out.csv").exists() or "local" in reports.spec.name:
+        pytest.skip("responses are not on the page")
+    with (reports.folder / "out.csv").open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    texts = [text.strip() for text in Page(reports.text(".html")).texts]
+
+    for row in rows:
+        assert {row["value"] or "suppressed", row["flag"] or row["value"]} <= {*texts}
+        if row["lower"]:
+            assert f"{row['lower']} to {row['upper']}" in texts
+
+
+def test_all_formats_tell_the_same(reports: Reports) -> None:
+    """Every sentence of the JSON report is in the page and in Markdown."""
+    told = json.loads(reports.text(".json"))
+    page = " ".join(" ".join(Page(reports.text(".html")).texts).split()).lower()
+    markdown = re.sub(r"\\(.)", r"\1", reports.text(".md")).replace("&amp;", "&").lower()
+    notes = ("bounding", "composition", "selections", "post_processing", "unprotected", "limits")
+    sentences = [note for key in notes for note in told.get(key, ())]
+    sentences += told["privacy"]["meaning"] + [told["privacy"]["promise"]]
+    sentences += [one["found"] for one in told["hazards"]]
+    sentences += [one["question"] for one in told["hazards"]]
+    statistics = told.get("statistics", ())
+    sentences += [one["left_out"] for one in statistics if one["left_out"]]
+    sentences += [one["counts"] for one in statistics]
+
+    for sentence in sentences:
+        assert sentence.lower() in markdown
+        assert sentence.lower() in page
+
+
+def test_an_element_holds_texts_as_texts() -> None:
+    """What is built has no way to say markup."""
+    made = Page(
+        document(element("p", "a < b & c", element("b", EVIL), "tail", title=EVIL)).decode()
+    )
+
+    assert made.tags == ["p", "b"]
+    assert made.texts == ["\n", "a < b & c", EVIL, "tail", "\n"]
+    assert made.attributes == [("title", EVIL)]
+
+
+def test_what_was_spent_before_is_that_of_the_window(dpcli: Command, tmp_path: Path) -> None:
+    """The budget before and after is that of the worst window around the day, in each report."""
+    from tests.support.cli import DATA, SPEC
+
+    spec, data, book = tmp_path / "spec.yaml", tmp_path / "data.csv", tmp_path / "book.sqlite"
+    spec.write_text(SPEC.replace("NEIGHBORS", "add-remove"), encoding="utf-8")
+    data.write_text(DATA, encoding="utf-8")
+    assert dpcli("ledger", "init", book).status == 0
+    opened = dpcli(
+        "ledger", "open", "town", "--epsilon", "20", "--delta", "1e-5", "--window", "7",
+        "--ledger", book,
+    )  # fmt: skip
+    assert opened.status == 0, opened.err
+    spec.write_text(spec.read_text(encoding="utf-8").replace("epsilon: 10", "epsilon: 20"))
+    before = []
+    for day in ("2026-01-01", "2026-01-20", "2026-01-22", "2026-02-15"):
+        report = tmp_path / f"{day}.json"
+        done = dpcli(
+            "release", spec, data, "-q", "-o", "/dev/null", "--report", report,
+            "--ledger", book, "--period", day,
+        )  # fmt: skip
+        assert done.status == 0, done.err
+        told = json.loads(report.read_text(encoding="utf-8"))["privacy"]
+        before.append(told["before"]["epsilon"])
+        assert (
+            told["before"]["epsilon"] + told["spent"]["epsilon"]
+            == 20 - told["remaining"]["epsilon"]
+        )
+
+    assert before == [0, 0, 6, 0]
+
+
+def test_a_report_never_takes_the_place_of_a_table(dpcli: Command, tmp_path: Path) -> None:
+    """Two outputs of one name are refused before anything is charged."""
+    from tests.support.cli import DATA, SPEC
+
+    spec, data = tmp_path / "spec.yaml", tmp_path / "data.csv"
+    spec.write_text(SPEC.replace("NEIGHBORS", "add-remove"), encoding="utf-8")
+    data.write_text(DATA, encoding="utf-8")
+    for words in (
+        ("-o", tmp_path / "x.json", "--report", tmp_path / "x.json"),
+        ("-o", tmp_path / "x.csv", "--report", tmp_path / "x.csv", "--format", "json"),
+        ("-o", tmp_path / "x.csv", "--layout", "wide", "--report", tmp_path / "x.sex.csv",
+         "--format", "markdown"),
+    ):  # fmt: skip
+        done = dpcli("release", spec, data, "-q", *words)
+        assert done.status == 2
+        assert "error[output-twice]" in done.err
+    assert sorted(path.name for path in tmp_path.iterdir() if path.suffix in (".csv", ".json")) == [
+        "data.csv"
+    ]
+
+
+def test_a_window_is_told_on_the_page(dpcli: Command, tmp_path: Path) -> None:
+    """An account that bounds windows of days says what that protects, and what not."""
+    from tests.support.cli import DATA, SPEC
+
+    spec, data, book = tmp_path / "spec.yaml", tmp_path / "data.csv", tmp_path / "book.sqlite"
+    spec.write_text(SPEC.replace("NEIGHBORS", "add-remove"), encoding="utf-8")
+    data.write_text(DATA, encoding="utf-8")
+    assert dpcli("ledger", "init", book).status == 0
+    opened = dpcli(
+        "ledger", "open", "town", "--epsilon", "10", "--delta", "1e-5", "--window", "7",
+        "--ledger", book,
+    )  # fmt: skip
+    assert opened.status == 0, opened.err
+    done = dpcli(
+        "release", spec, data, "-q", "-o", tmp_path / "o.csv", "--report", tmp_path / "r.html",
+        "--ledger", book, "--period", "2026-11-21",
+    )  # fmt: skip
+    assert done.status == 0, done.err
+    page = (tmp_path / "r.html").read_text(encoding="utf-8")
+
+    assert "any 7 consecutive days" in page
+    assert "somebody who is in the data in every window" in page

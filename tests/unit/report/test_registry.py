@@ -1,0 +1,121 @@
+"""The draft of a record for the public register: its form, and what is marked in it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from jsonschema import Draft7Validator
+
+from dpcli.report.registry.lines import TO_FILL, yaml_lines
+from tests.support.cli import DATA, SPEC, Command
+from tests.support.reports import Reports
+
+REGISTER = yaml.safe_load(
+    (Path(__file__).parent / "register.schema.yaml").read_text(encoding="utf-8")
+)
+CHECK = Draft7Validator(REGISTER, format_checker=Draft7Validator.FORMAT_CHECKER)
+
+DECLARED = """\
+declarations:
+  population: 30000
+  curator: The Town
+  description: "Visits: who came"
+  intended_use: |
+    Planning.
+
+      And more planning.
+  region: "yes"
+  bounds: from the form
+  access: the office
+  collection: at the desk
+  other_releases: none
+  timing: nobody
+  privacy_unit: nobody has two rows
+"""
+
+
+def record(reports: Reports) -> dict[str, Any]:
+    """A record as the register reads it."""
+    told: dict[str, Any] = yaml.safe_load(reports.text(".yaml"))
+    return told
+
+
+def test_a_draft_has_the_form_of_the_register(reports: Reports) -> None:
+    """The register's own schema accepts it."""
+    assert [error.message for error in CHECK.iter_errors(record(reports))] == []
+
+
+def test_a_draft_tells_what_the_report_tells(reports: Reports) -> None:
+    """Parameters and unit are those of the JSON report."""
+    told, made = json.loads(reports.text(".json")), record(reports)["deployment"]
+    parameters = made["privacy_loss"]["privacy_parameters"]
+    spent = told["privacy"]["spent"]
+
+    assert parameters["epsilon"] == spent["epsilon"]
+    assert parameters.get("delta", 0) == spent["delta"]
+    assert made["dp_variant"]["variant_name"] == ("Approximate DP" if spent["delta"] else "Pure DP")
+    person = "Person-level" if told["privacy"]["unit"] != "row" else "Row-level (one record)"
+    assert made["privacy_loss"]["privacy_unit"] == person
+    assert made["deployment_model"]["model_name"] == (
+        "Local" if told.get("model") == "local" else "Central"
+    )
+    for statistic in told.get("statistics", ()):
+        assert f"{statistic['name']}, " in made["implementation"]["mechanisms"]
+    for note in told["unprotected"]:
+        assert note in made["dp_variant"]["unprotected_quantities"]
+
+
+def test_what_only_people_know_is_marked(reports: Reports) -> None:
+    """Every choice that must be checked says so where it stands."""
+    text = reports.text(".yaml")
+
+    for field in ("data_curator_type", "data_product_sector", "data_source_type", "justification"):
+        line = next(line for line in text.splitlines() if f"{field}:" in line)
+        assert TO_FILL in line
+
+
+def test_declarations_fill_the_draft(dpcli: Command, tmp_path: Path) -> None:
+    """What the spec declares stands in the record, with all its lines."""
+    spec, data = tmp_path / "spec.yaml", tmp_path / "data.csv"
+    spec.write_text(SPEC.replace("NEIGHBORS", "add-remove") + DECLARED, encoding="utf-8")
+    data.write_text(DATA, encoding="utf-8")
+    target = tmp_path / "record.txt"
+    done = dpcli("release", spec, data, "-q", "--report", target, "--format", "registry")
+    assert done.status == 0, done.err
+    made = yaml.safe_load(target.read_text(encoding="utf-8"))
+
+    assert not list(CHECK.iter_errors(made))
+    basic = made["deployment"]["basic"]
+    assert basic["data_curators"][0]["data_curator_name"] == "The Town"
+    assert basic["intended_use"] == "Planning.\n\n  And more planning."
+    assert basic["data_product_region"] == "yes"
+    # Thirty thousand people are no number of rows.
+    assert "number_of_privacy_units" not in made["deployment"]["privacy_loss"]
+    assert target.read_text(encoding="utf-8").count(TO_FILL) == 7
+
+
+TEXTS = (
+    *("\x7f", "\x85", "a\x85b", "\u200b", "\U0001f600", "\ufeff", "\ufffe"),
+    *("a: b", "yes", "1e3", "#", "'", "- x\n- y", "- x\n\n- y"),
+    *(" x\ny", "a\n b", "\u2028\n1", "x \ny"),
+)
+
+
+@pytest.mark.parametrize("text", TEXTS)
+def test_every_text_survives_the_yaml(text: str) -> None:
+    """What is written is what is read."""
+    assert yaml.safe_load("\n".join(yaml_lines({"key": text}, 0)) + "\n") == {"key": text}
+
+
+def test_the_check_of_the_form_can_fail(reports: Reports) -> None:
+    """A record with another key, or another choice, is refused."""
+    one, other = record(reports), record(reports)
+    one["deployment"]["rows"] = 1
+    other["deployment"]["administrative"]["status"] = "Done"
+
+    assert list(CHECK.iter_errors(one))
+    assert list(CHECK.iter_errors(other))

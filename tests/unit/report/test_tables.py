@@ -1,0 +1,155 @@
+"""Published tables as others open them: CSV by any reader, Parquet, spreadsheets."""
+
+from __future__ import annotations
+
+import csv
+import re
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from dpcli.columns import FORMULA
+from tests.support.cli import PEOPLE, SPECS, Command
+
+NUMBER = re.compile(r"-?[0-9]+(\.[0-9]+)?")
+SAMPLES = [path for path in SPECS if path.name != "pums.yaml"]
+
+PRIVATE = """\
+dpcli: 1
+dataset: towns
+privacy:
+  unit: row
+  neighbors: add-remove
+  budget: {epsilon: 20, delta: 1e-5}
+columns:
+  town: {type: category}
+  age: {type: integer, bounds: [0, 100]}
+statistics:
+  - {name: people, statistic: count, by: [town], keys: private, epsilon: 10, delta: 1e-6}
+  - {name: age, statistic: mean, column: age, by: [town], epsilon: 10}
+"""
+
+TOWNS = ("=1+1", "+x", "-2", "-y", "@SUM(A1)", "'quoted", 'a "b", c', "Zürich", "x;y")
+"""Names that spreadsheets or readers might take for something else."""
+
+
+def wide(dpcli: Command, spec: Path, folder: Path, ending: str, data: Path = PEOPLE) -> list[Path]:
+    """The wide tables of a release in one format; the same numbers in every format."""
+    copy = folder / spec.name
+    if not copy.exists():
+        copy.write_text(spec.read_text(encoding="utf-8"), encoding="utf-8")
+    out = folder / f"out{ending}"
+    done = dpcli(
+        "release", copy, data, "-q", "-o", out, "--layout", "wide", "--release-id", "one",
+        "--report", folder / f"r{ending}.json",
+    )  # fmt: skip
+    assert done.status == 0, done.err
+    return sorted(folder.glob(f"out*{ending}"))
+
+
+@pytest.fixture
+def towns(tmp_path: Path) -> tuple[Path, Path]:
+    """A spec with private keys, and data whose keys are meant to trick a spreadsheet."""
+    spec, data = tmp_path / "towns-spec.yaml", tmp_path / "towns.csv"
+    spec.write_text(PRIVATE, encoding="utf-8")
+    with data.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(["town", "age"])
+        writer.writerows([town, 40] for town in TOWNS for _ in range(60))
+    return spec, data
+
+
+@pytest.mark.parametrize("spec", SAMPLES, ids=lambda path: path.stem)
+def test_wide_tables_open_alike_everywhere(dpcli: Command, spec: Path, tmp_path: Path) -> None:
+    """A plain reader and polars find the same header, lines and cells, none of them a formula."""
+    tables = wide(dpcli, spec, tmp_path, ".csv")
+
+    assert tables
+    for table in tables:
+        _opens_alike(table)
+
+
+def _opens_alike(table: Path) -> list[list[str]]:
+    """The cells of a table, after both readers found the same."""
+    with table.open(encoding="utf-8", newline="") as file:
+        header, *plain = list(csv.reader(file))
+    frame = pl.read_csv(table, infer_schema=False).fill_null("")
+
+    assert frame.columns == header
+    assert [list(row) for row in frame.rows()] == plain
+    assert len(set(header)) == len(header)
+    assert all(len(line) == len(header) for line in plain)
+    for cell in (cell for line in [header, *plain] for cell in line):
+        assert not cell.startswith(FORMULA[:-1]) or NUMBER.fullmatch(cell)
+        assert "\n" not in cell
+        assert "\r" not in cell
+    return plain
+
+
+def test_keys_from_the_data_are_no_formulas(
+    dpcli: Command, towns: tuple[Path, Path], tmp_path: Path
+) -> None:
+    """Names that begin like a formula get an apostrophe, in both layouts and for all readers."""
+    spec, data = towns
+    (table,) = wide(dpcli, spec, tmp_path, ".csv", data)
+    keys = {line[0] for line in _opens_alike(table)}
+
+    assert keys == {"'=1+1", "'+x", "-2", "'-y", "'@SUM(A1)", "''quoted", *TOWNS[6:]}
+
+
+@pytest.mark.parametrize("layout", ["long", "wide"])
+@pytest.mark.parametrize("spec", SAMPLES, ids=lambda path: path.stem)
+def test_parquet_has_the_same_table(
+    dpcli: Command, spec: Path, layout: str, tmp_path: Path
+) -> None:
+    """Names, texts and numbers of a table in Parquet are those of the CSV."""
+    copy = tmp_path / spec.name
+    copy.write_text(spec.read_text(encoding="utf-8"), encoding="utf-8")
+    for ending in ("csv", "parquet"):
+        done = dpcli(
+            "release", copy, PEOPLE, "-q", "-o", tmp_path / f"out.{ending}", "--layout", layout,
+            "--release-id", "one", "--report", tmp_path / f"{ending}.json",
+        )  # fmt: skip
+        assert done.status == 0, done.err
+    tables = sorted(tmp_path.glob("out*.csv"))
+
+    assert [path.with_suffix(".parquet") for path in tables] == sorted(tmp_path.glob("*.parquet"))
+    for table in tables:
+        typed = pl.read_parquet(table.with_suffix(".parquet"))
+        texts = pl.read_csv(table, infer_schema=False)
+        assert texts.columns == typed.columns
+        assert texts.cast(typed.schema).equals(typed)
+        if layout == "long":
+            numbers = [name for name, kind in typed.schema.items() if kind == pl.Float64]
+            assert numbers == ["value", "lower", "upper"]
+
+
+def test_parquet_holds_keys_as_they_are(
+    dpcli: Command, towns: tuple[Path, Path], tmp_path: Path
+) -> None:
+    """Parquet has no formulas, so its texts are not changed."""
+    spec, data = towns
+    (table,) = wide(dpcli, spec, tmp_path, ".parquet", data)
+
+    assert set(pl.read_parquet(table)["town"]) == set(TOWNS)
+
+
+def test_an_old_release_without_a_format_says_so(
+    dpcli: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What was not stored cannot be published, and nothing is made anew."""
+    from dpcli.report import formats
+
+    spec = tmp_path / "spec.yaml"
+    spec.write_text(SAMPLES[0].read_text(encoding="utf-8"), encoding="utf-8")
+    with monkeypatch.context() as older:
+        older.setattr(formats, "FORMATS", formats.FORMATS[:2])
+        made = dpcli("release", spec, PEOPLE, "-q", "--release-id", "old")
+    assert made.status == 0, made.err
+    book = tmp_path / "dpcli-ledger.sqlite"
+    again = dpcli("ledger", "export", "old", "--report", tmp_path / "r.html", "--ledger", book)
+
+    assert again.status == 6
+    assert "error[output-not-stored]" in again.err
+    assert not (tmp_path / "r.html").exists()

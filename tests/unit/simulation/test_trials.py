@@ -1,0 +1,323 @@
+"""What a simulation finds is true: exact answers, errors, and verdicts with power."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Sequence
+from dataclasses import replace
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+
+from dpcli.mechanisms.gaussian import Gaussian
+from dpcli.mechanisms.laplace import Laplace
+from dpcli.mechanisms.permute_and_flip import PermuteAndFlip
+from dpcli.plan.model import Plan
+from dpcli.privacy.noise import Noise
+from dpcli.privacy.relation import PersonUnit
+from dpcli.release import published
+from dpcli.sampling import entropy
+from dpcli.simulation import judging, reading
+from dpcli.simulation.dummy import Dummy
+from dpcli.simulation.findings import Findings, Tried
+from dpcli.simulation.judging import Verdict, unlikely
+from dpcli.simulation.reading import Reading
+from dpcli.simulation.trials import simulate
+from tests.oracles.plain import evaluate
+from tests.support.simulations import PEOPLE, ROWS, Make, content, one, plan_of
+from tests.support.streams import CUT, Stream, gaussian_cdf, laplace_cdf, p_value
+
+RUNS = 100
+
+LEAST = 0.95 - 5 * (0.95 * 0.05 / RUNS) ** 0.5
+"""Five standard deviations below the stated confidence, of one number in each run."""
+
+
+@pytest.fixture(scope="module", params=["rows", "people"])
+def findings(request: pytest.FixtureRequest) -> Findings:
+    """What many runs found of most statistics, with the same noise each time."""
+    plan = plan_of(ROWS if request.param == "rows" else PEOPLE)
+    with pytest.MonkeyPatch.context() as patched, Dummy(plan.spec, 3000, 1) as made:
+        patched.setattr(entropy, "source", Stream(f"findings {request.param}"))
+        return simulate(plan, made, RUNS)
+
+
+def entry(findings: Findings, name: str) -> Tried:
+    """What was found of an entry."""
+    (found,) = [tried for tried in findings.entries if tried.name == name]
+    return found
+
+
+ODD = """
+dpcli: 1
+dataset: d
+privacy: {unit: row, neighbors: change-one, budget: {epsilon: 100}}
+columns:
+  'a,"b"': {type: category, values: {'x"y': 'one, two', ',': other, "0": other, 'é': third}}
+  dpcli_simulation: {type: integer, bounds: [-3, 3], missing: 0}
+  "n": {type: number, bounds: [0.1, 0.3], step: 0.1, missing: 0.2}
+  "7": {type: date, bounds: [0001-01-01, 9999-12-31]}
+statistics:
+  - {name: a, statistic: count, by: ['a,"b"'], where: {"n": 0.1}, epsilon: 1}
+  - {name: b, statistic: sum, column: dpcli_simulation, by: [{column: "7", bins: {edges:
+     [0001-01-01, 2000-01-01, 9999-12-31]}}], epsilon: 1}
+  - {name: c, statistic: median, column: "n", epsilon: 1}
+  - {name: d, statistic: mode, column: 'a,"b"', by: ['a,"b"'], epsilon: 1}
+  - {name: e, statistic: count, epsilon: 1}
+"""
+
+
+@pytest.mark.parametrize("text", [ROWS, PEOPLE, ODD], ids=["rows", "people", "odd"])
+def test_exact_answers_are_those_of_the_oracle(text: str, dummy: Make, tmp_path: Path) -> None:
+    """Without limits, what vanishing noise leaves is what plain Python counts."""
+    plan = plan_of(text)
+    made = dummy(plan, 700, 5)
+    unit = plan.spec.privacy.unit
+    if isinstance(unit, PersonUnit):
+        unit = PersonUnit(unit.column, 10**6, 10**6, 10**6)
+    queries = [
+        replace(query, totals=None)  # type: ignore[call-arg]
+        if getattr(query, "totals", None) not in (None, (0, 1))
+        else query
+        for query in plan.queries
+    ]
+    expected = iter(evaluate(queries, content(made, tmp_path), unit))
+    compared = 0
+    for exact in Reading(plan, made, limited=False).exact():
+        for values in exact.values:
+            answer = next(expected)
+            if isinstance(answer, dict):
+                assert exact.groups is not None
+                assert set(exact.groups) == set(answer)
+                answer = [cell for group in exact.groups for cell in answer[group]]
+            assert list(values) == answer
+            compared += len(answer)
+    assert compared > 10
+
+
+def test_limits_bind_in_a_reading(dummy: Make) -> None:
+    """With limits fewer rows are counted, and another draw keeps others."""
+    plan = plan_of(PEOPLE)
+    made = dummy(plan, 2000, 5)
+    free = Reading(plan, made, limited=False).exact()
+    first, second = Reading(plan, made).exact(), Reading(plan, made).exact()
+    place = [planned.entry.request.name for planned in plan.entries].index("by_sex")
+    assert sum(first[place].values[0]) < sum(free[place].values[0])
+    assert [one.values for one in first] != [one.values for one in second]
+
+
+def test_noise_is_that_of_the_plan(dummy: Make) -> None:
+    """Many noisy answers less the exact ones follow the law that the plan states."""
+    plan = plan_of(
+        one(
+            "  - {name: a, statistic: count, by: [sex], epsilon: 0.3}\n"
+            "  - {name: b, statistic: sum, column: age, by: [sex], epsilon: 0.7}\n"
+            "  - {name: c, statistic: count, by: [sex], mechanism: gaussian, epsilon: 0.5, "
+            "delta: 1e-5}\n"
+        )
+    )
+    read = Reading(plan, dummy(plan, 500, 1))
+    exact = read.exact()
+    draws: list[list[int]] = [[], [], []]
+    for _ in range(4000):
+        for place, answered in enumerate(read.noisy()):
+            pairs = zip(answered.answers[0].values, exact[place].values[0], strict=True)
+            draws[place] += [noisy - true for noisy, true in pairs]
+    for part, found in zip(plan.parts, draws, strict=True):
+        scale = part.noise.scale
+        cdf = laplace_cdf(scale) if part.noise.kind == "laplace" else gaussian_cdf(float(scale))
+        assert p_value(found, cdf, float(scale)) > CUT
+
+
+def test_observed_errors_are_as_predicted(findings: Findings) -> None:
+    """Counts and sums err as the plan says, without bias, and nothing is flagged."""
+    assert not findings.broken
+    for name in ("all", "by_sex", "earned", "soft", "ages", "old"):
+        (asked,), (told,) = entry(findings, name).asked, entry(findings, name).told
+        assert asked.verdict is Verdict.KEPT
+        assert asked.within is not None
+        assert LEAST < asked.within <= 1
+        assert asked.errors.quantile is not None
+        assert asked.predicted * Fraction(7, 10) < asked.errors.quantile
+        assert asked.errors.quantile < asked.predicted * Fraction(14, 10)
+        assert asked.errors.bias is not None
+        assert asked.errors.spread is not None
+        assert abs(asked.errors.bias) < 5 * asked.errors.spread
+        assert told.errors.quantile == asked.errors.quantile
+        assert told.held == asked.within
+
+
+def test_intervals_hold_as_often_as_they_say(findings: Findings) -> None:
+    """Over all statistics with intervals, but for a margin of chance."""
+    shares = {
+        tried.name: told.held
+        for tried in findings.entries
+        for told in tried.told
+        if told.held is not None and tried.name not in ("towns", "few")
+    }
+    assert len(shares) >= 8
+    assert all(share > LEAST for share in shares.values()), shares
+
+
+def test_choices_are_compared_by_their_utility(findings: Findings) -> None:
+    """No choice falls short by more than the plan says, and several are the best."""
+    for name in ("middle", "usual"):
+        tried = entry(findings, name)
+        assert sum(asked.errors.compared for asked in tried.asked) == 2 * RUNS
+        for asked in tried.asked:
+            assert asked.best is not None
+            assert asked.best > 0
+            assert asked.within == 1
+            assert asked.verdict is Verdict.KEPT
+    assert [told.item for told in entry(findings, "middle").told] == ["0.25", "0.5"]
+    assert entry(findings, "usual").told == ()
+
+
+def test_private_groups_are_compared_where_they_are_shown(findings: Findings) -> None:
+    """Some of the dummy's groups are shown, and entries that share them tell of those."""
+    towns, ages = entry(findings, "towns"), entry(findings, "town_ages")
+    assert towns.shown is not None
+    assert 0 < towns.shown.shown < towns.shown.groups / 2
+    assert towns.asked[0].errors.compared == RUNS * towns.shown.shown
+    assert towns.asked[0].verdict is None
+    assert ages.shown == towns.shown
+    assert ages.asked[0].verdict is Verdict.KEPT
+
+
+def test_suppressed_numbers_are_counted_and_not_compared(dummy: Make) -> None:
+    """A number that is left out has no error, and its share is told."""
+    plan = plan_of(ROWS)
+    findings = simulate(plan, dummy(plan, 1000, 1), 20)
+    (told,) = entry(findings, "few").told
+    assert 0 < told.left_out < 1
+    assert told.errors.compared == 120 * (1 - told.left_out)
+
+
+def test_what_limits_change_is_told_apart_from_noise(dummy: Make) -> None:
+    """Limits leave out rows, so counts are too small by many times the noise."""
+    plan = plan_of(PEOPLE)
+    findings = simulate(plan, dummy(plan, 1000, 1), 5)
+    (rows,), (people,) = entry(findings, "all").told, entry(findings, "people").told
+    assert rows.limits is not None
+    assert rows.limits < -50
+    assert people.limits is not None
+    assert rows.limits < people.limits <= 0
+    plain = plan_of(ROWS)
+    findings = simulate(plain, dummy(plain, 100, 1), 2)
+    assert all(told.limits is None for tried in findings.entries for told in tried.told)
+
+
+FACTORS = [
+    (Fraction(1, 2), Verdict.SMALLER),
+    (Fraction(2), Verdict.LARGER),
+    (Fraction(4, 5), Verdict.SMALLER),
+    (Fraction(5, 4), Verdict.LARGER),
+]
+
+
+@pytest.mark.parametrize(("factor", "verdict"), FACTORS)
+@pytest.mark.parametrize("mechanism", [Laplace, Gaussian])
+def test_other_noise_than_planned_is_noticed(
+    mechanism: type[Laplace | Gaussian],
+    factor: Fraction,
+    verdict: Verdict,
+    dummy: Make,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Too little noise and too much, by a fifth or by half, of either kind."""
+    real = mechanism.perturb
+
+    def wrong(self: Laplace | Gaussian, noise: Noise, values: Sequence[int]) -> list[int]:
+        return real(self, Noise(noise.kind, noise.scale * factor), values)  # type: ignore[arg-type]
+
+    name = "laplace" if mechanism is Laplace else "gaussian, delta: 1e-6"
+    text = f"  - {{name: a, statistic: histogram, column: age, mechanism: {name}, epsilon: 0.2, "
+    plan = plan_of(one(text + "bins: {width: 1}}\n"))
+    made = dummy(plan, 200, 1)
+    assert not simulate(plan, made, 60).broken
+    monkeypatch.setattr(mechanism, "perturb", wrong)
+    ((broken, asked),) = simulate(plan, made, 60).broken
+    assert (broken, asked.verdict) == ("a", verdict)
+
+
+def test_default_runs_notice_halved_noise_of_a_table(
+    dummy: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A hundred runs of a few cells suffice for that."""
+    real = Laplace.perturb
+    plan = plan_of(ROWS)
+    made = dummy(plan, 500, 1)
+    monkeypatch.setattr(
+        Laplace,
+        "perturb",
+        lambda self, noise, values: real(self, Noise("laplace", noise.scale / 2), values),
+    )
+    broken = {name for name, _ in simulate(plan, made, 100).broken}
+    assert {"by_sex", "earned", "ages", "town_ages"} <= broken
+
+
+def test_choices_worse_than_planned_are_noticed(
+    dummy: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A choice that does not look at scores falls short more often than the plan allows."""
+    plan = plan_of(ROWS)
+    made = dummy(plan, 1000, 1)
+    monkeypatch.setattr(PermuteAndFlip, "pick", lambda self, noise, gaps: len(gaps) - 1)
+    findings = simulate(plan, made, 20)
+    assert {name for name, _ in findings.broken} >= {"middle", "usual"}
+
+
+def test_a_verdict_is_no_accident() -> None:
+    """A share near its chance is never surprising, one that is far off is, either way."""
+    level = Fraction(1, 20)
+    assert unlikely(60, 1000, level) == (False, False)
+    assert unlikely(120, 1000, level) == (True, False)
+    assert unlikely(5, 1000, level) == (False, True)
+    assert unlikely(0, 0, level) == (False, False)
+    assert unlikely(0, 10**6, level) == (False, True)
+    assert unlikely(10, 10, level) == (True, False)
+    # The bound is above what it bounds: the exact chance of all heads is p^n.
+    assert unlikely(7, 7, level)[0] is (judging.MISTAKEN > 7 * -2.9957)
+
+
+def test_published_numbers_are_those_of_a_release(plan: Plan, dummy: Make) -> None:
+    """The estimates that are compared come from the functions that a release calls."""
+    read = Reading(plan, dummy(plan, 300, 1))
+    for noisy in read.noisy():
+        made = published(noisy, plan.spec.confidence)
+        assert made.planned is noisy.planned
+        assert made.estimates or noisy.groups == ()
+
+
+def test_only_invented_rows_are_read() -> None:
+    """A reading takes a dummy itself, and a dummy takes nothing that could hold rows."""
+
+    class Disguise:
+        def source(self) -> object:
+            raise AssertionError
+
+    with pytest.raises(TypeError):
+        Reading(plan_of(ROWS), Disguise())  # type: ignore[arg-type]
+    plan = plan_of(ROWS)
+    other = type("Other", (Dummy,), {"source": Disguise.source})
+    with other(plan.spec, 10, 1) as disguised, pytest.raises(TypeError):
+        Reading(plan, disguised)
+    taken = inspect.get_annotations(Dummy.__init__)
+    assert taken == {"spec": "Spec", "rows": "int", "seed": "int", "return": "None"}
+    taken = inspect.get_annotations(Reading.__init__)
+    assert taken == {"plan": "Plan", "dummy": "Dummy", "limited": "bool", "return": "None"}
+
+
+def test_vanishing_noise_has_no_other_door() -> None:
+    """What opens answers without noise is private to the file that reads dummies."""
+    public = {name for name in vars(reading) if not name.startswith("_")}
+    own = {
+        name
+        for name in public
+        if getattr(vars(reading)[name], "__module__", "") == reading.__name__
+    }
+    assert own == {"Exact", "Reading"}
+    assert {name for name in vars(Reading) if not name.startswith("_")} == {
+        "noisy", "exact", "stopped",
+    }  # fmt: skip

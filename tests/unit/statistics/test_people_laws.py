@@ -1,0 +1,115 @@
+"""Laws of every statistic about people: what one with up to three rows can change."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from fractions import Fraction
+from itertools import combinations_with_replacement, product
+
+import pytest
+
+from dpcli.columns import CategoryColumn, IdColumn, NumericColumn
+from dpcli.composition import COMPOSITIONS
+from dpcli.plan.making import moves
+from dpcli.privacy.loss import Loss
+from dpcli.privacy.relation import Neighbors, PersonUnit
+from dpcli.queries import Key, LinearQuery, Query, ScoreQuery
+from dpcli.spec.model import Privacy
+from dpcli.statistics import STATISTICS
+from dpcli.statistics.base import Request, Statistic
+from tests.laws.test_statistics import changes_of, number_of
+from tests.oracles.opened import cells_of
+from tests.oracles.plain import evaluate
+from tests.support.statistics import Columns, forms
+
+WARD = CategoryColumn("ward", "category", (("a", "a"), ("b", "b"), ("c", "c")))
+OTHER = IdColumn("other")
+LIMITS = [(1, 1, 1), (1, 3, 3), (2, 2, 3), (3, 1, 3), (3, 3, 3), (2, 3, 2)]
+"""Rows per group, groups, and rows in all."""
+
+SELDOM = [(3, 1, 3), (3, 3, 3)]
+"""Those that are among the slow trials: others have one of the same kind of limit."""
+
+
+FLAG = CategoryColumn("flag", "boolean", (("0", "false"), ("1", "true")))
+SECOND = NumericColumn("y", "integer", Fraction(1), (0, 1), 0)
+
+
+def number(low: int, high: int) -> NumericColumn:
+    """A small integer column."""
+    return NumericColumn("x", "integer", Fraction(1), (low, high))
+
+
+def requests(statistic: Statistic) -> Iterator[Request]:
+    """Requests of every form that a statistic takes, grouped by three wards or not."""
+    for column, by in product((number(0, 2), number(-2, 1)), ((), (Key(WARD),))):
+        columns = Columns(column, SECOND, WARD, FLAG, OTHER)
+        for request in forms(statistic, columns, by):
+            if by and request.column is WARD:
+                continue
+            yield request
+            if "bound" in statistic.fields.all:
+                yield replace(request, totals=(-1, 3))
+
+
+def answers(queries: Sequence[Query], rows: Sequence[str], unit: PersonUnit) -> list[list[int]]:
+    """The exact answers for one person with these rows, by the oracle."""
+    lines = "".join(f"me,{row}\n" for row in rows)
+    lots = {0: 2, 1: 0, 2: 1}
+    data = f"who,x,ward,other,flag,y\n{lines}".encode()
+    return list(map(cells_of, evaluate(queries, data, unit, lambda _, at: lots[at])))
+
+
+@pytest.mark.parametrize("neighbors", Neighbors)
+@pytest.mark.parametrize(
+    "limits",
+    [pytest.param(one, marks=[pytest.mark.slow] if one in SELDOM else []) for one in LIMITS],
+)
+@pytest.mark.parametrize("statistic", STATISTICS, ids=lambda statistic: statistic.name)
+def test_no_person_exceeds_the_sensitivity_and_some_reach_it(
+    statistic: Statistic, limits: tuple[int, int, int], neighbors: Neighbors
+) -> None:
+    """Over all people with up to three rows in three wards, bounds are met and reached.
+
+    When people are exchanged, the bound is reached where both find cells enough.
+    """
+    unit = PersonUnit("who", *limits)
+    privacy = Privacy(unit, neighbors, Loss(Fraction(1)), COMPOSITIONS[0])
+    for request in requests(statistic):
+        queries = [one.query for one in statistic.questions(request, privacy.relation)]
+        column = number_of(request) or number(0, 2)
+        # Where squares are counted from their middle, a value at the centre moves them down.
+        squares = any(isinstance(query, LinearQuery) and query.offset for query in queries)
+        values = {column.lower, column.upper, *([(column.lower + column.upper) // 2] * squares)}
+        flags = ("0", "1") if request.label or request.margins or request.columns else ("0",)
+        rows = [
+            *(f",{ward},{ward},0,0" for ward in ("a", "b", "c")),
+            *(
+                f"{x},{ward},{x}{ward},{flag},{flag}"
+                for x, ward, flag in product(sorted(values), ("a", "b", "c"), flags)
+            ),
+        ]
+        people = [
+            answers(queries, chosen, unit)
+            for count in range(4)
+            for chosen in combinations_with_replacement(rows, count)
+        ]
+        for place, query in enumerate(queries):
+            claim = moves(query, privacy, neighbors)
+            vectors = {tuple(person[place]) for person in people}
+            picks = query.picks if isinstance(query, ScoreQuery) else 1
+            others = (
+                vectors if neighbors is Neighbors.CHANGE_ONE else {(0,) * len(people[0][place])}
+            )
+            changes = [changes_of(query, one, other) for one in vectors for other in others]
+            l1, linf = max(map(sum, changes)), max(map(max, changes))
+            l2 = max(sum(part**2 for part in change) for change in changes)
+            l0 = max(sum(map(bool, change)) for change in changes)
+            assert l1 * picks <= claim.l1 and l2 <= claim.l2_squared and linf <= claim.linf
+            assert l0 <= claim.l0
+            roomy = neighbors is Neighbors.ADD_REMOVE or claim.l0 < (query.cells or 0)
+            # A row that is skipped cannot be in a total, and an id is one per row here.
+            whole = isinstance(query, LinearQuery) and query.totals is None and not query.items
+            if roomy and whole:
+                assert (l1, l2, linf) == (claim.l1, claim.l2_squared, claim.linf), (request, query)
