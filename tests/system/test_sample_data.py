@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-FOLDER = Path(__file__).parent.parent / "sample_data"
+FOLDER = Path(__file__).parents[2] / "sample_data"
 PEOPLE = FOLDER / "people.csv"
 
 

@@ -17,7 +17,7 @@ import dpcli.sampling
 from dpcli.sampling import entropy
 from tests.support.streams import Script, Stream
 
-PACKAGE = Path(dpcli.sampling.__file__).parents[2]
+PACKAGE = Path(dpcli.sampling.__file__).parents[1]
 
 
 def test_forked_children_have_distinct_streams() -> None:
