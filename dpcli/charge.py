@@ -8,6 +8,7 @@ from dpcli.ledger.charge import Charge
 from dpcli.ledger.terms import Payload, terms_of
 from dpcli.plan.model import Part, Plan, PlannedEntry
 from dpcli.queries import ScoreQuery
+from dpcli.spec.model import Response
 
 
 def now() -> str:
@@ -23,7 +24,12 @@ def charge_for(plan: Plan, release_id: str, period: str | None) -> Charge:
 
 
 def charged_parts(plan: Plan) -> tuple[Payload, ...]:
-    """Every answer of a plan, as the ledger records it."""
+    """Every answer of a plan, as the ledger records it.
+
+    In the local model, the responses of one record: each record is charged for its own.
+    """
+    if plan.is_local:
+        return tuple(_response(response) for response in plan.spec.responses)
     return tuple(
         {
             "statistic": planned.entry.request.name,
@@ -46,6 +52,20 @@ def charged_parts(plan: Plan) -> tuple[Payload, ...]:
         for planned in plan.priced
         for part in planned.parts
     )
+
+
+def _response(response: Response) -> Payload:
+    """One response, with the exact parameters of its channel."""
+    loss = response.channel.loss
+    return {
+        "statistic": response.column.name,
+        "question": "response",
+        "mechanism": response.randomizer.name,
+        "joint": False,
+        "epsilon": str(loss.epsilon),
+        "delta": str(loss.delta),
+        **response.channel.record(),
+    }
 
 
 def _branch(planned: PlannedEntry) -> dict[str, object]:

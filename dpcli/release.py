@@ -103,6 +103,7 @@ def release(
     when it is charged. If the quality check fails, it alone is charged and rendered.
     Raises BudgetError, DataError or LedgerError.
     """
+    assert not plan.is_local, "records of a local spec are randomized one by one"
     stored = ledger.stored(charge.release_id, charge)
     if stored is not None:
         return stored

@@ -16,14 +16,14 @@ from dpcli.ledger.runs import Runs, too_many
 from dpcli.ledger.terms import Terms, terms_of
 
 if TYPE_CHECKING:
-    from dpcli.plan.local import AnyPlan
+    from dpcli.plan.model import Plan
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
     """What a command line asks about: a plan, its ledger, and the day that it names."""
 
-    plan: AnyPlan
+    plan: Plan
     ledger: Path | None
     spec: Path
     period: str | None = None

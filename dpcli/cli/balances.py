@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from dpcli.ledger.balance import Balance
     from dpcli.ledger.ledger import Ledger
     from dpcli.ledger.terms import Terms
-    from dpcli.plan.local import AnyPlan
+    from dpcli.plan.model import Plan
     from dpcli.privacy.loss import Loss
 
 
@@ -52,11 +52,11 @@ def show(
     from dpcli.cli.words import checked_day
     from dpcli.errors import LedgerError
     from dpcli.ledger.balance import period_number
-    from dpcli.plan.local import make_any_plan
+    from dpcli.plan.making import make_plan
     from dpcli.privacy.decimals import plain_text
     from dpcli.spec.load import read_any
 
-    plan = make_any_plan(read_any(spec)) if spec else None
+    plan = make_plan(read_any(spec)) if spec else None
     day = period_number(checked_day(period) or period) if period else None
     told = []
     beside = spec.parent / DEFAULT if spec else None
@@ -133,7 +133,7 @@ def _rho(loss: Loss) -> str | None:
     return None if loss.rho is None else plain_text(loss.rho)
 
 
-def _say_what_differs(plan: AnyPlan, told: Sequence[Mapping[str, object]]) -> None:
+def _say_what_differs(plan: Plan, told: Sequence[Mapping[str, object]]) -> None:
     """Why a spec has no account to run on, if it has none."""
     from dpcli.ledger.terms import terms_from, terms_of
 
@@ -219,7 +219,7 @@ def history(
     write_table(sys.stdout, "releases", header, rows, (0, 5, 6))
 
 
-def _more_runs(book: Ledger, terms: Terms, plan: AnyPlan | None) -> int | None:
+def _more_runs(book: Ledger, terms: Terms, plan: Plan | None) -> int | None:
     """How many more releases of a plan an account allows, up to a limit.
 
     In an account with a window, how many in one that is still empty.

@@ -14,10 +14,9 @@ from dpcli.engine.progress import Progress
 from dpcli.engine.source import open_dataset
 from dpcli.errors import UsageError
 from dpcli.report.table import visible
-from dpcli.spec.model import Spec
 
 if TYPE_CHECKING:
-    from dpcli.plan.local import AnyPlan
+    from dpcli.plan.model import Plan
 
 NOTICE = """\
 CONFIDENTIAL: exact facts about the records. Do not publish, log or share them.
@@ -39,10 +38,10 @@ def require_terminal() -> None:
         )
 
 
-def show_cells(data: tuple[str, ...], plan: AnyPlan) -> None:
+def show_cells(data: tuple[str, ...], plan: Plan) -> None:
     """Read all rows, and print how readable the columns are."""
     spec = plan.spec
-    quality = spec.quality if isinstance(spec, Spec) else None
+    quality = spec.quality if not spec.is_local else None
     with (
         shown_progress(quiet=False) as progress,
         open_dataset(data, spec.dialect, progress) as dataset,

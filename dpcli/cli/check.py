@@ -11,7 +11,7 @@ import typer
 from dpcli.cli.options import Book, Period
 
 if TYPE_CHECKING:
-    from dpcli.plan.local import AnyPlan
+    from dpcli.plan.model import Plan
 
 
 def check(
@@ -52,14 +52,14 @@ def check(
     from dpcli.cli.charging import warn_of_sharing
     from dpcli.cli.terminal import say
     from dpcli.cli.words import checked_day
-    from dpcli.plan.local import LocalPlan, make_any_plan
+    from dpcli.plan.making import make_plan
     from dpcli.report.quality import BLIND, is_blind
     from dpcli.spec.load import read_any
 
     period = checked_day(period)
     if cells:
         _require_cells_can_be_shown(data)
-    plan = make_any_plan(read_any(spec))
+    plan = make_plan(read_any(spec))
     found = outlook(Asked(plan, ledger, spec, period, data or ()))
     warn_of_sharing(plan.spec.dataset, found.shared)
     if cells:
@@ -70,10 +70,10 @@ def check(
         _check_data(tuple(data), plan, cells=False)
     count, what = (
         (len(plan.spec.responses), "response")
-        if isinstance(plan, LocalPlan)
+        if plan.is_local
         else (len(plan.entries), "statistic")
     )
-    if not isinstance(plan, LocalPlan) and is_blind(plan):
+    if not plan.is_local and is_blind(plan):
         say(f"warning: {BLIND}")
     say(f"{spec}: {count} {what}{'s' * (count != 1)}, no problems", file=sys.stdout)
 
@@ -92,7 +92,7 @@ def _require_cells_can_be_shown(data: list[str] | None) -> None:
     require_terminal()
 
 
-def _check_data(data: tuple[str, ...], plan: AnyPlan, *, cells: bool) -> None:
+def _check_data(data: tuple[str, ...], plan: Plan, *, cells: bool) -> None:
     """Whether the headers have every column, and with `cells` how readable these are."""
     from dpcli.engine.header import require_columns
     from dpcli.engine.source import open_dataset

@@ -8,11 +8,10 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from dpcli.plan.local import AnyPlan
     from dpcli.plan.model import Plan, PlannedEntry
 
 
-def print_comparison(plan: AnyPlan) -> None:
+def print_comparison(plan: Plan) -> None:
     """What the answers of a plan cost under every composition, and the cheapest."""
     from dpcli.cli.console import write_table
     from dpcli.plan.comparison import compare, delta_of

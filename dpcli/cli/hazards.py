@@ -8,7 +8,7 @@ from textwrap import fill
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from dpcli.plan.local import AnyPlan
+    from dpcli.plan.model import Plan
 
 WIDEST = 100
 """Characters of a line that are read with ease."""
@@ -16,7 +16,7 @@ WIDEST = 100
 COLOURS = {"met": "32", "warned": "33", "for the steward to answer": "35"}
 
 
-def print_hazards(plan: AnyPlan, window: int | None) -> None:
+def print_hazards(plan: Plan, window: int | None) -> None:
     """Each hazard with its verdict, what is found, and what the steward declares."""
     from dpcli.cli.console import coloured
     from dpcli.cli.terminal import harmless, unguarded

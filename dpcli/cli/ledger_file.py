@@ -13,7 +13,7 @@ import typer
 
 if TYPE_CHECKING:
     from dpcli.ledger.ledger import Ledger
-    from dpcli.spec.load import AnySpec
+    from dpcli.spec.model import Spec
 
 Named = Annotated[
     Path | None,
@@ -35,7 +35,7 @@ MUST_EXIST = "DPCLI_LEDGER_MUST_EXIST"
 """The variable that demands a ledger, and an account in it, that exist already."""
 
 
-def must_exist(spec: AnySpec) -> bool:
+def must_exist(spec: Spec) -> bool:
     """Whether the spec or the environment demands a ledger and an account that exist."""
     return spec.must_exist or os.environ.get(MUST_EXIST, "") not in {"", "0"}
 

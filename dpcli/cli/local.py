@@ -28,7 +28,7 @@ from dpcli.cli.options import (
 if TYPE_CHECKING:
     from dpcli.local.estimate import Estimated
     from dpcli.local.randomize import Randomized
-    from dpcli.spec.local_model import LocalSpec
+    from dpcli.spec.model import Spec
 
 HELP = """Randomize each record before it is collected, and estimate.
 
@@ -94,7 +94,7 @@ def randomize(
 
     See also: dpcli plan, dpcli local estimate, dpcli explain responses
     """
-    from dpcli.charge import now
+    from dpcli.charge import charge_for
     from dpcli.cli.charging import announce_account, charging, warn_of_clock, warn_of_sharing
     from dpcli.cli.collecting import Collection
     from dpcli.cli.ledger_file import must_exist, open_ledger
@@ -102,17 +102,16 @@ def randomize(
     from dpcli.cli.words import checked_day, checked_id
     from dpcli.engine.source import drain
     from dpcli.ledger.charge import resolved
-    from dpcli.local.charge import charge_for
     from dpcli.local.randomize import randomize as make_responses
     from dpcli.plan.budget import require_budget
-    from dpcli.plan.local import make_local_plan
+    from dpcli.plan.making import make_plan
     from dpcli.release import new_release_id
     from dpcli.report.formats import render_local
     from dpcli.spec.load import read_local
 
     named, period = checked_id(release_id) or new_release_id(), checked_day(period)
     read = read_local(spec)
-    plan = make_local_plan(read)
+    plan = make_plan(read)
     require_budget(plan)
     made: list[Randomized] = []
 
@@ -133,7 +132,7 @@ def randomize(
             named=report_format,
         )
         inputs = [spec, *read.files, *book.store.files(), *input_files(data)]
-        charge = replace(charge_for(plan, named, now(), period), opens=not required)
+        charge = replace(charge_for(plan, named, period), opens=not required)
         before = book.stored(named, charge)
         collection.require(inputs, before)
         latest = book.latest()
@@ -225,7 +224,7 @@ def estimate(
             )
 
 
-def _summary(made: Sequence[Estimated], spec: LocalSpec) -> None:
+def _summary(made: Sequence[Estimated], spec: Spec) -> None:
     """The estimates on standard error."""
     from dpcli.cli.console import write_table
     from dpcli.report.estimates import estimate_lines

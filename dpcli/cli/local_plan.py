@@ -10,12 +10,12 @@ from dpcli.cli.measures import print_measures
 
 if TYPE_CHECKING:
     from dpcli.ledger.outlook import Outlook
-    from dpcli.plan.local import LocalPlan
+    from dpcli.plan.model import Plan
     from dpcli.privacy.shuffling import Shuffled
-    from dpcli.spec.local_model import Response
+    from dpcli.spec.model import Response
 
 
-def amplified(plan: LocalPlan, records: int, delta: str | None) -> Shuffled:
+def amplified(plan: Plan, records: int, delta: str | None) -> Shuffled:
     """What shuffling makes of a plan; UsageError where the bound has nothing to say."""
     from dpcli.errors import UsageError
     from dpcli.spec.numbers import NotReadable, number
@@ -43,7 +43,7 @@ def amplified(plan: LocalPlan, records: int, delta: str | None) -> Shuffled:
 
 
 def print_local_plan(
-    plan: LocalPlan, found: Outlook, records: int | None, shuffled: Shuffled | None
+    plan: Plan, found: Outlook, records: int | None, shuffled: Shuffled | None
 ) -> None:
     """The plan as a table, what it costs each record, and what shuffling adds."""
     from dpcli.cli.console import write_table
@@ -82,7 +82,7 @@ def print_local_plan(
 
 def _row(response: Response, records: int, *, in_rho: bool) -> tuple[str, ...]:
     """One response."""
-    from dpcli.plan.local import standard_error
+    from dpcli.plan.model import standard_error
     from dpcli.report.local_facts import short_float
     from dpcli.report.numbers import brief, short
 
@@ -99,7 +99,7 @@ def _row(response: Response, records: int, *, in_rho: bool) -> tuple[str, ...]:
     )
 
 
-def _print_shuffled(plan: LocalPlan, found: Shuffled) -> None:
+def _print_shuffled(plan: Plan, found: Shuffled) -> None:
     """The central guarantee of shuffled responses, and what it takes for granted."""
     from dpcli.report.local_facts import hiding
     from dpcli.report.numbers import exact_or_up

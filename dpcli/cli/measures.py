@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from dpcli.ledger.outlook import Outlook
     from dpcli.ledger.runs import Repeated
-    from dpcli.plan.local import AnyPlan
     from dpcli.plan.model import Plan, PlannedEntry
 
 CLOSE = 10
@@ -20,7 +19,7 @@ MOST_BARS = 60
 """Statistics whose prices are drawn."""
 
 
-def print_measures(plan: AnyPlan, found: Outlook, of: str, what: str) -> None:
+def print_measures(plan: Plan, found: Outlook, of: str, what: str) -> None:
     """Each measure of the loss, what the budget allows, and what the account has left.
 
     `of` says what the budget is for, and `what` is before the account is charged.
@@ -68,7 +67,7 @@ def _repeated(found: Repeated) -> str:
 
 
 def _measures(
-    plan: AnyPlan, found: Outlook
+    plan: Plan, found: Outlook
 ) -> Iterator[tuple[str, Fraction, Fraction, Fraction | None]]:
     """Name, loss, budget, and what was spent before, of each measure that counts.
 

@@ -18,7 +18,6 @@ MOST_TIMES = 100_000
 
 if TYPE_CHECKING:
     from dpcli.ledger.outlook import Outlook
-    from dpcli.plan.local import AnyPlan, LocalPlan
     from dpcli.plan.model import Plan
     from dpcli.privacy.shuffling import Shuffled
 
@@ -87,10 +86,8 @@ def plan(
     from dpcli.cli.words import checked_day
     from dpcli.errors import UsageError
     from dpcli.plan.budget import require_budget
-    from dpcli.plan.local import make_local_plan
     from dpcli.plan.making import make_plan
     from dpcli.spec.load import read_any, read_spec
-    from dpcli.spec.local_model import LocalSpec
 
     tables = {"--hazards": show_hazards, "--compare": compare, "--diff": diff is not None}
     _require_one_table([name for name, wanted in tables.items() if wanted])
@@ -98,7 +95,7 @@ def plan(
     _require_comparable(diff, weaker=fail_on_weaker, account=about_account)
     period = checked_day(period)
     read = read_any(spec)
-    if isinstance(read, LocalSpec):
+    if read.is_local:
         if diff is not None:
             raise UsageError.of(
                 "bad-option",
@@ -111,7 +108,7 @@ def plan(
                 "`--delta` is the one up to which shuffled responses are protected",
                 "add `--shuffle N`, or leave it out",
             )
-        local = make_local_plan(read)
+        local = make_plan(read)
         mixed = None if shuffle is None else amplified(local, shuffle, delta)
         found = outlook(Asked(local, ledger, spec, period), times)
         warn_of_sharing(read.dataset, found.shared)
@@ -217,7 +214,7 @@ def _central(made: Plan, found: Outlook, *, as_json: bool, compare: bool) -> Non
 
 
 def _local(
-    made: LocalPlan,
+    made: Plan,
     found: Outlook,
     records: int | None,
     mixed: Shuffled | None,
@@ -238,7 +235,7 @@ def _local(
         _compare(made)
 
 
-def _compare(made: AnyPlan) -> None:
+def _compare(made: Plan) -> None:
     """What the answers cost under every composition, below the plan."""
     from dpcli.cli.comparing import print_comparison
 

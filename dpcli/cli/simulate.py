@@ -81,7 +81,6 @@ def simulate(
     from dpcli.publish import publish
     from dpcli.report.simulation import broken_text, simulation_json
     from dpcli.spec.load import read_any
-    from dpcli.spec.local_model import LocalSpec
 
     chosen = fresh_seed() if seed is None else seed
     require_whole(
@@ -94,7 +93,7 @@ def simulate(
     if into is not None:
         _require_replaceable(into, spec)
     read = read_any(spec)
-    if isinstance(read, LocalSpec):
+    if read.is_local:
         raise UsageError.of(
             "simulate-local",
             "the spec is of the local model, which is not simulated",

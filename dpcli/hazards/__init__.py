@@ -12,7 +12,7 @@ from dpcli.hazards.guarantee import DELTA, EPSILON, NEIGHBORS
 from dpcli.hazards.numbers import BIAS, CLIPPING, FAIRNESS, LIMITS
 from dpcli.hazards.people import IDENTITY, UNIT
 from dpcli.hazards.surroundings import ACCESS, ARITHMETIC, COLLECTION, OTHER_RELEASES, TIMING
-from dpcli.plan.local import AnyPlan
+from dpcli.plan.model import Plan
 
 HAZARDS: tuple[Hazard, ...] = (
     EPSILON,
@@ -32,7 +32,7 @@ HAZARDS: tuple[Hazard, ...] = (
 )
 
 
-def hazards(plan: AnyPlan, window: int | None = None) -> tuple[Finding, ...]:
+def hazards(plan: Plan, window: int | None = None) -> tuple[Finding, ...]:
     """What is found of every hazard that a plan can have.
 
     `window` has the days that the account's budget is for, if it is not for all of them.

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
 
-from dpcli.plan.local import AnyPlan, LocalPlan
+from dpcli.plan.model import Plan
 from dpcli.privacy.relation import RowUnit
 
 
@@ -37,13 +37,13 @@ class Finding:
 class Situation:
     """What hazards are judged by: a plan, and the days of a window if the account has one."""
 
-    plan: AnyPlan
+    plan: Plan
     window: int | None = None
 
     @property
     def one(self) -> str:
         """Who is protected, in a word."""
-        if isinstance(self.plan, LocalPlan):
+        if self.plan.is_local:
             return "record"
         return "row" if isinstance(self.plan.spec.privacy.unit, RowUnit) else "person"
 

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 
 from dpcli.columns import NumericColumn
 from dpcli.hazards.base import Hazard, Judged, Situation, Verdict
-from dpcli.plan.local import LocalPlan
 from dpcli.plan.model import PlannedEntry
 from dpcli.privacy.relation import PersonUnit
 
@@ -41,7 +40,7 @@ def _limits(found: Situation) -> Judged | None:
 def _bias(found: Situation) -> Judged:
     """What is done to noisy numbers that moves them on average."""
     plan = found.plan
-    if isinstance(plan, LocalPlan):
+    if plan.is_local:
         steps = [one.column.name for one in plan.spec.responses if one.steps]
         if steps:
             return Verdict.WARNED, (
@@ -72,7 +71,7 @@ def _moves(planned: PlannedEntry) -> Iterator[bool]:
 def _fairness(found: Situation) -> Judged | None:
     """That noise hides small groups more than large ones."""
     plan = found.plan
-    if isinstance(plan, LocalPlan):
+    if plan.is_local:
         return Verdict.OPEN, (
             "groups of few records have wide intervals: decisions by these numbers are less sure "
             "for small groups"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dpcli.hazards.base import Hazard, Judged, Situation, Verdict
-from dpcli.plan.local import LocalPlan
 
 
 def _arithmetic(_: Situation) -> Judged:
@@ -34,7 +33,7 @@ def _other_releases(found: Situation) -> Judged:
 
 def _access(found: Situation) -> Judged:
     """Who could go around the noise."""
-    whom = "the records before they respond" if isinstance(found.plan, LocalPlan) else "the data"
+    whom = "the records before they respond" if found.plan.is_local else "the data"
     return Verdict.OPEN, (
         f"noise protects against those who see what is published. Whoever can read {whom}, or "
         "rewrite the ledger together with its anchor, needs no attack on it"
@@ -43,7 +42,7 @@ def _access(found: Situation) -> Judged:
 
 def _collection(found: Situation) -> Judged:
     """Who has seen the data already."""
-    if isinstance(found.plan, LocalPlan):
+    if found.plan.is_local:
         return Verdict.OPEN, (
             "each record responds before it is collected; that protects against whoever collects "
             "only if it happens where the records are"

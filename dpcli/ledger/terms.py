@@ -14,7 +14,7 @@ from dpcli.privacy.loss import Loss, loss_text
 from dpcli.privacy.relation import unit_text
 
 if TYPE_CHECKING:
-    from dpcli.spec.load import AnySpec
+    from dpcli.spec.model import Spec
 
 Payload = dict[str, object]
 """What an entry records, as plain JSON."""
@@ -86,7 +86,7 @@ def _agreed(budget: Loss) -> tuple[Fraction | None, ...]:
     return (budget.epsilon if budget.rho is None else None, budget.delta, budget.rho)
 
 
-def terms_of(spec: AnySpec) -> Terms:
+def terms_of(spec: Spec) -> Terms:
     """The terms that a spec asks for."""
     privacy = spec.privacy
     return Terms(

@@ -18,7 +18,7 @@ from dpcli.engine.header import require_columns
 from dpcli.engine.source import open_dataset
 from dpcli.local.texts import texts_of
 from dpcli.randomizers.base import Tally
-from dpcli.spec.local_model import LocalSpec, Response
+from dpcli.spec.model import Response, Spec
 
 Numbers = NDArray[np.int64]
 
@@ -76,7 +76,7 @@ class Collected:
                 self.counts += cells.reshape(size, outputs)
 
 
-def collect(spec: LocalSpec, name: str) -> list[Collected]:
+def collect(spec: Spec, name: str) -> list[Collected]:
     """The tallies of every response in a file of collected ones, read once.
 
     Raises DataError if the file cannot be read or lacks a column.
@@ -94,7 +94,7 @@ def collect(spec: LocalSpec, name: str) -> list[Collected]:
     return found
 
 
-def _columns(spec: LocalSpec) -> dict[str, CategoryColumn]:
+def _columns(spec: Spec) -> dict[str, CategoryColumn]:
     """Collected columns by name, as columns of labels; of numbers it is only the name."""
     columns: dict[str, CategoryColumn] = {}
     for response in spec.responses:
@@ -111,7 +111,7 @@ def _labelled(name: str, labels: Sequence[str]) -> CategoryColumn:
 
 
 def _cells(
-    spec: LocalSpec, frame: pl.DataFrame, columns: Mapping[str, CategoryColumn]
+    spec: Spec, frame: pl.DataFrame, columns: Mapping[str, CategoryColumn]
 ) -> dict[str, pl.Series]:
     """The cells of a frame: places of labels, and numbers; null where they are neither."""
     numbers = {

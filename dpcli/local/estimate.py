@@ -15,7 +15,7 @@ from dpcli.columns import CategoryColumn, NumericColumn
 from dpcli.local.collect import Collected
 from dpcli.privacy.noise import normal_quantile
 from dpcli.randomizers.base import Tally
-from dpcli.spec.local_model import Response
+from dpcli.spec.model import Response
 
 
 @dataclass(frozen=True, slots=True)

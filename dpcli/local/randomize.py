@@ -23,15 +23,15 @@ from dpcli.local.pending import Pending, sweep, waiting_name
 from dpcli.local.respond import responses
 from dpcli.local.shuffle import in_random_order
 from dpcli.plan.budget import require_budget
-from dpcli.plan.local import LocalPlan
-from dpcli.spec.local_model import LocalSpec, Response
+from dpcli.plan.model import Plan
+from dpcli.spec.model import Response, Spec
 
 
 @dataclass(frozen=True, slots=True)
 class Randomized:
     """What may be told of a collection: its plan, its name, its digest, its place in the ledger."""
 
-    plan: LocalPlan
+    plan: Plan
     release_id: str
     created: str
     digest: str
@@ -40,7 +40,7 @@ class Randomized:
 
 
 def randomize(
-    plan: LocalPlan,
+    plan: Plan,
     data: tuple[str, ...],
     ledger: Ledger,
     charge: Charge,
@@ -56,6 +56,7 @@ def randomize(
     it is charged; by then all responses are on disk, so that a charge is never for nothing.
     Raises BudgetError, DataError, LedgerError or OutputError.
     """
+    assert plan.is_local, "without responses nothing would be collected"
     stored = ledger.stored(charge.release_id, charge)
     if stored is not None:
         return stored
@@ -98,7 +99,7 @@ def _forget(pending: Pending, ledger: Ledger, charge: Charge) -> None:
 
 
 def write_responses(
-    plan: LocalPlan,
+    plan: Plan,
     data: tuple[str, ...],
     pending: Pending,
     *,
@@ -120,7 +121,7 @@ def write_responses(
     pending.settle()
 
 
-def _names(plan: LocalPlan) -> set[str]:
+def _names(plan: Plan) -> set[str]:
     """The columns of the data file that are read."""
     spec = plan.spec
     return {column.name for column in spec.public} | {one.column.name for one in spec.responses}
@@ -134,7 +135,7 @@ def _csv(frame: pl.DataFrame, *, header: bool, plain: bool = False) -> bytes:
     return buffer.getvalue()
 
 
-def _are_plain(spec: LocalSpec) -> bool:
+def _are_plain(spec: Spec) -> bool:
     """Whether no label holds what CSV takes for structure; numbers and dates never do."""
     labels: set[str] = set()
     for one in spec.kept:

@@ -16,7 +16,7 @@ from dpcli.local.ahead import ahead
 from dpcli.local.texts import texts_of
 from dpcli.privacy.confidential import Confidential
 from dpcli.privacy.decimals import decimal_places
-from dpcli.spec.local_model import Cell, LocalSpec, Response
+from dpcli.spec.model import Cell, Response, Spec
 
 CELLS = 1 << 22
 """Cells of responses that are made at a time; memory grows with this, not with the file."""
@@ -26,7 +26,7 @@ LARGEST = 1 << 62
 
 
 def responses(
-    spec: LocalSpec, dataset: Dataset, progress: Progress | None = None
+    spec: Spec, dataset: Dataset, progress: Progress | None = None
 ) -> Iterator[pl.DataFrame]:
     """What is collected of each record, some thousands at a time, in the order of the files.
 

@@ -6,11 +6,11 @@ from fractions import Fraction
 from math import floor
 
 from dpcli.errors import BudgetError, Problem
-from dpcli.plan.local import AnyPlan, LocalPlan
+from dpcli.plan.model import Plan
 from dpcli.privacy.decimals import decimal_text, plain_text
 
 
-def require_budget(plan: AnyPlan) -> None:
+def require_budget(plan: Plan) -> None:
     """Raise BudgetError, with what would fit, unless the budget allows the plan."""
     if plan.fits:
         return
@@ -20,7 +20,7 @@ def require_budget(plan: AnyPlan) -> None:
         losses = [("rho", spent.rho, budget.rho), *losses[1:]]
         if spent.rho <= budget.rho:
             losses.insert(1, ("epsilon", spent.epsilon, budget.epsilon))
-    things = "responses" if isinstance(plan, LocalPlan) else "statistics"
+    things = "responses" if plan.is_local else "statistics"
     problems = []
     for word, wanted, allowed in losses:
         if wanted > allowed:

@@ -7,7 +7,7 @@ from fractions import Fraction
 
 from dpcli.composition import COMPOSITIONS
 from dpcli.composition.base import Bound, Missing
-from dpcli.plan.local import AnyPlan
+from dpcli.plan.model import Plan
 from dpcli.privacy.loss import Loss
 
 USUAL_DELTA = Fraction(1, 10**6)
@@ -29,12 +29,12 @@ class Compared:
     cheapest: bool = False
 
 
-def delta_of(plan: AnyPlan) -> Fraction:
+def delta_of(plan: Plan) -> Fraction:
     """The delta at which compositions are compared."""
     return plan.spec.privacy.budget.delta or USUAL_DELTA
 
 
-def compare(plan: AnyPlan) -> tuple[Compared, ...]:
+def compare(plan: Plan) -> tuple[Compared, ...]:
     """Every composition, with the same noise; the first of the cheapest is marked."""
     budget, delta = plan.spec.privacy.budget, delta_of(plan)
     answers = plan.answers

@@ -26,14 +26,14 @@ def make_plan(spec: Spec) -> Plan:
         entries = solve(spec, branches(spec), planned_entry)
         bound = spec.privacy.composition.bound(counted(entries, spec), spec.privacy.budget.delta)
     except Missing as missing:
-        raise SpecError([missing_package(spec.privacy.composition.name, missing)]) from None
+        raise SpecError([_missing_package(spec.privacy.composition.name, missing)]) from None
     if spec.quality is None:
         return Plan(spec, tuple(entries), bound)
     quality, *statistics = entries
     return Plan(spec, tuple(statistics), bound, quality)
 
 
-def missing_package(name: str, missing: Missing) -> Problem:
+def _missing_package(name: str, missing: Missing) -> Problem:
     """A composition that needs what is not installed."""
     return Problem(
         "package-missing",

@@ -6,10 +6,13 @@ what all of it reveals.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from math import sqrt
 
+from dpcli.columns import CategoryColumn
 from dpcli.composition.base import Bound
 from dpcli.composition.parallel import Placed, worst_unit
 from dpcli.mechanisms.calibration import Mechanism
@@ -17,9 +20,10 @@ from dpcli.privacy.guarantee import Guarantee, together
 from dpcli.privacy.loss import Loss
 from dpcli.privacy.noise import Noise
 from dpcli.privacy.sensitivity import Sensitivity
+from dpcli.privacy.shuffling import Shuffled, shuffled
 from dpcli.privacy.threshold import Selection
 from dpcli.queries import Query, ScoreQuery
-from dpcli.spec.model import Entry, Spec
+from dpcli.spec.model import Entry, Response, Spec
 from dpcli.statistics.base import Question, groups
 
 
@@ -112,13 +116,19 @@ class Plan:
     """Everything that a release will ask, answer and spend.
 
     With a `quality` check its answers come first; the `entries` are answered only if they
-    meet its minimums.
+    meet its minimums. In the local model there are no entries: every record gives the
+    `responses` of the spec.
     """
 
     spec: Spec
     entries: tuple[PlannedEntry, ...]
     bound: Bound
     quality: PlannedEntry | None = None
+
+    @property
+    def is_local(self) -> bool:
+        """Whether every record responds by itself, instead of being counted with the others."""
+        return self.spec.is_local
 
     @property
     def priced(self) -> tuple[PlannedEntry, ...]:
@@ -136,10 +146,12 @@ class Plan:
 
     @property
     def asked(self) -> Loss:
-        """What the entries ask for, one by one: the plain sum of their losses."""
+        """What the entries or responses ask for, one by one: the plain sum of their losses."""
+        losses = [entry.target for entry in self.priced]
+        losses += [response.channel.loss for response in self.spec.responses]
         return Loss(
-            sum((entry.target.epsilon for entry in self.priced), start=Fraction(0)),
-            sum((entry.target.delta for entry in self.priced), start=Fraction(0)),
+            sum((loss.epsilon for loss in losses), start=Fraction(0)),
+            sum((loss.delta for loss in losses), start=Fraction(0)),
         )
 
     @property
@@ -149,7 +161,7 @@ class Plan:
 
     @property
     def answers(self) -> dict[Guarantee, int]:
-        """What the worst unit can lose by each answer, and how often."""
+        """What the worst unit can lose by each answer or response, and how often."""
         return counted(self.priced, self.spec)
 
     @property
@@ -167,8 +179,36 @@ class Plan:
         """Whether the budget allows the release, compared exactly."""
         return self.spent.within(self.spec.privacy.budget)
 
+    def shuffled(self, records: int, delta: Fraction) -> Shuffled | None:
+        """The central guarantee of this number of responses in random order.
+
+        A record's responses together are one, of the sum of epsilons. None if some response
+        has a delta: the bound is for pure ones.
+        """
+        asked = self.asked
+        return None if asked.delta else shuffled(asked.epsilon, records, delta)
+
+
+def standard_error(response: Response, records: int) -> float | None:
+    """The standard error of estimates from this number of records; None without any.
+
+    For frequencies the root of the mean square over all labels, where these are equally
+    frequent. Symmetric responses and unary encoding have the same for all frequencies,
+    as their squares sum to the same.
+    """
+    channel, column = response.channel, response.column
+    if not channel.estimable:
+        return None
+    count = len(column.labels) if isinstance(column, CategoryColumn) else 1
+    return sqrt(sum(channel.variances([1 / count] * count)) / count / records)
+
 
 def counted(entries: Sequence[PlannedEntry], spec: Spec) -> dict[Guarantee, int]:
-    """What the worst unit can lose by these entries, disjoint ones not added up."""
+    """What the worst unit can lose by these entries, disjoint ones not added up.
+
+    In the local model, what a record can lose by each of its responses.
+    """
+    if spec.is_local:
+        return Counter(response.channel.guarantee for response in spec.responses)
     placed = [Placed(entry.guarantees, entry.branch) for entry in entries]
     return worst_unit(placed, spec.privacy.neighbors)

@@ -14,7 +14,6 @@ from dpcli import __version__
 from dpcli.ledger.balance import DAYS_A_YEAR
 from dpcli.plan.comparison import compare
 from dpcli.plan.difference import changes, error_of, kind_of, loss_of, rho_of
-from dpcli.plan.local import AnyPlan
 from dpcli.plan.model import Plan
 from dpcli.privacy.loss import Loss
 from dpcli.privacy.relation import RowUnit, Unit
@@ -71,7 +70,7 @@ def plan_facts(plan: Plan, found: Outlook, *, compared: bool = False) -> dict[st
     }
 
 
-def outlook_facts(plan: AnyPlan, found: Outlook) -> dict[str, Fact]:
+def outlook_facts(plan: Plan, found: Outlook) -> dict[str, Fact]:
     """The guarantee, whether a release would be allowed, and what its account says.
 
     What `remaining` is left is that after the release; nothing is known of it if it is refused.
@@ -106,7 +105,7 @@ def _times(found: Repeated) -> Fact:
     }
 
 
-def comparison_facts(plan: AnyPlan) -> list[Fact]:
+def comparison_facts(plan: Plan) -> list[Fact]:
     """What the answers cost under every composition."""
     return [
         {
@@ -205,9 +204,7 @@ def a_year_at_most(standing: Standing) -> Loss:
     return Loss(budget.epsilon * windows, budget.delta * windows)
 
 
-def guarantee_facts(
-    plan: AnyPlan, left: Loss | None, before: Loss | None = None
-) -> dict[str, Fact]:
+def guarantee_facts(plan: Plan, left: Loss | None, before: Loss | None = None) -> dict[str, Fact]:
     """The spec, what it asks for, and what that costs and means.
 
     What was spent `before` and what is `left` of the budget are told if they are known.

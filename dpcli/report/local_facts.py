@@ -7,13 +7,13 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from dpcli import __version__
-from dpcli.plan.local import LocalPlan, standard_error
+from dpcli.plan.model import Plan, standard_error
 from dpcli.privacy.shuffling import Shuffled
 from dpcli.report.facts import guarantee_facts, ledger_facts, loss_fact, outlook_facts
 from dpcli.report.notes import LIMITS
 from dpcli.report.numbers import Fact, exact_or_up, number, short
 from dpcli.report.stewardship import stewardship_facts
-from dpcli.spec.local_model import Response
+from dpcli.spec.model import Response
 from dpcli.spec.names import mixed_scripts
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ def local_facts(collection: Randomized) -> dict[str, Fact]:
 
 
 def local_plan_facts(
-    plan: LocalPlan, found: Outlook, records: int | None, amplified: Shuffled | None
+    plan: Plan, found: Outlook, records: int | None, amplified: Shuffled | None
 ) -> dict[str, Fact]:
     """What is known of a collection before any record is read."""
     told: dict[str, Fact] = {
@@ -97,7 +97,7 @@ def response_facts(response: Response, records: int | None) -> dict[str, Fact]:
     return told
 
 
-def response_rows(plan: LocalPlan) -> list[tuple[str, ...]]:
+def response_rows(plan: Plan) -> list[tuple[str, ...]]:
     """How records respond, in words and in few digits: one line per column."""
     return [
         (
@@ -115,7 +115,7 @@ RESPONSE = ("column", "mechanism", "how", "epsilon", "delta")
 """The headings of these lines."""
 
 
-def hiding(plan: LocalPlan) -> str:
+def hiding(plan: Plan) -> str:
     """Which records hide each other, and from whom."""
     names = ", ".join(column.name for column in plan.spec.public)
     among = f" that agree in {names}, by which others are told apart" if names else ""
@@ -134,7 +134,7 @@ def short_float(value: float) -> str:
     return short(Fraction(value), 6)
 
 
-def exact(plan: LocalPlan) -> Iterator[str]:
+def exact(plan: Plan) -> Iterator[str]:
     """What is published as it is."""
     yield "the number of records"
     if plan.spec.public:
@@ -142,7 +142,7 @@ def exact(plan: LocalPlan) -> Iterator[str]:
         yield f"{names}: declared public, and published as they are"
 
 
-def local_limits(plan: LocalPlan, *, shuffled: bool) -> Iterator[str]:
+def local_limits(plan: Plan, *, shuffled: bool) -> Iterator[str]:
     """What a collection does not protect."""
     yield REPEATED
     if not shuffled:

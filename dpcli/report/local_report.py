@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from dpcli.plan.local import LocalPlan
+from dpcli.plan.model import Plan
 from dpcli.privacy.shuffling import Shuffled
 from dpcli.report.facts import comparison_facts
 from dpcli.report.json_report import json_text
@@ -40,7 +40,7 @@ def local_json(collection: Randomized) -> bytes:
 
 
 def local_plan_json(
-    plan: LocalPlan,
+    plan: Plan,
     found: Outlook,
     records: int | None,
     amplified: Shuffled | None,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from dpcli import __version__
 from dpcli.hazards import hazards
-from dpcli.plan.local import AnyPlan
+from dpcli.plan.model import Plan
 from dpcli.privacy.loss import Loss, loss_text
 from dpcli.report.counted import in_words, left_out
 from dpcli.report.entries import asked, part_line
@@ -92,7 +92,7 @@ def _quality(release: Release) -> Iterator[str]:
     yield ""
 
 
-def risks(plan: AnyPlan, window: int | None) -> Iterator[str]:
+def risks(plan: Plan, window: int | None) -> Iterator[str]:
     """What is found of each hazard, and what the steward declares of it."""
     yield "## Hazards"
     yield ""
@@ -135,7 +135,7 @@ def described(declared: Declarations) -> Iterator[str]:
         yield ""
 
 
-def cost(plan: AnyPlan, before: Loss) -> Iterator[str]:
+def cost(plan: Plan, before: Loss) -> Iterator[str]:
     """What is protected, and what the answers reveal."""
     privacy = plan.spec.privacy
     yield "## What it cost"

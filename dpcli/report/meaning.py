@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from fractions import Fraction
 
-from dpcli.plan.local import AnyPlan, LocalPlan
-from dpcli.plan.model import Part, PlannedEntry
+from dpcli.plan.model import Part, Plan, PlannedEntry
 from dpcli.privacy.loss import Loss
 from dpcli.privacy.meaning import (
     apart,
@@ -46,7 +45,7 @@ def promise(privacy: Privacy) -> str:
     )
 
 
-def meaning(plan: AnyPlan) -> tuple[str, ...]:
+def meaning(plan: Plan) -> tuple[str, ...]:
     """What somebody can learn of one unit from the answers of a plan."""
     privacy, loss = plan.spec.privacy, plan.spent
     who = one_of(privacy).removeprefix("one ")
@@ -79,9 +78,9 @@ def meaning(plan: AnyPlan) -> tuple[str, ...]:
     return tuple(told)
 
 
-def _has_public(plan: AnyPlan) -> bool:
+def _has_public(plan: Plan) -> bool:
     """Whether columns of each record are published as they are."""
-    return isinstance(plan, LocalPlan) and bool(plan.spec.public)
+    return plan.is_local and bool(plan.spec.public)
 
 
 def _believed(loss: Loss) -> str:

@@ -24,8 +24,7 @@ from dpcli.ledger.balance import period_number
 from dpcli.ledger.pricing import RECOVERED
 from dpcli.ledger.proof import Proof
 from dpcli.ledger.terms import Payload, terms_of
-from dpcli.local.charge import charge_for as charge_for_responses
-from dpcli.plan.local import AnyPlan, LocalPlan, make_any_plan
+from dpcli.plan.making import make_plan
 from dpcli.plan.model import Plan
 from dpcli.privacy.loss import Loss
 from dpcli.report.entries import statistic_facts
@@ -34,7 +33,8 @@ from dpcli.report.json_report import json_text
 from dpcli.report.local_facts import response_facts
 from dpcli.report.numbers import Fact
 from dpcli.report.quality import quality_facts
-from dpcli.spec.load import AnySpec, load_any
+from dpcli.spec.load import load_any
+from dpcli.spec.model import Spec
 
 BOM = "\ufeff"
 
@@ -150,7 +150,7 @@ def _stopped(report: Facts) -> bool:
     return quality is not None and quality.get("passed") is False
 
 
-def _spec(text: str, digest: str, path: Path) -> AnySpec:
+def _spec(text: str, digest: str, path: Path) -> Spec:
     """The spec of a report; LedgerError unless it has the digest that the report says.
 
     Tables that a local spec names lie next to the report, or nothing vouches for its text.
@@ -175,25 +175,20 @@ def _spec(text: str, digest: str, path: Path) -> AnySpec:
 
 
 def _parts(
-    spec: AnySpec, report: Facts, asked: Loss, period: str | None, path: Path
+    spec: Spec, report: Facts, asked: Loss, period: str | None, path: Path
 ) -> tuple[tuple[Payload, ...], bool]:
     """The parts to charge, and whether they are those of the lost entry."""
     sums = [asked]
     try:
-        plan = make_any_plan(spec)
+        plan = make_plan(spec)
     except SpecError as failure:
         if failure.problems[0].code == "package-missing":
             raise
     else:
-        if isinstance(plan, Plan) and plan.quality is not None and _stopped(report):
+        if plan.quality is not None and _stopped(report):
             plan = plan.quality_alone
         if _facts(plan) == _facts_of(report):
-            charge = (
-                charge_for_responses(plan, "", "", period)
-                if isinstance(plan, LocalPlan)
-                else charge_for(plan, "", period)
-            )
-            return charge.parts, True
+            return charge_for(plan, "", period).parts, True
         if report.get("dpcli_version") == __version__:
             raise _changed(path, "its numbers are not those that its spec gives")
         sums.append(plan.asked)
@@ -207,14 +202,14 @@ def _parts(
     return (part,), False
 
 
-def _facts(plan: AnyPlan) -> object:
+def _facts(plan: Plan) -> object:
     """What a report of this version says about a plan, as far as it decides the charge."""
     listed: list[Fact]
-    if isinstance(plan, LocalPlan):
+    if plan.is_local:
         kind, listed = "responses", [response_facts(one, None) for one in plan.spec.responses]
     else:
         kind, listed = "statistics", [statistic_facts(one, plan.spec) for one in plan.entries]
-    quality = quality_facts(plan) if isinstance(plan, Plan) else None
+    quality = quality_facts(plan) if not plan.is_local else None
     privacy = guarantee_facts(plan, None)["privacy"]
     text = json_text({"privacy": privacy, "quality": quality, kind: listed})
     return _facts_of(json.loads(text, parse_float=str, parse_int=str))

@@ -6,12 +6,12 @@ from collections.abc import Iterator
 
 from dpcli.hazards import hazards
 from dpcli.hazards.base import Finding, Verdict
-from dpcli.plan.local import AnyPlan
+from dpcli.plan.model import Plan
 from dpcli.report.numbers import Fact
 from dpcli.spec.model import Declarations
 
 
-def stewardship_facts(plan: AnyPlan, window: int | None = None) -> dict[str, Fact]:
+def stewardship_facts(plan: Plan, window: int | None = None) -> dict[str, Fact]:
     """What is found of each hazard, and what the steward declares."""
     return {
         "hazards": _hazards(plan, window),
@@ -19,7 +19,7 @@ def stewardship_facts(plan: AnyPlan, window: int | None = None) -> dict[str, Fac
     }
 
 
-def _hazards(plan: AnyPlan, window: int | None) -> list[Fact]:
+def _hazards(plan: Plan, window: int | None) -> list[Fact]:
     """What is found of each hazard; `answer` is what the steward declares."""
     return [
         {

@@ -6,19 +6,16 @@ import hashlib
 from pathlib import Path
 
 from dpcli.errors import Problem, SpecError
-from dpcli.spec.local_model import Cell, LocalSpec
 from dpcli.spec.model import Spec
 from dpcli.spec.sense import resolve
 from dpcli.spec.text import MOST_BYTES, read_text
 from dpcli.spec.wording import shown
 
-AnySpec = Spec | LocalSpec
-
 DATA_NAMES = (".csv", ".tsv", ".gz", ".parquet", ".xlsx", ".sqlite")
 """How names of files end that are not opened as specs."""
 
 
-def load_any(text: bytes | str, source: str, folder: Path | None = None) -> AnySpec:
+def load_any(text: bytes | str, source: str, folder: Path | None = None) -> Spec:
     """The spec that a text says; `SpecError` with every problem if it says none.
 
     `source` names the text in messages; files that it names lie in `folder`.
@@ -29,36 +26,26 @@ def load_any(text: bytes | str, source: str, folder: Path | None = None) -> AnyS
     if findings or sense is None or sense.privacy is None:
         raise SpecError(findings.problems)
     digest = hashlib.sha256(raw)
-    if sense.local is None:
-        return Spec(
-            dataset=sense.dataset,
-            privacy=sense.privacy,
-            columns=sense.columns,
-            entries=sense.entries,
-            confidence=sense.confidence,
-            text=decoded,
-            digest=digest.hexdigest(),
-            declarations=sense.declarations,
-            dialect=sense.dialect,
-            quality=sense.quality,
-            rows_are=sense.rows_are,
-            must_exist=sense.must_exist,
-        )
-    for _, table in sense.local.tables:
+    local = sense.local
+    tables = local.tables if local else ()
+    for _, table in tables:
         digest.update(hashlib.sha256(table).digest())
-    return LocalSpec(
+    return Spec(
         dataset=sense.dataset,
         privacy=sense.privacy,
-        columns=tuple(one for one in sense.columns if isinstance(one, Cell)),
-        responses=sense.local.responses,
-        public=sense.local.public,
+        columns=sense.columns,
+        entries=sense.entries,
         confidence=sense.confidence,
         text=decoded,
         digest=digest.hexdigest(),
-        files=tuple(path for path, _ in sense.local.tables),
         declarations=sense.declarations,
         dialect=sense.dialect,
+        quality=sense.quality,
+        rows_are=sense.rows_are,
         must_exist=sense.must_exist,
+        responses=local.responses if local else (),
+        public=local.public if local else (),
+        files=tuple(path for path, _ in tables),
     )
 
 
@@ -67,7 +54,7 @@ def load_spec(text: bytes | str, source: str) -> Spec:
     return _central(load_any(text, source), source)
 
 
-def read_any(path: Path | str) -> AnySpec:
+def read_any(path: Path | str) -> Spec:
     """The spec in a file; `SpecError` if it cannot be read or is wrong."""
     if Path(path).name.casefold().endswith(DATA_NAMES):
         # Problems show the line that they are on, and lines of data are not to be shown.
@@ -85,17 +72,17 @@ def read_spec(path: Path | str) -> Spec:
     return _central(read_any(path), str(path))
 
 
-def read_local(path: Path | str) -> LocalSpec:
+def read_local(path: Path | str) -> Spec:
     """As `read_any`, of a spec of the local model."""
     spec = read_any(path)
-    if isinstance(spec, LocalSpec):
+    if spec.is_local:
         return spec
     raise _wrong_model(str(path), "central", "write `model: local` and `responses:` in it, or")
 
 
-def _central(spec: AnySpec, source: str) -> Spec:
+def _central(spec: Spec, source: str) -> Spec:
     """The spec itself, if it is of the central model."""
-    if isinstance(spec, Spec):
+    if not spec.is_local:
         return spec
     raise _wrong_model(source, "local", "use `dpcli local randomize SPEC DATA`, or")
 

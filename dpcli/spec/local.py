@@ -8,7 +8,7 @@ from pathlib import Path
 
 from dpcli.columns import FORMULA
 from dpcli.privacy.relation import Neighbors, RowUnit
-from dpcli.spec.local_model import Cell, Response
+from dpcli.spec.model import Cell, Response
 from dpcli.spec.nodes import Listing, Mapping, Word
 from dpcli.spec.responses import Responses
 from dpcli.spec.scope import Scope

@@ -6,19 +6,24 @@ from a text without problems.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
+from pathlib import Path
 
-from dpcli.columns import Column
+from dpcli.columns import CategoryColumn, Column, NumericColumn
 from dpcli.composition.base import Composition
 from dpcli.dialect import UNDECLARED, Dialect
 from dpcli.mechanisms.calibration import Mechanism
 from dpcli.privacy.loss import Loss
 from dpcli.privacy.price import Price
 from dpcli.privacy.relation import Neighbors, Relation, Unit
+from dpcli.randomizers.base import Channel, Randomizer
 from dpcli.statistics.base import Request, Statistic
 from dpcli.statistics.post import Step
+
+Cell = CategoryColumn | NumericColumn
+"""A column whose cells are declared."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +70,34 @@ class Entry:
 
 
 @dataclass(frozen=True, slots=True)
+class Response:
+    """One column, how each record responds for it, and what is estimated from that.
+
+    Estimates are made for each group of the public columns `by`; `steps` of
+    post-processing are done to them in order.
+    """
+
+    column: Cell
+    randomizer: Randomizer
+    channel: Channel
+    by: tuple[CategoryColumn, ...] = ()
+    steps: tuple[str, ...] = ()
+
+    @property
+    def outputs(self) -> tuple[str, ...]:
+        """The texts that a response may be, for those that are labels."""
+        labels = self.column.labels if isinstance(self.column, CategoryColumn) else ()
+        return self.channel.outputs or labels
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The columns that are collected."""
+        if self.channel.form == "bits":
+            return tuple(f"{self.column.name}={label}" for label in self.outputs)
+        return (self.column.name,)
+
+
+@dataclass(frozen=True, slots=True)
 class Declarations:
     """What the steward answers for: how many people there are, and texts by name."""
 
@@ -91,9 +124,11 @@ class Quality:
 
 @dataclass(frozen=True, slots=True)
 class Spec:
-    """A checked spec; `digest` is the SHA-256 of its text in hexadecimal.
+    """A checked spec; `digest` is the SHA-256 of its text and of the `files` that it names.
 
-    `rows_are` is what a row of the data is, as a plural.
+    In the central model it has `entries`, perhaps after a `quality` check. In the local model
+    it has `responses` instead: each record is randomized by itself, and the columns in `public`
+    are collected as they are. `rows_are` is what a row of the data is, as a plural.
     With `must_exist` no release creates a ledger or opens an account.
     """
 
@@ -109,8 +144,32 @@ class Spec:
     must_exist: bool = False
     rows_are: str = "rows"
     quality: Quality | None = None
+    responses: tuple[Response, ...] = ()
+    public: tuple[Cell, ...] = ()
+    files: tuple[Path, ...] = ()
+
+    @property
+    def is_local(self) -> bool:
+        """Whether records are randomized one by one; such a spec has a response at least."""
+        return bool(self.responses)
 
     @property
     def priced(self) -> tuple[Entry, ...]:
         """Every entry that spends: the quality check first, then the statistics."""
         return (*([self.quality.entry] if self.quality else []), *self.entries)
+
+    @property
+    def kept(self) -> Iterator[Response | Cell]:
+        """What is collected, in the declared order of the columns: responses and public ones."""
+        by_name: dict[str, Response | Cell] = {column.name: column for column in self.public}
+        by_name |= {response.column.name: response for response in self.responses}
+        return (by_name[column.name] for column in self.columns if column.name in by_name)
+
+    @property
+    def header(self) -> tuple[str, ...]:
+        """The names of the collected columns."""
+        return tuple(
+            name
+            for one in self.kept
+            for name in (one.names if isinstance(one, Response) else (one.name,))
+        )

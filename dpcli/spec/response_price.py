@@ -11,7 +11,7 @@ from dpcli.randomizers.base import Asked, Randomizer
 from dpcli.randomizers.table import Table
 from dpcli.spec.chances import fitted, mapped_table, read_bytes, read_chance, table_of
 from dpcli.spec.findings import Findings
-from dpcli.spec.local_model import Cell
+from dpcli.spec.model import Cell
 from dpcli.spec.nodes import Mapping, Word
 from dpcli.spec.prices import read_delta, read_epsilon
 from dpcli.spec.wording import listed, shown

@@ -11,8 +11,8 @@ from dpcli.privacy.decimals import plain_text
 from dpcli.randomizers import RANDOMIZERS
 from dpcli.randomizers.base import CannotRandomize, Channel, Randomizer
 from dpcli.spec.fit import fit
-from dpcli.spec.local_model import Cell, Response
 from dpcli.spec.local_shape import ResponseShape
+from dpcli.spec.model import Cell, Response
 from dpcli.spec.nodes import Listing, Mapping, Node, Word, described
 from dpcli.spec.prices import MOST_EPSILON
 from dpcli.spec.response_price import ResponsePrice

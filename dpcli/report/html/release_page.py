@@ -30,7 +30,7 @@ from dpcli.report.stewardship import capital, descriptions
 
 if TYPE_CHECKING:
     from dpcli.ledger.ledger import Standing
-    from dpcli.plan.local import AnyPlan
+    from dpcli.plan.model import Plan
     from dpcli.release import Release, Released
     from dpcli.spec.model import Spec
 
@@ -118,7 +118,7 @@ def _published(release: Release) -> str:
     )
 
 
-def opening(plan: AnyPlan, told: str) -> Iterator[Part]:
+def opening(plan: Plan, told: str) -> Iterator[Part]:
     """The title, what the steward says of it, and the facts that matter most."""
     spec = plan.spec
     yield element("h1", "Privacy report: ", label(spec.dataset))

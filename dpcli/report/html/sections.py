@@ -9,7 +9,7 @@ from xml.etree.ElementTree import Element
 from dpcli import __version__
 from dpcli.hazards import hazards
 from dpcli.hazards.base import Verdict
-from dpcli.plan.local import AnyPlan
+from dpcli.plan.model import Plan
 from dpcli.privacy.loss import loss_text
 from dpcli.privacy.relation import RowUnit
 from dpcli.report.html.element import Part, document, element, label
@@ -118,7 +118,7 @@ def _cell(name: str, text: str) -> Element:
     return element("td", label(text), data_name=name, class_=kind)
 
 
-def headline(plan: AnyPlan) -> list[tuple[str, str]]:
+def headline(plan: Plan) -> list[tuple[str, str]]:
     """The facts of the guarantee in a few words."""
     privacy, spent = plan.spec.privacy, plan.spent
     rho = [("rho spent", brief(spent.rho))] if spent.rho is not None else []
@@ -137,7 +137,7 @@ def protected(privacy: Privacy) -> str:
     return "each row" if isinstance(privacy.unit, RowUnit) else "each person"
 
 
-def what_it_means(plan: AnyPlan) -> Iterator[Part]:
+def what_it_means(plan: Plan) -> Iterator[Part]:
     """The promise, and what it comes to in numbers that people know."""
     privacy = plan.spec.privacy
     yield from section(
@@ -153,7 +153,7 @@ def what_it_means(plan: AnyPlan) -> Iterator[Part]:
     )
 
 
-def risks(plan: AnyPlan, window: int | None) -> Iterator[Part]:
+def risks(plan: Plan, window: int | None) -> Iterator[Part]:
     """What is found of each hazard."""
     found = hazards(plan, window)
     counts = ", ".join(

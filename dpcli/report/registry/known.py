@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from dpcli import __version__
-from dpcli.plan.local import AnyPlan
 from dpcli.plan.model import Plan
 from dpcli.privacy.loss import loss_text
 from dpcli.privacy.relation import Neighbors, RowUnit
@@ -20,14 +19,14 @@ if TYPE_CHECKING:
     from dpcli.ledger.ledger import Standing
 
 
-def variant(plan: AnyPlan) -> str:
+def variant(plan: Plan) -> str:
     """Which kind of differential privacy is claimed."""
     if plan.spec.privacy.budget.rho is not None:
         return "Zero-concentrated DP"
     return "Approximate DP" if plan.spent.delta else "Pure DP"
 
 
-def domain(plan: AnyPlan) -> str:
+def domain(plan: Plan) -> str:
     """Which data could have been there."""
     named = ", ".join(f"{column.name} ({column.kind})" for column in plan.spec.columns)
     what = "any number of rows" if _unbounded(plan.spec.privacy) else "a public number of rows"
@@ -41,7 +40,7 @@ def _unbounded(privacy: Privacy) -> bool:
     return privacy.neighbors is Neighbors.ADD_REMOVE
 
 
-def loss(plan: AnyPlan, standing: Standing) -> dict[str, Value]:
+def loss(plan: Plan, standing: Standing) -> dict[str, Value]:
     """Unit and parameters."""
     privacy, spent = plan.spec.privacy, plan.spent
     person = not isinstance(privacy.unit, RowUnit)
@@ -72,9 +71,9 @@ def loss(plan: AnyPlan, standing: Standing) -> dict[str, Value]:
     }
 
 
-def _unit_notes(plan: AnyPlan) -> list[str]:
+def _unit_notes(plan: Plan) -> list[str]:
     """How people were bounded."""
-    return bounding(plan) if isinstance(plan, Plan) else []
+    return bounding(plan) if not plan.is_local else []
 
 
 def _window(standing: Standing) -> str:
@@ -121,9 +120,9 @@ def safeguards(declared: Declarations) -> Iterator[str]:
     yield f"timing: not protected; {answer(declared, 'timing', 'who can measure a release')}"
 
 
-def composition(plan: AnyPlan, standing: Standing) -> list[str]:
+def composition(plan: Plan, standing: Standing) -> list[str]:
     """How losses add up, within the release and over the account."""
-    told = composing(plan) if isinstance(plan, Plan) else []
+    told = composing(plan) if not plan.is_local else []
     return [
         f"{plan.spec.privacy.composition.name} composition: {plan.bound.name}",
         *told,

@@ -6,7 +6,6 @@ import re
 from typing import TYPE_CHECKING
 
 from dpcli import __version__
-from dpcli.plan.local import AnyPlan
 from dpcli.plan.model import Plan
 from dpcli.report.local_facts import exact
 from dpcli.report.notes import bounding, post_processing, selections, unprotected
@@ -57,7 +56,7 @@ def registry_collection(collection: Randomized) -> bytes:
 
 
 def _draft(
-    plan: AnyPlan,
+    plan: Plan,
     created: str,
     standing: Standing,
     *,
@@ -85,7 +84,7 @@ def _draft(
                 ],
                 "description": known.answer(declared, "description", "what is published"),
                 "intended_use": known.answer(declared, "intended_use", "what it is meant for"),
-                "data_product_type": "Summary statistics" if isinstance(plan, Plan) else "Dataset",
+                "data_product_type": "Summary statistics" if not plan.is_local else "Dataset",
                 "data_product_region": known.answer(
                     declared, "region", "which place, and whose law"
                 ),

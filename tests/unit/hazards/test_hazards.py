@@ -8,7 +8,7 @@ import pytest
 
 from dpcli.hazards import HAZARDS, hazards
 from dpcli.hazards.base import Finding, Verdict
-from dpcli.plan.local import make_any_plan
+from dpcli.plan.making import make_plan
 from dpcli.spec.load import load_any
 from dpcli.spec.structure import Stewardship
 from tests.support.cli import LOCAL, SPECS, Command
@@ -36,7 +36,7 @@ statistics:
 
 def found(text: str, folder: Path | None = None) -> dict[str, Finding]:
     """What is found of each hazard in a spec."""
-    return {one.hazard: one for one in hazards(make_any_plan(load_any(text, "spec", folder)))}
+    return {one.hazard: one for one in hazards(make_plan(load_any(text, "spec", folder)))}
 
 
 def small(**words: str) -> str:

@@ -22,16 +22,12 @@ from dpcli.ledger.entry import canonical
 from dpcli.ledger.ledger import Ledger
 from dpcli.ledger.pricing import UnknownMechanism, answers_of
 from dpcli.ledger.terms import Terms, terms_of
-from dpcli.local.charge import charge_for as charge_for_responses
-from dpcli.plan.local import LocalPlan, make_local_plan
 from dpcli.plan.making import make_plan
 from dpcli.plan.model import Plan
 from dpcli.privacy.guarantee import pure
 from dpcli.privacy.loss import Loss
 from dpcli.randomizers import RANDOMIZERS
 from dpcli.spec.load import load_any, load_spec, read_any
-from dpcli.spec.local_model import LocalSpec
-from dpcli.spec.model import Spec
 from tests.support.ledgers import render
 
 SPECS = sorted((Path(__file__).parents[3] / "specs").glob("*.yaml"))
@@ -57,19 +53,14 @@ statistics:
 """
 
 
-def planned(path: Path) -> Plan | LocalPlan:
+def planned(path: Path) -> Plan:
     """The plan of a spec of either model."""
-    spec = read_any(path)
-    return make_plan(spec) if isinstance(spec, Spec) else make_local_plan(spec)
+    return make_plan(read_any(path))
 
 
-def charged(plan: Plan | LocalPlan) -> Loss:
+def charged(plan: Plan) -> Loss:
     """What the ledger makes of a plan's charge."""
-    if isinstance(plan, LocalPlan):
-        charge = charge_for_responses(plan, "r", "now", None)
-    else:
-        charge = charge_for(plan, "r", None)
-    return balance(terms_of(plan.spec), [charge.spend]).spent
+    return balance(terms_of(plan.spec), [charge_for(plan, "r", None).spend]).spent
 
 
 @pytest.mark.parametrize("path", SPECS, ids=lambda path: str(path.stem))
@@ -105,9 +96,9 @@ responses:
 def test_responses_are_charged_as_planned(rule: Composition) -> None:
     """Every local randomizer, by every rule: from its recorded parameters alone."""
     spec = load_any(RESPONSES % rule.name, "spec.yaml")
-    assert isinstance(spec, LocalSpec)
+    assert spec.is_local
     assert {one.randomizer.name for one in spec.responses} == {one.name for one in RANDOMIZERS}
-    plan = make_local_plan(spec)
+    plan = make_plan(spec)
     assert charged(plan) == plan.spent
     if rule.name == "sequential":
         assert plan.spent == plan.asked

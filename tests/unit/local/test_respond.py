@@ -15,9 +15,8 @@ from dpcli.columns import NumericColumn
 from dpcli.local import respond
 from dpcli.local.pending import Pending
 from dpcli.local.randomize import write_responses
-from dpcli.plan.local import make_local_plan
+from dpcli.plan.making import make_plan
 from dpcli.spec.load import load_any
-from dpcli.spec.local_model import LocalSpec
 
 SPEC = """
 dpcli: 1
@@ -37,11 +36,11 @@ def collected(
 ) -> list[list[str]]:
     """What is written for some records."""
     spec = load_any(SPEC % (columns, responses, public), "spec.yaml")
-    assert isinstance(spec, LocalSpec)
+    assert spec.is_local
     path = folder / "d.csv"
     path.write_text(data, encoding="utf-8")
     with Pending(folder / "waiting") as pending:
-        write_responses(make_local_plan(spec), (str(path),), pending, shuffle=False)
+        write_responses(make_plan(spec), (str(path),), pending, shuffle=False)
         pending.name()
     text = (folder / "waiting").read_text(encoding="utf-8")
     return list(csv.reader(io.StringIO(text)))

@@ -12,14 +12,14 @@ from numpy.typing import NDArray
 
 from dpcli.columns import CategoryColumn, NumericColumn
 from dpcli.local.estimate import on_simplex
-from dpcli.plan.local import standard_error
+from dpcli.plan.model import standard_error
 from dpcli.privacy.confidential import Confidential
 from dpcli.privacy.noise import normal_quantile
 from dpcli.randomizers import RANDOMIZERS
 from dpcli.randomizers.base import Asked, Channel, Randomizer, Tally
 from dpcli.randomizers.table import Table
 from dpcli.sampling import entropy
-from dpcli.spec.local_model import Response
+from dpcli.spec.model import Response
 from tests.support.randomizers import TABLE, labels
 from tests.support.streams import Stream
 
