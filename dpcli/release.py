@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, cast
 
@@ -14,9 +13,8 @@ from dpcli.engine.dialect import Inspection
 from dpcli.engine.header import require_columns
 from dpcli.engine.progress import Progress
 from dpcli.engine.source import open_dataset
-from dpcli.errors import BudgetError, Failure
-from dpcli.ledger.charge import Charge, resolved
-from dpcli.ledger.ledger import Ledger, Standing
+from dpcli.ledger.charge import Slot
+from dpcli.ledger.ledger import Standing
 from dpcli.ledger.stored import Stored
 from dpcli.mechanisms.base import Choosing, Perturbing, in_groups
 from dpcli.plan.budget import require_budget
@@ -91,12 +89,11 @@ def new_release_id() -> str:
 def release(
     plan: Plan,
     data: tuple[str, ...],
-    ledger: Ledger,
-    charge: Charge,
+    slot: Slot,
     render: Callable[[Release], Mapping[str, bytes]],
     progress: Progress | None = None,
 ) -> Stored:
-    """Read the data, answer every question, charge for it, and return the bytes to publish.
+    """Read the data, add noise to every answer, charge for it, and return the bytes to publish.
 
     A release of that name and spec that was made before is returned as it is, and
     nothing is read. The budget is checked before a data file is opened, and again
@@ -104,47 +101,21 @@ def release(
     Raises BudgetError, DataError or LedgerError.
     """
     assert not plan.is_local, "records of a local spec are randomized one by one"
-    stored = ledger.stored(charge.release_id, charge)
-    if stored is not None:
-        return stored
+    if slot.stored is not None:
+        return slot.stored
     require_budget(plan)
-    charge = replace(charge, files=resolved(data))
-    ledger.require_room(charge)
+    slot.require_room()
     exact = exactly(plan, data, progress)
-    done = plan
-    try:
-        checked = check_quality(plan, exact)
-        if checked is not None and checked.missed:
-            done, reserved = plan.quality_alone, charge.parts
-            alone = charged_parts(done)
-            charge = replace(charge, parts=alone, stopped=True, reserved=reserved)
-        entries = answered(done, exact)
-
-        def rendered(standing: Standing) -> Mapping[str, bytes]:
-            return render(
-                Release(done, charge.release_id, charge.created, entries, standing, checked)
-            )
-
-        return ledger.commit(charge, rendered)
-    except BudgetError:
-        # The same refusal whatever the check found: it reveals nothing, and costs nothing.
-        raise
-    except Failure:
-        if plan.quality is not None:
-            # Outputs of a failed check are smaller: what could not be stored may show which.
-            with suppress(Failure):
-                ledger.commit(_check_alone(plan, charge), lambda _: {})
-        raise
-    except Exception:
-        # What fails from here on has seen noise, and would reveal it without a charge.
-        ledger.commit(charge, lambda _: {})
-        raise
-
-
-def _check_alone(plan: Plan, charge: Charge) -> Charge:
-    """The charge of the quality check, without outputs."""
-    parts = charged_parts(plan.quality_alone)
-    return replace(charge, parts=parts, stopped=False, reserved=())
+    slot.draw_noise(None if plan.quality is None else charged_parts(plan.quality_alone))
+    checked = check_quality(plan, exact)
+    if checked is not None and checked.missed:
+        plan = plan.quality_alone
+        slot.stop()
+    entries = answered(plan, exact)
+    name, created = slot.charge.release_id, slot.charge.created
+    return slot.commit(
+        lambda standing: render(Release(plan, name, created, entries, standing, checked))
+    )
 
 
 def check_quality(plan: Plan, exact: Sequence[Sealed]) -> Checked | None:

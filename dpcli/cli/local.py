@@ -132,15 +132,16 @@ def randomize(
             named=report_format,
         )
         inputs = [spec, *read.files, *book.store.files(), *input_files(data)]
-        charge = replace(charge_for(plan, named, period), opens=not required)
-        before = book.stored(named, charge)
-        collection.require(inputs, before)
-        latest = book.latest()
-        warn_of_sharing(read.dataset, book.sharing(read.dataset, resolved(data)))
-        with shown_progress(quiet=quiet) as progress:
-            stored = make_responses(
-                plan, tuple(data), book, charge, rendered, shuffle=shuffle, progress=progress
-            )
+        files = resolved(data)
+        charge = replace(charge_for(plan, named, period), files=files, opens=not required)
+        with book.reserve(charge) as slot:
+            collection.require(inputs, slot.stored)
+            latest = book.latest()
+            warn_of_sharing(read.dataset, book.sharing(read.dataset, files))
+            with shown_progress(quiet=quiet) as progress:
+                stored = make_responses(
+                    plan, tuple(data), slot, rendered, shuffle=shuffle, progress=progress
+                )
         collection.publish(stored, again)
     warn_of_clock(charge.created, latest)
     if not stored.fresh:

@@ -100,15 +100,15 @@ def release(
     with charging(again), open_ledger(ledger, spec, must_exist=required) as book:
         inputs = [spec, *book.store.files(), *input_files(data)]
         inputs += [simulation] if simulation else []
-        targets = wanted.targets(wide_names(plan))
-        charge = replace(charge_for(plan, named, period), opens=not required)
-        before = book.stored(charge.release_id, charge)
-        known = wanted.contents(before) if before else {}
-        require_writable(targets, inputs, force=force, twice=wanted.twice, known=known)
-        latest = book.latest()
-        warn_of_sharing(plan.spec.dataset, book.sharing(plan.spec.dataset, resolved(data)))
-        with shown_progress(quiet=quiet) as progress:
-            stored = make_release(plan, tuple(data), book, charge, rendered, progress)
+        targets, files = wanted.targets(wide_names(plan)), resolved(data)
+        charge = replace(charge_for(plan, named, period), files=files, opens=not required)
+        with book.reserve(charge) as slot:
+            known = wanted.contents(slot.stored) if slot.stored else {}
+            require_writable(targets, inputs, force=force, twice=wanted.twice, known=known)
+            latest = book.latest()
+            warn_of_sharing(plan.spec.dataset, book.sharing(plan.spec.dataset, files))
+            with shown_progress(quiet=quiet) as progress:
+                stored = make_release(plan, tuple(data), slot, rendered, progress)
         wanted.publish(stored, again)
     warn_of_clock(charge.created, latest)
     if stored.fresh:

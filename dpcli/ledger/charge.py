@@ -1,14 +1,22 @@
-"""What a release will be charged for, and which files it is about."""
+"""What a release will be charged for, and what it is charged for in the end."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Self
 
+from dpcli.errors import BudgetError, Failure
 from dpcli.ledger.balance import Spend, spend
 from dpcli.ledger.entry import canonical
 from dpcli.ledger.terms import Payload, Terms
+
+if TYPE_CHECKING:
+    from dpcli.ledger.ledger import Ledger, Standing
+    from dpcli.ledger.stored import Stored
 
 STDIN = "-"
 
@@ -57,3 +65,75 @@ def resolved(names: Iterable[str]) -> tuple[str, ...]:
         except (OSError, ValueError):
             continue
     return tuple(sorted(found))
+
+
+class Slot:
+    """A place for one release in a ledger, where its name is looked up once.
+
+    The way out of the `with` block decides what is charged:
+
+    | way out                 | before noise is drawn | after that                  |
+    |-------------------------|-----------------------|-----------------------------|
+    | after `commit`          | -                     | the charge, and its outputs |
+    | BudgetError             | nothing               | nothing                     |
+    | another Failure         | nothing               | the quality check alone     |
+    | another Exception       | nothing               | the charge, without outputs |
+    | none of these, no error | nothing               | the charge, without outputs |
+    | a signal                | nothing               | nothing: nothing was shown  |
+
+    A BudgetError is the same whatever the quality check found: it reveals nothing. Another
+    Failure may reveal what the check found, because the outputs of a failed check are smaller:
+    what could not be stored may show which. Any other exception may reveal more of the noise.
+
+    `stored` is the release of that name that was made before; then nothing is left to do.
+    """
+
+    def __init__(self, ledger: Ledger, charge: Charge) -> None:
+        self.ledger = ledger
+        self.charge = charge
+        self.stored = ledger.stored(charge.release_id, charge)
+        self._check: tuple[Payload, ...] | None = None
+        self._is_owed = False
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if not self._is_owed or isinstance(error, BudgetError):
+            return
+        if isinstance(error, Failure):
+            if self._check is not None:
+                check = replace(self.charge, parts=self._check, stopped=False, reserved=())
+                with suppress(Failure):
+                    self.ledger.commit(check, lambda _: {})
+        elif error is None or isinstance(error, Exception):
+            self.ledger.commit(self.charge, lambda _: {})
+
+    def require_room(self) -> None:
+        """Raise BudgetError or LedgerError if the charge may not be made."""
+        self.ledger.require_room(self.charge)
+
+    def draw_noise(self, check: tuple[Payload, ...] | None = None) -> None:
+        """Say that noise is drawn from here on; `check` are the parts of the quality check."""
+        self._check, self._is_owed = check, True
+
+    def stop(self) -> None:
+        """Charge the quality check alone, because it failed, if there is room for everything."""
+        assert self._check is not None
+        self.charge = replace(
+            self.charge, parts=self._check, stopped=True, reserved=self.charge.parts
+        )
+
+    def commit(self, render: Callable[[Standing], Mapping[str, bytes]]) -> Stored:
+        """Charge, and store what `render` makes of the place in the ledger.
+
+        Raises BudgetError or LedgerError, and charges nothing then.
+        """
+        stored = self.ledger.commit(self.charge, render)
+        self._is_owed = False
+        return stored

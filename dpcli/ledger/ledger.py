@@ -15,7 +15,7 @@ from pathlib import Path
 from dpcli.errors import LedgerError
 from dpcli.ledger.acceptance import Accepted, Account, accepted
 from dpcli.ledger.balance import Balance, Spend, spend
-from dpcli.ledger.charge import Charge
+from dpcli.ledger.charge import Charge, Slot
 from dpcli.ledger.entry import CLOSE, LOST, Entry, canonical, opening, seal_of
 from dpcli.ledger.failures import told
 from dpcli.ledger.sharing import sharing
@@ -153,6 +153,10 @@ class Ledger:
                     self.append(opening(terms, created))
             self.store.remember()
         return there is None
+
+    def reserve(self, charge: Charge) -> Slot:
+        """A place for one release, to be left by `with`; LedgerError if its name is taken."""
+        return Slot(self, charge)
 
     def commit(self, charge: Charge, render: Render) -> Stored:
         """Charge for a release and store its outputs, or return those stored before.

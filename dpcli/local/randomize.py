@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Literal
 
 import polars as pl
@@ -14,8 +14,8 @@ from dpcli.engine.discretion import discreetly
 from dpcli.engine.header import require_columns
 from dpcli.engine.progress import Progress
 from dpcli.engine.source import open_dataset
-from dpcli.errors import Failure, LedgerError
-from dpcli.ledger.charge import Charge, resolved
+from dpcli.errors import LedgerError
+from dpcli.ledger.charge import Charge, Slot
 from dpcli.ledger.ledger import Ledger, Standing
 from dpcli.ledger.stored import RESPONSES, Stored
 from dpcli.local.ahead import ahead
@@ -42,49 +42,43 @@ class Randomized:
 def randomize(
     plan: Plan,
     data: tuple[str, ...],
-    ledger: Ledger,
-    charge: Charge,
+    slot: Slot,
     render: Callable[[Randomized], Mapping[str, bytes]],
     *,
     shuffle: bool,
     progress: Progress | None = None,
 ) -> Stored:
-    """Randomize every record, charge for it, and leave the responses waiting beside the ledger.
+    """Randomize every record, charge for it, and leave the responses waiting next to the ledger.
 
     A release of that name and spec that was made before is returned as it is, and
     nothing is read. The budget is checked before a data file is opened, and again when
-    it is charged; by then all responses are on disk, so that a charge is never for nothing.
+    it is charged; by then all responses are on disk, so that every charge has its responses.
     Raises BudgetError, DataError, LedgerError or OutputError.
     """
     assert plan.is_local, "without responses nothing would be collected"
-    stored = ledger.stored(charge.release_id, charge)
-    if stored is not None:
-        return stored
+    if slot.stored is not None:
+        return slot.stored
     require_budget(plan)
-    charge = replace(charge, files=resolved(data))
-    ledger.require_room(charge)
+    slot.require_room()
+    ledger, charge = slot.ledger, slot.charge
     with Pending(waiting_name(ledger.path, charge.release_id)) as pending:
 
         def rendered(standing: Standing) -> Mapping[str, bytes]:
-            told = Randomized(
+            collection = Randomized(
                 plan, charge.release_id, charge.created, pending.digest, standing, shuffle
             )
-            outputs = {RESPONSES: pending.digest.encode(), **render(told)}
-            # Within the transaction: nobody else charges for anything now.
+            outputs = {RESPONSES: pending.digest.encode(), **render(collection)}
+            # Within the transaction: no other process charges for anything now.
             sweep(ledger.path, ledger.release_ids())
             pending.name()
             return outputs
 
         try:
+            slot.draw_noise()
             write_responses(plan, data, pending, shuffle=shuffle, progress=progress)
-            return ledger.commit(charge, rendered)
-        except BaseException as error:
-            try:
-                if isinstance(error, Exception) and not isinstance(error, Failure):
-                    # A fault of ours that has seen noise would tell of it for nothing.
-                    ledger.commit(charge, lambda _: {})
-            finally:
-                _forget(pending, ledger, charge)
+            return slot.commit(rendered)
+        except BaseException:
+            _forget(pending, ledger, charge)
             raise
 
 

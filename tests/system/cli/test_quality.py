@@ -14,8 +14,8 @@ import pytest
 
 from dpcli.charge import charge_for
 from dpcli.errors import LedgerError
-from dpcli.ledger.charge import Charge
-from dpcli.ledger.ledger import Ledger, Render
+from dpcli.ledger.charge import Slot
+from dpcli.ledger.ledger import Ledger
 from dpcli.ledger.store import Store
 from dpcli.ledger.stored import Stored
 from dpcli.plan.making import make_plan
@@ -310,18 +310,15 @@ def test_a_ledger_that_cannot_store_charges_for_the_check(
     dpcli: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What could not be stored may show what the check found, so that it is charged."""
-    commit = Ledger.commit
+
+    def full(*_: object) -> Stored:
+        raise LedgerError.of("ledger-unusable", "the disk is full")
+
     for make in (readable, lambda folder: write(folder, "open-ended ages")):
         forget(tmp_path)
         spec, data = make(tmp_path)
-
-        def full(self: Ledger, charge: Charge, render: Render) -> Stored:
-            if render.__name__ == "rendered":
-                raise LedgerError.of("ledger-unusable", "the disk is full")
-            return commit(self, charge, render)
-
         with monkeypatch.context() as patched:
-            patched.setattr(Ledger, "commit", full)
+            patched.setattr(Slot, "commit", full)
             outcome = dpcli("release", spec, data, "--release-id", "r")
         assert outcome.status == 6
         assert [entry["epsilon"] for entry in history(dpcli, tmp_path)] == ["0.1"]

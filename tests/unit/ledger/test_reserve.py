@@ -1,0 +1,115 @@
+"""A reserved place in the ledger: every way out of it charges what it must."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from collections.abc import Mapping
+
+import pytest
+
+from dpcli.errors import BudgetError, LedgerError, OutputError, Stopped
+from dpcli.ledger.ledger import Ledger, Standing
+from tests.support.ledgers import charge, render
+
+WHOLE, CHECK = "1/2", "1/10"
+"""The epsilon of a release, and of its quality check."""
+
+BUDGET = BudgetError.of("account-exhausted", "the budget refuses")
+FULL = LedgerError.of("ledger-unusable", "the disk is full")
+
+
+def leave(
+    ledger: Ledger, name: str, stage: str, error: BaseException | None, epsilon: str = WHOLE
+) -> None:
+    """A release that ends in a stage: `read`, `drawn`, `stopped`, `rendered` or `committed`."""
+
+    def rendered(standing: Standing) -> dict[str, bytes]:
+        if stage == "rendered" and error is not None:
+            raise error
+        return render(standing)
+
+    with ledger.reserve(charge(name, epsilon)) as slot:
+        if stage != "read":
+            slot.draw_noise(charge("check", CHECK).parts)
+        if stage == "stopped":
+            slot.stop()
+        if stage in {"rendered", "committed"} or epsilon != WHOLE:
+            slot.commit(rendered)
+        if error is not None:
+            raise error
+
+
+def charged(ledger: Ledger) -> list[tuple[str, Mapping[str, object]]]:
+    """The epsilon of each charge, and what its entry records."""
+    return [
+        (json.loads(entry.parts)[0]["epsilon"], entry.content())
+        for entry in ledger.releases("town")
+    ]
+
+
+@pytest.mark.parametrize(
+    ("stage", "error", "epsilons"),
+    [
+        ("read", ValueError(), []),
+        ("read", FULL, []),
+        ("read", KeyboardInterrupt(), []),
+        ("drawn", BUDGET, []),
+        ("drawn", FULL, [CHECK]),
+        ("drawn", OutputError.of("output-failed", "the disk is full"), [CHECK]),
+        ("drawn", ValueError(), [WHOLE]),
+        ("drawn", None, [WHOLE]),
+        ("drawn", KeyboardInterrupt(), []),
+        ("drawn", Stopped(15), []),
+        ("stopped", BUDGET, []),
+        ("stopped", FULL, [CHECK]),
+        ("stopped", ValueError(), [CHECK]),
+        ("rendered", BUDGET, []),
+        ("rendered", FULL, [CHECK]),
+        ("rendered", MemoryError(), [WHOLE]),
+        ("rendered", Stopped(15), []),
+    ],
+)
+def test_the_way_out_decides_what_is_charged(
+    stage: str, error: BaseException | None, epsilons: list[str], ledger: Ledger
+) -> None:
+    """A release that is left without a commit is charged for the noise that may be known."""
+    expected = contextlib.nullcontext() if error is None else pytest.raises(type(error))
+    with expected:
+        leave(ledger, "r", stage, error)
+    assert [epsilon for epsilon, _ in charged(ledger)] == epsilons
+    if epsilons:
+        with pytest.raises(LedgerError, match="failed after its noise was drawn"):
+            ledger.stored("r")
+
+
+def test_a_failure_does_not_show_what_the_check_found(ledger: Ledger) -> None:
+    """After a failure the entry is the same whether the quality check passed or failed."""
+    for name, stage in (("r", "drawn"), ("s", "stopped")):
+        with pytest.raises(LedgerError, match="the disk is full"):
+            leave(ledger, name, stage, FULL)
+    (one, passed), (other, stopped) = charged(ledger)
+    assert one == other == CHECK
+    assert passed.keys() == stopped.keys()
+    assert "stopped" not in stopped
+
+
+def test_what_is_committed_is_charged_once(ledger: Ledger) -> None:
+    """A failure after the commit charges nothing more, and the release can be had again."""
+    with pytest.raises(ValueError, match="later"):
+        leave(ledger, "r", "committed", ValueError("later"))
+    with ledger.reserve(charge("r", WHOLE)) as slot:
+        assert slot.stored is not None
+        assert slot.stored.outputs.keys() == {"table.csv"}
+    assert [epsilon for epsilon, _ in charged(ledger)] == [WHOLE]
+
+
+def test_a_failed_check_needs_room_for_everything(ledger: Ledger) -> None:
+    """The refusal of a release does not depend on the outcome of its quality check."""
+    refusals = []
+    for name, stage in (("r", "drawn"), ("s", "stopped")):
+        with pytest.raises(BudgetError) as refusal:
+            leave(ledger, name, stage, None, epsilon="2")
+        refusals.append(str(refusal.value))
+    assert refusals[0] == refusals[1]
+    assert charged(ledger) == []
