@@ -53,7 +53,7 @@ def show(
     from dpcli.errors import LedgerError
     from dpcli.ledger.balance import period_number
     from dpcli.plan.making import make_plan
-    from dpcli.privacy.decimals import plain_text
+    from dpcli.privacy.decimals import plain_text, with_exponent
     from dpcli.spec.load import read_any
 
     plan = make_plan(read_any(spec)) if spec else None
@@ -96,7 +96,14 @@ def show(
         *(("more_runs",) if plan else ()),
     )  # fmt: skip
     rows = [
-        ["" if account[name] is None else str(account[name]) for name in columns]
+        [
+            ""
+            if account[name] is None
+            else str(account[name])
+            if name in columns[:4]
+            else with_exponent(str(account[name]))
+            for name in columns
+        ]
         for account in told
     ]
     header = [name.replace("_", " ") for name in columns]
@@ -172,7 +179,7 @@ def history(
     from dpcli.errors import LedgerError
     from dpcli.ledger.balance import balance, spend
     from dpcli.ledger.failures import told as told_failures
-    from dpcli.privacy.decimals import plain_text
+    from dpcli.privacy.decimals import plain_text, with_exponent
 
     told: list[dict[str, object]] = []
     # Some keyboards and shells decompose letters; names of accounts are composed.
@@ -210,7 +217,9 @@ def history(
         print_json(told)
         return
     columns = ("entry", "created", "dataset", "release_id", "period", "epsilon", "delta")
-    rows = [["" if one[name] is None else str(one[name]) for name in columns] for one in told]
+    rows = [["" if one[name] is None else str(one[name]) for name in columns[:5]] for one in told]
+    for row, one in zip(rows, told, strict=True):
+        row += [with_exponent(str(one[name])) for name in columns[5:]]
     header = [name.replace("_", " ") for name in columns]
     if any(one["stopped"] for one in told):
         header.append("")

@@ -7,7 +7,7 @@ from math import floor
 
 from dpcli.errors import BudgetError, Problem
 from dpcli.plan.model import Plan
-from dpcli.privacy.decimals import decimal_text, plain_text
+from dpcli.privacy.decimals import decimal_text, readable_text
 
 
 def require_budget(plan: Plan) -> None:
@@ -36,8 +36,8 @@ def require_budget(plan: Plan) -> None:
             problems.append(
                 Problem(
                     f"over-budget-{word}",
-                    f"the release asks for {word} {plain_text(wanted)}, "
-                    f"but the budget allows {plain_text(allowed)}",
+                    f"the release asks for {word} {readable_text(wanted)}, "
+                    f"but the budget allows {readable_text(allowed)}",
                     hint,
                 )
             )

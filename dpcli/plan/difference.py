@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from dpcli.plan.model import Plan, PlannedEntry
-from dpcli.privacy.decimals import plain_text
+from dpcli.privacy.decimals import readable_text
 from dpcli.privacy.loss import Loss
 from dpcli.privacy.relation import unit_text
 
@@ -95,4 +95,4 @@ def _larger(what: str, old: Loss, new: Loss, *, rho: bool) -> Iterator[str]:
     for word, before, after in measures:
         # Prices that are searched for are found to so many digits.
         if after > before * (1 + SEARCHED):
-            yield f"{what} {word} {plain_text(after)} instead of {plain_text(before)}"
+            yield f"{what} {word} {readable_text(after)} instead of {readable_text(before)}"

@@ -12,7 +12,7 @@ from dpcli.errors import Problem, SpecError
 from dpcli.mechanisms.calibration import CannotCalibrate, Mechanism
 from dpcli.plan.model import Part, PlannedEntry, counted
 from dpcli.plan.shares import DIGITS, divide, share_of
-from dpcli.privacy.decimals import plain_text, short_up
+from dpcli.privacy.decimals import readable_text, short_up
 from dpcli.privacy.loss import Loss
 from dpcli.privacy.noise import Noise
 from dpcli.spec.model import Entry, Spec
@@ -144,7 +144,7 @@ class _Solver:
         if not found:
             what = "epsilon" if not self._rule.takes_rho else "rho"
             raise CannotCalibrate(
-                f"no {what} that protects anybody reaches an error of {plain_text(error)}",
+                f"no {what} that protects anybody reaches an error of {readable_text(error)}",
                 "allow a larger error, or ask about fewer groups",
             )
         return min(found, key=_cost)

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from fractions import Fraction
 from math import ceil, log10
 
 MOST_PLACES = 400
 """Decimals beyond which a number is not written as a decimal."""
+
+TINY = re.compile(r"(-?)0\.(0{4,})([1-9])(\d*)")
+"""A plain decimal below one ten-thousandth."""
 
 
 def decimal_places(step: Fraction) -> int:
@@ -75,3 +79,21 @@ def plain_text(value: Fraction) -> str:
         return decimal_text(value, decimal_places(value))
     except ValueError:
         return f"{value.numerator}/{value.denominator}"
+
+
+def readable_text(value: Fraction) -> str:
+    """A rational exactly, for people to read: `1e-7`, where `plain_text` has `0.0000001`."""
+    return with_exponent(plain_text(value))
+
+
+def with_exponent(text: str) -> str:
+    """A plain decimal, with an exponent instead of four or more zeros after its point.
+
+    For texts that people read. Tables, JSON and YAML keep plain decimals: readers of YAML
+    1.1 take `1e-7` for a text.
+    """
+    tiny = TINY.fullmatch(text)
+    if tiny is None:
+        return text
+    sign, zeros, first, rest = tiny.groups()
+    return f"{sign}{first}{rest and '.'}{rest}e-{len(zeros) + 1}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
-from dpcli.privacy.decimals import plain_text
+from dpcli.privacy.decimals import readable_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,7 @@ NOTHING = Loss(Fraction(0))
 
 
 def loss_text(loss: Loss) -> str:
-    """A loss as people write it, such as `epsilon 0.5, delta 0.000001`."""
-    rho = "" if loss.rho is None else f" (rho {plain_text(loss.rho)})"
-    delta = f", delta {plain_text(loss.delta)}" if loss.delta else ""
-    return f"epsilon {plain_text(loss.epsilon)}{delta}{rho}"
+    """A loss as people write it, such as `epsilon 0.5, delta 1e-6`."""
+    rho = "" if loss.rho is None else f" (rho {readable_text(loss.rho)})"
+    delta = f", delta {readable_text(loss.delta)}" if loss.delta else ""
+    return f"epsilon {readable_text(loss.epsilon)}{delta}{rho}"

@@ -9,7 +9,7 @@ from __future__ import annotations
 from fractions import Fraction
 from math import ceil, exp, expm1, floor, log10
 
-from dpcli.privacy.decimals import plain_text, short_down, short_up
+from dpcli.privacy.decimals import plain_text, readable_text, short_down, short_up
 from dpcli.privacy.loss import Loss
 
 HUGE = 350.0
@@ -95,13 +95,13 @@ def change(loss: Loss) -> float:
 
 
 def at_most(value: float | Fraction, digits: int = 3) -> str:
-    """A number that is not negative, rounded up to few digits, without an exponent."""
-    return plain_text(short_up(_exact(value, 1), digits))
+    """A number that is not negative, rounded up to few digits, for people to read."""
+    return readable_text(short_up(_exact(value, 1), digits))
 
 
 def at_least(value: float | Fraction, digits: int = 3) -> str:
-    """A number that is not negative, rounded down to few digits, without an exponent."""
-    return plain_text(short_down(_exact(value, -1), digits))
+    """A number that is not negative, rounded down to few digits, for people to read."""
+    return readable_text(short_down(_exact(value, -1), digits))
 
 
 def times_at_most(factor: float) -> str:

@@ -1,11 +1,11 @@
-"""Numbers as they are published: plain decimals, never an exponent."""
+"""Numbers as they are published: plain for programs, short for people."""
 
 from __future__ import annotations
 
 from fractions import Fraction
 from math import isqrt
 
-from dpcli.privacy.decimals import decimal_places, decimal_text
+from dpcli.privacy.decimals import decimal_places, decimal_text, with_exponent
 
 LONGEST = 60
 """Decimals up to which an exact number is written out."""
@@ -26,10 +26,15 @@ Fact = None | bool | int | str | Number | list["Fact"] | dict[str, "Fact"]
 
 def number(value: Fraction) -> Number:
     """A rational as a decimal: exact if short, else rounded up."""
-    return Number(exact_or_up(value))
+    return Number(plain_or_up(value))
 
 
 def exact_or_up(value: Fraction) -> str:
+    """`value` for people to read: exact if it is a decimal, else rounded up."""
+    return with_exponent(plain_or_up(value))
+
+
+def plain_or_up(value: Fraction) -> str:
     """`value` as a decimal: exact if it is one, else rounded up."""
     try:
         needed = decimal_places(value)
@@ -59,6 +64,11 @@ def brief(value: Fraction) -> str:
 
 def short(value: Fraction, digits: int = 4) -> str:
     """`value` rounded to a few significant digits, for people to read."""
+    return with_exponent(plain_short(value, digits))
+
+
+def plain_short(value: Fraction, digits: int) -> str:
+    """`value` rounded to a few significant digits, as a plain decimal."""
     places = _places(value, digits)
     text = decimal_text(value, places)
     return text.rstrip("0").rstrip(".") if "." in text else text

@@ -10,7 +10,7 @@ from dpcli.privacy.relation import PersonUnit
 from dpcli.report.entries import mechanism_text
 from dpcli.report.json_report import json_text
 from dpcli.report.notes import SELECTED
-from dpcli.report.numbers import Fact, Number, exact_or_up, number, short
+from dpcli.report.numbers import Fact, Number, exact_or_up, number, plain_short, short
 from dpcli.simulation.findings import Asked, Errors, Findings, Shown, Told
 
 HEADING = "simulation: dummy data made from the spec, no release"
@@ -121,7 +121,7 @@ def _shown(shown: Shown | None) -> Fact:
 
 def _observed(value: Fraction | None) -> Fact:
     """What was observed, to a few digits."""
-    return None if value is None else Number(short(value, DIGITS))
+    return None if value is None else Number(plain_short(value, DIGITS))
 
 
 def notes(findings: Findings) -> tuple[str, ...]:

@@ -13,7 +13,7 @@ from fractions import Fraction
 from math import ceil, floor
 from typing import ClassVar
 
-from dpcli.privacy.decimals import plain_text
+from dpcli.privacy.decimals import readable_text
 from dpcli.statistics.base import Estimate, Limits
 from dpcli.statistics.flags import wider_than
 
@@ -52,7 +52,7 @@ class Clamp(Step):
     @property
     def told(self) -> str:
         """What the step does, in a few words."""
-        ends = ["..." if end is None else plain_text(end) for end in (self.low, self.high)]
+        ends = ["..." if end is None else readable_text(end) for end in (self.low, self.high)]
         return f"clamped to [{', '.join(ends)}]"
 
     def taken(self, estimates: Estimates, agree: Agree) -> Estimates:
@@ -145,7 +145,7 @@ class SuppressBelow(Step):
     @property
     def told(self) -> str:
         """What the step does, in a few words."""
-        return f"noisy numbers below {plain_text(self.threshold)} left out"
+        return f"noisy numbers below {readable_text(self.threshold)} left out"
 
     def taken(self, estimates: Estimates, agree: Agree) -> Estimates:
         """The numbers that reach the threshold."""
@@ -176,7 +176,7 @@ class Withhold(Step):
         """What the step does, in a few words."""
         return (
             "left out where half the width of the interval is more than "
-            f"{plain_text(self.share)} of the value"
+            f"{readable_text(self.share)} of the value"
         )
 
     def taken(self, estimates: Estimates, agree: Agree) -> Estimates:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 
-from dpcli.report.numbers import exact_or_up
+from dpcli.report.numbers import plain_or_up
 
 TO_FILL = "TO FILL IN"
 """What marks a field that only people can fill in."""
@@ -61,7 +61,7 @@ def _is_block(text: str) -> bool:
 def _scalar(value: Value) -> str:
     """A text in double quotes, or a plain number."""
     if isinstance(value, Fraction):
-        return exact_or_up(value)
+        return plain_or_up(value)
     return str(value) if isinstance(value, int) else _quoted(str(value))
 
 

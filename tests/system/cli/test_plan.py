@@ -79,7 +79,7 @@ def test_compare_needs_no_delta_to_answer(dpcli: Command, old: Path) -> None:
     )
     told = dpcli("plan", path, "--compare")
     assert told.status == 0
-    assert "at delta 0.000001" in told.out
+    assert "at delta 1e-6" in told.out
     assert "need a delta in the budget, which has none" in told.out
 
 
@@ -163,7 +163,7 @@ def test_a_delta_allows_more_than_epsilon_and_says_how_often(dpcli: Command) -> 
     # 1/(1 + 9/e^1.1) = 0.25027..., and 1e6 (1 - exp(-0.1)) = 95162.58...
     assert "10% 3.56% 25.1%" in text
     assert "1 in 95,162 at most" in text
-    assert "plus 0.000001." in text
+    assert "plus 1e-6." in text
 
 
 def test_explain_privacy_takes_any_budget(dpcli: Command) -> None:

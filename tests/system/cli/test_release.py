@@ -69,7 +69,7 @@ def test_the_table_goes_to_stdout_and_all_else_to_stderr(
     outcome = dpcli("release", spec, data)
 
     assert all(len(line) == 7 for line in lines(outcome.out))
-    assert "spent epsilon 6, delta 0.000001; epsilon 4," in outcome.err
+    assert "spent epsilon 6, delta 1e-6; epsilon 4," in outcome.err
 
 
 def test_report_and_table_show_the_same_digits(

@@ -61,7 +61,7 @@ def test_the_account_refuses_when_it_is_exhausted(
     outcome = dpcli("release", spec, folder / "absent.csv")
 
     assert outcome.status == 5
-    assert "has epsilon 4, delta 0.000009 left" in outcome.err
+    assert "has epsilon 4, delta 9e-6 left" in outcome.err
 
 
 def test_a_changed_budget_is_refused(dpcli: Command, folder: Path, spec: Path, data: Path) -> None:
@@ -72,7 +72,7 @@ def test_a_changed_budget_is_refused(dpcli: Command, folder: Path, spec: Path, d
     outcome = dpcli("release", spec, data, "-q")
 
     assert outcome.status == 6
-    assert "its budget is epsilon 10, delta 0.00001, the spec says epsilon 1000" in outcome.err
+    assert "its budget is epsilon 10, delta 1e-5, the spec says epsilon 1000" in outcome.err
 
 
 def test_a_named_ledger_must_exist(dpcli: Command, folder: Path, spec: Path, data: Path) -> None:
