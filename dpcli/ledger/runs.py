@@ -10,6 +10,7 @@ from dpcli.ledger.balance import Balance, Spend, balance
 from dpcli.ledger.pricing import Answers
 from dpcli.ledger.terms import Terms
 from dpcli.privacy.loss import Loss, loss_text
+from dpcli.privacy.search import bisect
 
 MOST_RUNS = 1_000_000
 """Runs to look ahead; more than are ever planned."""
@@ -111,7 +112,10 @@ def _most(fits: Callable[[int], bool], low: int, high: int, coarse: int, limit: 
     while high < limit and fits(high):
         low, step = high, step * 2
         high = low + step
-    while high - low > max(1, low // coarse if coarse else 1):
-        middle = (low + high) // 2
-        low, high = (middle, high) if fits(middle) else (low, middle)
+    low, _ = bisect(
+        lambda runs: not fits(runs),
+        low,
+        high,
+        lambda low, high: high - low <= low // (coarse or high),
+    )
     return min(low, limit)

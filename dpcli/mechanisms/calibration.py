@@ -11,12 +11,12 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import ClassVar, Literal, final
 
-from dpcli.mechanisms.search import least_scale
 from dpcli.privacy.decimals import short_up
 from dpcli.privacy.guarantee import PUBLIC, Guarantee, Pair
 from dpcli.privacy.interval import sqrt_down
 from dpcli.privacy.loss import NOTHING, Loss
 from dpcli.privacy.noise import Noise
+from dpcli.privacy.search import least_scale
 from dpcli.privacy.sensitivity import Sensitivity
 
 UNCHANGEABLE = Noise("none", Fraction(0))

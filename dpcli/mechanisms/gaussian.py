@@ -17,6 +17,7 @@ from dpcli.privacy.guarantee import Pair
 from dpcli.privacy.interval import log_up, round_up, sqrt_up
 from dpcli.privacy.loss import Loss
 from dpcli.privacy.noise import Noise
+from dpcli.privacy.search import least_up
 from dpcli.privacy.sensitivity import Sensitivity
 from dpcli.sampling.gaussian import NARROWEST, WIDEST, discrete_gaussian, discrete_gaussian_array
 
@@ -251,8 +252,10 @@ def _continuous_sigma(epsilon: float, delta: float) -> float:
         far = erfc((epsilon * sigma + 0.5 / sigma) / sqrt(2)) / 2
         return near - (exp(epsilon) * far if epsilon < 500 else 0.0)
 
-    low, high = -30.0, 100.0
-    for _ in range(60):
-        middle = (low + high) / 2
-        low, high = (middle, high) if outside(2.0**middle) > delta else (low, middle)
-    return float(2.0**high)
+    bits = least_up(
+        lambda power: outside(2.0**power) <= delta,
+        -30.0,
+        100.0,
+        lambda low, high: high - low < 2.0**-52,
+    )
+    return float(2.0**bits)

@@ -15,6 +15,7 @@ from math import log
 from dpcli.privacy.decimals import short_down, short_up
 from dpcli.privacy.interval import Interval, exp, round_down, round_up
 from dpcli.privacy.interval import log as certified_log
+from dpcli.privacy.search import greatest_down
 
 MANY = 256
 """Numbers up to which a sum is exact."""
@@ -84,18 +85,15 @@ def zcdp_epsilon(rho: Fraction, delta: Fraction) -> Fraction:
 @lru_cache(maxsize=1024)
 def zcdp_rho(epsilon: Fraction, delta: Fraction) -> Fraction:
     """The greatest rho found that means at most `epsilon` at `delta`, a short decimal."""
-    low, high = Fraction(0), epsilon + 1
-    while zcdp_epsilon.__wrapped__(high, delta) <= epsilon:
-        low, high = high, 2 * high
-    while high - low > low / 10**12:
-        middle = (low + high) / 2
+    found = greatest_down(
+        lambda rho: zcdp_epsilon.__wrapped__(rho, delta) <= epsilon,
+        Fraction(0),
+        epsilon + 1,
+        lambda low, high: high - low <= low / 10**12,
         # Digits that the search has not settled yet would only cost time.
-        middle = short_up(middle, 15)
-        if zcdp_epsilon.__wrapped__(middle, delta) <= epsilon:
-            low = middle
-        else:
-            high = middle
-    return short_down(low)
+        lambda low, high: short_up((low + high) / 2, 15),
+    )
+    return short_down(found)
 
 
 def sum_up(values: Iterable[tuple[Fraction, int]]) -> Fraction:

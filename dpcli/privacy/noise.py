@@ -12,6 +12,8 @@ from fractions import Fraction
 from math import ceil, erfc, exp, floor, log, sinh, sqrt
 from typing import Literal
 
+from dpcli.privacy.search import least_up
+
 
 @dataclass(frozen=True, slots=True)
 class Noise:
@@ -109,10 +111,9 @@ def _gaussian_half_width(sigma: float, outside: float) -> int:
 
 def _solve(decreasing: Callable[[float], float], target: float, high: float) -> float:
     """The point where a decreasing function passes `target`, by bisection."""
-    low = 0.0
-    while decreasing(high) > target:
-        low, high = high, high * 2
-    while high - low > PRECISION * high:
-        middle = (low + high) / 2
-        low, high = (middle, high) if decreasing(middle) > target else (low, middle)
-    return high
+    return least_up(
+        lambda point: decreasing(point) <= target,
+        0.0,
+        high,
+        lambda low, high: high - low <= PRECISION * high,
+    )

@@ -10,6 +10,7 @@ from functools import lru_cache
 from math import ceil, erfc, exp, log, sqrt
 
 from dpcli.privacy.noise import Noise
+from dpcli.privacy.search import least_up
 
 FINE = 12
 """Blocks per scale into which one of two noises is cut: the bound is that coarse."""
@@ -62,13 +63,7 @@ def one_sided_width(noise: Noise, outside: float) -> int:
     """The least k with P[X > k] <= `outside`, in steps."""
     if noise.kind == "none":
         return 0
-    low, high = -1, 1
-    while tail(noise, high + 1) > outside:
-        low, high = high, 2 * high
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if tail(noise, middle + 1) <= outside else (middle, high)
-    return high
+    return least_up(lambda width: tail(noise, width + 1) <= outside, -1, 1)
 
 
 @lru_cache(maxsize=256)
@@ -95,13 +90,10 @@ def blended_margin(
         )
 
     scale = first * float(one.scale) + second * float(other.scale)
-    low, high = 0.0, scale
-    while beyond(high) > outside:
-        low, high = high, 2 * high
-    while high - low > scale / DIGITS:
-        middle = (low + high) / 2
-        low, high = (low, middle) if beyond(middle) <= outside else (middle, high)
-    return Fraction(high)
+    found = least_up(
+        lambda t: beyond(t) <= outside, 0.0, scale, lambda low, high: high - low <= scale / DIGITS
+    )
+    return Fraction(found)
 
 
 def _blocks(noise: Noise, outside: float) -> list[tuple[int | None, float]]:

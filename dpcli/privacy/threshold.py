@@ -13,6 +13,7 @@ from fractions import Fraction
 from dpcli.privacy.gaussian_delta import tail_up as gaussian_tail_up
 from dpcli.privacy.interval import Interval, exp
 from dpcli.privacy.noise import Noise
+from dpcli.privacy.search import least_up
 from dpcli.privacy.sensitivity import Sensitivity
 
 
@@ -43,16 +44,8 @@ def selection(noise: Noise, alone: Sensitivity, delta: Fraction) -> Selection:
     With l0 groups of count linf at most, l0 P[noise >= threshold - linf] <= delta
     (the union bound, which costs less than a part in 1/delta).
     """
-    low, high = 0, 1
-    while alone.l0 * tail_up(noise, high) > delta:
-        low, high = high, 2 * high
-    while high - low > 1:
-        middle = (low + high) // 2
-        if alone.l0 * tail_up(noise, middle) > delta:
-            low = middle
-        else:
-            high = middle
-    return Selection(alone.linf + high, delta)
+    beyond = least_up(lambda least: alone.l0 * tail_up(noise, least) <= delta, 0, 1)
+    return Selection(alone.linf + beyond, delta)
 
 
 def tail_up(noise: Noise, least: int) -> Fraction:
