@@ -18,6 +18,7 @@ spec, the command line and file names alone.
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import ClassVar, Self
@@ -102,8 +103,45 @@ class OutputError(Failure):
 
     status = 7
 
+    @classmethod
+    def from_system(cls, target: str, error: OSError, again: str) -> Self:
+        """A `target` that the system did not let us write, and how to try it `again`."""
+        why, fix = describe_system_error(error)
+        message = f"{target} could not be written: {why}"
+        return cls.of("output-failed", message, f"{fix}, then {again}")
+
 
 class QualityError(Failure):
     """Noisy counts miss a minimum of the spec; only the quality check was charged."""
 
     status = 8
+
+
+_PERMISSIONS = ("permission is denied", "check the permissions of the file and of its folder")
+_SYSTEM_ERRORS = {
+    errno.ENOENT: ("it does not exist", "check the name"),
+    errno.ENOTDIR: ("its folder does not exist", "check the name"),
+    errno.EISDIR: ("it is a folder", "name the file itself"),
+    errno.EEXIST: ("it exists already", "name another file"),
+    errno.ENAMETOOLONG: ("its name is too long", "use a shorter name"),
+    errno.ELOOP: ("it is a link, or a chain of links", "name the file itself"),
+    errno.EACCES: _PERMISSIONS,
+    errno.EPERM: _PERMISSIONS,
+    errno.EROFS: ("the disk is read-only", "use another disk"),
+    errno.ENOSPC: ("the disk is full", "free space on the disk"),
+    errno.EDQUOT: ("the disk quota is used up", "free space on the disk"),
+    errno.EFBIG: ("the file would be too large", "use another disk"),
+    errno.EIO: ("the disk failed", "check the disk"),
+    errno.EBADF: ("it is closed", "open it, or name a file"),
+    errno.EPIPE: ("its reader closed it", "read all of it, or name a file"),
+    errno.EMFILE: ("too many files are open", "raise the limit of open files"),
+}
+
+
+def describe_system_error(error: Exception) -> tuple[str, str]:
+    """What went wrong with a file, and what to do about it; nothing of what it holds."""
+    if not isinstance(error, OSError):
+        return "it is not a path", "check the name"
+    known = _SYSTEM_ERRORS.get(error.errno or 0)
+    other = (error.strerror or "input or output error").lower()
+    return known or (other, "check the file, its folder and the disk")

@@ -124,12 +124,7 @@ def publish(files: Mapping[Path, bytes]) -> None:
             with target.open("wb") as device:
                 device.write(files[target])
     except OSError as error:
-        reason = error.strerror or "input or output error"
-        raise OutputError.of(
-            "output-failed",
-            f"`{target}` could not be written: {reason.lower()}",
-            "free space or fix the permissions, then run the release again",
-        ) from None
+        raise OutputError.from_system(f"`{target}`", error, "run the release again") from None
     finally:
         for temporary, _ in written:
             with contextlib.suppress(OSError):
@@ -160,12 +155,8 @@ def publish_to_stdout(content: bytes) -> None:
         sys.stdout.buffer.write(content)
         sys.stdout.buffer.flush()
     except OSError as error:
-        reason = error.strerror or "input or output error"
-        raise OutputError.of(
-            "output-failed",
-            f"standard output could not be written: {reason.lower()}",
-            "name a file with -o, or read the whole of standard output",
-        ) from None
+        again = "run the command again, or name a file with -o"
+        raise OutputError.from_system("standard output", error, again) from None
 
 
 def _write(path: Path, content: bytes) -> None:
@@ -211,12 +202,8 @@ def publish_file(waiting: Path, target: Path | None, *, force: bool) -> None:
         waiting.unlink(missing_ok=True)
         _sync_folder(target.resolve().parent)
     except OSError as error:
-        raise OutputError.of(
-            "output-failed",
-            f"`{target or 'standard output'}` could not be written: "
-            f"{(error.strerror or 'input or output error').lower()}",
-            "free space or fix the permissions, then run the command again",
-        ) from None
+        name = "standard output" if target is None else f"`{target}`"
+        raise OutputError.from_system(name, error, "run the command again") from None
 
 
 def _place(waiting: Path, final: Path, *, force: bool) -> None:

@@ -178,12 +178,8 @@ def _keep(invented: Dummy, dummy: Path) -> None:
             with waiting.open("xb") as file:
                 invented.copy_to(file, dummy.name)
         except OSError as error:
-            raise OutputError.of(
-                "output-failed",
-                f"`{dummy}` could not be written: "
-                f"{(error.strerror or 'input or output error').lower()}",
-                "free space in the temporary folder, or set TMPDIR to a roomier one",
-            ) from None
+            again = "run the command again, or set TMPDIR to a folder with more space"
+            raise OutputError.from_system("a temporary file", error, again) from None
         publish_file(waiting, dummy, force=False)
 
 

@@ -20,7 +20,7 @@ from dpcli.dialect import STANDARD, UTF8, Dialect
 from dpcli.engine.copying import blocks_of, copied, headed, started, unpacked
 from dpcli.engine.heading import MARKS, header_of, is_parquet, refuse_other_formats
 from dpcli.engine.progress import Counted, Progress
-from dpcli.errors import DataError, Problem
+from dpcli.errors import DataError, Problem, describe_system_error
 
 STDIN = "-"
 
@@ -187,12 +187,8 @@ def _open(name: str) -> BinaryIO:
             "check the path; patterns and addresses are not expanded",
         ) from None
     except (OSError, ValueError, RuntimeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "not a path"
-        raise DataError.of(
-            "data-unreadable",
-            f"`{name}` cannot be opened: {(reason or 'unreadable').lower()}",
-            "check the path and its permissions",
-        ) from None
+        why, fix = describe_system_error(error)
+        raise DataError.of("data-unreadable", f"`{name}` cannot be opened: {why}", fix) from None
     if stat.S_ISCHR(os.fstat(file.fileno()).st_mode):
         file.close()
         raise DataError.of("data-unreadable", f"`{name}` is a device", "name a file, or `-`")

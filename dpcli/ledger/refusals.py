@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from dpcli.errors import LedgerError
+from dpcli.errors import LedgerError, describe_system_error
 from dpcli.ledger.place import network_file_system
 
 
@@ -32,12 +32,8 @@ def require_local(path: Path) -> None:
 
 def unusable(path: Path, error: OSError) -> LedgerError:
     """A ledger that the file system does not let this tool use."""
-    reason = (error.strerror or "input or output error").lower()
-    return LedgerError.of(
-        "ledger-unusable",
-        f"the ledger `{path}` cannot be used: {reason}",
-        "check its folder, its permissions and the disk",
-    )
+    why, fix = describe_system_error(error)
+    return LedgerError.of("ledger-unusable", f"the ledger `{path}` cannot be used: {why}", fix)
 
 
 def newer(path: Path) -> LedgerError:

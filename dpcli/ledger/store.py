@@ -15,7 +15,7 @@ from dataclasses import astuple, replace
 from json import JSONDecoder
 from pathlib import Path
 
-from dpcli.errors import LedgerError
+from dpcli.errors import LedgerError, describe_system_error
 from dpcli.ledger.anchor import ForeignAnchor, append_anchor, read_anchor
 from dpcli.ledger.checks import (
     anchor_memory,
@@ -190,11 +190,12 @@ class Store:
         except ForeignAnchor as foreign:
             raise doubt(self.path, f"its anchor `{self.anchor.name}` {foreign}") from None
         except OSError as error:
+            why, fix = describe_system_error(error)
             raise LedgerError.of(
                 "ledger-unusable",
                 f"the ledger `{self.path}` cannot be used: its anchor `{self.anchor.name}` cannot "
-                f"be written: {(error.strerror or 'input or output error').lower()}",
-                "nothing was charged; let whoever writes the ledger write its anchor as well",
+                f"be written: {why}",
+                f"nothing was charged; {fix}, so that this user can write the anchor",
             ) from None
 
     def _catch_up(self) -> None:

@@ -159,9 +159,5 @@ def _told(folder: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        reason = error.strerror or "input or output error"
-        raise OutputError.of(
-            "output-failed",
-            f"responses could not be written in `{folder}`: {reason.lower()}",
-            "free space or fix the permissions, then run the command again",
-        ) from None
+        name = f"a file of responses in `{folder}`"
+        raise OutputError.from_system(name, error, "run the command again") from None

@@ -13,7 +13,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TypeVar
 
-from dpcli.errors import UsageError
+from dpcli.errors import UsageError, describe_system_error
 from dpcli.plan.model import Plan
 from dpcli.plan.simulated import Shift, Simulated
 from dpcli.report.numbers import Fact, exact_or_up, number
@@ -40,8 +40,8 @@ def read_simulation(path: Path, plan: Plan) -> Simulated:
         with path.open("rb") as file:
             raw = file.read(MOST_BYTES + 1)
     except OSError as error:
-        reason = (error.strerror or "input or output error").lower()
-        raise _unreadable(path, f"cannot be read: {reason}") from None
+        why, _ = describe_system_error(error)
+        raise _unreadable(path, f"cannot be read: {why}") from None
     if len(raw) > MOST_BYTES:
         raise _unreadable(path, "is larger than any simulation")
     try:

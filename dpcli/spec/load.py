@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from pathlib import Path
 
-from dpcli.errors import Problem, SpecError
+from dpcli.errors import Problem, SpecError, describe_system_error
 from dpcli.spec.model import Spec
 from dpcli.spec.sense import resolve
 from dpcli.spec.text import MOST_BYTES, read_text
@@ -63,7 +63,10 @@ def read_any(path: Path | str) -> Spec:
         with Path(path).open("rb") as file:
             raw = file.read(MOST_BYTES + 1)
     except (OSError, ValueError) as error:
-        raise _unreadable(path, error) from None
+        why, fix = describe_system_error(error)
+        if isinstance(error, FileNotFoundError):
+            fix += ", or draft a spec with `dpcli init DATA`"
+        raise _unread(path, f"cannot be read: {why}", fix) from None
     return load_any(raw, str(path), Path(path).parent)
 
 
@@ -91,19 +94,6 @@ def _wrong_model(source: str, model: str, hint: str) -> SpecError:
     """A spec that is right, but not for this command."""
     message = f"the spec {shown(source)} is of the {model} model, which this command is not for"
     return SpecError([Problem("wrong-model", message, f"{hint} name another spec")])
-
-
-def _unreadable(path: Path | str, error: Exception) -> SpecError:
-    """Why a file cannot be read, in our own words."""
-    why, hint = "cannot be read", "check the name and the disk"
-    match error:
-        case FileNotFoundError():
-            why, hint = "does not exist", "check the name, or draft a spec with `dpcli init DATA`"
-        case IsADirectoryError():
-            why, hint = "is a directory", "name the file itself"
-        case PermissionError():
-            why, hint = "may not be read by you", "check its permissions"
-    return _unread(path, why, hint)
 
 
 def _unread(path: Path | str, why: str, hint: str) -> SpecError:

@@ -345,7 +345,7 @@ def test_responses_take_the_place_of_nothing_that_appears_meanwhile(
     with monkeypatch.context() as patch:
         patch.setattr(pending.Pending, "name", named)
         done = dpcli("local", "randomize", spec, data, "-o", out, "--release-id", "a")
-    assert done.status == 7 and "file exists" in done.err and "nothing is lost" in done.err
+    assert done.status == 7 and "it exists already" in done.err and "nothing is lost" in done.err
     assert out.read_text(encoding="utf-8") == "somebody's"
     again = dpcli("local", "randomize", spec, data, "-o", other, "--release-id", "a")
     assert again.status == 0, again.err

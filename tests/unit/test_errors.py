@@ -1,0 +1,33 @@
+"""Errors of the operating system in plain words."""
+
+from __future__ import annotations
+
+import errno
+import os
+
+import pytest
+
+from dpcli.errors import OutputError, describe_system_error
+
+
+@pytest.mark.parametrize("number", sorted(errno.errorcode))
+def test_every_system_error_is_described(number: int) -> None:
+    """Each error has a reason and a fix, and neither contains the name of a file."""
+    why, fix = describe_system_error(OSError(number, os.strerror(number), "secret"))
+    assert why
+    assert fix
+    assert "secret" not in why + fix
+
+
+def test_an_error_without_a_number_is_described() -> None:
+    """An error that only names itself, or that is no system error, has plain words as well."""
+    assert describe_system_error(OSError())[0] == "input or output error"
+    assert describe_system_error(ValueError("embedded null byte"))[0] == "it is not a path"
+
+
+def test_a_full_disk_is_a_problem_of_the_output() -> None:
+    """The message names the output, the reason, and what to do."""
+    failure = OutputError.from_system("`t.csv`", OSError(errno.ENOSPC, ""), "try again")
+    assert failure.status == 7
+    assert str(failure) == "`t.csv` could not be written: the disk is full"
+    assert failure.problems[0].hint == "free space on the disk, then try again"
