@@ -17,10 +17,9 @@ from dpcli.ledger.charge import Slot
 from dpcli.ledger.ledger import Standing
 from dpcli.ledger.stored import Stored
 from dpcli.mechanisms.base import Choosing, Perturbing, in_groups
-from dpcli.plan.budget import require_budget
 from dpcli.plan.model import Part, Plan, PlannedEntry
+from dpcli.plan.planner import require_budget
 from dpcli.plan.quality import Missed, missed_minimums
-from dpcli.plan.simulated import Simulated
 from dpcli.privacy.confidential import Cells, Confidential, Group, Groups
 from dpcli.queries import Key, ScoreQuery
 from dpcli.statistics.base import Answer, Estimate
@@ -62,6 +61,31 @@ class Checked:
 
     estimates: tuple[Estimate, ...]
     missed: tuple[Missed, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Shift:
+    """By how much the limits change a number of a statistic on average, before any noise."""
+
+    statistic: str
+    item: str
+    change: Fraction
+
+
+@dataclass(frozen=True, slots=True)
+class Simulated:
+    """The invented rows of a simulation, and what the limits on people changed there.
+
+    `people` is their number where they are the unit, and `above` is how many of them have more
+    rows than the limit lets in.
+    """
+
+    rows: int
+    people: int | None
+    above: int | None
+    seed: int
+    runs: int
+    shifts: tuple[Shift, ...]
 
 
 @dataclass(frozen=True, slots=True)

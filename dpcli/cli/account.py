@@ -56,7 +56,7 @@ def outlook(asked: Asked, times: int | None = None) -> Outlook:
     Refused is what `dpcli release` would refuse first: what the budget of the spec does not
     allow, then a ledger that cannot be used, then what the account does not accept.
     """
-    from dpcli.plan.budget import require_budget
+    from dpcli.plan.planner import require_budget
 
     over = None
     try:

@@ -52,7 +52,7 @@ def show(
     from dpcli.cli.words import checked_day
     from dpcli.errors import LedgerError
     from dpcli.ledger.balance import period_number
-    from dpcli.plan.making import make_plan
+    from dpcli.plan.planner import make_plan
     from dpcli.privacy.decimals import plain_text, with_exponent
     from dpcli.spec.load import read_any
 

@@ -52,7 +52,7 @@ def check(
     from dpcli.cli.charging import warn_of_sharing
     from dpcli.cli.terminal import say
     from dpcli.cli.words import checked_day
-    from dpcli.plan.making import make_plan
+    from dpcli.plan.planner import make_plan
     from dpcli.report.quality import BLIND, is_blind
     from dpcli.spec.load import read_any
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 def print_comparison(plan: Plan) -> None:
     """What the answers of a plan cost under every composition, and the cheapest."""
     from dpcli.cli.console import write_table
-    from dpcli.plan.comparison import compare, delta_of
+    from dpcli.plan.compare import compare, delta_of
     from dpcli.report.numbers import exact_or_up
 
     delta = delta_of(plan)
@@ -48,7 +48,7 @@ def print_comparison(plan: Plan) -> None:
 def print_difference(old: Plan, new: Plan) -> None:
     """What a change of the spec does to each statistic and in all."""
     from dpcli.cli.console import write_table
-    from dpcli.plan.difference import changes, error_of, kind_of, loss_of, rho_of
+    from dpcli.plan.compare import changes, error_of, kind_of, loss_of, rho_of
 
     in_rho = new.spec.privacy.composition.takes_rho
     rows = []

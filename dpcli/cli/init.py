@@ -168,8 +168,7 @@ def _asked(header: Sequence[str], name: str, dialect: Dialect, *, certain: bool)
     from dpcli.cli.asking import Asker
     from dpcli.cli.interview import are_names, ask_names, interview
     from dpcli.errors import Stopped
-    from dpcli.plan.budget import require_budget
-    from dpcli.plan.making import make_plan
+    from dpcli.plan.planner import make_plan, require_budget
     from dpcli.spec.draft import csv_line
     from dpcli.spec.load import load_spec
 

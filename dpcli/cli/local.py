@@ -103,8 +103,7 @@ def randomize(
     from dpcli.engine.source import drain
     from dpcli.ledger.charge import resolved
     from dpcli.local.randomize import randomize as make_responses
-    from dpcli.plan.budget import require_budget
-    from dpcli.plan.making import make_plan
+    from dpcli.plan.planner import make_plan, require_budget
     from dpcli.release import new_release_id
     from dpcli.report.formats import render_local
     from dpcli.spec.load import read_local

@@ -85,8 +85,7 @@ def plan(
     from dpcli.cli.local_plan import amplified
     from dpcli.cli.words import checked_day
     from dpcli.errors import UsageError
-    from dpcli.plan.budget import require_budget
-    from dpcli.plan.making import make_plan
+    from dpcli.plan.planner import make_plan, require_budget
     from dpcli.spec.load import read_any, read_spec
 
     tables = {"--hazards": show_hazards, "--compare": compare, "--diff": diff is not None}
@@ -183,7 +182,7 @@ def _difference(older: Plan, made: Plan, *, as_json: bool, blamed: Path | None) 
     """What changed since an older spec; SpecError if that protects less, and is `blamed`."""
     from dpcli.cli.comparing import print_difference
     from dpcli.errors import Problem, SpecError
-    from dpcli.plan.difference import weaker
+    from dpcli.plan.compare import weaker
 
     reasons = list(weaker(older, made))
     if as_json:

@@ -74,8 +74,7 @@ def release(
     from dpcli.cli.words import checked_day, checked_id
     from dpcli.engine.source import drain
     from dpcli.ledger.charge import resolved
-    from dpcli.plan.budget import require_budget
-    from dpcli.plan.making import make_plan
+    from dpcli.plan.planner import make_plan, require_budget
     from dpcli.publish import require_writable
     from dpcli.release import new_release_id
     from dpcli.release import release as make_release

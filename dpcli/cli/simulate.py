@@ -76,8 +76,7 @@ def simulate(
     """
     from dpcli.cli.words import require_whole
     from dpcli.errors import Failure, Problem, UsageError
-    from dpcli.plan.budget import require_budget
-    from dpcli.plan.making import make_plan
+    from dpcli.plan.planner import make_plan, require_budget
     from dpcli.publish import publish
     from dpcli.report.simulation import broken_text, simulation_json
     from dpcli.spec.load import read_any

@@ -22,8 +22,8 @@ from dpcli.local.ahead import ahead
 from dpcli.local.pending import Pending, sweep, waiting_name
 from dpcli.local.respond import responses
 from dpcli.local.shuffle import in_random_order
-from dpcli.plan.budget import require_budget
 from dpcli.plan.model import Plan
+from dpcli.plan.planner import require_budget
 from dpcli.spec.model import Response, Spec
 
 

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
 
 from dpcli.mechanisms.calibration import CannotCalibrate
+from dpcli.plan.entries import EntryPlanner
 from dpcli.plan.model import PlannedEntry, counted
 from dpcli.privacy.concentrated import zcdp_rho
 from dpcli.privacy.decimals import short_down
 from dpcli.privacy.loss import Loss
-from dpcli.spec.model import Entry, Spec
+from dpcli.spec.model import Entry
 from dpcli.spec.prices import LEAST_EPSILON, MOST_EPSILON
 
 DIGITS = 6
@@ -20,68 +21,30 @@ DIGITS = 6
 FINE = Fraction(1, 10**4)
 """Part of the budget that a search may leave unused."""
 
-At = Callable[[Sequence[Entry], Fraction], list[PlannedEntry]]
-"""Entries planned with that loss for each share of one."""
 
-
-def divide(
-    first: Sequence[PlannedEntry], sharing: Sequence[Entry], spec: Spec, at: At
-) -> list[PlannedEntry]:
-    """Entries with shares of what the first ones leave, as much as the budget allows.
+class Shares:
+    """Entries with shares of what the `first` ones leave, as much as the budget allows.
 
     Under sequential composition shares divide epsilon, exactly; elsewhere they divide
     rho (or epsilon, where there is none), and are stretched until the budget is used. No
-    entry gets more than it could be given. CannotCalibrate if nothing is left.
+    entry gets more than it could be given. `asked` is the entry that was planned last.
     """
-    return _Division(first, _with_deltas(first, sharing, spec), spec, at).largest()
-
-
-def share_of(entry: Entry) -> Fraction:
-    """The share of an entry that has one."""
-    assert entry.price.share is not None
-    return entry.price.share
-
-
-def _with_deltas(
-    first: Sequence[PlannedEntry], sharing: Sequence[Entry], spec: Spec
-) -> list[Entry]:
-    """The entries, those that can spend a delta with a share of what is left of it."""
-    needing = [
-        entry
-        for entry in sharing
-        if not entry.price.delta
-        and (entry.selects or any(one.needs_delta for one in entry.mechanisms))
-    ]
-    weights = sum((share_of(entry) for entry in needing), start=Fraction(0))
-    if spec.privacy.composition.takes_rho or not weights:
-        return list(sharing)
-    spent = sum((one.target.delta for one in first), start=Fraction(0))
-    spent += sum((entry.price.delta for entry in sharing), start=Fraction(0))
-    part = max(spec.privacy.budget.delta - spent, Fraction(0)) / weights
-    return [
-        replace(one, price=replace(one.price, delta=part * share_of(one)))
-        if one in needing
-        else one
-        for one in sharing
-    ]
-
-
-class _Division:
-    """What is left for the sharing entries, and the search for the largest size."""
 
     def __init__(
-        self, first: Sequence[PlannedEntry], sharing: Sequence[Entry], spec: Spec, at: At
+        self, first: Sequence[PlannedEntry], sharing: Sequence[Entry], planner: EntryPlanner
     ) -> None:
-        self._first, self._sharing, self._spec, self._plan = first, sharing, spec, at
-        self._rule, self._budget = spec.privacy.composition, spec.privacy.budget
-        self._units = sum((share_of(entry) for entry in sharing), start=Fraction(0))
+        self._first, self._planner, self._spec = first, planner, planner.spec
+        privacy = self._spec.privacy
+        self._rule, self._budget = privacy.composition, privacy.budget
+        self._sharing, self.asked = self._with_deltas(sharing), sharing[0]
+        self._units = sum((_share(entry) for entry in sharing), start=Fraction(0))
 
     def largest(self) -> list[PlannedEntry]:
-        """The entries at the largest size that fits."""
+        """The entries at the largest size that fits; CannotCalibrate if nothing is left."""
         exact = self._rule.name == "sequential"
         low = self._start()
         if low <= 0 and exact:
-            raise self._nothing()
+            raise _nothing_left()
         if low > 0:
             best = self._at(low)
             # What is most accurate hardly depends on the size; so it is not asked each time.
@@ -95,14 +58,15 @@ class _Division:
         low, shrink = short_down(low if low > 0 else 1 / self._units, DIGITS), Fraction(9, 10)
         least = LEAST_EPSILON
         if self._rule.takes_rho:
-            # A rho so small hides in delta; it fits, and tells nothing.
+            # So small a rho is covered by delta: it fits, and gives no accuracy.
             least = zcdp_rho(self._budget.epsilon, self._budget.delta) / 10**6
         while not self._fits(best := self._at(low)):
             low, shrink = short_down(low * shrink, DIGITS), max(shrink**2, Fraction(1, 10))
             if low * self._units < least:
-                raise self._nothing()
+                raise _nothing_left()
+        least_share = min(_share(entry) for entry in self._sharing)
         factor = Fraction(2)
-        while factor > 1 + FINE and low * self._least_share < MOST_EPSILON:
+        while factor > 1 + FINE and low * least_share < MOST_EPSILON:
             larger = short_down(low * factor, DIGITS)
             if larger > low and self._fits(found := self._at(larger)):
                 low, best = larger, found
@@ -110,21 +74,35 @@ class _Division:
                 factor = 1 + (factor - 1) / 4
         return best
 
-    @property
-    def _least_share(self) -> Fraction:
-        """The share of the entry that gets least."""
-        return min(share_of(entry) for entry in self._sharing)
-
-    def _nothing(self) -> CannotCalibrate:
-        """There is nothing to divide."""
-        return CannotCalibrate(
-            "the other entries leave nothing of the budget to share",
-            "lower their losses, or allow more under `privacy: budget:`",
-        )
+    def _with_deltas(self, sharing: Sequence[Entry]) -> list[Entry]:
+        """The entries, those that can spend a delta with a share of what is left of it."""
+        needing = [
+            entry
+            for entry in sharing
+            if not entry.price.delta
+            and (entry.selects or any(one.needs_delta for one in entry.mechanisms))
+        ]
+        weights = sum((_share(entry) for entry in needing), start=Fraction(0))
+        if self._rule.takes_rho or not weights:
+            return list(sharing)
+        spent = sum((one.target.delta for one in self._first), start=Fraction(0))
+        spent += sum((entry.price.delta for entry in sharing), start=Fraction(0))
+        part = max(self._budget.delta - spent, Fraction(0)) / weights
+        return [
+            replace(one, price=replace(one.price, delta=part * _share(one)))
+            if one in needing
+            else one
+            for one in sharing
+        ]
 
     def _at(self, size: Fraction) -> list[PlannedEntry]:
-        """The sharing entries at that size."""
-        return self._plan(self._sharing, size)
+        """The sharing entries, with that loss for each share of one."""
+        found = []
+        for entry in self._sharing:
+            self.asked = entry
+            target = self._planner.target(min(size * _share(entry), MOST_EPSILON), entry)
+            found.append(self._planner.most_accurate(entry, target))
+        return found
 
     def _spent(self, entries: Sequence[PlannedEntry]) -> Loss:
         """What the first entries and these reveal."""
@@ -155,3 +133,17 @@ class _Division:
         allowed = zcdp_rho(self._budget.epsilon, delta)
         used = sum((one.rho * n for one, n in first.items()), start=Fraction(0))
         return (min(allowed, self._budget.rho or allowed) - used) / self._units
+
+
+def _share(entry: Entry) -> Fraction:
+    """The share of an entry that has one."""
+    assert entry.price.share is not None
+    return entry.price.share
+
+
+def _nothing_left() -> CannotCalibrate:
+    """There is nothing to divide."""
+    return CannotCalibrate(
+        "the other entries leave nothing of the budget to share",
+        "lower their losses, or allow more under `privacy: budget:`",
+    )

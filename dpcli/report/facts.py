@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING
 
 from dpcli import __version__
 from dpcli.ledger.balance import DAYS_A_YEAR
-from dpcli.plan.comparison import compare
-from dpcli.plan.difference import changes, error_of, kind_of, loss_of, rho_of
+from dpcli.plan.compare import changes, compare, error_of, kind_of, loss_of, rho_of
 from dpcli.plan.model import Plan
 from dpcli.privacy.loss import Loss
 from dpcli.privacy.relation import RowUnit, Unit

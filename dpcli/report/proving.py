@@ -24,8 +24,8 @@ from dpcli.ledger.balance import period_number
 from dpcli.ledger.pricing import RECOVERED
 from dpcli.ledger.proof import Proof
 from dpcli.ledger.terms import Payload, terms_of
-from dpcli.plan.making import make_plan
 from dpcli.plan.model import Plan
+from dpcli.plan.planner import make_plan
 from dpcli.privacy.loss import Loss
 from dpcli.report.entries import statistic_facts
 from dpcli.report.facts import guarantee_facts

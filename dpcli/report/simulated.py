@@ -15,7 +15,7 @@ from typing import TypeVar
 
 from dpcli.errors import UsageError, describe_system_error
 from dpcli.plan.model import Plan
-from dpcli.plan.simulated import Shift, Simulated
+from dpcli.release import Shift, Simulated
 from dpcli.report.numbers import Fact, exact_or_up, number
 
 MOST_BYTES = 1 << 24

@@ -15,7 +15,7 @@ from dpcli.charge import charge_for
 from dpcli.ledger.charge import Charge
 from dpcli.ledger.creation import create_ledger
 from dpcli.ledger.ledger import Ledger, Standing
-from dpcli.plan.making import make_plan
+from dpcli.plan.planner import make_plan
 from dpcli.release import Release, answer
 from dpcli.report.formats import render
 from dpcli.spec.load import read_spec

@@ -10,7 +10,7 @@ import pytest
 
 from dpcli.columns import CategoryColumn, NumericColumn
 from dpcli.composition import COMPOSITIONS
-from dpcli.plan.making import moves
+from dpcli.plan.entries import query_sensitivity
 from dpcli.privacy.loss import Loss
 from dpcli.privacy.noise import Noise
 from dpcli.privacy.relation import Neighbors, Relation, RowUnit
@@ -101,7 +101,7 @@ def test_no_neighbour_exceeds_the_sensitivity_and_some_reach_it(
         ]
         for place, query in enumerate(queries):
             changes = [changes_of(query, one[place], other[place]) for one, other in pairs]
-            claim = moves(query, privacy, neighbors)
+            claim = query_sensitivity(query, privacy, neighbors)
             found = (
                 max(map(sum, changes)),
                 max(sum(c**2 for c in change) for change in changes),

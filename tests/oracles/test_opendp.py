@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from dpcli.plan.making import make_plan
 from dpcli.plan.model import Plan
+from dpcli.plan.planner import make_plan
 from dpcli.privacy.noise import Noise
 from dpcli.privacy.sensitivity import Sensitivity
 from dpcli.privacy.threshold import selection, tail_up

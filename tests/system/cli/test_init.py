@@ -20,8 +20,7 @@ from hypothesis import strategies as st
 from dpcli.cli.asking import Asker
 from dpcli.cli.interview import interview
 from dpcli.errors import UsageError
-from dpcli.plan.budget import require_budget
-from dpcli.plan.making import make_plan
+from dpcli.plan.planner import make_plan, require_budget
 from dpcli.spec.load import load_spec
 from tests.support.cli import PEOPLE, ROOT, Command, Outcome
 

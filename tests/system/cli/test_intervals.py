@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from dpcli.engine.minimiser import minimised
-from dpcli.plan.making import make_plan
 from dpcli.plan.model import Plan, PlannedEntry
+from dpcli.plan.planner import make_plan
 from dpcli.privacy.confidential import Confidential
 from dpcli.privacy.noise import Noise
 from dpcli.queries import Query

@@ -13,8 +13,8 @@ from random import Random
 
 import pytest
 
-from dpcli.plan.making import make_plan
 from dpcli.plan.model import Plan
+from dpcli.plan.planner import make_plan
 from dpcli.release import answered, exactly
 from dpcli.spec.load import read_spec
 from tests.support.cli import Command

@@ -18,7 +18,7 @@ from dpcli.ledger.charge import Slot
 from dpcli.ledger.ledger import Ledger
 from dpcli.ledger.store import Store
 from dpcli.ledger.stored import Stored
-from dpcli.plan.making import make_plan
+from dpcli.plan.planner import make_plan
 from dpcli.release import Checked, check_quality
 from dpcli.spec.load import load_spec
 from tests.support.cli import ROOT, Command, Outcome, forget

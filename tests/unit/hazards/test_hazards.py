@@ -8,7 +8,7 @@ import pytest
 
 from dpcli.hazards import HAZARDS, hazards
 from dpcli.hazards.base import Finding, Verdict
-from dpcli.plan.making import make_plan
+from dpcli.plan.planner import make_plan
 from dpcli.spec.load import load_any
 from dpcli.spec.structure import Stewardship
 from tests.support.cli import LOCAL, SPECS, Command

@@ -22,8 +22,8 @@ from dpcli.ledger.entry import canonical
 from dpcli.ledger.ledger import Ledger
 from dpcli.ledger.pricing import UnknownMechanism, answers_of
 from dpcli.ledger.terms import Terms, terms_of
-from dpcli.plan.making import make_plan
 from dpcli.plan.model import Plan
+from dpcli.plan.planner import make_plan
 from dpcli.privacy.guarantee import pure
 from dpcli.privacy.loss import Loss
 from dpcli.randomizers import RANDOMIZERS

@@ -15,7 +15,7 @@ from dpcli.columns import NumericColumn
 from dpcli.local import respond
 from dpcli.local.pending import Pending
 from dpcli.local.randomize import write_responses
-from dpcli.plan.making import make_plan
+from dpcli.plan.planner import make_plan
 from dpcli.spec.load import load_any
 
 SPEC = """

@@ -10,8 +10,8 @@ import pytest
 
 from dpcli.columns import CategoryColumn, NumericColumn
 from dpcli.plan.disjoint import branches
-from dpcli.plan.making import make_plan
 from dpcli.plan.model import Plan
+from dpcli.plan.planner import make_plan
 from dpcli.spec.load import load_spec
 from tests.oracles.opened import cells_of
 from tests.oracles.plain import evaluate

@@ -8,8 +8,8 @@ import pytest
 
 from dpcli.composition import COMPOSITIONS
 from dpcli.errors import SpecError
-from dpcli.plan.making import make_plan
 from dpcli.plan.model import Plan
+from dpcli.plan.planner import make_plan
 from dpcli.privacy.concentrated import zcdp_epsilon
 from dpcli.spec.load import load_spec
 
@@ -124,7 +124,7 @@ def test_errors_of_several_questions_are_refused() -> None:
 
 def test_errors_that_nobody_would_be_protected_by_are_refused() -> None:
     """Above the greatest epsilon an entry may have, there is no answer."""
-    with pytest.raises(SpecError, match="no epsilon that protects anybody"):
+    with pytest.raises(SpecError, match="no epsilon that protects anyone"):
         planned("  - {name: a, statistic: sum, column: income, error: 1}\n")
 
 

@@ -10,8 +10,8 @@ from math import sqrt
 import pytest
 
 from dpcli.mechanisms.base import Perturbing
-from dpcli.plan.making import make_plan
 from dpcli.plan.model import Plan
+from dpcli.plan.planner import make_plan
 from dpcli.plan.quality import FALSE_STOP, minimums, missed_minimums
 from dpcli.privacy.confidential import Cells, Confidential
 from dpcli.privacy.noise import Noise

@@ -1,4 +1,4 @@
-"""What a change of a spec does to privacy and to accuracy."""
+"""Comparisons of plans: the same answers under every composition, and two specs."""
 
 from __future__ import annotations
 
@@ -6,13 +6,67 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 
+from dpcli.composition import COMPOSITIONS
+from dpcli.composition.base import Bound, Missing
 from dpcli.plan.model import Plan, PlannedEntry
 from dpcli.privacy.decimals import readable_text
 from dpcli.privacy.loss import Loss
 from dpcli.privacy.relation import unit_text
 
+USUAL_DELTA = Fraction(1, 10**6)
+"""The delta of the comparison if the budget has none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """A composition and its bound on all answers; or the package that it needs.
+
+    `fits` if the budget would allow it, `cheapest` if no other that keeps to the delta has a
+    smaller epsilon.
+    """
+
+    name: str
+    bound: Bound | None
+    needs: str = ""
+    fits: bool = False
+    cheapest: bool = False
+
+
+def delta_of(plan: Plan) -> Fraction:
+    """The delta at which compositions are compared."""
+    return plan.spec.privacy.budget.delta or USUAL_DELTA
+
+
+def compare(plan: Plan) -> tuple[Compared, ...]:
+    """Every composition, with the same noise; the first of the cheapest is marked."""
+    budget, delta = plan.spec.privacy.budget, delta_of(plan)
+    answers = plan.answers
+    found: list[Compared] = []
+    for rule in COMPOSITIONS:
+        try:
+            bound = rule.bound(answers, delta)
+        except Missing as missing:
+            found.append(Compared(rule.name, None, str(missing)))
+            continue
+        loss = bound.loss
+        # A budget in rho bounds rho where that is counted, else the epsilon that it implies.
+        limit = budget if loss.rho is not None else Loss(budget.epsilon, budget.delta)
+        found.append(Compared(rule.name, bound, fits=loss.within(limit)))
+    valid = [one for one in found if one.bound is not None and one.bound.loss.delta <= delta]
+    least = min(valid, key=_epsilon, default=None)
+    return tuple(
+        Compared(one.name, one.bound, one.needs, one.fits, cheapest=one is least) for one in found
+    )
+
+
+def _epsilon(one: Compared) -> Fraction:
+    """The epsilon of a composition that could be evaluated."""
+    assert one.bound is not None
+    return one.bound.loss.epsilon
+
+
 SEARCHED = Fraction(1, 1000)
-"""Part of a loss by which two plans of the same spec could differ."""
+"""Part of a loss by which two plans of the same spec could differ: losses are searched for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,19 +79,19 @@ class Changed:
 
 
 def loss_of(planned: PlannedEntry | None) -> Fraction | None:
-    """The epsilon of a statistic, if it is there."""
+    """The epsilon of a statistic; None without one."""
     return None if planned is None else planned.target.epsilon
 
 
 def rho_of(planned: PlannedEntry | None) -> Fraction | None:
-    """The rho of a statistic, if it is there."""
+    """The rho of a statistic; None without one."""
     if planned is None:
         return None
     return sum((one.rho for one in planned.guarantees), start=Fraction(0))
 
 
 def kind_of(changed: Changed) -> str:
-    """What became of a statistic; empty if it is the same."""
+    """`added`, `removed` or `changed`; empty if it is the same."""
     before, after = changed.before, changed.after
     if before is None:
         return "added"
@@ -66,11 +120,11 @@ def weaker(old: Plan, new: Plan) -> Iterator[str]:
     """Why the new spec protects less than the old one, or other people; nothing if not."""
     for word, before, after in _terms(old, new):
         if before != after:
-            yield f"{word} was {before} and is {after}, which protects otherwise"
-    # Where budgets bound epsilon, a rho is a way to it, and no loss of its own.
+            yield f"{word} was {before} and is {after}: the guarantee is a different one"
+    # Where budgets bound epsilon, rho only serves to compute it, and is no loss of its own.
     rho = any(plan.spec.privacy.budget.rho is not None for plan in (old, new))
     for rule in dict.fromkeys((old.spec.privacy.composition, new.spec.privacy.composition)):
-        # Each composition prices both, so that another rule is not taken for other noise.
+        # Each composition counts both, so that another rule does not look like other noise.
         delta = max(plan.spec.privacy.budget.delta for plan in (old, new))
         spent = [rule.total(plan.answers, delta) for plan in (old, new)]
         yield from _larger(f"by {rule.name} composition, the release reveals", *spent, rho=rho)
@@ -80,7 +134,7 @@ def weaker(old: Plan, new: Plan) -> Iterator[str]:
 
 
 def _terms(old: Plan, new: Plan) -> Iterator[tuple[str, str, str]]:
-    """What says who is protected, before and after."""
+    """What states who is protected, before and after."""
     one, two = old.spec, new.spec
     yield "`dataset`", one.dataset, two.dataset
     yield "`unit`", unit_text(one.privacy.unit), unit_text(two.privacy.unit)
@@ -93,6 +147,5 @@ def _larger(what: str, old: Loss, new: Loss, *, rho: bool) -> Iterator[str]:
     if rho and old.rho is not None and new.rho is not None:
         measures.append(("rho", old.rho, new.rho))
     for word, before, after in measures:
-        # Prices that are searched for are found to so many digits.
         if after > before * (1 + SEARCHED):
             yield f"{what} {word} {readable_text(after)} instead of {readable_text(before)}"
