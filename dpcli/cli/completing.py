@@ -1,4 +1,4 @@
-"""What a shell offers for arguments: words of `explain`, names of accounts.
+"""What a shell offers for arguments: names of accounts.
 
 It runs at every press of a key, so it imports what it needs when it is asked, and a file
 that cannot be read offers nothing.
@@ -9,17 +9,6 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from pathlib import Path
-
-
-def words(incomplete: str) -> Iterator[tuple[str, str]]:
-    """The words of `dpcli explain` that begin so, each with what it is."""
-    from dpcli.cli.pages import all_pages
-
-    seen: set[str] = set()
-    for page in all_pages():
-        if page.name.startswith(incomplete) and page.name not in seen:
-            seen.add(page.name)
-            yield page.name, page.brief
 
 
 def datasets(incomplete: str) -> Iterator[str]:

@@ -9,6 +9,7 @@ from math import prod
 from dpcli.columns import CategoryColumn, Column, IdColumn, NumericColumn
 from dpcli.privacy.relation import Neighbors, Relation, RowUnit
 from dpcli.queries import Condition, Key
+from dpcli.reference import synonyms
 from dpcli.spec.answering import Answering
 from dpcli.spec.asking import Asking
 from dpcli.spec.conditions import conditions
@@ -25,7 +26,6 @@ from dpcli.spec.totals import Totals
 from dpcli.spec.wording import a_column, listed, shown
 from dpcli.statistics import STATISTICS
 from dpcli.statistics.base import Request, Statistic
-from dpcli.words.elsewhere import ELSEWHERE
 
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,99}")
 
@@ -193,7 +193,7 @@ class _Resolver:
         self._findings.unknown(
             "unknown-statistic",
             f"`statistic` is {shown(word.text)}, expected {listed(by_name, 'or')}",
-            ELSEWHERE.get(word.text.casefold(), word.text),
+            synonyms().get(word.text.casefold(), word.text),
             by_name,
             word.span,
             otherwise="write one of these, spelled exactly so",

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from dpcli.reference import Page, Use
 from dpcli.spec.nodes import Listing, Mapping, Node, Word
 from dpcli.spec.text import read_text
 from dpcli.words import PAGES
-from dpcli.words.base import Page, Use
 
 Json = dict[str, Any]
 

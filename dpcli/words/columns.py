@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dpcli.words.base import Page, Use
+from dpcli.reference import Page, Use
 
 NUMERIC = ("integer", "number", "date")
 EVERY = ("integer", "number", "category", "boolean", "date", "id")

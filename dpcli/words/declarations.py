@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dpcli.words.base import Page, Use
+from dpcli.reference import Page, Use
 
 _ABSENT = "The report says that it is for the steward to answer."
 _UNSAID = "The record for the public register marks it, to be filled in."

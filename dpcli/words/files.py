@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dpcli.words.base import Page, Use
+from dpcli.reference import Page, Use
 
 PAGES: tuple[Page, ...] = (
     Page(

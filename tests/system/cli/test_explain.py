@@ -6,15 +6,13 @@ import re
 
 import pytest
 
-from dpcli.cli.pages import all_pages
-from dpcli.codes import CODES
+from dpcli.cli.explain import explanations
+from dpcli.reference import Page, codes, synonyms
 from dpcli.spec.structure import COLUMN_SHAPES
 from dpcli.words import PAGES
-from dpcli.words.base import Page
-from dpcli.words.elsewhere import ELSEWHERE
 from tests.support.cli import Command
 
-KNOWN = {page.name for page in all_pages()}
+KNOWN = {page.name for page in explanations()}
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: f"{page.name}-{page.kind}")
@@ -30,10 +28,10 @@ def test_a_page_is_whole(page: Page) -> None:
 
 def test_words_have_one_meaning_each() -> None:
     """No word has two pages of one kind, and none is that of an error code too."""
-    names = [(page.name, page.kind) for page in all_pages()]
+    names = [(page.name, page.kind) for page in explanations()]
 
     assert len(set(names)) == len(names)
-    assert not {page.name for page in PAGES} & {code.name for code in CODES}
+    assert not {page.name for page in PAGES} & {code.name for code in codes()}
 
 
 def test_every_type_has_a_page() -> None:
@@ -81,8 +79,8 @@ def test_a_word_that_is_far_from_all(dpcli: Command) -> None:
 
 def test_words_of_other_tools_lead_to_ours() -> None:
     """What stands for a foreign word is a word of ours, and the foreign one is not."""
-    assert set(ELSEWHERE.values()) <= KNOWN
-    assert not set(ELSEWHERE) & KNOWN
+    assert set(synonyms().values()) <= KNOWN
+    assert not set(synonyms()) & KNOWN
 
 
 def test_privacy_is_both_a_promise_and_a_section(dpcli: Command) -> None:

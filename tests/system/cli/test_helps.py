@@ -14,8 +14,8 @@ import typer
 
 from dpcli.cli.main import COMMANDS, app
 from dpcli.cli.manual import examples
+from dpcli.reference import Page
 from dpcli.words import PAGES
-from dpcli.words.base import Page
 from tests.support.cli import ROOT, Command
 
 LONGEST = 300

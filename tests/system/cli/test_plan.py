@@ -151,8 +151,8 @@ def test_explain_privacy_says_what_an_epsilon_means(dpcli: Command) -> None:
     assert ["10%", "3.92%", "23.2%"] in lines
     assert ["5%", "13.6%"] in lines
     text = " ".join(told.out.split())
-    assert "in 73.2% with it at most" in text
-    assert "6.39 times itself at most" in text
+    assert "in at most 73.2% with it" in text
+    assert "at most 6.39 times itself" in text
 
 
 def test_a_delta_allows_more_than_epsilon_and_says_how_often(dpcli: Command) -> None:
@@ -162,7 +162,7 @@ def test_a_delta_allows_more_than_epsilon_and_says_how_often(dpcli: Command) -> 
 
     # 1/(1 + 9/e^1.1) = 0.25027..., and 1e6 (1 - exp(-0.1)) = 95162.58...
     assert "10% 3.56% 25.1%" in text
-    assert "1 in 95,162 at most" in text
+    assert "at most 1 in 95,162" in text
     assert "plus 1e-6." in text
 
 

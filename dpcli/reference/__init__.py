@@ -1,0 +1,153 @@
+"""Reference texts: what error codes and words mean, kept as data files.
+
+`codes/*.toml` has one file per family of error codes, `pages/*.toml` the words of specs and
+of the command line. A file is read when a text of it is needed.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from textwrap import fill
+from typing import Any, Literal
+
+Kind = Literal["key", "type", "idea", "command line"]
+
+WIDTH = 78
+"""Columns of a page where no terminal says otherwise: it fits on one of eighty."""
+
+FAMILIES = ("spec", "plan", "data", "budget", "ledger", "output", "usage", "internal")
+
+TITLES: dict[Kind, str] = {
+    "key": "key of a spec",
+    "type": "type of a column",
+    "idea": "word of a spec",
+    "command line": "word of the command line",
+}
+"""How a page says what kind of word it is about."""
+
+
+@dataclass(frozen=True, slots=True)
+class Code:
+    """One error code: its meaning, a text or situation that produces it, and what to do.
+
+    Names are kebab-case and never change their meaning.
+    """
+
+    name: str
+    family: str
+    meaning: str
+    example: str
+    fix: str
+
+    def text(self, width: int = WIDTH) -> str:
+        """The whole page, as plain text."""
+        example = "\n".join(f"    {line}" for line in self.example.splitlines())
+        return (
+            f"{self.name} ({self.family} error)\n\n{filled(self.meaning, width)}\n\n"
+            f"For example:\n\n{example}\n\n{filled(f'Fix: {self.fix}', width)}\n"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    """What a key means at some places of a spec: the sentence that an editor shows.
+
+    A place is the thing that has the key: `spec`, `privacy`, `statistic`, a type of column
+    and so on. The example is a line of YAML; without one it is that of the page.
+    """
+
+    places: tuple[str, ...]
+    says: str
+    example: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """One word: its meaning, its values, an example, and what holds if it is absent.
+
+    Pages of keys list their uses. `see` names other words that `dpcli explain` knows.
+    """
+
+    name: str
+    kind: Kind
+    meaning: str
+    values: str
+    example: str
+    absent: str
+    see: tuple[str, ...]
+    uses: tuple[Use, ...] = ()
+
+    def use(self, place: str) -> Use | None:
+        """What the key means at a place."""
+        return next((use for use in self.uses if place in use.places), None)
+
+    def text(self, width: int = WIDTH) -> str:
+        """The whole page, as plain text."""
+        parts = [f"{self.name} ({TITLES[self.kind]})", filled(self.meaning, width)]
+        if len(self.uses) > 1:
+            uses = [f"in {', '.join(use.places)}: {use.says}" for use in self.uses]
+            parts.append("\n".join(filled(use, width, "  ", "      ") for use in uses))
+        # An example is copied as it is, so it stays on one line.
+        example = f"Example:   {self.example}"
+        lines = [
+            filled(f"Allowed:   {self.values}", width, "", " " * 11) if self.values else "",
+            example if len(example) < width else f"Example:\n  {self.example}",
+            filled(f"If absent: {self.absent}", width, "", " " * 11) if self.absent else "",
+            filled(f"See also:  dpcli explain {' | '.join(self.see)}", width, "", " " * 11),
+        ]
+        return "\n\n".join([*parts, "\n".join(line for line in lines if line)]) + "\n"
+
+
+@cache
+def codes() -> tuple[Code, ...]:
+    """Every error code that a user can meet, by family."""
+    found = [
+        Code(name, path.name.removesuffix(".toml").split("_")[0], **_prose(table))
+        for path in sorted(files(__name__).joinpath("codes").iterdir(), key=lambda path: path.name)
+        for name, table in tomllib.loads(path.read_text("utf-8")).items()
+    ]
+    return tuple(sorted(found, key=lambda code: FAMILIES.index(code.family)))
+
+
+@cache
+def pages(part: str) -> tuple[Page, ...]:
+    """The pages of one file of words, in its order."""
+    text = files(__name__).joinpath("pages", f"{part}.toml").read_text("utf-8")
+    return tuple(_page(name, table) for name, table in tomllib.loads(text).items())
+
+
+@cache
+def synonyms() -> dict[str, str]:
+    """What other tools call the words of specs: from their word to ours."""
+    return tomllib.loads(files(__name__).joinpath("synonyms.toml").read_text("utf-8"))
+
+
+def filled(text: str, width: int, first: str = "", rest: str = "") -> str:
+    """A paragraph in lines of at most `width` columns; no word is broken."""
+    return fill(
+        text,
+        width,
+        initial_indent=first,
+        subsequent_indent=rest,
+        break_on_hyphens=False,
+        break_long_words=False,
+    )
+
+
+def _page(name: str, table: dict[str, Any]) -> Page:
+    """A table of a file as a page."""
+    uses = tuple(Use(tuple(use.pop("places")), **use) for use in table.pop("uses", ()))
+    kind, see = table.pop("kind"), tuple(table.pop("see"))
+    texts = {"values": "", "absent": ""} | _prose(table)
+    return Page(name=name, kind=kind, see=see, uses=uses, **texts)
+
+
+def _prose(table: dict[str, str]) -> dict[str, str]:
+    """Texts as one line each; examples keep their lines."""
+    return {
+        key: text.strip() if key == "example" else " ".join(text.split())
+        for key, text in table.items()
+    }
