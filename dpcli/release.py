@@ -13,9 +13,7 @@ from dpcli.engine.dialect import Inspection
 from dpcli.engine.header import require_columns
 from dpcli.engine.progress import Progress
 from dpcli.engine.source import open_dataset
-from dpcli.ledger.charge import Slot
-from dpcli.ledger.ledger import Standing
-from dpcli.ledger.stored import Stored
+from dpcli.ledger.charge import Slot, Standing, Stored
 from dpcli.mechanisms.base import Choosing, Perturbing, in_groups
 from dpcli.plan.model import Part, Plan, PlannedEntry
 from dpcli.plan.planner import require_budget

@@ -11,8 +11,7 @@ from dpcli.cli.ledger_file import DEFAULT, existing_ledger, must_exist
 from dpcli.errors import Failure
 from dpcli.ledger.acceptance import Account, accepted
 from dpcli.ledger.balance import Spend, balance, period_number
-from dpcli.ledger.outlook import Outlook
-from dpcli.ledger.runs import Runs, too_many
+from dpcli.ledger.outlook import Outlook, Runs, too_many
 from dpcli.ledger.terms import Terms, terms_of
 
 if TYPE_CHECKING:
@@ -72,9 +71,8 @@ def outlook(asked: Asked, times: int | None = None) -> Outlook:
 
 def _in_ledger(asked: Asked, times: int | None) -> Outlook:
     """What the ledger says; LedgerError if it cannot be used."""
-    from dpcli.ledger.beginning import is_absent, require_no_history, require_place
     from dpcli.ledger.charge import resolved
-    from dpcli.ledger.refusals import required
+    from dpcli.ledger.place import is_absent, require_no_history, require_place, required
 
     path = asked.path
     if asked.ledger is None and is_absent(path):
@@ -84,10 +82,10 @@ def _in_ledger(asked: Asked, times: int | None) -> Outlook:
         require_no_history(path)
         return _accepted(asked, Account(path), times, exists=False)
     with existing_ledger(path) as book:
-        from dpcli.ledger.failures import told
+        from dpcli.ledger.sqlite import translated_errors
 
         dataset = asked.plan.spec.dataset
-        with told(path):
+        with translated_errors(path):
             found = _accepted(asked, book.account(dataset), times, exists=True)
         return replace(found, shared=tuple(book.sharing(dataset, resolved(asked.data))))
 

@@ -178,13 +178,13 @@ def history(
     from dpcli.cli.ledger_file import existing_ledger
     from dpcli.errors import LedgerError
     from dpcli.ledger.balance import balance, spend
-    from dpcli.ledger.failures import told as told_failures
+    from dpcli.ledger.sqlite import translated_errors
     from dpcli.privacy.decimals import plain_text, with_exponent
 
     told: list[dict[str, object]] = []
     # Some keyboards and shells decompose letters; names of accounts are composed.
     dataset = None if dataset is None else unicodedata.normalize("NFC", dataset)
-    with existing_ledger(path) as book, told_failures(book.path):
+    with existing_ledger(path) as book, translated_errors(book.path):
         if dataset is not None and dataset not in book.accounts():
             raise LedgerError.of(
                 "no-such-account",
@@ -233,7 +233,7 @@ def _more_runs(book: Ledger, terms: Terms, plan: Plan | None) -> int | None:
 
     In an account with a window, how many in one that is still empty.
     """
-    from dpcli.ledger.runs import Runs
+    from dpcli.ledger.outlook import Runs
     from dpcli.ledger.terms import terms_of
 
     if plan is None or plan.spec.dataset != terms.dataset:

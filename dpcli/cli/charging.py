@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from dpcli.ledger.stored import Stored
+    from dpcli.ledger.charge import Stored
 
 
 @contextmanager

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from dpcli.cli.reports import reports_of, stored_bytes
 from dpcli.errors import LedgerError, OutputError, Problem
+from dpcli.ledger.charge import Stored
 from dpcli.ledger.ledger import Ledger
-from dpcli.ledger.stored import Stored
 from dpcli.local.pending import digest_of, waiting_name
 from dpcli.publish import is_device, publish, publish_file, require_writable
 

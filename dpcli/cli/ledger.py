@@ -73,11 +73,11 @@ def init(
     """
     from dpcli.errors import LedgerError
     from dpcli.ledger.creation import create_ledger
-    from dpcli.ledger.failures import told
-    from dpcli.ledger.refusals import require_file_name
+    from dpcli.ledger.place import require_file_name
+    from dpcli.ledger.sqlite import translated_errors
 
     require_file_name(path)
-    with told(path):
+    with translated_errors(path):
         if path.exists() or path.is_symlink():
             raise LedgerError.of("ledger-exists", f"`{path}` exists already", "name a new file")
     try:
@@ -244,7 +244,7 @@ def verify(
     from dpcli.cli.console import print_json
     from dpcli.cli.ledger_file import existing_ledger
     from dpcli.errors import LedgerError, Problem
-    from dpcli.ledger.verify import faults, report_faults
+    from dpcli.ledger.reports import faults, report_faults
 
     reports = [*(against or ()), *(more or ())]
     with existing_ledger(path, doubtful=True) as book:

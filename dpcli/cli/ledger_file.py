@@ -46,10 +46,9 @@ def open_ledger(named: Path | None, spec: Path, *, must_exist: bool = False) -> 
 
     The latter is created if it is absent, which is announced, unless it `must_exist`.
     """
-    from dpcli.ledger.beginning import is_absent
     from dpcli.ledger.creation import create_ledger
     from dpcli.ledger.ledger import Ledger
-    from dpcli.ledger.refusals import required
+    from dpcli.ledger.place import is_absent, required
     from dpcli.ledger.store import Store
 
     _say_when_waiting()
@@ -84,8 +83,8 @@ def existing_ledger(named: Path | None, *, doubtful: bool = False) -> Iterator[L
 
 def _say_when_waiting() -> None:
     """Have a word printed when others keep the ledger locked for long."""
-    from dpcli.ledger import connection
+    from dpcli.ledger import sqlite
 
-    connection.notice = lambda: print(
+    sqlite.notice = lambda: print(
         "waiting for others who use the ledger ...", file=sys.stderr, flush=True
     )

@@ -8,8 +8,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from dpcli.ledger.outlook import Outlook
-    from dpcli.ledger.runs import Repeated
+    from dpcli.ledger.outlook import Outlook, Repeated
     from dpcli.plan.model import Plan, PlannedEntry
 
 CLOSE = 10
@@ -59,7 +58,7 @@ def _account(found: Outlook, what: str) -> Iterator[str]:
 
 def _repeated(found: Repeated) -> str:
     """What the runs need, and how many fit."""
-    from dpcli.ledger.runs import MOST_RUNS
+    from dpcli.ledger.outlook import MOST_RUNS
     from dpcli.privacy.loss import loss_text
 
     least = "at least " if found.most >= MOST_RUNS or not found.exact else ""

@@ -12,7 +12,7 @@ from dpcli.publish import is_device, publish, publish_to_stdout
 from dpcli.report.formats import LONG, LONG_PARQUET, WIDE, WIDE_PARQUET
 
 if TYPE_CHECKING:
-    from dpcli.ledger.stored import Stored
+    from dpcli.ledger.charge import Stored
 
 
 class Wanted:

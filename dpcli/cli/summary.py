@@ -19,7 +19,7 @@ from dpcli.report.table import Cell, cells
 from dpcli.statistics.flags import Flag
 
 if TYPE_CHECKING:
-    from dpcli.ledger.ledger import Standing
+    from dpcli.ledger.charge import Standing
     from dpcli.release import Release
 
 MARGINS = 4

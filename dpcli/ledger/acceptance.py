@@ -58,7 +58,7 @@ def accepted(account: Account, asked: Terms, spend: Spend, *, opens: bool = True
 
 
 def agreed(account: Account, asked: Terms, period: int | None, *, opens: bool = True) -> Terms:
-    """The terms of the account that pays; LedgerError if spec or period do not fit them."""
+    """The terms of the account that pays; LedgerError unless spec and period fit them."""
     terms = account.terms
     if terms is None:
         if not opens or not account.opens:
@@ -72,8 +72,8 @@ def agreed(account: Account, asked: Terms, period: int | None, *, opens: bool = 
         raise LedgerError.of(
             "account-differs",
             f"the account `{terms.dataset}` was opened on other terms: {listed}",
-            "an account keeps its terms; change the spec back, or name another dataset if "
-            "these are other people",
+            "an account keeps its terms; restore those terms in the spec, or name another dataset "
+            "if the data are about other people",
         )
     if terms.window and period is None:
         raise LedgerError.of(
@@ -87,7 +87,7 @@ def agreed(account: Account, asked: Terms, period: int | None, *, opens: bool = 
             "period-not-taken",
             f"the account `{terms.dataset}` in `{account.ledger}` has no window, and the release "
             "names a period",
-            "leave --period out; if an account with a window was opened in another ledger, name "
+            "omit --period; if an account with a window was opened in another ledger, name "
             "that by --ledger",
         )
     return terms
@@ -124,7 +124,8 @@ def _refusal(account: Account, terms: Terms, spend: Spend, before: Balance) -> B
         "account-exhausted",
         f"the release asks for {loss_text(asked)}, but the account `{terms.dataset}` has "
         f"{loss_text(before.remaining)} left of {loss_text(terms.budget)}{window}",
-        "nothing is left; past releases are free: `dpcli ledger export ID`"
+        "the budget of this dataset is used up; past releases can be published again at no cost: "
+        "`dpcli ledger export ID`"
         if not (before.remaining.epsilon or terms.window)
         else "lower the epsilons to what is left; a past release can be published again at no "
         "cost: `dpcli ledger export ID`"

@@ -1,4 +1,4 @@
-"""The anchor: a second file that remembers how far the ledger had come.
+"""The anchor: a second file that remembers the entries of the ledger.
 
 One line is appended after every entry: its number and seal. A ledger that lacks an
 anchored entry, or has another one in its place, was restored from a backup or
@@ -59,14 +59,14 @@ def follow(path: Path) -> Path:
 
 
 def begin_anchor(path: Path, identity: str) -> None:
-    """A new anchor without entries, in place of none or of one without entries."""
+    """Make an anchor without entries, in place of none or of one without entries."""
     _write(path, f"{MARK} {identity}\n")
 
 
 def point_elsewhere(path: Path, anchor: Path) -> None:
-    """Leave word where an anchor would lie that it is in another folder.
+    """Write, where an anchor usually is, that it is in another folder.
 
-    So that the ledger beside it, once it is lost, is not taken for one that never was.
+    Without that, a ledger that is lost would be taken for one that never existed.
     """
     if not path.exists():
         _write(path, f"{ELSEWHERE} {anchor}\n")

@@ -1,27 +1,102 @@
-"""What an account has spent and what is left, exactly, from its own records.
+"""What recorded answers reveal, and what an account has spent, exactly.
 
-The loss of all recorded answers is computed anew each time by the account's
+The loss of all recorded answers is computed again each time by the account's
 composition, so that rounding never adds up: 100,000 spends of 1/100,000 are one.
 """
 
 from __future__ import annotations
 
 import datetime
+import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import lru_cache
 from operator import itemgetter
 
 from dpcli.composition import COMPOSITIONS
 from dpcli.composition.base import Composition
-from dpcli.ledger.pricing import Answers, answers_of
+from dpcli.composition.parallel import Placed, worst_unit
 from dpcli.ledger.terms import Terms
-from dpcli.privacy.guarantee import Guarantee
+from dpcli.mechanisms import MECHANISMS
+from dpcli.privacy.guarantee import PUBLIC, Guarantee, approximate, pure, together
 from dpcli.privacy.loss import Loss
+from dpcli.privacy.noise import Noise
+from dpcli.privacy.relation import Neighbors
+from dpcli.privacy.sensitivity import Sensitivity
+from dpcli.randomizers import RANDOMIZERS
 
 DAYS_A_YEAR = 365
+
+Answers = tuple[tuple[Guarantee, int], ...]
+"""What a release reveals, and how often each."""
+
+RECOVERED = "recovered"
+"""Stands for all answers of a release of which only the plain sum of losses is known."""
+
+BY_NAME = {mechanism.name: mechanism for mechanism in MECHANISMS}
+
+RESPONDING = {randomizer.name for randomizer in RANDOMIZERS} - BY_NAME.keys()
+"""Local randomizers that are given by probabilities instead of noise: their loss is pure."""
+
+
+class UnknownMechanism(Exception):
+    """An entry records a mechanism that this version does not know."""
+
+
+@lru_cache(maxsize=4096)
+def answers_of(parts: str, neighbors: str) -> Answers:
+    """The guarantees of recorded parts, disjoint ones not added up.
+
+    Each is computed again by its mechanism, so that a better argument for one prices the past as
+    well. The same few texts recur in every ledger, so they are remembered.
+    """
+    recorded = json.loads(parts)
+    if not any(part.get("joint") or "disjoint" in part for part in recorded):
+        found = Counter(map(guarantee_of, recorded))
+        del found[PUBLIC]
+        return tuple(found.items())
+    joint: dict[object, list[Guarantee]] = {}
+    branches: dict[object, tuple[str, int] | None] = {}
+    for place, part in enumerate(recorded):
+        # Parts that are protected jointly count as one answer.
+        name = (part["statistic"], "" if part.get("joint") else place)
+        joint.setdefault(name, []).append(guarantee_of(part))
+        disjoint = part.get("disjoint")
+        branches[name] = (str(disjoint[0]), int(disjoint[1])) if disjoint else None
+    placed = [
+        Placed((together(each) if len(each) > 1 else each[0],), branches[name])
+        for name, each in joint.items()
+    ]
+    return tuple(worst_unit(placed, Neighbors(neighbors)).items())
+
+
+def guarantee_of(part: Mapping[str, object]) -> Guarantee:
+    """What a recorded part reveals; `UnknownMechanism` if this version cannot say."""
+    name = str(part["mechanism"])
+    if name == "none":
+        return PUBLIC
+    if name == RECOVERED:
+        return approximate(Loss(_exact(part["epsilon"]), _exact(part["delta"])))
+    if name in RESPONDING:
+        return pure(_exact(part["epsilon"]))
+    mechanism = BY_NAME.get(name)
+    if mechanism is None:
+        raise UnknownMechanism(name)
+    return mechanism.guarantee(
+        Noise(mechanism.kind, _exact(part["scale"])),
+        Sensitivity(*(int(str(part[norm])) for norm in ("l0", "l1", "l2_squared", "linf"))),
+        Loss(_exact(part["epsilon"]), _exact(part["delta"])),
+        _exact(part["keys_delta"]) if "keys_delta" in part else Fraction(0),
+    )
+
+
+def _exact(recorded: object) -> Fraction:
+    """A recorded fraction; thousands are read at once, so without the general parser."""
+    above, _, below = str(recorded).partition("/")
+    return Fraction(int(above), int(below or 1))
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,15 +132,16 @@ class Balance:
         """The same with nothing left: an account that was closed has spent all of its budget."""
         none = Fraction(0)
         remaining = Loss(none, none, None if self.remaining.rho is None else none)
-        spent, lifetime = (_greater(loss, self.budget) for loss in (self.spent, self.lifetime))
+        spent, lifetime = (_greatest([loss, self.budget]) for loss in (self.spent, self.lifetime))
         return Balance(self.budget, spent, lifetime, remaining)
 
 
-def _greater(one: Loss, other: Loss) -> Loss:
-    """The greater of two losses, measure by measure."""
-    rhos = [rho for rho in (one.rho, other.rho) if rho is not None]
+def _greatest(losses: Sequence[Loss]) -> Loss:
+    """The greatest of losses, measure by measure."""
     return Loss(
-        max(one.epsilon, other.epsilon), max(one.delta, other.delta), max(rhos, default=None)
+        max(loss.epsilon for loss in losses),
+        max(loss.delta for loss in losses),
+        max((loss.rho for loss in losses if loss.rho is not None), default=None),
     )
 
 
@@ -81,14 +157,10 @@ def balance(
     lifetime = _total(rule, spends, budget.delta)
     if terms.window is None:
         return Balance(budget, lifetime, lifetime, rule.remaining(budget, lifetime))
-    windows = list(_windows(rule, spends, terms, period, days))
-    worst = Loss(
-        max((loss.epsilon for loss in windows), default=Fraction(0)),
-        max((loss.delta for loss in windows), default=Fraction(0)),
-        None
-        if lifetime.rho is None
-        else max((loss.rho or Fraction(0) for loss in windows), default=Fraction(0)),
-    )
+    none = Loss(Fraction(0), Fraction(0), Fraction(0))
+    worst = _greatest([none, *_windows(rule, spends, terms, period, days)])
+    if lifetime.rho is None:
+        worst = replace(worst, rho=None)
     return Balance(budget, worst, lifetime, rule.remaining(budget, worst))
 
 

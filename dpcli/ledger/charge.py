@@ -1,7 +1,8 @@
-"""What a release will be charged for, and what it is charged for in the end."""
+"""What a release is charged for, and its receipt."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -10,15 +11,21 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from dpcli.errors import BudgetError, Failure
-from dpcli.ledger.balance import Spend, spend
-from dpcli.ledger.entry import canonical
+from dpcli.ledger.balance import Balance, Spend, spend
+from dpcli.ledger.chain import canonical
 from dpcli.ledger.terms import Payload, Terms
+from dpcli.privacy.loss import Loss
 
 if TYPE_CHECKING:
-    from dpcli.ledger.ledger import Ledger, Standing
-    from dpcli.ledger.stored import Stored
+    from dpcli.ledger.ledger import Ledger
 
 STDIN = "-"
+
+STOPPED = "stopped.json"
+"""The output of a release that its quality check stopped: why, as a list of sentences."""
+
+RESPONSES = "responses.sha256"
+"""The output of a local collection that stands for its responses, which are not stored."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,12 +66,52 @@ def resolved(names: Iterable[str]) -> tuple[str, ...]:
     """The absolute paths of data files, without links; not of standard input or pipes."""
     found = set()
     for name in names:
-        try:
+        with suppress(OSError, ValueError):
             if name != STDIN and Path(name).is_file():
                 found.add(str(Path(name).resolve()))
-        except (OSError, ValueError):
-            continue
     return tuple(sorted(found))
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """Where a release stands in the ledger, what was spent before it, and what is left.
+
+    `first` says whether it is the first release of its account in this ledger.
+    """
+
+    ledger: str
+    entry: int
+    head: str
+    terms: Terms
+    period: str | None
+    before: Loss
+    balance: Balance
+    first: bool
+
+
+Render = Callable[[Standing], Mapping[str, bytes]]
+"""The outputs of a release, once its place in the ledger is known."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """A release that was charged: the exact bytes of its outputs, by name."""
+
+    release_id: str
+    outputs: Mapping[str, bytes]
+    fresh: bool
+
+    @property
+    def stopped(self) -> tuple[str, ...]:
+        """Why the quality check stopped the release; empty if it did not."""
+        found = self.outputs.get(STOPPED)
+        return () if found is None else tuple(json.loads(found))
+
+    @property
+    def digest(self) -> str | None:
+        """SHA-256 of the responses of a local collection; None of other releases."""
+        found = self.outputs.get(RESPONSES)
+        return None if found is None else found.decode()
 
 
 class Slot:
@@ -129,7 +176,7 @@ class Slot:
             self.charge, parts=self._check, stopped=True, reserved=self.charge.parts
         )
 
-    def commit(self, render: Callable[[Standing], Mapping[str, bytes]]) -> Stored:
+    def commit(self, render: Render) -> Stored:
         """Charge, and store what `render` makes of the place in the ledger.
 
         Raises BudgetError or LedgerError, and charges nothing then.

@@ -1,4 +1,4 @@
-"""New ledgers, and the one beside a spec, which is made when it is first needed."""
+"""New ledgers, each with its anchor."""
 
 from __future__ import annotations
 
@@ -7,11 +7,23 @@ from contextlib import suppress
 from pathlib import Path
 
 from dpcli.ledger.anchor import begin_anchor, point_elsewhere
-from dpcli.ledger.beginning import is_absent, require_no_history, require_place, usual_anchor
-from dpcli.ledger.connection import connect, touch
-from dpcli.ledger.failures import told
-from dpcli.ledger.refusals import doubt, require_file_name
-from dpcli.ledger.schema import APPLICATION, TABLES, TRIGGERS, VERSION
+from dpcli.ledger.place import (
+    doubt,
+    is_absent,
+    require_file_name,
+    require_no_history,
+    require_place,
+    usual_anchor,
+)
+from dpcli.ledger.sqlite import (
+    APPLICATION,
+    TABLES,
+    TRIGGERS,
+    VERSION,
+    connect,
+    touch,
+    translated_errors,
+)
 from dpcli.ledger.store import Store
 from dpcli.sampling.entropy import random_bytes
 
@@ -19,34 +31,30 @@ from dpcli.sampling.entropy import random_bytes
 def create_ledger(path: Path, anchor: Path | None = None, *, network: bool = False) -> Store:
     """The ledger at `path`: the one that is there, or a new one with its anchor.
 
-    With `network` it may lie on a network drive. LedgerError if an anchor shows that
+    With `network` it may be on a network drive. LedgerError if an anchor shows that
     there was a ledger before. The store says whether it was `created` by this call.
     """
     require_file_name(path)
-    with told(path):
+    with translated_errors(path):
         if path.is_file() and not is_absent(path):
             return Store.open(path)
         require_place(path, network=network)
         touch(path)
         store = Store(path, connect(path))
-    with told(path), store.closed_on_failure():
+    with translated_errors(path), store.closed_on_failure():
         with store.writing():
             if not store.is_ledger():
-                _begin(store, anchor or usual_anchor(path), network=network)
+                require_empty(store)
+                place, identity = anchor or usual_anchor(path), random_bytes(16).hex()
+                require_no_history(path, place)
+                # The anchor comes first, so that it is never missing.
+                begin_anchor(place, identity)
+                make_tables(store, place, identity, network=network)
         store.check()
         if anchor is not None and store.anchor != usual_anchor(store.path):
             with suppress(OSError):
                 point_elsewhere(usual_anchor(store.path), store.anchor)
     return store
-
-
-def _begin(store: Store, anchor: Path, *, network: bool) -> None:
-    """A new ledger, with an identity of its own; the anchor comes first, so it is never missing."""
-    require_empty(store)
-    require_no_history(store.path, anchor)
-    identity = random_bytes(16).hex()
-    begin_anchor(anchor, identity)
-    make_tables(store, anchor, identity, network=network)
 
 
 def require_empty(store: Store) -> None:

@@ -7,43 +7,19 @@ can be published again at no cost. Nothing is ever refunded.
 from __future__ import annotations
 
 import zlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from dpcli.errors import LedgerError
 from dpcli.ledger.acceptance import Accepted, Account, accepted
 from dpcli.ledger.balance import Balance, Spend, spend
-from dpcli.ledger.charge import Charge, Slot
-from dpcli.ledger.entry import CLOSE, LOST, Entry, canonical, opening, seal_of
-from dpcli.ledger.failures import told
-from dpcli.ledger.sharing import sharing
+from dpcli.ledger.chain import CLOSE, LOST, RELEASE, Entry, opening, seal_of, unplaced
+from dpcli.ledger.charge import Charge, Render, Slot, Standing, Stored
+from dpcli.ledger.sqlite import translated_errors
 from dpcli.ledger.store import Store
-from dpcli.ledger.stored import Stored
 from dpcli.ledger.terms import Terms, terms_from
-from dpcli.privacy.loss import Loss
-
-
-@dataclass(frozen=True, slots=True)
-class Standing:
-    """Where a release stands in the ledger, what was spent before it, and what is left.
-
-    `first` says whether it is the first release of its account in this ledger.
-    """
-
-    ledger: str
-    entry: int
-    head: str
-    terms: Terms
-    period: str | None
-    before: Loss
-    balance: Balance
-    first: bool
-
-
-Render = Callable[[Standing], Mapping[str, bytes]]
-"""The outputs of a release, once its place in the ledger is known."""
 
 
 class Ledger:
@@ -63,29 +39,34 @@ class Ledger:
 
     def accounts(self) -> dict[str, Terms]:
         """The terms of every account, by dataset, in the order of opening."""
-        with told(self.path):
+        with translated_errors(self.path):
             entries = self.store.entries("kind = 'open'")
             return {entry.dataset: terms_from(entry.content()) for entry in entries}
 
     def releases(self, dataset: str) -> list[Entry]:
         """What an account was charged for, in order."""
-        with told(self.path):
+        with translated_errors(self.path):
             return self.store.entries("kind = 'release' AND dataset = ?", dataset)
 
     def release_ids(self) -> list[str]:
         """The names of everything that was charged."""
-        with told(self.path):
-            entries = self.store.entries("kind = 'release'")
-            return [entry.release_id or "" for entry in entries]
+        with translated_errors(self.path):
+            return [entry.release_id or "" for entry in self.store.entries("kind = 'release'")]
+
+    def latest(self) -> str:
+        """When the last release was charged for, as it was written then."""
+        with translated_errors(self.path):
+            last = self.store.last()
+            return str(last.content()["created"]) if last else ""
 
     def balance(self, terms: Terms, period: int | None = None) -> Balance:
         """What an account has spent so far; with a window, around `period`."""
-        with told(self.path):
+        with translated_errors(self.path):
             return self.account(terms.dataset).balance(terms, period)
 
     def account(self, dataset: str) -> Account:
         """What is recorded of an account, equal charges counted together."""
-        with told(self.path):
+        with translated_errors(self.path):
             terms = self.accounts().get(dataset)
             spends = [] if terms is None else self._spends(terms)
             closed = bool(self.store.entries("kind = ? AND dataset = ?", CLOSE, dataset))
@@ -101,8 +82,10 @@ class Ledger:
 
     def sharing(self, dataset: str, files: Sequence[str] = ()) -> list[str]:
         """Other accounts that were charged for a file that this one was, or for one of these."""
-        with told(self.path):
-            return sharing(self.store.data_files(), dataset, files)
+        with translated_errors(self.path):
+            recorded = self.store.data_files()
+            mine = recorded.pop(dataset, set()).union(files)
+            return sorted(name for name, theirs in recorded.items() if theirs & mine)
 
     def stored(self, release_id: str, same: Charge | None = None) -> Stored | None:
         """The release of that name, if there is one.
@@ -110,7 +93,7 @@ class Ledger:
         LedgerError if it was made from another spec or for another period than `same`, or
         if its outputs are not stored: it failed, or was recovered from its report.
         """
-        with told(self.path):
+        with translated_errors(self.path):
             found = self.store.entries("release_id = ?", release_id)
             if not found:
                 return None
@@ -131,7 +114,7 @@ class Ledger:
 
     def require_room(self, charge: Charge) -> Accepted:
         """The balances around a charge; BudgetError or LedgerError if it may not be made."""
-        with told(self.path):
+        with translated_errors(self.path):
             account = self.account(charge.terms.dataset)
             return accepted(account, charge.terms, charge.spend, opens=charge.opens)
 
@@ -140,7 +123,7 @@ class Ledger:
 
         One on the same terms stays as it is. LedgerError if the dataset has one on other terms.
         """
-        with told(self.path):
+        with translated_errors(self.path):
             with self.charging():
                 there = self.accounts().get(terms.dataset)
                 if there is not None and there != terms:
@@ -151,7 +134,7 @@ class Ledger:
                     )
                 if there is None:
                     self.append(opening(terms, created))
-            self.store.remember()
+            self.store.update_anchor()
         return there is None
 
     def reserve(self, charge: Charge) -> Slot:
@@ -161,51 +144,51 @@ class Ledger:
     def commit(self, charge: Charge, render: Render) -> Stored:
         """Charge for a release and store its outputs, or return those stored before.
 
-        Ledger, anchor and balance are checked again while nobody else can write.
+        Ledger, anchor and balance are checked again while no other process can write.
         """
-        with told(self.path):
+        with translated_errors(self.path):
             with self.charging():
                 stored = self.stored(charge.release_id, charge)
                 if stored is None:
-                    if charge.reserved:
-                        self.require_room(replace(charge, parts=charge.reserved))
-                    found = self.require_room(charge)
-                    if charge.terms.dataset not in self.accounts():
-                        self.append(opening(charge.terms, charge.created))
-                    stored = self._charged(charge, found, render)
-            self.store.remember()
+                    stored = self._charge(charge, render)
+            self.store.update_anchor()
         return stored
 
     @contextmanager
     def charging(self) -> Iterator[None]:
-        """A transaction on a ledger that was looked at within it."""
+        """A transaction on a ledger that is checked within it."""
         with self.store.writing():
             self.store.check()
             self.store.require_anchor()
             yield
 
-    def latest(self) -> str:
-        """When the last release was charged for, as it was written then."""
-        with told(self.path):
-            last = self.store.entries("number = (SELECT max(number) FROM entries)")
-            return str(last[0].content()["created"]) if last else ""
-
-    def _charged(self, charge: Charge, found: Accepted, render: Render) -> Stored:
-        """Add the charge and what `render` makes of its place."""
+    def _charge(self, charge: Charge, render: Render) -> Stored:
+        """Add the charge and what `render` makes of its place, within a transaction."""
+        if charge.reserved:
+            self.require_room(replace(charge, parts=charge.reserved))
+        found, dataset = self.require_room(charge), charge.terms.dataset
+        if dataset not in self.accounts():
+            self.append(opening(charge.terms, charge.created))
         outputs: dict[str, bytes] = {}
-        dataset, named = charge.terms.dataset, charge.release_id
         first = not self.releases(dataset)
 
         def packed(number: int, head: str) -> dict[str, bytes]:
-            spent, after = found.before.spent, found.after
             standing = Standing(
-                self.path.name, number, head, found.terms, charge.period, spent, after, first
-            )
+                self.path.name, number, head, found.terms, charge.period,
+                found.before.spent, found.after, first,
+            )  # fmt: skip
             outputs.update(render(standing))
             return {name: zlib.compress(content) for name, content in outputs.items()}
 
-        payload, parts = canonical(charge.payload), canonical(charge.parts)
-        self.append(Entry(0, "release", dataset, named, charge.period, parts, payload, ""), packed)
+        entry = unplaced(
+            RELEASE,
+            dataset,
+            charge.payload,
+            parts=charge.parts,
+            release_id=charge.release_id,
+            period=charge.period,
+        )
+        self.append(entry, packed)
         return Stored(charge.release_id, outputs, fresh=True)
 
     def append(
@@ -214,9 +197,9 @@ class Ledger:
         outputs: Callable[[int, str], dict[str, bytes]] = lambda *_: {},
     ) -> None:
         """Add an entry to the end of the chain, within a transaction."""
-        last = self.store.entries("number = (SELECT max(number) FROM entries)")
-        number = last[0].number + 1 if last else 1
-        previous = last[0].seal if last else self.store.genesis()
+        last = self.store.last()
+        number = last.number + 1 if last else 1
+        previous = last.seal if last else self.store.genesis()
         placed = replace(entry, number=number, previous=previous)
         head = placed.expected_head()
         published = outputs(number, head)

@@ -16,15 +16,12 @@ from pathlib import Path
 from dpcli.errors import LedgerError
 from dpcli.ledger.anchor import ForeignAnchor, begin_anchor, follow, identity_of, read_anchor
 from dpcli.ledger.balance import period_number
-from dpcli.ledger.beginning import is_absent, require_place, usual_anchor
-from dpcli.ledger.checks import chain_fault, seals_fault, tables_fault
-from dpcli.ledger.connection import connect, touch
+from dpcli.ledger.chain import CLOSE, LOST, Entry, canonical, opening, unplaced
 from dpcli.ledger.creation import make_tables, require_empty
-from dpcli.ledger.entry import CLOSE, LOST, Entry, canonical, opening
-from dpcli.ledger.failures import told
 from dpcli.ledger.ledger import Ledger
-from dpcli.ledger.proof import Proof, disagreeing, other_terms, unknown
-from dpcli.ledger.refusals import doubt, missing
+from dpcli.ledger.place import doubt, is_absent, missing, require_place, usual_anchor
+from dpcli.ledger.reports import Proof, disagreeing, other_terms, unknown
+from dpcli.ledger.sqlite import connect, touch, translated_errors
 from dpcli.ledger.store import Store
 from dpcli.sampling.entropy import random_bytes
 
@@ -63,13 +60,13 @@ def recover(
     changes nothing, for a ledger that was changed, for reports that do not belong to it, and for
     more missing entries than allowed.
     """
-    with told(path), _opened(path, proofs) as store:
+    with translated_errors(path), _opened(path, proofs) as store:
         with store.writing():
             known = _begun if store.created else _remembered
             remembered = known(store, anchor_lost=anchor_lost)
             found = _charged(Ledger(store), remembered or {}, proofs, created, unproven)
         if not store.anchor.exists():
-            # Not before the entries are there: an anchor without them would vouch for less.
+            # Not before the entries are there: an anchor without them would prove less.
             begin_anchor(store.anchor, store.meta("identity"))
         store.require_anchor()
         store.check()
@@ -78,7 +75,7 @@ def recover(
 
 @contextmanager
 def _opened(path: Path, proofs: Sequence[Proof]) -> Iterator[Store]:
-    """The ledger, in doubt or not; an empty file where there is none and something to put in."""
+    """The ledger, in doubt or not; a new empty file if there is none and there are proofs."""
     if not is_absent(path):
         store = Store.open(path, doubtful=True)
         try:
@@ -102,7 +99,7 @@ def _opened(path: Path, proofs: Sequence[Proof]) -> Iterator[Store]:
 
 
 def _begun(store: Store, *, anchor_lost: bool) -> dict[int, str] | None:
-    """Make the tables of a new ledger; what the anchor of the lost one remembers, if it is left."""
+    """Make the tables of a new ledger; what the anchor of the lost one remembers, if any."""
     require_empty(store)
     anchor = follow(usual_anchor(store.path))
     if anchor != usual_anchor(store.path) and not anchor.exists():
@@ -121,26 +118,11 @@ def _begun(store: Store, *, anchor_lost: bool) -> dict[int, str] | None:
 
 def _remembered(store: Store, *, anchor_lost: bool) -> dict[int, str] | None:
     """What the anchor remembers; LedgerError unless the ledger is intact, but for its end."""
-    if store.connection.execute("PRAGMA quick_check(1)").fetchone()[0] != "ok":
-        raise doubt(store.path, "the file is damaged")
-    fault = tables_fault(store.connection)
-    if fault:
-        raise doubt(store.path, fault)
-    anchor = store.anchor
-    try:
-        entries = store.entries()
-        remembered = read_anchor(anchor, store.meta("identity"))
-        fault = chain_fault(entries, store.genesis()) or seals_fault(remembered, entries)
-    except ForeignAnchor as foreign:
-        fault = f"its anchor `{anchor.name}` {foreign}"
-    except (ValueError, TypeError, AttributeError):
-        fault = "an entry cannot be read"
-    if fault:
-        raise doubt(store.path, fault)
-    if anchor.exists():
-        return remembered
+    store.check(incomplete=True)
+    if store.anchor.exists():
+        return read_anchor(store.anchor, store.meta("identity"))
     if not anchor_lost:
-        raise _anchor_lost(store.path, anchor)
+        raise _anchor_lost(store.path, store.anchor)
     return None
 
 
@@ -190,12 +172,10 @@ def _charged(
                 _marked(opening(openings[number].terms, openings[number].created), replaces)
             )
         else:
-            mark = canonical({"created": created})
-            book.append(_marked(Entry(0, LOST, "", None, None, "[]", mark, ""), replaces))
+            book.append(_marked(unplaced(LOST, "", {"created": created}), replaces))
     closed = tuple(book.accounts()) if lost > 0 else ()
     for dataset in closed:
-        mark = canonical({"created": created})
-        book.append(Entry(0, CLOSE, dataset, None, None, "[]", mark, ""))
+        book.append(unplaced(CLOSE, dataset, {"created": created}))
     return Recovered(tuple(new), tuple(firsts), max(lost, 0), closed)
 
 

@@ -1,4 +1,4 @@
-"""The SQLite file of a ledger: opened with suspicion, and locked to write.
+"""The file of a ledger: opened after all its checks, and locked to write.
 
 Rollback journal, `synchronous=EXTRA`: a committed entry survives power loss. Every
 failure of SQLite becomes a LedgerError in plain words; a ledger that is in doubt is
@@ -17,18 +17,17 @@ from pathlib import Path
 
 from dpcli.errors import LedgerError, describe_system_error
 from dpcli.ledger.anchor import ForeignAnchor, append_anchor, read_anchor
-from dpcli.ledger.checks import (
-    anchor_memory,
-    chain_fault,
-    missing_fault,
-    seals_fault,
+from dpcli.ledger.chain import Entry, chain_fault, genesis, missing_fault, seals_fault
+from dpcli.ledger.place import doubt, missing, newer, require_file_name, require_local
+from dpcli.ledger.sqlite import (
+    APPLICATION,
+    VERSION,
+    RetryingConnection,
+    connect,
+    sqlite_failure,
     tables_fault,
+    translated_errors,
 )
-from dpcli.ledger.connection import Patient, connect
-from dpcli.ledger.entry import Entry, genesis
-from dpcli.ledger.failures import failed, told
-from dpcli.ledger.refusals import doubt, missing, newer, require_file_name, require_local
-from dpcli.ledger.schema import APPLICATION, VERSION
 
 FILES = '"files":'
 """Before the data files in the payload of an entry."""
@@ -39,7 +38,7 @@ COLUMNS = "number, kind, dataset, release_id, period, parts, payload, previous, 
 class Store:
     """An open ledger file; `created` if it was made just now."""
 
-    def __init__(self, path: Path, connection: Patient) -> None:
+    def __init__(self, path: Path, connection: RetryingConnection) -> None:
         self.path = path
         self.created = False
         self.connection = connection
@@ -52,11 +51,11 @@ class Store:
         `doubtful` opens one whose chain or anchor is broken, to be examined.
         """
         require_file_name(path)
-        with told(path):
+        with translated_errors(path):
             if not path.is_file():
                 raise missing(path)
             store = cls(path, connect(path))
-        with told(path), store.closed_on_failure():
+        with translated_errors(path), store.closed_on_failure():
             if not store.is_ledger():
                 raise doubt(path, "it is empty, or not a ledger of dpcli")
             if "network" not in store.facts():
@@ -73,14 +72,17 @@ class Store:
             raise newer(self.path)
         return bool(application == APPLICATION and version == VERSION)
 
-    def check(self) -> None:
-        """Raise LedgerError unless file, tables, chain and anchor agree."""
-        fault = self.fault()
+    def check(self, *, incomplete: bool = False) -> None:
+        """Raise LedgerError unless file, tables, chain and anchor agree; see `fault`."""
+        fault = self.fault(incomplete=incomplete)
         if fault:
             raise doubt(self.path, fault)
 
-    def fault(self) -> str:
-        """What is wrong with file, tables, chain or anchor; empty if nothing is."""
+    def fault(self, *, incomplete: bool = False) -> str:
+        """What is wrong with file, tables, chain or anchor; empty if nothing is.
+
+        An `incomplete` ledger may lack its anchor, and entries that its anchor remembers.
+        """
         if _identity(self.path) != self._file:
             return "another file was put in its place while it was in use"
         if self.connection.execute("PRAGMA quick_check(1)").fetchone()[0] != "ok":
@@ -90,16 +92,24 @@ class Store:
             return fault
         try:
             # The anchor first: what another process adds meanwhile is in the ledger before.
-            remembered, foreign = anchor_memory(self.anchor, self.meta("identity"))
+            remembered, foreign = self._remembered()
             entries = self.entries()
-            return (
-                chain_fault(entries, self.genesis())
-                or foreign
-                or seals_fault(remembered, entries)
-                or missing_fault(remembered, entries)
-            )
+            fault = chain_fault(entries, self.genesis())
+            if incomplete and not self.anchor.exists():
+                return fault
+            fault = fault or foreign or seals_fault(remembered, entries)
+            return fault if incomplete else fault or missing_fault(remembered, entries)
         except (ValueError, TypeError, AttributeError):
             return "an entry cannot be read"
+
+    def _remembered(self) -> tuple[dict[int, str], str]:
+        """The seals that the anchor remembers, and what is wrong with it."""
+        anchor = self.anchor
+        try:
+            remembered = read_anchor(anchor, self.meta("identity"))
+        except ForeignAnchor as foreign:
+            return {}, f"its anchor `{anchor.name}` {foreign}"
+        return remembered, "" if anchor.exists() else f"its anchor `{anchor.name}` is missing"
 
     @property
     def anchor(self) -> Path:
@@ -121,7 +131,7 @@ class Store:
         """A fact about the ledger itself; LedgerError if it is not there."""
         facts = self.facts()
         if name not in facts:
-            raise doubt(self.path, "it does not know itself")
+            raise doubt(self.path, "it lacks a fact about itself")
         return facts[name]
 
     def genesis(self) -> str:
@@ -133,6 +143,11 @@ class Store:
         query = f"SELECT {COLUMNS} FROM entries NOT INDEXED WHERE {where} ORDER BY number"  # noqa: S608
         return [Entry(*row) for row in self.connection.execute(query, values)]
 
+    def last(self) -> Entry | None:
+        """The last entry."""
+        found = self.entries("number = (SELECT max(number) FROM entries)")
+        return found[0] if found else None
+
     def spends(self, dataset: str) -> list[tuple[str, str | None, int]]:
         """The parts that an account was charged for, each with its period and how often."""
         query = (
@@ -141,8 +156,8 @@ class Store:
         )
         return self.connection.execute(query, (dataset,)).fetchall()
 
-    def data_files(self) -> Iterator[tuple[str, list[str]]]:
-        """Accounts, each with the data files of releases that it paid for.
+    def data_files(self) -> dict[str, set[str]]:
+        """The data files of the releases that each account paid for.
 
         Entries of earlier versions, and of standard input, record none. The date of a payload
         stands before its files, so equal files of many releases are read once.
@@ -151,8 +166,11 @@ class Store:
             "SELECT DISTINCT dataset, substr(payload, instr(payload, ?)) FROM entries NOT INDEXED "
             "WHERE kind = 'release' AND instr(payload, ?)"
         )
+        found: dict[str, set[str]] = {}
         for dataset, ending in self.connection.execute(query, (FILES, FILES)):
-            yield dataset, JSONDecoder().raw_decode(ending, len(FILES))[0]
+            files = JSONDecoder().raw_decode(ending, len(FILES))[0]
+            found.setdefault(dataset, set()).update(files)
+        return found
 
     def outputs(self, number: int) -> dict[str, bytes]:
         """The bytes that an entry published, by name."""
@@ -172,13 +190,13 @@ class Store:
         if kept != ([entry], dict(outputs)):
             raise doubt(self.path, "it does not keep what is written to it")
 
-    def remember(self) -> None:
+    def update_anchor(self) -> None:
         """Bring the anchor up to the last entry, as far as that is possible now.
 
-        Whatever fails here is caught up with before the next charge.
+        If this fails, the next charge does it first.
         """
         with suppress(OSError, ForeignAnchor, sqlite3.Error):
-            self._catch_up()
+            self._append_to_anchor()
 
     def require_anchor(self) -> None:
         """Raise LedgerError unless the anchor can take what comes; it is brought up to date.
@@ -186,7 +204,7 @@ class Store:
         An anchor that stays behind would let an older copy of the ledger pass.
         """
         try:
-            self._catch_up()
+            self._append_to_anchor()
         except ForeignAnchor as foreign:
             raise doubt(self.path, f"its anchor `{self.anchor.name}` {foreign}") from None
         except OSError as error:
@@ -198,7 +216,7 @@ class Store:
                 f"nothing was charged; {fix}, so that this user can write the anchor",
             ) from None
 
-    def _catch_up(self) -> None:
+    def _append_to_anchor(self) -> None:
         """Append the entries that the anchor does not know yet, or knows by another seal."""
         known = read_anchor(self.anchor, self.meta("identity"))
         query = "SELECT number, seal FROM entries NOT INDEXED"
@@ -208,7 +226,7 @@ class Store:
 
     @contextmanager
     def writing(self) -> Iterator[None]:
-        """A transaction that nobody else can write beside; all of it, or nothing."""
+        """A transaction during which no other process writes; all of it, or nothing."""
         self.connection.execute("BEGIN IMMEDIATE")
         try:
             yield
@@ -221,20 +239,17 @@ class Store:
     def _commit(self) -> None:
         """The instant at which a charge exists.
 
-        If the disk fails in it, nobody can know here whether the charge exists.
+        If the disk fails in it, it cannot be known here whether the charge exists.
         """
         try:
             self.connection.execute("COMMIT")
         except sqlite3.Error as error:
-            failure = failed(self.path, error)
-            raise LedgerError(
-                replace(
-                    problem,
-                    hint="if a charge was being written, it was made or it was not: `dpcli ledger "
-                    "history` tells, and the same --release-id charges it once at most",
-                )
-                for problem in failure.problems
-            ) from None
+            (problem,) = sqlite_failure(self.path, error).problems
+            hint = (
+                "if a charge was being written, it was made or it was not: `dpcli ledger history` "
+                "shows which, and the same --release-id charges it once at most"
+            )
+            raise LedgerError([replace(problem, hint=hint)]) from None
 
     @contextmanager
     def closed_on_failure(self) -> Iterator[None]:

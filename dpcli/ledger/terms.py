@@ -50,20 +50,20 @@ class Terms:
         }
 
     def differences(self, other: Terms) -> Iterator[tuple[str, str, str]]:
-        """What the account fixes, what it says and what `other` says, where they differ.
+        """The name of each term that differs, with its value here and in `other`.
 
-        Windows are not compared: a spec does not speak of them.
+        Windows are not compared: a spec has none.
         """
         for word in ("unit", "neighbors", "composition"):
             mine, theirs = getattr(self, word), getattr(other, word)
             if mine != theirs:
                 yield word, mine, theirs
-        if _agreed(self.budget) != _agreed(other.budget):
+        if _fixed(self.budget) != _fixed(other.budget):
             yield "budget", loss_text(self.budget), loss_text(other.budget)
 
 
 def opening_command(terms: Terms, ledger: Path) -> str:
-    """The command that opens an account on these terms, without what it would take anyway."""
+    """The command that opens an account on these terms, without options that are the default."""
     budget, each = terms.budget, " or single row without one"
     amount = f"--epsilon {plain_text(budget.epsilon)}"
     if budget.rho is not None:
@@ -81,8 +81,8 @@ def opening_command(terms: Terms, ledger: Path) -> str:
     return " ".join(word for word in words if word)
 
 
-def _agreed(budget: Loss) -> tuple[Fraction | None, ...]:
-    """What was written of a budget: of one in rho, epsilon only follows."""
+def _fixed(budget: Loss) -> tuple[Fraction | None, ...]:
+    """What was written of a budget: of one in rho, epsilon follows from it."""
     return (budget.epsilon if budget.rho is None else None, budget.delta, budget.rho)
 
 

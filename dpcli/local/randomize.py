@@ -15,9 +15,8 @@ from dpcli.engine.header import require_columns
 from dpcli.engine.progress import Progress
 from dpcli.engine.source import open_dataset
 from dpcli.errors import LedgerError
-from dpcli.ledger.charge import Charge, Slot
-from dpcli.ledger.ledger import Ledger, Standing
-from dpcli.ledger.stored import RESPONSES, Stored
+from dpcli.ledger.charge import RESPONSES, Charge, Slot, Standing, Stored
+from dpcli.ledger.ledger import Ledger
 from dpcli.local.ahead import ahead
 from dpcli.local.pending import Pending, sweep, waiting_name
 from dpcli.local.respond import responses

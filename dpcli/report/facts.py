@@ -26,9 +26,8 @@ from dpcli.report.simulated import simulation_facts
 from dpcli.report.stewardship import stewardship_facts
 
 if TYPE_CHECKING:
-    from dpcli.ledger.ledger import Standing
-    from dpcli.ledger.outlook import Outlook
-    from dpcli.ledger.runs import Repeated
+    from dpcli.ledger.charge import Standing
+    from dpcli.ledger.outlook import Outlook, Repeated
     from dpcli.release import Release
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dpcli.errors import UsageError
-from dpcli.ledger.stored import STOPPED
+from dpcli.ledger.charge import STOPPED
 from dpcli.report.html.collection_page import html_collection
 from dpcli.report.html.release_page import html_report
 from dpcli.report.json_report import json_report

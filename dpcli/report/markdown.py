@@ -24,7 +24,7 @@ from dpcli.report.table import cells, visible
 from dpcli.spec.model import Declarations, Spec
 
 if TYPE_CHECKING:
-    from dpcli.ledger.ledger import Standing
+    from dpcli.ledger.charge import Standing
     from dpcli.release import Release, Released
 
 

@@ -20,9 +20,8 @@ from typing import Any
 from dpcli import __version__
 from dpcli.charge import charge_for
 from dpcli.errors import LedgerError, Problem, SpecError, UsageError
-from dpcli.ledger.balance import period_number
-from dpcli.ledger.pricing import RECOVERED
-from dpcli.ledger.proof import Proof
+from dpcli.ledger.balance import RECOVERED, period_number
+from dpcli.ledger.reports import Proof
 from dpcli.ledger.terms import Payload, terms_of
 from dpcli.plan.model import Plan
 from dpcli.plan.planner import make_plan

@@ -11,8 +11,7 @@ import time
 from fractions import Fraction
 
 from dpcli.composition import COMPOSITIONS
-from dpcli.ledger.balance import balance, spend
-from dpcli.ledger.pricing import answers_of
+from dpcli.ledger.balance import answers_of, balance, spend
 from dpcli.ledger.terms import Terms
 from dpcli.privacy.loss import Loss
 

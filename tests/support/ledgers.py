@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from dpcli.ledger.charge import Charge
+from dpcli.ledger.charge import Charge, Standing
 from dpcli.ledger.creation import create_ledger
-from dpcli.ledger.ledger import Ledger, Standing
+from dpcli.ledger.ledger import Ledger
 from dpcli.ledger.terms import Terms
 from dpcli.privacy.loss import Loss
 

@@ -11,7 +11,7 @@ from dpcli.report.html.element import element
 from dpcli.report.numbers import exact_or_up
 
 if TYPE_CHECKING:
-    from dpcli.ledger.ledger import Standing
+    from dpcli.ledger.charge import Standing
 
 WIDTH = 1000
 

@@ -29,7 +29,7 @@ from dpcli.report.simulated import simulation_notes
 from dpcli.report.stewardship import capital, descriptions
 
 if TYPE_CHECKING:
-    from dpcli.ledger.ledger import Standing
+    from dpcli.ledger.charge import Standing
     from dpcli.plan.model import Plan
     from dpcli.release import Release, Released
     from dpcli.spec.model import Spec

@@ -16,7 +16,7 @@ from dpcli.report.registry.lines import TO_FILL, Marked, Value
 from dpcli.spec.model import Declarations, Privacy
 
 if TYPE_CHECKING:
-    from dpcli.ledger.ledger import Standing
+    from dpcli.ledger.charge import Standing
 
 
 def variant(plan: Plan) -> str:

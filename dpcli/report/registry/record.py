@@ -13,7 +13,7 @@ from dpcli.report.registry import known
 from dpcli.report.registry.lines import TO_FILL, Marked, Value, yaml_lines
 
 if TYPE_CHECKING:
-    from dpcli.ledger.ledger import Standing
+    from dpcli.ledger.charge import Standing
     from dpcli.local.randomize import Randomized
     from dpcli.release import Release
 

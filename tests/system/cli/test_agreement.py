@@ -13,8 +13,8 @@ from random import Random
 
 import pytest
 
+from dpcli.ledger.chain import CLOSE, Entry
 from dpcli.ledger.creation import create_ledger
-from dpcli.ledger.entry import CLOSE, Entry
 from dpcli.ledger.ledger import Ledger
 from dpcli.ledger.store import Store
 from dpcli.ledger.terms import Terms, terms_of
@@ -286,7 +286,7 @@ def test_a_closed_account_is_refused_by_all(dpcli: Command, tmp_path: Path) -> N
     book = Ledger(Store.open(tmp_path / "dpcli-ledger.sqlite"))
     with book.charging():
         book.append(Entry(0, CLOSE, "town", None, None, "[]", '{"created":"now"}', ""))
-    book.store.remember()
+    book.store.update_anchor()
     book.close()
     told = [dpcli(*words, spec, *([] if words == ["plan"] else [data]))
             for words in (["plan"], ["check"], ["release"])]  # fmt: skip

@@ -315,7 +315,7 @@ def test_a_signal_right_after_the_charge_loses_nothing(
 
     out = spec.parent / "o.csv"
     command = ("local", "randomize", spec, data, "-o", out, "--release-id", "a")
-    remember = Store.remember
+    remember = Store.update_anchor
 
     def remembered(store: Store) -> None:
         if store.entries("kind = 'release'"):
@@ -323,7 +323,7 @@ def test_a_signal_right_after_the_charge_loses_nothing(
         remember(store)
 
     with monkeypatch.context() as patch:
-        patch.setattr(Store, "remember", remembered)
+        patch.setattr(Store, "update_anchor", remembered)
         assert dpcli(*command).status == 130
     assert entries(spec.parent, dpcli) == 1
     again = dpcli(*command)

@@ -14,10 +14,9 @@ import pytest
 
 from dpcli.charge import charge_for
 from dpcli.errors import LedgerError
-from dpcli.ledger.charge import Slot
+from dpcli.ledger.charge import Slot, Stored
 from dpcli.ledger.ledger import Ledger
 from dpcli.ledger.store import Store
-from dpcli.ledger.stored import Stored
 from dpcli.plan.planner import make_plan
 from dpcli.release import Checked, check_quality
 from dpcli.spec.load import load_spec

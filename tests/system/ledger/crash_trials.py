@@ -19,8 +19,8 @@ import dpcli
 from dpcli.cli import main
 from dpcli.ledger import anchor, creation, store
 from dpcli.ledger.ledger import Ledger
+from dpcli.ledger.reports import faults
 from dpcli.ledger.store import Store
-from dpcli.ledger.verify import faults
 
 for _module in pkgutil.walk_packages(dpcli.__path__, "dpcli."):
     # Children are forked from here, and shall not all load the same.

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from dpcli.ledger.reports import faults
 from dpcli.ledger.store import Store
-from dpcli.ledger.verify import faults
 from tests.support.cli import Command, data, dpcli, forget, spec
 
 __all__ = ["data", "dpcli", "spec"]

@@ -14,11 +14,10 @@ import pytest
 from dpcli.composition import COMPOSITIONS
 from dpcli.composition.base import Composition
 from dpcli.errors import BudgetError, Failure, LedgerError
-from dpcli.ledger.balance import Spend, balance
+from dpcli.ledger.balance import Answers, Spend, balance
+from dpcli.ledger.chain import Entry
 from dpcli.ledger.creation import create_ledger
-from dpcli.ledger.entry import Entry
 from dpcli.ledger.ledger import Ledger
-from dpcli.ledger.pricing import Answers
 from dpcli.ledger.store import Store
 from dpcli.ledger.terms import Terms
 from dpcli.privacy.guarantee import Guarantee

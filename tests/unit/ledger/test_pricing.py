@@ -15,12 +15,11 @@ from dpcli.cli.balances import _more_runs, history, show
 from dpcli.composition import COMPOSITIONS
 from dpcli.composition.base import Composition
 from dpcli.errors import BudgetError, LedgerError
-from dpcli.ledger.balance import balance, spend
+from dpcli.ledger.balance import UnknownMechanism, answers_of, balance, spend
+from dpcli.ledger.chain import canonical
 from dpcli.ledger.charge import Charge
 from dpcli.ledger.creation import create_ledger
-from dpcli.ledger.entry import canonical
 from dpcli.ledger.ledger import Ledger
-from dpcli.ledger.pricing import UnknownMechanism, answers_of
 from dpcli.ledger.terms import Terms, terms_of
 from dpcli.plan.model import Plan
 from dpcli.plan.planner import make_plan

@@ -9,7 +9,8 @@ from collections.abc import Mapping
 import pytest
 
 from dpcli.errors import BudgetError, LedgerError, OutputError, Stopped
-from dpcli.ledger.ledger import Ledger, Standing
+from dpcli.ledger.charge import Standing
+from dpcli.ledger.ledger import Ledger
 from tests.support.ledgers import charge, render
 
 WHOLE, CHECK = "1/2", "1/10"

@@ -11,9 +11,8 @@ from dpcli.composition import COMPOSITIONS
 from dpcli.composition.base import Composition
 from dpcli.errors import BudgetError
 from dpcli.ledger.acceptance import Account, accepted
-from dpcli.ledger.balance import Spend, balance
-from dpcli.ledger.pricing import Answers
-from dpcli.ledger.runs import MOST_RUNS, Runs, too_many
+from dpcli.ledger.balance import Answers, Spend, balance
+from dpcli.ledger.outlook import MOST_RUNS, Runs, too_many
 from dpcli.ledger.terms import Terms
 from dpcli.privacy.guarantee import pure
 from dpcli.privacy.loss import Loss

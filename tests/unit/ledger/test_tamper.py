@@ -12,8 +12,8 @@ import pytest
 from dpcli.errors import LedgerError
 from dpcli.ledger.creation import create_ledger
 from dpcli.ledger.ledger import Ledger
+from dpcli.ledger.reports import faults
 from dpcli.ledger.store import Store
-from dpcli.ledger.verify import faults
 from tests.support.ledgers import charge, render
 
 ENTRIES = 20

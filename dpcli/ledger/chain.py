@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from dpcli.ledger.terms import Payload, Terms
@@ -68,10 +68,22 @@ class Entry:
         return _hash(self.previous, str(self.number), *named, self.parts, self.payload)
 
 
+def unplaced(
+    kind: str,
+    dataset: str,
+    payload: Payload,
+    *,
+    parts: Sequence[Payload] = (),
+    release_id: str | None = None,
+    period: str | None = None,
+) -> Entry:
+    """An entry before it has its place in the chain."""
+    return Entry(0, kind, dataset, release_id, period, canonical(parts), canonical(payload), "")
+
+
 def opening(terms: Terms, created: str) -> Entry:
     """The entry of a new account, before it has its place."""
-    payload = canonical({**terms.payload(), "created": created})
-    return Entry(0, OPEN, terms.dataset, None, None, "[]", payload, "")
+    return unplaced(OPEN, terms.dataset, {**terms.payload(), "created": created})
 
 
 def genesis(facts: Mapping[str, str]) -> str:
@@ -91,7 +103,7 @@ def seal_of(head: str, outputs: Mapping[str, bytes]) -> str:
 
 
 def _hash(*parts: str | None) -> str:
-    """SHA-256 over parts that cannot run into each other; nothing is not the empty text."""
+    """SHA-256 over parts, each with its length; None is not the empty text."""
     digest = hashlib.sha256()
     for part in parts:
         if part is None:
@@ -100,3 +112,31 @@ def _hash(*parts: str | None) -> str:
         encoded = part.encode("utf-8", "surrogatepass")
         digest.update(len(encoded).to_bytes(8, "big") + encoded)
     return digest.hexdigest()
+
+
+def chain_fault(entries: Sequence[Entry], start: str) -> str:
+    """What is wrong with a chain, naming the first entry; empty if nothing is."""
+    previous = start
+    for number, entry in enumerate(entries, start=1):
+        if entry.number != number:
+            return f"entry {number} is missing"
+        if entry.previous != previous or entry.head != entry.expected_head():
+            return f"entry {number} was changed"
+        previous = entry.seal
+    return ""
+
+
+def seals_fault(remembered: Mapping[int, str], entries: Sequence[Entry]) -> str:
+    """The first entry that is another one than its anchor remembers; empty if none is."""
+    for entry in entries:
+        if remembered.get(entry.number, entry.seal) not in entry.seals:
+            return f"entry {entry.number} is not the one that its anchor remembers"
+    return ""
+
+
+def missing_fault(remembered: Mapping[int, str], entries: Sequence[Entry]) -> str:
+    """The first entry that its anchor remembers and the ledger lacks; empty if it has all."""
+    lacking = remembered.keys() - {entry.number for entry in entries}
+    if not lacking:
+        return ""
+    return f"entry {min(lacking)} is missing: an older copy was put in its place"
