@@ -1,21 +1,43 @@
-"""`dpcli check`: every problem of a spec, and whether headers fit it."""
+"""`dpcli check`: problems of a spec, of headers, and how readable columns are."""
 
 from __future__ import annotations
 
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from dpcli.cli.options import Book, Period
+from dpcli.cli.accounts import Request, outlook
+from dpcli.cli.console import say
+from dpcli.cli.options import LedgerOfSpec, Period, SpecFile, checked_day, refuse_option
+from dpcli.cli.progress import shown_progress
+from dpcli.cli.tables import write_table
+from dpcli.columns import CategoryColumn, Column, IdColumn, NumericColumn, OpenColumn
+from dpcli.engine.header import require_columns
+from dpcli.engine.progress import Progress
+from dpcli.engine.source import open_dataset
+from dpcli.errors import UsageError
+from dpcli.plan.model import Plan
+from dpcli.plan.planner import make_plan
+from dpcli.report.quality import BLIND, is_blind
+from dpcli.report.table import visible
+from dpcli.spec.load import read_any
 
 if TYPE_CHECKING:
-    from dpcli.plan.model import Plan
+    from dpcli.engine.cells_check import CellsCheck, ColumnCells
+
+NOTICE = """\
+CONFIDENTIAL: exact facts about the records. Do not publish, log or share them.
+Do not choose bounds, categories or limits by them: that leaks information
+outside the guarantee.
+"""
+
+SHOWN = 8
+"""Texts that are listed before the rest is only counted."""
 
 
 def check(
-    spec: Annotated[Path, typer.Argument(metavar="SPEC", help="The spec, a YAML file.")],
+    spec: SpecFile,
     data: Annotated[
         list[str] | None,
         typer.Argument(metavar="DATA", help="CSV or Parquet files; only headers are read."),
@@ -24,83 +46,99 @@ def check(
         bool,
         typer.Option("--cells", help="Confidential, on a terminal: how readable columns are."),
     ] = False,
-    ledger: Book = None,
+    ledger: LedgerOfSpec = None,
     period: Period = None,
 ) -> None:
-    """Report every problem of SPEC at once; with DATA, of headers too.
-
-    Each problem has a code, its place in SPEC and a hint; `dpcli explain CODE` explains it. Also
-    whether the account of SPEC would accept a release now. Reads SPEC, its ledger and the
-    headers of DATA, no rows. Writes and spends nothing.
-
-    With --cells it reads all rows and shows, on a terminal only, whether all, most, some or
-    none of the cells of each column can be read as declared, and which declared texts never
-    occur. This is confidential, and no basis for choosing bounds; it changes no exit status.
-
-    Examples:
-        dpcli check specs/minimal.yaml
-        dpcli check specs/town.yaml sample_data/people.csv
-        head -n 1 sample_data/people.csv | dpcli check specs/town.yaml -
-        # in a script, or before a commit:
-        for spec in specs/town*.yaml; do dpcli check "$spec" || exit; done
-
-    Exits 3 for SPEC, 4 for the header; 5 or 6 where `dpcli release` would.
-
-    See also: dpcli init, dpcli plan, dpcli explain
-    """
-    from dpcli.cli.account import Asked, outlook
-    from dpcli.cli.charging import warn_of_sharing
-    from dpcli.cli.terminal import say
-    from dpcli.cli.words import checked_day
-    from dpcli.plan.planner import make_plan
-    from dpcli.report.quality import BLIND, is_blind
-    from dpcli.spec.load import read_any
-
+    """Report every problem of a spec at once; with data, of headers too."""
     period = checked_day(period)
+    files = tuple(data or ())
     if cells:
-        _require_cells_can_be_shown(data)
+        _require_cells_can_be_shown(files)
     plan = make_plan(read_any(spec))
-    found = outlook(Asked(plan, ledger, spec, period, data or ()))
-    warn_of_sharing(plan.spec.dataset, found.shared)
+    found = outlook(Request(plan, ledger, spec, period, files))
     if cells:
         # How a file is written does not depend on what its account can pay.
-        _check_data(tuple(data or ()), plan, cells=True)
+        _show_cells(files, plan)
     found.require()
-    if data and not cells:
-        _check_data(tuple(data), plan, cells=False)
-    count, what = (
-        (len(plan.spec.responses), "response")
-        if plan.is_local
-        else (len(plan.entries), "statistic")
-    )
+    if files and not cells:
+        with open_dataset(files, plan.spec.dialect) as dataset:
+            require_columns(dataset, plan.spec.columns)
+    members = plan.spec.responses if plan.is_local else plan.entries
+    what = "response" if plan.is_local else "statistic"
     if not plan.is_local and is_blind(plan):
         say(f"warning: {BLIND}")
-    say(f"{spec}: {count} {what}{'s' * (count != 1)}, no problems", file=sys.stdout)
+    say(f"{spec}: {len(members)} {what}{'s' * (len(members) != 1)}, no problems", file=sys.stdout)
 
 
-def _require_cells_can_be_shown(data: list[str] | None) -> None:
+def _require_cells_can_be_shown(data: tuple[str, ...]) -> None:
     """Raise UsageError for `--cells` without data or without a terminal."""
-    from dpcli.cli.cells import require_terminal
-    from dpcli.errors import UsageError
-
     if not data:
-        raise UsageError.of(
-            "bad-option",
+        raise refuse_option(
             "`--cells` reads the cells of data files, and none is named",
             "name them: `dpcli check SPEC DATA --cells`",
         )
-    require_terminal()
+    if not sys.stdout.isatty():
+        raise UsageError.of(
+            "terminal-required",
+            "`--cells` shows confidential facts, and standard output is not a terminal",
+            "run it on a terminal without `>` or `|`; scripts use `quality:` in the spec instead",
+        )
 
 
-def _check_data(data: tuple[str, ...], plan: Plan, *, cells: bool) -> None:
-    """Whether the headers have every column, and with `cells` how readable these are."""
-    from dpcli.engine.header import require_columns
-    from dpcli.engine.source import open_dataset
+def _show_cells(data: tuple[str, ...], plan: Plan) -> None:
+    """Read all rows, and print how readable the columns are: no number and no cell."""
+    from dpcli.engine.cells_check import check_cells  # noqa: PLC0415 - loads polars for this alone
 
-    if cells:
-        from dpcli.cli.cells import show_cells
+    spec = plan.spec
+    quality = None if spec.is_local else spec.quality
+    with (
+        shown_progress(quiet=False) as progress,
+        open_dataset(data, spec.dialect, progress) as dataset,
+    ):
+        require_columns(dataset, spec.columns)
+        found = check_cells(
+            dataset, spec.columns, quality.min_rows if quality else None, progress or Progress()
+        )
+    print(NOTICE)
+    rows = [
+        (visible(one.column.name), one.readable, visible(_remark(one))) for one in found.columns
+    ]
+    write_table(sys.stdout, "readable cells", ("column", "readable", ""), rows, ())
+    print(_rows(found))
 
-        show_cells(data, plan)
-        return
-    with open_dataset(data, plan.spec.dialect) as dataset:
-        require_columns(dataset, plan.spec.columns)
+
+def _rows(found: CellsCheck) -> str:
+    """Whether there are rows, and as many as declared."""
+    if not found.has_rows:
+        return "rows: none"
+    if found.enough_rows is None:
+        return "rows: some; `quality: {min_rows: ...}` declares how many to expect"
+    return f"rows: {'at least' if found.enough_rows else 'fewer than'} `min_rows`"
+
+
+def _remark(one: ColumnCells) -> str:
+    """What is expected of cells that cannot be read, and which declared texts never occur."""
+    words = [] if one.readable == "all" else [f"expected {_expected(one.column)}"]
+    if one.absent:
+        listed = ", ".join(one.absent[:SHOWN])
+        more = len(one.absent) - SHOWN
+        words.append(f"never occurs: {listed}" + (f" and {more:,} more" if more > 0 else ""))
+    return "; ".join(words)
+
+
+def _expected(column: Column) -> str:
+    """What a readable cell looks like."""
+    match column:
+        case NumericColumn(kind="date"):
+            return "YYYY-MM-DD; dates in another order are not read"
+        case NumericColumn():
+            return (
+                "digits with a decimal point (or what `csv: {decimal: ...}` declares), without a "
+                "unit, currency sign or thousands separator"
+            )
+        case CategoryColumn():
+            return "one of the declared texts, to the letter"
+        case OpenColumn():
+            return "a text of at most 1,000 visible characters"
+        case IdColumn():
+            return "a text that is not blank"

@@ -1,40 +1,145 @@
-"""Words on standard error: failures, and tables where a terminal can show them."""
+"""What the command line prints: harmless text that fits its terminal, and errors.
+
+Everything that is printed passes one of two streams. They write control characters, and
+characters that change the direction of text, as escapes; on a terminal they also wrap lines
+between words. Bytes (tables, drafts, stored outputs) go around them: there the rules of the
+format hold. Names of files are the only texts of a user that may contain line ends, so lines
+with such names are printed by `say`.
+"""
 
 from __future__ import annotations
 
+import io
 import json
 import os
+import re
 import sys
-from collections.abc import Sequence
-from shutil import get_terminal_size
-from typing import TextIO
+from collections.abc import Iterator
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from textwrap import fill
+from typing import Any, TextIO, cast
 
-from dpcli.cli.terminal import harmless, unguarded
-from dpcli.diagnostic import one_line
+from dpcli.diagnostic import one_line, render
 from dpcli.errors import Failure
 
+ACTING = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]"
+)
+"""Controls but for tab and line feed, ends of lines, changes of direction, half characters."""
+
+WIDEST = 100
+"""Characters of a line of prose that are easy to read."""
+
+USUAL = 80
+"""Columns of a terminal that does not report its width."""
+
 MOST_PAGES = 3
-"""So many pages are named below the problems; more would not be read."""
+"""Pages that are named below the problems."""
 
 
-def print_failure(failure: Failure) -> None:
-    """Every problem of a failure; on a terminal with colour and the page to read."""
-    from dpcli.diagnostic import render
+def open_standard_streams() -> None:
+    """Have all three streams, in UTF-8, even if the parent process closed some.
 
-    texts = [harmless(render(problem)) for problem in failure.problems]
-    if coloured():
-        texts = [
-            text.replace("error[", "\x1b[1;31merror\x1b[0m[", 1).replace(
-                "\nhint:", "\n\x1b[36mhint\x1b[0m:", 1
-            )
-            for text in texts
-        ]
-    unguarded(sys.stderr).write("\n\n".join(texts) + "\n")
-    if sys.stderr.isatty():
-        # Somebody who has just met a code does not know that it has a page.
-        codes = list(dict.fromkeys(problem.code for problem in failure.problems))
-        gap = "\n" if len(texts) > 1 else ""
-        print(f"{gap}more: dpcli explain {' | '.join(codes[:MOST_PAGES])}", file=sys.stderr)
+    Otherwise the next file to be opened would take the number of a closed one. What
+    is written to a closed standard output still fails, and is reported.
+    """
+    for number, flags in ((0, os.O_RDONLY), (1, os.O_RDONLY), (2, os.O_WRONLY)):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, flags)
+    if sys.stdout is None:
+        sys.stdout = open(1, "w", encoding="utf-8", closefd=False)  # noqa: SIM115 - for good
+    if sys.stderr is None:
+        sys.stderr = open(2, "w", encoding="utf-8", closefd=False)  # noqa: SIM115 - for good
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(encoding="utf-8", errors="backslashreplace")
+
+
+def harmless(text: str) -> str:
+    """The text with an escape for every character that acts on a terminal."""
+    return ACTING.sub(lambda found: ascii(found[0])[1:-1], text)
+
+
+def say(line: str, *, file: TextIO | None = None) -> None:
+    """Print one line, on standard error if `file` is none, whatever names are in it."""
+    print(one_line(line), file=file or sys.stderr)
+
+
+def width_of(stream: TextIO) -> int:
+    """The columns of the terminal behind a stream."""
+    named = os.environ.get("COLUMNS", "")
+    if named.isdecimal() and int(named):
+        return int(named)
+    try:
+        return os.get_terminal_size(stream.fileno()).columns or USUAL
+    except (OSError, ValueError):
+        return USUAL
+
+
+def wrapped(text: str, width: int, column: int = 0) -> str:
+    """The text with no line wider than `width`, broken between words alone.
+
+    It begins at `column`. A continued line is indented by two more than the line's own indent.
+    """
+    lines = text.split("\n")
+    for place, line in enumerate(lines):
+        before = " " * column if place == 0 else ""
+        if len(before + line) > width:
+            indent = line[: len(line) - len(line.lstrip())] + "  "
+            lines[place] = fill(
+                before + line,
+                width,
+                subsequent_indent=indent,
+                break_long_words=False,
+                break_on_hyphens=False,
+            )[len(before) :]
+    return "\n".join(lines)
+
+
+class Guarded:
+    """A text stream that is harmless to the terminal behind it, and fits it."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self.unguarded = stream
+        self._column = 0
+
+    def write(self, text: str) -> int:
+        """Write the text, harmless, and on a terminal wrapped."""
+        shown = harmless(text)
+        if self.unguarded.isatty():
+            shown = wrapped(shown, min(width_of(self.unguarded), WIDEST), self._column)
+            last = shown.rpartition("\n")
+            self._column = len(last[2]) + (0 if last[1] else self._column)
+        self.unguarded.write(shown)
+        return len(text)
+
+    def writelines(self, lines: list[str]) -> None:
+        """Write texts, harmless."""
+        for line in lines:
+            self.write(line)
+
+    def flush(self) -> None:
+        """Flush; what is typed next begins a line."""
+        self._column = 0
+        self.unguarded.flush()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.unguarded, name)
+
+
+def unguarded(stream: TextIO) -> TextIO:
+    """The stream itself, for texts that are harmless already and keep their lines."""
+    return stream.unguarded if isinstance(stream, Guarded) else stream
+
+
+@contextmanager
+def guarded() -> Iterator[None]:
+    """Standard output and standard error take harmless text within."""
+    out, err = (cast("TextIO", Guarded(stream)) for stream in (sys.stdout, sys.stderr))
+    with redirect_stdout(out), redirect_stderr(err):
+        yield
 
 
 def coloured(out: TextIO | None = None) -> bool:
@@ -42,51 +147,50 @@ def coloured(out: TextIO | None = None) -> bool:
     return (out or sys.stderr).isatty() and not os.environ.get("NO_COLOR")
 
 
-def write_table(
-    out: TextIO,
-    title: str,
-    header: Sequence[str],
-    rows: Sequence[Sequence[str]],
-    right: Sequence[int],
-) -> None:
-    """A table, by rich on a terminal, else plain; `right` lists right-aligned columns."""
-    title, header = one_line(title), [one_line(name) for name in header]
-    rows = [[one_line(text) for text in row] for row in rows]
-    plain = plain_table(header, rows, right)
-    widest = max(map(len, plain.splitlines()))
-    # A table that does not fit is better wrapped by the terminal than cut.
-    if not out.isatty() or widest + 2 > get_terminal_size().columns:
-        out.write(title + "\n" + plain)
+def print_failure(failure: Failure, *, as_json: bool = False) -> None:
+    """Every problem of a failure; on a terminal with colour and the page to read."""
+    out = unguarded(sys.stderr)
+    if as_json:
+        out.writelines(_json_lines(failure))
         return
-    from rich.box import SIMPLE_HEAD
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
+    texts = [harmless(render(problem)) for problem in failure.problems]
+    if sys.stderr.isatty():
+        texts = [wrapped(text, min(width_of(out), WIDEST)) for text in texts]
+    if coloured():
+        texts = [
+            text.replace("error[", "\x1b[1;31merror\x1b[0m[", 1).replace(
+                "\nhint:", "\n\x1b[36mhint\x1b[0m:", 1
+            )
+            for text in texts
+        ]
+    out.write("\n\n".join(texts) + "\n")
+    if sys.stderr.isatty():
+        codes = list(dict.fromkeys(problem.code for problem in failure.problems))
+        gap = "\n" if len(texts) > 1 else ""
+        print(f"{gap}more: dpcli explain {' | '.join(codes[:MOST_PAGES])}", file=sys.stderr)
 
-    table = Table(title=Text(title), title_justify="left", box=SIMPLE_HEAD)
-    for position, name in enumerate(header):
-        table.add_column(Text(name), justify="right" if position in right else "left")
-    for row in rows:
-        table.add_row(*(Text(text) for text in row))
-    Console(file=unguarded(out), highlight=False, no_color=bool(os.environ.get("NO_COLOR"))).print(
-        table
-    )
 
-
-def plain_table(header: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[int]) -> str:
-    """The table as aligned text."""
-    lines = [[one_line(text) for text in line] for line in (header, *rows)]
-    widths = [max(len(line[place]) for line in lines) for place in range(len(header))]
-    return "".join(
-        "  ".join(
-            text.rjust(width) if place in right else text.ljust(width)
-            for place, (text, width) in enumerate(zip(line, widths, strict=True))
-        ).rstrip()
-        + "\n"
-        for line in lines
-    )
+def _json_lines(failure: Failure) -> Iterator[str]:
+    """One object on a line for each problem, in ASCII."""
+    for problem in failure.problems:
+        place = problem.place
+        found = {
+            "code": problem.code,
+            "message": problem.message,
+            "file": place.source if place else None,
+            "line": place.line if place else None,
+            "column": place.column if place else None,
+            "hint": problem.hint,
+            "status": failure.status,
+        }
+        yield json.dumps(found) + "\n"
 
 
 def print_json(told: object) -> None:
     """JSON for scripts."""
-    sys.stdout.write(json.dumps(told, indent=2) + "\n")
+    write_json(json.dumps(told, indent=2) + "\n")
+
+
+def write_json(text: str) -> None:
+    """JSON as it is, whose lines no terminal wraps."""
+    unguarded(sys.stdout).write(harmless(text))

@@ -7,21 +7,28 @@ import re
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from shutil import get_terminal_size
-from typing import TYPE_CHECKING, Annotated
+from difflib import get_close_matches
+from typing import Annotated
 
 import typer
 
 from dpcli import reference
-
-if TYPE_CHECKING:
-    from dpcli.privacy.loss import Loss
+from dpcli.cli.console import WIDEST, width_of
+from dpcli.cli.options import checked_budget, refuse_option
+from dpcli.cli.tables import plain_table
+from dpcli.composition import COMPOSITIONS
+from dpcli.errors import UsageError
+from dpcli.mechanisms import MECHANISMS
+from dpcli.privacy import meaning as bound
+from dpcli.privacy.loss import Loss, loss_text
+from dpcli.randomizers import RANDOMIZERS
+from dpcli.statistics import STATISTICS
+from dpcli.statistics.choose import UTILITIES
+from dpcli.statistics.post import STEPS
+from dpcli.words import PAGES
 
 PRIVACY = "privacy"
 """The page that also says what an epsilon means."""
-
-WIDEST = 100
-"""Columns beyond which lines are harder to read."""
 
 KINDS = {
     "key": "keys of a spec",
@@ -94,40 +101,18 @@ def explain(
         str | None, typer.Option(metavar="D", help="With the word `privacy`: and its delta.")
     ] = None,
 ) -> None:
-    """Explain a word: a key of specs, a statistic, an error code.
-
-    Prints a page of plain text: what the word means, its values, an example. Without a word
-    it lists all words by kind. Reads no file and spends nothing.
-
-    Examples:
-        dpcli explain
-        dpcli explain bounds
-        dpcli explain gaussian
-        dpcli explain over-budget-epsilon
-        dpcli explain privacy --epsilon 1 --delta 1e-6
-
-    The last one says in plain words what these numbers mean for one person. Every error
-    begins with its code, as in `error[missing-bounds]`: `dpcli explain missing-bounds`
-    shows an example and how to fix it.
-
-    See also: dpcli check, dpcli plan
-    """
-    from dpcli.errors import UsageError
-
+    """Explain a word: a key of specs, a statistic, an error code."""
     if (epsilon is not None or delta is not None) and word != PRIVACY:
-        raise UsageError.of(
-            "bad-option",
+        raise refuse_option(
             "`--epsilon` and `--delta` are not for "
             + ("the list of words" if word is None else f"the page of `{word}`"),
             "write `dpcli explain privacy --epsilon 1 --delta 1e-6`",
         )
-    width = min(get_terminal_size().columns, WIDEST) - 2
+    width = min(width_of(sys.stdout), WIDEST) - 2
     if word is None:
         _list(width)
         return
     if word == PRIVACY:
-        from dpcli.cli.words import checked_budget
-
         _print_meaning(checked_budget(epsilon or "1", None, delta or "0", "sequential"), width)
     found = [page.text(width).rstrip() for page in find(word)]
     if not found:
@@ -142,8 +127,6 @@ def find(word: str) -> list[Explanation]:
 
 def explanations() -> Iterator[Explanation]:
     """Every page, in the order of the list of words."""
-    from dpcli.words import PAGES
-
     order = list(KINDS)
     for page in sorted(PAGES, key=lambda page: order.index(page.kind)):
         yield Explanation(page.name, KINDS[page.kind], page)
@@ -154,13 +137,6 @@ def explanations() -> Iterator[Explanation]:
 
 def _registered() -> Iterator[Explanation]:
     """Statistics, mechanisms and so on, from their docstrings."""
-    from dpcli.composition import COMPOSITIONS
-    from dpcli.mechanisms import MECHANISMS
-    from dpcli.randomizers import RANDOMIZERS
-    from dpcli.statistics import STATISTICS
-    from dpcli.statistics.choose import UTILITIES
-    from dpcli.statistics.post import STEPS
-
     local = "mechanism of the local model"
     members: list[tuple[str, str, str, object]] = [
         *((one.name, "statistics", "statistic", type(one)) for one in STATISTICS),
@@ -186,8 +162,6 @@ def _list(width: int) -> None:
 
 def _advice(word: str) -> str:
     """The words that are nearest to one that is unknown."""
-    from difflib import get_close_matches
-
     synonyms = reference.synonyms()
     names = list(dict.fromkeys(page.name for page in explanations()))
     plain = word.strip().casefold().replace(" ", "-")
@@ -201,8 +175,6 @@ def _advice(word: str) -> str:
 
 def _print_meaning(loss: Loss, width: int) -> None:
     """What an observer can learn about one person from answers with that loss."""
-    from dpcli.privacy.loss import loss_text
-
     sys.stdout.write(f"What {loss_text(loss)} means for one person\n\n")
     for part in _meaning(loss):
         text = part if part.startswith(" ") else reference.filled(part, width) + "\n"
@@ -211,8 +183,6 @@ def _print_meaning(loss: Loss, width: int) -> None:
 
 def _meaning(loss: Loss) -> Iterator[str]:
     """Paragraphs, and tables that are indented."""
-    from dpcli.privacy import meaning as bound
-
     plus = f", plus {bound.at_most(loss.delta)}" if loss.delta else ""
     most, least = bound.percent_at_most, bound.percent_at_least
     yield (
@@ -269,7 +239,5 @@ def _meaning(loss: Loss) -> Iterator[str]:
 
 def _table(header: tuple[str, ...], rows: Sequence[Sequence[str]]) -> str:
     """A table, indented."""
-    from dpcli.cli.console import plain_table
-
     text = plain_table(header, rows, range(len(header)))
     return "".join(f"    {line}\n" for line in text.splitlines())

@@ -6,59 +6,56 @@ import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from dpcli.cli.local_epsilon import epsilon
-from dpcli.cli.manual import in_order, page
+from dpcli.charge import charge_for
+from dpcli.cli.accounts import (
+    announce_account,
+    charging,
+    must_exist,
+    open_ledger,
+    warn_of_clock,
+    warn_of_sharing,
+)
 from dpcli.cli.options import (
-    Book,
     DataFiles,
     Force,
     Format,
+    LedgerOfSpec,
     Period,
     Quiet,
     ReleaseId,
     Reports,
+    checked_day,
+    checked_id,
     input_file,
     input_files,
 )
-
-if TYPE_CHECKING:
-    from dpcli.local.estimate import Estimated
-    from dpcli.local.randomize import Randomized
-    from dpcli.spec.model import Spec
-
-HELP = """Randomize each record before it is collected, and estimate.
-
-    The local model is for data that nobody is trusted with: every record lies a little by
-    itself, and only frequencies and means of many can be told. It needs a spec with
-    `model: local` (such as specs/local-survey.yaml); `dpcli check` and `dpcli plan` take
-    one too. Collecting is charged to the ledger; planning and estimating are not.
-
-    Examples:
-        dpcli plan local.yaml --records 3000
-        dpcli local randomize local.yaml sample_data/people.csv -o day.csv
-        dpcli local estimate local.yaml collected.csv
-
-    See also: dpcli explain model, dpcli explain randomized_response
-"""
-
-local = typer.Typer(
-    name="local",
-    help=page(HELP),
-    short_help="Randomize each record before it is collected, and estimate",
-    cls=in_order(("randomize", "estimate", "epsilon")),
-    no_args_is_help=True,
-    rich_markup_mode=None,
-)
+from dpcli.cli.outputs import Collection, file_of
+from dpcli.cli.progress import shown_progress
+from dpcli.cli.tables import write_table
+from dpcli.engine.source import drain
+from dpcli.ledger.charge import resolved
+from dpcli.local.collect import collect
+from dpcli.local.estimate import Estimated, estimates
+from dpcli.local.randomize import Randomized
+from dpcli.local.randomize import randomize as make_responses
+from dpcli.plan.planner import make_plan, require_budget
+from dpcli.privacy.loss import loss_text
+from dpcli.publish import publish, publish_to_stdout, require_writable
+from dpcli.release import new_release_id
+from dpcli.report.estimates import estimate_lines, estimates_table
+from dpcli.report.formats import render_local
+from dpcli.report.numbers import exact_or_up
+from dpcli.spec.load import read_local
+from dpcli.spec.model import Spec
 
 SUMMARY_LINES = 40
-"""Estimates after which the summary says how many more there are."""
+"""Estimates after which the summary only counts the rest."""
 
 
-@local.command("randomize")
 def randomize(
     spec: Annotated[Path, typer.Argument(metavar="SPEC", help="A spec with `model: local`.")],
     data: DataFiles,
@@ -72,42 +69,12 @@ def randomize(
         bool, typer.Option("--shuffle", help="Write the responses in a random order.")
     ] = False,
     release_id: ReleaseId = None,
-    ledger: Book = None,
+    ledger: LedgerOfSpec = None,
     period: Period = None,
     force: Force = False,
     quiet: Quiet = False,
 ) -> None:
-    r"""Write a response for every record of DATA, as SPEC says.
-
-    Each record is randomized by itself; columns that SPEC does not collect are dropped. The
-    responses are charged before they are published; the ledger keeps their digest, not the
-    responses. The same --release-id again publishes the same ones for nothing, as long as
-    their file is still there: what went to stdout is not.
-
-    Examples:
-        dpcli local randomize local.yaml sample_data/people.csv -o day.csv
-        dpcli local randomize local.yaml - < sample_data/people.csv > r.csv
-        # once a day, by cron:
-        5 0 * * *  dpcli local randomize local.yaml data.csv -o "$(date +\%F).csv"
-
-    Exits 3 for SPEC, 4 for DATA, 5 for the budget, 6 for the ledger, 7 for outputs.
-
-    See also: dpcli plan, dpcli local estimate, dpcli explain responses
-    """
-    from dpcli.charge import charge_for
-    from dpcli.cli.charging import announce_account, charging, warn_of_clock, warn_of_sharing
-    from dpcli.cli.collecting import Collection
-    from dpcli.cli.ledger_file import must_exist, open_ledger
-    from dpcli.cli.progress import shown_progress
-    from dpcli.cli.words import checked_day, checked_id
-    from dpcli.engine.source import drain
-    from dpcli.ledger.charge import resolved
-    from dpcli.local.randomize import randomize as make_responses
-    from dpcli.plan.planner import make_plan, require_budget
-    from dpcli.release import new_release_id
-    from dpcli.report.formats import render_local
-    from dpcli.spec.load import read_local
-
+    """Write a response for every record of the data, as the spec asks."""
     named, period = checked_id(release_id) or new_release_id(), checked_day(period)
     read = read_local(spec)
     plan = make_plan(read)
@@ -122,13 +89,7 @@ def randomize(
     required = must_exist(read)
     with charging(again), open_ledger(ledger, spec, must_exist=required) as book:
         collection = Collection(
-            output,
-            list(report or ()),
-            named,
-            book,
-            force=force,
-            shuffle=shuffle,
-            named=report_format,
+            output, report, named, book, force=force, shuffle=shuffle, named=report_format
         )
         inputs = [spec, *read.files, *book.store.files(), *input_files(data)]
         files = resolved(data)
@@ -145,25 +106,22 @@ def randomize(
     warn_of_clock(charge.created, latest)
     if not stored.fresh:
         drain(data)
-    if stored.fresh and made[-1].standing.first:
-        announce_account(read.dataset, made[-1].standing.ledger)
-    if quiet:
+        if not quiet:
+            name = stored.release_id
+            print(f"responses {name} published again, nothing charged", file=sys.stderr)
         return
-    if not stored.fresh:
-        print(f"responses {stored.release_id} published again, nothing charged", file=sys.stderr)
-        return
-    from dpcli.privacy.loss import loss_text
-
     standing = made[-1].standing
-    print(
-        f"responses {named} of {plan.spec.dataset}: each record spent {loss_text(plan.spent)}; "
-        f"{loss_text(standing.balance.remaining)} left of {loss_text(standing.balance.budget)} "
-        f"(entry {standing.entry} of {standing.ledger})",
-        file=sys.stderr,
-    )
+    if standing.first:
+        announce_account(read.dataset, standing.ledger)
+    if not quiet:
+        print(
+            f"responses {named} of {plan.spec.dataset}: each record spent "
+            f"{loss_text(plan.spent)}; {loss_text(standing.balance.remaining)} left of "
+            f"{loss_text(standing.balance.budget)} (entry {standing.entry} of {standing.ledger})",
+            file=sys.stderr,
+        )
 
 
-@local.command("estimate")
 def estimate(
     spec: Annotated[Path, typer.Argument(metavar="SPEC", help="The spec of the collection.")],
     collected: Annotated[
@@ -176,28 +134,9 @@ def estimate(
     force: Force = False,
     quiet: Quiet = False,
 ) -> None:
-    """Estimate frequencies and means from responses.
-
-    They are without bias, with standard errors; intervals hold what is true of the records
-    themselves. This is post-processing: it reads nothing but responses, and spends nothing.
-
-    Examples:
-        dpcli local estimate local.yaml collected.csv
-        dpcli local estimate local.yaml collected.csv -o estimates.csv
-        gzip -dc collected.csv.gz | dpcli local estimate local.yaml -
-
-    Exits 3 for SPEC, 4 for COLLECTED, 7 if the output could not be written.
-
-    See also: dpcli local randomize, dpcli plan --records
-    """
-    from dpcli.local.collect import collect
-    from dpcli.local.estimate import estimates
-    from dpcli.publish import publish, publish_to_stdout, require_writable
-    from dpcli.report.estimates import estimates_table
-    from dpcli.spec.load import read_local
-
+    """Estimate frequencies and means from responses."""
     read = read_local(spec)
-    output = None if output == Path("-") else output
+    output = file_of(output)
     if output is not None:
         inputs = [spec, *read.files, input_file(collected)]
         require_writable([output], inputs, force=force)
@@ -215,29 +154,22 @@ def estimate(
     for one in found:
         name = one.response.column.name
         if not one.response.channel.estimable:
-            print(f"{name}: its responses do not tell labels apart; no estimate", file=sys.stderr)
+            print(f"{name}: its responses do not distinguish labels; no estimate", file=sys.stderr)
         elif one.unread:
             print(
                 f"warning: {name}: {one.unread:,} records left out, whose response or group is "
-                "none that the spec knows",
+                "not in the spec",
                 file=sys.stderr,
             )
 
 
 def _summary(made: Sequence[Estimated], spec: Spec) -> None:
     """The estimates on standard error."""
-    from dpcli.cli.console import write_table
-    from dpcli.report.estimates import estimate_lines
-    from dpcli.report.numbers import exact_or_up
-
     header, *lines = estimate_lines(made)
     percent = exact_or_up(spec.confidence * 100)
-    title = f"estimates of {spec.dataset}; lower and upper with {percent} % confidence"
+    title = f"estimates of {spec.dataset}; lower and upper with {percent}% confidence"
     right = range(len(header) - 5, len(header))
     names = [name.replace("_", " ") for name in header]
-    write_table(sys.stderr, title, names, lines[:SUMMARY_LINES], tuple(right))
+    write_table(sys.stderr, title, names, lines[:SUMMARY_LINES], right)
     if len(lines) > SUMMARY_LINES:
         print(f"... {len(lines) - SUMMARY_LINES} more", file=sys.stderr)
-
-
-local.command("epsilon")(epsilon)

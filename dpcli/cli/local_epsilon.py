@@ -5,12 +5,19 @@ from __future__ import annotations
 import sys
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-if TYPE_CHECKING:
-    from dpcli.randomizers.table import Table
+from dpcli.cli.console import print_json
+from dpcli.cli.options import AsJson, refuse_option
+from dpcli.errors import SpecError, UsageError
+from dpcli.privacy.decimals import plain_text
+from dpcli.privacy.ratio import worst_ratio
+from dpcli.randomizers.table import Table
+from dpcli.report.numbers import exact_or_up
+from dpcli.spec.chances import MOST_BYTES, read_bytes, table_of
+from dpcli.spec.numbers import NotReadable, number
 
 
 def epsilon(
@@ -25,31 +32,12 @@ def epsilon(
         tuple[str, str] | None,
         typer.Option(metavar="LOW HIGH", help="Of the numbers that it was added to."),
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="JSON, for scripts.")] = False,
+    as_json: AsJson = False,
 ) -> None:
-    r"""Print the epsilon of a table of probabilities.
-
-    And which inputs it tells apart best, by which output. MATRIX.csv (or - for stdin) names
-    the outputs in its first line and an input at the beginning of each other line;
-    probabilities are decimals of up to 18 digits or fractions such as 1/3, and each row sums
-    to one. A file of numbers alone needs no names. With --scale and --bounds, the same for
-    Laplace noise of that scale on a number between these bounds. Spends nothing.
-
-    Examples:
-        dpcli local epsilon --scale 3 --bounds 18 100
-        printf '3/4,1/4\n1/4,3/4\n' | dpcli local epsilon -
-        dpcli local epsilon coins.csv --json
-
-    Exits 3 if the table is none.
-
-    See also: dpcli explain matrix, dpcli explain epsilon
-    """
-    from dpcli.errors import UsageError
-
+    """Print the epsilon of a table of probabilities, or of Laplace noise."""
     noise = [scale is not None, bounds is not None]
     if any(noise) if matrix is not None else not all(noise):
-        raise UsageError.of(
-            "bad-option",
+        raise refuse_option(
             "an epsilon is that of a table, or of a scale with bounds",
             "write `dpcli local epsilon MATRIX.csv`, or `--scale 3 --bounds 18 100`",
         )
@@ -63,21 +51,14 @@ def epsilon(
 
 def _table(path: Path) -> Table:
     """The table in a file; SpecError with all its problems if it is none."""
-    from dpcli.errors import Problem, SpecError
-    from dpcli.spec.chances import MOST_BYTES, read_bytes, table_of
-
     piped = str(path) == "-"
     try:
         raw = sys.stdin.buffer.read(MOST_BYTES + 1) if piped else read_bytes(path)
     except (OSError, ValueError):
-        raise SpecError(
-            [
-                Problem(
-                    "table-unreadable",
-                    f"the file of the table, `{path}`, cannot be read",
-                    "check its name and permissions",
-                )
-            ]
+        raise SpecError.of(
+            "table-unreadable",
+            f"the file of the table, `{path}`, cannot be read",
+            "check its name and permissions",
         ) from None
     table, findings = table_of(raw, "standard input" if piped else str(path))
     if table is None:
@@ -87,10 +68,6 @@ def _table(path: Path) -> Table:
 
 def _of_table(table: Table, *, as_json: bool) -> None:
     """The worst ratio of a table."""
-    from dpcli.privacy.decimals import plain_text
-    from dpcli.privacy.ratio import worst_ratio
-    from dpcli.report.numbers import exact_or_up
-
     worst = worst_ratio(table.rows)
     ratio = None if worst.ratio is None else str(worst.ratio)
     text = "infinity" if worst.epsilon is None else exact_or_up(worst.epsilon)
@@ -100,8 +77,6 @@ def _of_table(table: Table, *, as_json: bool) -> None:
         table.inputs[worst.unlikely],
     )
     if as_json:
-        from dpcli.cli.console import print_json
-
         print_json(
             {
                 "epsilon": None if worst.epsilon is None else text,
@@ -115,7 +90,7 @@ def _of_table(table: Table, *, as_json: bool) -> None:
         return
     print(f"epsilon  {text}" + (f" (ln {ratio})" if ratio else ""))
     if worst.ratio == 1:
-        print("worst    all inputs have the same probabilities: the outputs tell nothing")
+        print("worst    all inputs have the same probabilities: the outputs reveal nothing")
         return
     most, least = plain_text(worst.most), plain_text(worst.least)
     print(
@@ -126,11 +101,6 @@ def _of_table(table: Table, *, as_json: bool) -> None:
 
 def _of_laplace(scale: str, bounds: tuple[str, str], *, as_json: bool) -> None:
     """Width over scale."""
-    from dpcli.cli.console import print_json
-    from dpcli.errors import UsageError
-    from dpcli.report.numbers import exact_or_up
-    from dpcli.spec.numbers import NotReadable, number
-
     try:
         size, low, high = (number(text) for text in (scale, *bounds))
     except NotReadable:
@@ -143,9 +113,9 @@ def _of_laplace(scale: str, bounds: tuple[str, str], *, as_json: bool) -> None:
             "give a scale above zero, and the lower bound before the upper, as decimals",
         )
     found = (high - low) / size
-    told = exact_or_up(found)
+    text = exact_or_up(found)
     if as_json:
-        print_json({"epsilon": told, "infinite": False, "ratio": f"exp({found})"})
+        print_json({"epsilon": text, "infinite": False, "ratio": f"exp({found})"})
         return
-    print(f"epsilon  {told}" + (f" ({found})" if found.denominator > 1 else ""))
+    print(f"epsilon  {text}" + (f" ({found})" if found.denominator > 1 else ""))
     print(f"worst    the bounds themselves, {bounds[0]} and {bounds[1]}, at any output beyond them")

@@ -2,34 +2,106 @@
 
 from __future__ import annotations
 
-import io
 import os
 import signal
 import sys
+from collections.abc import Sequence
 from contextlib import suppress
+from difflib import get_close_matches
 from importlib import import_module
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperCommand, TyperGroup
 
 from dpcli import __version__
-from dpcli.cli.manual import in_order, page, with_pages
+from dpcli.cli.console import guarded, open_standard_streams, print_failure
+from dpcli.cli.manual import brief, page
+from dpcli.errors import Failure, Problem, Stopped, UsageError
 
-COMMANDS = (
-    "init", "check", "plan", "simulate", "release", "ledger", "local", "explain", "schema",
-)  # fmt: skip
-"""Every command, in the order in which a newcomer needs them; each is a module here."""
+PLACES = {
+    "init": "init:init",
+    "check": "check:check",
+    "plan": "plan:plan",
+    "simulate": "simulate:simulate",
+    "release": "release:release",
+    "ledger": "",
+    "ledger show": "ledger_show:show",
+    "ledger history": "ledger_show:history",
+    "ledger export": "ledger:export",
+    "ledger verify": "ledger:verify",
+    "ledger recover": "ledger_recover:recover",
+    "ledger init": "ledger:init",
+    "ledger open": "ledger:open_account",
+    "local": "",
+    "local randomize": "local:randomize",
+    "local estimate": "local:estimate",
+    "local epsilon": "local_epsilon:epsilon",
+    "explain": "explain:explain",
+    "schema": "schema:schema",
+}
+"""Module and function of every command, in the order in which a newcomer needs them."""
+
+COMMANDS = tuple(name for name in PLACES if " " not in name)
+"""The commands that `dpcli --help` lists."""
 
 COMPLETION = "_DPCLI_COMPLETE"
 """The variable by which a shell asks what may come next."""
 
+PARSER_ERROR = typer.BadParameter.__mro__[2]
+"""What the parser raises, of whichever library it is a part."""
+
 _signals: list[int] = []
 """Signals that have come."""
 
+
+class LazyGroup(TyperGroup):
+    """Commands whose modules are imported when one of them is used, not when they are listed."""
+
+    @property
+    def prefix(self) -> str:
+        """What stands before the names of its commands."""
+        return "" if self.name in (None, "dpcli") else f"{self.name} "
+
+    def list_commands(self, _ctx: object) -> list[str]:
+        """The names, in their order."""
+        names = (name.removeprefix(self.prefix) for name in PLACES if name.startswith(self.prefix))
+        return [name for name in names if " " not in name]
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """A command as lists and shells show it; it cannot be run."""
+        if cmd_name not in self.list_commands(ctx):
+            return None
+        return TyperCommand(cmd_name, short_help=brief(self.prefix + cmd_name))
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
+        """The command itself; UsageError if there is none of that name."""
+        name = self.prefix + args[0]
+        if args[0] not in self.list_commands(ctx):
+            if ctx.resilient_parsing:
+                return None, None, args[1:]
+            raise UsageError(
+                [_unknown("command", args[0], self.list_commands(ctx), ctx.command_path)]
+            )
+        return args[0], _load(name), args[1:]
+
+
+def _load(name: str) -> Any:
+    """A command with all that it imports, or a group."""
+    if not PLACES[name]:
+        return LazyGroup(name=name, help=page(name), no_args_is_help=True, rich_markup_mode=None)
+    module, _, function = PLACES[name].partition(":")
+    single = typer.Typer(add_completion=False, rich_markup_mode=None)
+    callback = getattr(import_module(f"dpcli.cli.{module}"), function)
+    single.command(name.rpartition(" ")[2], help=page(name), short_help=brief(name))(callback)
+    return typer.main.get_command(single)
+
+
 app = typer.Typer(
     name="dpcli",
-    cls=in_order(COMMANDS),
+    cls=LazyGroup,
+    help=page("dpcli"),
     no_args_is_help=True,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
@@ -47,51 +119,27 @@ def _version(wanted: bool) -> None:
 def _root(
     version: Annotated[
         bool,
-        typer.Option("--version", callback=_version, is_eager=True, help="Print the version."),
+        typer.Option(
+            "--version", "-V", callback=_version, is_eager=True, help="Print the version."
+        ),
     ] = False,
+    no_color: Annotated[
+        bool, typer.Option("--no-color", help="No colour, before or after the command.")
+    ] = False,
+    error_format: Annotated[
+        str,
+        typer.Option(metavar="text|json", help="Errors for people or scripts, likewise [text]."),
+    ] = "text",
 ) -> None:
-    """Differentially private releases of CSV files.
-
-    A spec says what to release, and how much that may reveal. dpcli answers it with noise,
-    keeps account of what was revealed, and refuses when the budget is spent. Begin with:
-
-    Examples:
-        dpcli init sample_data/people.csv > spec.yaml    # a spec to fill in
-        dpcli check specs/minimal.yaml sample_data/people.csv
-        dpcli plan specs/minimal.yaml                    # reads no data
-        dpcli release specs/minimal.yaml sample_data/people.csv -o noisy.csv
-        dpcli ledger show --spec specs/minimal.yaml      # what is left
-
-    `dpcli init DATA --ask` asks for everything in turn and writes a spec that is ready.
-    `dpcli COMMAND --help` has more examples; `dpcli explain WORD` explains any word.
-
-    Exit status:
-        0 done                    4 the data file does not fit
-        1 a fault of dpcli's own  5 the budget refuses
-        2 wrong command line      6 the ledger cannot be used
-        3 wrong spec              7 an output could not be written
-        8 the quality check failed: only the check was charged
-    """
-
-
-for _name in COMMANDS:
-    _command = getattr(import_module(f"dpcli.cli.{_name}"), _name)
-    if isinstance(_command, typer.Typer):
-        app.add_typer(_command, name=_name)
-    else:
-        app.command(_name)(_command)
-with_pages(app)
-app.info.help = page(_root.__doc__)
+    pass
 
 
 def main() -> None:
     """Run the command line and exit with a documented status, never a traceback."""
-    from dpcli.errors import Stopped
-
     try:
         status = _run_stoppably()
     except Stopped as stop:
-        # The signal came before the command began or while its end was told.
+        # The signal came before the command began or while its end was reported.
         status = 128 + stop.number
     # Everything is closed and on disk; taking the interpreter apart with polars in
     # it would take longer than a small release.
@@ -99,13 +147,13 @@ def main() -> None:
 
 
 def _run_stoppably() -> int:
-    """The status of the command line, with everything it said on its way out."""
+    """The status of the command line, with everything it printed on its way out."""
     # Plugins are other people's code in a process that holds records.
     os.environ["PYDANTIC_DISABLE_PLUGINS"] = "__all__"
     for name in ("SIGINT", "SIGTERM", "SIGHUP"):
         if hasattr(signal, name):
             signal.signal(getattr(signal, name), _stop)
-    _open_standard_streams()
+    open_standard_streams()
     status = run()
     try:
         sys.stdout.flush()
@@ -115,54 +163,28 @@ def _run_stoppably() -> int:
     return status
 
 
-def _open_standard_streams() -> None:
-    """Have all three streams, in UTF-8, even if whoever started us closed some.
-
-    Otherwise the next file to be opened would take the number of a closed one. What
-    is written to a closed standard output still fails, and is told.
-    """
-    for number, flags in ((0, os.O_RDONLY), (1, os.O_RDONLY), (2, os.O_WRONLY)):
-        try:
-            os.fstat(number)
-        except OSError:
-            os.open(os.devnull, flags)
-    if sys.stdout is None:
-        sys.stdout = open(1, "w", encoding="utf-8", closefd=False)  # noqa: SIM115 - for good
-    if sys.stderr is None:
-        sys.stderr = open(2, "w", encoding="utf-8", closefd=False)  # noqa: SIM115 - for good
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(encoding="utf-8", errors="backslashreplace")
-
-
 def _stop(number: int, _frame: object) -> None:
-    """Unwind as if interrupted, so that temporary files go and locks are freed."""
-    from dpcli.errors import Stopped
-
+    """Unwind as if interrupted, so that temporary files are removed and locks freed."""
     _signals.append(number)
     raise Stopped(number)
 
 
 def run() -> int:
     """The exit status of the command in `sys.argv`, which prints harmless text alone."""
-    from dpcli.cli.terminal import guarded
-
     with guarded():
-        return _run()
+        return _run(sys.argv[1:])
 
 
-def _run() -> int:
+def _run(words: Sequence[str]) -> int:
     """The exit status of the command; failures are printed here."""
-    from dpcli.errors import Failure, Stopped
-
+    as_json = False
     try:
+        rest, as_json = _without_global_options(words)
         # The parser returns the status of whatever it ended itself.
         # The name is that of completion too, however the program was started.
-        status = app(standalone_mode=False, prog_name="dpcli")
+        status = app(rest, standalone_mode=False, prog_name="dpcli")
     except Failure as failure:
-        from dpcli.cli.console import print_failure
-
-        print_failure(failure)
+        print_failure(failure, as_json=as_json)
         return failure.status
     except Stopped as stop:
         return 128 + stop.number
@@ -176,17 +198,49 @@ def _run() -> int:
         return _left(gone)
     except OSError as error:
         if error.filename is not None:
-            return _unexpected(error)
+            return _unexpected(error, as_json=as_json)
+        lost = Failure.of("output-failed", "standard output could not be written")
         with suppress(OSError):
-            print("error[output-failed]: standard output could not be written", file=sys.stderr)
+            print_failure(lost, as_json=as_json)
         return 7
-    except Exception as error:  # noqa: BLE001 - whatever it is, no traceback
-        return _unexpected(error)
+    except Exception as error:  # noqa: BLE001 - no error may end in a traceback
+        return _unexpected(error, as_json=as_json)
     return status if isinstance(status, int) else 0
 
 
+def _without_global_options(words: Sequence[str]) -> tuple[list[str], bool]:
+    """The words without the options that may stand anywhere, and whether errors are JSON.
+
+    `dpcli help COMMAND` is `dpcli COMMAND --help`.
+    """
+    rest: list[str] = []
+    formats = []
+    left = iter(words)
+    for word in left:
+        if word == "--":
+            rest += [word, *left]
+        elif word == "--no-color":
+            os.environ["NO_COLOR"] = "1"
+        elif word == "--error-format":
+            formats.append(next(left, ""))
+        elif word.startswith("--error-format="):
+            formats.append(word.partition("=")[2])
+        else:
+            rest.append(word)
+    for name in formats:
+        if name not in ("text", "json"):
+            raise UsageError.of(
+                "command-line",
+                f"the format of errors is `text` or `json`, found `{name}`",
+                "write `--error-format json`, or leave it out",
+            )
+    if rest[:1] == ["help"]:
+        rest = [*rest[1:], "--help"]
+    return rest, formats[-1:] == ["json"]
+
+
 def _left(gone: BrokenPipeError | SystemExit) -> int:
-    """The status when the parser left by itself, or whoever read standard output has gone.
+    """The status when the parser left by itself, or the reader of standard output has gone.
 
     Completion leaves so, and its status tells a shell what to offer.
     """
@@ -198,26 +252,49 @@ def _left(gone: BrokenPipeError | SystemExit) -> int:
     return 7
 
 
-def _unexpected(error: Exception) -> int:
-    """A usage error of the parser, or a fault of ours told without its message."""
+def _unexpected(error: Exception, *, as_json: bool) -> int:
+    """A usage error of the parser, or a fault of dpcli reported without its message."""
     if _signals:
         # Some library caught the interruption, and raised an error of its own instead.
         return 128 + _signals[0]
-    show = getattr(error, "show", None)
-    if callable(show):
-        # A word of the command line may hold line ends.
-        setattr(error, "message", " ".join(getattr(error, "message", "").splitlines()))  # noqa: B010 - whichever class of the parser it is
-        show(file=sys.stderr)
-        return 2
-    # The words of an unexpected error may quote a record; its kind and place do not.
-    trace = error.__traceback__
-    while trace and trace.tb_next:
-        trace = trace.tb_next
-    name = Path(trace.tb_frame.f_code.co_filename).name if trace else "?"
-    where = f"{name}:{trace.tb_lineno if trace else 0}"
-    print(
-        f"error[internal-fault]: a fault of dpcli's own ({type(error).__name__} at {where})\n"
-        "hint: please report it with the spec; never send the data",
-        file=sys.stderr,
+    if isinstance(error, PARSER_ERROR):
+        if type(error).__name__ == "NoArgsIsHelpError":
+            print(error, file=sys.stderr)
+            return 2
+        failure: Failure = _usage_error(error)
+    else:
+        # The words of an unexpected error may quote a record; its kind and place do not.
+        trace = error.__traceback__
+        while trace and trace.tb_next:
+            trace = trace.tb_next
+        name = Path(trace.tb_frame.f_code.co_filename).name if trace else "?"
+        where = f"{name}:{trace.tb_lineno if trace else 0}"
+        failure = Failure.of(
+            "internal-fault",
+            f"a fault of dpcli itself ({type(error).__name__} at {where})",
+            "report it with the spec; never send the data",
+        )
+    print_failure(failure, as_json=as_json)
+    return failure.status
+
+
+def _usage_error(error: Any) -> UsageError:
+    """What the parser found, as an error of ours."""
+    where = error.ctx.command_path if error.ctx else "dpcli"
+    if type(error).__name__ == "NoSuchOption":
+        names = [name for one in error.ctx.command.get_params(error.ctx) for name in one.opts]
+        return UsageError([_unknown("option", error.option_name, names, where)])
+    message = error.format_message().rstrip(".").replace("'", "`")
+    message = message[:1].lower() + message[1:]
+    return UsageError.of("command-line", message, f"`{where} --help` shows what it takes")
+
+
+def _unknown(what: str, word: str, known: Sequence[str], where: str) -> Problem:
+    """A command or option that does not exist, and the nearest that do."""
+    near = " or ".join(f"`{name}`" for name in get_close_matches(word, known, n=2))
+    hint = f"did you mean {near}? " if near else ""
+    return Problem(
+        "unknown-command" if what == "command" else "unknown-option",
+        f"`{where}` has no {what} `{word}`",
+        f"{hint}`{where} --help` lists them",
     )
-    return 1

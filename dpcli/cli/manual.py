@@ -1,68 +1,41 @@
-"""Pages of `--help`: from the docstring of a command to what the parser prints.
+"""Pages of `--help`, from the texts in `help.md`.
 
-A docstring is prose in paragraphs, and blocks whose lines are moved in, such as examples.
-The parser fills paragraphs, and keeps a block that has a mark on the line before.
+A page is prose in paragraphs, and blocks whose lines are indented, such as examples. The parser
+fills paragraphs, and keeps a block that has a mark on the line before.
 """
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Iterator, Sequence
-
-import typer
-from typer.core import TyperGroup
-from typer.models import CommandInfo
+from functools import cache
+from importlib.resources import files
 
 KEEP = "\b"
 """The line that tells the parser to keep the lines of a paragraph."""
 
 
-def in_order(names: Sequence[str]) -> type[TyperGroup]:
-    """A group that lists its commands in this order; others come last."""
-
-    class InOrder(TyperGroup):
-        """Commands as they are needed one after the other."""
-
-        def list_commands(self, _ctx: object) -> list[str]:
-            """The names, in their order."""
-            return sorted(self.commands, key=lambda one: (one not in names, _place(one, names)))
-
-    return InOrder
+@cache
+def _pages() -> dict[str, str]:
+    """The text of each command line; that of `dpcli` alone is the first."""
+    text = files("dpcli.cli").joinpath("help.md").read_text(encoding="utf-8")
+    parts = (part.partition("\n") for part in ("\n" + text).split("\n# ")[1:])
+    return {name: body.strip("\n") for name, _, body in parts}
 
 
-def _place(name: str, names: Sequence[str]) -> int:
-    """Where a name stands."""
-    return names.index(name) if name in names else 0
-
-
-def page(text: str | None) -> str:
-    """The help that a docstring is, with its blocks kept."""
-    paragraphs = inspect.cleandoc(text or "").split("\n\n")
+def page(name: str) -> str:
+    """The help of a command line, with its blocks kept."""
     return "\n\n".join(
         f"{KEEP}\n{one}" if any(line.startswith(" ") for line in one.splitlines()) else one
-        for one in paragraphs
+        for one in _pages()[name].split("\n\n")
     )
 
 
-def with_pages(app: typer.Typer) -> None:
-    """Gives every command of an application, and of its groups, its page."""
-    for command in _commands(app):
-        told = inspect.getdoc(command.callback) or ""
-        command.help = page(told)
-        # Lists of commands would cut it after a few words otherwise.
-        command.short_help = command.short_help or told.split("\n", 1)[0].rstrip(".")
-
-
-def _commands(app: typer.Typer) -> Iterator[CommandInfo]:
-    """All commands, those of groups too."""
-    yield from app.registered_commands
-    for group in app.registered_groups:
-        if group.typer_instance is not None:
-            yield from _commands(group.typer_instance)
+def brief(name: str) -> str:
+    """The first line of a page, which lists of commands show."""
+    return _pages()[name].split("\n", 1)[0].rstrip(".")
 
 
 def examples(text: str) -> list[str]:
-    """The lines of a help that are typed as they stand there."""
+    """The lines of a help that can be typed as they are."""
     found = []
     block = False
     for line in text.splitlines():

@@ -3,28 +3,42 @@
 from __future__ import annotations
 
 import sys
+from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from dpcli.cli.options import Book, Period
+from dpcli.cli.accounts import Request, outlook
+from dpcli.cli.console import coloured, harmless, unguarded, width_of, wrapped, write_json
+from dpcli.cli.options import AsJson, LedgerOfSpec, Period, SpecFile, checked_day, refuse_option
+from dpcli.cli.plan_compare import print_comparison, print_difference
+from dpcli.cli.plan_text import print_local_plan, print_plan
+from dpcli.errors import Problem, SpecError, UsageError
+from dpcli.hazards import hazards
+from dpcli.hazards.base import Verdict
+from dpcli.plan.compare import weaker
+from dpcli.plan.model import Plan
+from dpcli.plan.planner import make_plan, require_budget
+from dpcli.privacy.shuffling import Shuffled
+from dpcli.report.json_report import difference_json, plan_json
+from dpcli.report.local_report import local_plan_json
+from dpcli.report.stewardship import sentences
+from dpcli.spec.load import read_any, read_spec
+from dpcli.spec.numbers import NotReadable, number
 
 MOST = 10**15
-"""Records that nobody has more of."""
+"""More records than any collection has."""
 
 MOST_TIMES = 100_000
 """Runs that can be asked about."""
 
-if TYPE_CHECKING:
-    from dpcli.ledger.outlook import Outlook
-    from dpcli.plan.model import Plan
-    from dpcli.privacy.shuffling import Shuffled
+COLOURS = {"met": "32", "warned": "33", "for the steward to answer": "35"}
 
 
 def plan(
-    spec: Annotated[Path, typer.Argument(metavar="SPEC", help="The spec, a YAML file.")],
-    as_json: Annotated[bool, typer.Option("--json", help="The plan as JSON, for scripts.")] = False,
+    spec: SpecFile,
+    as_json: AsJson = False,
     show_hazards: Annotated[
         bool, typer.Option("--hazards", help="What can void the guarantee, and what is met.")
     ] = False,
@@ -41,107 +55,64 @@ def plan(
     ] = False,
     records: Annotated[
         int | None,
-        typer.Option(min=1, max=MOST, metavar="N", help="Local: the error with so many records."),
+        typer.Option(min=1, max=MOST, metavar="N", help="Local: the error with N records."),
     ] = None,
     shuffle: Annotated[
         int | None,
-        typer.Option(min=1, max=MOST, metavar="N", help="Local: what shuffling so many adds."),
+        typer.Option(min=1, max=MOST, metavar="N", help="Local: what shuffling N records adds."),
     ] = None,
     delta: Annotated[
         str | None, typer.Option(metavar="D", help="For --shuffle [that of the budget].")
     ] = None,
-    ledger: Book = None,
+    ledger: LedgerOfSpec = None,
     period: Period = None,
     times: Annotated[
         int | None,
         typer.Option(min=1, max=MOST_TIMES, metavar="N", help="Whether N runs of it fit."),
     ] = None,
 ) -> None:
-    """Print what a release would ask, hide and reveal; reads no data.
-
-    For each statistic: the query, how far one person (or row) can move it, the noise, the
-    error to expect and the cost; then the total against the budget, and what the account has
-    left before and after. With --times also how many runs fit; in an account with a window,
-    one on each day from --period on. Reads SPEC and its ledger. Writes and spends nothing.
-
-    Examples:
-        dpcli plan specs/minimal.yaml
-        dpcli plan specs/town.yaml --hazards           # what can go wrong
-        dpcli plan specs/town.yaml --compare           # other compositions
-        dpcli plan specs/town.yaml --json | grep '"error95"'
-        dpcli plan specs/minimal.yaml --times 2 || echo "no two runs fit"
-        dpcli plan specs/local-survey.yaml --records 3000
-        # in a pull request: does the new spec protect less?
-        dpcli plan new.yaml --diff old.yaml --fail-on-weaker
-
-    Exits 3 for the spec; 5 or 6 where `dpcli release` would, with the same words. With --diff
-    no account is asked, and 5 is for the budget of SPEC.
-
-    See also: dpcli explain budget, dpcli explain error, dpcli ledger show
-    """
-    from dpcli.cli.account import Asked, outlook
-    from dpcli.cli.charging import warn_of_sharing
-    from dpcli.cli.hazards import print_hazards
-    from dpcli.cli.local_plan import amplified
-    from dpcli.cli.words import checked_day
-    from dpcli.errors import UsageError
-    from dpcli.plan.planner import make_plan, require_budget
-    from dpcli.spec.load import read_any, read_spec
-
+    """Print what a release would ask, hide and reveal; reads no data."""
     tables = {"--hazards": show_hazards, "--compare": compare, "--diff": diff is not None}
     _require_one_table([name for name, wanted in tables.items() if wanted])
     about_account = times is not None or period is not None
     _require_comparable(diff, weaker=fail_on_weaker, account=about_account)
     period = checked_day(period)
     read = read_any(spec)
-    if read.is_local:
-        if diff is not None:
-            raise UsageError.of(
-                "bad-option",
-                "`--diff` compares specs of the central model, and this one is local",
-                "compare what `dpcli plan` says of both",
-            )
-        if delta is not None and shuffle is None:
-            raise UsageError.of(
-                "bad-option",
-                "`--delta` is the one up to which shuffled responses are protected",
-                "add `--shuffle N`, or leave it out",
-            )
-        local = make_plan(read)
-        mixed = None if shuffle is None else amplified(local, shuffle, delta)
-        found = outlook(Asked(local, ledger, spec, period), times)
-        warn_of_sharing(read.dataset, found.shared)
-        if show_hazards and not as_json:
-            print_hazards(local, found.window)
-        else:
-            _local(local, found, records or shuffle, mixed, as_json=as_json, compare=compare)
-        sys.stdout.flush()
-        found.require()
-        return
-    _require_none(records, shuffle, delta)
+    _require_of_model(read.is_local, diff, records, shuffle, delta)
     made = make_plan(read)
     if diff is not None:
         older = make_plan(read_spec(diff))
         _difference(older, made, as_json=as_json, blamed=diff if fail_on_weaker else None)
         require_budget(made)
         return
-    found = outlook(Asked(made, ledger, spec, period), times)
-    warn_of_sharing(read.dataset, found.shared)
-    if show_hazards and not as_json:
-        print_hazards(made, found.window)
+    mixed = None if shuffle is None else _amplified(made, shuffle, delta)
+    found = outlook(Request(made, ledger, spec, period), times)
+    records = records or shuffle
+    if as_json:
+        text = (
+            local_plan_json(made, found, records, mixed, compared=compare)
+            if made.is_local
+            else plan_json(made, found, compared=compare)
+        )
+        write_json(text)
+    elif show_hazards:
+        _print_hazards(made, found.window)
     else:
-        _central(made, found, as_json=as_json, compare=compare)
+        if made.is_local:
+            print_local_plan(made, found, records, mixed)
+        else:
+            print_plan(made, found)
+        if compare:
+            print()
+            print_comparison(made)
     sys.stdout.flush()
     found.require()
 
 
 def _require_one_table(asked: list[str]) -> None:
     """Raise UsageError for more than one of the options that print a table of their own."""
-    from dpcli.errors import UsageError
-
     if len(asked) > 1:
-        raise UsageError.of(
-            "bad-option",
+        raise refuse_option(
             f"{' and '.join(f'`{name}`' for name in asked)} are different tables",
             "ask for one of them at a time",
         )
@@ -149,12 +120,9 @@ def _require_one_table(asked: list[str]) -> None:
 
 def _require_comparable(diff: Path | None, *, weaker: bool, account: bool) -> None:
     """Raise UsageError for options that go only with `--diff`, or not with it."""
-    from dpcli.errors import UsageError
-
     if diff is not None and account:
-        raise UsageError.of(
-            "bad-option",
-            "`--diff` compares two specs and asks no account, and `--times` and `--period` are "
+        raise refuse_option(
+            "`--diff` compares two specs and uses no account, and `--times` and `--period` are "
             "about one",
             "run `dpcli plan` without --diff for the account",
         )
@@ -166,77 +134,80 @@ def _require_comparable(diff: Path | None, *, weaker: bool, account: bool) -> No
         )
 
 
-def _require_none(*local: object) -> None:
-    """Raise UsageError for an option of the local model."""
-    from dpcli.errors import UsageError
-
-    if any(option is not None for option in local):
-        raise UsageError.of(
-            "bad-option",
+def _require_of_model(
+    is_local: bool, diff: Path | None, records: int | None, shuffle: int | None, delta: str | None
+) -> None:
+    """Raise UsageError for options of the other model than that of the spec."""
+    if is_local and diff is not None:
+        raise refuse_option(
+            "`--diff` compares specs of the central model, and this one is local",
+            "compare the output of `dpcli plan` for both",
+        )
+    if is_local and delta is not None and shuffle is None:
+        raise refuse_option(
+            "`--delta` is the one up to which shuffled responses are protected",
+            "add `--shuffle N`, or leave it out",
+        )
+    if not is_local and any(one is not None for one in (records, shuffle, delta)):
+        raise refuse_option(
             "`--records`, `--shuffle` and `--delta` are for the local model, and this spec is not",
             "leave them out, or name a spec with `model: local`",
         )
 
 
+def _amplified(plan: Plan, records: int, delta: str | None) -> Shuffled:
+    """What shuffling makes of a plan; UsageError where the bound does not apply."""
+    try:
+        chosen = plan.spec.privacy.budget.delta if delta is None else number(delta)
+    except NotReadable:
+        chosen = Fraction(-1)
+    if not 0 < chosen < 1:
+        given = "the budget has no delta" if delta is None else f"`{delta}` is none"
+        raise UsageError.of(
+            "shuffle-delta",
+            f"shuffled responses are protected up to a delta, and {given}",
+            "add `--delta 1e-6`, or another delta far below one divided by the number of records",
+        )
+    found = plan.shuffled(records, chosen)
+    if found is None:
+        names = [one.column.name for one in plan.spec.responses if one.channel.loss.delta]
+        raise UsageError.of(
+            "shuffle-pure",
+            f"the bound for shuffling is for pure responses, and {', '.join(names)} has a delta",
+            "use laplace noise there, or leave --shuffle out",
+        )
+    return found
+
+
 def _difference(older: Plan, made: Plan, *, as_json: bool, blamed: Path | None) -> None:
     """What changed since an older spec; SpecError if that protects less, and is `blamed`."""
-    from dpcli.cli.comparing import print_difference
-    from dpcli.errors import Problem, SpecError
-    from dpcli.plan.compare import weaker
-
     reasons = list(weaker(older, made))
     if as_json:
-        from dpcli.report.json_report import difference_json
-
-        sys.stdout.write(difference_json(older, made, reasons))
+        write_json(difference_json(older, made, reasons))
     else:
         print_difference(older, made)
         print("".join(f"weaker: {reason}\n" for reason in reasons), end="")
     sys.stdout.flush()
     if blamed is not None and reasons:
-        hint = f"if that is meant, let the data owner agree to it; the older spec is `{blamed}`"
+        hint = f"if that is intended, ask the data owner to agree; the older spec is `{blamed}`"
         raise SpecError(Problem("weaker-privacy", reason, hint) for reason in reasons)
 
 
-def _central(made: Plan, found: Outlook, *, as_json: bool, compare: bool) -> None:
-    """The plan of a spec of the central model."""
-    if as_json:
-        from dpcli.report.json_report import plan_json
-
-        sys.stdout.write(plan_json(made, found, compared=compare))
-        return
-    from dpcli.cli.central_plan import print_plan
-
-    print_plan(made, found)
-    if compare:
-        _compare(made)
-
-
-def _local(
-    made: Plan,
-    found: Outlook,
-    records: int | None,
-    mixed: Shuffled | None,
-    *,
-    as_json: bool,
-    compare: bool,
-) -> None:
-    """The plan of a local spec."""
-    if as_json:
-        from dpcli.report.local_report import local_plan_json
-
-        sys.stdout.write(local_plan_json(made, found, records, mixed, compared=compare))
-        return
-    from dpcli.cli.local_plan import print_local_plan
-
-    print_local_plan(made, found, records, mixed)
-    if compare:
-        _compare(made)
-
-
-def _compare(made: Plan) -> None:
-    """What the answers cost under every composition, below the plan."""
-    from dpcli.cli.comparing import print_comparison
-
-    print()
-    print_comparison(made)
+def _print_hazards(plan: Plan, window: int | None) -> None:
+    """Each hazard with its verdict, what was found, and what the steward declares."""
+    out = unguarded(sys.stdout)
+    bright = coloured(out)
+    found = hazards(plan, window)
+    for one in found:
+        verdict = one.verdict.value
+        line = harmless(f"{verdict}: {one.hazard}. {one.question}")
+        line = wrapped(line, width_of(out)) if out.isatty() else line
+        if bright:
+            line = f"\x1b[1;{COLOURS[verdict]}m{verdict}\x1b[0m{line[len(verdict) :]}"
+        print(line, file=out)
+        for sentence in sentences(one):
+            print(f"    {sentence}")
+        print()
+    counts = [(sum(one.verdict is verdict for one in found), verdict.value) for verdict in Verdict]
+    print(", ".join(f"{count} {words}" for count, words in counts))
+    print("after NIST SP 800-226 (2025); answers are under `declarations:` in the spec")

@@ -91,8 +91,8 @@ def test_no_generator_but_the_operating_systems() -> None:
     ("command", "unwanted"),
     [
         ("--version", {"polars", "numpy", "yaml", "pydantic", "rich"}),
-        ("plan", {"polars", "numpy", "rich", "sqlite3"}),
-        ("check", {"polars", "numpy", "rich", "sqlite3"}),
+        ("plan", {"polars", "numpy", "rich"}),
+        ("check", {"polars", "numpy", "rich"}),
         ("explain", {"polars", "numpy", "rich", "yaml"}),
     ],
 )

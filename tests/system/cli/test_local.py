@@ -257,7 +257,7 @@ def test_a_crash_after_the_charge_loses_nothing(
     target = ("-o", out) if where == "file" else ()
     command = ("local", "randomize", spec, data, *target, "--release-id", "a")
     with monkeypatch.context() as patch:
-        patch.setattr("dpcli.cli.collecting.publish_file", _interrupted)
+        patch.setattr("dpcli.cli.outputs.publish_file", _interrupted)
         assert dpcli(*command).status == 130
     (waiting,) = spec.parent.glob(f".*{pending.ENDING}")
     kept = waiting.read_bytes()
@@ -296,7 +296,7 @@ def test_ids_that_begin_alike_do_not_meet(dpcli: Command, spec: Path, data: Path
     for name in ("1", "1.2", "1.2.3"):
         kept = spec.parent / f"{name}.csv"
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr("dpcli.cli.collecting.publish_file", _interrupted)
+            patch.setattr("dpcli.cli.outputs.publish_file", _interrupted)
             done = dpcli("local", "randomize", spec, data, "-o", kept, "--release-id", name)
             assert done.status == 130
     assert len(list(spec.parent.glob(f".*{pending.ENDING}"))) == 3
@@ -366,7 +366,7 @@ def test_a_report_that_cannot_be_written_is_told(
     out = spec.parent / "o.csv"
     command = ("local", "randomize", spec, data, "-o", out, "--release-id", "a")
     with monkeypatch.context() as patch:
-        patch.setattr("dpcli.cli.collecting.publish", refused)
+        patch.setattr("dpcli.cli.outputs.publish", refused)
         assert dpcli(*command).status == 7
     first = out.read_bytes()
     assert dpcli(*command).status == 0
@@ -408,7 +408,7 @@ def test_what_was_never_charged_is_swept_by_the_next_collection(
     """Named by a process that died before its charge; what others wait for stays."""
     book = spec.parent / "dpcli-ledger.sqlite"
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("dpcli.cli.collecting.publish_file", _interrupted)
+        patch.setattr("dpcli.cli.outputs.publish_file", _interrupted)
         kept = ("local", "randomize", spec, data, "--release-id", "a")
         assert dpcli(*kept).status == 130
     left, other = pending.waiting_name(book, "dead"), pending.waiting_name(book, "a")
@@ -451,7 +451,7 @@ def test_a_link_is_no_file_that_waits(
     out = spec.parent / "o.csv"
     command = ("local", "randomize", spec, data, "-o", out, "--release-id", "a")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("dpcli.cli.collecting.publish_file", _interrupted)
+        patch.setattr("dpcli.cli.outputs.publish_file", _interrupted)
         assert dpcli(*command).status == 130
     (waiting,) = spec.parent.glob(f".*{pending.ENDING}")
     secret = tmp_path / "secret"
@@ -665,7 +665,7 @@ class TestEstimates:
         out = spec.parent / "e.csv"
         done = dpcli("local", "estimate", spec, collected, "-o", out)
         assert done.status == 0 and not done.out
-        assert "estimates of survey; lower and upper with 95 % confidence" in done.err
+        assert "estimates of survey; lower and upper with 95% confidence" in done.err
         for row in rows(out.read_text(encoding="utf-8")):
             assert row["value"] in done.err and row["standard_error"] in done.err
         assert not dpcli("local", "estimate", spec, collected, "-o", out, "--force", "-q").err

@@ -43,7 +43,7 @@ def test_a_name_of_letters_of_any_script_pays_for_releases(
     dpcli: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Release, ledger, completion and reports carry the name as it is."""
-    from dpcli.cli.completing import datasets
+    from dpcli.cli.ledger_show import datasets
 
     monkeypatch.chdir(tmp_path)
     spec = write(tmp_path, COMPOSED)

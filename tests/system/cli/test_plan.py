@@ -219,7 +219,7 @@ def test_an_interruption_keeps_its_status_whatever_libraries_make_of_it(
 ) -> None:
     """A library that catches the interruption and raises another error hides nothing."""
 
-    def wrapped(*, standalone_mode: bool, prog_name: str) -> None:
+    def wrapped(_words: list[str], *, standalone_mode: bool, prog_name: str) -> None:
         try:
             main._stop(15, None)
         except Stopped:

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from dpcli.cli.console import write_table
-from dpcli.cli.terminal import Guarded, guarded, harmless, say, unguarded
+from dpcli.cli.console import Guarded, guarded, harmless, say, unguarded
+from dpcli.cli.tables import write_table
 from dpcli.diagnostic import one_line
 from tests.support.cli import LOCAL, PEOPLE, SPEC, Command, Outcome
 

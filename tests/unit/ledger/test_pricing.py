@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from dpcli.charge import charge_for
-from dpcli.cli.balances import _more_runs, history, show
+from dpcli.cli.ledger_show import _more_runs, history, show
 from dpcli.composition import COMPOSITIONS
 from dpcli.composition.base import Composition
 from dpcli.errors import BudgetError, LedgerError

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from dpcli.cli.ledger_file import DEFAULT, AsJson, Named
-
-if TYPE_CHECKING:
-    from dpcli.ledger.recovery import Recovered
+from dpcli.charge import now
+from dpcli.cli.accounts import DEFAULT
+from dpcli.cli.console import print_json
+from dpcli.cli.options import AsJson, LedgerFile
+from dpcli.ledger.recovery import Recovered
+from dpcli.ledger.recovery import recover as recover_ledger
+from dpcli.report.proving import proofs_of
 
 MOST_UNPROVEN = 1_000_000
 
@@ -32,33 +35,9 @@ def recover(
         bool, typer.Option("--anchor-lost", help="Go on without the anchor of the ledger.")
     ] = False,
     as_json: AsJson = False,
-    path: Named = None,
+    path: LedgerFile = None,
 ) -> None:
-    """Charge a restored or new ledger what published reports prove.
-
-    After a lost disk: restore the last backup of the ledger, or none, and name every report that
-    was published since. Each missing release is charged again, at the price that its report
-    proves or more; nothing gets cheaper, and a second time changes nothing. Its outputs are
-    not in the ledger. If entries are missing that no report proves, it is refused; --unproven
-    accepts N of them and closes every account. Reads reports, no data; spends nothing new. A
-    report that was forged as a whole cannot be told from a real one: take reports from where
-    they were published.
-
-    Examples:
-        dpcli ledger recover --from published/first.report.json
-        # no backup either: begin a new ledger that knows what was spent
-        dpcli ledger recover --from published/*.json --ledger new.sqlite
-        dpcli ledger recover --from published/*.json --json
-
-    Exits 6 when the ledger or a report was changed, or releases are unproven.
-
-    See also: dpcli ledger verify, dpcli explain ledger-in-doubt
-    """
-    from dpcli.charge import now
-    from dpcli.cli.console import print_json
-    from dpcli.ledger.recovery import recover as recover_ledger
-    from dpcli.report.proving import proofs_of
-
+    """Charge a restored or new ledger what published reports prove."""
     ledger, reports = path or Path(DEFAULT), [*(source or ()), *(more or ())]
     proofs = proofs_of(reports)
     found = recover_ledger(ledger, proofs, now(), unproven=unproven, anchor_lost=anchor_lost)
@@ -84,9 +63,8 @@ def recover(
                 "created": found.created,
             }
         )
-        return
-    for line in _lines(ledger, found, len(reports)):
-        typer.echo(line)
+    else:
+        print("\n".join(_lines(ledger, found, len(reports))))
 
 
 def _lines(ledger: Path, found: Recovered, reports: int) -> list[str]:

@@ -5,27 +5,24 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from fractions import Fraction
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from dpcli.plan.model import Plan, PlannedEntry
+from dpcli.cli.tables import write_table
+from dpcli.plan.compare import changes, compare, delta_of, error_of, kind_of, loss_of, rho_of
+from dpcli.plan.model import Plan, PlannedEntry
+from dpcli.report.numbers import exact_or_up, short
 
 
 def print_comparison(plan: Plan) -> None:
     """What the answers of a plan cost under every composition, and the cheapest."""
-    from dpcli.cli.console import write_table
-    from dpcli.plan.compare import compare, delta_of
-    from dpcli.report.numbers import exact_or_up
-
     delta = delta_of(plan)
-    rows, needed = [], []
+    rows, notes = [], []
     for one in compare(plan):
         if one.bound is None:
             rows.append((one.name, "?", "", "", "", ""))
-            needed.append(f"{one.name} needs a package that is not installed: {one.needs}")
+            notes.append(f"{one.name} needs a package that is not installed: {one.needs}")
             continue
         loss = one.bound.loss
-        verdict = "cheapest" if one.cheapest else ""
+        verdict = ["cheapest"] * one.cheapest + ["over budget"] * (not one.fits)
         rows.append(
             (
                 one.name,
@@ -33,23 +30,19 @@ def print_comparison(plan: Plan) -> None:
                 exact_or_up(loss.delta),
                 "" if loss.rho is None else exact_or_up(loss.rho),
                 one.bound.name,
-                verdict if one.fits else f"{verdict}{', ' if verdict else ''}over budget",
+                ", ".join(verdict),
             )
         )
     header = ("composition", "epsilon", "delta", "rho", "bound", "")
     title = f"the same answers under every composition, at delta {exact_or_up(delta)}"
     write_table(sys.stdout, title, header, rows, (1, 2, 3))
-    notes = list(needed)
     if not plan.spec.privacy.budget.delta:
         notes.append("all but sequential need a delta in the budget, which has none")
     print("".join(f"{note}\n" for note in notes), end="")
 
 
 def print_difference(old: Plan, new: Plan) -> None:
-    """What a change of the spec does to each statistic and in all."""
-    from dpcli.cli.console import write_table
-    from dpcli.plan.compare import changes, error_of, kind_of, loss_of, rho_of
-
+    """What a change of the spec does to each statistic and in total."""
     in_rho = new.spec.privacy.composition.takes_rho
     rows = []
     for changed in changes(old, new):
@@ -68,18 +61,15 @@ def print_difference(old: Plan, new: Plan) -> None:
                 _words(before, after, lambda one: one.mechanism.name),
             )
         )
-    spent = (old.spent, new.spent)
-    rhos_spent = (spent[0].rho, spent[1].rho)
+    names = dict.fromkeys(plan.spec.privacy.composition.name for plan in (old, new))
     rows.append(
         (
             "in all",
             "",
-            _arrow(spent[0].epsilon, spent[1].epsilon),
-            *([_arrow(*rhos_spent)] if in_rho else []),
+            _arrow(old.spent.epsilon, new.spent.epsilon),
+            *([_arrow(old.spent.rho, new.spent.rho)] if in_rho else []),
             "",
-            f"{old.spec.privacy.composition.name} to {new.spec.privacy.composition.name}"
-            if old.spec.privacy.composition != new.spec.privacy.composition
-            else new.spec.privacy.composition.name,
+            " to ".join(names),
         )
     )
     header = ("statistic", "", "epsilon", *(["rho"] if in_rho else []), "error", "mechanism")
@@ -88,8 +78,6 @@ def print_difference(old: Plan, new: Plan) -> None:
 
 def _arrow(before: Fraction | None, after: Fraction | None) -> str:
     """A number before and after."""
-    from dpcli.report.numbers import short
-
     texts = ["-" if value is None else short(value, 6) for value in (before, after)]
     return texts[0] if texts[0] == texts[1] else " -> ".join(texts)
 

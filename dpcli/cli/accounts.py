@@ -1,0 +1,229 @@
+"""The ledger of a command, what its account allows, and notes around a charge."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from dpcli.errors import Failure, Problem, QualityError, Stopped
+from dpcli.ledger import sqlite
+from dpcli.ledger.acceptance import Account, accepted
+from dpcli.ledger.balance import Spend, balance, period_number
+from dpcli.ledger.charge import Stored, resolved
+from dpcli.ledger.creation import create_ledger
+from dpcli.ledger.ledger import Ledger
+from dpcli.ledger.outlook import Outlook, Runs, too_many
+from dpcli.ledger.place import is_absent, require_no_history, require_place, required
+from dpcli.ledger.sqlite import translated_errors
+from dpcli.ledger.store import Store
+from dpcli.ledger.terms import Terms, terms_of
+from dpcli.plan.model import Plan
+from dpcli.plan.planner import require_budget
+from dpcli.spec.model import Spec
+
+DEFAULT = "dpcli-ledger.sqlite"
+"""The ledger next to a spec, made when it is first needed."""
+
+MUST_EXIST = "DPCLI_LEDGER_MUST_EXIST"
+"""The variable that demands a ledger, and an account in it, that exist already."""
+
+
+def must_exist(spec: Spec) -> bool:
+    """Whether the spec or the environment demands a ledger and an account that exist."""
+    return spec.must_exist or os.environ.get(MUST_EXIST, "") not in {"", "0"}
+
+
+@contextmanager
+def open_ledger(named: Path | None, spec: Path, *, must_exist: bool = False) -> Iterator[Ledger]:
+    """The named ledger, which must exist, or the one next to the spec.
+
+    The latter is created if it is absent, which is announced, unless it `must_exist`.
+    """
+    _announce_waiting()
+    path = named or spec.parent / DEFAULT
+    if named is None and must_exist and is_absent(path):
+        raise required(path)
+    ledger = Ledger(create_ledger(path) if named is None else Store.open(path))
+    if ledger.store.created:
+        print(
+            f"created the ledger `{path}`: its history is empty, so every budget in it is unspent",
+            file=sys.stderr,
+        )
+    try:
+        yield ledger
+    finally:
+        ledger.close()
+
+
+@contextmanager
+def existing_ledger(named: Path | None, *, doubtful: bool = False) -> Iterator[Ledger]:
+    """The named ledger, or the default one of this folder; it must exist."""
+    _announce_waiting()
+    ledger = Ledger(Store.open(named or Path(DEFAULT), doubtful=doubtful))
+    try:
+        yield ledger
+    finally:
+        ledger.close()
+
+
+def _announce_waiting() -> None:
+    sqlite.notice = lambda: print(
+        "waiting for other processes that use the ledger ...", file=sys.stderr, flush=True
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What a command line asks about: a plan, its ledger, and the day that it names."""
+
+    plan: Plan
+    ledger: Path | None
+    spec: Path
+    period: str | None = None
+    data: Sequence[str] = ()
+
+    @property
+    def path(self) -> Path:
+        """The ledger that is named, or the one next to the spec."""
+        return self.ledger or self.spec.parent / DEFAULT
+
+    @property
+    def terms(self) -> Terms:
+        """The terms of the spec."""
+        return terms_of(self.plan.spec)
+
+    @property
+    def day(self) -> int | None:
+        """The day as a number."""
+        return None if self.period is None else period_number(self.period)
+
+    @property
+    def spend(self) -> Spend:
+        """What the release would add."""
+        return Spend(tuple(self.plan.answers.items()), self.day)
+
+
+def outlook(request: Request, times: int | None = None) -> Outlook:
+    """What a release would meet, and that many of them; a refusal is part of the answer.
+
+    Refused is what `dpcli release` would refuse first: what the budget of the spec does not
+    allow, then a ledger that cannot be used, then what the account does not accept. Warns of
+    other accounts that were charged for the same file.
+    """
+    over = None
+    try:
+        require_budget(request.plan)
+    except Failure as failure:
+        over = failure
+    try:
+        found = _in_ledger(request, times if over is None else None)
+    except Failure as failure:
+        found = Outlook(request.path, request.path.exists(), refused=failure)
+    warn_of_sharing(request.plan.spec.dataset, found.shared)
+    return found if over is None else replace(found, refused=over, after=None)
+
+
+def _in_ledger(request: Request, times: int | None) -> Outlook:
+    """What the ledger allows; LedgerError if it cannot be used."""
+    path = request.path
+    if request.ledger is None and is_absent(path):
+        if must_exist(request.plan.spec):
+            raise required(path)
+        require_place(path)
+        require_no_history(path)
+        return _accepted(request, Account(path), times, exists=False)
+    with existing_ledger(path) as ledger:
+        dataset = request.plan.spec.dataset
+        with translated_errors(path):
+            found = _accepted(request, ledger.account(dataset), times, exists=True)
+        return replace(found, shared=tuple(ledger.sharing(dataset, resolved(request.data))))
+
+
+def _accepted(request: Request, account: Account, times: int | None, *, exists: bool) -> Outlook:
+    """What an account allows."""
+    terms, spend = account.terms or request.terms, request.spend
+    found = Outlook(account.ledger, exists, account.terms)
+    try:
+        opens = not must_exist(request.plan.spec)
+        taken = accepted(account, request.terms, spend, opens=opens)
+        found = replace(found, before=taken.before, after=taken.after)
+    except Failure as failure:
+        after, needs_day = None, failure.problems[0].code == "period-required"
+        if needs_day:
+            # What is left depends on the day: shown is a window without other releases.
+            account, spend = replace(account, spends=()), replace(spend, period=0)
+        day = spend.period if terms.window else None
+        if needs_day:
+            after = balance(terms, [spend], day)
+        found = replace(
+            found,
+            before=account.balance(terms, day),
+            after=after if after is not None and after.within else None,
+            refused=failure,
+        )
+        if not needs_day and not found.exhausted:
+            return found
+    if times is None:
+        return found
+    runs = Runs(terms, account.spends, spend.answers, request.day)
+    repeated = runs.repeated(times)
+    if account.closed:
+        repeated = replace(repeated, fits=False, most=0)
+    many = too_many(terms, repeated) if found.refused is None and not repeated.fits else None
+    return replace(found, repeated=repeated, unrepeatable=many)
+
+
+@contextmanager
+def charging(again: str) -> Iterator[None]:
+    """A charge that may be interrupted; `again` says how to ask for the same once more."""
+    try:
+        yield
+    except (KeyboardInterrupt, Stopped):
+        print(f"interrupted; {again}, which charges it once at most", file=sys.stderr)
+        raise
+
+
+def warn_of_clock(created: str, latest: str) -> None:
+    """Warn if a release is dated before the last one in its ledger."""
+    if created < latest:
+        print(f"warning: the clock is behind the last release, of {latest}", file=sys.stderr)
+
+
+def require_quality(stored: Stored) -> None:
+    """Raise QualityError if the quality check stopped a release, with every reason."""
+    if stored.stopped:
+        hint = (
+            "see `dpcli check SPEC DATA --cells` and `dpcli ledger export "
+            f"{stored.release_id} --report check.md`; then correct the spec or the file, and "
+            "release it under a new --release-id"
+        )
+        last = len(stored.stopped) - 1
+        raise QualityError(
+            Problem("quality-failed", reason, hint if place == last else "")
+            for place, reason in enumerate(stored.stopped)
+        )
+
+
+def warn_of_sharing(dataset: str, others: Sequence[str]) -> None:
+    """Warn if other accounts were charged for a file of this one: each has its own budget."""
+    if others:
+        names = ", ".join(f"`{name}`" for name in others)
+        print(
+            f"warning: a file of `{dataset}` was charged to the account{'s' * (len(others) > 1)} "
+            f"{names} as well: their losses add up for the people in it, and no budget bounds the "
+            "sum; give all specs about the same people one `dataset:`",
+            file=sys.stderr,
+        )
+
+
+def announce_account(dataset: str, ledger: str) -> None:
+    """Report that this was the first release of an account in its ledger."""
+    print(
+        f"first release of the account `{dataset}` in the ledger {ledger}: nothing was charged "
+        "to it before",
+        file=sys.stderr,
+    )
