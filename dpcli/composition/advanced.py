@@ -20,15 +20,15 @@ MOST_EQUAL = 20_000
 
 
 class Advanced(Composition):
-    """The least of several theorems for (epsilon_i, delta_i)-private answers.
+    """The smallest bound of several theorems for (epsilon_i, delta_i)-private answers.
 
-    Part of delta is for the deltas of the answers: (1 - delta) = (1 - d) times the product of all
-    (1 - delta_i). The rest, d, buys one of:
+    Part of delta is for the deltas of the answers: (1 - delta) = (1 - d) times the product
+    of all (1 - delta_i). The rest, d, is used by one of:
 
-    strong composition, for k equal epsilons e: sqrt(2 k ln(1/d)) e + k e (e^e - 1)/(e^e + 1)
-    (Dwork, Rothblum and Vadhan 2010; as in Kairouz, Oh and Viswanath 2015), and for unequal ones
-    sqrt(2 ln(1/d) sum e_i^2) + sum e_i (e^e_i - 1)/(e^e_i + 1), where also e + sqrt(sum e_i^2)/d
-    may stand for 1/d (there, theorem 3.5);
+    strong composition, for k equal epsilons e: sqrt(2 k ln(1/d)) e + k e (e^e - 1)/(e^e +
+    1) (Dwork, Rothblum and Vadhan 2010; as in Kairouz, Oh and Viswanath 2015), and for
+    unequal ones sqrt(2 ln(1/d) sum e_i^2) + sum e_i (e^e_i - 1)/(e^e_i + 1), where also e +
+    sqrt(sum e_i^2)/d may stand for 1/d (there, theorem 3.5);
 
     the optimal bound for k equal epsilons: the least epsilon for which
 
@@ -36,9 +36,9 @@ class Advanced(Composition):
 
     (there, theorem 3.3, between its points as well).
 
-    Privacy: whatever is (e, 0)-private tells no more than a randomized response whose
-    loss is e or -e; the sum of such losses is concentrated about a small mean. The plain sum of
-    epsilons is a bound as well, and taken where it is less.
+    Privacy: any (e, 0)-private answer reveals no more than a randomized response whose loss
+    is e or -e; the sum of such losses is concentrated around a small mean. The plain sum of
+    epsilons is a bound as well, and is used where it is smaller.
     """
 
     name = "advanced"

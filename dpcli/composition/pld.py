@@ -50,14 +50,14 @@ FLOAT_ERROR_EACH = Fraction(3, 10**16)
 class Pld(Composition):
     """Composes the distributions of the losses themselves, on a fine grid.
 
-    Each mechanism states pairs of distributions that dominate its answers; their losses
-    are put on a grid, pessimistically (Doroshenko, Ghazi, Kamath, Kumar and Manurangsi
-    2022), and added by Fourier transforms, with the library dp-accounting:
-    `pip install 'dpcli[pld]'`. What comes out is nearly the truth, never below it except for
+    Each mechanism states pairs of distributions that dominate its answers; their losses are
+    put on a grid, pessimistically (Doroshenko, Ghazi, Kamath, Kumar and Manurangsi 2022),
+    and added by Fourier transforms, with the library dp-accounting: `pip install
+    'dpcli[pld]'`. The result is nearly exact, and never below the exact value except for
     errors of floating point, for which a part of delta is set aside.
 
-    Privacy: pairs that dominate each answer dominate, as a product, all of them (Zhu,
-    Dong and Wang 2022, theorem 10). The bounds of `zcdp` are used where they are less, or
+    Privacy: pairs that dominate each answer dominate, as a product, all of them (Zhu, Dong
+    and Wang 2022, theorem 10). The bounds of `zcdp` are used where they are smaller, or
     where losses are too small for floats.
     """
 

@@ -12,9 +12,9 @@ from dpcli.privacy.loss import Loss
 class Sequential(Composition):
     """Epsilons add, and deltas add; exact, and valid for every mechanism.
 
-    Privacy: if each answer is (epsilon_i, delta_i)-private, all of them together
-    are (sum epsilon_i, sum delta_i)-private, even if each question was chosen after
-    seeing the answers before it (Dwork and Roth 2014, theorem 3.16).
+    Privacy: if each answer is (epsilon_i, delta_i)-private, all of them together are (sum
+    epsilon_i, sum delta_i)-private, even if each query was chosen after seeing the answers
+    before it (Dwork and Roth 2014, theorem 3.16).
     """
 
     name = "sequential"

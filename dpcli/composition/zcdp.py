@@ -14,20 +14,21 @@ MOST_MIXED = 32
 
 
 class Zcdp(Composition):
-    """Each mechanism states its rho; rhos add, and mean an epsilon at delta.
+    """Each mechanism states its rho; rhos add, and are converted to an epsilon at delta.
 
-    With r the sum, for every alpha > 1 the answers together are (epsilon, delta)-private for
-    epsilon = alpha r + log(1 - 1/alpha) - (log delta + log alpha)/(alpha - 1), of which the least
-    is taken and rounded up (Canonne, Kamath and Steinke 2020, proposition 12; better than
-    r + 2 sqrt(r log(1/delta))). Many answers cost about the square root of their number.
+    With r the sum, for every alpha > 1 the answers together are (epsilon, delta)-private
+    for epsilon = alpha r + log(1 - 1/alpha) - (log delta + log alpha)/(alpha - 1), of which
+    the least is taken and rounded up (Canonne, Kamath and Steinke 2020, proposition 12;
+    better than r + 2 sqrt(r log(1/delta))). Many answers cost about the square root of
+    their number.
 
     Privacy: Renyi divergences of every order add up under composition (Bun and Steinke
-    2016, lemma 2.3), also where each question was chosen after seeing the answers before
-    it. Where an answer is only concentrated except with some probability (the keys of private
-    groups), these probabilities add, and that much less of delta is left for the
-    conversion (definition 8.1 there). Pure answers may as well be added up by their epsilons,
-    beside what the rhos of the others mean; that is done for those of the greatest rho for
-    their epsilon, wherever it is less. `rho:` may be given instead of `epsilon:`.
+    2016, lemma 2.3), also where each query was chosen after seeing the answers before it.
+    Where an answer is concentrated except with some probability (the keys of private
+    groups), these probabilities add, and that much less of delta is left for the conversion
+    (definition 8.1 there). Pure answers may instead be added up by their epsilons, next to
+    what the rhos of the others mean; that is done for those of the greatest rho for their
+    epsilon, wherever it is less. `rho:` may be given instead of `epsilon:`.
     """
 
     name = "zcdp"

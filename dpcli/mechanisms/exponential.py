@@ -17,21 +17,21 @@ from dpcli.sampling.choice import exponential
 class Exponential(Choosing):
     """Chooses a candidate with probability proportional to exp(score / scale).
 
-    The scale is L1 / epsilon, where L1 is the most that a neighbour can change the distance
-    of two scores, summed over groups and picks. For scores that change by D in any
-    direction that is 2 D; where a neighbour changes them all in one direction, D.
+    The scale is L1 / epsilon, where L1 is the most that a neighbor can change the
+    difference of two scores, summed over groups and picks. For scores that change by D in
+    any direction that is 2 D; where a neighbor changes them all in one direction, D.
 
-    Privacy: between neighbours the weights of two candidates change their ratio by a factor of
-    exp(distance / scale) at most. So does the ratio of one weight to the sum of all, which is
-    the probability of the candidate; hence probabilities change by exp(epsilon) at most
-    (McSherry and Talwar 2007; in terms of distances, Dong, Durfee and Rogers 2020). Several
-    picks are a sequence of such choices, and groups that nobody shares do not add up.
-    Choices are drawn exactly, by rejection with whole numbers (Canonne, Kamath and Steinke
-    2020), and no score is too large.
+    Privacy: between neighbors the weights of two candidates change their ratio by a factor
+    of at most exp(distance / scale). So does the ratio of one weight to the sum of all,
+    which is the probability of the candidate; hence probabilities change by a factor of at
+    most exp(epsilon) (McSherry and Talwar 2007; in terms of distances, Dong, Durfee and
+    Rogers 2020). Several picks are a sequence of such choices, and groups that no person
+    shares do not add up. Choices are sampled exactly, by rejection with whole numbers
+    (Canonne, Kamath and Steinke 2020), and no score is too large.
 
-    Under `composition: zcdp` its rho is the sum of (range/scale)^2/8 over groups and picks: its
-    loss has a range no wider than range/scale (Dong, Durfee and Rogers 2020), and such a
-    loss is subgaussian (Cesar and Rogers 2021, lemma 3.4, after Hoeffding 1963).
+    Under `composition: zcdp` its rho is the sum of (range/scale)^2/8 over groups and picks:
+    its loss has a range no wider than range/scale (Dong, Durfee and Rogers 2020), and such
+    a loss is subgaussian (Cesar and Rogers 2021, lemma 3.4, after Hoeffding 1963).
     """
 
     name = "exponential"

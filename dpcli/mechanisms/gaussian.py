@@ -43,26 +43,27 @@ class Gaussian(Perturbing):
 
         P[Y > epsilon sigma^2/D - D/2] - exp(epsilon) P[Y > epsilon sigma^2/D + D/2]
 
-    with Y the discrete noise itself, not its continuous likeness, for which slightly
-    too little noise would do (Canonne, Kamath and Steinke 2020, theorem 7; the
-    continuous condition is that of Balle and Wang 2018). If more cells change, the
-    smaller of two upper bounds: all L0 cells change by Linf, where only the sum of the
-    noises matters; or rho = L2^2/(2 sigma^2), and for every alpha > 1
+    with Y the discrete noise itself, not its continuous counterpart, for which slightly too
+    little noise would be enough (Canonne, Kamath and Steinke 2020, theorem 7; the
+    continuous condition is that of Balle and Wang 2018). If more cells change, the smaller
+    of two upper bounds: all L0 cells change by Linf, where only the sum of the noises
+    matters; or rho = L2^2/(2 sigma^2), and for every alpha > 1
 
         delta <= exp((alpha - 1)(alpha rho - epsilon)) (1 - 1/alpha)^alpha / (alpha - 1).
 
     calibration `classic` (epsilon at most 1): sigma = L2 sqrt(2 ln(1.25/delta))/epsilon
     (Dwork and Roth 2014, theorem A.1). Above epsilon 1 it gives too little noise, and is
-    refused. It is more noise than `exact` asks for.
+    refused. It adds more noise than `exact` needs.
 
     Several answers of one entry are protected jointly: their rhos add up, each in
     proportion to its share, and the second bound above holds for the sum.
 
-    Privacy: the loss of an output is normal in shape, so it exceeds epsilon only in a
-    tail of the noise; delta is what that tail can tell. Delta is recomputed from sigma
-    with directed rounding, whichever calibration chose it, and draws are exact (Canonne,
-    Kamath and Steinke 2020), so it holds as computed. Under `composition: zcdp` its rho is
-    L2^2/(2 sigma^2) (the same, theorem 4), and `rho:` may be given instead of epsilon.
+    Privacy: the loss of an output has the shape of a normal distribution, so it exceeds
+    epsilon only in a tail of the noise; delta is what that tail can reveal. Delta is
+    recomputed from sigma with directed rounding, whichever calibration chose it, and
+    samples are exact (Canonne, Kamath and Steinke 2020), so it holds as computed. Under
+    `composition: zcdp` its rho is L2^2/(2 sigma^2) (the same, theorem 4), and `rho:` may be
+    given instead of epsilon.
     """
 
     name = "gaussian"

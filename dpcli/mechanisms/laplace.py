@@ -24,22 +24,23 @@ if TYPE_CHECKING:
 class Laplace(Perturbing):
     """Adds discrete Laplace noise of scale L1 / epsilon to every cell.
 
-    P[noise = k] is proportional to exp(-|k| / scale), over all whole numbers of
-    steps. Epsilon, scale and sensitivity are exact rationals; delta is zero.
+    P[noise = k] is proportional to exp(-|k| / scale), over all whole numbers of steps.
+    Epsilon, scale and sensitivity are exact rationals; delta is zero.
 
-    Privacy: for neighbours whose answers differ by v, the probabilities of any
-    output have the ratio exp((sum |z_i - v_i| - |z_i|) / scale), at most
-    exp(|v|_1 / scale) = exp(epsilon) (Dwork, McSherry, Nissim and Smith 2006; on
-    the whole numbers, Ghosh, Roughgarden and Sundararajan 2009). Draws are exact
-    (Canonne, Kamath and Steinke 2020), so the ratio holds as computed.
+    Privacy: for neighbors whose answers differ by v, the probabilities of any output have
+    the ratio exp((sum |z_i - v_i| - |z_i|) / scale), at most exp(|v|_1 / scale) =
+    exp(epsilon) (Dwork, McSherry, Nissim and Smith 2006; on the whole numbers, Ghosh,
+    Roughgarden and Sundararajan 2009). Samples are exact (Canonne, Kamath and Steinke
+    2020), so the ratio holds as computed.
 
     Under `composition: zcdp` its rho is its mean loss: for one cell that changes by v, with
     u = v/scale and x = 1/scale, u - (1 - exp(-u)) x/sinh(x) (Harrison and Manurangsi 2026).
-    Why: around the middle of the two distributions the loss is symmetric, and its moments
-    are the sum C cosh(v s) + cosh((v-2) s) + cosh((v-4) s) + ..., whose zeros are all imaginary
-    since C >= 1; so their logarithm is concave in s^2, and lies below the tangent that the
-    claim is. If m cells change, the sum of their rhos, which is concave in the squares of
-    v, is at most m times that of v = L2/sqrt(m), and at most that of v = L1.
+    The reason: around the middle of the two distributions the loss is symmetric, and its
+    moments are the sum C cosh(v s) + cosh((v-2) s) + cosh((v-4) s) + ..., whose zeros are
+    all imaginary because C >= 1; so their logarithm is concave in s^2, and lies below the
+    tangent, which is the claim. If m cells change, the sum of their rhos, which is concave
+    in the squares of v, is at most m times that of v = L2/sqrt(m), and at most that of v =
+    L1.
     """
 
     name = "laplace"

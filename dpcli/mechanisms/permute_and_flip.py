@@ -15,23 +15,24 @@ from dpcli.sampling.choice import permute_and_flip
 
 
 class PermuteAndFlip(Choosing):
-    """Visits candidates in random order, and takes the first whose coin falls heads.
+    """Visits candidates in random order, and takes the first whose coin shows heads.
 
-    A candidate that falls short of the best by g has a coin of heads exp(-g / scale). The scale
-    is L1 / epsilon, as for `exponential`; the expected score is never lower, and up to
-    twice as near to the best (McKenna and Sheldon 2020, theorem 2 and proposition 3).
+    A candidate whose score is g below the best has a coin that shows heads with probability
+    exp(-g / scale). The scale is L1 / epsilon, as for `exponential`; the expected score is
+    never lower, and up to twice as close to the best (McKenna and Sheldon 2020, theorem 2
+    and proposition 3).
 
     Privacy: it is the same as adding exponential noise of this scale to each score and
-    reporting the largest (Ding, Kifer, Steinke, Wang, Xiao and Zhang 2021). Fix the noise of
-    all other candidates: the noise that this one needs to win changes between neighbours
-    by at most what its distance to the winner among them changes, and the
-    probability of exceeding it by a factor of exp(distance / scale) at most.
-    Coins are exact (Canonne, Kamath and Steinke 2020).
+    reporting the largest (Ding, Kifer, Steinke, Wang, Xiao and Zhang 2021). Fix the noise
+    of all other candidates: the noise that this one needs to win changes between neighbors
+    by at most what its distance to the winner among them changes, and the probability of
+    exceeding it by a factor of at most exp(distance / scale). Coins are exact (Canonne,
+    Kamath and Steinke 2020).
 
     Under `composition: zcdp` only its epsilon is known: each choice has rho = epsilon
-    tanh(epsilon/2), as anything that is pure, up to four times that of the exponential
-    mechanism, whose loss has a smaller range. Of m choices with a bound on the sum of
-    squares, equal epsilons are the worst, since rho is concave in the square.
+    tanh(epsilon/2), as any pure answer, up to four times that of the exponential mechanism,
+    whose loss has a smaller range. Of m choices with a bound on the sum of squares, equal
+    epsilons are the worst case, because rho is concave in the square.
     """
 
     name = "permute_and_flip"

@@ -106,17 +106,17 @@ class Tabular(Channel):
 
 
 class Matrix(Randomizer):
-    """Draws a response from the row of a table that belongs to the true label.
+    """Chooses a response at random from the row of a table that belongs to the true label.
 
     `matrix:` is a mapping from each label to the probabilities of the outputs, or the name
     of a CSV file with a row for each label and a column for each output. Probabilities are
     decimals or fractions, taken exactly; each row sums to one.
 
-    Privacy: epsilon is the logarithm of the greatest ratio within a column, over all
-    pairs of labels, rounded up (the definition of local privacy: Kasiviswanathan, Lee,
-    Nissim, Raskhodnikova and Smith 2011; the general form of randomized response: Warner
-    1965, and optimal mechanisms of this form: Kairouz, Oh and Viswanath 2014). A table with
-    an infinite ratio is refused. Draws have exactly these probabilities.
+    Privacy: epsilon is the logarithm of the greatest ratio within a column, over all pairs
+    of labels, rounded up (the definition of local privacy: Kasiviswanathan, Lee, Nissim,
+    Raskhodnikova and Smith 2011; the general form of randomized response: Warner 1965, and
+    optimal mechanisms of this form: Kairouz, Oh and Viswanath 2014). A table with an
+    infinite ratio is refused. Responses have exactly these probabilities.
 
     Frequencies are estimated by the left inverse of the table, if it has one.
     """

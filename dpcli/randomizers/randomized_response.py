@@ -7,17 +7,17 @@ from dpcli.randomizers.symmetric import settled
 
 
 class RandomizedResponse(Randomizer):
-    """Tells which of two labels is true with probability p, else the other one.
+    """Reports the true one of two labels with probability p, otherwise the other one.
 
     Given `epsilon`, p = e^epsilon / (e^epsilon + 1), rounded towards one half. Given
-    `probability: p` (a decimal or a fraction such as 3/4), epsilon is
-    ln(max(p/(1-p), (1-p)/p)), rounded up: two fair coins, where the first lets the second
-    one answer, are p = 3/4 and epsilon = ln 3.
+    `probability: p` (a decimal or a fraction such as 3/4), epsilon is ln(max(p/(1-p),
+    (1-p)/p)), rounded up: the survey with two fair coins, in which the first coin decides
+    whether the second one answers, has p = 3/4 and epsilon = ln 3.
 
-    Privacy: each of the two responses has probability p under one truth and 1 - p under
-    the other, so their ratio is at most e^epsilon, for every record by itself (Warner 1965;
-    Kasiviswanathan, Lee, Nissim, Raskhodnikova and Smith 2011). Probabilities are exact
-    rationals, and draws have just these.
+    Privacy: each of the two responses has probability p under one true label and 1 - p
+    under the other, so their ratio is at most e^epsilon, for every record by itself (Warner
+    1965; Kasiviswanathan, Lee, Nissim, Raskhodnikova and Smith 2011). Probabilities are
+    exact rationals, and responses have exactly these.
 
     From n responses the frequency of a label is estimated as (share - (1-p)) / (2p - 1),
     without bias; its variance is p(1-p) / (n (2p-1)^2).

@@ -72,18 +72,18 @@ class Bits(Channel):
 
 
 class UnaryEncoding(Randomizer):
-    """Answers for each of k labels whether it is the true one; every answer may be a lie.
+    """Reports for each of k labels whether it is the true one; every answer may be false.
 
-    A column `NAME=LABEL` of zeros and ones for each label. The true label's is one with
-    probability 1/2, each other one with q = 1 / (e^epsilon + 1), rounded up.
+    A column `NAME=LABEL` of zeros and ones for each label. That of the true label is one
+    with probability 1/2, each other one with q = 1 / (e^epsilon + 1), rounded up.
 
-    Privacy: two truths differ in two bits. One of these has even odds if it is that of
-    the true label, so the ratio of probabilities of any response is at most
-    (1/2) (1-q) / (q (1/2)) = e^epsilon (optimised unary encoding: Wang, Blocki, Li and Jha
-    2017). Probabilities are exact rationals, and draws have just these.
+    Privacy: two true labels differ in two bits. A bit is one with probability 1/2 if it is
+    that of the true label, so the ratio of probabilities of any response is at most (1/2)
+    (1-q) / (q (1/2)) = e^epsilon (optimized unary encoding: Wang, Blocki, Li and Jha 2017).
+    Probabilities are exact rationals, and responses have exactly these.
 
-    The variance of a frequency f is (f/4 + (1-f) q(1-q)) / (n (1/2-q)^2), about
-    4 e^epsilon / (n (e^epsilon - 1)^2) however many labels there are.
+    The variance of a frequency f is (f/4 + (1-f) q(1-q)) / (n (1/2-q)^2), about 4 e^epsilon
+    / (n (e^epsilon - 1)^2) for any number of labels.
     """
 
     name = "unary_encoding"

@@ -27,19 +27,21 @@ UTILITIES: dict[str, type[Utility]] = {"revenue": Revenue, "accuracy": Accuracy}
 
 
 class Choose(Statistic):
-    """The best of declared `candidates`, by a `utility`, in all or in each group of `by`.
+    """The best of declared `candidates`, by a `utility`, overall or in each group of `by`.
 
-    `utility: revenue`: each row is an offer; the best price is that which earns most if
-    everybody who offers as much or more pays it (the auction of McSherry and Talwar 2007).
-    `utility: accuracy`: the best threshold is that from which on most rows are true and below
-    which most are false, in the boolean column `label`. `value` is the chosen candidate. What
-    it earns, or how often it is right, is not told: another statistic can count that. The
-    expected error of `plan` says how far its utility falls short of the best at most.
+    `utility: revenue`: each row is an offer; the best price is the one that earns most if
+    everyone who offers as much or more pays it (the auction of McSherry and Talwar 2007).
+    `utility: accuracy`: the best threshold is the one from which on most rows are true and
+    below which most are false, in the boolean column `label`. `value` is the chosen
+    candidate. What it earns, or how often it is right, is not published: another statistic
+    can count that. The expected error in `plan` says by how much its utility falls short of
+    the best at most.
 
     Privacy: adding or removing a row changes the revenue of prices up to its offer by the
-    price itself, and so the distance of two revenues by at most the highest price; so does
-    changing an offer. It changes the number of rows that a threshold decides rightly by 1, all
-    in one direction, so the distance of two such numbers by 1; changing a row, by 2.
+    price itself, and so the difference of two revenues by at most the highest price; so
+    does changing an offer. Adding or removing a row changes the number of rows that a
+    threshold decides correctly by 1, all in one direction, so the difference of two such
+    numbers by 1; changing a row, by 2.
 
     No interval is given: how much worse the other candidates are is private.
     """

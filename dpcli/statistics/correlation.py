@@ -20,12 +20,13 @@ PLACES = 4
 
 
 class Correlation(Covariance):
-    """The correlation of each two of several numeric columns (Pearson 1895).
+    """The correlation of each pair of several numeric columns (Pearson 1895).
 
-    The covariance over the root of the product of the variances, from the same noisy moments
-    as `covariance`, at the same price; over rows in which all of the `columns` are present, in
-    all or in each group of `by`. Items are called `a:b`. It lies between -1 and 1, and is zero
-    where noise makes a variance zero or less; the interval then says that nothing is known.
+    The covariance over the square root of the product of the variances, from the same noisy
+    moments as `covariance`, at the same cost; over rows in which all of the `columns` are
+    present, overall or in each group of `by`. Items are called `a:b`. It lies between -1
+    and 1, and is zero where noise makes a variance zero or less; the interval then says
+    that nothing is known.
 
     Privacy: as for `covariance`, of which it is a function.
     """

@@ -20,17 +20,17 @@ from dpcli.statistics.base import (
 
 
 class Count(Statistic):
-    """The number of rows, in all or in each group of `by`.
+    """The number of rows, overall or in each group of `by`.
 
-    With `column`, only rows whose cell in that column is present are counted. The
-    published count is the noisy one: whole, unbiased, and possibly negative. With
-    `bound: sum`, all rows of a person in a group are counted, up to `unit_bounds`.
+    With `column`, only rows whose cell in that column is present are counted. The published
+    count is the noisy one: whole, unbiased, and possibly negative. With `bound: sum`, all
+    rows of a person in a group are counted, up to `unit_bounds`.
 
-    Privacy: a row adds one to one cell, so adding or removing a row changes the
-    counts by 1 in L1 and L2. Changing a row moves it from one cell to another: 2
-    in L1, sqrt(2) in L2; a single count without conditions then does not change
-    at all, because the number of rows is public (Dwork and Roth 2014, section 3.3).
-    A person with several rows moves the counts by as many as the limits let in.
+    Privacy: a row adds one to one cell, so adding or removing a row changes the counts by 1
+    in L1 and L2. Changing a row moves it from one cell to another: 2 in L1, sqrt(2) in L2;
+    a single count without conditions then does not change at all, because the number of
+    rows is public (Dwork and Roth 2014, section 3.3). A person with several rows changes
+    the counts by as many rows as the limits allow.
     """
 
     name = "count"

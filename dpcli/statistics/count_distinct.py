@@ -21,15 +21,15 @@ from dpcli.statistics.base import (
 class CountDistinct(Statistic):
     """The number of different people, or of different values of `column`.
 
-    Without `column`, people with a row that counts, in all or in each group of `by`;
-    all rows of a person are looked at. With `column`, the values that the kept rows
-    have there; numbers are compared on their grid, and ids as texts.
+    Without `column`, people with a row that counts, overall or in each group of `by`; all
+    rows of a person are considered. With `column`, the values that the kept rows have
+    there; numbers are compared on their grid, and ids as texts.
 
-    Privacy: a person adds one to each group they are in, at most `max_groups` of
-    them: that many in L1, its root in L2. A row adds at most one value, and one that
-    was there already adds none, so the values in a group change by no more than the
-    rows that the limits let in. Under change-one a row or person may take away as
-    much and bring as much elsewhere.
+    Privacy: a person adds one to each group they are in, at most `max_groups` of them: that
+    number in L1, its square root in L2. A row adds at most one value, and a value that was
+    there already adds none, so the values in a group change by no more than the number of
+    rows that the limits allow. Under change-one, a row or person may remove as much and add
+    as much elsewhere.
     """
 
     name = "count_distinct"

@@ -17,19 +17,19 @@ if TYPE_CHECKING:
 
 
 class Covariance(Statistic):
-    """The covariance of each two of several numeric columns, and the variance of each.
+    """The covariance of each pair of several numeric columns, and the variance of each.
 
-    Over n (not n - 1) rows in which all of the `columns` are present, in all or in each group of
-    `by`; items are called `a:b`. All first and second moments are answered once,
-    jointly, and serve every pair. Variances are never negative, and no covariance is
-    larger than bounds allow. A matrix of noisy covariances need not be positive definite. The
-    interval of each spans what the exact answers may make of it.
+    Over n (not n - 1) rows in which all of the `columns` are present, overall or in each
+    group of `by`; items are called `a:b`. All first and second moments are answered once,
+    jointly, and serve every pair. Variances are never negative, and no covariance is larger
+    than the bounds allow. A matrix of noisy covariances need not be positive definite. The
+    interval of each covers the values that the exact answers may give it.
 
     Privacy: with h the distance from the middle of a column's bounds to a bound, adding or
-    removing a row changes the count by 1, the sum of column i by at most h_i, the sum of its
-    squares by h_i^2/2 and that of products by h_i h_j, all rounded up to whole steps. These
-    answers share epsilon, and where noise is Gaussian, they are protected as one answer
-    whose squared changes add up. Changing a row changes each twice as much.
+    removing a row changes the count by 1, the sum of column i by at most h_i, the sum of
+    its squares by h_i^2/2 and that of products by h_i h_j, all rounded up to whole steps.
+    These answers share epsilon, and if the noise is Gaussian, they are protected as one
+    answer whose squared changes add up. Changing a row changes each twice as much.
     """
 
     name = "covariance"

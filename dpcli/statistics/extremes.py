@@ -12,14 +12,14 @@ PART = Fraction(1, 100)
 
 
 class Minimum(Median):
-    """The low end of a numeric column: the value below which 1 % of the rows lie.
+    """The low end of a numeric column: the value below which 1% of the rows lie.
 
-    The least value of all belongs to one person, and no private answer can tell it. So this is
-    the `quantile` 0.01, chosen from the same public `candidates` in the same way; in groups of
-    few rows noise carries it towards the lower bound.
+    The smallest value of all belongs to one person, and no private answer can reveal it. So
+    this is the `quantile` 0.01, chosen from the same public `candidates` in the same way;
+    in groups of few rows noise moves it towards the lower bound.
 
-    Privacy: as for `quantile`, of one hundredths: adding or removing a row changes the distance
-    of two scores by at most 198 hundredths of a row, changing one by 200.
+    Privacy: as for `quantile`, in hundredths: adding or removing a row changes the
+    difference of two scores by at most 198 hundredths of a row, changing a row by 200.
 
     No interval is given: how far a few ranks are apart in value is itself private.
     """
@@ -36,14 +36,14 @@ class Minimum(Median):
 
 
 class Maximum(Median):
-    """The high end of a numeric column: the value above which 1 % of the rows lie.
+    """The high end of a numeric column: the value above which 1% of the rows lie.
 
-    The greatest value of all belongs to one person, and no private answer can tell it. So this
-    is the `quantile` 0.99, chosen from the same public `candidates` in the same way; in groups
-    of few rows noise carries it towards the upper bound.
+    The greatest value of all belongs to one person, and no private answer can reveal it. So
+    this is the `quantile` 0.99, chosen from the same public `candidates` in the same way;
+    in groups of few rows noise moves it towards the upper bound.
 
-    Privacy: as for `quantile`, of one hundredths: adding or removing a row changes the distance
-    of two scores by at most 198 hundredths of a row, changing one by 200.
+    Privacy: as for `quantile`, in hundredths: adding or removing a row changes the
+    difference of two scores by at most 198 hundredths of a row, changing a row by 200.
 
     No interval is given: how far a few ranks are apart in value is itself private.
     """

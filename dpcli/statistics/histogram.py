@@ -21,15 +21,15 @@ from dpcli.statistics.base import (
 class Histogram(Statistic):
     """The number of rows in each bin of a numeric column, or in each category.
 
-    Numbers are cut by `bins: {width: 10}` from the lower bound, or by
-    `bins: {edges: [18, 30, 65, 100]}`; a category column needs no bins. Bins of whole
-    numbers and days are closed ranges such as `18-29`, `30-64`, `65-100`. Every declared
-    bin is published, empty ones too. Rows without a value are in no bin.
+    Numbers are divided by `bins: {width: 10}` from the lower bound on, or by `bins: {edges:
+    [18, 30, 65, 100]}`; a category column needs no bins. Bins of whole numbers and days are
+    closed ranges such as `18-29`, `30-64`, `65-100`. Every declared bin is published,
+    including empty ones. Rows without a value are in no bin.
 
-    Privacy: the bins are disjoint, so adding or removing a row changes one of them
-    by one: 1 in L1 and in L2. Changing a row moves it from one bin to another: 2 in
-    L1 and sqrt(2) in L2 (Dwork, McSherry, Nissim and Smith 2006, example 3). A person
-    moves as many rows as the limits let in; each bin of each group counts as a group.
+    Privacy: the bins are disjoint, so adding or removing a row changes one of them by one:
+    1 in L1 and in L2. Changing a row moves it from one bin to another: 2 in L1 and sqrt(2)
+    in L2 (Dwork, McSherry, Nissim and Smith 2006, example 3). A person moves as many rows
+    as the limits allow; each bin of each group counts as a group.
     """
 
     name = "histogram"

@@ -27,36 +27,37 @@ METHODS = ("moments", "output")
 class LinearRegression(Statistic):
     """The coefficients that predict `column` from the columns `on` by least squares.
 
-    Items are `intercept` and the names of the columns, in their own units, in all or in each
-    group of `by`; rows count if all columns are present.
+    Items are `intercept` and the names of the columns, in their own units, overall or in
+    each group of `by`; rows count if all columns are present.
 
-    `method: moments` (as when absent): all first and second moments are answered once, jointly,
-    as for `covariance`, and the coefficients are made of the noisy ones. Where the noise could
-    leave no slope at all, the covariances of the inputs get a ridge, just enough to keep
-    them stable, which draws coefficients to zero; `ridge:` sets it, as a part of the
-    squared half-width of each column. The interval spans the coefficients of the exact moments
-    that may be behind the noisy ones.
+    `method: moments` (the default): all first and second moments are answered once,
+    jointly, as for `covariance`, and the coefficients are computed from the noisy ones.
+    Where the noise could leave no slope at all, the covariances of the inputs get a ridge,
+    just enough to keep them stable, which shrinks coefficients towards zero; `ridge:` sets
+    it, as a part of the squared half-width of each column. The interval covers the
+    coefficients of the exact moments that may be behind the noisy ones.
 
-    `method: output` (with change-one, rows as units and no row skipped): the coefficients of a
-    ridge regression themselves get noise. It needs `ridge: lambda` and the public number of
-    `rows`, and minimises sum (y - <theta, x>)^2 / (2 n) + lambda |theta|^2 / 2 over columns
-    scaled to [-1, 1], with a column of ones. The interval is that of the noise, around the
-    exact minimiser.
+    `method: output` (with change-one, rows as units and no row skipped): noise is added to
+    the coefficients of a ridge regression themselves. It needs `ridge: lambda` and the
+    public number of `rows`, and minimizes sum (y - <theta, x>)^2 / (2 n) + lambda |theta|^2
+    / 2 over columns scaled to [-1, 1], with a column of ones. The interval is that of the
+    noise, around the exact minimizer.
 
-    Privacy: of moments, as for `covariance`, of which the coefficients are a function. Of outputs:
-    with |y| <= N, |x| <= M and |theta| <= P, replacing one of n rows changes the gradient at
-    theta by at most 2 (N M + P M^2)/n in L2, for each row's part is x (<theta, x> - y)/n. The
-    objective is strongly convex with lambda, so its minimiser moves by at most that over lambda
-    in L2, and sqrt(k) times as much in L1 (k coefficients). Here N = 1, M^2 = k and, because
-    the objective at its minimum is at most what it is at zero, P = 1/sqrt(lambda). Rounding to
-    the grid adds one step for each coefficient (after Chaudhuri, Monteleoni and Sarwate
-    2011). Without a ridge there is no such bound: 2 (N k + P M^2 sqrt(k))/n, which
-    lecture notes print for the unregularised minimiser (Tu 2013, theorem 6), bounds the change of
-    the gradient, and says nothing of the minimiser. Where the x lie nearly on a line, the
-    objective is nearly flat along it, and one row moves the minimiser as far as you like.
+    Privacy: of moments, as for `covariance`, of which the coefficients are a function. Of
+    outputs: with |y| <= N, |x| <= M and |theta| <= P, replacing one of n rows changes the
+    gradient at theta by at most 2 (N M + P M^2)/n in L2, because the part of each row is x
+    (<theta, x> - y)/n. The objective is strongly convex with lambda, so its minimizer moves
+    by at most that over lambda in L2, and sqrt(k) times as much in L1 (k coefficients).
+    Here N = 1, M^2 = k and, because the objective at its minimum is at most what it is at
+    zero, P = 1/sqrt(lambda). Rounding to the grid adds one step for each coefficient (after
+    Chaudhuri, Monteleoni and Sarwate 2011). Without a ridge there is no such bound: 2 (N k
+    + P M^2 sqrt(k))/n, which lecture notes print for the unregularized minimizer (Tu 2013,
+    theorem 6), bounds the change of the gradient, and says nothing about the minimizer.
+    Where the x lie nearly on a line, the objective is nearly flat along it, and one row can
+    move the minimizer arbitrarily far.
 
-    No interval is given where a ridge had to keep coefficients of moments stable: they are drawn
-    to zero by an unknown part.
+    No interval is given where a ridge had to keep coefficients of moments stable: they are
+    shrunk towards zero by an unknown part.
     """
 
     name = "linear_regression"

@@ -27,20 +27,21 @@ from dpcli.statistics.base import (
 class Marginals(Statistic):
     """The number of rows in each cell of every table of `ways` of the `columns`.
 
-    All tables are answered together, in all or for each group of `by`; items are called `sex=f;
-    ward=A`. Tables that share columns tell the same totals twice, with different noise. The step
-    `consistent`, which is taken if `post` is absent, makes all totals agree: each becomes the
-    mean of what the tables say of it, weighted by the inverse of their variances, and cells
-    are moved with their totals. That is linear and unbiased, and the best that is both
-    (generalised least squares; Gauss and Markov). The raw noisy counts are published beside, as
-    NAME.raw.
+    All tables are answered together, overall or for each group of `by`; items are called
+    `sex=f; ward=A`. Tables that share columns contain the same totals, with different
+    noise. The step `consistent`, which is taken if `post` is absent, makes all totals
+    agree: each becomes the mean of what the tables have for it, weighted by the inverse of
+    their variances, and cells are moved with their totals. That is linear and unbiased, and
+    the best that is both (generalized least squares; Gauss and Markov). The raw noisy
+    counts are published too, as NAME.raw.
 
-    Privacy: each table is a `histogram` of the same rows: a row that is added or removed changes
-    one cell of each table by 1, a row that is changed, two. The tables share epsilon evenly, and
-    where noise is Gaussian, they are protected as one answer. A person moves as many rows as the
-    limits let in; the cells of a table count as groups. Rows count if all columns are present, so
-    all tables are of the same rows, unless `max_groups` or `max_rows_per_group` leave out
-    others in each: then the tables differ in truth, and what agrees is a mean of them.
+    Privacy: each table is a `histogram` of the same rows: a row that is added or removed
+    changes one cell of each table by 1, and a row that is changed, two cells. The tables
+    share epsilon evenly, and if the noise is Gaussian, they are protected as one answer. A
+    person moves as many rows as the limits allow; the cells of a table count as groups.
+    Rows count if all columns are present, so all tables are about the same rows, unless
+    `max_groups` or `max_rows_per_group` leave out different rows in each table: then the
+    exact tables differ, and the totals that agree are a mean of them.
     """
 
     name = "marginals"

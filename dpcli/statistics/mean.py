@@ -31,20 +31,19 @@ much and usually less."""
 
 
 class Mean(Statistic):
-    """The average of a numeric column, in all or in each group of `by`.
+    """The average of a numeric column, overall or in each group of `by`.
 
-    A noisy sum of distances from the middle of the bounds is divided by a noisy
-    count, taken as at least one; the result lies within the bounds. The entry's
-    epsilon is split, 3/5 for the sum and 2/5 for the count. The interval spans the means
-    of the exact sums and counts that may be behind the noisy ones.
+    A noisy sum of distances from the middle of the bounds is divided by a noisy count,
+    which is taken as at least one; the result lies within the bounds. The epsilon of the
+    entry is split: 3/5 for the sum and 2/5 for the count. The interval covers the means of
+    the exact sums and counts that may be behind the noisy ones.
 
-    Privacy: two answers about the same rows, charged both. Centred values lie in
-    [-(U-L)/2, (U-L)/2], so adding or removing a row changes the sum by at most
-    (U-L)/2, rounded up to a whole step, and the count by 1; a person, by that for every
-    row that the limits let in. When neighbours change
-    a row and no row can be skipped, the number of rows is public: the divisor is
-    exact and free, the average of n rows has sensitivity (U-L)/n, and the sum gets
-    all of epsilon.
+    Privacy: two answers about the same rows, and both are charged. Centered values lie in
+    [-(U-L)/2, (U-L)/2], so adding or removing a row changes the sum by at most (U-L)/2,
+    rounded up to a whole step, and the count by 1; a person changes both by that for every
+    row that the limits allow. When neighbors change a row and no row can be skipped, the
+    number of rows is public: the divisor is exact at no privacy cost, the average of n rows
+    has sensitivity (U-L)/n, and the sum gets all of epsilon.
     """
 
     name = "mean"

@@ -9,14 +9,14 @@ from dpcli.statistics.quantile import Quantile
 
 
 class Median(Quantile):
-    """The middle value of a numeric column, in all or in each group of `by`.
+    """The middle value of a numeric column, overall or in each group of `by`.
 
-    Half of the rows lie on either side of it. It is the `quantile` 0.5, chosen from the same
-    public `candidates` in the same way.
+    Half of the rows lie on either side of it. It is the `quantile` 0.5, chosen from the
+    same public `candidates` in the same way.
 
-    Privacy: as for `quantile`: the score is minus the rows by which a candidate's rank is off, in
-    halves; adding or removing a row changes the distance of two scores by at most 2 halves,
-    changing one by 4.
+    Privacy: as for `quantile`: the score is minus the number of rows by which the rank of a
+    candidate is off, in halves; adding or removing a row changes the difference of two
+    scores by at most 2 halves, changing a row by 4.
 
     No interval is given: how far a few ranks are apart in value is itself private.
     """

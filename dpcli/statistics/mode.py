@@ -7,13 +7,14 @@ from dpcli.statistics.top_k import TopK
 
 
 class Mode(TopK):
-    """The most frequent category of a column, in all or in each group of `by`.
+    """The most frequent category of a column, overall or in each group of `by`.
 
-    One of the declared labels is chosen by how many rows have it: `item` is the label, and
-    `value` its rank, one. How many rows it has is not told; a `histogram` tells that.
+    One of the declared labels is chosen by the number of rows that have it: `item` is the
+    label, and `value` its rank, one. The number of rows that have it is not published; a
+    `histogram` publishes that.
 
-    Privacy: a row that is added or removed changes the count of one label by 1 and the
-    distance of two counts by as much; changing a row changes it by 2 (McSherry and Talwar
+    Privacy: a row that is added or removed changes the count of one label by 1, and the
+    difference of two counts by as much; changing a row changes it by 2 (McSherry and Talwar
     2007).
 
     No interval is given: a label is not a number with an error.

@@ -40,7 +40,7 @@ class Step(ABC):
 
 @dataclass(frozen=True)
 class Clamp(Step):
-    """Brings numbers and their intervals into a range; for ranges that truth cannot leave.
+    """Moves numbers and their intervals into a range that the exact numbers cannot leave.
 
     `post: [{clamp: [0, 100]}]`. Numbers near the ends become biased inwards.
     """
@@ -100,7 +100,7 @@ class Nonnegative(Clamp):
 
 @dataclass(frozen=True)
 class Integer(Step):
-    """Rounds numbers to whole ones, halves away from zero; intervals grow outwards.
+    """Rounds numbers to whole numbers, halves away from zero; intervals grow outwards.
 
     `post: [integer]`.
     """
@@ -134,9 +134,10 @@ def _nearest(value: Fraction) -> Fraction:
 
 @dataclass(frozen=True)
 class SuppressBelow(Step):
-    """Leaves out numbers below a threshold, by the noisy number, never by the true one.
+    """Leaves out numbers below a threshold, by the noisy number, never by the exact one.
 
-    `post: [{suppress_below: 10}]`. What is left is too large on average near the threshold.
+    `post: [{suppress_below: 10}]`. Near the threshold, the numbers that are left are too
+    large on average.
     """
 
     name = "suppress_below"
@@ -188,7 +189,7 @@ class Withhold(Step):
 class Consistent(Step):
     """Makes the numbers of one entry agree: totals of `marginals`, the order of `quantile`s.
 
-    `post: [consistent]`. `explain marginals` and `explain quantile` say how.
+    `post: [consistent]`. `dpcli explain marginals` and `dpcli explain quantile` say how.
     """
 
     name = "consistent"

@@ -24,22 +24,25 @@ from dpcli.utilities.rank import Rank
 
 
 class Quantile(Statistic):
-    """Values below which given parts of a numeric column lie, in all or in each group.
+    """Values below which given shares of a numeric column lie, overall or in each group.
 
-    Each of the `quantiles` is chosen from public `candidates` (a list, or `{step: ...}` from
-    bound to bound; all steps of the column without them), by how many rows the rank of a
-    candidate is off. The expected error of `plan` counts rows: so many ranks may lie
-    between what is published and the quantile. Several quantiles share epsilon evenly, and
-    `post: [consistent]` puts them in order where noise has crossed them.
+    Each of the `quantiles` is chosen from public `candidates` (a list, or `{step: ...}`
+    from bound to bound; all steps of the column if absent), by the number of rows by which
+    the rank of a candidate is off. The expected error in `plan` is a number of rows: that
+    many ranks may lie between the published value and the quantile. Several quantiles share
+    epsilon evenly, and `post: [consistent]` puts them in order where noise has swapped
+    them.
 
-    Privacy: for the quantile p/d in lowest terms the score of a candidate is minus the rows by
-    which its rank is off, in units of 1/d. Adding or removing a row changes the distance of
-    two scores by at most 2 max(p, d - p), and changing one by 2 d, or by twice the former if the
-    row moves to another group; the mechanism's scale is that over epsilon. Candidates are
-    public, values are counted and never shown (Smith 2011).
+    Privacy: for the quantile p/d in lowest terms, the score of a candidate is minus the
+    number of rows by which its rank is off, in units of 1/d. Adding or removing a row
+    changes the difference of two scores by at most 2 max(p, d - p), and changing a row by 2
+    d, or by twice the former if the row moves to another group; the scale of the mechanism
+    is that over epsilon. Candidates are public; values are counted and never shown (Smith
+    2011).
 
     No interval is given: how far a few ranks are apart in value is itself private, and the
-    choice tells nothing of it. Two quantiles around the one of interest bound it honestly.
+    choice reveals nothing about it. Two quantiles around the one of interest give honest
+    bounds for it.
     """
 
     name = "quantile"

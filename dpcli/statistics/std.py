@@ -17,11 +17,12 @@ if TYPE_CHECKING:
 
 
 class StandardDeviation(Variance):
-    """The standard deviation of a numeric column, in all or in each group of `by`.
+    """The standard deviation of a numeric column, overall or in each group of `by`.
 
-    The root of the `variance`, over n rows, from the same three noisy answers and at the same
-    price; zero where noise makes the variance negative (`raw: true` then shows minus the
-    root of its size). The interval is that of the variance, as roots.
+    The square root of the `variance`, over n rows, from the same three noisy answers and at
+    the same cost; zero where noise makes the variance negative (`raw: true` then shows
+    minus the root of its absolute value). The interval is that of the variance, as square
+    roots.
 
     Privacy: as for `variance`, of which it is a function.
     """

@@ -22,20 +22,20 @@ from dpcli.statistics.base import (
 
 
 class Sum(Statistic):
-    """The total of a numeric column, in all or in each group of `by`.
+    """The total of a numeric column, overall or in each group of `by`.
 
-    Every value is rounded to the column's grid and clamped to its bounds before it
-    is added, so the total is that of the clamped values. With `bound: sum`, the rows of
-    a person in a group are added up first, all of them, and that is clamped to
-    `unit_bounds`: less noise than clamping each row, where people have many.
+    Every value is rounded to the grid of the column and clamped to its bounds before it is
+    added, so the total is that of the clamped values. With `bound: sum`, all rows of a
+    person in a group are added up first, and their total is clamped to `unit_bounds`: that
+    needs less noise than clamping each row, if people have many rows.
 
-    Privacy: for values in [L, U], adding or removing a row changes one total by at
-    most max(|L|, |U|). Changing a row changes a single total by at most U - L (of
-    values that cannot be skipped); among several groups the row can also move, and
-    the change is at most max(2 max(|L|, |U|), U - L) in L1. A person moves it by as much
-    for every row that the limits let in, or by `unit_bounds` in every group. The sum is over whole
-    steps, hence exact, so these are the true sensitivities (Casacuberta, Shoemate,
-    Vadhan and Wagaman 2022).
+    Privacy: for values in [L, U], adding or removing a row changes one total by at most
+    max(|L|, |U|). Changing a row changes a single total by at most U - L (of values that
+    cannot be skipped); among several groups the row can also move, and the change is at
+    most max(2 max(|L|, |U|), U - L) in L1. A person changes the totals by as much for every
+    row that the limits allow, or by `unit_bounds` in every group. The sum is over whole
+    steps, hence exact, so these are the true sensitivities (Casacuberta, Shoemate, Vadhan
+    and Wagaman 2022).
     """
 
     name = "sum"

@@ -15,17 +15,18 @@ from dpcli.utilities.frequency import Frequency
 class TopK(Statistic):
     """The `k` most frequent categories of a column, most frequent first.
 
-    In all or in each group of `by`. Of the declared labels, one is chosen by how many rows
-    have it, then one of the others, and so on: `item` is the label, `value` its rank. How
-    many rows a label has is not told; a `histogram` tells that. The expected error of `plan`
-    counts rows: a chosen label has at most so many fewer than a better one.
+    Overall or in each group of `by`. Of the declared labels, one is chosen by the number of
+    rows that have it, then one of the others, and so on: `item` is the label, `value` its
+    rank. The number of rows that have a label is not published; a `histogram` publishes
+    that. The expected error in `plan` is a number of rows: a chosen label has at most that
+    many rows fewer than a better one.
 
-    Privacy: a row that is added or removed changes the count of one label by 1 and the
-    distance of two counts by as much; changing a row changes it by 2. Each of the k choices has
-    a k-th of epsilon (McSherry and Talwar 2007).
+    Privacy: a row that is added or removed changes the count of one label by 1, and the
+    difference of two counts by as much; changing a row changes it by 2. Each of the k
+    choices has a k-th of epsilon (McSherry and Talwar 2007).
 
-    No interval is given: a rank is not a number with an error, and how much less frequent the
-    other labels are is private.
+    No interval is given: a rank is not a number with an error, and how much less frequent
+    the other labels are is private.
     """
 
     name = "top_k"

@@ -21,20 +21,21 @@ from dpcli.statistics.plausible import Plausible
 
 
 class Variance(Statistic):
-    """The variance of a numeric column, in all or in each group of `by`.
+    """The variance of a numeric column, overall or in each group of `by`.
 
-    The mean squared distance from the mean, over n (not n - 1) rows. Three noisy answers
-    about the same rows make it: their number, their sum from the middle of the bounds, and
-    the sum of their squares from there, less half the greatest square. It is never
-    negative, nor above the square of half the width of the bounds; `raw: true` shows what
-    noise made of it before. The interval spans the variances of the exact answers that
-    may be behind the noisy ones.
+    The mean squared distance from the mean, over n (not n - 1) rows. It is computed from
+    three noisy answers about the same rows: their number, the sum of their distances from
+    the middle of the bounds, and the sum of the squares of these distances, each less half
+    the greatest square. It is never negative, nor above the square of half the width of the
+    bounds; `raw: true` shows what the noise made of it before. The interval covers the
+    variances of the exact answers that may be behind the noisy ones.
 
-    Privacy: with h the distance from the middle to a bound, adding or removing a row changes
-    the count by 1, the sum by at most h, and the sum of squares by at most h^2/2, all rounded up
-    to whole steps; the three share epsilon, and where noise is Gaussian, they are protected
-    as one answer. Changing a row changes the sum by at most 2 h and the squares by h^2; the
-    number of rows is then public, if none can be skipped, and costs nothing.
+    Privacy: with h the distance from the middle to a bound, adding or removing a row
+    changes the count by 1, the sum by at most h, and the sum of squares by at most h^2/2,
+    all rounded up to whole steps; the three share epsilon, and if the noise is Gaussian,
+    they are protected as one answer. Changing a row changes the sum by at most 2 h and the
+    squares by h^2; the number of rows is then public, if no row can be skipped, and has no
+    privacy cost.
     """
 
     name = "variance"

@@ -14,15 +14,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Accuracy(Utility):
-    """The number of rows that a threshold decides rightly.
+    """The number of rows that a threshold decides correctly.
 
     A threshold t calls rows with a value of t or more true, and others false; it is right
-    about a row when the row's `label` says the same. To find the threshold that is
-    right most often is to learn a threshold function in private (Kasiviswanathan, Lee,
-    Nissim, Raskhodnikova and Smith 2011).
+    about a row when the row's `label` says the same. Finding the threshold that is right
+    most often is learning a threshold function in private (Kasiviswanathan, Lee, Nissim,
+    Raskhodnikova and Smith 2011).
 
-    Sensitivity: a row that comes or goes changes each score by one or not at all, all in one
-    direction: 1. Where a row changes, one score may rise and another fall: 2.
+    Sensitivity: a row that is added or removed changes each score by one or not at all, all
+    in one direction: 1. Where a row changes, one score may rise and another fall: 2.
     """
 
     places: Points

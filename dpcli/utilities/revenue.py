@@ -16,13 +16,13 @@ if TYPE_CHECKING:
 class Revenue(Utility):
     """A price times the number of rows whose value is at least that price.
 
-    Each row is somebody's offer; at a price p everybody who offers p or more buys, and
-    pays p (McSherry and Talwar 2007, the digital goods auction).
+    Each row is an offer; at a price p everyone who offers p or more buys, and pays p
+    (McSherry and Talwar 2007, the digital goods auction).
 
-    Sensitivity: a row that comes or goes changes the revenue of the prices up to its offer by
-    the price itself, all in one direction, and of others by nothing. So the distance of
-    two scores changes by the highest price at most. Where an offer changes, the prices
-    between old and new offer change by themselves, again in one direction.
+    Sensitivity: a row that is added or removed changes the revenue of the prices up to its
+    offer by the price itself, all in one direction, and of others by nothing. So the
+    difference of two scores changes by at most the highest price. Where an offer changes,
+    the prices between old and new offer change by themselves, again in one direction.
     """
 
     prices: Points
