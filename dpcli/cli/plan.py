@@ -15,11 +15,11 @@ from dpcli.cli.options import AsJson, LedgerOfSpec, Period, SpecFile, checked_da
 from dpcli.cli.plan_compare import print_comparison, print_difference
 from dpcli.cli.plan_text import print_local_plan, print_plan
 from dpcli.errors import Problem, SpecError, UsageError
-from dpcli.hazards import hazards
-from dpcli.hazards.base import Verdict
 from dpcli.plan.compare import weaker
+from dpcli.plan.judging import Verdict
 from dpcli.plan.model import Plan
 from dpcli.plan.planner import make_plan, require_budget
+from dpcli.plan.risks import hazards
 from dpcli.privacy.shuffling import Shuffled
 from dpcli.report.json_report import difference_json, plan_json
 from dpcli.report.local_report import local_plan_json

@@ -7,8 +7,8 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from dpcli import __version__
-from dpcli.hazards import hazards
 from dpcli.plan.model import Plan
+from dpcli.plan.risks import hazards
 from dpcli.privacy.loss import Loss, loss_text
 from dpcli.report.counted import in_words, left_out
 from dpcli.report.entries import asked, part_line

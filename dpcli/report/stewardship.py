@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from dpcli.hazards import hazards
-from dpcli.hazards.base import Finding, Verdict
+from dpcli.plan.judging import Verdict
 from dpcli.plan.model import Plan
+from dpcli.plan.risks import Finding, hazards
 from dpcli.report.numbers import Fact
 from dpcli.spec.model import Declarations
 

@@ -7,9 +7,9 @@ from importlib.resources import files
 from xml.etree.ElementTree import Element
 
 from dpcli import __version__
-from dpcli.hazards import hazards
-from dpcli.hazards.base import Verdict
+from dpcli.plan.judging import Verdict
 from dpcli.plan.model import Plan
+from dpcli.plan.risks import hazards
 from dpcli.privacy.loss import loss_text
 from dpcli.privacy.relation import RowUnit
 from dpcli.report.html.element import Part, document, element, label

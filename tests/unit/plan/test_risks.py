@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from dpcli.hazards import HAZARDS, hazards
-from dpcli.hazards.base import Finding, Verdict
+from dpcli.plan.judging import Verdict
 from dpcli.plan.planner import make_plan
+from dpcli.plan.risks import HAZARDS, Finding, hazards
 from dpcli.spec.load import load_any
 from dpcli.spec.structure import Stewardship
 from tests.support.cli import LOCAL, SPECS, Command
