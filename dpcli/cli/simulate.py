@@ -23,8 +23,9 @@ from dpcli.report.entries import mechanism_text
 from dpcli.report.numbers import exact_or_up, short
 from dpcli.report.simulated import is_simulation
 from dpcli.report.simulation import HEADING, broken_text, notes, simulation_json
-from dpcli.simulation.dummy import Dummy
-from dpcli.simulation.findings import Errors, Findings, Tried
+from dpcli.simulation.noise_test import Errors
+from dpcli.simulation.synthetic import SyntheticDataset
+from dpcli.simulation.trials import Findings, Tried
 from dpcli.simulation.trials import simulate as run_trials
 from dpcli.spec.load import read_any
 
@@ -86,7 +87,7 @@ def simulate(
             "`dpcli plan SPEC --records N` shows the standard errors",
         )
     plan = make_plan(read)
-    with Dummy(read, rows, chosen) as invented:
+    with SyntheticDataset(read, rows, chosen) as invented:
         if dummy is not None:
             _keep(invented, dummy)
         findings = run_trials(plan, invented, runs)
@@ -128,7 +129,7 @@ def _require_free(dummy: Path, spec: Path) -> None:
         ) from None
 
 
-def _keep(invented: Dummy, dummy: Path) -> None:
+def _keep(invented: SyntheticDataset, dummy: Path) -> None:
     """Write the synthetic file, whole or not at all, and replace none."""
     with tempfile.TemporaryDirectory(prefix="dpcli-") as folder:
         waiting = Path(folder) / "dummy.csv"

@@ -12,9 +12,7 @@ import numpy as np
 
 from dpcli.engine.people import Counts, Words
 from dpcli.sampling.entropy import random_bytes
-
-ODD = np.uint64(0x9E3779B97F4A7C15)
-"""2^64 divided by the golden ratio: consecutive multiples spread over all words."""
+from dpcli.sampling.splitmix import ODD, scrambled
 
 
 class Draw:
@@ -33,17 +31,7 @@ class Draw:
     def lots(self, words: Words, ordinals: Counts) -> Words:
         """A lot for each row: the word of its person, and its place among their rows."""
         # Mixed before the ordinal is added, or ids in a row would share shifted lots.
-        mixed = _mix((words ^ self._first) * ODD)
+        mixed = scrambled((words ^ self._first) * ODD)
         mixed += ordinals * ODD
         mixed ^= self._second
-        return _mix(mixed)
-
-
-def _mix(words: Words) -> Words:
-    """A bijection of 64-bit words under which equal bits leave no trace."""
-    mixed = words ^ (words >> np.uint64(30))
-    mixed *= np.uint64(0xBF58476D1CE4E5B9)
-    mixed ^= mixed >> np.uint64(27)
-    mixed *= np.uint64(0x94D049BB133111EB)
-    mixed ^= mixed >> np.uint64(31)
-    return mixed
+        return scrambled(mixed)

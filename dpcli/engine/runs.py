@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from dpcli.engine.draw import ODD
 from dpcli.engine.people import Counts, Numbers, Words
+from dpcli.sampling.splitmix import ODD
 
 Flags = npt.NDArray[np.bool_]
 

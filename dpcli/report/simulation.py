@@ -11,7 +11,8 @@ from dpcli.report.entries import mechanism_text
 from dpcli.report.json_report import json_text
 from dpcli.report.notes import SELECTED
 from dpcli.report.numbers import Fact, Number, exact_or_up, number, plain_short, short
-from dpcli.simulation.findings import Asked, Errors, Findings, Shown, Told
+from dpcli.simulation.noise_test import Asked, Errors
+from dpcli.simulation.trials import Findings, Shown, Told
 
 HEADING = "simulation: dummy data made from the spec, no release"
 """What stands above everything that a simulation tells."""

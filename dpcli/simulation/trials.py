@@ -1,10 +1,13 @@
-"""The whole pipeline on a dummy, many times: what comes out, what is behind it."""
+"""The whole pipeline on synthetic rows, many times, and what that shows."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
-from typing import TypeVar, final
+from typing import TypeVar
+
+import numpy as np
 
 from dpcli.mechanisms.calibration import UNCHANGEABLE
 from dpcli.plan.model import Plan, PlannedEntry
@@ -12,70 +15,135 @@ from dpcli.privacy.confidential import Cells, Group
 from dpcli.privacy.relation import PersonUnit
 from dpcli.queries import ScoreQuery
 from dpcli.release import Answered, published
-from dpcli.simulation.dummy import Dummy
-from dpcli.simulation.findings import Findings, Shown, Tried
-from dpcli.simulation.reading import Exact, Reading
-from dpcli.simulation.tally import Published, Question
+from dpcli.simulation.noise_test import Asked, Differences, Errors, NoiseTest, Verdict, share
+from dpcli.simulation.noiseless import Exact, NoiselessRun
+from dpcli.simulation.synthetic import SyntheticDataset
 from dpcli.statistics.base import Answer, Estimate
 
 Item = TypeVar("Item")
 
 READINGS = 10
-"""How often the rows of people are drawn anew: noise differs from run to run anyway."""
+"""How often the rows of people are chosen again: noise differs from run to run anyway."""
 
 AT_MOST = 1_000_000
 """Rows that are read in all readings together, unless two readings have more."""
 
 
-def simulate(plan: Plan, dummy: Dummy, runs: int) -> Findings:
-    """Answer every question of a plan so many times, and compare.
+@dataclass(frozen=True, slots=True)
+class Told:
+    """Published numbers, next to what they would be without noise.
 
-    Rows that stand alone are read once. Where people have limits, their rows are drawn by lot
-    in each reading, so there are some, with the runs divided among them.
+    `stated` is the median half-width of intervals, `held` the share of intervals that held the
+    noise-free number. `left_out` is the share of numbers that were suppressed, `without`
+    the share without an interval. `limits` is what the limits on people change on average,
+    before any noise.
+    """
+
+    item: str
+    errors: Errors
+    stated: Fraction | None
+    held: Fraction | None
+    left_out: Fraction
+    without: Fraction
+    limits: Fraction | None
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """How many private groups the dataset has, and how many were shown on average."""
+
+    groups: int
+    shown: Fraction
+
+
+@dataclass(frozen=True, slots=True)
+class Tried:
+    """What was found about one entry."""
+
+    name: str
+    statistic: str
+    asked: tuple[Asked, ...]
+    told: tuple[Told, ...]
+    shown: Shown | None
+
+
+@dataclass(frozen=True, slots=True)
+class Findings:
+    """What trials of a plan on synthetic rows have shown; about no real person, and no release.
+
+    `people` is their number where they are the unit, and `above` says how many of them have
+    more rows than the limit lets in. `stopped` counts the runs that the quality check would
+    have stopped; None without a check.
+    """
+
+    plan: Plan
+    rows: int
+    seed: int
+    people: int | None
+    above: int | None
+    runs: int
+    readings: int
+    entries: tuple[Tried, ...]
+    stopped: int | None = None
+
+    @property
+    def broken(self) -> tuple[tuple[str, Asked], ...]:
+        """The questions whose noise is not what the plan states, with their entries."""
+        return tuple(
+            (entry.name, asked)
+            for entry in self.entries
+            for asked in entry.asked
+            if asked.verdict in (Verdict.LARGER, Verdict.SMALLER)
+        )
+
+
+def simulate(plan: Plan, rows: SyntheticDataset, runs: int) -> Findings:
+    """Answer every question of a plan in this number of runs, and compare.
+
+    Rows that stand alone are read once. Where people have limits, their rows are chosen at
+    random in each reading, so there are several, with the runs divided among them.
     """
     limited = isinstance(plan.spec.privacy.unit, PersonUnit)
-    readings = min(runs, READINGS, max(2, AT_MOST // dummy.rows)) if limited else 1
-    tallies = [_Tally(planned, plan.spec.confidence) for planned in plan.entries]
-    free = Reading(plan, dummy, limited=False).exact() if limited else None
+    readings = min(runs, READINGS, max(2, AT_MOST // rows.rows)) if limited else 1
+    trials = [_Trial(planned, plan.spec.confidence) for planned in plan.entries]
+    free = NoiselessRun(plan, rows, limited=False).exact() if limited else None
     stopped = 0
     for number in range(readings):
-        reading = Reading(plan, dummy)
+        reading = NoiselessRun(plan, rows)
         exact = reading.exact()
-        for place, tally in enumerate(tallies):
-            tally.begin(exact[place], free[place] if free else None)
+        for place, trial in enumerate(trials):
+            trial.begin(exact[place], free[place] if free else None)
         for _ in range(runs * number // readings, runs * (number + 1) // readings):
             stopped += reading.stopped()
-            for tally, noisy in zip(tallies, reading.noisy(), strict=True):
-                tally.add(noisy)
-    entries = tuple(tally.tried() for tally in tallies)
+            for trial, noisy in zip(trials, reading.noisy(), strict=True):
+                trial.add(noisy)
     return Findings(
         plan,
-        dummy.rows,
-        dummy.seed,
-        dummy.people,
-        dummy.above,
+        rows.rows,
+        rows.seed,
+        rows.people,
+        rows.above,
         runs,
         readings,
-        entries,
+        tuple(trial.tried() for trial in trials),
         stopped if plan.quality is not None else None,
     )
 
 
-@final
-class _Tally:
-    """What comes of one entry, run by run."""
+class _Trial:
+    """The runs of one entry."""
 
     def __init__(self, planned: PlannedEntry, confidence: Fraction) -> None:
         entry = planned.entry
-        self._planned, self._confidence = planned, confidence
-        self._questions = [
-            Question(part, confidence, selecting=entry.selects) for part in planned.parts
+        self._planned, self._entry, self._confidence = planned, entry, confidence
+        self._tests = [
+            NoiseTest(part, confidence, selecting=entry.selects) for part in planned.parts
         ]
         self._size = entry.statistic.size(entry.request)
         # The cells of a table are alike; other items may have units of their own.
         tabled = any(part.question.query.items for part in planned.parts)
         names = ("",) if tabled or self._size == 1 else entry.statistic.items(entry.request)
-        self._items = [Published(name, confidence) for name in names]
+        self._items = [_Item(name, confidence) for name in names]
         self._shown: list[int] = []
         self._groups: list[int] = []
         self._exact: Exact
@@ -83,12 +151,12 @@ class _Tally:
         self._places: Mapping[Group, int] = {}
 
     def begin(self, exact: Exact, free: Exact | None) -> None:
-        """What is behind the answers of the next runs, with limits on people and without."""
+        """The numbers behind the next runs, with limits on people and without."""
         self._exact = exact
         if exact.groups is not None:
             self._places = {group: place for place, group in enumerate(exact.groups)}
             self._groups.append(len(exact.groups))
-        if self._planned.entry.statistic.chooses:
+        if self._entry.statistic.chooses:
             return
         self._behind = self._estimates(exact.values)
         if free is None:
@@ -96,19 +164,17 @@ class _Tally:
         unlimited = self._estimates(free.values)
         pairs = list(_same(exact.groups, free.groups, len(self._behind) // self._size))
         for place, item in enumerate(self._items):
-            item.limit(
+            inner = range(self._size) if len(self._items) == 1 else (place,)
+            item.limits.add(
                 [
-                    _value(self._behind[one]) - _value(unlimited[other])
-                    for one, other in self._in_both(pairs, place)
+                    float(
+                        _value(self._behind[one * self._size + at])
+                        - _value(unlimited[other * self._size + at])
+                    )
+                    for one, other in pairs
+                    for at in inner
                 ]
             )
-
-    def _in_both(self, pairs: Sequence[tuple[int, int]], item: int) -> Iterator[tuple[int, int]]:
-        """Where the numbers of an item stand among the estimates of two readings."""
-        inner = range(self._size) if len(self._items) == 1 else (item,)
-        for one, other in pairs:
-            for place in inner:
-                yield one * self._size + place, other * self._size + place
 
     def add(self, noisy: Answered) -> None:
         """One run."""
@@ -116,27 +182,24 @@ class _Tally:
         if noisy.groups is not None:
             places = [self._places[group] for group in noisy.groups]
             self._shown.append(len(places))
-        behind = [
-            _picked(values, places, len(self._exact.groups or ())) for values in self._exact.values
-        ]
-        pairs = zip(self._questions, noisy.answers, behind, strict=True)
-        for question, answer, exact in pairs:
-            question.add(answer.values, exact)
+        groups = len(self._exact.groups or ())
+        behind = [_picked(values, places, groups) for values in self._exact.values]
+        for test, answer, exact in zip(self._tests, noisy.answers, behind, strict=True):
+            test.add(answer.values, exact)
         found = published(noisy, self._confidence).estimates
         if any(estimate.item is not None for estimate in found):
             return
-        expected: Sequence[Estimate]
-        if self._planned.entry.statistic.chooses:
-            expected = self._estimates(self._nearest(noisy, behind))
-        else:
-            expected = _picked(self._behind, places, len(self._exact.groups or ()))
+        expected: Sequence[Estimate] = (
+            self._estimates(self._nearest(noisy, behind))
+            if self._entry.statistic.chooses
+            else _picked(self._behind, places, groups)
+        )
+        step = len(self._items)
         for place, item in enumerate(self._items):
-            step = len(self._items)
-            numbers = zip(found[place::step], expected[place::step], strict=True)
-            item.add([(one, _value(other)) for one, other in numbers])
+            item.add(found[place::step], [_value(one) for one in expected[place::step]])
 
     def _nearest(self, noisy: Answered, behind: Sequence[Cells]) -> list[Cells]:
-        """The best candidates, of those as good the nearest to what was chosen."""
+        """The best candidates, of equally good ones the nearest to what was chosen."""
         best = []
         for part, answer, scores in zip(self._planned.parts, noisy.answers, behind, strict=True):
             query = part.question.query
@@ -150,29 +213,63 @@ class _Tally:
         return best
 
     def _estimates(self, values: Sequence[Cells]) -> tuple[Estimate, ...]:
-        """What is made of answers that have no noise, before any step of `post`."""
-        entry = self._planned.entry
+        """Estimates from answers without noise, before any step of `post`."""
         answers = [Answer(cells, UNCHANGEABLE) for cells in values]
-        return entry.statistic.estimate(entry.request, answers, self._confidence)
+        return self._entry.statistic.estimate(self._entry.request, answers, self._confidence)
 
     def tried(self) -> Tried:
         """What was found."""
-        entry = self._planned.entry
+        entry = self._entry
         shown = None
         if entry.keys is not None:
-            groups = max(self._groups)
-            shown = Shown(groups, Fraction(sum(self._shown), len(self._shown)))
+            shown = Shown(max(self._groups), Fraction(sum(self._shown), len(self._shown)))
         return Tried(
             entry.request.name,
             entry.statistic.name,
-            tuple(question.asked() for question in self._questions),
+            tuple(test.asked() for test in self._tests),
             tuple(told for item in self._items if (told := item.told()).errors.compared),
             shown,
         )
 
 
+class _Item:
+    """The published numbers of one item."""
+
+    def __init__(self, name: str, confidence: Fraction) -> None:
+        self._name, self._confidence = name, confidence
+        self._errors, self.limits = Differences(), Differences()
+        self._widths: list[float] = []
+        self._held = self._numbers = 0
+
+    def add(self, estimates: Sequence[Estimate], exact: Sequence[Fraction]) -> None:
+        """One run: estimates and the noise-free numbers that belong to them."""
+        errors = []
+        for estimate, number in zip(estimates, exact, strict=True):
+            self._numbers += 1
+            if estimate.value is None:
+                continue
+            errors.append(float(estimate.value - number))
+            if estimate.lower is not None and estimate.upper is not None:
+                self._widths.append(float(estimate.upper - estimate.lower) / 2)
+                self._held += estimate.lower <= number <= estimate.upper
+        self._errors.add(errors)
+
+    def told(self) -> Told:
+        """What was found, in the unit of the number."""
+        shown, widths, nothing = len(self._errors.all), len(self._widths), Fraction(0)
+        return Told(
+            self._name,
+            self._errors.errors(self._confidence),
+            Fraction(float(np.median(self._widths))) if widths else None,
+            share(self._held, widths),
+            share(self._numbers - shown, self._numbers) or nothing,
+            share(shown - widths, shown) or nothing,
+            self.limits.errors(self._confidence).bias,
+        )
+
+
 def _value(estimate: Estimate) -> Fraction:
-    """The number of an estimate to which nothing was done."""
+    """The number of an estimate that was not post-processed."""
     assert estimate.value is not None
     return estimate.value
 
@@ -188,7 +285,7 @@ def _picked(values: Sequence[Item], places: Sequence[int] | None, groups: int) -
 def _same(
     one: Sequence[Group] | None, other: Sequence[Group] | None, count: int
 ) -> Iterator[tuple[int, int]]:
-    """The places of the same group in two readings; so many groups if they are public."""
+    """The places of the same group in two readings; `count` groups if they are public."""
     if one is None or other is None:
         yield from zip(range(count), range(count), strict=True)
         return

@@ -179,13 +179,11 @@ def _even(kind: str, draws: int) -> Numbers:
 
 @lru_cache(maxsize=128)
 def _order(place: int, draws: int) -> NDArray[np.int64]:
-    """A scrambled order, the same each time (SplitMix64; Steele, Lea and Flood 2014)."""
+    """A scrambled order, the same each time."""
     import numpy as np
 
+    from dpcli.sampling.splitmix import ODD, scrambled
+
     word = np.arange(draws, dtype=np.uint64) + np.uint64((place + 1) << 32)
-    word *= np.uint64(0x9E3779B97F4A7C15)
-    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB), (31, 1)):
-        word ^= word >> np.uint64(shift)
-        word *= np.uint64(factor)
-    order: NDArray[np.int64] = np.argsort(word)
+    order: NDArray[np.int64] = np.argsort(scrambled(word * ODD))
     return order

@@ -11,7 +11,7 @@ import pytest
 from dpcli.plan.model import Plan
 from dpcli.plan.planner import make_plan
 from dpcli.sampling import entropy
-from dpcli.simulation.dummy import Dummy
+from dpcli.simulation.synthetic import SyntheticDataset
 from dpcli.spec.load import load_spec
 from tests.support.streams import Stream
 
@@ -80,13 +80,13 @@ def one(entries: str, privacy: str = "") -> str:
 
 
 @pytest.fixture
-def dummy() -> Iterator[Callable[[Plan, int, int], Dummy]]:
+def dummy() -> Iterator[Callable[[Plan, int, int], SyntheticDataset]]:
     """Dummies that are closed in the end."""
     with ExitStack() as opened:
-        yield lambda plan, rows, seed: opened.enter_context(Dummy(plan.spec, rows, seed))
+        yield lambda plan, rows, seed: opened.enter_context(SyntheticDataset(plan.spec, rows, seed))
 
 
-Make = Callable[[Plan, int, int], Dummy]
+Make = Callable[[Plan, int, int], SyntheticDataset]
 
 
 @pytest.fixture(autouse=True)
@@ -97,7 +97,7 @@ def stream(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> S
     return replacement
 
 
-def content(dummy: Dummy, folder: Path) -> bytes:
+def content(dummy: SyntheticDataset, folder: Path) -> bytes:
     """The bytes of a dummy."""
     path = folder / "copy.csv"
     with path.open("wb") as file:

@@ -18,12 +18,11 @@ from dpcli.privacy.noise import Noise
 from dpcli.privacy.relation import PersonUnit
 from dpcli.release import published
 from dpcli.sampling import entropy
-from dpcli.simulation import judging, reading
-from dpcli.simulation.dummy import Dummy
-from dpcli.simulation.findings import Findings, Tried
-from dpcli.simulation.judging import Verdict, unlikely
-from dpcli.simulation.reading import Reading
-from dpcli.simulation.trials import simulate
+from dpcli.simulation import noise_test, noiseless
+from dpcli.simulation.noise_test import Verdict, unlikely
+from dpcli.simulation.noiseless import NoiselessRun
+from dpcli.simulation.synthetic import SyntheticDataset
+from dpcli.simulation.trials import Findings, Tried, simulate
 from tests.oracles.plain import evaluate
 from tests.support.simulations import PEOPLE, ROWS, Make, content, one, plan_of
 from tests.support.streams import CUT, Stream, gaussian_cdf, laplace_cdf, p_value
@@ -38,7 +37,7 @@ LEAST = 0.95 - 5 * (0.95 * 0.05 / RUNS) ** 0.5
 def findings(request: pytest.FixtureRequest) -> Findings:
     """What many runs found of most statistics, with the same noise each time."""
     plan = plan_of(ROWS if request.param == "rows" else PEOPLE)
-    with pytest.MonkeyPatch.context() as patched, Dummy(plan.spec, 3000, 1) as made:
+    with pytest.MonkeyPatch.context() as patched, SyntheticDataset(plan.spec, 3000, 1) as made:
         patched.setattr(entropy, "source", Stream(f"findings {request.param}"))
         return simulate(plan, made, RUNS)
 
@@ -84,7 +83,7 @@ def test_exact_answers_are_those_of_the_oracle(text: str, dummy: Make, tmp_path:
     ]
     expected = iter(evaluate(queries, content(made, tmp_path), unit))
     compared = 0
-    for exact in Reading(plan, made, limited=False).exact():
+    for exact in NoiselessRun(plan, made, limited=False).exact():
         for values in exact.values:
             answer = next(expected)
             if isinstance(answer, dict):
@@ -100,8 +99,8 @@ def test_limits_bind_in_a_reading(dummy: Make) -> None:
     """With limits fewer rows are counted, and another draw keeps others."""
     plan = plan_of(PEOPLE)
     made = dummy(plan, 2000, 5)
-    free = Reading(plan, made, limited=False).exact()
-    first, second = Reading(plan, made).exact(), Reading(plan, made).exact()
+    free = NoiselessRun(plan, made, limited=False).exact()
+    first, second = NoiselessRun(plan, made).exact(), NoiselessRun(plan, made).exact()
     place = [planned.entry.request.name for planned in plan.entries].index("by_sex")
     assert sum(first[place].values[0]) < sum(free[place].values[0])
     assert [one.values for one in first] != [one.values for one in second]
@@ -117,7 +116,7 @@ def test_noise_is_that_of_the_plan(dummy: Make) -> None:
             "delta: 1e-5}\n"
         )
     )
-    read = Reading(plan, dummy(plan, 500, 1))
+    read = NoiselessRun(plan, dummy(plan, 500, 1))
     exact = read.exact()
     draws: list[list[int]] = [[], [], []]
     for _ in range(4000):
@@ -278,12 +277,12 @@ def test_a_verdict_is_no_accident() -> None:
     assert unlikely(0, 10**6, level) == (False, True)
     assert unlikely(10, 10, level) == (True, False)
     # The bound is above what it bounds: the exact chance of all heads is p^n.
-    assert unlikely(7, 7, level)[0] is (judging.MISTAKEN > 7 * -2.9957)
+    assert unlikely(7, 7, level)[0] is (noise_test.MISTAKEN > 7 * -2.9957)
 
 
 def test_published_numbers_are_those_of_a_release(plan: Plan, dummy: Make) -> None:
     """The estimates that are compared come from the functions that a release calls."""
-    read = Reading(plan, dummy(plan, 300, 1))
+    read = NoiselessRun(plan, dummy(plan, 300, 1))
     for noisy in read.noisy():
         made = published(noisy, plan.spec.confidence)
         assert made.planned is noisy.planned
@@ -298,26 +297,31 @@ def test_only_invented_rows_are_read() -> None:
             raise AssertionError
 
     with pytest.raises(TypeError):
-        Reading(plan_of(ROWS), Disguise())  # type: ignore[arg-type]
+        NoiselessRun(plan_of(ROWS), Disguise())  # type: ignore[arg-type]
     plan = plan_of(ROWS)
-    other = type("Other", (Dummy,), {"source": Disguise.source})
+    other = type("Other", (SyntheticDataset,), {"source": Disguise.source})
     with other(plan.spec, 10, 1) as disguised, pytest.raises(TypeError):
-        Reading(plan, disguised)
-    taken = inspect.get_annotations(Dummy.__init__)
+        NoiselessRun(plan, disguised)
+    taken = inspect.get_annotations(SyntheticDataset.__init__)
     assert taken == {"spec": "Spec", "rows": "int", "seed": "int", "return": "None"}
-    taken = inspect.get_annotations(Reading.__init__)
-    assert taken == {"plan": "Plan", "dummy": "Dummy", "limited": "bool", "return": "None"}
+    taken = inspect.get_annotations(NoiselessRun.__init__)
+    assert taken == {
+        "plan": "Plan",
+        "dataset": "SyntheticDataset",
+        "limited": "bool",
+        "return": "None",
+    }
 
 
 def test_vanishing_noise_has_no_other_door() -> None:
     """What opens answers without noise is private to the file that reads dummies."""
-    public = {name for name in vars(reading) if not name.startswith("_")}
+    public = {name for name in vars(noiseless) if not name.startswith("_")}
     own = {
         name
         for name in public
-        if getattr(vars(reading)[name], "__module__", "") == reading.__name__
+        if getattr(vars(noiseless)[name], "__module__", "") == noiseless.__name__
     }
-    assert own == {"Exact", "Reading"}
-    assert {name for name in vars(Reading) if not name.startswith("_")} == {
+    assert own == {"Exact", "NoiselessRun"}
+    assert {name for name in vars(NoiselessRun) if not name.startswith("_")} == {
         "noisy", "exact", "stopped",
     }  # fmt: skip

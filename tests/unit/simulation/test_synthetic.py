@@ -1,4 +1,4 @@
-"""Dummy rows come from the spec and the seed alone, and exercise what a spec says."""
+"""SyntheticDataset rows come from the spec and the seed alone, and exercise what a spec says."""
 
 from __future__ import annotations
 
@@ -18,16 +18,15 @@ from dpcli.columns import NumericColumn
 from dpcli.plan.model import Plan
 from dpcli.queries import Condition
 from dpcli.sampling import entropy
-from dpcli.simulation.cells import cells_of
-from dpcli.simulation.dummy import MARK, MARKED, Dummy
-from dpcli.simulation.stream import Stream, scaled
+from dpcli.simulation.synthetic import MARK, MARKED, SyntheticDataset
+from dpcli.simulation.synthetic_cells import Stream, cells_of, scaled
 from tests.oracles.plain import value
 from tests.support.simulations import PEOPLE, ROWS, Make, content, plan_of
 
 MANY = 4000
 
 
-def table(dummy: Dummy, folder: Path) -> dict[str, list[str]]:
+def table(dummy: SyntheticDataset, folder: Path) -> dict[str, list[str]]:
     """The columns of a dummy by their names."""
     text = content(dummy, folder).decode()
     header, *rows = csv.reader(io.StringIO(text, newline=""), strict=True)
@@ -164,7 +163,7 @@ def test_the_file_has_no_name(plan: Plan, tmp_path: Path, monkeypatch: pytest.Mo
     import tempfile
 
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    with Dummy(plan.spec, 10, 1) as made:
+    with SyntheticDataset(plan.spec, 10, 1) as made:
         assert not list(tmp_path.iterdir())
         assert os.fstat(made.dataset().sources[0].file.fileno()).st_nlink == 0
 

@@ -1,4 +1,4 @@
-"""Dummy files in the dialect of their spec: read by it, they are the same rows."""
+"""SyntheticDataset files in the dialect of their spec: read by it, they are the same rows."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 
 from dpcli.dialect import Dialect
 from dpcli.errors import UsageError
-from dpcli.simulation.dummy import MARK, Dummy
+from dpcli.simulation.synthetic import MARK, SyntheticDataset
 from tests.oracles.opened import engine
 from tests.support.simulations import ROWS, Make, plan_of
 
@@ -25,7 +25,7 @@ SECTIONS = {
 }
 
 
-def written(dummy: Dummy, path: Path) -> Path:
+def written(dummy: SyntheticDataset, path: Path) -> Path:
     """A copy of a dummy."""
     with path.open("wb") as file:
         dummy.copy_to(file, path.name)

@@ -1,0 +1,216 @@
+"""A file of synthetic rows, generated from a spec and a seed alone."""
+
+from __future__ import annotations
+
+import csv
+import io
+import tempfile
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from types import TracebackType
+from typing import BinaryIO, final
+
+import numpy as np
+
+from dpcli.columns import IdColumn, NumericColumn
+from dpcli.dialect import ENCODINGS, STANDARD, UTF16, Dialect
+from dpcli.engine.source import Dataset, Source
+from dpcli.errors import DataError, UsageError
+from dpcli.privacy.relation import PersonUnit, Unit
+from dpcli.simulation.synthetic_cells import Cells, Places, Stream, cells_of, ids
+from dpcli.spec.model import Spec
+
+MARK, MARKED = "dpcli_simulation", "dummy"
+"""The last column of every synthetic file, and the text of each of its cells."""
+
+AT_ONCE = 1 << 15
+"""Rows that are generated together."""
+
+FEWEST_PEOPLE = 20
+"""In a small file no person has so large a part of the rows that there are fewer people."""
+
+REPEATED = 75
+"""Percent of a person's cells that repeat the person's other cells."""
+
+FIRST_PERSON = 1 << 48
+"""Places from here on stand for people, those below for rows."""
+
+UTF16_MARK = b"\xff\xfe"
+"""Says that what follows is UTF-16, the low byte first."""
+
+
+class _People:
+    """The person behind each row, in an order without meaning.
+
+    People have up to twice the rows that the limit lets in, few rows more often than many: a
+    quarter of them have more than the limit, unless that is large compared with the file. Where
+    the unit is a row, each row stands alone.
+    """
+
+    def __init__(self, unit: Unit, rows: int, stream: Stream) -> None:
+        self._stream = stream
+        self._whose: Places | None = None
+        self.count: int | None = None
+        self.above: int | None = None
+        if not isinstance(unit, PersonUnit):
+            return
+        most = max(2, min(2 * unit.rows, rows // FEWEST_PEOPLE))
+        every = np.arange(rows, dtype=np.int64)
+        several = stream.named("several").below(most, every)
+        sizes = 1 + np.minimum(several, stream.named("few").below(most, every))
+        self.count = int(np.searchsorted(np.cumsum(sizes), rows)) + 1
+        ordered = np.repeat(every[: self.count], sizes[: self.count])[:rows]
+        self.above = int((np.bincount(ordered) > unit.rows).sum())
+        self._whose = ordered[np.argsort(stream.named("order").words(every), kind="stable")]
+
+    def whose(self, rows: Places) -> Places:
+        """The number of the person behind each row."""
+        return rows if self._whose is None else self._whose[rows]
+
+    def places(self, column: str, rows: Places) -> Places:
+        """Where each cell of a column is generated: most of a person's in one place."""
+        if self._whose is None:
+            return rows
+        repeated = self._stream.named("repeated").named(column).happens(REPEATED, rows)
+        return np.where(repeated, FIRST_PERSON + self._whose[rows], rows)
+
+
+@final
+class SyntheticDataset(AbstractContextManager["SyntheticDataset"]):
+    """Synthetic rows of a spec and a seed, in a private file that has no name.
+
+    The same spec, rows and seed give the same bytes, on any machine. It takes no rows
+    and no name of a file, and writes only while it is made: whatever is read from it was
+    generated here.
+    """
+
+    def __init__(self, spec: Spec, rows: int, seed: int) -> None:
+        self.rows, self.seed, self._spec = rows, seed, spec
+        stream = Stream(seed)
+        people = _People(spec.privacy.unit, rows, stream.named("people"))
+        self.people, self.above = people.count, people.above
+        self._columns = _columns(spec, people, stream, rows)
+        names = [column.name for column in spec.columns]
+        mark = MARK
+        while mark in names:
+            mark += "_"
+        self.header = (*names, mark)
+        self.__file: BinaryIO = tempfile.TemporaryFile(prefix="dpcli-")  # noqa: SIM115 - closed by `close`
+        try:
+            self._write(self.__file, STANDARD)
+        except OSError:
+            self.close()
+            raise DataError.of(
+                "no-space",
+                "there is no room for the synthetic rows in a temporary file",
+                "ask for fewer rows, free space in the temporary folder, or set TMPDIR to a "
+                "folder with more space",
+            ) from None
+        except BaseException:
+            self.close()
+            raise
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        failure: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Delete the rows."""
+        self.__file.close()
+
+    def dataset(self) -> Dataset:
+        """The file from its start, for the engine."""
+        size = self.__file.seek(0, io.SEEK_END)
+        self.__file.seek(0)
+        return Dataset((Source(MARKED, self.__file, size, self.header, size),))
+
+    def copy_to(self, target: BinaryIO, name: str) -> None:
+        """Write the whole file with its mark, as the spec reads a file of this name.
+
+        A file without a header line has the cells of every name that it is declared to have.
+        Letters that the encoding lacks become question marks, and without quotes a cell that
+        would need them becomes blank.
+        """
+        dialect = self._spec.dialect.of_file(name)
+        if not dialect.names:
+            _require_writable(self.header, dialect)
+        self._write(target, dialect)
+
+    def _write(self, file: BinaryIO, dialect: Dialect) -> None:
+        """The rows as CSV, some at a time."""
+        if dialect.encoding == UTF16:
+            file.write(UTF16_MARK)
+        text = io.TextIOWrapper(
+            file,
+            encoding=ENCODINGS[dialect.encoding],
+            errors="replace",
+            newline="",
+            write_through=True,
+        )
+        try:
+            writer = csv.writer(
+                text,
+                delimiter=dialect.delimiter,
+                quotechar=dialect.quote,
+                quoting=csv.QUOTE_NONE if dialect.quote is None else csv.QUOTE_MINIMAL,
+                lineterminator="\n",
+            )
+            if not dialect.names:
+                writer.writerow(self.header)
+            for start in range(0, self.rows, AT_ONCE):
+                numbers = np.arange(start, min(start + AT_ONCE, self.rows), dtype=np.int64)
+                writer.writerows(zip(*self._texts(numbers, dialect), strict=True))
+        finally:
+            text.detach()
+        file.flush()
+
+    def _texts(self, rows: Places, dialect: Dialect) -> list[list[str]]:
+        """The columns of some rows, as a file of the dialect has them."""
+        columns = dict(zip(self.header, self._columns, strict=False))
+        numeric = {one.name for one in self._spec.columns if isinstance(one, NumericColumn)}
+        found = []
+        for name in (*dialect.names, MARKED) if dialect.names else self.header:
+            cells = columns[name](rows) if name in columns else [""] * len(rows)
+            if dialect.decimal == "," and name in numeric:
+                cells = [cell.replace(".", ",") for cell in cells]
+            if dialect.quote is None:
+                cells = ["" if dialect.delimiter in one or "\n" in one else one for one in cells]
+            found.append(cells)
+        found[-1] = [MARKED] * len(rows)
+        return found
+
+
+def _columns(spec: Spec, people: _People, stream: Stream, rows: int) -> list[Cells]:
+    """For each column its texts, by the numbers of rows."""
+    conditions = [one for entry in spec.entries for one in entry.request.where]
+    unit = spec.privacy.unit
+
+    def column(cells: Cells, name: str) -> Cells:
+        return lambda numbers: cells(people.places(name, numbers))
+
+    found: list[Cells] = []
+    for one in spec.columns:
+        own = stream.named("column").named(one.name)
+        if isinstance(unit, PersonUnit) and one.name == unit.column:
+            assert isinstance(one, IdColumn)
+            found.append(ids(own, people.whose))
+        else:
+            found.append(column(cells_of(one, conditions, own, rows), one.name))
+    return found
+
+
+def _require_writable(header: Sequence[str], dialect: Dialect) -> None:
+    """Raise UsageError for a name that no header line of the dialect can hold."""
+    encoding = ENCODINGS[dialect.encoding]
+    for name in header:
+        kept = name.encode(encoding, "replace").decode(encoding) == name
+        if not kept or (dialect.quote is None and dialect.delimiter in name):
+            raise UsageError.of(
+                "dummy-names",
+                f"the column `{name}` cannot stand in a header line that is written as `csv` says",
+                "change `csv` or the name, or leave --dummy out",
+            )
