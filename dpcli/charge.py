@@ -7,6 +7,7 @@ import datetime
 from dpcli.ledger.charge import Charge
 from dpcli.ledger.terms import Payload, terms_of
 from dpcli.plan.model import Part, Plan, PlannedEntry
+from dpcli.privacy.noise import CHOICE
 from dpcli.queries import ScoreQuery
 from dpcli.spec.model import Response
 
@@ -34,7 +35,9 @@ def charged_parts(plan: Plan) -> tuple[Payload, ...]:
         {
             "statistic": planned.entry.request.name,
             "question": part.question.role,
-            "mechanism": part.mechanism.name if part.noise.kind == "choice" else part.noise.kind,
+            "mechanism": part.mechanism.name
+            if part.noise.distribution == CHOICE
+            else part.noise.kind,
             "joint": planned.joint,
             **_branch(planned),
             "scale": str(part.noise.scale),

@@ -86,7 +86,7 @@ def guarantee_of(part: Mapping[str, object]) -> Guarantee:
     if mechanism is None:
         raise UnknownMechanism(name)
     return mechanism.guarantee(
-        Noise(mechanism.kind, _exact(part["scale"])),
+        Noise(mechanism.distribution, _exact(part["scale"])),
         Sensitivity(*(int(str(part[norm])) for norm in ("l0", "l1", "l2_squared", "linf"))),
         Loss(_exact(part["epsilon"]), _exact(part["delta"])),
         _exact(part["keys_delta"]) if "keys_delta" in part else Fraction(0),

@@ -15,7 +15,7 @@ from dpcli.mechanisms.calibration import UNCHANGEABLE, Mechanism
 from dpcli.privacy.confidential import Cells, Confidential, Group, Groups, Noisy
 from dpcli.privacy.key import unseal
 from dpcli.privacy.loss import Loss
-from dpcli.privacy.noise import Noise
+from dpcli.privacy.noise import CHOICE, NONE, Noise
 from dpcli.privacy.sensitivity import Sensitivity
 from dpcli.privacy.threshold import Selection
 
@@ -51,7 +51,7 @@ class Perturbing(Mechanism):
         values = unseal(exact)
         if sensitivity.l1 == 0 and noise == UNCHANGEABLE:
             return Noisy(tuple(values))
-        if noise.scale <= 0 or noise.kind == "none":
+        if noise.scale <= 0 or noise.distribution == NONE:
             raise ValueError("an answer that somebody can change needs noise")
         noisy = self.perturb(noise, values)
         if len(noisy) != len(values):
@@ -67,7 +67,7 @@ class Perturbing(Mechanism):
         Every group in the data gets noise of its own; nothing tells of those that
         do not reach the threshold, nor how many they are.
         """
-        if noise.scale <= 0 or noise.kind == "none":
+        if noise.scale <= 0 or noise.distribution == NONE:
             raise ValueError("groups that somebody can change need noise")
         groups = unseal(exact)
         keys = sorted(groups)
@@ -84,14 +84,14 @@ class Choosing(Mechanism):
     falls short of the best by g gets a weight of exp(-g/scale).
     """
 
-    kind = "choice"
+    distribution = CHOICE
 
     @final
     def calibrate(
         self, sensitivity: Sensitivity, target: Loss, calibration: str = "exact"
     ) -> Noise:
         """Scale L1 / epsilon, exactly."""
-        return Noise("choice", Fraction(sensitivity.l1) / target.epsilon)
+        return Noise(CHOICE, Fraction(sensitivity.l1) / target.epsilon)
 
     @final
     def loss(self, noise: Noise, sensitivity: Sensitivity, epsilon: Fraction) -> Loss:
@@ -116,7 +116,7 @@ class Choosing(Mechanism):
         sealed scores stand group by group; nothing else ever unseals them.
         """
         scores, (width, picks) = unseal(exact), shape
-        if sensitivity.l1 and (noise.scale <= 0 or noise.kind != "choice"):
+        if sensitivity.l1 and (noise.scale <= 0 or noise.distribution != CHOICE):
             raise ValueError("a choice that somebody can change needs noise")
         chosen: list[int] = []
         for start in range(0, len(scores), width):

@@ -9,17 +9,17 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import ClassVar, Literal, final
+from typing import ClassVar, final
 
 from dpcli.privacy.decimals import short_up
 from dpcli.privacy.guarantee import PUBLIC, Guarantee, Pair
 from dpcli.privacy.interval import sqrt_down
 from dpcli.privacy.loss import NOTHING, Loss
-from dpcli.privacy.noise import Noise
+from dpcli.privacy.noise import NONE, Distribution, Noise
 from dpcli.privacy.search import least_scale
 from dpcli.privacy.sensitivity import Sensitivity
 
-UNCHANGEABLE = Noise("none", Fraction(0))
+UNCHANGEABLE = Noise(NONE, Fraction(0))
 """No noise, for an answer of sensitivity zero: no neighbour can change it."""
 
 
@@ -39,7 +39,7 @@ class Mechanism(ABC):
     """
 
     name: ClassVar[str]
-    kind: ClassVar[Literal["laplace", "gaussian", "choice"]]
+    distribution: ClassVar[Distribution]
     needs_delta: ClassVar[bool] = False
     calibrations: ClassVar[tuple[str, ...]] = ("exact",)
 
@@ -131,10 +131,9 @@ class Mechanism(ABC):
             return UNCHANGEABLE
         # No mechanism has a smaller rho than Gaussian noise of four times this scale.
         start = sqrt_down(sensitivity.l2_squared / (2 * rho)) / 4
-        return Noise(
-            self.kind,
-            least_scale(lambda scale: self.rho(Noise(self.kind, scale), sensitivity) > rho, start),
-        )
+        added = self.distribution
+        scale = least_scale(lambda scale: self.rho(Noise(added, scale), sensitivity) > rho, start)
+        return Noise(added, scale)
 
     @final
     def fit_jointly(

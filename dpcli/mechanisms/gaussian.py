@@ -16,7 +16,7 @@ from dpcli.privacy.gaussian_delta import cells_delta
 from dpcli.privacy.guarantee import Pair
 from dpcli.privacy.interval import log_up, round_up, sqrt_up
 from dpcli.privacy.loss import Loss
-from dpcli.privacy.noise import Noise
+from dpcli.privacy.noise import GAUSSIAN, Noise
 from dpcli.privacy.search import least_up
 from dpcli.privacy.sensitivity import Sensitivity
 from dpcli.sampling.gaussian import NARROWEST, WIDEST, discrete_gaussian, discrete_gaussian_array
@@ -67,7 +67,7 @@ class Gaussian(Perturbing):
     """
 
     name = "gaussian"
-    kind = "gaussian"
+    distribution = GAUSSIAN
     needs_delta = True
     calibrations = ("exact", "classic")
 
@@ -77,8 +77,8 @@ class Gaussian(Perturbing):
         """Sigma by the named formula, rounded up to a short rational."""
         _require_delta(target.delta)
         if calibration == "classic":
-            return Noise("gaussian", self._classic(sensitivity, target))
-        return Noise("gaussian", self._exact(sensitivity, target))
+            return Noise(GAUSSIAN, self._classic(sensitivity, target))
+        return Noise(GAUSSIAN, self._exact(sensitivity, target))
 
     def loss(self, noise: Noise, sensitivity: Sensitivity, epsilon: Fraction) -> Loss:
         """`epsilon` itself, with the least delta that can be proven for it."""
@@ -120,7 +120,7 @@ class Gaussian(Perturbing):
         one = Sensitivity(1, 1, 1, 1)
         scale = self._classic(one, target) if calibration == "classic" else _concentrated(target)
         weights = (one.l2_squared / share for one, share in zip(moved, shares, strict=True))
-        return [Noise("gaussian", round_up(scale * sqrt_up(weight), SHORT)) for weight in weights]
+        return [Noise(GAUSSIAN, round_up(scale * sqrt_up(weight), SHORT)) for weight in weights]
 
     def joint_loss(
         self, noises: Sequence[Noise], moved: Sequence[Sensitivity], epsilon: Fraction
@@ -156,7 +156,7 @@ class Gaussian(Perturbing):
         """The least sigma whose recomputed loss is within `target`."""
 
         def excess(sigma: Fraction) -> float:
-            delta = self.loss(Noise("gaussian", sigma), sensitivity, target.epsilon).delta
+            delta = self.loss(Noise(GAUSSIAN, sigma), sensitivity, target.epsilon).delta
             return _excess(delta, target.delta)
 
         start = sqrt(sensitivity.l2_squared) * _continuous_sigma(

@@ -12,7 +12,7 @@ from dpcli.privacy.decimals import short_up
 from dpcli.privacy.guarantee import Pair, cells_or_response
 from dpcli.privacy.interval import Interval, exp, sqrt_up
 from dpcli.privacy.loss import Loss
-from dpcli.privacy.noise import Noise
+from dpcli.privacy.noise import LAPLACE, Noise
 from dpcli.privacy.sensitivity import Sensitivity
 from dpcli.sampling.laplace import WIDEST, discrete_laplace, discrete_laplace_array
 
@@ -44,13 +44,13 @@ class Laplace(Perturbing):
     """
 
     name = "laplace"
-    kind = "laplace"
+    distribution = LAPLACE
 
     def calibrate(
         self, sensitivity: Sensitivity, target: Loss, calibration: str = "exact"
     ) -> Noise:
         """Scale L1 / epsilon, exactly."""
-        return Noise("laplace", Fraction(sensitivity.l1) / target.epsilon)
+        return Noise(LAPLACE, Fraction(sensitivity.l1) / target.epsilon)
 
     def loss(self, noise: Noise, sensitivity: Sensitivity, epsilon: Fraction) -> Loss:
         """Epsilon = L1 / scale, exactly, and delta zero."""

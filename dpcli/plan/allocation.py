@@ -148,17 +148,17 @@ def _least(
 
 def _most_noise(part: Part, error: Fraction, confidence: Fraction) -> Noise:
     """The noise of the greatest scale found whose error is at most `error`."""
-    kind = part.noise.kind
+    distribution = part.noise.distribution
 
     def enough(scale: Fraction) -> bool:
-        return replace(part, noise=Noise(kind, scale)).error(confidence) <= error
+        return replace(part, noise=Noise(distribution, scale)).error(confidence) <= error
 
     high = part.noise.scale
     while not enough(low := high):
         high = low / 2
     close = 1 + Fraction(1, 10 ** (DIGITS + 1))
     scale = greatest_down(enough, low, 2 * low, lambda low, high: high <= low * close)
-    return Noise(kind, scale)
+    return Noise(distribution, scale)
 
 
 def _size_of(part: Part, noise: Noise, entry: Entry, *, takes_rho: bool) -> Fraction:

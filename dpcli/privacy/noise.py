@@ -1,67 +1,241 @@
-"""The distributions of noise, as public facts: what was added, how far it strays.
+"""The distributions of noise, as public facts: how widely noise spreads.
 
-Half-widths are post-processing of public parameters and carry no guarantee, so
-floats serve here; they say where the noise-free answer probably lies.
+Widths and tails are post-processing of public parameters and carry no guarantee, so
+floats serve; they say where the noise-free answer probably lies, and bounds are rounded
+outwards. `tail_up` alone is part of a guarantee, and certified.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from math import ceil, erfc, exp, floor, log, sinh, sqrt
-from typing import Literal
+from statistics import NormalDist
+from typing import TYPE_CHECKING, ClassVar, Literal
 
+from dpcli.privacy import gaussian_delta
+from dpcli.privacy.interval import Interval
+from dpcli.privacy.interval import exp as certified_exp
 from dpcli.privacy.search import least_up
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+
+SMALL = 50
+"""Up to this scale the tail of the discrete Gaussian is added up, not approximated."""
+
+PRECISION = 1e-9
+"""Relative width at which a quantile is known well enough to be printed."""
+
+
+@dataclass(frozen=True)
+class Distribution(ABC):
+    """A distribution on the whole numbers, symmetric around zero, with a scale.
+
+    A new one states its tail and its variance; the rest follows. Its samples are drawn by the
+    mechanisms that add it.
+    """
+
+    name: ClassVar[str]
+    norm: ClassVar[Literal["l1", "l2"]] = "l1"
+    """The sensitivity that its scale is in proportion to, for a given loss."""
+
+    @abstractmethod
+    def tail(self, scale: float, least: int) -> float:
+        """P[noise >= least], for `least` above zero."""
+
+    @abstractmethod
+    def variance(self, scale: Fraction) -> Fraction:
+        """About the variance, in squared steps: that of the continuous likeness."""
+
+    def discrete_variance(self, scale: float) -> float:
+        """The variance of the discrete noise, in squared steps, to float precision."""
+        return float(self.variance(Fraction(scale)))
+
+    def half_width(self, scale: float, outside: float) -> int:
+        """The least k with P[|noise| > k] <= `outside`, in steps."""
+        return least_up(lambda width: 2 * self.tail(scale, width + 1) <= outside, -1, 1)
+
+    def fourth_cumulant(self, scale: float) -> float:  # noqa: ARG002 - that of few is not zero
+        """How much heavier than a normal distribution its tails are; zero for the normal one."""
+        return 0.0
+
+    def quantiles(self, levels: Floats) -> Floats:
+        """Quantiles of the continuous likeness, of scale one."""
+        import numpy as np
+
+        fine = 1000
+        outside = 2 * np.minimum(levels, 1 - levels)
+        widths = [self.half_width(fine, float(share)) / fine for share in outside]
+        return np.array(np.copysign(widths, levels - 0.5))
+
+    def tail_up(self, scale: Fraction, least: int) -> Fraction:
+        """P[noise >= least] for `least` above zero, rounded up, with a proof."""
+        raise ValueError(f"no proof of how far {self.name} noise spreads, at {scale} and {least}")
+
+
+class DiscreteLaplace(Distribution):
+    """P[k] proportional to exp(-|k| / scale)."""
+
+    name = "laplace"
+
+    def tail(self, scale: float, least: int) -> float:
+        """q^least / (1 + q), for q = exp(-1 / scale)."""
+        return exp(-least / scale) / (1 + exp(-1 / scale))
+
+    def tail_up(self, scale: Fraction, least: int) -> Fraction:
+        """exp(-least / scale) / (1 + exp(-1 / scale)), rounded up."""
+        ratio = certified_exp(Interval.of(-1 / scale))
+        return (certified_exp(Interval.of(-least / scale)) / (ratio + 1)).high
+
+    def variance(self, scale: Fraction) -> Fraction:
+        """2 scale^2."""
+        return 2 * scale**2
+
+    def discrete_variance(self, scale: float) -> float:
+        """2 q / (1 - q)^2 for q = exp(-1 / scale)."""
+        return 0.5 / sinh(0.5 / scale) ** 2 if 0.5 / scale < 300 else 0.0
+
+    def half_width(self, scale: float, outside: float) -> int:
+        """From P[|X| > k] = 2 q^(k+1) / (1 + q)."""
+        ratio = exp(-1 / scale) if scale else 0.0
+        bound = scale * log(2 / ((1 + ratio) * outside)) - 1 if scale else 0.0
+        return max(0, ceil(bound - 1e-9))
+
+    def fourth_cumulant(self, scale: float) -> float:
+        """12 scale^4."""
+        return 12 * scale**4
+
+    def quantiles(self, levels: Floats) -> Floats:
+        """-sign(p - 1/2) log(1 - |2 p - 1|)."""
+        import numpy as np
+
+        return np.array(-np.sign(levels - 0.5) * np.log1p(-np.abs(2 * levels - 1)))
+
+
+class DiscreteGaussian(Distribution):
+    """P[k] proportional to exp(-k^2 / (2 scale^2))."""
+
+    name = "gaussian"
+    norm = "l2"
+
+    def tail(self, scale: float, least: int) -> float:
+        """By summation; for large scales the continuous tail with a continuity correction."""
+        if scale > SMALL:
+            return erfc((least - 0.5) / (scale * sqrt(2))) / 2
+        beyond = _gaussian_tails(scale)
+        return beyond[least] if least < len(beyond) else 0.0
+
+    def tail_up(self, scale: Fraction, least: int) -> Fraction:
+        """By certified sums or integrals."""
+        return gaussian_delta.tail_up(scale, least)
+
+    def variance(self, scale: Fraction) -> Fraction:
+        """scale^2."""
+        return scale**2
+
+    def discrete_variance(self, scale: float) -> float:
+        """By summation; for large scales scale^2."""
+        if scale >= 10:
+            return scale * scale
+        weights = [exp(-(k * k) / (2 * scale * scale)) for k in range(1, 130)]
+        squares = sum(k * k * weight for k, weight in enumerate(weights, 1))
+        return 2 * squares / (1 + 2 * sum(weights))
+
+    def half_width(self, scale: float, outside: float) -> int:
+        """By summation; for large scales from the normal quantile."""
+        if scale > SMALL:
+            return max(0, ceil(normal_quantile(outside) * scale - 0.5))
+        reach = ceil(scale * 12) + 2
+        weights = [exp(-(k * k) / (2 * scale * scale)) for k in range(reach + 1)]
+        total = weights[0] + 2 * sum(weights[1:])
+        beyond = total - weights[0]
+        k = 0
+        while beyond > outside * total and k < reach:
+            k += 1
+            beyond -= 2 * weights[k]
+        return k
+
+    def quantiles(self, levels: Floats) -> Floats:
+        """Normal quantiles."""
+        import numpy as np
+
+        return np.array([NormalDist().inv_cdf(float(level)) for level in levels])
+
+
+class NoNoise(Distribution):
+    """Always zero: for a constant that no neighbour can change."""
+
+    name = "none"
+
+    def tail(self, scale: float, least: int) -> float:  # noqa: ARG002 - there is none
+        """Zero."""
+        return 0.0
+
+    def variance(self, scale: Fraction) -> Fraction:
+        """The square of a scale that is zero."""
+        return scale**2
+
+    def half_width(self, scale: float, outside: float) -> int:  # noqa: ARG002 - there is none
+        """Zero."""
+        return 0
+
+    def quantiles(self, levels: Floats) -> Floats:
+        """Zeros."""
+        return levels * 0
+
+
+class Choice(Distribution):
+    """No noise: a candidate that falls short of the best by g has a weight of exp(-g / scale)."""
+
+    name = "choice"
+
+    def tail(self, scale: float, least: int) -> float:
+        """Nothing is added, so there is none."""
+        raise ValueError(f"a choice of scale {scale} has no tail at {least}")
+
+    def variance(self, scale: Fraction) -> Fraction:
+        """The square of the scale."""
+        return scale**2
+
+    def half_width(self, scale: float, outside: float) -> int:
+        """Nothing is added, so there is none."""
+        raise ValueError(f"a choice of scale {scale} has a shortfall, no half-width at {outside}")
+
+
+LAPLACE, GAUSSIAN, NONE, CHOICE = DiscreteLaplace(), DiscreteGaussian(), NoNoise(), Choice()
 
 
 @dataclass(frozen=True, slots=True)
 class Noise:
-    """Noise added to each whole number of an answer, in steps of its grid.
+    """Noise added to each whole number of an answer, in steps of its grid."""
 
-    `laplace`: P[k] proportional to exp(-|k|/scale). `gaussian`: P[k] proportional
-    to exp(-k^2/(2 scale^2)). `none`: a constant that nobody can change. `choice`: no
-    noise is added; a candidate that falls short of the best by g is chosen with a
-    weight of exp(-g/scale).
-    """
-
-    kind: Literal["laplace", "gaussian", "choice", "none"]
+    distribution: Distribution
     scale: Fraction
+
+    @property
+    def kind(self) -> str:
+        """The name of the distribution, as ledgers and reports have it."""
+        return self.distribution.name
 
     @property
     def variance(self) -> Fraction:
         """About the variance, in squared steps: that of the continuous likeness."""
-        return self.scale**2 * (2 if self.kind == "laplace" else 1)
+        return self.distribution.variance(self.scale)
 
     @property
     def discrete_variance(self) -> float:
         """The variance of the discrete noise, in squared steps, to float precision."""
-        scale = float(self.scale)
-        if self.kind == "laplace":
-            # 2 q / (1 - q)^2 with q = exp(-1/scale)
-            return 0.5 / sinh(0.5 / scale) ** 2 if 0.5 / scale < 300 else 0.0
-        if self.kind == "gaussian" and scale < 10:
-            weights = [exp(-(k * k) / (2 * scale * scale)) for k in range(1, 130)]
-            squares = sum(k * k * weight for k, weight in enumerate(weights, 1))
-            return 2 * squares / (1 + 2 * sum(weights))
-        return scale * scale
+        return self.distribution.discrete_variance(float(self.scale))
 
     def half_width(self, confidence: Fraction) -> int:
         """The least k with P[|noise| <= k] >= `confidence`, in steps."""
-        outside = float(1 - confidence)
-        match self.kind:
-            case "none":
-                return 0
-            case "laplace":
-                scale = float(self.scale)
-                ratio = exp(-1 / scale) if scale else 0.0
-                # P[|X| > k] = 2 q^(k+1) / (1 + q)
-                bound = scale * log(2 / ((1 + ratio) * outside)) - 1 if scale else 0.0
-                return max(0, ceil(bound - 1e-9))
-            case "gaussian":
-                return _gaussian_half_width(float(self.scale), outside)
-            case "choice":
-                raise ValueError("a choice has a shortfall, no half-width")
+        return self.distribution.half_width(float(self.scale), float(1 - confidence))
 
     def shortfall(self, candidates: int, confidence: Fraction) -> int:
         """How far choices fall short of the best at most, with this `confidence`.
@@ -73,47 +247,24 @@ class Noise:
         return floor(float(self.scale) * log(candidates / float(1 - confidence)))
 
 
-PRECISION = 1e-9
-"""Relative width at which a quantile is known well enough to be printed."""
-
-
-def blended_half_width(noise: Noise, own: float, variance: float, confidence: Fraction) -> float:
-    """z with P[|blend| <= z] about `confidence`, in steps.
-
-    A blend of many independent noises has this `variance`; one of them stands out, a `noise`
-    taken `own` times, and gives the blend its excess kurtosis (Cornish and Fisher 1938).
-    """
-    normal = normal_quantile(float(1 - confidence))
-    fourth = 12 * (own * float(noise.scale)) ** 4 if noise.kind == "laplace" else 0.0
-    excess = fourth / variance**2
-    return sqrt(variance) * (normal + excess * (normal**3 - 3 * normal) / 24)
-
-
 def normal_quantile(outside: float) -> float:
     """z with P[|N(0, 1)| > z] = `outside`."""
-    return _solve(lambda z: erfc(z / sqrt(2)), outside, 8.0)
-
-
-def _gaussian_half_width(sigma: float, outside: float) -> int:
-    """The least k with P[|X| > k] <= `outside` for the discrete Gaussian."""
-    if sigma > 50:
-        return max(0, ceil(normal_quantile(outside) * sigma - 0.5))
-    reach = ceil(sigma * 12) + 2
-    weights = [exp(-(k * k) / (2 * sigma * sigma)) for k in range(reach + 1)]
-    total = weights[0] + 2 * sum(weights[1:])
-    beyond = total - weights[0]
-    k = 0
-    while beyond > outside * total and k < reach:
-        k += 1
-        beyond -= 2 * weights[k]
-    return k
-
-
-def _solve(decreasing: Callable[[float], float], target: float, high: float) -> float:
-    """The point where a decreasing function passes `target`, by bisection."""
     return least_up(
-        lambda point: decreasing(point) <= target,
+        lambda z: erfc(z / sqrt(2)) <= outside,
         0.0,
-        high,
+        8.0,
         lambda low, high: high - low <= PRECISION * high,
     )
+
+
+@lru_cache(maxsize=64)
+def _gaussian_tails(sigma: float) -> tuple[float, ...]:
+    """P[X >= k] of the discrete Gaussian for k = 0, 1, and so on."""
+    reach = ceil(sigma * 38) + 2
+    weights = [exp(-(k * k) / (2 * sigma * sigma)) for k in range(reach + 1)]
+    total = weights[0] + 2 * sum(weights[1:])
+    beyond, found = 0.0, []
+    for weight in reversed(weights):
+        beyond += weight / total
+        found.append(beyond)
+    return tuple(reversed(found))

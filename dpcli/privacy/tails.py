@@ -1,4 +1,4 @@
-"""How far noise strays to one side, alone and as a weighted sum of two noises.
+"""How far noise strays, to one side or in a sum of independent noises.
 
 Post-processing of public parameters: floats serve, and bounds are rounded outwards.
 """
@@ -7,61 +7,40 @@ from __future__ import annotations
 
 from fractions import Fraction
 from functools import lru_cache
-from math import ceil, erfc, exp, log, sqrt
+from math import ceil, log, sqrt
 
-from dpcli.privacy.noise import Noise
+from dpcli.privacy.noise import NONE, Noise, normal_quantile
 from dpcli.privacy.search import least_up
 
 FINE = 12
 """Blocks per scale into which one of two noises is cut: the bound is that coarse."""
 
-SMALL = 50
-"""Up to this scale the tail of the discrete Gaussian is added up, not approximated."""
-
 DIGITS = 10**6
 """Margins are rounded up to this part of their size."""
 
 
-def tail(noise: Noise, least: int) -> float:
-    """P[X >= least] for noise X, `least` in steps.
+def blended_half_width(noise: Noise, own: float, variance: float, confidence: Fraction) -> float:
+    """z with P[|blend| <= z] about `confidence`, in steps.
 
-    Laplace exactly, 1 / (1 + q) q^least for least >= 0. Gaussian by summation, or for large
-    scales by the continuous tail with a continuity correction.
+    A blend of many independent noises has this `variance`; one of them stands out, a `noise`
+    taken `own` times, and gives the blend its excess kurtosis (Cornish and Fisher 1938).
     """
+    normal = normal_quantile(float(1 - confidence))
+    excess = noise.distribution.fourth_cumulant(own * float(noise.scale)) / variance**2
+    return sqrt(variance) * (normal + excess * (normal**3 - 3 * normal) / 24)
+
+
+def tail(noise: Noise, least: int) -> float:
+    """P[X >= least] for noise X, `least` in steps."""
     if least <= 0:
         return 1.0 - tail(noise, 1 - least)
-    scale = float(noise.scale)
-    match noise.kind:
-        case "none":
-            return 0.0
-        case "laplace":
-            return exp(-least / scale) / (1 + exp(-1 / scale))
-        case "gaussian":
-            if scale > SMALL:
-                return erfc((least - 0.5) / (scale * sqrt(2))) / 2
-            beyond = _gaussian_tails(scale)
-            return beyond[least] if least < len(beyond) else 0.0
-        case "choice":
-            raise ValueError("a choice has no tail")
-
-
-@lru_cache(maxsize=64)
-def _gaussian_tails(sigma: float) -> tuple[float, ...]:
-    """P[X >= k] of the discrete Gaussian for k = 0, 1, and so on."""
-    reach = ceil(sigma * 38) + 2
-    weights = [exp(-(k * k) / (2 * sigma * sigma)) for k in range(reach + 1)]
-    total = weights[0] + 2 * sum(weights[1:])
-    beyond, found = 0.0, []
-    for weight in reversed(weights):
-        beyond += weight / total
-        found.append(beyond)
-    return tuple(reversed(found))
+    return noise.distribution.tail(float(noise.scale), least)
 
 
 @lru_cache(maxsize=256)
 def one_sided_width(noise: Noise, outside: float) -> int:
     """The least k with P[X > k] <= `outside`, in steps."""
-    if noise.kind == "none":
+    if noise.distribution == NONE:
         return 0
     return least_up(lambda width: tail(noise, width + 1) <= outside, -1, 1)
 
@@ -75,9 +54,9 @@ def blended_margin(
     X and Y are independent noises, symmetric around zero; weights are not negative. The
     probability is bounded by cutting X into blocks and taking the worst end of each.
     """
-    if not weight or one.kind == "none":
+    if not weight or one.distribution == NONE:
         return other_weight * one_sided_width(other, outside)
-    if not other_weight or other.kind == "none":
+    if not other_weight or other.distribution == NONE:
         return weight * one_sided_width(one, outside)
     blocks = _blocks(one, outside)
     first, second = float(weight), float(other_weight)

@@ -1,4 +1,4 @@
-"""From which noisy count on a group may be shown without telling of anybody.
+"""The noisy count from which a group may be shown: partition selection.
 
 A group that is in the data because of one person alone must stay hidden, except
 with a probability that delta pays for (Korolova, Kenthapadi, Mishra and Ntoulas
@@ -10,8 +10,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
-from dpcli.privacy.gaussian_delta import tail_up as gaussian_tail_up
-from dpcli.privacy.interval import Interval, exp
 from dpcli.privacy.noise import Noise
 from dpcli.privacy.search import least_up
 from dpcli.privacy.sensitivity import Sensitivity
@@ -44,18 +42,6 @@ def selection(noise: Noise, alone: Sensitivity, delta: Fraction) -> Selection:
     With l0 groups of count linf at most, l0 P[noise >= threshold - linf] <= delta
     (the union bound, which costs less than a part in 1/delta).
     """
-    beyond = least_up(lambda least: alone.l0 * tail_up(noise, least) <= delta, 0, 1)
+    tail_up, scale = noise.distribution.tail_up, noise.scale
+    beyond = least_up(lambda least: alone.l0 * tail_up(scale, least) <= delta, 0, 1)
     return Selection(alone.linf + beyond, delta)
-
-
-def tail_up(noise: Noise, least: int) -> Fraction:
-    """P[noise >= least] for `least` above zero, rounded up.
-
-    Of Laplace noise of scale t it is exp(-least/t) / (1 + exp(-1/t)).
-    """
-    if noise.kind == "gaussian":
-        return gaussian_tail_up(noise.scale, least)
-    if noise.kind == "laplace":
-        ratio = exp(Interval.of(-1 / noise.scale))
-        return (exp(Interval.of(-least / noise.scale)) / (ratio + 1)).high
-    raise ValueError("a group whose count has no noise cannot be hidden")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from dpcli.columns import CategoryColumn, NumericColumn
 from dpcli.plan.model import Part, PlannedEntry
+from dpcli.privacy.noise import CHOICE
 from dpcli.queries import Condition, Key
 from dpcli.report.counted import counted, left_out
 from dpcli.report.meaning import protection
@@ -115,8 +116,9 @@ def mechanism_text(part: Part) -> str:
     """How a part is answered, in a word."""
     if part.public:
         return "exact"
-    kind = part.noise.kind
-    return part.mechanism.name.replace("_", "-") if kind == "choice" else f"discrete-{kind}"
+    if part.noise.distribution == CHOICE:
+        return part.mechanism.name.replace("_", "-")
+    return f"discrete-{part.noise.kind}"
 
 
 def options(request: Request) -> dict[str, Fact]:

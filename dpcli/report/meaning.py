@@ -121,7 +121,7 @@ def _protected(part: Part, privacy: Privacy, confidence: Fraction) -> Iterator[s
             f"{error} in {percent} % of cases."
         )
         return
-    gaussian = part.noise.kind == "gaussian"
+    gaussian = part.noise.distribution.norm == "l2"
     reach = root_up(moved.l2_squared * unit**2) if gaussian else moved.l1 * unit
     bound = short(reach, 6) if gaussian else exact_or_up(reach)
     cells = query.cells

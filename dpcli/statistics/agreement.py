@@ -8,7 +8,8 @@ from itertools import combinations
 from math import ceil, prod
 from typing import TYPE_CHECKING
 
-from dpcli.privacy.noise import Noise, blended_half_width
+from dpcli.privacy.noise import Noise
+from dpcli.privacy.tails import blended_half_width
 from dpcli.statistics.base import Answer
 
 if TYPE_CHECKING:

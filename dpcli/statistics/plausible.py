@@ -14,10 +14,9 @@ from dataclasses import replace
 from fractions import Fraction
 from functools import lru_cache
 from math import ceil, floor, isfinite
-from statistics import NormalDist
 from typing import TYPE_CHECKING
 
-from dpcli.privacy.noise import Noise
+from dpcli.privacy.noise import Distribution, Noise
 from dpcli.statistics.base import Answer, Estimate, Limits
 
 if TYPE_CHECKING:
@@ -160,21 +159,17 @@ def _points(noise: Noise, place: int, draws: int) -> Numbers:
     """Draws of a noise, in an order of its own for each place among the answers."""
     import numpy as np
 
-    if noise.kind == "none":
-        return np.zeros(draws)
-    points = _even(noise.kind, draws)[_order(place, draws)] * float(noise.scale)
+    points = _even(noise.distribution, draws)[_order(place, draws)] * float(noise.scale)
     return np.rint(points) if noise.scale < COARSE else points
 
 
 @lru_cache(maxsize=4)
-def _even(kind: str, draws: int) -> Numbers:
+def _even(distribution: Distribution, draws: int) -> Numbers:
     """The quantiles of noise of scale one, evenly spaced by probability."""
     import numpy as np
 
     levels = (np.arange(draws) + 0.5) / draws
-    if kind == "gaussian":
-        return np.array([NormalDist().inv_cdf(float(level)) for level in levels])
-    return -np.sign(levels - 0.5) * np.log1p(-np.abs(2 * levels - 1))
+    return distribution.quantiles(levels)
 
 
 @lru_cache(maxsize=128)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from fractions import Fraction
 from itertools import product
 from math import isqrt
@@ -57,7 +58,7 @@ def test_fitted_noise_is_within_its_target(mechanism: Mechanism, sensitivity: Se
             noise, loss = mechanism.fit(sensitivity, target)
             assert loss.within(target)
             assert loss == mechanism.loss(noise, sensitivity, epsilon)
-            less = Noise(noise.kind, noise.scale * Fraction(9, 10))
+            less = Noise(noise.distribution, noise.scale * Fraction(9, 10))
             assert not mechanism.loss(less, sensitivity, epsilon).within(target)
 
 
@@ -175,7 +176,7 @@ def test_calibration_is_not_believed(mechanism: Mechanism) -> None:
             self, sensitivity: Sensitivity, target: Loss, calibration: str = "exact"
         ) -> Noise:
             noise = mechanism.calibrate(sensitivity, target, calibration)
-            return Noise(noise.kind, noise.scale / 2)
+            return Noise(noise.distribution, noise.scale / 2)
 
     with pytest.raises(CannotCalibrate, match="does not meet"):
         Lying().fit(SENSITIVITIES[0], targets(mechanism, Fraction(1))[0])
@@ -192,7 +193,7 @@ def test_a_joint_answer_is_within_its_target(mechanism: Mechanism) -> None:
         del noises[1]
         changed = [one for one in moved if one.l1]
         assert mechanism.joint_loss(noises, changed, target.epsilon).within(target)
-        less = [Noise(noise.kind, noise.scale * Fraction(9, 10)) for noise in noises]
+        less = [Noise(noise.distribution, noise.scale * Fraction(9, 10)) for noise in noises]
         assert not mechanism.joint_loss(less, changed, target.epsilon).within(target)
 
 
@@ -242,9 +243,9 @@ def test_noise_is_added_to_the_value(
 @each_perturbing
 def test_noise_without_scale_is_never_used(mechanism: Perturbing) -> None:
     """An answer that somebody can change is refused with noise of scale zero."""
-    kind = mechanism.fit(SENSITIVITIES[0], targets(mechanism, Fraction(1))[0])[0].kind
+    fitted, _ = mechanism.fit(SENSITIVITIES[0], targets(mechanism, Fraction(1))[0])
     with pytest.raises(ValueError, match="needs noise"):
-        mechanism.answer(Noise(kind, Fraction(0)), SENSITIVITIES[0], Confidential((1,)))
+        mechanism.answer(replace(fitted, scale=Fraction(0)), SENSITIVITIES[0], Confidential((1,)))
 
 
 @each_mechanism

@@ -26,7 +26,7 @@ from dpcli.privacy.concentrated import zcdp_delta, zcdp_epsilon, zcdp_rho
 from dpcli.privacy.gaussian_delta import cells_delta
 from dpcli.privacy.guarantee import Guarantee
 from dpcli.privacy.loss import Loss
-from dpcli.privacy.noise import Noise
+from dpcli.privacy.noise import LAPLACE, Noise
 from dpcli.privacy.sensitivity import Sensitivity
 
 ABOVE = 1.001
@@ -225,7 +225,7 @@ def test_composed_losses(
     """Noise that the library finds for an epsilon has that epsilon in composition."""
     moved = Sensitivity(1, FINE, FINE**2, FINE)
     mechanism = Gaussian() if kind == "gaussian" else Laplace()
-    noise = Noise(mechanism.kind, Fraction(scale) * FINE)
+    noise = Noise(mechanism.distribution, Fraction(scale) * FINE)
     each = mechanism.guarantee(noise, moved, Loss(Fraction(20), Fraction(0)))
     found = float(Pld().bound({each: times}, Fraction(delta)).loss.epsilon)
     assert known * (1 - within) <= found <= known * (1 + max(within, 0.001))
@@ -234,7 +234,7 @@ def test_composed_losses(
 def test_discrete_laplace_composed() -> None:
     """Twenty counts of noise exp(-0.073 |k|) are (1, 0.0001)-private together (DPA)."""
     moved = Sensitivity(1, 1, 1, 1)
-    each = Laplace().guarantee(Noise("laplace", 1 / Fraction("0.073")), moved, Loss(Fraction(20)))
+    each = Laplace().guarantee(Noise(LAPLACE, 1 / Fraction("0.073")), moved, Loss(Fraction(20)))
     found = float(Pld().bound({each: 20}, Fraction("0.0001")).loss.epsilon)
     assert 0.98 <= found <= 1.02
 
