@@ -45,6 +45,11 @@ class Distribution(ABC):
     norm: ClassVar[Literal["l1", "l2"]] = "l1"
     """The sensitivity that its scale is in proportion to, for a given loss."""
 
+    @property
+    def title(self) -> str:
+        """Its name in a sentence, as in "discrete Laplace noise"."""
+        return self.name.replace("_", " ").title()
+
     @abstractmethod
     def tail(self, scale: float, least: int) -> float:
         """P[noise >= least], for `least` above zero."""

@@ -118,7 +118,7 @@ def mechanism_text(part: Part) -> str:
         return "exact"
     if part.noise.distribution == CHOICE:
         return part.mechanism.name.replace("_", "-")
-    return f"discrete-{part.noise.kind}"
+    return f"discrete-{part.noise.kind}".replace("_", "-")
 
 
 def options(request: Request) -> dict[str, Fact]:

@@ -130,7 +130,7 @@ def _protected(part: Part, privacy: Privacy, confidence: Fraction) -> Iterator[s
         f"{role}: {who} can move "
         + ("it" if cells == 1 else "all its numbers together")
         + f" by at most {bound}{' (as a distance)' if gaussian and cells != 1 else ''}. Discrete "
-        f"{part.noise.kind.capitalize()} noise of scale {short(part.noise.scale * unit, 6)} was "
+        f"{part.noise.distribution.title} noise of scale {short(part.noise.scale * unit, 6)} was "
         f"added to {many}; it is within {error} in {percent} % of cases."
     )
 

@@ -1,0 +1,78 @@
+"""A mechanism of the tests alone, in one file; `toy_registry` has its registry line."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from math import exp
+
+from dpcli.mechanisms.base import Perturbing
+from dpcli.privacy.concentrated import pure_rho
+from dpcli.privacy.guarantee import Pair, cells_or_response
+from dpcli.privacy.loss import Loss
+from dpcli.privacy.noise import LAPLACE, Distribution, Noise
+from dpcli.privacy.sensitivity import Sensitivity
+from dpcli.sampling.laplace import discrete_laplace
+
+
+class TwoLaplaces(Distribution):
+    """The sum of two independent discrete Laplace draws of the same scale."""
+
+    name = "two_laplaces"
+
+    def tail(self, scale: float, least: int) -> float:
+        """From P[k] = ((1 - q)/(1 + q))^2 q^|k| (|k| + (1 + q^2)/(1 - q^2))."""
+        q = exp(-1 / scale)
+        lone = (1 + q * q) / (1 - q * q)
+        rest = least / (1 - q) + q / (1 - q) ** 2 + lone / (1 - q)
+        return ((1 - q) / (1 + q)) ** 2 * q**least * rest
+
+    def tail_up(self, scale: Fraction, least: int) -> Fraction:
+        """One of two draws must reach half of it."""
+        return 2 * LAPLACE.tail_up(scale, -(-least // 2))
+
+    def variance(self, scale: Fraction) -> Fraction:
+        """Twice that of one."""
+        return 2 * LAPLACE.variance(scale)
+
+
+class TwoLaplacesMechanism(Perturbing):
+    """Adds two discrete Laplace draws of scale L1 / epsilon to every cell.
+
+    Privacy: the answer with one of them is epsilon-private, and the other is post-processing.
+    """
+
+    name = "two_laplaces"
+    distribution = TwoLaplaces()
+
+    def calibrate(
+        self,
+        sensitivity: Sensitivity,
+        target: Loss,
+        calibration: str = "exact",
+    ) -> Noise:
+        """Scale L1 / epsilon."""
+        return Noise(self.distribution, Fraction(sensitivity.l1) / target.epsilon)
+
+    def loss(
+        self,
+        noise: Noise,
+        sensitivity: Sensitivity,
+        epsilon: Fraction,
+    ) -> Loss:
+        """Epsilon = L1 / scale."""
+        return Loss(sensitivity.l1 / noise.scale)
+
+    def rho(self, noise: Noise, sensitivity: Sensitivity) -> Fraction:
+        """That of any pure answer."""
+        return pure_rho(sensitivity.l1 / noise.scale)
+
+    def pairs(self, noise: Noise, sensitivity: Sensitivity) -> tuple[Pair, ...]:
+        """Those of any pure answer."""
+        return cells_or_response("response", noise, sensitivity)
+
+    def perturb(self, noise: Noise, values: Sequence[int]) -> list[int]:
+        """Each value plus two draws."""
+        draws = discrete_laplace(noise.scale, 2 * len(values))
+        pairs = zip(values, draws[::2], draws[1::2], strict=True)
+        return [value + one + other for value, one, other in pairs]
