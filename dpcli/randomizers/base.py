@@ -15,10 +15,23 @@ from typing import ClassVar, Literal, final
 from dpcli.columns import CategoryColumn, NumericColumn
 from dpcli.mechanisms.base import Responding
 from dpcli.privacy.guarantee import Guarantee, pure
+from dpcli.privacy.interval import exp_down
 from dpcli.privacy.loss import Loss
-from dpcli.randomizers.table import Table
 
 Price = Literal["epsilon", "probability", "matrix"]
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Row i holds the probabilities of all outputs for input i; it sums to one."""
+
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+    rows: tuple[tuple[Fraction, ...], ...]
+
+
+FINE = 128
+"""Bits to which a probability is rounded, relative to itself."""
 
 
 class CannotRandomize(Exception):
@@ -123,6 +136,28 @@ class Channel(Responding):
         """
 
 
+@dataclass(frozen=True, slots=True)
+class PureProtocol(Channel):
+    """A channel that supports each label with one of two probabilities (Wang et al. 2017).
+
+    A response supports the true label with probability `p`, and each other one with `q`. `counts`
+    of responses have, for each label, how many supported it.
+    """
+
+    p: Fraction
+    q: Fraction
+
+    def estimates(self, tally: Tally) -> tuple[Fraction, ...]:
+        """(share of responses - q) / (p - q) for each label."""
+        scale = self.p - self.q
+        return tuple((Fraction(count, tally.records) - self.q) / scale for count in tally.counts)
+
+    def variances(self, frequencies: Sequence[float]) -> list[float]:
+        """(f p (1 - p) + (1 - f) q (1 - q)) / (p - q)^2."""
+        p, q, scale = float(self.p), float(self.q), float(self.p - self.q) ** 2
+        return [(share * p * (1 - p) + (1 - share) * q * (1 - q)) / scale for share in frequencies]
+
+
 class Randomizer(ABC):
     """A way in which a record can respond; one file, one registry line.
 
@@ -153,6 +188,4 @@ class Randomizer(ABC):
 
 def _certified(channel: Channel) -> bool:
     """Whether the exact probabilities reveal no more than the channel states."""
-    from dpcli.privacy.interval import exp_down
-
     return channel.ratio is None or channel.ratio <= exp_down(channel.loss.epsilon, 512)

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 
 from dpcli.privacy.loss import Loss
 from dpcli.privacy.ratio import worst_ratio
-from dpcli.randomizers.base import Asked, CannotRandomize, Channel, Randomizer, Tally
-from dpcli.randomizers.table import Table
+from dpcli.randomizers.base import Asked, CannotRandomize, Channel, Randomizer, Table, Tally
 from dpcli.sampling.categorical import categorical_array
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from dpcli.columns import CategoryColumn
 from dpcli.privacy.decimals import plain_text
-from dpcli.randomizers.table import Table
+from dpcli.randomizers.base import Table
 from dpcli.spec.categories import good_text, no_formula
 from dpcli.spec.findings import Findings
 from dpcli.spec.nodes import Mapping, Span, Word

@@ -7,8 +7,7 @@ from fractions import Fraction
 from pathlib import Path
 
 from dpcli.columns import CategoryColumn
-from dpcli.randomizers.base import Asked, Randomizer
-from dpcli.randomizers.table import Table
+from dpcli.randomizers.base import Asked, Randomizer, Table
 from dpcli.spec.chances import fitted, mapped_table, read_bytes, read_chance, table_of
 from dpcli.spec.findings import Findings
 from dpcli.spec.model import Cell

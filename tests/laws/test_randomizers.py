@@ -12,9 +12,9 @@ import pytest
 from dpcli.privacy.confidential import Confidential
 from dpcli.privacy.ratio import worst_ratio
 from dpcli.randomizers import RANDOMIZERS
-from dpcli.randomizers.added import Added
+from dpcli.randomizers.additive import Added
 from dpcli.randomizers.base import Asked, CannotRandomize, Channel, Tally
-from dpcli.randomizers.symmetric import Symmetric
+from dpcli.randomizers.randomized_response import Symmetric
 from dpcli.sampling import entropy
 from tests.support.randomizers import Rows, asked_of, channels, labels, output_of, table_of
 from tests.support.streams import CUT, Stream, chi_square_tail
@@ -62,16 +62,16 @@ def test_epsilon_is_used_up(channel: Channel, told: Fraction) -> None:
 
 def test_the_law_notices_a_truth_that_is_too_likely() -> None:
     """Randomized response whose truth is likelier by 2^-60 breaks the law."""
-    for channel in (Symmetric(RANDOMIZERS[0].fit(Asked(labels(2), Fraction(1))).loss, 2, truth)
-                    for truth in [_truth(Fraction(1)) + Fraction(1, 2**60)]):  # fmt: skip
-        assert exceeds(worst(table_of(channel)), Fraction(1))
+    truth = _truth(Fraction(1)) + Fraction(1, 2**60)
+    loss = RANDOMIZERS[0].fit(Asked(labels(2), Fraction(1))).loss
+    assert exceeds(worst(table_of(Symmetric(loss, truth, 1 - truth, 2))), Fraction(1))
 
 
 def _truth(epsilon: Fraction) -> Fraction:
     """The probability of the truth that randomized response settles for."""
     channel = RANDOMIZERS[0].fit(Asked(labels(2), epsilon))
     assert isinstance(channel, Symmetric)
-    return channel.truth
+    return channel.p
 
 
 @pytest.mark.parametrize(("channel", "told"), NUMERIC)

@@ -12,10 +12,9 @@ from numpy.typing import NDArray
 
 from dpcli.columns import CategoryColumn, NumericColumn
 from dpcli.randomizers import RANDOMIZERS
-from dpcli.randomizers.base import Asked, Channel, Randomizer
+from dpcli.randomizers.base import Asked, Channel, Randomizer, Table
 from dpcli.randomizers.matrix import Tabular
-from dpcli.randomizers.symmetric import Symmetric
-from dpcli.randomizers.table import Table
+from dpcli.randomizers.randomized_response import Symmetric
 from dpcli.randomizers.unary_encoding import Bits
 
 EPSILONS = tuple(map(Fraction, ("1e-12", "0.001", "0.1", "0.5", "1", "2.5", "7", "20")))
@@ -70,11 +69,9 @@ def channels(*, discrete: bool) -> Iterator[tuple[str, Channel, Fraction]]:
 def table_of(channel: Channel) -> Rows:
     """The probabilities of every output for every input, from the words of its docstring."""
     match channel:
-        case Symmetric(categories=k, truth=truth):
-            return [
-                [truth if i == j else (1 - truth) / (k - 1) for j in range(k)] for i in range(k)
-            ]
-        case Bits(categories=k, raised=raised):
+        case Symmetric(categories=k, p=p, q=q):
+            return [[p if i == j else q for j in range(k)] for i in range(k)]
+        case Bits(categories=k, q=raised):
             outputs = list(product((0, 1), repeat=k))
             return [[_bits(bits, true, raised) for bits in outputs] for true in range(k)]
         case Tabular(table=table):

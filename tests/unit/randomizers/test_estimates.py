@@ -16,8 +16,7 @@ from dpcli.plan.model import standard_error
 from dpcli.privacy.confidential import Confidential
 from dpcli.privacy.noise import normal_quantile
 from dpcli.randomizers import RANDOMIZERS
-from dpcli.randomizers.base import Asked, Channel, Randomizer, Tally
-from dpcli.randomizers.table import Table
+from dpcli.randomizers.base import Asked, Channel, Randomizer, Table, Tally
 from dpcli.sampling import entropy
 from dpcli.spec.model import Response
 from tests.support.randomizers import TABLE, labels
