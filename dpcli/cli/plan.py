@@ -22,8 +22,7 @@ from dpcli.plan.planner import make_plan, require_budget
 from dpcli.plan.risks import hazards
 from dpcli.privacy.shuffling import Shuffled
 from dpcli.report.json_report import difference_json, plan_json
-from dpcli.report.local_report import local_plan_json
-from dpcli.report.stewardship import sentences
+from dpcli.report.notes import risk_sentences
 from dpcli.spec.load import read_any, read_spec
 from dpcli.spec.numbers import NotReadable, number
 
@@ -89,12 +88,7 @@ def plan(
     found = outlook(Request(made, ledger, spec, period), times)
     records = records or shuffle
     if as_json:
-        text = (
-            local_plan_json(made, found, records, mixed, compared=compare)
-            if made.is_local
-            else plan_json(made, found, compared=compare)
-        )
-        write_json(text)
+        write_json(plan_json(made, found, compared=compare, records=records, amplified=mixed))
     elif show_hazards:
         _print_hazards(made, found.window)
     else:
@@ -205,7 +199,7 @@ def _print_hazards(plan: Plan, window: int | None) -> None:
         if bright:
             line = f"\x1b[1;{COLOURS[verdict]}m{verdict}\x1b[0m{line[len(verdict) :]}"
         print(line, file=out)
-        for sentence in sentences(one):
+        for sentence in risk_sentences(one):
             print(f"    {sentence}")
         print()
     counts = [(sum(one.verdict is verdict for one in found), verdict.value) for verdict in Verdict]

@@ -12,11 +12,11 @@ from dpcli.plan.model import Part, Plan, PlannedEntry, standard_error
 from dpcli.privacy.loss import loss_text
 from dpcli.privacy.shuffling import Shuffled
 from dpcli.report.counted import question_of
-from dpcli.report.local_facts import hiding, short_float
 from dpcli.report.notes import (
     binning,
     bounding,
     composing,
+    hiding,
     post_processing,
     rivals,
     selections,
@@ -131,7 +131,7 @@ def _response(response: Response, records: int, *, in_rho: bool) -> tuple[str, .
         brief(channel.loss.epsilon),
         *([short(channel.guarantee.rho, 6)] if in_rho else []),
         brief(channel.loss.delta),
-        "none" if error is None else short_float(error),
+        "none" if error is None else short(Fraction(error), 6),
     )
 
 

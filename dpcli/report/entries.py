@@ -6,14 +6,23 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from dpcli.columns import CategoryColumn, NumericColumn
-from dpcli.plan.model import Part, PlannedEntry
+from dpcli.plan.model import Part, PlannedEntry, standard_error
 from dpcli.privacy.noise import CHOICE
 from dpcli.queries import Condition, Key
 from dpcli.report.counted import counted, left_out
 from dpcli.report.meaning import protection
-from dpcli.report.numbers import Fact, Number, brief, exact_or_up, number, root_up, short
+from dpcli.report.numbers import (
+    Fact,
+    Number,
+    brief,
+    exact_or_up,
+    number,
+    plain_short,
+    root_up,
+    short,
+)
 from dpcli.report.table import RAW, cells
-from dpcli.spec.model import Spec
+from dpcli.spec.model import Response, Spec
 from dpcli.statistics.base import Request
 
 if TYPE_CHECKING:
@@ -199,9 +208,9 @@ def condition_text(condition: Condition) -> str:
     return f"{column.name} {' or '.join(spans)}"
 
 
-def asked(released: Released) -> str:
+def asked(planned: PlannedEntry) -> str:
     """What an entry asks, in a line."""
-    entry = released.planned.entry
+    entry = planned.entry
     request = entry.request
     words = [entry.statistic.name]
     words += [f"of {request.column.name}"] if request.column else []
@@ -212,7 +221,7 @@ def asked(released: Released) -> str:
     words += [f"with {name} {_told(fact)}" for name, fact in options(request).items()]
     words += [f"by {', '.join(key.column.name for key in request.by)}"] if request.by else []
     words += [f"where {' and '.join(map(condition_text, request.where))}"] if request.where else []
-    return " ".join(words) + "."
+    return f"Requested: {' '.join(words)}."
 
 
 def _told(fact: Fact) -> str:
@@ -233,3 +242,31 @@ def part_line(part: Part) -> tuple[str, ...]:
         brief(part.loss.delta),
         short(part.guarantee.rho, 6),
     )
+
+
+def response_facts(response: Response, records: int | None = None) -> dict[str, Fact]:
+    """How records respond for one column; with `records`, the expected error too."""
+    channel = response.channel
+    facts: dict[str, Fact] = {
+        "column": response.column.name,
+        "collected": list(response.names),
+        "mechanism": response.randomizer.name,
+        "parameters": {name: _parameter(value) for name, value in channel.record().items()},
+        "told": channel.told(),
+        "by": [column.name for column in response.by],
+        "post": list(response.steps),
+        "epsilon": number(channel.loss.epsilon),
+        "delta": number(channel.loss.delta),
+        "rho": number(channel.guarantee.rho),
+    }
+    if records is not None:
+        error = standard_error(response, records)
+        facts["standard_error"] = None if error is None else Number(plain_short(Fraction(error), 6))
+    return facts
+
+
+def _parameter(value: object) -> Fact:
+    """A recorded parameter as a fact."""
+    if isinstance(value, list):
+        return [_parameter(item) for item in value]
+    return value if isinstance(value, int) else str(value)

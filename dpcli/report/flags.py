@@ -14,7 +14,7 @@ def meaning_of(flag: Flag, confidence: Fraction) -> str:
     """What a flag means, in a sentence that begins with it."""
     if flag is Flag.UNRELIABLE:
         return (
-            f"{flag.value}: half the width of the {exact_or_up(confidence * 100)} % interval is "
+            f"{flag.value}: half the width of the {exact_or_up(confidence * 100)}% interval is "
             f"more than {exact_or_up(UNRELIABLE)} of the value"
         )
     if flag is Flag.NO_INFORMATION:

@@ -10,15 +10,12 @@ from typing import TYPE_CHECKING
 
 from dpcli.errors import UsageError
 from dpcli.ledger.charge import STOPPED
-from dpcli.report.html.collection_page import html_collection
-from dpcli.report.html.release_page import html_report
-from dpcli.report.json_report import json_report
-from dpcli.report.local_report import local_json, local_markdown
-from dpcli.report.markdown import markdown_report
-from dpcli.report.parquet import parquet_bytes
+from dpcli.report.facts import Facts
+from dpcli.report.numbers import json_text
 from dpcli.report.quality import missed_sentences
-from dpcli.report.registry.record import registry_collection, registry_record
-from dpcli.report.table import long_table
+from dpcli.report.render import as_html, as_markdown, as_registry
+from dpcli.report.stated import collection_facts, release_facts
+from dpcli.report.table import long_table, parquet_bytes
 from dpcli.report.wide import wide_tables
 
 if TYPE_CHECKING:
@@ -37,15 +34,14 @@ LONG_PARQUET, WIDE_PARQUET = "table.parquet", "wide.parquet/"
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """A way to tell of a release, and of a local collection.
+    """A form of reports: of releases, of local collections and of simulations.
 
-    It is chosen by the ending of the file that is asked for, or by its name.
+    It is chosen by the ending of the file that is requested, or by its name.
     """
 
     name: str
     endings: tuple[str, ...]
-    tell: Callable[[Release], bytes]
-    tell_collection: Callable[[Randomized], bytes]
+    render: Callable[[Facts], bytes]
 
     @property
     def output(self) -> str:
@@ -53,11 +49,16 @@ class Format:
         return f"report{self.endings[0]}"
 
 
+def as_json(facts: Facts) -> bytes:
+    """A report for programs: every number with the digits that were published."""
+    return json_text(facts.data).encode()
+
+
 FORMATS: tuple[Format, ...] = (
-    Format("json", (".json",), json_report, local_json),
-    Format("markdown", (".md",), markdown_report, local_markdown),
-    Format("html", (".html", ".htm"), html_report, html_collection),
-    Format("registry", (".yaml", ".yml"), registry_record, registry_collection),
+    Format("json", (".json",), as_json),
+    Format("markdown", (".md",), as_markdown),
+    Format("html", (".html", ".htm"), as_html),
+    Format("registry", (".yaml", ".yml"), as_registry),
 )
 """Every format of reports; one line each."""
 
@@ -67,7 +68,8 @@ def render(release: Release) -> dict[str, bytes]:
 
     Of one that its quality check stopped, reports and the reasons alone.
     """
-    reports = {one.output: one.tell(release) for one in FORMATS}
+    facts = release_facts(release)
+    reports = {one.output: one.render(facts) for one in FORMATS}
     if release.checked is not None and release.checked.missed:
         reasons = json.dumps(missed_sentences(release.checked, release.plan), ensure_ascii=False)
         return {STOPPED: reasons.encode(), **reports}
@@ -80,7 +82,8 @@ def render(release: Release) -> dict[str, bytes]:
 
 def render_local(collection: Randomized) -> dict[str, bytes]:
     """The reports of a local collection; its responses are not kept."""
-    return {one.output: one.tell_collection(collection) for one in FORMATS}
+    facts = collection_facts(collection)
+    return {one.output: one.render(facts) for one in FORMATS}
 
 
 def report_name(path: Path, named: str | None = None) -> str:

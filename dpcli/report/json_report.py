@@ -1,57 +1,143 @@
-"""The privacy report as JSON: every number with the digits that were published."""
+"""The JSON of plans and of their differences, and the schema of reports."""
 
 from __future__ import annotations
 
-import json
-import re
 from collections.abc import Sequence
+from fractions import Fraction
 from importlib.resources import files
 from typing import TYPE_CHECKING
 
+from dpcli import __version__
+from dpcli.plan.compare import changes, compare, error_of, kind_of, loss_of, rho_of
 from dpcli.plan.model import Plan
-from dpcli.report.facts import difference_facts, facts, plan_facts
-from dpcli.report.numbers import Fact, Number
+from dpcli.privacy.shuffling import Shuffled
+from dpcli.report.entries import response_facts, statistic_facts
+from dpcli.report.notes import hiding, limits, unprotected
+from dpcli.report.numbers import Fact, json_text, number
+from dpcli.report.plain import guarantee_facts, loss_fact, notes_facts, stewardship_facts
+from dpcli.report.quality import quality_facts
 
 if TYPE_CHECKING:
     from dpcli.ledger.outlook import Outlook
-    from dpcli.release import Release
-
-_MARK = "\u0000number:"
-_MARKED = re.compile(r'"\\u0000number:(-?[0-9]+(?:\.[0-9]+)?)"')
-
-
-def json_report(release: Release) -> bytes:
-    """The facts of a release."""
-    return json_text(facts(release)).encode()
-
-
-def plan_json(plan: Plan, found: Outlook, *, compared: bool = False) -> str:
-    """The facts of a plan, and what the ledger says to it."""
-    return json_text(plan_facts(plan, found, compared=compared))
-
-
-def difference_json(old: Plan, new: Plan, weaker: Sequence[str]) -> str:
-    """What a change of the spec does, statistic by statistic, and why it is weaker if it is."""
-    return json_text(difference_facts(old, new, weaker))
-
-
-def json_text(fact: Fact) -> str:
-    """Indented JSON in a fixed order."""
-    text = json.dumps(_marked(fact), indent=2, ensure_ascii=False)
-    return _MARKED.sub(r"\1", text) + "\n"
-
-
-def _marked(fact: Fact) -> Fact:
-    """Numbers as marked texts, so that no float ever stands between."""
-    if isinstance(fact, Number):
-        return _MARK + fact
-    if isinstance(fact, dict):
-        return {key: _marked(value) for key, value in fact.items()}
-    if isinstance(fact, list):
-        return [_marked(value) for value in fact]
-    return fact
 
 
 def report_schema() -> str:
     """The JSON Schema of the reports of releases and of local collections."""
     return files("dpcli.report").joinpath("report.schema.json").read_text(encoding="utf-8")
+
+
+def plan_json(
+    plan: Plan,
+    found: Outlook,
+    *,
+    compared: bool = False,
+    records: int | None = None,
+    amplified: Shuffled | None = None,
+) -> str:
+    """What is known of a release or collection before any row is read, and of its account.
+
+    If `compared`, also what it would cost under every composition. In the local model,
+    `records` give the expected errors, and `amplified` is the central guarantee of responses
+    in random order.
+    """
+    start: dict[str, Fact] = {"dpcli_version": __version__}
+    rest: dict[str, Fact]
+    if plan.is_local:
+        start["model"] = "local"
+        rest = {
+            "records": records,
+            "responses": [response_facts(one, records) for one in plan.spec.responses],
+            "unprotected": list(unprotected(plan)),
+            "limits": list(limits(plan, shuffled=amplified is not None)),
+        }
+    else:
+        rest = {
+            "quality": quality_facts(plan),
+            "statistics": [statistic_facts(planned, plan.spec) for planned in plan.entries],
+            **notes_facts(plan),
+        }
+    stewardship = stewardship_facts(plan, found.window)
+    data = {**start, **_outlook(plan, found), **rest, **stewardship}
+    if amplified is not None:
+        epsilon = amplified.epsilon
+        data["shuffled"] = {
+            "records": amplified.records,
+            "delta": number(amplified.delta),
+            "epsilon": None if epsilon is None else number(epsilon),
+            "enough_records": amplified.enough,
+            "condition": hiding(plan),
+        }
+    return json_text({**data, **({"compared": _comparison(plan)} if compared else {})})
+
+
+def difference_json(old: Plan, new: Plan, weaker: Sequence[str]) -> str:
+    """What a change of the spec does to each statistic and in all, and why it is weaker."""
+
+    def both(values: tuple[Fraction | None, Fraction | None]) -> Fact:
+        return [None if value is None else number(value) for value in values]
+
+    confidences = (old.spec.confidence, new.spec.confidence)
+    return json_text(
+        {
+            "statistics": [
+                {
+                    "name": one.name,
+                    "change": kind_of(one) or None,
+                    "epsilon": both((loss_of(one.before), loss_of(one.after))),
+                    "rho": both((rho_of(one.before), rho_of(one.after))),
+                    "error95": both(
+                        (error_of(one.before, confidences[0]), error_of(one.after, confidences[1]))
+                    ),
+                }
+                for one in changes(old, new)
+            ],
+            "spent": [loss_fact(old.spent), loss_fact(new.spent)],
+            "weaker": list(weaker),
+        }
+    )
+
+
+def _outlook(plan: Plan, found: Outlook) -> dict[str, Fact]:
+    """The guarantee, whether a release would be allowed, and what its account says.
+
+    What `remaining` is left is that after the release; nothing is known of it if it is refused.
+    """
+    before, after, times = found.before, found.after, found.repeated
+    refused = found.refused.problems if found.refused else ()
+    left, spent = after.remaining if after else None, before.spent if before else None
+    return {
+        **guarantee_facts(plan, left, spent),
+        "fits": found.refused is None,
+        "account": {
+            "ledger": str(found.ledger),
+            "ledger_exists": found.exists,
+            "opened": found.terms is not None,
+            "window": found.window,
+            "refused": [{"code": one.code, "message": one.message} for one in refused],
+            "shares_files_with": list(found.shared),
+        },
+        "times": None
+        if times is None
+        else {
+            "asked": times.asked,
+            "fits": times.fits,
+            "needed": loss_fact(times.needed),
+            "most": times.most,
+            "exact": times.exact,
+        },
+    }
+
+
+def _comparison(plan: Plan) -> list[Fact]:
+    """What the answers cost under every composition."""
+    return [
+        {
+            "composition": one.name,
+            "total": None if one.bound is None else loss_fact(one.bound.loss),
+            "bound": None if one.bound is None else one.bound.name,
+            "fits": one.fits,
+            "cheapest": one.cheapest,
+            "needs": one.needs or None,
+        }
+        for one in compare(plan)
+    ]

@@ -45,51 +45,73 @@ def promise(privacy: Privacy) -> str:
     )
 
 
+def headline(plan: Plan) -> str:
+    """The meaning of the loss in one sentence: the greatest belief in a fact about one unit."""
+    privacy, loss = plan.spec.privacy, plan.spent
+    who = one_of(privacy).removeprefix("one ")
+    if not loss.epsilon and not loss.delta:
+        return _nothing(who)
+    about = apart(loss) if privacy.neighbors is Neighbors.ADD_REMOVE else loss
+    _, high = beliefs(about, PRIOR)
+    chance = ""
+    if loss.delta:
+        chance = f", except with a probability of at most {one_in(failure(about))}"
+    return (
+        f"A recipient who was {PRIOR:.0%} sure of a fact about a {who}{_beyond(plan)} can be at "
+        f"most {percent_at_most(high)}% sure after this release, whatever else they know"
+        f"{chance}."
+    )
+
+
 def meaning(plan: Plan) -> tuple[str, ...]:
-    """What somebody can learn of one unit from the answers of a plan."""
+    """What a recipient can learn about one unit from the answers of a plan."""
     privacy, loss = plan.spec.privacy, plan.spent
     who = one_of(privacy).removeprefix("one ")
     presence = privacy.neighbors is Neighbors.ADD_REMOVE
     if not loss.epsilon and not loss.delta:
-        return (f"What was published is the same for all neighbours: it tells of no {who}.",)
+        return (_nothing(who),)
     other = f"without this {who}" if presence else f"with other data of this {who}"
     plus = f", plus {at_most(loss.delta)}" if loss.delta else ""
-    told = [
-        f"No set of outputs was more than {times_at_most(factor(loss))} as likely as {other}{plus}."
-    ]
+    times = times_at_most(factor(loss))
+    sentences = [f"No set of outputs was more than {times} as likely as {other}{plus}."]
     if presence:
-        told.append(
-            "Whether somebody is in the data at all is protected: who believed that a certain "
-            f"{who} is in them {_believed(loss)}"
+        sentences.append(
+            f"Presence in the data is protected: a recipient who was {PRIOR:.0%} sure that a "
+            f"certain {who} is in them {_belief(loss)}"
         )
-        told.append(
-            f"What a {who} in the data says is two such steps away: who believed something of it "
-            f"{_believed(apart(loss))}"
+        sentences.append(
+            f"What a {who} in the data says is two such steps away: a recipient who was "
+            f"{PRIOR:.0%} sure of a fact about it {_belief(apart(loss))}"
         )
     else:
-        beyond = ", beyond what is public of it," if _has_public(plan) else ""
-        told.append(
-            f"What a {who} says is protected, not that it is there: who believed something of "
-            f"one{beyond} {_believed(loss)}"
+        sentences.append(
+            f"What a {who} says is protected, not that it is there: a recipient who was "
+            f"{PRIOR:.0%} sure of a fact about one{_beyond(plan)} {_belief(loss)}"
         )
     if loss.delta:
         chance = failure(apart(loss) if presence else loss)
-        told.append(f"With a probability of at most {one_in(chance)} more may be learnt of it.")
-    return tuple(told)
+        sentences.append(
+            f"With a probability of at most {one_in(chance)}, more may be learned about it."
+        )
+    return tuple(sentences)
 
 
-def _has_public(plan: Plan) -> bool:
-    """Whether columns of each record are published as they are."""
-    return plan.is_local and bool(plan.spec.public)
+def _nothing(who: str) -> str:
+    """A loss of zero."""
+    return f"What was published is the same for all neighbors: it reveals nothing about a {who}."
 
 
-def _believed(loss: Loss) -> str:
+def _beyond(plan: Plan) -> str:
+    """What facts are meant where columns of each record are published as they are."""
+    return ", beyond what is public about it," if plan.is_local and plan.spec.public else ""
+
+
+def _belief(loss: Loss) -> str:
     """What a belief can become."""
     low, high = beliefs(loss, PRIOR)
     return (
-        f"with {PRIOR * 100:.0f} % can believe it with at least {percent_at_least(low)} % and at "
-        f"most {percent_at_most(high)} % after seeing everything that was published here, whatever "
-        "else they know."
+        f"can be at least {percent_at_least(low)}% and at most {percent_at_most(high)}% sure of "
+        "it after seeing everything that was published here, whatever else they know."
     )
 
 
@@ -107,7 +129,7 @@ def _protected(part: Part, privacy: Privacy, confidence: Fraction) -> Iterator[s
     unit, moved, query = part.question.unit, part.sensitivity, part.question.query
     role = part.question.role
     if part.public:
-        yield f"{role}: given exactly, because it is the same for all neighbours."
+        yield f"{role}: published exactly, because it is the same for all neighbors."
         return
     who = one_of(privacy)
     percent = exact_or_up(confidence * 100)
@@ -115,26 +137,24 @@ def _protected(part: Part, privacy: Privacy, confidence: Fraction) -> Iterator[s
     if isinstance(query, ScoreQuery):
         what = part.mechanism.name.replace("_", "-")
         yield (
-            f"{role}: chosen by {what} among {query.width:,} candidates that are public, the "
-            f"better the likelier; {who} can change how good a candidate is by at most "
+            f"{role}: chosen by {what} among {query.width:,} public candidates, better ones with "
+            f"a higher probability; {who} can change how good a candidate is by at most "
             f"{exact_or_up(moved.linf * unit)}. The choice falls short of the best by at most "
-            f"{error} in {percent} % of cases."
+            f"{error} in {percent}% of cases."
         )
         return
     gaussian = part.noise.distribution.norm == "l2"
-    reach = root_up(moved.l2_squared * unit**2) if gaussian else moved.l1 * unit
-    bound = short(reach, 6) if gaussian else exact_or_up(reach)
+    bound = root_up(moved.l2_squared * unit**2) if gaussian else moved.l1 * unit
+    size = short(bound, 6) if gaussian else exact_or_up(bound)
     cells = query.cells
-    many = "each of its numbers" if cells is None else f"{_numbers(cells)}"
+    added = "it" if cells == 1 else "each of its numbers"
+    if cells is not None and cells > 1:
+        added = f"each of {cells:,} numbers, independently"
     yield (
-        f"{role}: {who} can move "
+        f"{role}: {who} can change "
         + ("it" if cells == 1 else "all its numbers together")
-        + f" by at most {bound}{' (as a distance)' if gaussian and cells != 1 else ''}. Discrete "
+        + f" by at most {size}{' (as a distance)' if gaussian and cells != 1 else ''}. Discrete "
         f"{part.noise.distribution.title} noise of scale {short(part.noise.scale * unit, 6)} was "
-        f"added to {many}; it is within {error} in {percent} % of cases."
+        f"added to {added}; the noise is within "
+        f"{error} in {percent}% of cases."
     )
-
-
-def _numbers(cells: int) -> str:
-    """To what noise was added."""
-    return "it" if cells == 1 else f"each of {cells:,} numbers, independently"

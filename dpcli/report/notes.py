@@ -1,4 +1,4 @@
-"""What a report says in sentences: limits, bounds on people, what is exact."""
+"""Sentences of plans and reports: limits, bounds on people, what is exact."""
 
 from __future__ import annotations
 
@@ -6,9 +6,12 @@ from collections.abc import Iterator
 from fractions import Fraction
 
 from dpcli.columns import NumericColumn
+from dpcli.plan.judging import Verdict
 from dpcli.plan.model import Plan, PlannedEntry
-from dpcli.privacy.relation import Neighbors, PersonUnit, RowUnit
+from dpcli.plan.risks import Finding
+from dpcli.privacy.relation import Neighbors, PersonUnit
 from dpcli.queries import Key, LinearQuery
+from dpcli.report.meaning import one_of
 from dpcli.report.numbers import exact_or_up, short
 from dpcli.spec.model import Spec
 from dpcli.spec.names import mixed_scripts
@@ -17,19 +20,20 @@ LIMITS = (
     "Timing and memory use are not protected.",
     "People who also appear in other datasets or releases lose privacy there too.",
     (
-        "A row is what the rules of CSV make of the text: a writer that does not escape quotes "
-        "can glue rows together, and they count as one."
+        "Rows are read by the rules of CSV: a writer that does not escape quotes can merge rows, "
+        "and merged rows count as one."
     ),
     (
         "A privacy unit that is too small, or bounds chosen by looking at the data, "
         "void the guarantee."
     ),
 )
-"""What no release of this tool protects, in plain words."""
+"""What no release of this tool protects."""
 
 SELECTED = (
     "groups near a threshold are shown when their noise is high: the values that select them tend "
-    "to be too large there, and their intervals hold less often than they say"
+    "to be too large there, and their intervals contain the noise-free value less often than "
+    "stated"
 )
 
 DIFFERENT_IDS = (
@@ -37,13 +41,28 @@ DIFFERENT_IDS = (
     "the spaces around them."
 )
 
+REPEATED = (
+    "A person with several records reveals that many times as much, and a record that is "
+    "randomized again pays again: the mean of many responses reveals the true value."
+)
+ORDERED = (
+    "Responses stand in the order of the file: where the order reveals whose response is whose, "
+    "each is protected by its own noise alone, and an order by something private reveals that. "
+    "`--shuffle` hides the order."
+)
+BARE = "Rounding, clamping and constants for missing cells come before the noise and are public."
 
-def limits(plan: Plan) -> tuple[str, ...]:
-    """What this release does not protect."""
-    people = isinstance(plan.spec.privacy.unit, PersonUnit)
+
+def limits(plan: Plan, *, shuffled: bool = False) -> list[str]:
+    """What this release or collection does not protect."""
     condition = plan.spec.privacy.composition.condition
-    told = [*([DIFFERENT_IDS] if people else []), *([condition] if condition else [])]
-    return (*LIMITS, *told, *warnings(plan))
+    conditions = [condition] if condition else []
+    if plan.is_local:
+        mixed = mixed_scripts(plan.spec.dataset)
+        order = [] if shuffled else [ORDERED]
+        return [REPEATED, *order, BARE, *LIMITS, *conditions, *([mixed] if mixed else [])]
+    ids = [DIFFERENT_IDS] if isinstance(plan.spec.privacy.unit, PersonUnit) else []
+    return [*LIMITS, *ids, *conditions, *warnings(plan)]
 
 
 def bounding(plan: Plan) -> list[str]:
@@ -76,14 +95,14 @@ def binning(plan: Plan) -> list[str]:
     for planned in plan.entries:
         for key in planned.entry.request.cuts:
             users.setdefault(key, []).append(planned.entry.request.name)
-    told = []
+    notes = []
     for key, names in users.items():
         last = f", the last {key.label(len(key) - 1)}" if len(key) > 1 else ""
         bins = f"{many(len(key), 'bin')} of {key.column.name}"
         step = key.column.step if isinstance(key.column, NumericColumn) else Fraction(1)
         rounded = "" if step == 1 else f"; values are rounded to multiples of {short(step)} first"
-        told.append(f"{', '.join(names)}: {bins}, the first {key.label(0)}{last}{rounded}")
-    return told
+        notes.append(f"{', '.join(names)}: {bins}, the first {key.label(0)}{last}{rounded}")
+    return notes
 
 
 def many(count: int, what: str) -> str:
@@ -107,41 +126,41 @@ def _totals(planned: PlannedEntry, spec: Spec) -> Iterator[str]:
             yield f"{name}: a person counts once, by any of their {rows}{groups}"
         else:
             yield (
-                f"{name}: all {rows} of a person are used, and what they add up to"
+                f"{name}: all {rows} of a person are used, and their total"
                 f"{' in a group' if grouped else ''} is clamped to [{low}, {high}]{groups}"
             )
 
 
 def composing(plan: Plan) -> list[str]:
     """How losses were added up, where not all of them were."""
-    told = []
+    notes = []
     privacy = plan.spec.privacy
     groups: dict[str, dict[int, list[str]]] = {}
     for planned in plan.entries:
         if planned.branch is not None:
             column, place = planned.branch
             groups.setdefault(column, {}).setdefault(place, []).append(planned.entry.request.name)
-    unit = "row" if isinstance(privacy.unit, RowUnit) else "person"
+    unit = one_of(privacy).removeprefix("one ")
     for column, parts in groups.items():
         names = "; ".join(", ".join(part) for part in parts.values())
-        counted = "the worst of them counts alone"
+        counted = "only the largest loss among them counts"
         if privacy.neighbors is Neighbors.CHANGE_ONE:
-            counted = f"the two worst of them count, between which a {unit} can change"
-        told.append(
+            counted = f"the two largest losses among them count: a {unit} can change between two"
+        notes.append(
             f"{names}: about disjoint values of {column}, of which a {unit} has one, so {counted}"
         )
     if privacy.composition.name != "sequential":
-        told.append(f"losses are added up by {privacy.composition.name}: {plan.bound.name}")
-    return told
+        notes.append(f"losses are added up by {privacy.composition.name}: {plan.bound.name}")
+    return notes
 
 
 def selections(plan: Plan) -> list[str]:
     """From which noisy count on a private group is shown, and what that does to values."""
     rules = [
         f"{planned.entry.request.name}: a group is shown when its noisy value reaches "
-        f"{part.selection.threshold:,}; one that is in the data because of one "
-        f"{'row' if isinstance(plan.spec.privacy.unit, RowUnit) else 'person'} alone is shown "
-        f"with a probability of at most {exact_or_up(part.selection.delta)}"
+        f"{part.selection.threshold:,}; a group that is in the data because of "
+        f"{one_of(plan.spec.privacy)} alone is shown with a probability of at most "
+        f"{exact_or_up(part.selection.delta)}"
         for planned in plan.entries
         for part in planned.parts
         if part.selection is not None
@@ -151,7 +170,7 @@ def selections(plan: Plan) -> list[str]:
 
 def rivals(plan: Plan) -> list[str]:
     """What the noise would be if people were bounded in the other way, where both fit."""
-    told = []
+    notes = []
     for planned in plan.entries:
         if planned.rival:
             used, other = (
@@ -159,46 +178,72 @@ def rivals(plan: Plan) -> list[str]:
             )
             totals = planned.entry.request.totals is not None
             first, second = ("sum", "rows") if totals else ("rows", "sum")
-            told.append(
+            notes.append(
                 f"{planned.entry.request.name}: the error of the noise is {short(used, 6)} with "
                 f"`bound: {first}`, and {short(other, 6)} with `bound: {second}`"
             )
-    return told
+    return notes
 
 
 def post_processing(plan: Plan) -> list[str]:
     """What is done to noisy answers before they are published."""
-    told = []
+    notes = [
+        f"{one.column.name}: {', '.join(one.steps)}" for one in plan.spec.responses if one.steps
+    ]
     for planned in plan.entries:
         entry = planned.entry
         done = [*entry.statistic.notes(entry.request), *(step.told for step in entry.post)]
-        told += [f"{entry.request.name}: {words}" for words in done]
+        notes += [f"{entry.request.name}: {words}" for words in done]
         if entry.raw:
-            told.append(f"{entry.request.name}: the noisy numbers before that are published too")
-    return told
+            notes.append(f"{entry.request.name}: the noisy numbers before that are published too")
+    return notes
 
 
 def warnings(plan: Plan) -> list[str]:
     """What readers of the plan, and of some numbers, must know."""
-    told = [
+    notes = [
         words
         for planned in plan.entries
         for words in planned.entry.statistic.warnings(planned.entry.request)
     ]
     mixed = mixed_scripts(plan.spec.dataset)
-    return [*([mixed] if mixed else []), *told]
+    return [*([mixed] if mixed else []), *notes]
 
 
 def unprotected(plan: Plan) -> list[str]:
-    """What is told exactly, and why that is within the guarantee."""
-    told = []
-    privacy = plan.spec.privacy
-    if privacy.neighbors is Neighbors.CHANGE_ONE:
-        many = "rows" if isinstance(privacy.unit, RowUnit) else "people"
-        told.append(f"the number of {many} (public when neighbors are change-one)")
-    told += [
-        f"{planned.entry.request.name}: exact, no neighbour can change it"
+    """What is published exactly, and why that is within the guarantee."""
+    if plan.is_local:
+        names = ", ".join(column.name for column in plan.spec.public)
+        public = [f"{names}: declared public, and published as they are"] if names else []
+        return ["the number of records", *public]
+    notes = []
+    if plan.spec.privacy.neighbors is Neighbors.CHANGE_ONE:
+        units = "people" if isinstance(plan.spec.privacy.unit, PersonUnit) else "rows"
+        notes.append(f"the number of {units} (public when neighbors are change-one)")
+    return notes + [
+        f"{planned.entry.request.name}: exact, no neighbor can change it"
         for planned in plan.entries
         if all(part.public for part in planned.parts)
     ]
-    return told
+
+
+def hiding(plan: Plan) -> str:
+    """Which records hide each other, and from whom."""
+    names = ", ".join(column.name for column in plan.spec.public)
+    among = f" that agree in {names}, by which others can be distinguished" if names else ""
+    return f"this number of records{among}; against those who see the shuffled responses alone"
+
+
+def risk_sentences(found: Finding) -> Iterator[str]:
+    """What is found of a risk, and the answer to it or how to give one."""
+    yield f"{capital(found.words)}."
+    if found.declared:
+        yield f"The data owner declares: {found.declared}"
+    elif found.verdict is Verdict.OPEN:
+        yield f"To answer it, declare `{found.asks or 'population'}` in the spec."
+
+
+def capital(sentence: str) -> str:
+    """A sentence with a capital, unless it begins with the names of what it is about."""
+    named = sentence.split(" ", maxsplit=1)[0].endswith((":", ","))
+    return sentence if named else sentence[:1].upper() + sentence[1:]

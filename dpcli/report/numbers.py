@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 from fractions import Fraction
 from math import isqrt
 
@@ -83,3 +85,24 @@ def root_up(square: Fraction) -> Fraction:
     scaled = square * 100**places
     whole = isqrt(-(-scaled.numerator // scaled.denominator) - 1) + 1
     return Fraction(whole, 10**places)
+
+
+_MARK = "\u0000number:"
+_MARKED = re.compile(r'"\\u0000number:(-?[0-9]+(?:\.[0-9]+)?)"')
+
+
+def json_text(fact: Fact) -> str:
+    """Indented JSON in a fixed order."""
+    text = json.dumps(_marked(fact), indent=2, ensure_ascii=False)
+    return _MARKED.sub(r"\1", text) + "\n"
+
+
+def _marked(fact: Fact) -> Fact:
+    """Numbers as marked texts, so that no float ever stands between."""
+    if isinstance(fact, Number):
+        return _MARK + fact
+    if isinstance(fact, dict):
+        return {key: _marked(value) for key, value in fact.items()}
+    if isinstance(fact, list):
+        return [_marked(value) for value in fact]
+    return fact

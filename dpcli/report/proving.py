@@ -26,11 +26,9 @@ from dpcli.ledger.terms import Payload, terms_of
 from dpcli.plan.model import Plan
 from dpcli.plan.planner import make_plan
 from dpcli.privacy.loss import Loss
-from dpcli.report.entries import statistic_facts
-from dpcli.report.facts import guarantee_facts
-from dpcli.report.json_report import json_text
-from dpcli.report.local_facts import response_facts
-from dpcli.report.numbers import Fact
+from dpcli.report.entries import response_facts, statistic_facts
+from dpcli.report.numbers import Fact, json_text
+from dpcli.report.plain import guarantee_facts
 from dpcli.report.quality import quality_facts
 from dpcli.spec.load import load_any
 from dpcli.spec.model import Spec
@@ -205,7 +203,7 @@ def _facts(plan: Plan) -> object:
     """What a report of this version says about a plan, as far as it decides the charge."""
     listed: list[Fact]
     if plan.is_local:
-        kind, listed = "responses", [response_facts(one, None) for one in plan.spec.responses]
+        kind, listed = "responses", [response_facts(one) for one in plan.spec.responses]
     else:
         kind, listed = "statistics", [statistic_facts(one, plan.spec) for one in plan.entries]
     quality = quality_facts(plan) if not plan.is_local else None

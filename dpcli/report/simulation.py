@@ -1,4 +1,4 @@
-"""What is told of a simulation, as plain data and in sentences; it is no release."""
+"""The findings of a simulation as plain data and in sentences; it is no release."""
 
 from __future__ import annotations
 
@@ -8,9 +8,16 @@ from dpcli import __version__
 from dpcli.plan.model import Plan
 from dpcli.privacy.relation import PersonUnit
 from dpcli.report.entries import mechanism_text
-from dpcli.report.json_report import json_text
 from dpcli.report.notes import SELECTED
-from dpcli.report.numbers import Fact, Number, exact_or_up, number, plain_short, short
+from dpcli.report.numbers import (
+    Fact,
+    Number,
+    exact_or_up,
+    json_text,
+    number,
+    plain_short,
+    short,
+)
 from dpcli.simulation.noise_test import Asked, Errors
 from dpcli.simulation.trials import Findings, Shown, Told
 

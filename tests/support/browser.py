@@ -9,7 +9,7 @@ import shutil
 import subprocess
 import tempfile
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 BROWSER = next(
     filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None
@@ -25,16 +25,32 @@ OPTIONS = (
 
 
 def faults(page: str, width: int, scheme: Literal["light", "dark"] = "light") -> list[str]:
-    """What is wrong with a page of that width, in words; empty if nothing is.
+    """What is wrong with a page of that width, in words; empty if nothing is."""
+    found: list[str] = _look(page, width, scheme, "faults(seen)")
+    return found
+
+
+def ends(page: str, width: int, places: list[str]) -> list[float | None]:
+    """How far down the last element of each kind ends, in pixels; None where there is none."""
+    look = (
+        f"{json.dumps(places)}.map(place => [...seen.querySelectorAll(place)].reduce("
+        "(low, one) => Math.max(low ?? 0, one.getBoundingClientRect().bottom), null))"
+    )
+    found: list[float | None] = _look(page, width, "light", look)
+    return found
+
+
+def _look(page: str, width: int, scheme: Literal["light", "dark"], look: str) -> Any:
+    """What a script finds on the page that it calls `seen`.
 
     The page is shown in a frame, because a window cannot be as narrow as a phone.
     """
-    look = "faults(document.getElementById('page').contentDocument)"
     frame = (
         '<!DOCTYPE html><meta charset="utf-8"><body style="margin:0">'
         f'<iframe id="page" style="border:0;width:{width}px;height:900px" '
         f'srcdoc="{html.escape(page)}"></iframe><pre id="faults">nothing</pre>'
         f"<script>{SCRIPT}\nwindow.onload = () => {{ "
+        "const seen = document.getElementById('page').contentDocument; "
         f"document.getElementById('faults').textContent = JSON.stringify({look}); }};</script>"
     )
     with tempfile.TemporaryDirectory() as folder:
@@ -42,11 +58,10 @@ def faults(page: str, width: int, scheme: Literal["light", "dark"] = "light") ->
         outer.write_text(frame, encoding="utf-8")
         preferred = f"--blink-settings=preferredColorScheme={0 if scheme == 'dark' else 1}"
         words = (preferred, "--window-size=1400,1000", "--dump-dom", outer.as_uri())
-        seen = _browse(*words, folder=folder)
-    told = re.search(r'<pre id="faults">(.*?)</pre>', seen, re.DOTALL)
-    assert told is not None, seen[-500:]
-    found: list[str] = json.loads(html.unescape(told[1]))
-    return found
+        printed = _browse(*words, folder=folder)
+    found = re.search(r'<pre id="faults">(.*?)</pre>', printed, re.DOTALL)
+    assert found is not None, printed[-500:]
+    return json.loads(html.unescape(found[1]))
 
 
 def _browse(*words: str, folder: str) -> str:

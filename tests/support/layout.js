@@ -41,7 +41,7 @@ function faults(page) {
   }
   for (const drawing of page.querySelectorAll("svg")) {
     const whole = drawing.getBoundingClientRect();
-    const marks = [...drawing.querySelectorAll("rect, line:not(.grid)")]
+    const marks = [...drawing.querySelectorAll("rect, line:not(.grid), polyline, polygon, circle")]
       .filter((mark) => mark.getBoundingClientRect().width + mark.getBoundingClientRect().height > 0.5);
     if (whole.width < 40 || whole.height < 8 || !marks.length) found.push(`empty drawing near ${named(drawing.parentElement)}`);
     for (const text of drawing.querySelectorAll("text")) {

@@ -106,7 +106,7 @@ def test_headings_name_the_unit(dpcli: Command, tmp_path: Path, ending: str) -> 
     planned(dpcli, tmp_path, "rows_are: visits", UNIT)
     report = tmp_path / f"r.{ending}"
     done = dpcli("release", tmp_path / "spec.yaml", tmp_path / "data.csv", "--report", report)
-    text = re.sub(r"<[^>]+>|\\", "", report.read_text(encoding="utf-8"))
+    text = re.sub(r"<[^>]+>|\\", "", report.read_text(encoding="utf-8")).replace("\xa0", " ")
 
     assert done.status == 0, done.err
     for heading in (

@@ -92,7 +92,7 @@ def test_a_mean_over_nothing_has_no_information(place: Place) -> None:
     assert f"** no-information: {reason}" in err
     assert reason in place.path("md").read_text("utf-8")
     page = place.path("html").read_text("utf-8")
-    assert f"Grey, no-information: {reason}" in page and '<tr class="flagged">' in page
+    assert f"Flag no-information: {reason}" in page and '<tr class="flagged">' in page
 
 
 def test_a_release_without_flags_mentions_none(place: Place) -> None:
@@ -117,7 +117,7 @@ def test_withheld_numbers_are_blank(place: Place, layout: str) -> None:
         assert {tuple(row.values())[1:] for row in rows} == {("", "", "")}
     told = json.loads(place.path("json").read_text("utf-8"))
     assert told["post_processing"] == [
-        "people: left out where half the width of the interval is more than 0.000001 of the value"
+        "people: left out where half the width of the interval is more than 1e-6 of the value"
     ]
     assert {cell["flag"] for cell in told["statistics"][0]["cells"]} == {"suppressed"}
 

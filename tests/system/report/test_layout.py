@@ -7,7 +7,7 @@ from typing import Literal
 
 import pytest
 
-from tests.support.browser import BROWSER, faults
+from tests.support.browser import BROWSER, ends, faults
 from tests.support.cli import ROOT
 from tests.support.reports import SAMPLES, make_reports
 
@@ -74,3 +74,36 @@ def test_the_look_finds_what_is_wrong(fault: str) -> None:
     found = faults(f"<!DOCTYPE html><body>{BROKEN[fault]}</body>", 390)
 
     assert any(fault in one for one in found), found
+
+
+QUESTIONS = {
+    "who": "section.stewards",
+    "what": "section.published",
+    "how much": "section.reveals table",
+    "what could go wrong": "section.questions a",
+    "who signs": "section.signature .blank:last-child",
+}
+"""What a privacy officer asks, and where the answer stands."""
+
+
+@pytest.mark.parametrize("name", ["town", "town-people", "open-data", "local-survey"])
+def test_the_first_screen_answers_five_questions(name: str, tmp_path: Path) -> None:
+    """On a screen of 1280 by 800 every answer lies above the edge, with nothing scrolled."""
+    page = make_reports(ROOT / "specs" / f"{name}.yaml", tmp_path).text(".html")
+    bottoms = ends(page, 1280, list(QUESTIONS.values()))
+
+    assert {
+        question: bottom
+        for question, bottom in zip(QUESTIONS, bottoms, strict=True)
+        if bottom is None or not 0 < bottom <= 800
+    } == {}
+
+
+def test_the_look_at_the_first_screen_can_fail() -> None:
+    """What is missing or lies too far down is found."""
+    page = '<!DOCTYPE html><body><p style="margin-top:900px">low</p></body>'
+
+    low, missing = ends(page, 1280, ["p", "section"])
+    assert low is not None
+    assert low > 800
+    assert missing is None

@@ -1,0 +1,115 @@
+"""Each statistic of a release: its numbers and how they were protected."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+from typing import TYPE_CHECKING, Literal
+
+from dpcli.columns import NumericColumn
+from dpcli.queries import Key
+from dpcli.report.counted import in_words, left_out
+from dpcli.report.entries import asked, part_line
+from dpcli.report.facts import Numbers, Section, Table
+from dpcli.report.flags import flags_of, meaning_of
+from dpcli.report.meaning import protection
+from dpcli.report.notes import capital
+from dpcli.report.numbers import exact_or_up
+from dpcli.report.table import Cell, cells, chooses_labels
+from dpcli.spec.model import Spec
+
+if TYPE_CHECKING:
+    from dpcli.release import Released
+
+AMOUNTS = ("count", "sum", "histogram", "count_distinct", "marginals")
+"""Statistics whose numbers are amounts, drawn from zero."""
+
+OF_SEVERAL_UNITS = ("covariance", "linear_regression")
+"""Statistics whose items have units of their own, and no common scale."""
+
+FEW = 3
+"""Questions of a statistic that are described in sentences, and not in a table alone."""
+
+PARTS = ("question", "mechanism", "scale", "L1", "L2", "epsilon", "delta", "rho")
+"""The columns of the table of questions; L1 and L2 are sensitivities."""
+
+
+def statistic(released: Released, spec: Spec) -> Section:
+    """One statistic: what it counts, its numbers, and how they were protected."""
+    planned = released.planned
+    limits = left_out(planned, spec)
+    sentences = protection(planned, spec.privacy, spec.confidence)
+    if len(planned.parts) > FEW:
+        count = len(planned.parts)
+        sentences = (f"{count} questions were answered, each with noise of its own.",)
+    return Section(
+        f"{planned.entry.request.name}: {in_words(planned, spec)}",
+        (asked(planned), *([f"{capital(limits)}."] if limits else [])),
+        _numbers(released, spec.confidence),
+        parts=(
+            Section(
+                "How it was protected",
+                points=sentences,
+                table=Table(PARTS, tuple(map(part_line, planned.parts))),
+            ),
+        ),
+    )
+
+
+def _numbers(released: Released, confidence: Fraction) -> Numbers:
+    """The numbers, and how to draw them."""
+    entry, shown = released.planned.entry, cells(released)
+    drawn: Literal["bars", "points", "nothing"] = "points"
+    if chooses_labels(released) or not any(cell.value for cell in shown):
+        drawn = "nothing"
+    elif entry.statistic.name in AMOUNTS:
+        drawn = "bars"
+    column = entry.request.column
+    among: tuple[Fraction, ...] = ()
+    if entry.statistic.chooses and isinstance(column, NumericColumn):
+        among = tuple(bound * column.step for bound in column.limits)
+    return Numbers(
+        name=entry.request.name,
+        headings=tuple(_headings(released)),
+        cells=shown,
+        percent=exact_or_up(confidence * 100),
+        drawn=drawn,
+        axis=_axis(released),
+        shared=entry.statistic.name not in OF_SEVERAL_UNITS,
+        over=among,
+        notes=tuple(_legend(shown, confidence)),
+    )
+
+
+def _headings(released: Released) -> Iterator[str]:
+    """What the labels of a line are."""
+    request, used = released.planned.entry.request, released.planned.entry.statistic
+    yield from (key.column.name for key in request.by)
+    if chooses_labels(released):
+        yield "chosen"
+    elif any(used.items(request)):
+        yield used.item_name(request) or "item"
+
+
+def _axis(released: Released) -> Key | None:
+    """The bins in whose order the numbers of each group lie: of a histogram, or the last key."""
+    request, used = released.planned.entry.request, released.planned.entry.statistic
+    key = request.bins
+    if key is None and request.by and len(used.items(request)) == 1 and released.groups is None:
+        key = request.by[-1]
+    return key if key is not None and isinstance(key.column, NumericColumn) else None
+
+
+def _legend(shown: tuple[Cell, ...], confidence: Fraction) -> Iterator[str]:
+    """What intervals and flags mean."""
+    if not shown:
+        yield "No group was shown."
+    elif not any(cell.lower for cell in shown):
+        yield "A choice among candidates has no interval."
+    elif all(cell.lower == cell.upper for cell in shown):
+        yield "The numbers are exact."
+    else:
+        percent = exact_or_up(confidence * 100)
+        yield f"The interval contains the noise-free number in {percent}% of cases."
+    for flag in flags_of(shown):
+        yield f"Flag {meaning_of(flag, confidence)}."
