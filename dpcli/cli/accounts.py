@@ -123,7 +123,7 @@ def outlook(request: Request, times: int | None = None) -> Outlook:
         found = _in_ledger(request, times if over is None else None)
     except Failure as failure:
         found = Outlook(request.path, request.path.exists(), refused=failure)
-    warn_of_sharing(request.plan.spec.dataset, found.shared)
+    warn(sharing_warnings(request.plan.spec.dataset, found.shared))
     return found if over is None else replace(found, refused=over, after=None)
 
 
@@ -187,10 +187,16 @@ def charging(again: str) -> Iterator[None]:
         raise
 
 
-def warn_of_clock(created: str, latest: str) -> None:
-    """Warn if a release is dated before the last one in its ledger."""
-    if created < latest:
-        print(f"warning: the clock is behind the last release, of {latest}", file=sys.stderr)
+def warn(texts: list[str]) -> list[str]:
+    """Print warnings on standard error, and hand them back."""
+    for text in texts:
+        print(f"warning: {text}", file=sys.stderr)
+    return texts
+
+
+def clock_warnings(created: str, latest: str) -> list[str]:
+    """A warning if a release is dated before the last one in its ledger."""
+    return [f"the clock is behind the last release, of {latest}"] if created < latest else []
 
 
 def require_quality(stored: Stored) -> None:
@@ -208,16 +214,17 @@ def require_quality(stored: Stored) -> None:
         )
 
 
-def warn_of_sharing(dataset: str, others: Sequence[str]) -> None:
-    """Warn if other accounts were charged for a file of this one: each has its own budget."""
-    if others:
-        names = ", ".join(f"`{name}`" for name in others)
-        print(
-            f"warning: a file of `{dataset}` was charged to the account{'s' * (len(others) > 1)} "
-            f"{names} as well: their losses add up for the people in it, and no budget bounds the "
-            "sum; give all specs about the same people one `dataset:`",
-            file=sys.stderr,
-        )
+def sharing_warnings(dataset: str, others: Sequence[str]) -> list[str]:
+    """A warning if other accounts, each with its own budget, were charged for a file of this."""
+    if not others:
+        return []
+    names = ", ".join(f"`{name}`" for name in others)
+    text = (
+        f"a file of `{dataset}` was charged to the account{'s' * (len(others) > 1)} {names} as "
+        "well: their losses add up for the people in it, and no budget bounds the sum; give all "
+        "specs about the same people one `dataset:`"
+    )
+    return [text]
 
 
 def announce_account(dataset: str, ledger: str) -> None:

@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from dpcli.cli.accounts import Request, outlook
-from dpcli.cli.console import say
-from dpcli.cli.options import LedgerOfSpec, Period, SpecFile, checked_day, refuse_option
+from dpcli.cli.accounts import Request, outlook, sharing_warnings, warn
+from dpcli.cli.console import print_json, problem_facts, say
+from dpcli.cli.options import AsJson, LedgerOfSpec, Period, SpecFile, checked_day, refuse_option
 from dpcli.cli.progress import shown_progress
 from dpcli.cli.tables import write_table
 from dpcli.columns import CategoryColumn, Column, IdColumn, NumericColumn, OpenColumn
 from dpcli.engine.header import require_columns
 from dpcli.engine.progress import Progress
 from dpcli.engine.source import open_dataset
-from dpcli.errors import UsageError
+from dpcli.errors import Failure, UsageError
 from dpcli.plan.model import Plan
 from dpcli.plan.planner import make_plan
 from dpcli.report.quality import BLIND, is_blind
@@ -48,30 +48,47 @@ def check(
     ] = False,
     ledger: LedgerOfSpec = None,
     period: Period = None,
+    as_json: AsJson = False,
 ) -> None:
     """Report every problem of a spec at once; with data, of headers too."""
     period = checked_day(period)
     files = tuple(data or ())
     if cells:
-        _require_cells_can_be_shown(files)
-    plan = make_plan(read_any(spec))
-    found = outlook(Request(plan, ledger, spec, period, files))
-    if cells:
-        # How a file is written does not depend on what its account can pay.
-        _show_cells(files, plan)
-    found.require()
-    if files and not cells:
-        with open_dataset(files, plan.spec.dialect) as dataset:
-            require_columns(dataset, plan.spec.columns)
-    members = plan.spec.responses if plan.is_local else plan.entries
-    what = "response" if plan.is_local else "statistic"
-    if not plan.is_local and is_blind(plan):
-        say(f"warning: {BLIND}")
+        _require_cells_can_be_shown(files, as_json=as_json)
+    found: dict[str, object] = {"spec": str(spec), "data": list(files), "problems": []}
+    try:
+        plan = make_plan(read_any(spec))
+        members = plan.spec.responses if plan.is_local else plan.entries
+        what = "response" if plan.is_local else "statistic"
+        found |= {"dataset": plan.spec.dataset, f"{what}s": len(members), "warnings": []}
+        account = outlook(Request(plan, ledger, spec, period, files))
+        if cells:
+            # How a file is written does not depend on what its account can pay.
+            _show_cells(files, plan)
+        account.require()
+        if files and not cells:
+            with open_dataset(files, plan.spec.dialect) as dataset:
+                require_columns(dataset, plan.spec.columns)
+    except Failure as failure:
+        if as_json:
+            print_json(found | {"problems": problem_facts(failure)})
+        raise
+    blind = not plan.is_local and is_blind(plan)
+    shared = sharing_warnings(plan.spec.dataset, account.shared)
+    found["warnings"] = [*shared, *warn([BLIND] if blind else [])]
+    if as_json:
+        print_json(found)
+        return
     say(f"{spec}: {len(members)} {what}{'s' * (len(members) != 1)}, no problems", file=sys.stdout)
 
 
-def _require_cells_can_be_shown(data: tuple[str, ...]) -> None:
+def _require_cells_can_be_shown(data: tuple[str, ...], *, as_json: bool) -> None:
     """Raise UsageError for `--cells` without data or without a terminal."""
+    if as_json:
+        raise refuse_option(
+            "`--cells` is for people on a terminal, and `--json` is for scripts",
+            "run `dpcli check` once with each of them",
+        )
     if not data:
         raise refuse_option(
             "`--cells` reads the cells of data files, and none is named",

@@ -151,7 +151,7 @@ def print_failure(failure: Failure, *, as_json: bool = False) -> None:
     """Every problem of a failure; on a terminal with colour and the page to read."""
     out = unguarded(sys.stderr)
     if as_json:
-        out.writelines(_json_lines(failure))
+        out.writelines(json.dumps(facts) + "\n" for facts in problem_facts(failure))
         return
     texts = [harmless(render(problem)) for problem in failure.problems]
     if sys.stderr.isatty():
@@ -170,20 +170,20 @@ def print_failure(failure: Failure, *, as_json: bool = False) -> None:
         print(f"{gap}more: dpcli explain {' | '.join(codes[:MOST_PAGES])}", file=sys.stderr)
 
 
-def _json_lines(failure: Failure) -> Iterator[str]:
-    """One object on a line for each problem, in ASCII."""
-    for problem in failure.problems:
-        place = problem.place
-        found = {
+def problem_facts(failure: Failure) -> list[dict[str, object]]:
+    """Every problem of a failure, for scripts."""
+    return [
+        {
             "code": problem.code,
             "message": problem.message,
-            "file": place.source if place else None,
-            "line": place.line if place else None,
-            "column": place.column if place else None,
+            "file": problem.place.source if problem.place else None,
+            "line": problem.place.line if problem.place else None,
+            "column": problem.place.column if problem.place else None,
             "hint": problem.hint,
             "status": failure.status,
         }
-        yield json.dumps(found) + "\n"
+        for problem in failure.problems
+    ]
 
 
 def print_json(told: object) -> None:

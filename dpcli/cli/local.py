@@ -14,10 +14,11 @@ from dpcli.charge import charge_for
 from dpcli.cli.accounts import (
     announce_account,
     charging,
+    clock_warnings,
     must_exist,
     open_ledger,
-    warn_of_clock,
-    warn_of_sharing,
+    sharing_warnings,
+    warn,
 )
 from dpcli.cli.options import (
     DataFiles,
@@ -97,13 +98,13 @@ def randomize(
         with book.reserve(charge) as slot:
             collection.require(inputs, slot.stored)
             latest = book.latest()
-            warn_of_sharing(read.dataset, book.sharing(read.dataset, files))
+            warn(sharing_warnings(read.dataset, book.sharing(read.dataset, files)))
             with shown_progress(quiet=quiet) as progress:
                 stored = make_responses(
                     plan, tuple(data), slot, rendered, shuffle=shuffle, progress=progress
                 )
         collection.publish(stored, again)
-    warn_of_clock(charge.created, latest)
+    warn(clock_warnings(charge.created, latest))
     if not stored.fresh:
         drain(data)
         if not quiet:

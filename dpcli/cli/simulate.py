@@ -5,7 +5,7 @@ from __future__ import annotations
 import secrets
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
@@ -15,7 +15,7 @@ import typer
 
 from dpcli.cli.console import write_json
 from dpcli.cli.options import AsJson, SpecFile, refuse_option, require_whole
-from dpcli.cli.tables import write_table
+from dpcli.cli.tables import filled, write_table
 from dpcli.errors import Failure, OutputError, Problem, UsageError
 from dpcli.plan.planner import make_plan, require_budget
 from dpcli.publish import is_device, publish, publish_file, require_writable
@@ -158,7 +158,7 @@ def _print(findings: Findings, *, quiet: bool) -> None:
     )  # fmt: skip
     lines = [line for entry in findings.entries for line in _answers(entry)]
     title = "errors of the noise, as dpcli plan predicts them and as they were"
-    _write_filled(title, header, lines, range(3, 10))
+    write_table(sys.stdout, title, *filled(header, lines, range(3, 10)))
     header = (
         "statistic", "item", "numbers", f"stated {percent}%", f"observed {percent}%", "held",
         "bias", "std error", "limits", "suppressed",
@@ -167,7 +167,7 @@ def _print(findings: Findings, *, quiet: bool) -> None:
     if lines:
         print()
         title = "published numbers, less what they would be without noise"
-        _write_filled(title, header, lines, range(2, len(header)))
+        write_table(sys.stdout, title, *filled(header, lines, range(2, len(header))))
     if not quiet:
         print()
         for entry in findings.entries:
@@ -175,20 +175,6 @@ def _print(findings: Findings, *, quiet: bool) -> None:
                 shown = _few(entry.shown.shown)
                 print(f"{entry.name}: {shown} of {entry.shown.groups:,} groups shown on average")
         print("".join(f"{note}\n" for note in notes(findings)), end="")
-
-
-def _write_filled(
-    title: str, header: Sequence[str], lines: Sequence[Sequence[str]], right: Sequence[int]
-) -> None:
-    """A table without the columns that are empty."""
-    kept = [place for place in range(len(header)) if any(line[place] for line in lines)]
-    write_table(
-        sys.stdout,
-        title,
-        [header[place] for place in kept],
-        [[line[place] for place in kept] for line in lines],
-        [new for new, place in enumerate(kept) if place in right],
-    )
 
 
 def _answers(entry: Tried) -> Iterator[tuple[str, ...]]:

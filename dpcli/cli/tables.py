@@ -18,8 +18,8 @@ EIGHTHS = " \u258f\u258e\u258d\u258c\u258b\u258a\u2589"
 
 FULL, SHADE, EMPTY = "\u2588", "\u2592", "\u2591"
 
-MARGINS = 2
-"""Characters that a table of rich has next to its columns, over the two of a plain one."""
+PER_COLUMN, EDGE = 3, 1
+"""Characters that a table of rich has next to each column, and at its end."""
 
 
 def write_table(
@@ -39,11 +39,24 @@ def write_table(
     if not out.isatty():
         out.write((f"{title}\n" if title else "") + plain_table(header, rows, right))
         return
-    widths = _fitted([header, *rows], width_of(unguarded(out)) - MARGINS)
+    header, rows, right = filled(header, rows, right)
+    widths = _fitted([header, *rows], width_of(unguarded(out)) - EDGE)
     if widths is None:
         unguarded(out).write(_blocks(title, header, rows, width_of(unguarded(out))))
     else:
         _draw(out, title, header, rows, right, widths)
+
+
+def filled(
+    header: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[int]
+) -> tuple[list[str], list[list[str]], list[int]]:
+    """A table without the columns in which no row has a text."""
+    kept = [place for place in range(len(header)) if not rows or any(row[place] for row in rows)]
+    return (
+        [header[place] for place in kept],
+        [[row[place] for place in kept] for row in rows],
+        [new for new, place in enumerate(kept) if place in right],
+    )
 
 
 def plain_table(header: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[int]) -> str:
@@ -64,6 +77,12 @@ def _widths(lines: Sequence[Sequence[str]]) -> list[int]:
     return [max(map(len, column)) for column in zip(*lines, strict=True)]
 
 
+def natural_width(lines: Sequence[Sequence[str]]) -> int:
+    """The columns of a terminal that a table takes if no cell is wrapped."""
+    widths = _widths(lines)
+    return sum(widths) + PER_COLUMN * len(widths) + EDGE
+
+
 def _fitted(lines: Sequence[Sequence[str]], room: int) -> list[int] | None:
     """The width of each column, none narrower than its longest word; None if they do not fit."""
     widths = _widths(lines)
@@ -71,7 +90,7 @@ def _fitted(lines: Sequence[Sequence[str]], room: int) -> list[int] | None:
         max((len(word) for text in column for word in text.split()), default=0)
         for column in zip(*lines, strict=True)
     ]
-    over = sum(widths) + 2 * len(widths) - room
+    over = sum(widths) + PER_COLUMN * len(widths) - room
     while over > 0:
         place = max(range(len(widths)), key=lambda one: (widths[one] > words[one], widths[one]))
         if widths[place] <= words[place]:

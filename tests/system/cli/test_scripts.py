@@ -1,0 +1,196 @@
+"""What scripts rely on: JSON results, errors as JSON, usage errors, dry runs."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from dpcli import __version__
+from dpcli.cli.main import COMMANDS, PLACES
+from dpcli.cli.manual import brief
+from tests.support.cli import PEOPLE, ROOT, SPEC, Command
+
+KEYS = {"code", "message", "file", "line", "column", "hint", "status"}
+
+
+@pytest.fixture(autouse=True)
+def same_environment(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """No ledger is named, and `--no-color` has no effect on other tests."""
+    monkeypatch.delenv("DPCLI_LEDGER", raising=False)
+    before = os.environ.pop("NO_COLOR", None)
+    yield
+    os.environ.pop("NO_COLOR", None)
+    if before is not None:
+        os.environ["NO_COLOR"] = before
+
+
+@pytest.fixture
+def broken(tmp_path: Path) -> Path:
+    """A spec with several problems."""
+    path = tmp_path / "broken.yaml"
+    text = SPEC.replace("NEIGHBORS", "neither").replace("statistic: mean", "statistic: average")
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize("place", [0, 1, 2])
+def test_errors_as_json_are_one_object_on_a_line(place: int, dpcli: Command, broken: Path) -> None:
+    """Wherever the option stands, each problem has code, message, place, hint and status."""
+    words: list[str | Path] = ["check", broken]
+    words[place:place] = ["--error-format", "json"]
+    done = dpcli(*words)
+    problems = [json.loads(line) for line in done.err.splitlines()]
+
+    assert done.status == 3
+    assert len(problems) == 2
+    assert all(set(problem) == KEYS for problem in problems)
+    assert {problem["status"] for problem in problems} == {3}
+    assert [problem["line"] for problem in problems] == [5, 16]
+    assert all(problem["file"] == str(broken) and problem["column"] for problem in problems)
+
+
+def test_usage_errors_as_json_have_the_same_keys(dpcli: Command) -> None:
+    """An option that does not exist is reported like any other problem."""
+    done = dpcli("release", "--error-format=json", "--bogus")
+    (problem,) = (json.loads(line) for line in done.err.splitlines())
+
+    assert done.status == problem["status"] == 2
+    assert set(problem) == KEYS
+    assert problem["code"] == "unknown-option"
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "hint"),
+    [
+        (["relaese"], "unknown-command", "did you mean `release`?"),
+        (["ledger", "histroy"], "unknown-command", "did you mean `history`?"),
+        (["help", "chekc"], "unknown-command", "did you mean `check`?"),
+        (["plan", "--jsno", "s.yaml"], "unknown-option", "did you mean `--json`?"),
+        (["plan"], "command-line", "`dpcli plan --help`"),
+        (["simulate", "s.yaml", "--rows", "many"], "command-line", "`dpcli simulate --help`"),
+        (["release", "s", "d", "--layout", "tall"], "command-line", "`dpcli release --help`"),
+        (["plan", "s.yaml", "--error-format", "xml"], "command-line", "`--error-format json`"),
+    ],
+)
+def test_usage_errors_have_one_style(
+    words: list[str], code: str, hint: str, dpcli: Command
+) -> None:
+    """A wrong command line has a code, a hint that can be followed, and status 2."""
+    done = dpcli(*words)
+
+    assert done.status == 2 and not done.out
+    assert done.err.startswith(f"error[{code}]: ")
+    assert hint in done.err.split("\nhint: ")[1]
+
+
+@pytest.mark.parametrize("option", ["-V", "--version"])
+def test_the_version_is_one_line(option: str, dpcli: Command) -> None:
+    """Both options print name and version."""
+    assert dpcli(option).out == f"dpcli {__version__}\n"
+
+
+@pytest.mark.parametrize("name", PLACES)
+def test_help_is_a_command_too(name: str, dpcli: Command) -> None:
+    """`dpcli help COMMAND` prints what `dpcli COMMAND --help` prints."""
+    assert dpcli("help", *name.split()).out == dpcli(*name.split(), "--help").out
+    assert dpcli("help").out == dpcli("--help").out
+    assert brief(name) in dpcli("help", *name.split()).out
+
+
+def test_check_reports_as_json(dpcli: Command, spec: Path, data: Path, broken: Path) -> None:
+    """With problems or without, standard output is one object; the status is the same."""
+    good = dpcli("check", spec, data, "--json")
+    bad = dpcli("check", broken, "--json")
+    found = json.loads(good.out)
+
+    assert good.status == 0 and bad.status == 3
+    assert found["dataset"] == "town" and found["statistics"] == 6
+    assert found["problems"] == found["warnings"] == []
+    assert [problem["line"] for problem in json.loads(bad.out)["problems"]] == [5, 16]
+    assert "error[" in bad.err
+
+
+def test_release_reports_as_json(dpcli: Command, spec: Path, data: Path) -> None:
+    """Id, outputs, cost and what is left; published again it charges nothing."""
+    out = spec.parent / "o.csv"
+    words = ("release", spec, data, "-o", out, "--release-id", "a", "--json", "-q")
+    first, again = dpcli(*words), dpcli(*words)
+    found, repeated = json.loads(first.out), json.loads(again.out)
+
+    assert first.status == again.status == 0
+    assert found["release_id"] == "a"
+    assert found["charged"] and not repeated["charged"]
+    assert found["outputs"] == [str(out), str(out.with_name("o.report.json"))]
+    assert found["cost"]["epsilon"] == 6
+    assert found["remaining"]["epsilon"] == 4
+    assert found["quality"] is None and found["warnings"] == []
+
+
+def test_release_as_json_names_its_table(dpcli: Command, spec: Path, data: Path) -> None:
+    """Standard output cannot hold both the table and the result; nothing is charged."""
+    done = dpcli("release", spec, data, "--json")
+
+    assert done.status == 2 and "-o OUT.csv --json" in done.err
+    assert not list(spec.parent.glob("*.sqlite"))
+
+
+def test_a_dry_run_plans_and_leaves_nothing(dpcli: Command, spec: Path, data: Path) -> None:
+    """The plan is printed; there is no ledger, no output and no charge afterwards."""
+    before = sorted(spec.parent.iterdir())
+    done = dpcli("release", spec, data, "-o", spec.parent / "o.csv", "--dry-run")
+
+    assert done.status == 0
+    assert "epsilon 6 of 10 allowed: fits" in done.out
+    assert "dry run" in done.err
+    assert sorted(spec.parent.iterdir()) == before
+    assert json.loads(dpcli("release", spec, data, "--dry-run", "--json").out)["fits"] is True
+
+
+def test_a_dry_run_reads_no_row(dpcli: Command, spec: Path, data: Path) -> None:
+    """What follows the header does not matter: the output is the same for any rows."""
+    first = dpcli("release", spec, data, "--dry-run")
+    header = data.read_text(encoding="utf-8").split("\n", 1)[0]
+    data.write_text(f'{header}\n\x00\n"\n{"x," * 99}\n', encoding="utf-8")
+
+    assert dpcli("release", spec, data, "--dry-run") == first
+
+
+def test_a_dry_run_ends_as_the_release_would(
+    dpcli: Command, spec: Path, data: Path, broken: Path, tmp_path: Path
+) -> None:
+    """Status 2 to 6 as far as no row decides it, and 0 for a release that was made."""
+    release = ("release", spec, data)
+    other = tmp_path / "other.csv"
+    other.write_text("a,b\n1,2\n", encoding="utf-8")
+    out = tmp_path / "o.csv"
+    cases: tuple[tuple[tuple[str | Path, ...], int], ...] = (
+        ((*release, "-o", spec), 2),
+        (("release", broken, data), 3),
+        (("release", spec, other), 4),
+        (("release", spec, tmp_path / "none.csv"), 4),
+        ((*release, "--ledger", tmp_path / "none.sqlite"), 6),
+        ((*release, "-o", out, "--release-id", "a"), 0),
+    )
+    for words, status in cases:
+        assert dpcli(*words, "--dry-run").status == status, words
+        assert dpcli(*words, "-q").status == status, words
+    assert dpcli(*release, "--dry-run").status == dpcli(*release, "-q").status == 5
+    again = dpcli(*release, "-o", out, "--release-id", "a", "--dry-run")
+    assert again.status == 0 and "would be published again, nothing charged" in again.err
+
+
+def test_the_root_lists_commands_without_importing_them(dpcli: Command) -> None:
+    """The first line of every page is the text of the list."""
+    listed = dpcli("--help").out
+
+    for name in COMMANDS:
+        assert f"{name} " in listed and brief(name) in listed
+
+
+def test_the_sample_of_the_readme_passes_a_dry_run(dpcli: Command) -> None:
+    """The specs that come with dpcli fit the data that come with it."""
+    assert dpcli("release", ROOT / "specs" / "minimal.yaml", PEOPLE, "--dry-run").status == 0

@@ -1,0 +1,159 @@
+"""Every command reads well on a terminal of 80 columns, and on one of 200."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.support.cli import ROOT, Command
+from tests.support.terminal import on_terminal
+
+NARROW, WIDE = 80, 200
+
+SAME = (
+    "check specs/town.yaml sample_data/people.csv",
+    "check specs/town.yaml sample_data/people.csv --cells",
+    "check specs/local-survey.yaml",
+    "check broken.yaml",
+    "check missing.yaml",
+    "plan specs/town.yaml",
+    "plan specs/gaussian-zcdp.yaml",
+    "plan specs/relations.yaml",
+    "plan specs/town.yaml --hazards",
+    "plan specs/town.yaml --compare",
+    "plan specs/town.yaml --diff specs/town-people.yaml",
+    "plan specs/town.yaml --times 400",
+    "plan specs/local-survey.yaml --shuffle 100000 --delta 1e-7",
+    "plan specs/local-survey.yaml --hazards",
+    "release specs/town.yaml sample_data/people.csv --dry-run",
+    "ledger show --ledger book.sqlite",
+    "ledger show --ledger book.sqlite --spec specs/town.yaml",
+    "ledger history --ledger book.sqlite",
+    "ledger verify --ledger book.sqlite",
+    "ledger export none --ledger book.sqlite",
+    "local epsilon --scale 3 --bounds 18 100",
+    "explain",
+    "explain bounds",
+    "explain median",
+    "explain zcdp",
+    "explain privacy --epsilon 1 --delta 1e-6",
+    "explain nothing-of-that-name",
+    "release specs/town.yaml",
+    "relaese specs/town.yaml",
+    "--help",
+    "release --help",
+    "help ledger recover",
+)
+"""Commands whose words are the same each time."""
+
+NOISY = (
+    "release specs/town.yaml sample_data/people.csv --ledger book.sqlite",
+    "simulate specs/town.yaml --rows 300 --seed 1 --runs 3",
+)
+"""Commands with noise."""
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with specs, data and a ledger with accounts of every kind."""
+    folder = tmp_path_factory.mktemp("place")
+    shutil.copytree(ROOT / "specs", folder / "specs")
+    shutil.copytree(ROOT / "sample_data", folder / "sample_data")
+    (folder / "broken.yaml").write_text(
+        "dpcli: 1\ndataset: d\nprivacy: {unit: row, neighbours: add-remove, budget: {epsilon: "
+        "1}}\ncolumns: {age: {type: integer}}\nstatistics: []\n",
+        encoding="utf-8",
+    )
+    for line in (
+        "ledger init book.sqlite",
+        "ledger open visits --epsilon 1 --window 7 --ledger book.sqlite",
+        "ledger open people --rho 0.1 --delta 1e-6 --composition zcdp --ledger book.sqlite",
+        "release specs/town.yaml sample_data/people.csv -q -o t.csv --ledger book.sqlite",
+    ):
+        subprocess.run(
+            [sys.executable, "-m", "dpcli", *line.split()],
+            cwd=folder,
+            env={"PATH": "/usr/bin:/bin", "PYTHONPATH": str(ROOT)},
+            capture_output=True,
+            check=True,
+        )
+    return folder
+
+
+def words(text: str) -> set[str]:
+    """The words and numbers of a text, without the marks around them."""
+    return {
+        word
+        for piece in text.split()
+        for word in [piece.strip(";:,.()")]
+        if re.search(r"\w", word) and not re.search("[\u2500-\u25ff]", word)
+    }
+
+
+@pytest.mark.parametrize("line", SAME)
+def test_a_narrow_terminal_shows_every_word(line: str, place: Path) -> None:
+    """At 80 columns no line is wider, no word is broken or cut, and the status is the same."""
+    narrow = on_terminal(*line.split(), columns=NARROW, cwd=place)
+    wide = on_terminal(*line.split(), columns=WIDE, cwd=place)
+
+    assert narrow.status == wide.status
+    assert max(map(len, narrow.lines)) <= NARROW
+    assert max(map(len, wide.lines)) <= WIDE
+    assert "\N{HORIZONTAL ELLIPSIS}" not in narrow.text + wide.text
+    assert words(wide.text) <= words(narrow.text)
+
+
+@pytest.mark.parametrize("columns", [NARROW, WIDE])
+@pytest.mark.parametrize("line", NOISY)
+def test_tables_with_noise_fit(line: str, columns: int, place: Path) -> None:
+    """No line is wider than the terminal, and names of statistics and columns are whole."""
+    seen = on_terminal(*line.split(), columns=columns, cwd=place)
+
+    assert seen.status == 0
+    assert max(map(len, seen.lines)) <= columns
+    assert "\N{HORIZONTAL ELLIPSIS}" not in seen.text
+    assert {"statistic", "people", "visits", "ages", "mean_income"} <= words(seen.text)
+
+
+def test_a_terminal_shows_the_table_for_people_alone(place: Path) -> None:
+    """Without -o the values are on a terminal once, and not as CSV."""
+    line = "release specs/town.yaml sample_data/people.csv --ledger book.sqlite"
+    seen = on_terminal(*line.split(), columns=WIDE, cwd=place)
+
+    assert "statistic,region" not in seen.text
+    assert seen.text.count("mean_income") == 1
+    assert "left of" in seen.text
+
+
+@pytest.mark.parametrize("where", ["before", "after"])
+def test_colour_can_be_refused(where: str, place: Path) -> None:
+    """No sequence of colours is written with `--no-color`, which stands before or after."""
+    line = ["check", "broken.yaml"]
+    given = ["--no-color", *line] if where == "before" else [*line, "--no-color"]
+    script = (
+        "import os, pty, sys; "
+        f"os.environ['PYTHONPATH'] = {str(ROOT)!r}; "
+        f"pty.spawn([sys.executable, '-m', 'dpcli', *{given!r}])"
+    )
+    shown = subprocess.run(
+        [sys.executable, "-c", script], cwd=place, capture_output=True, check=True
+    ).stdout
+
+    assert b"error[" in shown
+    assert not re.search(rb"\x1b\[[0-9;]*m", shown)
+
+
+def test_piped_text_is_not_wrapped(dpcli: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a program reads has one line for each row and each note, whatever the width."""
+    found = []
+    for columns in ("40", "200"):
+        monkeypatch.setenv("COLUMNS", columns)
+        found.append(dpcli("plan", ROOT / "specs" / "town.yaml").out)
+
+    assert found[0] == found[1]
+    assert max(map(len, found[0].splitlines())) > WIDE
