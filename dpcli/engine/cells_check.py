@@ -16,13 +16,13 @@ import polars as pl
 from dpcli.columns import CategoryColumn, Column, without_constant
 from dpcli.engine import grammar
 from dpcli.engine.aggregate import scanned
+from dpcli.engine.decode import encoded
 from dpcli.engine.dialect import Inspection
-from dpcli.engine.discretion import discreetly
-from dpcli.engine.encode import encoded
-from dpcli.engine.patience import patiently
 from dpcli.engine.progress import Progress
+from dpcli.engine.redaction import redacted_errors
 from dpcli.engine.source import Dataset
 from dpcli.engine.table import Tables
+from dpcli.engine.watchdog import run_with_retry
 
 Amount = Literal["all", "most", "some", "none"]
 
@@ -54,7 +54,7 @@ def check_cells(
     """Read all files once. DataError `data-unreadable` if that fails, without a reason."""
     inspection = Inspection(dataset, progress)
     wanted = tuple(map(without_constant, columns))
-    with discreetly(dataset):
+    with redacted_errors(dataset):
         counted = scanned(
             dataset, inspection, wanted, lambda tables: _scan(tables, wanted, progress), progress
         )
@@ -81,7 +81,7 @@ def _scan(
                 stripped.filter(stripped.is_in(declared)).unique().implode().alias(f"o{place}")
             )
     frames = [frame.select(told) for frame in tables.frames()]
-    results = patiently(lambda: pl.collect_all(frames, engine="streaming"), progress)
+    results = run_with_retry(lambda: pl.collect_all(frames, engine="streaming"), progress)
     counted = pl.concat(results)
     return counted, bool(counted["blank"].any())
 

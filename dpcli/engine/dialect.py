@@ -1,55 +1,37 @@
-"""Whether a file is plain CSV, and a plain copy of one that is not.
+"""Whether a file is plain CSV, on which all readers agree.
 
 The fast reader is used only on files that every reader of RFC 4180 understands
 alike: lines end in LF or CRLF, quotes open at the start of a field, close at its
 end, and are doubled within, and no line is blank (unless there is one column, where
-an empty cell makes a blank line). Anything else is first written
-out anew as Python's `csv` module reads it. What is found here decides how a file
-is read, never whether, and is told to nobody.
+an empty cell makes a blank line). Anything else is first copied as Python's `csv` module
+reads it. What is found here decides how a file is read, never whether, and is never reported.
 """
 
 from __future__ import annotations
 
 import contextlib
-import csv
-import io
 import os
 import re
-import tempfile
 import threading
-from collections.abc import Iterator, Sequence
-from functools import cache
 from typing import BinaryIO
 
 from dpcli.dialect import Dialect
 from dpcli.engine.progress import READING, Progress
-from dpcli.engine.records import UTF8_MARK, records
+from dpcli.engine.records import UTF8_MARK, quoted_fields
 from dpcli.engine.source import Dataset, Source
 
 BLOCK = 1 << 20
 WINDOW = 1 << 24
+LONGEST = WINDOW * 8
 
-_BLANK = re.compile(rb"\n\r?\n")
-
-
-@cache
-def quoted_fields(delimiter: str, quote: str, *, multiline: bool) -> re.Pattern[bytes]:
-    """A quoted field between separators. In a text without other quotes these are all.
-
-    Unless `multiline`, the field ends in the line in which it begins.
-    """
-    d, q = (re.escape(mark.encode()) for mark in (delimiter, quote))
-    inner = q if multiline else q + rb"\r\n"
-    return re.compile(
-        rb"(?<![^%s\r\n])%s(?:[^%s]++|%s%s)*+%s(?![^%s\r\n])" % (d, q, inner, q, q, q, d)
-    )
+BLANK_LINE = re.compile(rb"\n\r?\n")
 
 
 class Inspection:
     """A look at every byte of the CSV files, once, on a thread of its own.
 
     It begins at once, so that it can run while other things are being loaded, and
-    says at its end which files are plain and which have quotes. Blank lines
+    has at its end which files are plain and which have quotes. Blank lines
     are not looked for here, but by `has_blank_lines`.
     """
 
@@ -61,7 +43,7 @@ class Inspection:
         self._thread = threading.Thread(target=self._inspect_all, daemon=True)
         self._thread.start()
         if progress and self._sources:
-            # Whoever draws asks for the position at once, on a thread of its own.
+            # The bar asks for the position at once, on a thread of its own.
             total = sum(source.bytes for source in self._sources)
             size = max(1, sum(source.size for source in self._sources))
             progress.begin(READING, total, lambda: self._position(total, size))
@@ -81,19 +63,15 @@ class Inspection:
         return self._quotes.get(id(source), False)
 
     def _inspect_all(self) -> None:
-        """Decide; a file that cannot be read is not plain, and fails later, in words."""
+        """Decide; a file that cannot be read is not plain, and fails later with a message."""
         for source in self._sources:
             with contextlib.suppress(OSError, ValueError, MemoryError):
-                self._inspect(source)
-
-    def _inspect(self, source: Source) -> None:
-        """Decide about one file."""
-        dialect = source.dialect
-        assert dialect is not None
-        quotes, odd = self._marks(source.file, dialect.quote)
-        self._quotes[id(source)] = quotes
-        pair_up = not quotes or _quotes_pair_up(source.file, source.size, dialect)
-        self._plain[id(source)] = not odd and pair_up
+                dialect = source.dialect
+                assert dialect is not None
+                quotes, odd = self._marks(source.file, dialect.quote)
+                self._quotes[id(source)] = quotes
+                pair_up = not quotes or _quotes_pair_up(source.file, source.size, dialect)
+                self._plain[id(source)] = not odd and pair_up
 
     def _marks(self, file: BinaryIO, quote: str | None) -> tuple[bool, bool]:
         """Whether quotes occur; whether a CR stands alone or a blank line stands first."""
@@ -120,7 +98,7 @@ def has_blank_lines(file: BinaryIO, size: int) -> bool:
     carried = b""
     for position in range(0, size, BLOCK):
         block = carried + os.pread(file.fileno(), BLOCK, position)
-        if _BLANK.search(block):
+        if BLANK_LINE.search(block):
             return True
         carried = block[-2:]
     return False
@@ -128,54 +106,18 @@ def has_blank_lines(file: BinaryIO, size: int) -> bool:
 
 def _quotes_pair_up(file: BinaryIO, size: int, dialect: Dialect) -> bool:
     """Whether every quote belongs to a whole quoted field."""
-    quote = dialect.quote or ""
-    mark = quote.encode()
-    quoted = quoted_fields(dialect.delimiter, quote, multiline=dialect.multiline)
+    mark, quoted = (dialect.quote or "").encode(), quoted_fields(dialect).encode()
     start = len(UTF8_MARK) if os.pread(file.fileno(), 3, 0) == UTF8_MARK else 0
-    longest = WINDOW * 8
     length = WINDOW
     while start < size:
         window = os.pread(file.fileno(), length, start)
         last = start + len(window) >= size or not window
         lines = window if last else window[: window.rfind(b"\n") + 1]
         # A quote that is left may belong to a field that the window cuts.
-        if lines and mark not in quoted.sub(b"", lines):
+        if lines and mark not in re.sub(quoted, b"", lines):
             start, length = start + len(lines), WINDOW
-        elif last or length >= longest or (lines and not dialect.multiline):
+        elif last or length >= LONGEST or (lines and not dialect.multiline):
             return False
         else:
             length *= 4
     return True
-
-
-def plain_copy(source: Source, wanted: Sequence[int]) -> BinaryIO:
-    """The wanted columns as plain CSV in a nameless temporary file.
-
-    Every field is quoted, so that no cell can be taken for structure. The header
-    names the columns by their positions in `wanted`.
-    """
-    assert source.dialect is not None
-    copy = tempfile.TemporaryFile(prefix="dpcli-")  # noqa: SIM115 - closed by the caller
-    text = io.TextIOWrapper(copy, encoding="utf-8", newline="", write_through=False)
-    writer = csv.writer(text, quoting=csv.QUOTE_ALL, lineterminator="\n")
-    rows = records(_lines(source.file), source.dialect)
-    next((row for row in rows if row), [])
-    writer.writerow(range(max(1, len(wanted))))
-    for row in rows:
-        # In a file of one column a blank line is a row whose only cell is missing.
-        if not row and len(source.header) > 1:
-            continue
-        width = len(row)
-        writer.writerow([row[index] if index < width else "" for index in wanted] or [""])
-    text.flush()
-    text.detach()
-    copy.seek(0)
-    return copy
-
-
-def _lines(file: BinaryIO) -> Iterator[str]:
-    """The lines with their ends, decoded; the mark of UTF-8 is dropped."""
-    duplicate = os.dup(file.fileno())
-    os.lseek(duplicate, 0, os.SEEK_SET)
-    with open(duplicate, encoding="utf-8-sig", errors="replace", newline="") as lines:
-        yield from lines

@@ -15,18 +15,17 @@ as one with a comma is otherwise. (In a Parquet file this is so of numbers writt
 texts; those of a numeric type are what they are.)
 
 Everything else is missing: `nan`, `0x10`, `1_000`, `1,200`, digits of other
-scripts. The fast path in `dpcli.engine.encode` must
+scripts. The fast path in `dpcli.engine.decode` must
 agree with these rules on every cell, and leaves to them what it cannot decide.
 """
 
 from __future__ import annotations
 
-import datetime
 import re
 from fractions import Fraction
 from math import floor
 
-from dpcli.columns import EPOCH, NumericColumn
+from dpcli.columns import NumericColumn
 
 BLANKS = " \t"
 
@@ -45,7 +44,6 @@ _NUMBER = re.compile(
     r"(?:[eE](?P<exponent>[+-]?[0-9]+))?"
 )
 _INFINITE = re.compile(r"(?P<sign>[+-]?)inf(?:inity)?", re.IGNORECASE | re.ASCII)
-_DATE = re.compile(r"([0-9]{4}-[0-9]{2}-[0-9]{2})(?:[ T].*)?", re.DOTALL)
 
 
 def number(text: str, column: NumericColumn) -> int | None:
@@ -56,18 +54,6 @@ def number(text: str, column: NumericColumn) -> int | None:
     if match := _INFINITE.fullmatch(text):
         return column.lower if match["sign"] == "-" else column.upper
     return None
-
-
-def date(text: str, column: NumericColumn) -> int | None:
-    """The cell as days since 1970-01-01 within the bounds, or None if missing."""
-    match = _DATE.fullmatch(text.strip(BLANKS))
-    if match is None:
-        return None
-    try:
-        day = datetime.date.fromisoformat(match[1])
-    except ValueError:
-        return None
-    return min(max((day - EPOCH).days, column.lower), column.upper)
 
 
 def _steps(match: re.Match[str], column: NumericColumn) -> int:

@@ -23,7 +23,7 @@ from typing import BinaryIO
 
 import polars as pl
 
-from dpcli.engine.discretion import silent
+from dpcli.engine.redaction import silenced_stderr
 from dpcli.errors import DataError, Stopped
 
 TEXTUAL = (pl.String, pl.Categorical, pl.Enum, pl.Null, pl.Boolean)
@@ -63,7 +63,7 @@ class Outline:
 def outline_of(file: BinaryIO, name: str, size: int) -> Outline:
     """The columns of a file. DataError `not-parquet` in one fixed sentence."""
     try:
-        with silent():
+        with silenced_stderr():
             frame = pl.scan_parquet(_footer(file), glob=False, hive_partitioning=False)
             schema = frame.collect_schema()
             rows: int = frame.select(pl.len()).collect().item()

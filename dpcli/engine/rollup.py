@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from math import prod
+from fractions import Fraction
+from itertools import combinations_with_replacement
+from math import floor, prod
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from dpcli.engine.cluster import Cluster
-from dpcli.engine.minimiser import minimised
-from dpcli.engine.sums import Combination, PlainSum, combinations, sums_of
+from dpcli.engine.batching import Batch
+from dpcli.engine.sums import LinearCombination, PlainSum, combinations, sums_of
 from dpcli.privacy.confidential import Cells, Confidential, Group, Groups
 from dpcli.queries import Key, Query, ScoreQuery
 from dpcli.utilities.base import Utility
@@ -29,26 +30,24 @@ SAFE = 1 << 62
 """Sums of machine words stay below it."""
 
 
-def rolled_up(
-    result: pl.DataFrame, queries: Sequence[Query], cluster: Cluster
-) -> dict[int, Sealed]:
-    """The answer of each member of a cluster, by its position, sealed.
+def rolled_up(result: pl.DataFrame, queries: Sequence[Query], batch: Batch) -> dict[int, Sealed]:
+    """The answer of each member of a batch, by its position, sealed.
 
     `result` has a row per occupied joint cell: `cell`, the texts of open axes and
     the sums.
     """
     places: dict[Key, Places] = {}
     cell = result["cell"].to_numpy()
-    for axis in reversed(cluster.axes):
+    for axis in reversed(batch.axes):
         cell, places[axis] = np.divmod(cell, len(axis) + 1)
-    texts = [result[f"o{place}"].to_list() for place in range(len(cluster.kind.open))]
-    opened = dict(zip(cluster.kind.open, texts, strict=True))
-    names = {plain: f"s{number}" for number, plain in enumerate(sums_of(queries, cluster))}
+    texts = [result[f"o{place}"].to_list() for place in range(len(batch.kind.open))]
+    opened = dict(zip(batch.kind.open, texts, strict=True))
+    names = {plain: f"s{number}" for number, plain in enumerate(sums_of(queries, batch))}
     found: dict[int, Sealed] = {}
-    for order, position in enumerate(cluster.members):
+    for order, position in enumerate(batch.members):
         query = queries[position]
-        if cluster.kind.totals or cluster.kind.distinct is not None:
-            sums = [_exact(result[f"s{order}" if cluster.kind.totals else "s0"])]
+        if batch.kind.totals or batch.kind.distinct is not None:
+            sums = [_exact(result[f"s{order}" if batch.kind.totals else "s0"])]
         else:
             sums = [_added(result, names, part) for part in combinations(query)]
         found[position] = _answer(query, places, opened, sums)
@@ -62,10 +61,11 @@ def _answer(
     sums: Sequence[Table],
 ) -> Sealed:
     """The sealed answer to one query, from what each joint cell adds to it."""
-    if isinstance(query, ReadabilityQuery):
-        return Confidential(tuple(sum(one.tolist()) for one in sums))
-    if isinstance(query, MinimiserQuery):
-        return Confidential(minimised(query, [sum(one.tolist()) for one in sums]))
+    if isinstance(query, ReadabilityQuery | MinimiserQuery):
+        totals = tuple(sum(added.tolist()) for added in sums)
+        return Confidential(
+            minimised(query, totals) if isinstance(query, MinimiserQuery) else totals
+        )
     (added,) = sums
     if query.open:
         return Confidential(_groups(query, places, opened, added))
@@ -91,7 +91,7 @@ def _size(numbers: Table) -> int:
     return max(abs(int(numbers.max())), abs(int(numbers.min()))) * len(numbers)
 
 
-def _added(result: pl.DataFrame, names: Mapping[PlainSum, str], part: Combination) -> Table:
+def _added(result: pl.DataFrame, names: Mapping[PlainSum, str], part: LinearCombination) -> Table:
     """What each joint cell adds: a weighted total of its plain sums."""
     columns = [(weight, _exact(result[names[plain]])) for weight, plain in part]
     if sum(abs(weight) * _size(column) for weight, column in columns) >= SAFE:
@@ -152,9 +152,9 @@ def _groups(
 
 
 class _Sparse(Mapping[Group, Cells]):
-    """The cells of private groups, written out for a group when it is asked about.
+    """The cells of private groups, written out for a group when it is looked up.
 
-    There may be very many groups, most of which nobody will ever see.
+    There may be very many groups, most of which are never published.
     """
 
     def __init__(
@@ -182,3 +182,40 @@ def _labels(key: Key, places: Places) -> list[str | None]:
     """The labels of places along an axis; None for nowhere."""
     labels = [*key.labels, None]
     return [labels[place] for place in places.tolist()]
+
+
+def minimised(query: MinimiserQuery, moments: Sequence[int]) -> Cells:
+    """The exact minimiser of a ridge regression, in steps of the query's grid, halves rounded up.
+
+    `moments` are the totals of `query.moments`. The linear equations are solved in
+    exact rationals; ridge above zero makes them regular.
+    """
+    size = query.cells
+    halves = [Fraction(1)]
+    halves += [Fraction(max(map(abs, each.limits))) for each in (*query.inputs, query.outcome)]
+    pairs = combinations_with_replacement(range(size + 1), 2)
+    rows = max(query.rows, moments[0])
+    scaled = {
+        pair: total / (halves[pair[0]] * halves[pair[1]] * rows)
+        for pair, total in zip(pairs, moments, strict=True)
+    }
+    equations = [
+        [scaled[min(i, j), max(i, j)] + (query.ridge if i == j else 0) for j in range(size)]
+        + [scaled[i, size]]
+        for i in range(size)
+    ]
+    return tuple(floor(theta / query.grid + Fraction(1, 2)) for theta in _solved(equations))
+
+
+def _solved(equations: list[list[Fraction]]) -> list[Fraction]:
+    """The solution of linear equations with a positive definite matrix (Gauss and Jordan)."""
+    for place in range(len(equations)):
+        # Its pivots are positive, so none is zero.
+        row = [value / equations[place][place] for value in equations[place]]
+        for other, others in enumerate(equations):
+            factor = others[place]
+            equations[other] = [
+                value - factor * mine for value, mine in zip(others, row, strict=True)
+            ]
+        equations[place] = row
+    return [row[-1] for row in equations]

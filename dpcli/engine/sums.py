@@ -9,12 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import reduce
+from math import prod
+from operator import mul
 
 import polars as pl
 
 from dpcli.columns import Column
-from dpcli.engine.cluster import Cluster
-from dpcli.queries import Condition, Factor, LinearQuery, Query, ScoreQuery
+from dpcli.engine.batching import Batch
+from dpcli.queries import Condition, DistinctQuery, Factor, LinearQuery, Query, ScoreQuery
 from dpcli.vector_queries import MinimiserQuery, ReadabilityQuery
 
 MOST_SHORT = 2**32
@@ -41,20 +44,16 @@ class PlainSum:
     def expression(self, name: Mapping[Column, str], size: int) -> pl.Expr:
         """The sum as polars computes it, in integers that cannot overflow.
 
-        `name` tells where the whole numbers of a column are; a file of `size` bytes
-        has at most that many rows.
+        `name` has where the whole numbers of a column are; there are at most `size` rows.
         """
         mask = passing(self.where, self.known, name)
         if self.factors:
-            most = 1
-            for factor in self.factors:
-                most *= max(map(abs, factor.limits))
+            most = prod(max(map(abs, factor.limits)) for factor in self.factors)
             dtype = pl.Int64() if most * size < 2**62 else pl.Int128()
-            value = pl.lit(1, dtype=dtype)
-            for place, factor in enumerate(self.factors):
-                number = pl.col(name[factor.column]).cast(dtype)
-                number = number - factor.offset if factor.offset else number
-                value = value * number if place else number
+            columns = ((pl.col(name[each.column]).cast(dtype), each) for each in self.factors)
+            value = reduce(
+                mul, (col - each.offset if each.offset else col for col, each in columns)
+            )
             return (value if mask is None else pl.when(mask).then(value)).sum()
         if size < MOST_SHORT:
             if mask is None:
@@ -79,11 +78,11 @@ def passing(
     return pl.all_horizontal(tests).fill_null(value=False) if tests else None
 
 
-Combination = tuple[tuple[int, PlainSum], ...]
+LinearCombination = tuple[tuple[int, PlainSum], ...]
 """A weighted total of plain sums."""
 
 
-def combination(query: LinearQuery) -> Combination:
+def combination(query: LinearQuery) -> LinearCombination:
     """The plain sums that make up `query`, within its cells."""
     # Rows that are missing on an axis lie in no cell, which needs no test.
     axes = {key.column for key in query.axes}
@@ -99,7 +98,7 @@ def combination(query: LinearQuery) -> Combination:
     return ((1, total), (-offset, counted)) if offset else ((1, total),)
 
 
-def combinations(query: Query) -> tuple[Combination, ...]:
+def combinations(query: Query) -> tuple[LinearCombination, ...]:
     """What a query adds up in each cell: for some queries several numbers, else one."""
     if isinstance(query, MinimiserQuery):
         return tuple(combination(moment) for moment in query.moments)
@@ -111,7 +110,7 @@ def combinations(query: Query) -> tuple[Combination, ...]:
     return (combination(query),) if isinstance(query, LinearQuery) else ()
 
 
-def _readability(query: ReadabilityQuery) -> Iterator[Combination]:
+def _readability(query: ReadabilityQuery) -> Iterator[LinearCombination]:
     """The number of rows, and twice the readable cells of each column less the rows."""
     rows = PlainSum((), (), frozenset())
     if query.with_rows:
@@ -120,8 +119,25 @@ def _readability(query: ReadabilityQuery) -> Iterator[Combination]:
         yield ((2, PlainSum((), (), frozenset({column}))), (-1, rows))
 
 
-def sums_of(queries: Sequence[Query], cluster: Cluster) -> tuple[PlainSum, ...]:
-    """The plain sums of all members of a cluster, each once."""
-    members = (queries[position] for position in cluster.members)
-    needed = (part for query in members for part in combinations(query))
+def sums_of(queries: Sequence[Query], batch: Batch) -> tuple[PlainSum, ...]:
+    """The plain sums of all members of a batch, each once."""
+    needed = (part for position in batch.members for part in combinations(queries[position]))
     return tuple(dict.fromkeys(plain for part in needed for _, plain in part))
+
+
+def distinct_values(
+    placed: pl.LazyFrame, query: DistinctQuery, names: Mapping[Column, str], keys: Sequence[str]
+) -> pl.LazyFrame:
+    """Each value once in each cell, null for rows that do not count, and any blanks."""
+    known = [column for column in query.present if column.missing is None]
+    mask = passing(query.where, known, names)
+    value = pl.col(names[query.column])
+    value = value if mask is None else pl.when(mask).then(value)
+    blank = pl.col("blank").any()
+    return placed.with_columns(value.alias("value")).group_by([*keys, "value"]).agg(blank)
+
+
+def distinct_counts(values: pl.LazyFrame, keys: Sequence[str]) -> pl.LazyFrame:
+    """The number of values in each cell."""
+    count = pl.col("value").is_not_null().cast(pl.Int64).sum()
+    return values.group_by(keys).agg(count.alias("s0"), pl.col("blank").any())

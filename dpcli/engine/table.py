@@ -1,20 +1,46 @@
-"""The rows of each data file as columns of text, whatever the file is."""
+"""The rows of each data file as columns of text, whatever the file is: the one reader.
+
+`Tables.frames` streams all files for the central model; `Tables.blocks` hands out their rows in
+their own order for the local model. Both read a file as it is or by way of a plain copy.
+"""
 
 from __future__ import annotations
 
+import io
 import os
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
+from typing import TypeVar
 
+import numpy as np
 import polars as pl
 
 from dpcli.columns import Column, NumericColumn
 from dpcli.dialect import STANDARD, Dialect
 from dpcli.engine import parquet
-from dpcli.engine.dialect import Inspection, has_blank_lines, plain_copy
+from dpcli.engine.dialect import BLANK_LINE, Inspection, has_blank_lines
 from dpcli.engine.heading import seems_packed
-from dpcli.engine.lines import line_copy
+from dpcli.engine.progress import Progress
+from dpcli.engine.records import numbered_header, plain_copy, records
 from dpcli.engine.source import Dataset, Source
+
+T = TypeVar("T")
+
+BLOCK = 1 << 24
+"""Bytes that are read at a time in order; memory grows with this, not with the file."""
+
+WORTHWHILE = 1 << 24
+"""Bytes: smaller files are read in no time, however their rows are grouped."""
+
+WINDOW = 1 << 19
+"""Bytes that are looked at in each of three places of a CSV file."""
+
+FIRST = 1 << 16
+"""Rows of a Parquet file that are looked at."""
+
+MOST_GROUPS = 1 << 14
 
 
 def swapped(text: pl.Expr, column: Column, decimal: str) -> pl.Expr:
@@ -34,26 +60,24 @@ class Tables:
         wanted: Sequence[Column],
         copies: ExitStack,
     ) -> None:
-        self._dataset, self._inspection, self._wanted = dataset, inspection, wanted
-        self._copies: dict[int, Source] = {}
-        self._stack = copies
+        self._dataset, self._wanted, self._stack = dataset, wanted, copies
+        self._decimal = dataset.dialect.decimal
+        self._sources = list(dataset.sources)
+        self._copied: set[int] = set()
         for place, source in enumerate(dataset.sources):
             if source.dialect is None:
                 continue
             if not inspection.plain(source) or seems_packed(source.file):
                 self._copy(place)
+            elif not inspection.quotes(source):
+                self._sources[place] = replace(source, dialect=replace(source.dialect, quote=None))
 
     def frames(self) -> list[pl.LazyFrame]:
         """For each file its wanted columns `t0`, `t1` and so on, in the order of the files.
 
-        `blank` says of a row that nothing was in it: perhaps it is a blank line, and no row.
+        `blank` is true for a row in which nothing was: perhaps it is a blank line, and no row.
         """
-        return [self._frame(place) for place in range(len(self._dataset.sources))]
-
-    def sample(self) -> tuple[Source, list[int]]:
-        """The largest file, and where its wanted columns are."""
-        source = max(self._dataset.sources, key=lambda source: source.size)
-        return source, [source.header.index(column.name) for column in self._wanted]
+        return [self._frame(source) for source in self._sources]
 
     def copy(self, *, blank: bool) -> bool:
         """Copy the files that are read as they are, or, if `blank`, those with blank lines.
@@ -64,64 +88,150 @@ class Tables:
             place
             for place, source in enumerate(self._dataset.sources)
             if source.dialect is not None
-            and place not in self._copies
-            and (not blank or _has_blank_lines(source))
+            and place not in self._copied
+            # With one column, a blank line is a row without a value.
+            and (
+                not blank or (len(source.header) > 1 and has_blank_lines(source.file, source.size))
+            )
         ]
         for place in chosen:
             self._copy(place)
         return bool(chosen)
 
+    def few_distinct(self, places: Sequence[int]) -> bool:
+        """Whether some wanted columns have few joint texts, by a look at the largest file.
+
+        Grouping by raw texts and encoding one text per group is much faster than encoding
+        every cell, unless nearly every row has a text of its own. The choice changes time
+        and memory, never an answer.
+        """
+        source = max(self._dataset.sources, key=lambda source: source.size)
+        names = [f"t{place}" for place in dict.fromkeys(places)]
+        if source.size < WORTHWHILE or not names:
+            return False
+        try:
+            if source.dialect is None:
+                frame = self._frame(source).head(FIRST)
+            else:
+                starts = (0, (source.size - WINDOW) // 2, source.size - WINDOW)
+                windows = [os.pread(source.file.fileno(), WINDOW, start) for start in starts]
+                lines = [text[text.find(b"\n") + 1 : text.rfind(b"\n") + 1] for text in windows]
+                dialect = replace(source.dialect, quote=None)
+                block = replace(_block(source, b"".join(lines)), dialect=dialect)
+                frame = csv_frame(block, self._wanted, self._decimal, is_lossy=True)
+            rows = frame.select(names).collect()
+            groups = rows.n_unique()
+        except (pl.exceptions.PolarsError, OSError):
+            return False
+        return groups <= MOST_GROUPS and groups * 4 <= len(rows)
+
+    def blocks(self, progress: Progress) -> Iterator[pl.DataFrame]:
+        """The rows of all files in their own order, with the columns `t0`, `t1` and so on."""
+        passed = [0] * len(self._sources)
+
+        def position() -> int | None:
+            if any(source.dialect is None for source in self._sources):
+                return None
+            named = (source.bytes for source in self._dataset.sources)
+            read = (source.size for source in self._sources)
+            shares = zip(passed, named, read, strict=True)
+            return sum(done * size // max(1, whole) for done, size, whole in shares)
+
+        progress.begin("randomizing", self._dataset.bytes, position)
+        for place, source in enumerate(self._sources):
+            if source.dialect is None:
+                rows = self._frame(source).drop("blank")
+                yield from rows.collect_batches(engine="streaming", maintain_order=True)
+                continue
+            for done, text in _whole_records(source, source.dialect):
+                passed[place] = done
+                yield self._read(_block(source, text), text)
+
+    def _read(self, block: Source, text: bytes) -> pl.DataFrame:
+        """Whole records of a file without odd quotes."""
+        try:
+            frame = self._frame(block).collect()
+        except pl.exceptions.PolarsError:
+            # Bytes that are not UTF-8 end up here.
+            return self._by_reference(block, text)
+        # In a file of one column a blank line is a row whose only cell is missing.
+        blank = len(block.header) > 1 and frame["blank"].any()
+        if blank and BLANK_LINE.search(b"\n" + text):
+            return self._by_reference(block, text)
+        return frame.drop("blank")
+
+    def _by_reference(self, block: Source, text: bytes) -> pl.DataFrame:
+        """Whole records by the reference reader; blank lines are none of several cells."""
+        lines = io.StringIO(text.decode("utf-8", "replace"), newline="")
+        several = len(block.header) > 1
+        rows = [row for row in records(lines, block.dialect or STANDARD) if row or not several]
+        cells = {}
+        for at, column in enumerate(self._wanted):
+            place = block.header.index(column.name)
+            texts = [row[place] if place < len(row) else "" for row in rows]
+            cells[f"t{at}"] = pl.Series(texts, dtype=pl.String)
+        return pl.DataFrame(cells).select(
+            swapped(pl.col(f"t{at}"), column, self._decimal)
+            for at, column in enumerate(self._wanted)
+        )
+
     def _copy(self, place: int) -> None:
         """Put a plain copy in the place of a file."""
         source = self._dataset.sources[place]
-        self._copies[place] = self._stack.enter_context(plainly_copied(source, self._wanted))
+        assert source.dialect is not None
+        names = tuple(column.name for column in self._wanted)
+        places = [source.header.index(name) for name in names]
+        copy = plain_copy(source.file, len(source.header), source.dialect, places)
+        file = self._stack.enter_context(copy)
+        size = os.fstat(file.fileno()).st_size
+        if source.dialect.multiline:
+            self._sources[place] = Source(source.name, file, size, names or ("nothing",))
+        else:
+            self._sources[place] = replace(source, file=file, size=size)
+        self._copied.add(place)
 
-    def _frame(self, place: int) -> pl.LazyFrame:
-        """One file."""
-        source = self._dataset.sources[place]
-        copy = self._copies.get(place)
-        decimal = self._dataset.dialect.decimal
-        if copy is not None:
-            return csv_frame(copy, self._wanted, copy.dialect or STANDARD, decimal, quotes=True)
+    def _frame(self, source: Source) -> pl.LazyFrame:
         if source.dialect is None:
-            return parquet_frame(source, self._wanted, decimal)
-        quotes = self._inspection.quotes(source)
-        return csv_frame(source, self._wanted, source.dialect, decimal, quotes=quotes)
-
-
-def _has_blank_lines(source: Source) -> bool:
-    """Whether some line is no row; with one column, a blank line is a row without a value."""
-    return len(source.header) > 1 and has_blank_lines(source.file, source.size)
+            return parquet_frame(source, self._wanted, self._decimal)
+        return csv_frame(source, self._wanted, self._decimal)
 
 
 @contextmanager
-def plainly_copied(source: Source, wanted: Sequence[Column]) -> Iterator[Source]:
-    """A plain copy of a CSV file, with the wanted columns at least, by their names."""
-    if source.dialect is not None and not source.dialect.multiline:
-        with line_copy(source) as copy:
-            size = os.fstat(copy.fileno()).st_size
-            yield Source(source.name, copy, size, source.header, dialect=source.dialect)
-        return
-    places = [source.header.index(column.name) for column in wanted]
-    names = tuple(column.name for column in wanted) or ("nothing",)
-    with plain_copy(source, places) as copy:
-        yield Source(source.name, copy, os.fstat(copy.fileno()).st_size, names)
+def texts_of(
+    dataset: Dataset, columns: Sequence[Column], progress: Progress | None = None
+) -> Iterator[Iterator[pl.DataFrame]]:
+    """The rows of files that have these columns, each a column of texts `t0`, `t1` and so on.
+
+    Files are copied, where they have to be, before the first row is handed out.
+    """
+    with ExitStack() as copies:
+        tables = Tables(dataset, Inspection(dataset, progress), columns, copies)
+        yield tables.blocks(progress or Progress())
+
+
+def prefetch(items: Iterator[T]) -> Iterator[T]:
+    """The same items in the same order, each made on another thread one step before.
+
+    Reading, randomizing and hashing are done by native code for the most part, which
+    leaves other threads free.
+    """
+    with ThreadPoolExecutor(1) as pool:
+        upcoming = pool.submit(next, items, None)
+        while (item := upcoming.result()) is not None:
+            upcoming = pool.submit(next, items, None)
+            yield item
 
 
 def csv_frame(
-    source: Source,
-    wanted: Sequence[Column],
-    dialect: Dialect,
-    decimal: str,
-    *,
-    quotes: bool,
+    source: Source, wanted: Sequence[Column], decimal: str, *, is_lossy: bool = False
 ) -> pl.LazyFrame:
-    """The wanted columns of a plain CSV file.
+    """The wanted columns of a plain CSV file, without the quotes that are in its dialect.
 
     The names are given and the header line is skipped, so that the file is never mapped into
     memory: to touch a page of a mapped file that was cut off would end the process.
     """
-    names = [f"c{index}" for index in range(len(source.header))]
+    dialect = source.dialect or STANDARD
+    names = [f"c{place}" for place in range(len(source.header))]
     table = pl.scan_csv(
         source.file,
         has_header=False,
@@ -133,15 +243,15 @@ def csv_frame(
         separator=dialect.delimiter,
         glob=False,
         truncate_ragged_lines=True,
-        quote_char=dialect.quote if quotes else None,
+        quote_char=dialect.quote,
+        encoding="utf8-lossy" if is_lossy else "utf8",
     )
-    places = [source.header.index(column.name) for column in wanted]
-    read = [pl.col(names[place]) for place in places or [0]]
-    blank = pl.all_horizontal(text.is_null() for text in read)
+    read = [names[source.header.index(column.name)] for column in wanted]
     texts = [
-        swapped(pl.col(names[place]), column, decimal).alias(f"t{at}")
-        for at, (place, column) in enumerate(zip(places, wanted, strict=True))
+        swapped(pl.col(name), column, decimal).alias(f"t{at}")
+        for at, (name, column) in enumerate(zip(read, wanted, strict=True))
     ]
+    blank = pl.all_horizontal(pl.col(name).is_null() for name in read or names[:1])
     return table.select(*texts, blank.alias("blank"))
 
 
@@ -156,6 +266,44 @@ def parquet_frame(source: Source, wanted: Sequence[Column], decimal: str) -> pl.
         texts.append(swapped(text, column, decimal).alias(f"t{at}"))
     if texts:
         return table.select(*texts, pl.lit(value=False).alias("blank"))
-    # A literal alone would be one row: some column has to say how many there are.
+    # A literal alone would be one row: some column has to state how many there are.
     readable = [at for at, name in enumerate(source.header) if name not in source.odd]
     return table.select(pl.nth(*readable[:1] or [0]).is_null().alias("blank"))
+
+
+def _block(source: Source, text: bytes) -> Source:
+    """Some whole records of a CSV file, as a file in memory."""
+    dialect = source.dialect or STANDARD
+    content = numbered_header(dialect.delimiter, len(source.header)).encode() + text
+    return replace(source, file=io.BytesIO(content), size=len(content))
+
+
+def _whole_records(source: Source, dialect: Dialect) -> Iterator[tuple[int, bytes]]:
+    """Whole records of a plain file after its header, and the bytes that were read so far."""
+    source.file.seek(0)
+    rest, is_headed, done = b"", False, 0
+    while block := source.file.read(BLOCK):
+        done += len(block)
+        rest += block
+        ends = _record_ends(rest, dialect)
+        if ends and not is_headed:
+            rest, is_headed = rest[ends[0] :], True
+            ends = _record_ends(rest, dialect)
+        if ends:
+            yield done, rest[: ends[1]]
+            rest = rest[ends[1] :]
+    if rest and is_headed:
+        yield done, rest
+
+
+def _record_ends(text: bytes, dialect: Dialect) -> tuple[int, int] | None:
+    """Where the first and the last whole record end, in a text that begins with one."""
+    quote = (dialect.quote or "").encode()
+    if not quote or not dialect.multiline or quote not in text:
+        last = text.rfind(b"\n") + 1
+        return (text.find(b"\n") + 1, last) if last else None
+    # A line end outside quotes has an even number of them before it.
+    marks = np.frombuffer(text, np.uint8)
+    inside = np.bitwise_xor.accumulate(marks == ord(quote))
+    ends = np.flatnonzero((marks == ord("\n")) & ~inside)
+    return (int(ends[0]) + 1, int(ends[-1]) + 1) if len(ends) else None

@@ -12,11 +12,11 @@ import polars as pl
 from numpy.typing import NDArray
 
 from dpcli.columns import CategoryColumn
-from dpcli.engine.discretion import discreetly
-from dpcli.engine.encode import encoded
+from dpcli.engine.decode import encoded
 from dpcli.engine.header import require_columns
+from dpcli.engine.redaction import redacted_errors
 from dpcli.engine.source import open_dataset
-from dpcli.local.texts import texts_of
+from dpcli.engine.table import texts_of
 from dpcli.randomizers.base import Tally
 from dpcli.spec.model import Response, Spec
 
@@ -85,7 +85,7 @@ def collect(spec: Spec, name: str) -> list[Collected]:
     columns = _columns(spec)
     with open_dataset((name,)) as dataset:
         require_columns(dataset, list(columns.values()))
-        with discreetly(dataset), texts_of(dataset, list(columns.values())) as texts:
+        with redacted_errors(dataset), texts_of(dataset, list(columns.values())) as texts:
             for frame in texts:
                 cells = _cells(spec, frame, columns)
                 for one in found:

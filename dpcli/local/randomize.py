@@ -10,14 +10,14 @@ from typing import Literal
 import polars as pl
 
 from dpcli.columns import CategoryColumn
-from dpcli.engine.discretion import discreetly
 from dpcli.engine.header import require_columns
 from dpcli.engine.progress import Progress
+from dpcli.engine.redaction import redacted_errors
 from dpcli.engine.source import open_dataset
+from dpcli.engine.table import prefetch
 from dpcli.errors import LedgerError
 from dpcli.ledger.charge import RESPONSES, Charge, Slot, Standing, Stored
 from dpcli.ledger.ledger import Ledger
-from dpcli.local.ahead import ahead
 from dpcli.local.pending import Pending, sweep, waiting_name
 from dpcli.local.respond import responses
 from dpcli.local.shuffle import in_random_order
@@ -104,12 +104,12 @@ def write_responses(
     with open_dataset(data, spec.dialect, progress) as dataset:
         columns = [column for column in spec.columns if column.name in _names(plan)]
         require_columns(dataset, columns)
-        with discreetly(dataset):
+        with redacted_errors(dataset):
             pending.write(_csv(pl.DataFrame({name: [] for name in spec.header}), header=True))
             frames = responses(spec, dataset, progress)
             ordered = in_random_order(frames, dataset.size) if shuffle else frames
             plain = _are_plain(spec)
-            for rows in ahead(_csv(frame, header=False, plain=plain) for frame in ordered):
+            for rows in prefetch(_csv(frame, header=False, plain=plain) for frame in ordered):
                 pending.write(rows)
     pending.settle()
 

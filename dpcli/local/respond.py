@@ -9,11 +9,10 @@ import polars as pl
 from numpy.typing import NDArray
 
 from dpcli.columns import CategoryColumn, NumericColumn
-from dpcli.engine.encode import encoded
+from dpcli.engine.decode import encoded
 from dpcli.engine.progress import Progress
 from dpcli.engine.source import Dataset
-from dpcli.local.ahead import ahead
-from dpcli.local.texts import texts_of
+from dpcli.engine.table import prefetch, texts_of
 from dpcli.privacy.confidential import Confidential
 from dpcli.privacy.decimals import decimal_places
 from dpcli.spec.model import Cell, Response, Spec
@@ -42,7 +41,7 @@ def responses(
         # A block of short rows has many of them, and a response may have many columns.
         most = max(1, CELLS // len(spec.header))
         frames = (part for frame in texts for part in frame.iter_slices(most))
-        for cells in ahead(frame.select(chosen) for frame in frames):
+        for cells in prefetch(frame.select(chosen) for frame in frames):
             collected: dict[str, pl.Series] = {}
             for one, series in zip(kept, cells.get_columns(), strict=True):
                 if isinstance(one, Response):

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from dpcli.engine.minimiser import minimised
+from dpcli.engine.rollup import minimised
 from dpcli.plan.model import Plan, PlannedEntry
 from dpcli.plan.planner import make_plan
 from dpcli.privacy.confidential import Confidential

@@ -15,13 +15,13 @@ import pytest
 
 from dpcli.cli import progress as module
 from dpcli.cli.progress import WAITING, shown_progress
-from dpcli.engine.discretion import silent
 from dpcli.engine.progress import Progress
+from dpcli.engine.redaction import silenced_stderr
 
 WORK = """
 import sys, time
 from dpcli.cli.progress import WAITING, shown_progress
-from dpcli.engine.discretion import silent
+from dpcli.engine.redaction import silenced_stderr
 with shown_progress(quiet={quiet}) as progress:
     if progress is not None:
         progress.begin("copying", {total}, lambda: 2_500_000)
@@ -109,7 +109,7 @@ def test_a_standstill_is_reported_where_no_bar_is_drawn(
     capfd: pytest.CaptureFixture[str],
 ) -> None:
     """The words come through while the standard error of the process leads nowhere."""
-    with shown_progress(quiet=False) as progress, silent():
+    with shown_progress(quiet=False) as progress, silenced_stderr():
         assert progress is not None
         progress.notice()
 

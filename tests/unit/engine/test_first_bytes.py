@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import zlib
+from contextlib import ExitStack
 from fractions import Fraction
 from pathlib import Path
 
@@ -12,11 +13,12 @@ import pytest
 
 from dpcli.columns import CategoryColumn, IdColumn, NumericColumn
 from dpcli.dialect import STANDARD, Dialect
-from dpcli.engine import sample
+from dpcli.engine import table
+from dpcli.engine.dialect import Inspection
 from dpcli.engine.header import require_columns
 from dpcli.engine.source import open_dataset
+from dpcli.engine.table import Tables, texts_of
 from dpcli.errors import DataError
-from dpcli.local.texts import texts_of
 from dpcli.privacy.relation import RowUnit
 from dpcli.queries import Key, LinearQuery
 from tests.oracles.opened import cells_of, engine
@@ -65,16 +67,16 @@ def test_a_line_that_is_looked_at_is_a_line(
     magic: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The look at three places of a large file takes no record for a compressed file."""
-    monkeypatch.setattr(sample, "WORTHWHILE", 1 << 19)
-    monkeypatch.setattr(sample, "WINDOW", 1 << 17)
+    monkeypatch.setattr(table, "WORTHWHILE", 1 << 19)
+    monkeypatch.setattr(table, "WINDOW", 1 << 17)
     path = tmp_path / "data.csv"
     line = MAGIC[magic].replace(b"\n", b"").replace(b'"', b"") + b",1," + b"z" * 5 + b"\n"
-    path.write_bytes(b"a,n,z\n" + line + b"x,1,zzzzz\n" * (sample.WORTHWHILE // 8))
-    with open_dataset((str(path),)) as dataset:
-        (source,) = dataset.sources
+    path.write_bytes(b"a,n,z\n" + line + b"x,1,zzzzz\n" * (table.WORTHWHILE // 8))
+    with open_dataset((str(path),)) as dataset, ExitStack() as copies:
+        tables = Tables(dataset, Inspection(dataset), [KIND], copies)
 
-        assert sample.few_distinct(source, [0], [0])
-    assert cells_of(engine([COUNTS], RowUnit(), path)[0])[0] == sample.WORTHWHILE // 8
+        assert tables.few_distinct([0])
+    assert cells_of(engine([COUNTS], RowUnit(), path)[0])[0] == table.WORTHWHILE // 8
 
 
 @pytest.mark.parametrize("name", ["x^2", "xÚ", "PARENT", "PAR1", "BZhours", "BZh9"])

@@ -14,11 +14,12 @@ import pytest
 
 from dpcli.columns import CategoryColumn, Column, NumericColumn
 from dpcli.dialect import DELIMITERS, ENCODINGS, QUOTES, STANDARD, Dialect, encoding_of
-from dpcli.engine import copying, crowd, rows
-from dpcli.engine.discretion import discreetly
-from dpcli.engine.encode import encoded
+from dpcli.engine import contribution_bounding, copying
+from dpcli.engine import table as reader
+from dpcli.engine.decode import encoded
+from dpcli.engine.redaction import redacted_errors
 from dpcli.engine.source import open_dataset
-from dpcli.local import texts
+from dpcli.engine.table import Tables, texts_of
 from dpcli.privacy.relation import RowUnit
 from dpcli.queries import Factor, LinearQuery
 from tests.oracles import crowds, files
@@ -215,7 +216,7 @@ def test_every_form_gives_the_same_answers(
     monkeypatch.setattr(copying, "BLOCK", 7)
     tried = 0
     for seed in range(1000):
-        monkeypatch.setattr(rows, "few_distinct", lambda *_, seed=seed: bool(seed % 2))
+        monkeypatch.setattr(Tables, "few_distinct", lambda *_, seed=seed: bool(seed % 2))
         data, columns, queries = files.generate(seed)
         paths = written(form, data, columns, tmp_path)
         if paths is None:
@@ -234,9 +235,9 @@ def test_people_are_the_same_in_every_form(
     form: Form, freeze: Callable[[], None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Rows of a person in several files are rows of one person, in the order of the files."""
-    monkeypatch.setattr(crowd, "PARTITION", 64)
-    monkeypatch.setattr(crowd, "DEALT", 3)
-    monkeypatch.setattr(crowd, "WAITING", 1)
+    monkeypatch.setattr(contribution_bounding, "SHARD", 64)
+    monkeypatch.setattr(contribution_bounding, "SCATTERED", 3)
+    monkeypatch.setattr(contribution_bounding, "WAITING", 1)
     lot = lots(freeze)
     tried = 0
     for seed in range(1000):
@@ -276,7 +277,7 @@ def test_damaged_files_are_read_by_the_written_rules(
     """Quotes in odd places, ragged rows and broken characters: the oracle reads them alike."""
     path = tmp_path / "data.csv"
     for seed in range(FILES):
-        monkeypatch.setattr(rows, "few_distinct", lambda *_, seed=seed: bool(seed % 2))
+        monkeypatch.setattr(Tables, "few_distinct", lambda *_, seed=seed: bool(seed % 2))
         data, _, queries = files.generate(seed)
         random = Random(seed)
         header, _ = table(data)
@@ -330,7 +331,7 @@ def test_rows_keep_their_order_in_every_form(
     form: Form, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Read row by row, the cells of a table are the same in every form, in the same order."""
-    monkeypatch.setattr(texts, "BLOCK", 100)
+    monkeypatch.setattr(reader, "BLOCK", 100)
     tried = 0
     for seed in range(1000):
         data, declared, _ = files.generate(seed)
@@ -360,8 +361,8 @@ def by_rows(
     chosen = [encoded(column, f"t{at}").alias(f"t{at}") for at, column in enumerate(columns)]
     with (
         open_dataset(tuple(map(str, paths)), dialect) as dataset,
-        discreetly(dataset),
-        texts.texts_of(dataset, columns) as frames,
+        redacted_errors(dataset),
+        texts_of(dataset, columns) as frames,
     ):
         return [row for frame in frames for row in frame.select(chosen).rows()]
 

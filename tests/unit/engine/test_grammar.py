@@ -10,7 +10,7 @@ import pytest
 
 from dpcli.columns import CategoryColumn, Column, NumericColumn
 from dpcli.engine import grammar
-from dpcli.engine.encode import encoder
+from dpcli.engine.decode import encoder
 from dpcli.engine.table import swapped
 from tests.oracles.plain import value
 

@@ -13,11 +13,11 @@ import pytest
 
 from dpcli.columns import CategoryColumn, Column, IdColumn, OpenColumn
 from dpcli.dialect import STANDARD, Dialect
-from dpcli.engine import lines, rows
-from dpcli.engine.discretion import discreetly
+from dpcli.engine import records
+from dpcli.engine.redaction import redacted_errors
 from dpcli.engine.source import open_dataset
+from dpcli.engine.table import Tables, texts_of
 from dpcli.errors import DataError
-from dpcli.local.texts import texts_of
 from dpcli.privacy.relation import PersonUnit, RowUnit
 from dpcli.queries import Key, LinearQuery
 from tests.oracles.files import batches, generate
@@ -40,7 +40,7 @@ def read(path: Path, columns: list[Column], dialect: Dialect = LINES) -> Rows:
     with (
         open_dataset((str(path),), dialect) as dataset,
         texts_of(dataset, columns) as frames,
-        discreetly(dataset),
+        redacted_errors(dataset),
     ):
         return [tuple(cell or "" for cell in row) for frame in frames for row in frame.rows()]
 
@@ -89,7 +89,7 @@ def test_an_odd_line_is_decided_alone(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """A line whose quotes do not pair up is a row of missing cells; others are read as always."""
-    monkeypatch.setattr(lines, "BLOCK", block)
+    monkeypatch.setattr(records, "BLOCK", block)
     path = tmp_path / "data.csv"
     path.write_bytes(mark + b"a,b\n" + content)
 
@@ -115,11 +115,11 @@ def test_odd_files_are_read_by_the_written_rule(
     start: int, raw_keys: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """However lines are damaged, engine and oracle agree to the integer, in blocks of any size."""
-    monkeypatch.setattr(rows, "few_distinct", lambda *_: raw_keys)
+    monkeypatch.setattr(Tables, "few_distinct", lambda *_: raw_keys)
     path = tmp_path / "data.csv"
     read_at_all = 0
     for seed in range(start, start + PER_TEST):
-        monkeypatch.setattr(lines, "BLOCK", Random(seed).choice((3, 50, 1000, 1 << 23)))
+        monkeypatch.setattr(records, "BLOCK", Random(seed).choice((3, 50, 1000, 1 << 23)))
         data, columns, queries = generate(seed)
         dialect = LINES
         if seed % 3 == 0:
@@ -153,7 +153,7 @@ def test_one_line_changes_one_row(
     path, other = tmp_path / "a.csv", tmp_path / "b.csv"
     for seed in range(start, start + 100):
         random = Random(seed)
-        monkeypatch.setattr(lines, "BLOCK", random.choice((3, 50, 1 << 23)))
+        monkeypatch.setattr(records, "BLOCK", random.choice((3, 50, 1 << 23)))
         body = [damaged(random, '"') for _ in range(random.randint(1, 20))]
         changed = list(body)
         place = random.randrange(len(body))

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from dpcli.columns import NumericColumn
-from dpcli.engine import rows, sample, table
+from dpcli.engine import table as reader
+from dpcli.engine.table import Tables
 from dpcli.privacy.relation import RowUnit
 from dpcli.queries import Factor, LinearQuery
 from tests.oracles.files import batches, generate, readability
@@ -25,7 +26,7 @@ def test_thousands_of_odd_files_are_read_by_the_written_rules(
     start: int, raw_keys: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """However cells and lines are damaged, engine and oracle agree to the integer."""
-    monkeypatch.setattr(rows, "few_distinct", lambda *_: raw_keys)
+    monkeypatch.setattr(Tables, "few_distinct", lambda *_: raw_keys)
     path = tmp_path / "data.csv"
     for seed in range(start, start + PER_TEST):
         data, columns, asked = generate(seed)
@@ -39,7 +40,7 @@ def test_large_files_with_quotes_are_read_by_the_written_rules(
     size: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A file of many blocks, with line ends inside quotes, gives the oracle's integers."""
-    monkeypatch.setattr(sample, "WORTHWHILE", 1 << 20)
+    monkeypatch.setattr(reader, "WORTHWHILE", 1 << 20)
     path = tmp_path / "data.csv"
     for seed in range(9 // size):
         data, _, queries = generate(seed)
@@ -55,7 +56,7 @@ def test_the_first_record_decides_nothing(
     first: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """However many cells it has, others keep theirs, and the file is read where it is."""
-    monkeypatch.setattr(table, "plain_copy", lambda *_: pytest.fail("a plain file was copied"))
+    monkeypatch.setattr(reader, "plain_copy", lambda *_: pytest.fail("a plain file was copied"))
     path = tmp_path / "data.csv"
     data = b"a,b,c\n" + first + b"\n1,2,3\n4,5,6,7\n8\n"
     path.write_bytes(data)

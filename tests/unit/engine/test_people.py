@@ -11,12 +11,10 @@ import polars as pl
 import pytest
 
 from dpcli.columns import NumericColumn
-from dpcli.engine import crowd, runs, totals
-from dpcli.engine.dictionary import Dictionary
-from dpcli.engine.draw import Draw
-from dpcli.engine.partition import _least
-from dpcli.engine.people import People
-from dpcli.engine.runs import by_person
+from dpcli.engine import clamped_totals, contribution_bounding, row_groups
+from dpcli.engine.row_groups import grouped_by_user
+from dpcli.engine.shard import RowSampler, smallest
+from dpcli.engine.user_ids import Dictionary, UserIdIndex
 from dpcli.privacy.relation import PersonUnit, RowUnit
 from dpcli.queries import Key, LinearQuery
 from dpcli.sampling import entropy
@@ -33,13 +31,13 @@ PER_TEST = 50
 def lots(freeze: Callable[[], None]) -> Lot:
     """The lots that the engine will draw after the same freezing."""
     freeze()
-    draw, people = Draw(), People()
+    draw, people = RowSampler(), UserIdIndex()
 
     @cache
     def lot(name: str, ordinal: int) -> int:
         number = people.numbers(pl.Series([name]))
         word = people.words(number.to_numpy())
-        return int(draw.lots(word, np.array([ordinal], dtype=np.uint32))[0])
+        return int(draw.priorities(word, np.array([ordinal], dtype=np.uint32))[0])
 
     return lot
 
@@ -74,10 +72,10 @@ def test_people_are_bounded_by_the_written_rules(
     Hurried: many partitions that settle after every few rows.
     """
     if hurried:
-        monkeypatch.setattr(crowd, "PARTITION", 64)
-        monkeypatch.setattr(crowd, "DEALT", 3)
-        monkeypatch.setattr(crowd, "WAITING", 1)
-        monkeypatch.setattr(totals, "PENDING", 1)
+        monkeypatch.setattr(contribution_bounding, "SHARD", 64)
+        monkeypatch.setattr(contribution_bounding, "SCATTERED", 3)
+        monkeypatch.setattr(contribution_bounding, "WAITING", 1)
+        monkeypatch.setattr(clamped_totals, "PENDING", 1)
     path = tmp_path / "data.csv"
     lot = lots(freeze)
     for seed in range(start, start + PER_TEST):
@@ -104,7 +102,7 @@ def test_single_rows_have_private_keys_and_distinct_values_too(start: int, tmp_p
 
 def test_numbers_are_equal_exactly_when_ids_are() -> None:
     """Ids are compared as texts without blanks around them, across batches."""
-    people = People()
+    people = UserIdIndex()
     batches = [
         ["1", " 1\t", "01", "+1", "1.0", "-1", "a"],
         ["A", "a ", "9223372036854775807", "9223372036854775808", "", " ", "0", "00", "b", "1"],
@@ -136,7 +134,7 @@ def test_a_dictionary_keeps_its_numbers_when_no_column_holds_them() -> None:
 
 def test_words_of_people_do_not_depend_on_who_came_before() -> None:
     """The same id has the same word, whatever number it got."""
-    first, second = People(), People()
+    first, second = UserIdIndex(), UserIdIndex()
     first.numbers(pl.Series(["x", "y", "z"]))
     words = [
         people.words(people.numbers(pl.Series(["z", "7"])).to_numpy()).tolist()
@@ -152,10 +150,12 @@ def test_rows_are_brought_together_by_person_alone(
     """Even if mixed words of many people agree, no two people are taken for one."""
     if colliding:
         monkeypatch.setattr(
-            runs, "scattered", lambda people: people.view(np.uint64) % np.uint64(3) << np.uint64(62)
+            row_groups,
+            "scattered",
+            lambda people: people.view(np.uint64) % np.uint64(3) << np.uint64(62),
         )
     draws = np.random.default_rng(1).integers(-5, 40, 3000)
-    found = by_person(draws)
+    found = grouped_by_user(draws)
     whose = draws[found.order]
 
     assert sorted(found.order.tolist()) == list(range(3000))
@@ -163,7 +163,7 @@ def test_rows_are_brought_together_by_person_alone(
     for first, length in zip(found.first, found.lengths, strict=True):
         assert len(set(whose[first : first + length].tolist())) == 1
         assert (np.diff(found.order[first : first + length]) > 0).all()
-    assert (found.rank == np.arange(3000) - found.first[found.run]).all()
+    assert (found.rank == np.arange(3000) - found.first[found.group]).all()
 
 
 def test_every_row_of_a_person_is_kept_equally_often(tmp_path: Path) -> None:
@@ -203,7 +203,7 @@ def test_how_lots_are_compared_does_not_depend_on_other_people() -> None:
             [0, 0, *(1 + place // 2 for place in range(2 * people - 2))], dtype=np.uint32
         )
         rank = np.array([0, 1] * people, dtype=np.uint32)
-        chosen = _least(run, rank, lots[: len(run)], np.uint32(1))
+        chosen = smallest(run, rank, lots[: len(run)], np.uint32(1))
         assert chosen[0] == 1
         assert len(chosen) == people
 

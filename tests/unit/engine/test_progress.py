@@ -14,7 +14,7 @@ from dpcli.engine.aggregate import aggregate
 from dpcli.engine.dialect import Inspection
 from dpcli.engine.progress import Position, Progress
 from dpcli.engine.source import open_dataset
-from dpcli.local.texts import texts_of
+from dpcli.engine.table import texts_of
 from dpcli.privacy.relation import RowUnit
 from dpcli.queries import Factor, LinearQuery
 

@@ -11,7 +11,7 @@ from random import Random
 import pytest
 
 from dpcli.columns import CategoryColumn, Column, NumericColumn
-from dpcli.engine import rows
+from dpcli.engine.table import Tables
 from dpcli.privacy.relation import RowUnit
 from dpcli.queries import Factor, Key, LinearQuery, Query, ScoreQuery
 from dpcli.sampling import entropy
@@ -82,7 +82,7 @@ def test_scores_and_products_of_odd_files_are_exact(
     start: int, raw_keys: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Whatever the file, scores and products are those of their definitions."""
-    monkeypatch.setattr(rows, "few_distinct", lambda *_: raw_keys)
+    monkeypatch.setattr(Tables, "few_distinct", lambda *_: raw_keys)
     path = tmp_path / "data.csv"
     for seed in range(start, start + 100):
         random = Random(seed)

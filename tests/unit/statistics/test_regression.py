@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from dpcli.columns import NumericColumn
-from dpcli.engine.minimiser import minimised
+from dpcli.engine.rollup import minimised
 from dpcli.privacy.noise import LAPLACE, Noise
 from dpcli.privacy.relation import Neighbors, Relation, RowUnit
 from dpcli.statistics.base import Answer, Estimate, Request, centre

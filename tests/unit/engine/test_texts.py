@@ -7,10 +7,11 @@ from pathlib import Path
 import pytest
 
 from dpcli.columns import CategoryColumn, Column, NumericColumn
-from dpcli.engine.discretion import discreetly
-from dpcli.engine.encode import encoded
+from dpcli.engine import table as reader
+from dpcli.engine.decode import encoded
+from dpcli.engine.redaction import redacted_errors
 from dpcli.engine.source import open_dataset
-from dpcli.local import texts
+from dpcli.engine.table import texts_of
 from tests.oracles.files import generate
 from tests.oracles.plain import table, value
 
@@ -21,8 +22,8 @@ def cells(path: Path, columns: list[Column]) -> list[tuple[int | None, ...]]:
     rows: list[tuple[int | None, ...]] = []
     with (
         open_dataset((str(path),)) as dataset,
-        discreetly(dataset),
-        texts.texts_of(dataset, columns) as frames,
+        redacted_errors(dataset),
+        texts_of(dataset, columns) as frames,
     ):
         for frame in frames:
             rows += frame.select(chosen).rows()
@@ -35,7 +36,7 @@ def test_odd_files_are_read_row_by_row(
     start: int, block: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """However lines are damaged and blocks are cut, each row is that of the oracle, in order."""
-    monkeypatch.setattr(texts, "BLOCK", block)
+    monkeypatch.setattr(reader, "BLOCK", block)
     path = tmp_path / "data.csv"
     for seed in range(start, start + 40):
         data, declared, _ = generate(seed)
@@ -82,7 +83,7 @@ def test_rows_are_cut_where_records_end(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
 ) -> None:  # fmt: skip
     """Blank lines are no rows, quoted line ends are none either, odd bytes spoil one cell."""
-    monkeypatch.setattr(texts, "BLOCK", block)
+    monkeypatch.setattr(reader, "BLOCK", block)
     path = tmp_path / "data.csv"
     path.write_bytes(data)
 
@@ -94,7 +95,7 @@ def test_in_a_file_of_one_column_a_blank_line_is_a_record(
     block: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Its only cell is missing, and counts as the constant."""
-    monkeypatch.setattr(texts, "BLOCK", block)
+    monkeypatch.setattr(reader, "BLOCK", block)
     path = tmp_path / "data.csv"
     path.write_bytes(b"x\nb\n\nb\n")
 

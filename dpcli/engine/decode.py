@@ -36,7 +36,6 @@ LOOK = 16
 MARGIN = 2.0**-49
 """How far from a half a quotient must be, relative to it, for its rounding to be certain."""
 
-
 LONGEST_KEY = 1000
 """Characters of a text that may be published as a key."""
 
@@ -44,38 +43,36 @@ LONGEST_KEY = 1000
 def encoded(column: Column, text: str) -> pl.Expr:
     """A column of texts as whole numbers; open columns and ids as cleaned texts."""
     if isinstance(column, OpenColumn):
-        return _key_text(pl.col(text))
+        # A text that may be a key: not too long, and without invisible characters.
+        key = stripped(pl.col(text))
+        short = key.str.len_chars() <= LONGEST_KEY
+        return pl.when(short & ~key.str.contains(grammar.INVISIBLE)).then(key)
     if isinstance(column, IdColumn):
-        return _stripped(pl.col(text))
+        return stripped(pl.col(text))
     encode, dtype = encoder(column)
     return pl.col(text).map_batches(encode, return_dtype=dtype, is_elementwise=True)
 
 
-def _stripped(text: pl.Expr) -> pl.Expr:
+def stripped(text: pl.Expr) -> pl.Expr:
     """The text without blanks around it, null if nothing is left."""
-    stripped = text.str.strip_chars(grammar.BLANKS)
-    return pl.when(stripped != "").then(stripped)
-
-
-def _key_text(text: pl.Expr) -> pl.Expr:
-    """A text that may be a key: not too long, and without invisible characters."""
-    stripped = _stripped(text)
-    short = stripped.str.len_chars() <= LONGEST_KEY
-    return pl.when(short & ~stripped.str.contains(grammar.INVISIBLE)).then(stripped)
+    bare = text.str.strip_chars(grammar.BLANKS)
+    return pl.when(bare != "").then(bare)
 
 
 def encoder(column: CategoryColumn | NumericColumn) -> tuple[Encoder, pl.DataType]:
     """The encoder of a column, and the type of what it makes."""
     if isinstance(column, CategoryColumn):
-        return _categories(column), pl.Int32()
+        return _constant(_categories(column), column.missing), pl.Int32()
     low, high = column.limits
     narrow = low > -(2**31) and high < 2**31
     dtype: pl.DataType = pl.Int32() if narrow else pl.Int64()
     tiers = _dates(column, dtype) if column.kind == "date" else _numbers(column, dtype)
-    constant = column.missing
-    if constant is None:
-        return tiers, dtype
-    return (lambda texts: tiers(texts).fill_null(constant)), dtype
+    return _constant(tiers, column.missing), dtype
+
+
+def _constant(encode: Encoder, missing: int | None) -> Encoder:
+    """The same with a constant in the place of missing cells, if there is one."""
+    return encode if missing is None else lambda texts: encode(texts).fill_null(missing)
 
 
 def _numbers(column: NumericColumn, dtype: pl.DataType) -> Encoder:
@@ -85,44 +82,38 @@ def _numbers(column: NumericColumn, dtype: pl.DataType) -> Encoder:
     # One step beyond the bounds, in units of the text: enough to round and clamp.
     least, most = floor((low - 1) * column.step), ceil((high + 1) * column.step)
     whole_type = pl.Int32() if _fits(least, most, over, under, 31) else pl.Int64()
-    simple = over == under == 1
     exact_whole = _fits(least, most, over, under, 63)
 
-    def whole(texts: pl.Series) -> pl.Series:
+    def wholes(texts: pl.Series) -> pl.Series:
+        if not exact_whole:
+            return _nulls(texts, dtype)
         values = texts.cast(whole_type, strict=False)
-        if not simple:
+        if not over == under == 1:
             values = values.clip(least, most)
             values = (values * (2 * under) + over) // (2 * over)
-        return values.clip(low, high)
-
-    def wholes(texts: pl.Series) -> pl.Series:
-        return whole(texts).cast(dtype) if exact_whole else _nulls(texts, dtype)
+        return values.clip(low, high).cast(dtype)
 
     def floats(texts: pl.Series) -> pl.Series:
         return _floats(texts, column, dtype)
 
     def others(texts: pl.Series) -> pl.Series:
-        stripped = texts.str.strip_chars(grammar.BLANKS)
-        values = _mend(stripped, wholes(stripped), floats)
-        return _mend(stripped, values, lambda rest: _by_rule(rest, column, dtype))
+        bare = texts.str.strip_chars(grammar.BLANKS)
+        values = _filled(bare, wholes(bare), floats)
+        return _filled(bare, values, lambda rest: _by_rule(rest, column, dtype))
 
     def encode(texts: pl.Series) -> pl.Series:
-        first, second = (floats, wholes) if _has_points(texts) else (wholes, floats)
+        has_points = texts.head(LOOK).str.contains(".", literal=True).any()
+        first, second = (floats, wholes) if has_points else (wholes, floats)
 
         def rest(texts: pl.Series) -> pl.Series:
             if len(texts) <= FEW:
                 decided = [grammar.number(text, column) for text in texts.to_list()]
                 return pl.Series(decided, dtype=dtype)
-            return _mend(texts, second(texts), others)
+            return _filled(texts, second(texts), others)
 
-        return _mend(texts, first(texts), rest)
+        return _filled(texts, first(texts), rest)
 
     return encode
-
-
-def _has_points(texts: pl.Series) -> bool:
-    """Whether decimals are to be expected: which reading to try first."""
-    return bool(texts.head(LOOK).str.contains(".", literal=True).any())
 
 
 def _fits(least: int, most: int, over: int, under: int, bits: int) -> bool:
@@ -202,7 +193,7 @@ def _dates(column: NumericColumn, dtype: pl.DataType) -> Encoder:
         head = pl.when(after.is_in(["", " ", "T"])).then(pl.col("text").str.slice(0, 10))
         return days(frame.select(head.alias("head")).to_series())
 
-    return lambda texts: _mend(texts, days(texts), with_time)
+    return lambda texts: _filled(texts, days(texts), with_time)
 
 
 def _categories(column: CategoryColumn) -> Encoder:
@@ -215,16 +206,13 @@ def _categories(column: CategoryColumn) -> Encoder:
         codes = texts.cast(texts_declared, strict=False).to_physical()
         return codes.cast(pl.Int32()) if plain else positions.gather(codes)
 
-    def encode(texts: pl.Series) -> pl.Series:
-        values = _mend(
-            texts, exact(texts), lambda rest: exact(rest.str.strip_chars(grammar.BLANKS))
-        )
-        return values if column.missing is None else values.fill_null(column.missing)
+    def bare(texts: pl.Series) -> pl.Series:
+        return exact(texts.str.strip_chars(grammar.BLANKS))
 
-    return encode
+    return lambda texts: _filled(texts, exact(texts), bare)
 
 
-def _mend(texts: pl.Series, values: pl.Series, slower: Encoder) -> pl.Series:
+def _filled(texts: pl.Series, values: pl.Series, slower: Encoder) -> pl.Series:
     """`values`, with the next tier's answer wherever a text has none yet."""
     if values.null_count() == texts.null_count():
         return values
@@ -237,5 +225,4 @@ def _mend(texts: pl.Series, values: pl.Series, slower: Encoder) -> pl.Series:
 
 
 def _nulls(texts: pl.Series, dtype: pl.DataType) -> pl.Series:
-    """As many missing cells as there are texts."""
     return pl.Series(texts.name, [None], dtype=dtype).new_from_index(0, len(texts))

@@ -7,24 +7,24 @@ import time
 
 import pytest
 
-from dpcli.engine import patience
-from dpcli.engine.patience import Stuck, patiently
+from dpcli.engine import watchdog
 from dpcli.engine.progress import Progress
+from dpcli.engine.watchdog import DeadlockError, run_with_retry
 
 
 @pytest.fixture(autouse=True)
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     """A standstill is noticed at once."""
-    monkeypatch.setattr(patience, "STALLED", 0.6)
-    monkeypatch.setattr(patience, "NOTICED", 0.2)
-    monkeypatch.setattr(patience, "IDLE", 0.02)
+    monkeypatch.setattr(watchdog, "STALLED", 0.6)
+    monkeypatch.setattr(watchdog, "NOTICED", 0.2)
+    monkeypatch.setattr(watchdog, "IDLE", 0.02)
 
 
 def test_results_and_failures_come_through() -> None:
     """What the work returns or raises is what comes out."""
-    assert patiently(lambda: 3) == 3
+    assert run_with_retry(lambda: 3) == 3
     with pytest.raises(ZeroDivisionError):
-        patiently(lambda: 1 // 0)
+        run_with_retry(lambda: 1 // 0)
 
 
 def test_a_standstill_is_followed_by_another_attempt() -> None:
@@ -38,7 +38,7 @@ def test_a_standstill_is_followed_by_another_attempt() -> None:
             forever.wait(30)
         return 7
 
-    assert patiently(work) == 7
+    assert run_with_retry(work) == 7
     assert len(attempts) == 2
     forever.set()
 
@@ -46,15 +46,15 @@ def test_a_standstill_is_followed_by_another_attempt() -> None:
 def test_a_lasting_standstill_is_told() -> None:
     """Work that sleeps every time ends in words, not in silence."""
     forever = threading.Event()
-    with pytest.raises(Stuck):
-        patiently(lambda: forever.wait(30))
+    with pytest.raises(DeadlockError):
+        run_with_retry(lambda: forever.wait(30))
     forever.set()
 
 
 def test_slow_work_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     """Work that computes for longer than the limit is not begun again."""
     # Other processes may leave this one little time, but not none.
-    monkeypatch.setattr(patience, "IDLE", 0.001)
+    monkeypatch.setattr(watchdog, "IDLE", 0.001)
     attempts = []
 
     def work() -> int:
@@ -64,7 +64,7 @@ def test_slow_work_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
             pass
         return 7
 
-    assert patiently(work) == 7
+    assert run_with_retry(work) == 7
     assert len(attempts) == 1
 
 
@@ -87,7 +87,7 @@ def test_a_standstill_is_reported_once_and_early() -> None:
             forever.wait(30)
         return 7
 
-    assert patiently(work, reporting(noticed)) == 7
+    assert run_with_retry(work, reporting(noticed)) == 7
     assert len(noticed) == 1
     assert noticed[0] - attempts[0] < attempts[1] - noticed[0]
     forever.set()
@@ -103,7 +103,7 @@ def test_work_that_goes_on_is_not_reported() -> None:
             pass
         return 7
 
-    assert patiently(work, reporting(noticed)) == 7
+    assert run_with_retry(work, reporting(noticed)) == 7
     assert not noticed
 
 
@@ -120,8 +120,8 @@ def test_drawing_is_not_taken_for_work() -> None:
     drawer = threading.Thread(target=draw)
     drawer.start()
     try:
-        with pytest.raises(Stuck):
-            patiently(lambda: forever.wait(30), progress)
+        with pytest.raises(DeadlockError):
+            run_with_retry(lambda: forever.wait(30), progress)
     finally:
         ended.set()
         forever.set()

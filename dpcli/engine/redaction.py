@@ -1,4 +1,4 @@
-"""Working on records without a word of them getting out."""
+"""Work on records whose errors, warnings and native output show none of them."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from dpcli.errors import DataError, Failure, Stopped
 
 
 @contextmanager
-def discreetly(dataset: Dataset) -> Iterator[None]:
+def redacted_errors(dataset: Dataset) -> Iterator[None]:
     """Records may be read within; whatever fails is reported in one fixed sentence.
 
     DataError `data-unreadable`, or `data-changed` for files that are not what they were when
     they were opened. Our own failures, which quote no record, pass.
     """
     try:
-        with silent():
+        with silenced_stderr():
             yield
         dataset.require_unchanged()
     except (KeyboardInterrupt, Stopped, Failure):
         raise
     except BaseException:  # noqa: BLE001 - a panic of native code is no Exception
         dataset.require_unchanged()
-        # The reader's own words may quote a record, so none of them may pass.
+        # The message of the reader may quote a record, so no part of it may pass.
         raise DataError.of(
             "data-unreadable",
             "the data could not be read to the end",
@@ -35,10 +35,10 @@ def discreetly(dataset: Dataset) -> Iterator[None]:
 
 
 @contextmanager
-def silent() -> Iterator[None]:
+def silenced_stderr() -> Iterator[None]:
     """Send what native code prints, and every warning, to nowhere.
 
-    Whoever runs us may have turned warnings into errors, and a cell may cause one.
+    The environment may turn warnings into errors, and a cell may cause one.
     """
     for name in ("POLARS_VERBOSE", "POLARS_FORCE_ASYNC"):
         # One prints what is read; the other maps files into memory.
