@@ -1,4 +1,4 @@
-"""Many queries, few aggregations: which queries share a pass over groups, and its groups.
+"""Many queries, few aggregations: which queries share a pass, and its groups.
 
 Queries whose axes span a small joint table are answered from one aggregation
 over that table, and rolled up afterwards. All aggregations share one scan.

@@ -1,4 +1,4 @@
-"""The reference reader: records as Python's `csv` module reads them, and plain copies of files.
+"""The reference reader: records by the module `csv`, and plain copies of files.
 
 A spec with `csv: {multiline: false}` declares files in which every line is one record. A line
 ends at LF, CRLF or CR, also between quotes. A line in which a quoted cell is not closed is a

@@ -1,4 +1,4 @@
-"""The rows of each data file as columns of text, whatever the file is: the one reader.
+"""The rows of all data files as columns of text, whatever the files are.
 
 `Tables.frames` streams all files for the central model; `Tables.blocks` hands out their rows in
 their own order for the local model. Both read a file as it is or by way of a plain copy.
