@@ -53,6 +53,13 @@ def encoded(column: Column, text: str) -> pl.Expr:
     return pl.col(text).map_batches(encode, return_dtype=dtype, is_elementwise=True)
 
 
+def swapped(text: pl.Expr, column: Column, decimal: str) -> pl.Expr:
+    """The text of a cell, with a point before decimals; see `dpcli.engine.grammar`."""
+    if decimal == "." or not isinstance(column, NumericColumn) or column.kind == "date":
+        return text
+    return text.str.replace_many([".", decimal], [decimal, "."])
+
+
 def stripped(text: pl.Expr) -> pl.Expr:
     """The text without blanks around it, null if nothing is left."""
     bare = text.str.strip_chars(grammar.BLANKS)

@@ -17,13 +17,16 @@ from __future__ import annotations
 import datetime
 import io
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import BinaryIO
 
 import polars as pl
 
+from dpcli.columns import Column
+from dpcli.engine.decode import swapped
 from dpcli.engine.redaction import silenced_stderr
+from dpcli.engine.source import Source
 from dpcli.errors import DataError, Stopped
 
 TEXTUAL = (pl.String, pl.Categorical, pl.Enum, pl.Null, pl.Boolean)
@@ -105,6 +108,22 @@ def scanned(file: BinaryIO) -> pl.LazyFrame:
     return pl.scan_parquet(
         file, glob=False, hive_partitioning=False, use_statistics=False, schema=schema
     )
+
+
+def parquet_frame(source: Source, wanted: Sequence[Column], decimal: str) -> pl.LazyFrame:
+    """The wanted columns of a Parquet file; an empty row of it is a row."""
+    table = scanned(source.file)
+    types = table.collect_schema().dtypes()
+    texts = []
+    for at, column in enumerate(wanted):
+        place = source.header.index(column.name)
+        text = text_of(place, types[place], decimal)
+        texts.append(swapped(text, column, decimal).alias(f"t{at}"))
+    if texts:
+        return table.select(*texts, pl.lit(value=False).alias("blank"))
+    # A literal alone would be one row: some column has to state how many there are.
+    readable = [at for at, name in enumerate(source.header) if name not in source.odd]
+    return table.select(pl.nth(*readable[:1] or [0]).is_null().alias("blank"))
 
 
 def _footer(file: BinaryIO) -> io.BytesIO:

@@ -1,4 +1,4 @@
-"""Rows brought together by user and by group, and the limits on the groups of a user."""
+"""Rows grouped by user and by group, and the limits on the groups of a user."""
 
 from __future__ import annotations
 

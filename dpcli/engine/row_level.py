@@ -1,4 +1,4 @@
-"""Every row by itself: all batches of queries answered from one streaming scan."""
+"""Every row by itself: all batches of queries answered from one scan."""
 
 from __future__ import annotations
 

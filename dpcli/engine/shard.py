@@ -1,4 +1,4 @@
-"""The users of one shard: their rows with the smallest priorities, and their totals.
+"""The users of one shard: their rows of smallest priority, and their totals.
 
 The priority of a row depends on a secret of this release, on the user id, and on how many
 rows the same user has before it: never on where the row stands in the file, and never on

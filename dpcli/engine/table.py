@@ -17,11 +17,12 @@ from typing import TypeVar
 import numpy as np
 import polars as pl
 
-from dpcli.columns import Column, NumericColumn
+from dpcli.columns import Column
 from dpcli.dialect import STANDARD, Dialect
-from dpcli.engine import parquet
+from dpcli.engine.decode import swapped
 from dpcli.engine.dialect import BLANK_LINE, Inspection, has_blank_lines
 from dpcli.engine.heading import seems_packed
+from dpcli.engine.parquet import parquet_frame
 from dpcli.engine.progress import Progress
 from dpcli.engine.records import numbered_header, plain_copy, records
 from dpcli.engine.source import Dataset, Source
@@ -41,13 +42,6 @@ FIRST = 1 << 16
 """Rows of a Parquet file that are looked at."""
 
 MOST_GROUPS = 1 << 14
-
-
-def swapped(text: pl.Expr, column: Column, decimal: str) -> pl.Expr:
-    """The text of a cell, with a point before decimals; see `dpcli.engine.grammar`."""
-    if decimal == "." or not isinstance(column, NumericColumn) or column.kind == "date":
-        return text
-    return text.str.replace_many([".", decimal], [decimal, "."])
 
 
 class Tables:
@@ -253,22 +247,6 @@ def csv_frame(
     ]
     blank = pl.all_horizontal(pl.col(name).is_null() for name in read or names[:1])
     return table.select(*texts, blank.alias("blank"))
-
-
-def parquet_frame(source: Source, wanted: Sequence[Column], decimal: str) -> pl.LazyFrame:
-    """The wanted columns of a Parquet file; an empty row of it is a row."""
-    table = parquet.scanned(source.file)
-    types = table.collect_schema().dtypes()
-    texts = []
-    for at, column in enumerate(wanted):
-        place = source.header.index(column.name)
-        text = parquet.text_of(place, types[place], decimal)
-        texts.append(swapped(text, column, decimal).alias(f"t{at}"))
-    if texts:
-        return table.select(*texts, pl.lit(value=False).alias("blank"))
-    # A literal alone would be one row: some column has to state how many there are.
-    readable = [at for at, name in enumerate(source.header) if name not in source.odd]
-    return table.select(pl.nth(*readable[:1] or [0]).is_null().alias("blank"))
 
 
 def _block(source: Source, text: bytes) -> Source:

@@ -10,8 +10,7 @@ import pytest
 
 from dpcli.columns import CategoryColumn, Column, NumericColumn
 from dpcli.engine import grammar
-from dpcli.engine.decode import encoder
-from dpcli.engine.table import swapped
+from dpcli.engine.decode import encoder, swapped
 from tests.oracles.plain import value
 
 ALPHABET = "0123456789" * 3 + "+-.eE" * 3 + " \tinfatyINFNx_,:T/٣\0"
