@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import os
 import re
 import subprocess
 import sys
@@ -76,6 +77,24 @@ def test_codes_are_unique_words() -> None:
     assert len(set(names)) == len(names)
     assert all(re.fullmatch(r"[a-z]+(-[a-z0-9]+)*", name) for name in names)
     assert not taken & set(names)
+
+
+@pytest.mark.parametrize("body", ["pytest.skip('x')", "pytest.importorskip('nowhere_at_all')"])
+@pytest.mark.parametrize(("variable", "status"), [("", 0), ("1", 1)])
+def test_nothing_is_skipped_in_continuous_integration(
+    body: str, variable: str, status: int, tmp_path: Path
+) -> None:
+    """A skipped test is a failed one where the variable CI is set."""
+    (tmp_path / "test_it.py").write_text(f"import pytest\ndef test_it() -> None: {body}\n", "utf-8")
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "tests.conftest", str(tmp_path)],
+        cwd=ROOT,
+        env={**os.environ, "CI": variable},
+        capture_output=True,
+        check=False,
+    )
+
+    assert done.returncode == status
 
 
 def test_no_generator_but_the_operating_systems() -> None:

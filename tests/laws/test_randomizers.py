@@ -85,6 +85,7 @@ def test_noise_hides_the_width_of_the_bounds(channel: Channel, told: Fraction) -
             abs(z - y) - abs(z - x) for x in (low, high) for y in (low, high) for z in (low, high)
         )
         assert reach / scale == told
+        assert channel.guarantee.loss == channel.loss
         return
     sigma, width = float(scale), high - low
     places = range(-int(40 * sigma) - width - 2, int(40 * sigma) + width + 3)

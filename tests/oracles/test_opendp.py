@@ -1,4 +1,4 @@
-"""Against OpenDP, where it is installed: thresholds and errors.
+"""Against OpenDP, which the extra `oracles` installs: thresholds and errors.
 
 Its table API needs an extra; the same measurements are built from its own parts.
 """

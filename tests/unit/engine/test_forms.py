@@ -5,7 +5,7 @@ from __future__ import annotations
 import gzip
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
+from itertools import pairwise, product
 from pathlib import Path
 from random import Random
 
@@ -305,12 +305,12 @@ def test_damaged_files_are_read_by_the_written_rules(
         assert engine(queries, RowUnit(), path, dialect=known) == expected, seed
 
 
-@pytest.mark.parametrize("delimiter", DELIMITERS)
-@pytest.mark.parametrize("quote", [*QUOTES, None])
+@pytest.mark.parametrize(
+    ("delimiter", "quote"),
+    [pair for pair in product(DELIMITERS, [*QUOTES, None]) if pair[0] != pair[1]],
+)
 def test_every_pair_of_marks_is_read(delimiter: str, quote: str | None, tmp_path: Path) -> None:
     """Each delimiter works with each other quote, by the fast reader and the slow one."""
-    if delimiter == quote:
-        return
     column = NumericColumn("age", "integer", bounds=(0, 100))
     queries = [rows_query(column)]
     cells = [["1", "x"], ["20", "y"], ["30", f"{quote or ''}"]]

@@ -8,12 +8,11 @@ from typing import Any
 
 import hypothesis
 import hypothesis.strategies as st
+import mpmath
 import pytest
 
 from dpcli.privacy import interval
 from dpcli.privacy.interval import Interval
-
-mpmath = pytest.importorskip("mpmath")
 
 FRACTIONS = st.fractions(min_value=-40, max_value=40, max_denominator=10**12)
 POSITIVE = st.builds(
@@ -55,8 +54,7 @@ def test_functions_enclose(ours: Any, theirs: Any, domain: Any, bits: int) -> No
     @hypothesis.settings(max_examples=60, deadline=None, derandomize=True)
     @hypothesis.given(domain)
     def law(x: Fraction) -> None:
-        if ours is interval.log and x == 1:
-            return
+        hypothesis.assume(ours is not interval.log or x != 1)
         assert encloses(ours(Interval.of(x, bits)), theirs(exact(x)))
 
     law()

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from fractions import Fraction
 from math import exp, sqrt
 
+import mpmath
 import numpy as np
 import pytest
 
@@ -93,7 +94,6 @@ def test_impossible_parameters_are_refused() -> None:
 )
 def test_digits_are_the_true_expansion(x: Fraction) -> None:
     """The digits of exp(-x) and 1/(1 + exp(x)) agree with a far more precise evaluation."""
-    mpmath = pytest.importorskip("mpmath")
     with mpmath.workprec(4000):
         power = mpmath.exp(-mpmath.mpf(x.numerator) / x.denominator)
         for threshold, wanted in (

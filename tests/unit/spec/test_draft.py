@@ -5,7 +5,7 @@ from __future__ import annotations
 import unicodedata
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from dpcli.errors import SpecError
@@ -73,9 +73,8 @@ def test_any_header(header: list[str]) -> None:
         alone = composed.count(unicodedata.normalize("NFC", name)) == 1
         if name and len(name) <= 1000 and not invisible and alone:
             expected.append(name)
+    assume(not any("FILL_IN" in name for name in header))
     text = filled(draft_spec(header, "survey")).replace("FILL_IN", "'FILL_IN'")
-    if any("FILL_IN" in name for name in header):
-        return
     assert [column.name for column in load_spec(text, "draft.yaml").columns] == expected
 
 

@@ -1,0 +1,246 @@
+"""What each statistic publishes without noise is what its name says, recomputed from the rows."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Callable, Iterator, Sequence
+from fractions import Fraction
+from itertools import combinations, product
+
+import numpy as np
+import pytest
+
+from dpcli.columns import CategoryColumn, NumericColumn
+from dpcli.privacy.noise import CHOICE, LAPLACE, Noise
+from dpcli.queries import Key, ScoreQuery
+from dpcli.statistics import STATISTICS
+from dpcli.statistics.base import Answer, Estimate, Request, Statistic
+from tests.laws.test_statistics import ADDED, answers, requests
+from tests.oracles.plain import value
+
+ROWS = ["1,f,1,0\n", "0,m,1,1\n", "2,f,1,1\n", "1,m,1,0\n", "0,f,1,1\n", "2,m,0,1\n",
+        "1,f,0,0\n", "2,m,1,1\n", "2,f,1,0\n", ",m,1,1\n"]  # fmt: skip
+"""A file with several rows in each group, and a missing cell."""
+
+NOISELESS = Noise(LAPLACE, Fraction(1, 10**6))
+"""Noise whose interval is a millionth of a row wide."""
+
+Row = dict[str, str]
+
+
+def groups(request: Request) -> Iterator[list[Row]]:
+    """The rows that count, group by group."""
+    every = [dict(zip(["x", "sex", "open", "y"], row[:-1].split(","), strict=True)) for row in ROWS]
+    kept = [
+        row
+        for row in every
+        if all(
+            any(low <= number(one.column, row) <= high for low, high in one.ranges)
+            for one in request.where
+        )
+    ]
+    keys = [key.column for key in request.by]
+    for place in product(*(range(len(key)) for key in request.by)):
+        yield [row for row in kept if place == tuple(number(key, row) for key in keys)]
+
+
+def present(column: object, row: Row) -> bool:
+    """Whether a row has a value in a column."""
+    assert isinstance(column, NumericColumn | CategoryColumn)
+    return value(column, row[column.name]) is not None
+
+
+def number(column: object, row: Row) -> int:
+    """The whole number that stands for a cell that is present."""
+    assert isinstance(column, NumericColumn | CategoryColumn)
+    found = value(column, row[column.name])
+    assert isinstance(found, int)
+    return found
+
+
+def numbers(column: object, rows: Sequence[Row]) -> list[int]:
+    """The values of a column that are present."""
+    return [number(column, row) for row in rows if present(column, row)]
+
+
+def tallied(axes: Sequence[Key], rows: Sequence[Row]) -> list[float]:
+    """The number of rows in each cell of a table, row by row of the table."""
+    found = [0.0] * int(np.prod([len(axis) for axis in axes]))
+    for row in rows:
+        place = 0
+        for axis in axes:
+            here = number(axis.column, row)
+            place = place * len(axis) + (
+                bisect_right(axis.starts, here) - 1 if axis.starts else here
+            )
+        found[place] += 1
+    return found
+
+
+def moments(request: Request, rows: Sequence[Row]) -> tuple[np.ndarray, np.ndarray]:
+    """Means, and covariances over n rows, of several columns where all are present."""
+    kept = [row for row in rows if all(present(one, row) for one in request.columns)]
+    table = np.array([[number(one, row) for one in request.columns] for row in kept], dtype=float)
+    return table.mean(axis=0), np.cov(table.T, bias=True)
+
+
+def covariances(request: Request, rows: Sequence[Row]) -> list[float]:
+    """The upper triangle of the matrix of covariances."""
+    matrix = moments(request, rows)[1]
+    return [float(matrix[a, b]) for a in range(len(matrix)) for b in range(a, len(matrix))]
+
+
+def correlations(request: Request, rows: Sequence[Row]) -> list[float]:
+    """The correlations of all pairs; zero if a variance is zero."""
+    matrix = moments(request, rows)[1]
+    return [
+        float(matrix[a, b] / np.sqrt(matrix[a, a] * matrix[b, b]))
+        if matrix[a, a] * matrix[b, b]
+        else 0.0
+        for a, b in combinations(range(len(matrix)), 2)
+    ]
+
+
+def coefficients(request: Request, rows: Sequence[Row]) -> list[float]:
+    """Intercept and slope of the last column on the first, with a ridge if there is one."""
+    means, matrix = moments(request, rows)
+    column = request.columns[0]
+    # From the middle of the bounds, rounded down to a whole step, to the farther bound.
+    half = column.upper - (column.lower + column.upper) // 2
+    slope = matrix[0, 1] / (matrix[0, 0] + float(request.ridge or 0) * half**2)
+    return [float(means[1] - slope * means[0]), float(slope)]
+
+
+def tables(request: Request, rows: Sequence[Row]) -> list[float]:
+    """The cells of all tables, of rows that are present in all columns."""
+    kept = [row for row in rows if all(present(axis.column, row) for axis in request.margins)]
+    return [
+        cell for axes in combinations(request.margins, request.ways) for cell in tallied(axes, kept)
+    ]
+
+
+PLAIN: dict[str, Callable[[Request, Sequence[Row]], list[float]]] = {
+    "count": lambda request, rows: [
+        len(numbers(request.column, rows)) if request.column else len(rows)
+    ],
+    "sum": lambda request, rows: [sum(numbers(request.column, rows))],
+    "mean": lambda request, rows: [float(np.mean(numbers(request.column, rows)))],
+    "variance": lambda request, rows: [float(np.var(numbers(request.column, rows)))],
+    "std": lambda request, rows: [float(np.std(numbers(request.column, rows)))],
+    "histogram": lambda request, rows: tallied(
+        [request.bins] if request.bins else [],
+        [row for row in rows if present(request.column, row)],
+    ),
+    "marginals": tables,
+    "count_distinct": lambda request, rows: [len(set(numbers(request.column, rows)))],
+    "covariance": covariances,
+    "correlation": correlations,
+    "linear_regression": coefficients,
+}
+"""For each statistic that is not a choice: its numbers in one group, by their definition."""
+
+COUNTING = [statistic for statistic in STATISTICS if not statistic.chooses]
+CHOOSING = [statistic for statistic in STATISTICS if statistic.chooses]
+
+
+@pytest.mark.parametrize("statistic", COUNTING, ids=lambda statistic: statistic.name)
+def test_without_noise_the_estimate_is_the_plain_value(statistic: Statistic) -> None:
+    """Every estimate is the value that its definition gives, and its interval contains it."""
+    asked = list(requests(statistic))
+    for request in asked:
+        queries = [question.query for question in statistic.questions(request, ADDED)]
+        given = [Answer(tuple(cells), NOISELESS) for cells in answers(queries, ROWS)]
+        estimates = statistic.estimate(request, given, Fraction(19, 20))
+        plain = [each for rows in groups(request) for each in PLAIN[statistic.name](request, rows)]
+
+        assert [float(one.value or 0) for one in estimates] == pytest.approx(plain, abs=1e-4)
+        for one, expected in zip(estimates, plain, strict=True):
+            if one.lower is not None and one.upper is not None:
+                assert float(one.lower) - 1e-4 <= expected <= float(one.upper) + 1e-4
+    assert asked
+
+
+def rank_error(quantile: Fraction, chosen: Fraction, values: Sequence[int]) -> Fraction:
+    """By how many rows the rank of a candidate misses a quantile."""
+    below = sum(one < chosen for one in values)
+    upto = sum(one <= chosen for one in values)
+    wanted = quantile * len(values)
+    return max(below - wanted, wanted - upto, Fraction(0))
+
+
+def utility_of(request: Request, chosen: Fraction, rows: Sequence[Row]) -> Fraction:
+    """What a candidate of `choose` is worth."""
+    kept = [row for row in rows if present(request.column, row)]
+    if request.utility == "revenue":
+        return chosen * sum(number(request.column, row) >= chosen for row in kept)
+    return Fraction(
+        sum(
+            (number(request.column, row) >= chosen) == bool(number(request.label, row))
+            for row in kept
+            if present(request.label, row)
+        )
+    )
+
+
+def worth(
+    statistic: Statistic, request: Request, item: int, rows: Sequence[Row]
+) -> Callable[[Fraction | str], Fraction]:
+    """How good a choice is, for a statistic and the place of the number among its items."""
+    if statistic.name in ("mode", "top_k"):
+        assert isinstance(request.column, CategoryColumn)
+        labels = request.column.labels
+        return lambda label: Fraction(
+            sum(labels[one] == label for one in numbers(request.column, rows))
+        )
+    if statistic.name == "choose":
+        return lambda chosen: utility_of(request, Fraction(chosen), rows)
+    fixed = {"median": Fraction(1, 2), "min": Fraction(1, 100), "max": Fraction(99, 100)}
+    wanted = fixed[statistic.name] if statistic.name in fixed else request.quantiles[item]
+    values = numbers(request.column, rows)
+    return lambda chosen: -rank_error(wanted, Fraction(chosen), values)
+
+
+def best_choices(query: ScoreQuery, cells: Sequence[int]) -> tuple[int, ...]:
+    """The candidates of the greatest scores, group by group, the best first."""
+    found: list[int] = []
+    for at in range(0, len(cells), query.width):
+        places = sorted(range(query.width), key=lambda place: -cells[at + place])
+        found += places[: query.picks]
+    return tuple(found)
+
+
+@pytest.mark.parametrize("statistic", CHOOSING, ids=lambda statistic: statistic.name)
+def test_without_noise_the_choice_is_the_best(statistic: Statistic) -> None:
+    """No declared candidate is better than the chosen one, by a score computed from the rows."""
+    asked = list(requests(statistic))
+    for request in asked:
+        queries = [question.query for question in statistic.questions(request, ADDED)]
+        exact = answers(queries, ROWS)
+        given = []
+        for query, cells in zip(queries, exact, strict=True):
+            assert isinstance(query, ScoreQuery)
+            given.append(Answer(best_choices(query, cells), Noise(CHOICE, Fraction(1))))
+        estimates = statistic.estimate(request, given, Fraction(19, 20))
+        size = statistic.size(request)
+        for place, rows in enumerate(groups(request)):
+            for item, one in enumerate(estimates[place * size : (place + 1) * size]):
+                good = worth(statistic, request, item, rows)
+                every = sorted((good(each) for each in candidates(request)), reverse=True)
+                assert good(chosen(one)) == every[item if statistic.name == "top_k" else 0]
+    assert asked
+
+
+def candidates(request: Request) -> list[Fraction | str]:
+    """What could be chosen: labels, or numbers."""
+    if isinstance(request.column, CategoryColumn):
+        return list(request.column.labels)
+    assert isinstance(request.column, NumericColumn)
+    return [Fraction(one) for one in request.candidates]
+
+
+def chosen(estimate: Estimate) -> Fraction | str:
+    """What was chosen."""
+    if estimate.item is not None:
+        return estimate.item
+    assert estimate.value is not None
+    return estimate.value
