@@ -8,7 +8,7 @@ from textwrap import fill
 from typing import BinaryIO, TypeVar
 
 from dpcli.errors import Problem, UsageError
-from dpcli.spec.wording import inline, shown, similar
+from dpcli.spec.findings import inline, shown, similar
 
 T = TypeVar("T")
 

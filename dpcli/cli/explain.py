@@ -25,7 +25,6 @@ from dpcli.randomizers import RANDOMIZERS
 from dpcli.statistics import STATISTICS
 from dpcli.statistics.choose import UTILITIES
 from dpcli.statistics.post import STEPS
-from dpcli.words import PAGES
 
 PRIVACY = "privacy"
 """The page that also says what an epsilon means."""
@@ -128,7 +127,7 @@ def find(word: str) -> list[Explanation]:
 def explanations() -> Iterator[Explanation]:
     """Every page, in the order of the list of words."""
     order = list(KINDS)
-    for page in sorted(PAGES, key=lambda page: order.index(page.kind)):
+    for page in sorted(reference.word_pages(), key=lambda page: order.index(page.kind)):
         yield Explanation(page.name, KINDS[page.kind], page)
     yield from _registered()
     for code in reference.codes():

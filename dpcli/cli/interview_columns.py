@@ -8,7 +8,7 @@ import re
 from dpcli.cli.asking import Asker, Refused, refuse
 from dpcli.spec.answered import Answers, as_number, in_list
 from dpcli.spec.draft import as_word
-from dpcli.spec.wording import shown
+from dpcli.spec.findings import shown
 
 
 def ask_column(asker: Asker, answers: Answers, name: str, kind: str) -> None:

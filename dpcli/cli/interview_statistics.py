@@ -10,8 +10,8 @@ from dpcli.columns import CategoryColumn, Column, NumericColumn
 from dpcli.privacy.decimals import decimal_places, decimal_text
 from dpcli.spec.answered import Answers, as_number
 from dpcli.spec.draft import as_word
+from dpcli.spec.findings import shown, similar
 from dpcli.spec.load import load_spec
-from dpcli.spec.wording import shown, similar
 
 OFFERED = ("mean", "sum", "histogram", "median")
 """What is asked of numbers."""

@@ -14,13 +14,13 @@ from dpcli.composition import COMPOSITIONS
 from dpcli.dialect import Dialect
 from dpcli.errors import Problem, SpecError, UsageError
 from dpcli.ledger.balance import period_number
+from dpcli.numbers import NotReadable, number
 from dpcli.privacy.concentrated import zcdp_epsilon
 from dpcli.privacy.loss import Loss
 from dpcli.privacy.relation import PersonUnit, RowUnit, unit_text
-from dpcli.spec.dialect import load_dialect
+from dpcli.spec.csv_section import load_dialect
 from dpcli.spec.names import dataset_fault
-from dpcli.spec.numbers import NotReadable, number
-from dpcli.spec.prices import LEAST_EPSILON, LEAST_RHO, MOST_BUDGET
+from dpcli.values import LEAST_EPSILON, LEAST_RHO, MOST_BUDGET
 
 SpecFile = Annotated[Path, typer.Argument(metavar="SPEC", help="The spec, a YAML file.")]
 DataFiles = Annotated[

@@ -15,6 +15,7 @@ from dpcli.cli.options import AsJson, LedgerOfSpec, Period, SpecFile, checked_da
 from dpcli.cli.plan_compare import print_comparison, print_difference
 from dpcli.cli.plan_text import print_local_plan, print_plan
 from dpcli.errors import Problem, SpecError, UsageError
+from dpcli.numbers import NotReadable, number
 from dpcli.plan.compare import weaker
 from dpcli.plan.judging import Verdict
 from dpcli.plan.model import Plan
@@ -24,7 +25,6 @@ from dpcli.privacy.shuffling import Shuffled
 from dpcli.report.json_report import difference_json, plan_json
 from dpcli.report.notes import risk_sentences
 from dpcli.spec.load import read_any, read_spec
-from dpcli.spec.numbers import NotReadable, number
 
 MOST = 10**15
 """More records than any collection has."""

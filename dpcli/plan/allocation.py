@@ -18,7 +18,7 @@ from dpcli.privacy.loss import Loss
 from dpcli.privacy.noise import Noise
 from dpcli.privacy.search import bisect, greatest_down
 from dpcli.spec.model import Entry, Spec
-from dpcli.spec.prices import LEAST_EPSILON, LEAST_RHO, MOST_EPSILON
+from dpcli.values import LEAST_EPSILON, LEAST_RHO, MOST_EPSILON
 
 
 def allocate(spec: Spec) -> list[PlannedEntry]:

@@ -13,7 +13,7 @@ from dpcli.privacy.concentrated import zcdp_rho
 from dpcli.privacy.decimals import short_down
 from dpcli.privacy.loss import Loss
 from dpcli.spec.model import Entry
-from dpcli.spec.prices import LEAST_EPSILON, MOST_EPSILON
+from dpcli.values import LEAST_EPSILON, MOST_EPSILON
 
 DIGITS = 6
 """Significant digits of a size that was searched for."""

@@ -119,6 +119,16 @@ def pages(part: str) -> tuple[Page, ...]:
     return tuple(_page(name, table) for name, table in tomllib.loads(text).items())
 
 
+PARTS = ("sections", "privacy", "keys", "commands")
+"""The files of pages about words, in the order of a spec."""
+
+
+@cache
+def word_pages() -> tuple[Page, ...]:
+    """Every page about a word of specs or of the command line."""
+    return tuple(page for part in PARTS for page in pages(part))
+
+
 @cache
 def synonyms() -> dict[str, str]:
     """What other tools call the words of specs: from their word to ours."""

@@ -16,7 +16,7 @@ from dpcli.errors import Problem, SpecError
 from dpcli.privacy.decimals import decimal_places, decimal_text
 from dpcli.spec.draft import SCHEMA_LINES, as_word, declaration
 from dpcli.spec.load import load_spec
-from dpcli.spec.prices import MOST_EPSILON
+from dpcli.values import MOST_EPSILON
 
 PLAIN_NUMBER = re.compile(r"-?[0-9]+(\.[0-9]+)?(e-?[0-9]+)?|[0-9]{4}-[0-9]{2}-[0-9]{2}")
 

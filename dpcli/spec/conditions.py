@@ -1,4 +1,4 @@
-"""The conditions of `where`, as inclusive ranges of whole numbers."""
+"""Conditions and candidates: declared values, in whole steps of their column."""
 
 from __future__ import annotations
 
@@ -7,9 +7,17 @@ from math import ceil, floor
 
 from dpcli.columns import CategoryColumn, NumericColumn
 from dpcli.queries import Condition
+from dpcli.spec.columns import Scope
+from dpcli.spec.findings import a_column, inline, listed, plain, shown
+from dpcli.spec.grid import in_kind, on_column
 from dpcli.spec.nodes import Listing, Mapping, Node, Word
-from dpcli.spec.scope import Scope, read_steps, read_whole_steps
-from dpcli.spec.wording import a_column, inline, listed, shown
+from dpcli.utilities.base import Points
+
+MOST_CANDIDATES = 1_000_001
+"""A column of a million steps has one point more."""
+
+MOST_PRIVATE = 10_001
+"""Candidates in each group whose key is private: the number of groups is not known."""
 
 Ranges = tuple[tuple[int, int], ...]
 
@@ -21,26 +29,22 @@ def conditions(node: Node | None, user: str, scope: Scope) -> tuple[Condition, .
     found: list[Condition] = []
     for name, (key, value) in node.pairs.items():
         column = scope.usable(name, key.span, user)
-        if column is None:
-            continue
+        ranges: Ranges | None = None
         if isinstance(column, CategoryColumn):
             ranges = _labels(column, value, scope)
-        elif isinstance(value, Mapping):
+        elif column is not None and isinstance(value, Mapping):
             ranges = _range(column, value, scope)
-        else:
+        elif column is not None:
             ranges = _values(column, value, scope)
-        if ranges:
+        if column is not None and ranges:
             found.append(Condition(column, ranges))
     return tuple(found) if len(found) == len(node.pairs) else None
 
 
 def _words(node: Node) -> list[Word]:
     """A value, or each value of a list."""
-    if isinstance(node, Word):
-        return [node]
-    if isinstance(node, Listing):
-        return [item for item in node.items if isinstance(item, Word)]
-    return []
+    items = node.items if isinstance(node, Listing) else (node,)
+    return [item for item in items if isinstance(item, Word)]
 
 
 def _labels(column: CategoryColumn, node: Node, scope: Scope) -> Ranges | None:
@@ -67,24 +71,17 @@ def _labels(column: CategoryColumn, node: Node, scope: Scope) -> Ranges | None:
 
 def _unknown_label(column: CategoryColumn, word: Word, scope: Scope) -> None:
     """Records a text that is no label, and the label of a text in the file."""
-    label = column.label_of.get(word.text)
-    message = (
-        f"{shown(word.text)} is not a label of {shown(column.name)}, "
-        f"expected {listed(column.labels, 'or')}"
-    )
-    if label is None:
-        otherwise = f"declare it in the `values` of {shown(column.name)}"
-        if column.kind == "boolean":
-            otherwise = "write `true` or `false`"
-        scope.findings.unknown(
-            "unknown-label", message, word.text, column.labels, word.span, otherwise=otherwise
-        )
+    label, name = column.label_of.get(word.text), shown(column.name)
+    message = f"{shown(word.text)} is not a label of {name}, expected {listed(column.labels, 'or')}"
+    if label is not None:
+        hint = f"{shown(word.text)} is the text in the file; its label is {shown(label)}"
+        scope.findings.add("unknown-label", message, hint, word.span)
         return
-    scope.findings.add(
-        "unknown-label",
-        message,
-        f"{shown(word.text)} is the text in the file; its label is {shown(label)}",
-        word.span,
+    hint = f"declare it in the `values` of {name}"
+    if column.kind == "boolean":
+        hint = "write `true` or `false`"
+    scope.findings.unknown(
+        "unknown-label", message, word.text, column.labels, word.span, otherwise=hint
     )
 
 
@@ -94,7 +91,7 @@ def _values(column: NumericColumn, node: Node, scope: Scope) -> Ranges | None:
     words = _words(node)
     for word in words:
         what = f"the value of {shown(column.name)}"
-        value = read_whole_steps(word, what, column.kind, column.step, scope.findings)
+        value = on_column(column, word, what, scope.findings)
         if value is None:
             continue
         if not column.lower <= value <= column.upper:
@@ -112,50 +109,35 @@ def _values(column: NumericColumn, node: Node, scope: Scope) -> Ranges | None:
 
 def _range(column: NumericColumn, node: Mapping, scope: Scope) -> Ranges | None:
     """The steps from `min` to `max` within the bounds."""
-    low_word, high_word = node.get("min"), node.get("max")
-    if low_word is None and high_word is None:
-        scope.findings.add(
-            "condition-form",
-            f"the condition on {shown(column.name)} has neither `min` nor `max`",
-            "give at least one of them",
-            node.span,
-        )
+    words, name = (node.word("min"), node.word("max")), shown(column.name)
+    if words == (None, None):
+        message = f"the condition on {name} has neither `min` nor `max`"
+        scope.findings.add("condition-form", message, "give at least one of them", node.span)
         return None
-    low, high = (
-        read_steps(word, f"`{side}`", column.kind, column.step, scope.findings)
-        if isinstance(word, Word)
-        else None
-        for word, side in ((low_word, "min"), (high_word, "max"))
-    )
-    if (low_word is not None and low is None) or (high_word is not None and high is None):
+    read = [
+        None if word is None else in_kind(column, word, f"`{side}`", scope.findings)
+        for word, side in zip(words, ("min", "max"), strict=True)
+    ]
+    if any(word and value is None for word, value in zip(words, read, strict=True)):
         return None
+    low, high = (None if value is None else value / column.step for value in read)
     if low is not None and high is not None and low > high:
-        scope.findings.add(
-            "impossible-condition",
-            f"`min` is above `max` in the condition on {shown(column.name)}",
-            "swap them",
-            node.span,
-        )
+        message = f"`min` is above `max` in the condition on {name}"
+        scope.findings.add("impossible-condition", message, "swap them", node.span)
         return None
     first = column.lower if low is None else max(column.lower, ceil(low))
     last = column.upper if high is None else min(column.upper, floor(high))
-    if first > last:
-        scope.findings.add(
-            "impossible-condition",
-            f"no value of {shown(column.name)} satisfies the condition",
-            f"its values go from {shown(column.text(column.lower))} to "
-            f"{shown(column.text(column.upper))}{_steps(column)}",
-            node.span,
-        )
-        return None
-    return ((first, last),)
-
-
-def _steps(column: NumericColumn) -> str:
-    """How the values of a column are spaced, for a hint."""
-    if column.kind == "date":
-        return ""
-    return f" in steps of {shown(NumericColumn('', 'number', column.step).text(1))}"
+    if first <= last:
+        return ((first, last),)
+    steps = "" if column.kind == "date" else f" in steps of {shown(plain(column.step))}"
+    scope.findings.add(
+        "impossible-condition",
+        f"no value of {name} satisfies the condition",
+        f"its values go from {shown(column.text(column.lower))} to "
+        f"{shown(column.text(column.upper))}{steps}",
+        node.span,
+    )
+    return None
 
 
 def merged(positions: Iterable[int]) -> Ranges:
@@ -167,3 +149,64 @@ def merged(positions: Iterable[int]) -> Ranges:
         else:
             ranges.append((position, position))
     return tuple(ranges)
+
+
+def candidates(
+    node: Node | None, column: NumericColumn, user: str, scope: Scope, *, private: bool
+) -> Points | str | None:
+    """The points of a list, or of a step; else the whole grid of the column.
+
+    None after a problem is recorded; a text says that there are too many.
+    """
+    points: Points | None = range(column.lower, column.upper + 1)
+    if isinstance(node, Listing):
+        points = _listed(node, column, scope)
+    elif isinstance(node, Mapping):
+        points = _stepped(node, column, scope)
+    most = MOST_PRIVATE if private else MOST_CANDIDATES
+    if points is None or len(points) <= most:
+        return points
+    where = " in groups with private keys" if private else ""
+    return f"{user} chooses among {len(points):,} candidates, at most {most:,} are possible{where}"
+
+
+def _listed(node: Listing, column: NumericColumn, scope: Scope) -> Points | None:
+    """Declared values: on the grid, within the bounds, rising."""
+    points: list[int] = []
+    for word in _words(node):
+        point = on_column(column, word, "the candidate", scope.findings)
+        if point is None:
+            return None
+        within = column.lower <= point <= column.upper
+        if not within or (points and point <= points[-1]):
+            low, high = column.text(column.lower), column.text(column.upper)
+            scope.findings.add(
+                "candidates-order" if within else "out-of-bounds",
+                f"the candidate {shown(word.text)} is not "
+                + ("above the one before" if within else f"within {low} to {high}"),
+                "list candidates from the lowest to the highest, each once"
+                if within
+                else "name candidates within the bounds, or widen the bounds of the column",
+                word.span,
+            )
+            return None
+        points.append(point)
+    return tuple(points)
+
+
+def _stepped(node: Mapping, column: NumericColumn, scope: Scope) -> Points | None:
+    """Values at equal distances, from the lower bound."""
+    word = node.word("step")
+    value = None if word is None else in_kind(column, word, "`step`", scope.findings)
+    if word is None or value is None:
+        return None
+    steps = value / column.step
+    if value > 0 and steps.denominator == 1:
+        return range(column.lower, column.upper + 1, steps.numerator)
+    scope.findings.add(
+        "off-grid",
+        f"`step` is {shown(word.text)}, expected a multiple of {shown(plain(column.step))}",
+        f"write `candidates: {{step: {plain(column.step)}}}` or a multiple of it",
+        word.span,
+    )
+    return None

@@ -13,8 +13,8 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from dpcli.dialect import STANDARD, Dialect
-from dpcli.spec.declarations import LONGEST_NAME, MOST_COLUMNS
-from dpcli.spec.dialect import written
+from dpcli.spec.columns import LONGEST_NAME, MOST_COLUMNS
+from dpcli.spec.csv_section import written
 from dpcli.spec.names import dataset_fault
 from dpcli.spec.placeholders import PLACEHOLDER
 

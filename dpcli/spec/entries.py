@@ -1,90 +1,99 @@
-"""The statistics section: every entry, and limits on all of them together."""
+"""The section `statistics`: its entries, and groups that they share."""
 
 from __future__ import annotations
 
-from dpcli.privacy.relation import Neighbors, Relation, RowUnit
-from dpcli.spec.entry import numbers_of, resolve_entry, scores_of
+from collections.abc import Sequence
+from dataclasses import replace
+
+from dpcli.queries import Key
+from dpcli.spec.columns import Scope
+from dpcli.spec.entry import (
+    EntryReader,
+)
+from dpcli.spec.findings import listed, shown
 from dpcli.spec.model import Entry
-from dpcli.spec.nodes import Listing, Mapping, Node, Word, described
-from dpcli.spec.scope import Scope
-from dpcli.spec.selection import Placed, share_selections
+from dpcli.spec.nodes import Listing, Mapping, Word
+from dpcli.spec.sizes import Sizes
 
 MOST_STATISTICS = 1_000
-MOST_CELLS_IN_ALL = 2_000_000
-MOST_SCORES_IN_ALL = 10_000_000
-MOST_QUERIES_IN_ALL = 10_000
+
+
+Placed = tuple[Entry, Mapping]
+"""An entry and where it stands."""
 
 
 def resolve_entries(section: Listing | None, scope: Scope) -> tuple[Entry, ...]:
     """Every entry without problems; those with problems are recorded."""
     if section is None:
         return ()
-    if not section.items:
+    many = len(section.items)
+    if not many:
         scope.findings.add(
             "no-statistics",
             "`statistics` is empty, expected at least one entry",
             "add `- {name: people, statistic: count, epsilon: 0.5}`",
             section.span,
         )
-    if len(section.items) > MOST_STATISTICS:
+    if many > MOST_STATISTICS:
         scope.findings.add(
             "too-many-statistics",
-            f"there are {len(section.items):,} statistics, at most {MOST_STATISTICS:,} can be",
+            f"there are {many:,} statistics, at most {MOST_STATISTICS:,} are possible",
             "split the spec",
             section.items[MOST_STATISTICS].span,
         )
         return ()
     names: dict[str, Word] = {}
-    totals = _Totals(scope)
+    totals = Sizes(scope)
     found: list[Placed] = []
+    for node in mappings(section, "statistics", "{name: ..., statistic: ..., epsilon: ...}", scope):
+        entry = EntryReader(node, scope).entry(names)
+        if entry is not None:
+            if not totals.add(entry, node):
+                return ()
+            found.append((entry, node))
+    return _share_selections(found, scope, whole=len(found) == many)
+
+
+def mappings(section: Listing, name: str, example: str, scope: Scope) -> list[Mapping]:
+    """The entries of a section that are mappings; others are recorded."""
     for node in section.items:
         if not isinstance(node, Mapping):
+            kind = "a list" if isinstance(node, Listing) else "a text"
+            message = f"an entry of `{name}` is {kind}, expected a mapping"
+            scope.findings.add("wrong-shape", message, f"write `- {example}`", node.span)
+    return [node for node in section.items if isinstance(node, Mapping)]
+
+
+def _share_selections(placed: Sequence[Placed], scope: Scope, *, whole: bool) -> tuple[Entry, ...]:
+    """The entries, each with the entry that selects its groups, if keys are private.
+
+    Unless these are the `whole` section, a missing selection may be in an entry that has
+    problems of its own, and is not reported.
+    """
+    selectors: dict[tuple[Key, ...], Entry] = {}
+    for entry, node in placed:
+        first = selectors.setdefault(entry.request.by, entry) if entry.selects else entry
+        if first is not entry:
             scope.findings.add(
-                "wrong-shape",
-                f"an entry of `statistics` is {described(node)}, expected a mapping",
-                "write `- {name: ..., statistic: ..., epsilon: ...}`",
-                node.span,
+                "keys-twice",
+                f"{shown(entry.request.name)} selects the groups that "
+                f"{shown(first.request.name)} selects already",
+                "omit `keys` here: one selection is shared, and costs once",
+                node.key_span("keys"),
             )
-            continue
-        entry = resolve_entry(node, scope, names)
-        if entry is None:
-            continue
-        if not totals.add(entry, node):
-            return ()
-        found.append((entry, node))
-    return share_selections(found, scope, whole=len(found) == len(section.items))
-
-
-class _Totals:
-    """What all statistics have together; each limit is reported where it is passed."""
-
-    def __init__(self, scope: Scope) -> None:
-        self._scope = scope
-        self._relation = Relation(scope.unit or RowUnit(), Neighbors.ADD_REMOVE)
-        self._cells = self._scores = self._queries = 0
-
-    def add(self, entry: Entry, node: Node) -> bool:
-        """Whether the limits hold with one more entry."""
-        request, statistic = entry.request, entry.statistic
-        if not any(key.open for key in request.by):
-            self._cells += numbers_of(statistic, request)
-        self._scores += scores_of(request)
-        self._queries += len(statistic.questions(request, self._relation))
-        for code, count, most, what, hint in (
-            ("too-many-cells", self._cells, MOST_CELLS_IN_ALL, "cells",
-             "use wider bins, fewer keys in `by`, or several specs"),
-            ("too-many-cells", self._scores, MOST_SCORES_IN_ALL, "scores of candidates",
-             "use fewer candidates, as in `candidates: {step: ...}`, or several specs"),
-            ("too-many-queries", self._queries, MOST_QUERIES_IN_ALL, "queries",
-             "ask about fewer columns at once, or split the spec"),
-        ):  # fmt: skip
-            if count > most:
-                self._scope.findings.add(
-                    code,
-                    f"the statistics up to here have {count:,} {what}, "
-                    f"at most {most:,} can be released in all",
-                    hint,
-                    node.span,
-                )
-                return False
-        return True
+    found = []
+    for entry, node in placed:
+        open_keys = [key.column.name for key in entry.request.by if key.open]
+        selector = selectors.get(entry.request.by)
+        if open_keys and selector is None and whole:
+            names = ", ".join(key.column.name for key in entry.request.by)
+            scope.findings.add(
+                "keys-required",
+                f"{shown(entry.request.name)} is grouped by {listed(open_keys)}, whose values are "
+                f"not declared, and no entry selects which groups may be shown",
+                "declare `values` if they are public; else add `{name: ..., statistic: count, "
+                f"by: [{names}], keys: private, epsilon: ..., delta: ...}}`",
+                node.key_span("by"),
+            )
+        found.append(replace(entry, keys=selector.request.name) if selector else entry)
+    return tuple(found)

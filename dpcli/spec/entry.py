@@ -1,292 +1,263 @@
-"""One entry of the statistics: its names resolved, its fields and price read."""
+"""One entry of the statistics: typed, resolved and priced."""
 
 from __future__ import annotations
 
 import re
 from dataclasses import replace
-from math import prod
+from fractions import Fraction
+from typing import Annotated, Any
 
-from dpcli.columns import CategoryColumn, Column, IdColumn, NumericColumn
+from pydantic import Tag
+
+from dpcli import statistics
+from dpcli.fields import (
+    KeyForm,
+)
 from dpcli.privacy.relation import Neighbors, Relation, RowUnit
-from dpcli.queries import Condition, Key
 from dpcli.reference import synonyms
-from dpcli.spec.answering import Answering
-from dpcli.spec.asking import Asking
+from dpcli.spec.answering import Answering, Calibration, MechanismName
+from dpcli.spec.axes import groups
+from dpcli.spec.columns import Scope
 from dpcli.spec.conditions import conditions
-from dpcli.spec.entry_shape import Entry as EntryShape
-from dpcli.spec.fit import fit
-from dpcli.spec.further import fine_enough, read_further, right_fields
-from dpcli.spec.keys import axis, groups
+from dpcli.spec.findings import listed, shown, similar
+from dpcli.spec.fit import Part, fit
 from dpcli.spec.model import Entry
-from dpcli.spec.nodes import Mapping, Node, Word
-from dpcli.spec.post import read_post, read_raw, read_withhold
-from dpcli.spec.scope import Scope
-from dpcli.spec.selection import selects
-from dpcli.spec.totals import Totals
-from dpcli.spec.wording import a_column, listed, shown
-from dpcli.statistics import STATISTICS
+from dpcli.spec.nodes import Mapping, Word, at
+from dpcli.spec.request import RequestReader
+from dpcli.spec.sizes import can_be_answered
+from dpcli.spec.steps import StepForm, WithholdShape, read_raw, read_steps
 from dpcli.statistics.base import Request, Statistic
+from dpcli.statistics.post import Step
+from dpcli.values import (
+    LIST_TAG,
+    MAPPING_TAG,
+    TEXT_TAG,
+    Choice,
+    Delta,
+    Epsilon,
+    Forms,
+    Read,
+    Rho,
+    Shape,
+    Text,
+    Texts,
+    Truth,
+    described,
+    positive,
+    refusal,
+)
 
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,99}")
 
-MOST_CELLS = 1_000_000
-MOST_SCORES = 2_000_000
-MOST_JOINT = 1 << 58
+
+def _name(text: str) -> str:
+    """The name of a statistic."""
+    if NAME.fullmatch(text):
+        return text
+    hint = "begin with a letter or `_`, and use at most 100 characters"
+    raise refusal("bad-name", "letters, digits, `_` and `-`", hint)
 
 
-def resolve_entry(node: Mapping, scope: Scope, names: dict[str, Word]) -> Entry | None:
-    """The entry, or None after its problems are recorded.
+class Range(Shape):
+    """An inclusive range of numbers or dates."""
 
-    `names` holds the names of the entries before, and gains this one's.
-    """
-    return _Resolver(node, scope).entry(names)
+    min: Text | None = None
+    max: Text | None = None
 
 
-class _Resolver:
-    """One entry, read field by field; every field's problems are recorded."""
+ConditionForm = Annotated[
+    Annotated[Text, Tag(TEXT_TAG)]
+    | Annotated[Texts, Tag(LIST_TAG)]
+    | Annotated[Range, Tag(MAPPING_TAG)],
+    Forms,
+]
+
+
+class Common(Shape):
+    """One statistic: what it is called, its groups, how it is answered, what it may reveal."""
+
+    name: Annotated[str, Read(_name, {"type": "string", "pattern": f"^{NAME.pattern}$"})]
+    statistic: Annotated[
+        str,
+        Choice("unknown-statistic", lambda: described(statistics.STATISTICS), meant=synonyms),
+    ]
+    by: list[KeyForm] | None = None
+    where: dict[str, ConditionForm] | None = None
+    mechanism: MechanismName | None = None
+    epsilon: Epsilon | None = None
+    rho: Rho | None = None
+    error: Annotated[Fraction, positive("25", 10**18)] | None = None
+    share: Annotated[Fraction, positive("1", 10**6)] | None = None
+    delta: Delta | None = None
+    calibration: Calibration | None = None
+    post: list[Annotated[Step, StepForm(str, {})]] | None = None
+    raw: Truth | None = None
+    withhold: WithholdShape | None = None
+
+
+class EntryReader:
+    """One entry of the statistics; the problems of every field are recorded."""
 
     def __init__(self, node: Mapping, scope: Scope) -> None:
-        self._node, self._scope, self._findings = node, scope, scope.findings
-        name = node.get("name")
-        self._user = shown(name.text) if isinstance(name, Word) else "a statistic"
+        self._node, self._scope = node, scope
+        name = node.word("name")
+        self._user = shown(name.text) if name else "a statistic"
+        common = {key: pair for key, pair in node.pairs.items() if key in Common.model_fields}
+        own = {key: pair for key, pair in node.pairs.items() if key not in common}
+        self._statistic: Statistic | None = None
+        near = (similar(key, list(Common.model_fields)) for key in own if not takers_of(key))
+        self._common = fit(
+            Common,
+            Mapping(common, node.span),
+            "a statistic",
+            scope.findings,
+            meant=[key for key in near if key],
+        )
+        if "statistic" not in self._common.bad:
+            wanted = self._common.values.statistic
+            every = statistics.STATISTICS
+            self._statistic = next(one for one in every if one.name == wanted)
+        fields = self._statistic.fields if self._statistic else Shape
+        self._own: Part[Any] = fit(
+            fields,
+            Mapping(own, node.span),
+            shown(self._statistic.name) if self._statistic else "a statistic",
+            scope.findings,
+            user=self._user,
+            refuse_unknown=self._refuse_taken,
+            also=tuple(Common.model_fields),
+        )
+
+    def _refuse_taken(self, key: str) -> bool:
+        """Records a field that only other statistics take; without a statistic, it may be one."""
+        others = takers_of(key)
+        if not others:
+            return False
+        statistic = self._statistic
+        if statistic is None:
+            return True
+        name, span = shown(statistic.name), self._node.key_span(key)
+        takes = listed([*Common.model_fields, *statistic.fields.model_fields])
+        code, message = "field-not-taken", f"{name} takes no {shown(key)}; it takes {takes}"
+        near = similar(key, list(statistic.fields.model_fields))
+        hint = f"omit {shown(key)}, or use {listed(others, 'or')}"
+        if near:
+            hint = f"did you mean {shown(near)}?"
+        if key == "bound":
+            code = "bound-not-taken"
+            message = f"{name} takes no `bound`: it is made of the rows that are kept"
+            hint = "omit `bound`, or use a `sum` or `count`, which take one"
+        elif key == "keys":
+            self._refuse_keys(statistic, "")
+            return True
+        self._scope.findings.add(code, message, hint, span)
+        return True
+
+    def _refuse_keys(self, statistic: Statistic, of: str) -> None:
+        """Records private keys where the statistic has no counts to select groups by."""
+        able = takers_of("keys")
+        self._scope.findings.add(
+            "keys-not-taken",
+            f"{shown(statistic.name)}{of} cannot select private keys",
+            f"add a {listed(able, 'or')} without a column, of the same `by`, with "
+            "`keys: private`; the groups it selects serve all entries of that `by`",
+            at(self._node, "keys").span,
+        )
 
     def entry(self, names: dict[str, Word]) -> Entry | None:
-        """The entry, or None after its problems are recorded."""
-        node = self._node
-        self._name(names)
-        if fit(EntryShape, node, "a statistic", self._findings) is None:
-            return None
-        statistic = self._statistic()
-        answering = Answering(node, self._scope, self._user, statistic)
-        by = groups(node.get("by"), self._user, self._scope)
-        where = conditions(node.get("where"), self._user, self._scope)
+        """The entry, or None after its problems are recorded; `names` gains its name."""
+        node, scope, statistic = self._node, self._scope, self._statistic
+        common, own = self._common, self._own
+        self._new_name(names)
+        keys = node.get("keys") is not None
+        answering = Answering(common, scope, self._user, statistic, keys=keys)
+        by = None if "by" in common.bad else groups(node.get("by"), self._user, scope)
+        where = None
+        if "where" not in common.bad:
+            where = conditions(node.get("where"), self._user, scope)
         if statistic is None:
             return None
-        asking = Asking(node, statistic, self._scope, self._user)
-        request = self._request(asking, by, where)
-        post = read_post(asking)
-        withheld = read_withhold(asking)
-        raw = read_raw(asking, (*(post or ()), *(withheld or ())))
-        mechanisms, price = answering.mechanisms, answering.price
-        if not (mechanisms and request and price and answering.calibration):
+        reader = RequestReader(own, statistic, scope, self._user)
+        request = reader.request(common.values.name, by, where)
+        steps = read_steps(common, statistic, scope.unit)
+        raw = read_raw(common, statistic, self._user, steps)
+        relation = Relation(scope.unit or RowUnit(), Neighbors(scope.neighbors or "add-remove"))
+        fixed = request is not None and not own.bad and reader.without_faults(request, relation)
+        totals = reader.totals(request.column if request else None)
+        if request is None or not fixed or totals is None or raw is None:
             return None
-        totals = Totals(node, statistic, request.column, self._scope, self._user)
-        chooses = selects(node, statistic, request.by, self._scope)
-        if chooses is None or not totals.good or not self._counts_somebody(statistic, request):
+        selects = self._selects(statistic, request)
+        if selects is None or not self._counts_people(statistic, request):
             return None
-        if (
-            post is None
-            or withheld is None
-            or raw is None
-            or not self._can_be_answered(asking, request)
-        ):
+        if common.bad or steps is None or not can_be_answered(own, statistic, request, self._user):
             return None
-        if totals.summed:
-            request = replace(request, totals=totals.clamp)
-        keys = request.name if chooses else None
-        rival = totals.rival(request)
+        if not (answering.mechanisms and answering.price and answering.calibration):
+            return None
+        summed, clamp = totals
         return Entry(
-            request,
+            replace(request, totals=clamp) if summed else request,
             statistic,
-            mechanisms,
-            price,
+            answering.mechanisms,
+            answering.price,
             answering.calibration,
-            keys,
-            rival,
-            (*post, *withheld),
+            request.name if selects else None,
+            None if clamp is None else replace(request, totals=None if summed else clamp),
+            steps,
             raw=raw,
         )
 
-    def _can_be_answered(self, asking: Asking, request: Request) -> bool:
-        """Whether there are not too many numbers, nor too large ones."""
-        statistic = asking.statistic
-        cells = numbers_of(statistic, request)
-        scores = scores_of(request)
-        if _joint(request) > MOST_JOINT:
-            self._findings.add(
-                "too-many-cells",
-                f"the keys of {self._user} have too many combinations, each counted with a place "
-                "for what lies nowhere",
-                "leave out keys; those with a single label tell nothing",
-                self._node.span,
+    def _new_name(self, names: dict[str, Word]) -> None:
+        """Records a name that is taken."""
+        word = self._node.word("name")
+        if word is None or "name" in self._common.bad:
+            return
+        code, message, hint = "", "", "give the statistic another name"
+        if word.text in self._scope.taken:
+            code = "reserved-name"
+            message = (
+                f"a statistic is named {shown(word.text)}, as {self._scope.taken[word.text]} is"
             )
-            return False
-        if cells > MOST_CELLS or scores > MOST_SCORES:
-            what = "cells" if cells > MOST_CELLS else "scores of candidates"
-            count, most = (cells, MOST_CELLS) if cells > MOST_CELLS else (scores, MOST_SCORES)
-            self._findings.add(
-                "too-many-cells",
-                f"{self._user} has {count:,} {what}, at most {most:,} can be released",
-                "use wider bins, or fewer keys in `by`"
-                if what == "cells"
-                else "use fewer candidates, or fewer keys in `by`",
-                self._node.span,
+        elif (first := names.setdefault(word.text, word)) is not word:
+            code, hint = "duplicate-name", "rename one of them"
+            message = (
+                f"two statistics are named {shown(word.text)}: "
+                f"the first is on line {first.span.line}"
             )
-            return False
-        if statistic.chooses:
-            return True
-        items = statistic.items(request) if request.columns or request.margins else ()
-        if len(set(items)) < len(items):
-            self._findings.add(
-                "ambiguous-items",
-                f"two numbers of {self._user} would have the same item",
-                "rename columns or labels that look like two, such as `a:b` or `x; b=1`",
-                self._node.span,
-            )
-            return False
-        relation = Relation(self._scope.unit or RowUnit(), Neighbors.ADD_REMOVE)
-        return fine_enough(asking, statistic.questions(request, relation))
+        if code:
+            self._scope.findings.add(code, message, hint, word.span)
 
-    def _counts_somebody(self, statistic: Statistic, request: Request) -> bool:
-        """Whether there are people to count, where people are counted."""
-        people = "id" in statistic.fields.column and request.column is None
-        if not people or not isinstance(self._scope.unit, RowUnit):
+    def _selects(self, statistic: Statistic, request: Request) -> bool | None:
+        """Whether an entry says `keys: private`; None after a problem is recorded."""
+        if getattr(self._own.values, "keys", None) is None:
+            return None if "keys" in self._own.bad else False
+        if request.column is not None:
+            self._refuse_keys(statistic, " of a column")
+            return None
+        if any(key.open for key in request.by):
             return True
-        self._findings.add(
+        self._own.refuse(
+            "keys-declared",
+            "`keys: private`, but the values of every column in `by` are declared",
+            "omit `keys`: declared groups are public, and all of them are released",
+            "keys",
+        )
+        return None
+
+    def _counts_people(self, statistic: Statistic, request: Request) -> bool:
+        """Whether there are people to count, where people are counted."""
+        if not statistic.counts_people or request.column is not None:
+            return True
+        if not isinstance(self._scope.unit, RowUnit):
+            return True
+        self._own.refuse(
             "nobody-to-count",
             f"{self._user} counts different people, but `unit` is `row`",
             "name a `column` whose values are counted, or protect people by "
             "`unit: {column: ..., max_rows: ...}`",
-            self._node.span,
         )
         return False
 
-    def _name(self, names: dict[str, Word]) -> None:
-        """Checks that the name is one, and new."""
-        word = self._node.word("name")
-        if word is None:
-            return
-        if not NAME.fullmatch(word.text):
-            self._findings.add(
-                "bad-name",
-                f"`name` is {shown(word.text)}, expected letters, digits, `_` and `-`",
-                "begin with a letter or `_`, and use at most 100 characters",
-                word.span,
-            )
-            return
-        if word.text in self._scope.taken:
-            self._findings.add(
-                "reserved-name",
-                f"a statistic is named {shown(word.text)}, as {self._scope.taken[word.text]} is",
-                "give the statistic another name",
-                word.span,
-            )
-            return
-        first = names.setdefault(word.text, word)
-        if first is not word:
-            self._findings.add(
-                "duplicate-name",
-                f"two statistics are named {shown(word.text)}: "
-                f"the first is on line {first.span.line}",
-                "rename one of them",
-                word.span,
-            )
 
-    def _statistic(self) -> Statistic | None:
-        """The statistic of that name."""
-        word = self._node.word("statistic")
-        if word is None:
-            return None
-        by_name = {statistic.name: statistic for statistic in STATISTICS}
-        if word.text in by_name:
-            return by_name[word.text]
-        self._findings.unknown(
-            "unknown-statistic",
-            f"`statistic` is {shown(word.text)}, expected {listed(by_name, 'or')}",
-            synonyms().get(word.text.casefold(), word.text),
-            by_name,
-            word.span,
-            otherwise="write one of these, spelled exactly so",
-        )
-        return None
-
-    def _request(
-        self,
-        asking: Asking,
-        by: tuple[Key, ...] | None,
-        where: tuple[Condition, ...] | None,
-    ) -> Request | None:
-        """What is asked, with the fields that the statistic takes."""
-        statistic = asking.statistic
-        right = right_fields(asking)
-        good, column = self._column(statistic)
-        bins: Key | None = None
-        if good and asking.takes("bins") and isinstance(column, CategoryColumn | NumericColumn):
-            bins = self._bins(column, self._node.get("bins"), by)
-            good = bins is not None
-        name = self._node.word("name")
-        if not good or not right or by is None or where is None or name is None:
-            return None
-        return read_further(asking, Request(name.text, column, bins, by, where))
-
-    def _column(self, statistic: Statistic) -> tuple[bool, Column | None]:
-        """Whether the field `column` is right, and the column it names."""
-        word, fields = self._node.word("column"), statistic.fields
-        if word is None:
-            if fields.column and fields.column_required:
-                self._findings.add(
-                    "missing-field",
-                    f"{shown(statistic.name)} needs a `column`, and {self._user} has none",
-                    f"add `column: ...`, of type {listed(fields.column, 'or')}",
-                    self._node.span,
-                )
-                return False, None
-            return True, None
-        if not fields.column:
-            return False, None
-        column: Column | None = self._scope.columns.get(word.text)
-        if not (isinstance(column, IdColumn) and "id" in fields.column):
-            column = self._scope.usable(word.text, word.span, self._user)
-        if column is not None and column.kind not in fields.column:
-            self._findings.add(
-                "wrong-column-type",
-                f"{shown(word.text)} is {a_column(column.kind)}, "
-                f"{shown(statistic.name)} needs one of type {listed(fields.column, 'or')}",
-                "a `histogram` counts the rows of each label"
-                if isinstance(column, CategoryColumn)
-                else "choose another column or statistic",
-                word.span,
-            )
-            return False, None
-        return column is not None, column
-
-    def _bins(
-        self,
-        column: CategoryColumn | NumericColumn,
-        node: Node | None,
-        by: tuple[Key, ...] | None,
-    ) -> Key | None:
-        """The axis along which a histogram counts."""
-        word = self._node.word("column")
-        assert word is not None
-        if any(key.column is column for key in by or ()):
-            self._findings.add(
-                "duplicate-key-column",
-                f"{shown(column.name)} is counted and in `by` at once",
-                "remove it from `by`",
-                word.span,
-            )
-            return None
-        return axis(column, node, word, self._scope, "bins: {width: ...}")
-
-
-def _joint(request: Request) -> int:
-    """How many places the engine may tell apart, nowhere along each axis included."""
-    axes = [*request.by, *request.margins, *([request.bins] if request.bins else [])]
-    sizes = [len(key) for key in axes if not key.open]
-    sizes += [
-        len(one.labels)
-        for one in (request.column, request.label)
-        if isinstance(one, CategoryColumn)
-    ]
-    return prod(size + 1 for size in sizes) * (2 * len(request.candidates) + 3)
-
-
-def scores_of(request: Request) -> int:
-    """How many scores of candidates an entry needs; in each private group, if those are."""
-    return prod(len(key) for key in request.by if not key.open) * len(request.candidates)
-
-
-def numbers_of(statistic: Statistic, request: Request) -> int:
-    """How many numbers an entry publishes; in each private group, if those are private."""
-    return prod(len(key) for key in request.by if not key.open) * statistic.size(request)
+def takers_of(key: str) -> list[str]:
+    """The statistics that take a field."""
+    return [one.name for one in statistics.STATISTICS if key in one.fields.model_fields]

@@ -1,238 +1,268 @@
-"""Fitting a piece of the tree to its shape; misfits become problems with places."""
+"""Reading a mapping of the tree by its model; errors become problems with places.
+
+A field with an error is left out, so that the other fields are still read and resolved; what
+refers to it later is silent.
+"""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Collection
 from collections.abc import Mapping as Advice
-from typing import Any, get_args
+from dataclasses import dataclass
+from functools import lru_cache
+from types import MappingProxyType
+from typing import Any, Generic, TypeVar
 
-from pydantic import ValidationError
+from pydantic import ValidationError, create_model
+from pydantic.fields import FieldInfo
 
-from dpcli.spec.findings import ENOUGH, Findings
-from dpcli.spec.nodes import Listing, Mapping, Node, Word, at, described
-from dpcli.spec.structure import LIST_TAG, MAPPING_TAG, TEXT_TAG, AnyShape, Shape
-from dpcli.spec.wording import listed, shown, similar
+from dpcli.fields import OfColumn, role_of
+from dpcli.spec.findings import ENOUGH, Findings, listed, shown, similar
+from dpcli.spec.nodes import Listing, Mapping, Word, at, described
+from dpcli.spec.paths import Path, example_line, expected_form, keys_at, name_of, path_of
+from dpcli.values import Shape
 
-TAGS = (TEXT_TAG, MAPPING_TAG, LIST_TAG)
+S = TypeVar("S", bound=Shape)
 PAIRS = {
     "bounds": "lower and upper bound",
     "unit_bounds": "the least and the most of one person's total",
     "values": "the texts for false and true",
 }
 
-Path = tuple[str | int, ...]
-
 NEEDED = {
     "dpcli": "add `dpcli: 1`, the version of the spec language",
     "dataset": "add `dataset: NAME`, the ledger account that pays",
     "privacy": "add `privacy: {unit: row, neighbors: add-remove, budget: {epsilon: ...}}`",
     "columns": "add `columns:` with a line for each column that is used",
-    "statistics": "add `statistics:` with an entry for each question",
-    "unit": "add `unit: row` if nobody has two rows",
+    "statistics": "add `statistics:` with an entry for each statistic",
+    "unit": "add `unit: row` if no person has two rows",
     "neighbors": "add `neighbors: add-remove`, or `change-one` if the number of rows is public",
     "budget": "add `budget: {epsilon: ...}`: the most that all releases may reveal",
-    "max_rows": "add `max_rows: ...`: how many rows of one person are used at most",
+    "max_rows": "add `max_rows: ...`: the maximum number of rows used of one person",
     "values": "add `values: [...]`: the texts in the file, or a mapping from text to label",
     "name": "add `name: ...`: what the statistic is called in the output",
 }
 """What to add, for keys that deserve more than their name."""
 
-
 MODELS = {
-    "quality": "remove it; in the local model no one counts rows before they are randomized",
-    "statistics": "remove it; what is estimated of a collection is said in `responses`",
-    "responses": "add `model: local` if records are to be randomized one by one, or remove it",
-    "public": "add `model: local` if records are to be randomized one by one, or remove it",
+    "quality": "the check exists in the central model alone: no one counts rows before they are "
+    "randomized",
+    "statistics": "list what is estimated under `responses`, or write `model: central`",
+    "responses": "add `model: local` to randomize records one by one, or use `statistics`",
+    "public": "add `model: local` to randomize records one by one, or use `columns` alone",
 }
 """What to do with a section of the other model."""
 
 
+@dataclass(frozen=True)
+class Part(Generic[S]):
+    """One mapping of a spec, and the values that its model read.
+
+    `bad` are the fields with recorded errors: those have their default, or None. `name` is how
+    messages call the mapping.
+    """
+
+    node: Mapping
+    name: str
+    findings: Findings
+    values: S
+    bad: frozenset[str]
+
+    def has(self, key: str) -> bool:
+        """Whether a field is written, rightly or wrongly; perhaps with its key misspelled."""
+        return key in self.node.pairs or key in self.bad
+
+    def text(self, *path: str | int) -> str:
+        """The scalar at a path, as it was written."""
+        node = at(self.node, *path)
+        return node.text if isinstance(node, Word) else ""
+
+    def refuse(self, code: str, message: str, hint: str, *path: str | int) -> None:
+        """Records what is wrong with the value at a path."""
+        self.findings.add(code, message, hint, at(self.node, *path).span)
+
+    def refuse_key(self, code: str, message: str, hint: str, key: str) -> None:
+        """Records what is wrong with a field, at its key; without the key, with the mapping."""
+        self.findings.add(code, message, hint, self.node.key_span(key))
+
+
 def fit(
-    shape: type[AnyShape],
+    shape: type[S],
     node: Mapping,
     what: str,
     findings: Findings,
-    advice: Advice[str, str] = NEEDED,
-) -> AnyShape | None:
-    """The piece in its shape, or nothing after its misfits are recorded.
-
-    `what` names the piece in messages, with its article; `advice` says what to add
-    for a missing key.
-    """
-    try:
-        return shape.model_validate(node.plain())
-    except ValidationError as error:
-        details = error.errors(include_url=False, include_input=False)
-    unknown = {
-        _path(node, detail["loc"])
-        for detail in details[:ENOUGH]
-        if detail["type"] == "extra_forbidden"
-    }
-    for detail in details[:ENOUGH]:
-        _explain(shape, node, what, detail, unknown=unknown, findings=findings, advice=advice)
-    return None
-
-
-def _path(node: Node, loc: Path) -> Path:
-    """The path in the tree: without the names of alternatives."""
-    path: list[str | int] = []
-    for part in loc:
-        here = at(node, *path)
-        known = isinstance(here, Mapping) and part in here.pairs
-        if part in TAGS and not known:
-            continue
-        path.append(part)
-    return tuple(path)
-
-
-def _explain(
-    shape: type[Shape],
-    root: Mapping,
-    what: str,
-    detail: Any,
     *,
-    unknown: set[Path],
-    findings: Findings,
-    advice: Advice[str, str],
-) -> None:
-    """Records one misfit in our own words."""
-    path = _path(root, detail["loc"])
-    if detail["type"] in ("extra_forbidden", "missing"):
-        parent = at(root, *path[:-1])
-        key = str(path[-1])
-        fields = _fields(shape, path[:-1])
-        owner = _owner(path[:-1], what)
-        if detail["type"] == "missing":
-            if not any(similar(str(p[-1]), [key]) for p in unknown if p[:-1] == path[:-1]):
-                _missing(parent, key, owner, advice, findings)
-            return
+    advice: Advice[str, str] | None = None,
+    user: str = "",
+    refuse_unknown: Callable[[str], bool] | None = None,
+    also: Collection[str] = (),
+    meant: Collection[str] = (),
+) -> Part[S]:
+    """The mapping as its model reads it, after all of its errors are recorded.
+
+    `what` names it in messages, with its article; `advice` says what to add for a missing
+    field, and `user` whose mapping it is. `refuse_unknown` may record an unknown field itself;
+    `also` are fields that are read elsewhere. `meant` are fields whose keys are misspelled
+    elsewhere.
+    """
+    plain = node.plain()
+    try:
+        return Part(node, what, findings, shape.model_validate(plain), frozenset(meant))
+    except ValidationError as failure:
+        errors = failure.errors(include_url=False, include_input=False)[:ENOUGH]
+    reader = _Reader(shape, node, what, findings, advice or {}, user, refuse_unknown, also, meant)
+    reader.explain(errors)
+    bad = {str(error["loc"][0]) for error in errors if error["loc"]}
+    near = (similar(key, list(shape.model_fields)) for key in bad - shape.model_fields.keys())
+    bad |= {*meant, *(key for key in near if key)}
+    rest = {key: value for key, value in plain.items() if key not in bad}
+    return Part(node, what, findings, _lenient(shape).model_validate(rest), frozenset(bad))
+
+
+@lru_cache
+def _lenient(shape: type[S]) -> type[S]:
+    """The same model with None for required fields that are missing or wrong."""
+    required: Any = {
+        name: (field.annotation, FieldInfo.merge_field_infos(field, default=None))
+        for name, field in shape.model_fields.items()
+        if field.is_required()
+    }
+    return create_model(shape.__name__, __base__=shape, __doc__=shape.__doc__, **required)
+
+
+@dataclass(frozen=True)
+class _Reader:
+    """Says in our words what pydantic found wrong with one mapping."""
+
+    shape: type[Shape]
+    node: Mapping
+    what: str
+    findings: Findings
+    advice: Advice[str, str]
+    user: str
+    refuse_unknown: Callable[[str], bool] | None
+    also: Collection[str]
+    meant: Collection[str]
+
+    def explain(self, errors: list[Any]) -> None:
+        """Records every error."""
+        unknown = {path_of(self.node, e["loc"]) for e in errors if e["type"] == "extra_forbidden"}
+        for error in errors:
+            context = error.get("ctx", {})
+            path = (*path_of(self.node, error["loc"]), *context.get("at", ()))
+            match error["type"]:
+                case "extra_forbidden":
+                    self._unknown(path)
+                case "missing":
+                    self._missing(path, unknown)
+                case "literal_error":
+                    choices = re.findall(r"'([^']*)'", context["expected"])
+                    hint = "write one of these, spelled exactly so"
+                    self._choice("unknown-choice", path, choices, hint)
+                case "too_short" | "too_long":
+                    self._length(path)
+                case code if "hint" in context and "choices" in context:
+                    self._choice(code, path, context["choices"], context["hint"], context)
+                case code if "hint" in context:
+                    self._value(code, path, context)
+                case _:
+                    self._form(path, expected_form(error))
+
+    def _unknown(self, path: Path) -> None:
+        """A key that the mapping cannot have."""
+        key, parent = str(path[-1]), at(self.node, *path[:-1])
         assert isinstance(parent, Mapping)
-        findings.unknown(
+        if len(path) == 1 and self.refuse_unknown and self.refuse_unknown(key):
+            return
+        fields = [*(self.also if len(path) == 1 else ()), *keys_at(self.shape, path[:-1])]
+        fields = list(dict.fromkeys(fields))
+        self.findings.unknown(
             "unknown-field",
-            f"{shown(key)} is not a field of {owner}; expected {listed(fields, 'or')}",
+            f"{shown(key)} is not a field of {self._owner(path)}; expected {listed(fields, 'or')}",
             key,
             fields,
             parent.key_span(key),
-            otherwise=MODELS.get(key, "remove it"),
+            otherwise=MODELS.get(key, "use one of these; `dpcli explain KEY` describes a key"),
         )
-        return
-    node = at(root, *path)
-    name = _name(path)
-    if detail["type"] == "literal_error":
-        choices = re.findall(r"'([^']*)'", detail["ctx"]["expected"])
+
+    def _missing(self, path: Path, unknown: set[Path]) -> None:
+        """A required key that is not there, unless a misspelled one stands for it."""
+        key, parent = str(path[-1]), at(self.node, *path[:-1])
+        misspelled = any(similar(str(p[-1]), [key]) for p in unknown if p[:-1] == path[:-1])
+        if misspelled or (len(path) == 1 and key in self.meant):
+            return
+        field = self.shape.model_fields.get(key) if len(path) == 1 else None
+        role = role_of(field) if field else None
+        hint = self.advice.get(key) or NEEDED.get(key) or f"add `{example_line(key, field)}`"
+        if isinstance(role, OfColumn):
+            hint = f"add `{key}: ...`, of type {listed(role.kinds, 'or')}"
+        message = f"{self._owner(path)} has no {shown(key)}"
+        if self.user and len(path) == 1:
+            message = f"{self.what} needs {shown(key)}, and {self.user} has none"
+        self.findings.add("missing-field", message, hint, parent.span)
+
+    def _choice(
+        self,
+        code: str,
+        path: Path,
+        choices: Collection[str],
+        hint: str,
+        context: Advice[str, Any] = MappingProxyType({}),
+    ) -> None:
+        """A word that is not one of a few."""
+        node, words = at(self.node, *path), list(choices)
+        text = node.text if isinstance(node, Word) else ""
+        found = shown(text) if isinstance(node, Word) else described(node)
+        expected = context.get("expected") or listed(words, "or")
+        message = context.get("message") or f"{name_of(path)} is {found}, expected {expected}"
+        meant = context.get("meant") or text
+        self.findings.unknown(code, message, meant, words, node.span, otherwise=hint)
+
+    def _value(self, code: str, path: Path, context: Advice[str, Any]) -> None:
+        """A value that its type refuses."""
+        node = at(self.node, *path)
         found = shown(node.text) if isinstance(node, Word) else described(node)
-        findings.unknown(
-            "unknown-choice",
-            f"{name} is {found}, expected {listed(choices, 'or')}",
-            node.text if isinstance(node, Word) else "",
-            choices,
-            node.span,
-            otherwise="write one of these, spelled exactly so",
-        )
-        return
-    if detail["type"] in ("too_short", "too_long"):
-        _wrong_length(node, path, name, findings)
-        return
-    expected = _expected(detail)
-    findings.add(
-        "wrong-shape",
-        f"{name} is {described(node)}, expected {expected}",
-        _shape_hint(node, name, expected),
-        node.span,
-    )
+        message = f"{name_of(path)} is {found}, expected {context['expected']}"
+        message = context.get("message", message).replace("{key}", name_of(path))
+        key = next((str(part) for part in reversed(path) if isinstance(part, str)), "")
+        self.findings.add(code, message, context["hint"].replace("{key}", key), node.span)
 
+    def _length(self, path: Path) -> None:
+        """A list with too few or too many items."""
+        node, name, last = at(self.node, *path), name_of(path), str(path[-1])
+        count = len(node.items) if isinstance(node, Listing) else 0
+        if not count:
+            self.findings.add(
+                "empty-list", f"{name} is empty", "list at least one value", node.span
+            )
+            return
+        items = f"{count} item" if count == 1 else f"{count} items"
+        if last == "edges":
+            expected, hint = "at least two", "begin with the lower bound and end with the upper"
+        else:
+            expected, hint = f"two: {PAIRS.get(last, 'both')}", f"write `{last}: [..., ...]`"
+        message = f"{name} has {items}, expected {expected}"
+        self.findings.add("wrong-shape", message, hint, node.span)
 
-def _missing(
-    parent: Node, key: str, owner: str, advice: Advice[str, str], findings: Findings
-) -> None:
-    """Records a required key that is not there."""
-    findings.add(
-        "missing-field",
-        f"{owner} has no {shown(key)}",
-        advice.get(key) or NEEDED.get(key) or f"add {shown(key + ': ...')}",
-        parent.span,
-    )
+    def _form(self, path: Path, expected: str) -> None:
+        """A text, list or mapping where another form is expected."""
+        node, name = at(self.node, *path), name_of(path)
+        word = shown(node.text).strip("`") if isinstance(node, Word) else "..."
+        hint = f"write `{name.strip('`')}: ...` with one value"
+        if isinstance(node, Word) and expected.endswith("a list"):
+            hint = f"write `[{word}]`"
+        elif isinstance(node, Listing) and "single value" in expected:
+            hint = "write the value without brackets" if len(node.items) == 1 else "write one value"
+        elif expected == "a list":
+            hint = "write `[..., ...]`, or lines below it that begin with `- `"
+        elif expected == "a mapping":
+            hint = "write `{key: value}` or indented `key: value` lines below it"
+        elif expected != "a single value" or isinstance(path[-1], int):
+            hint = ""
+        message = f"{name} is {described(node)}, expected {expected}"
+        self.findings.add("wrong-shape", message, hint, node.span)
 
-
-def _wrong_length(node: Node, path: Path, name: str, findings: Findings) -> None:
-    """Records a list with too few or too many items."""
-    count = len(node.items) if isinstance(node, Listing) else 0
-    items = f"{count} item" if count == 1 else f"{count} items"
-    if not count:
-        findings.add("empty-list", f"{name} is empty", "list at least one value", node.span)
-        return
-    last = str(path[-1])
-    expected = "at least two" if last == "edges" else f"two: {PAIRS.get(last, 'both')}"
-    findings.add(
-        "wrong-shape",
-        f"{name} has {items}, expected {expected}",
-        "begin with the lower bound and end with the upper"
-        if last == "edges"
-        else f"write `{last}: [..., ...]`",
-        node.span,
-    )
-
-
-def _fields(shape: type[Shape], path: Path) -> list[str]:
-    """The keys that the mapping at a path may have."""
-    candidates: list[type[Shape]] = [shape]
-    for part in path:
-        for candidate in candidates:
-            if part in candidate.model_fields:
-                inner = _shapes(candidate.model_fields[str(part)].annotation)
-                candidates = inner or candidates
-                break
-    return [name for candidate in candidates for name in candidate.model_fields]
-
-
-def _shapes(annotation: Any) -> list[type[Shape]]:
-    """The shapes inside a type, however deep."""
-    if isinstance(annotation, type) and issubclass(annotation, Shape):
-        return [annotation]
-    return [shape for part in get_args(annotation) for shape in _shapes(part)]
-
-
-def _owner(path: Path, what: str) -> str:
-    """What a key belongs to."""
-    return _name(path) if path else what
-
-
-def _name(path: Path) -> str:
-    """A path as people say it: its last key."""
-    names = [part for part in path if isinstance(part, str)]
-    if not names:
-        return "the item"
-    return f"an item of {shown(names[-1])}" if isinstance(path[-1], int) else shown(names[-1])
-
-
-def _expected(detail: Any) -> str:
-    """The kind of node that fits."""
-    kind = detail["type"]
-    if kind == "string_type":
-        return "a single value"
-    if kind == "list_type":
-        return "a list"
-    if kind == "union_tag_invalid":
-        tags = [tag for tag in TAGS if tag in detail["ctx"]["expected_tags"]]
-        return " or ".join(KINDS[tag] for tag in tags)
-    return "a mapping"
-
-
-KINDS = {TEXT_TAG: "a single value", MAPPING_TAG: "a mapping", LIST_TAG: "a list"}
-
-
-def _shape_hint(node: Node, name: str, expected: str) -> str:
-    """How to write the kind of node that fits."""
-    plain = name.strip("`")
-    word = shown(node.text).strip("`") if isinstance(node, Word) else "..."
-    if isinstance(node, Word) and expected.endswith("a list"):
-        return f"write `[{word}]`"
-    if isinstance(node, Listing) and "single value" in expected:
-        return "remove the brackets" if len(node.items) == 1 else "write one value"
-    if expected == "a list":
-        return "write `[..., ...]`, or lines below it that begin with `- `"
-    if expected == "a mapping":
-        return "write `{key: value}` or indented `key: value` lines below it"
-    if expected == "a single value" and "item" not in plain:
-        return f"write `{plain}: ...` with one value"
-    return ""
+    def _owner(self, path: Path) -> str:
+        """What a key belongs to."""
+        return name_of(path[:-1]) if len(path) > 1 else self.what

@@ -3,13 +3,25 @@
 from __future__ import annotations
 
 import hashlib
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from dpcli.errors import Problem, SpecError, describe_system_error
+from dpcli.spec.columns import declare
+from dpcli.spec.csv_section import read_dialect
+from dpcli.spec.entries import resolve_entries
+from dpcli.spec.findings import Findings, shown
 from dpcli.spec.model import Spec
-from dpcli.spec.sense import resolve
+from dpcli.spec.nodes import Listing, Mapping
+from dpcli.spec.placeholders import find_placeholders
+from dpcli.spec.privacy import read_privacy
+from dpcli.spec.quality import read_quality
+from dpcli.spec.responses import Local, resolve_local
+from dpcli.spec.sections import declarations_of, read_heading, rows_name
 from dpcli.spec.text import MOST_BYTES, read_text
-from dpcli.spec.wording import shown
+
+LOCAL = "local"
+"""The model in which each record is randomized by itself."""
 
 DATA_NAMES = (".csv", ".tsv", ".gz", ".parquet", ".xlsx", ".sqlite")
 """How names of files end that are not opened as specs."""
@@ -22,31 +34,58 @@ def load_any(text: bytes | str, source: str, folder: Path | None = None) -> Spec
     """
     raw = text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
     root, findings, decoded = read_text(raw, source)
-    sense = resolve(root, findings, folder or Path()) if root is not None else None
-    if findings or sense is None or sense.privacy is None:
+    spec = _resolve(root, findings, folder or Path()) if root is not None else None
+    if findings or spec is None:
         raise SpecError(findings.problems)
     digest = hashlib.sha256(raw)
-    local = sense.local
-    tables = local.tables if local else ()
-    for _, table in tables:
+    for table in spec.tables:
         digest.update(hashlib.sha256(table).digest())
-    return Spec(
-        dataset=sense.dataset,
-        privacy=sense.privacy,
-        columns=sense.columns,
-        entries=sense.entries,
-        confidence=sense.confidence,
-        text=decoded,
-        digest=digest.hexdigest(),
-        declarations=sense.declarations,
-        dialect=sense.dialect,
-        quality=sense.quality,
-        rows_are=sense.rows_are,
-        must_exist=sense.must_exist,
-        responses=local.responses if local else (),
-        public=local.public if local else (),
-        files=tuple(path for path, _ in tables),
+    return replace(spec.spec, text=decoded, digest=digest.hexdigest())
+
+
+@dataclass(frozen=True, slots=True)
+class _Resolved:
+    """A spec without its text, and the bytes of the tables that stand in other files."""
+
+    spec: Spec
+    tables: tuple[bytes, ...]
+
+
+def _resolve(root: Mapping, findings: Findings, folder: Path) -> _Resolved | None:
+    """What a tree says; its problems are recorded, and without a guarantee it says nothing."""
+    find_placeholders(root, findings)
+    model = root.word("model")
+    local = model is not None and model.text == LOCAL
+    heading = read_heading(root, findings, local=local)
+    columns, statistics, section = (root.get(key) for key in ("columns", "statistics", "privacy"))
+    scope = declare(columns if isinstance(columns, Mapping) else None, findings)
+    privacy = read_privacy(section, scope) if isinstance(section, Mapping) else None
+    quality = read_quality(root.get("quality"), scope) if not local else None
+    listing = statistics if isinstance(statistics, Listing) and not local else None
+    entries = resolve_entries(listing, scope)
+    collected = resolve_local(root, scope, folder) if local else Local()
+    dialect = read_dialect(root.get("csv"), columns, findings)
+    rows_are = rows_name(heading, scope.unit)
+    if privacy is None:
+        return None
+    spec = Spec(
+        dataset=heading.values.dataset or "",
+        privacy=privacy,
+        columns=tuple(column for column in scope.columns.values() if column is not None),
+        entries=entries,
+        confidence=heading.values.confidence,
+        text="",
+        digest="",
+        declarations=declarations_of(heading),
+        dialect=dialect,
+        quality=quality,
+        rows_are=rows_are,
+        must_exist=heading.values.ledger is not None,
+        responses=collected.responses,
+        public=collected.public,
+        files=tuple(path for path, _ in collected.tables),
     )
+    return _Resolved(spec, tuple(table for _, table in collected.tables))
 
 
 def load_spec(text: bytes | str, source: str) -> Spec:

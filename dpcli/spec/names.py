@@ -11,7 +11,7 @@ import re
 import unicodedata
 from dataclasses import dataclass
 
-from dpcli.spec.wording import shown
+from dpcli.spec.findings import shown
 
 LONGEST = 100
 

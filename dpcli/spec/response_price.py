@@ -1,128 +1,150 @@
-"""The price of a response: an epsilon, a probability of the truth, or a table."""
+"""The fields of a response, and its price."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
 from pathlib import Path
+from typing import Annotated
 
+from pydantic import Tag
+
+from dpcli import randomizers
 from dpcli.columns import CategoryColumn
 from dpcli.randomizers.base import Asked, Randomizer, Table
-from dpcli.spec.chances import fitted, mapped_table, read_bytes, read_chance, table_of
-from dpcli.spec.findings import Findings
+from dpcli.spec.findings import Findings, listed, shown
+from dpcli.spec.fit import Part
 from dpcli.spec.model import Cell
-from dpcli.spec.nodes import Mapping, Word
-from dpcli.spec.prices import read_delta, read_epsilon
-from dpcli.spec.wording import listed, shown
+from dpcli.spec.nodes import Mapping, Word, at
+from dpcli.spec.tables import fitted, mapped_table, read_bytes, table_of
+from dpcli.values import (
+    MAPPING_TAG,
+    TEXT_TAG,
+    Chance,
+    Choice,
+    Delta,
+    Epsilon,
+    Forms,
+    Shape,
+    Text,
+    Texts,
+    described,
+)
+
+PRICES = ("epsilon", "probability", "matrix")
+"""How the price of a response can be given."""
+
+STEPS = {"simplex": False, "clamp": True}
+"""Steps of `post`, and whether they are for means."""
 
 
-class ResponsePrice:
-    """The price of one response, and the files of tables that it names."""
+class ResponseShape(Shape):
+    """How every record responds for one column, and what is estimated from that."""
 
-    def __init__(self, node: Mapping, findings: Findings, folder: Path) -> None:
-        self._node, self._findings, self._folder = node, findings, folder
+    column: Text
+    mechanism: Annotated[
+        str, Choice("unknown-mechanism", lambda: described(randomizers.RANDOMIZERS))
+    ]
+    epsilon: Epsilon | None = None
+    delta: Delta | None = None
+    probability: Chance | None = None
+    matrix: (
+        Annotated[
+            Annotated[Text, Tag(TEXT_TAG)]
+            | Annotated[dict[str, dict[str, Chance]], Tag(MAPPING_TAG)],
+            Forms,
+        ]
+        | None
+    ) = None
+    by: Texts | None = None
+    post: list[Annotated[str, Choice("unknown-step", tuple(STEPS))]] | None = None
+
+
+class ResponsePrices:
+    """Prices of responses, and the tables that they name in files of `folder`."""
+
+    def __init__(self, findings: Findings, folder: Path) -> None:
+        self._findings, self._folder = findings, folder
         self.tables: list[tuple[Path, bytes]] = []
 
-    def asked(self, randomizer: Randomizer, column: Cell | None) -> Asked | None:
+    def asked(
+        self, part: Part[ResponseShape], randomizer: Randomizer, column: Cell | None
+    ) -> Asked | None:
         """What the response may reveal, or None after problems are recorded."""
-        node = self._node
-        given = [way for way in ("epsilon", "probability", "matrix") if node.get(way) is not None]
+        given = [way for way in PRICES if part.has(way)]
         if len(given) != 1 or given[0] not in randomizer.prices:
-            self._refuse(randomizer, given)
+            self._refuse_price(part, randomizer, given)
             return None
-        delta = self._delta(randomizer)
-        epsilon = probability = None
-        matrix: Table | None = None
-        match given[0]:
-            case "epsilon":
-                word = node.word("epsilon")
-                epsilon = read_epsilon(word, self._findings) if word else None
-            case "probability":
-                word = node.word("probability")
-                probability = self._probability(word) if word else None
-            case _:
-                matrix = self._matrix(column)
-        if delta is None or column is None or (epsilon or probability or matrix) is None:
+        delta = self._delta(part, randomizer)
+        values = part.values
+        chance, matrix = values.probability, None
+        if chance is not None and not 0 < chance < 1:
+            part.refuse(
+                "not-a-probability",
+                f"`probability` is {shown(part.text('probability'))}: a response would reveal "
+                "everything",
+                "write one between 0 and 1, such as `3/4`",
+                "probability",
+            )
+            chance = None
+        if given[0] == "matrix" and "matrix" not in part.bad:
+            matrix = self._matrix(part, column)
+        if delta is None or column is None or (values.epsilon or chance or matrix) is None:
             return None
-        return Asked(column, epsilon, delta, probability, matrix)
+        return Asked(column, values.epsilon, delta, chance, matrix)
 
-    def _refuse(self, randomizer: Randomizer, given: Sequence[str]) -> None:
+    def _refuse_price(
+        self, part: Part[ResponseShape], randomizer: Randomizer, given: Sequence[str]
+    ) -> None:
         """Records that the price is missing, or given in a way that is not taken."""
-        node = self._node
-        ways = listed(randomizer.prices, "or")
-        name = shown(randomizer.name)
+        ways, name = listed(randomizer.prices, "or"), shown(randomizer.name)
         if not given:
-            self._findings.add(
-                "price-required",
-                f"nothing says what a response may reveal: {name} takes {ways}",
-                f"add `{randomizer.prices[0]}: ...`",
-                node.span,
-            )
+            message = f"nothing limits what a response may reveal: {name} takes {ways}"
+            part.refuse("price-required", message, f"add `{randomizer.prices[0]}: ...`")
             return
-        wrong = next((way for way in given if way not in randomizer.prices), given[-1])
-        taken = wrong in randomizer.prices
-        self._findings.add(
-            "price-twice" if taken else "field-not-taken",
-            f"the response has {listed(given)}; each of them is a price"
-            if taken
-            else f"{name} takes {ways}, not {shown(wrong)}",
-            f"keep one of them, such as `{given[0]}`"
-            if taken
-            else f"write `{ways.strip('`')}`"
-            if len(randomizer.prices) == 1
-            else f"write one of {ways}",
-            node.key_span(wrong),
-        )
+        wrong = next((way for way in given if way not in randomizer.prices), None)
+        if wrong is None:
+            message = f"the response has {listed(given)}; each of them is a price"
+            hint = f"keep one of them, such as `{given[0]}`"
+            part.refuse_key("price-twice", message, hint, given[-1])
+            return
+        message = f"{name} takes {ways}, not {shown(wrong)}"
+        only = len(randomizer.prices) == 1
+        hint = f"write `{randomizer.prices[0]}`" if only else f"write one of {ways}"
+        part.refuse_key("field-not-taken", message, hint, wrong)
 
-    def _delta(self, randomizer: Randomizer) -> Fraction | None:
+    def _delta(self, part: Part[ResponseShape], randomizer: Randomizer) -> Fraction | None:
         """The delta, zero where none is needed."""
-        node = self._node
-        word = node.word("delta")
-        if word is not None and not randomizer.needs_delta:
-            self._findings.add(
-                "delta-not-taken",
-                f"{shown(randomizer.name)} takes no `delta`: its guarantee is pure",
-                "remove `delta`",
-                node.key_span("delta"),
-            )
+        name = shown(randomizer.name)
+        if part.has("delta") and not randomizer.needs_delta:
+            able = [one.name for one in randomizers.RANDOMIZERS if one.needs_delta]
+            message = f"{name} takes no `delta`: its guarantee is pure"
+            hint = f"omit `delta`, or use {listed(able, 'or')} for a numeric column"
+            part.refuse_key("delta-not-taken", message, hint, "delta")
             return None
-        if word is None and randomizer.needs_delta:
-            self._findings.add(
+        if not part.has("delta") and randomizer.needs_delta:
+            part.refuse(
                 "delta-required",
-                f"{shown(randomizer.name)} needs a `delta`, and the response has none",
+                f"{name} needs a `delta`, and the response has none",
                 "add `delta: 1e-9` or so, far below one divided by the number of records",
-                node.span,
             )
             return None
-        return Fraction(0) if word is None else read_delta(word, self._findings)
+        return part.values.delta if part.has("delta") else Fraction(0)
 
-    def _probability(self, word: Word) -> Fraction | None:
-        """The probability of a true answer, strictly between zero and one."""
-        value = read_chance(word, "`probability`", self._findings)
-        if value is None or 0 < value < 1:
-            return value
-        self._findings.add(
-            "not-a-probability",
-            f"`probability` is {shown(word.text)}: a response would tell everything",
-            "write one between 0 and 1, such as `3/4`",
-            word.span,
-        )
-        return None
-
-    def _matrix(self, column: Cell | None) -> Table | None:
-        """The table of probabilities, from here or from a file beside the spec."""
-        given = self._node.get("matrix")
+    def _matrix(self, part: Part[ResponseShape], column: Cell | None) -> Table | None:
+        """The table of probabilities, from here or from a file next to the spec."""
+        given, node = part.values.matrix, at(part.node, "matrix")
         table = None
-        if isinstance(given, Mapping):
-            table = mapped_table(given, self._findings)
-        elif isinstance(given, Word):
-            table = self._file(given)
-        if table is None or given is None or not isinstance(column, CategoryColumn):
+        if isinstance(given, dict) and isinstance(node, Mapping):
+            table = mapped_table(given, node, self._findings)
+        elif isinstance(node, Word):
+            table = self._file(node)
+        if table is None or not isinstance(column, CategoryColumn):
             return None
-        return fitted(table, column, given.span, self._findings)
+        return fitted(table, column, node.span, self._findings)
 
     def _file(self, word: Word) -> Table | None:
-        """The table in a file, whose problems are told with places in that file."""
+        """The table in a file, whose problems are reported with their lines in that file."""
         try:
             raw = read_bytes(self._folder / word.text)
         except (OSError, ValueError):
@@ -136,11 +158,7 @@ class ResponsePrice:
         table, found = table_of(raw, word.text)
         for problem in found.problems:
             where = problem.place.line if problem.place else 1
-            self._findings.add(
-                problem.code,
-                f"line {where} of {shown(word.text)}: {problem.message}",
-                problem.hint,
-                word.span,
-            )
+            message = f"line {where} of {shown(word.text)}: {problem.message}"
+            self._findings.add(problem.code, message, problem.hint, word.span)
         self.tables.append((self._folder / word.text, raw))
         return table

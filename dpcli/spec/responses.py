@@ -1,23 +1,30 @@
-"""The responses section of a local spec: how records respond, column by column."""
+"""The responses of a local spec: how records respond, column by column."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
+from dataclasses import dataclass
 from math import prod
 from pathlib import Path
+from typing import Any
 
-from dpcli.columns import CategoryColumn, NumericColumn
+from dpcli import randomizers
+from dpcli.columns import FORMULA, CategoryColumn
+from dpcli.fields import LABELLED, NUMERIC
 from dpcli.privacy.decimals import plain_text
-from dpcli.randomizers import RANDOMIZERS
+from dpcli.privacy.relation import Neighbors, RowUnit
 from dpcli.randomizers.base import CannotRandomize, Channel, Randomizer
-from dpcli.spec.fit import fit
-from dpcli.spec.local_shape import ResponseShape
+from dpcli.spec.columns import Scope
+from dpcli.spec.entries import mappings
+from dpcli.spec.findings import a_column, listed, misread, shown
+from dpcli.spec.fit import Part, fit
 from dpcli.spec.model import Cell, Response
-from dpcli.spec.nodes import Listing, Mapping, Node, Word, described
-from dpcli.spec.prices import MOST_EPSILON
-from dpcli.spec.response_price import ResponsePrice
-from dpcli.spec.scope import Scope
-from dpcli.spec.wording import a_column, listed, shown
+from dpcli.spec.nodes import Listing, Mapping, Word, at
+from dpcli.spec.response_price import STEPS, ResponsePrices, ResponseShape
+from dpcli.values import (
+    MOST_EPSILON,
+)
 
 RESERVED = (
     "column", "estimate", "item", "records", "value", "standard_error", "lower", "upper",
@@ -27,23 +34,96 @@ RESERVED = (
 MOST_GROUPS = 1_000_000
 """Numbers that are counted of one response."""
 
-STEPS = {"simplex": False, "clamp": True}
-"""Steps of `post`, and whether they are for means."""
+
+@dataclass(frozen=True, slots=True)
+class Local:
+    """Responses, public columns, and tables that stand in other files."""
+
+    responses: tuple[Response, ...] = ()
+    public: tuple[Cell, ...] = ()
+    tables: tuple[tuple[Path, bytes], ...] = ()
 
 
-class Responses:
+def resolve_local(root: Mapping, scope: Scope, folder: Path) -> Local:
+    """Everything that is particular to the local model; problems are recorded."""
+    privacy = root.get("privacy")
+    if isinstance(privacy, Mapping):
+        _require_records(privacy, scope)
+    public: dict[str, Cell] = {}
+    listing = root.get("public")
+    for word in listing.items if isinstance(listing, Listing) else ():
+        column = None
+        if isinstance(word, Word):
+            column = scope.usable(word.text, word.span, "`public`")
+        if column is not None:
+            public[column.name] = column
+    reader = _Responses(scope, public, folder)
+    section = root.get("responses")
+    found = reader.read(section) if isinstance(section, Listing) else ()
+    _require_names(found, tuple(public.values()), root, scope)
+    return Local(found, tuple(public.values()), tuple(reader.tables))
+
+
+def _require_records(privacy: Mapping, scope: Scope) -> None:
+    """Records a unit or neighbors that records cannot protect by themselves."""
+    unit, neighbors = privacy.get("unit"), privacy.word("neighbors")
+    if scope.unit is not None and not isinstance(scope.unit, RowUnit) and unit is not None:
+        scope.findings.add(
+            "local-unit",
+            "in the local model each record responds by itself, and `unit` is a person",
+            "write `unit: row`; a person with k records reveals k times as much",
+            unit.span,
+        )
+    if neighbors is not None and neighbors.text == Neighbors.ADD_REMOVE.value:
+        scope.findings.add(
+            "local-neighbors",
+            "every record responds, so that the number of records is public, and `neighbors` "
+            "is `add-remove`",
+            "write `neighbors: change-one`: the content of a record is protected, not its presence",
+            neighbors.span,
+        )
+
+
+def _require_names(
+    responses: tuple[Response, ...], public: tuple[Cell, ...], root: Mapping, scope: Scope
+) -> None:
+    """Records two collected columns of one name, and names that spreadsheets misread."""
+    names = [column.name for column in public]
+    names += [name for response in responses for name in response.names]
+    for name in names:
+        if name.startswith(FORMULA):
+            scope.findings.add(
+                "formula-label",
+                f"the collected column {shown(name)} begins with {shown(name[0])}: "
+                f"{misread(name, 'its name')}",
+                "rename the column in the data file",
+                root.key_span("responses"),
+            )
+    for name in sorted(name for name, count in Counter(names).items() if count > 1):
+        scope.findings.add(
+            "collected-twice",
+            f"two collected columns would be called {shown(name)}",
+            "map the label to another one, or rename the column",
+            root.key_span("responses"),
+        )
+
+
+class _Responses:
     """Every response of a spec, and the files of tables that they name."""
 
-    def __init__(self, scope: Scope, public: Sequence[Cell], folder: Path) -> None:
-        self._scope, self._findings, self._folder = scope, scope.findings, folder
-        self._public = {column.name: column for column in public}
+    def __init__(self, scope: Scope, public: dict[str, Cell], folder: Path) -> None:
+        self._scope, self._findings = scope, scope.findings
+        self._prices = ResponsePrices(scope.findings, folder)
+        self._public = public
         self._taken: dict[str, Word] = {}
-        self.tables: list[tuple[Path, bytes]] = []
 
-    def read(self, section: Node | None) -> tuple[Response, ...]:
+    @property
+    def tables(self) -> list[tuple[Path, bytes]]:
+        """The paths of tables, and what the files hold."""
+        return self._prices.tables
+
+    def read(self, section: Listing) -> tuple[Response, ...]:
         """The responses without problems; those with problems are recorded."""
-        if not isinstance(section, Listing):
-            return ()
         if not section.items:
             self._findings.add(
                 "no-responses",
@@ -51,73 +131,45 @@ class Responses:
                 "add `- {column: ..., mechanism: randomized_response, epsilon: 1}`",
                 section.span,
             )
-        found = []
-        for node in section.items:
-            if not isinstance(node, Mapping):
-                self._findings.add(
-                    "wrong-shape",
-                    f"an entry of `responses` is {described(node)}, expected a mapping",
-                    "write `- {column: ..., mechanism: ..., epsilon: ...}`",
-                    node.span,
-                )
-            elif (response := self._response(node)) is not None:
-                found.append(response)
-            elif not self._findings:
-                raise AssertionError("a response was dropped without a word")
-        return tuple(found)
+        example = "{column: ..., mechanism: ..., epsilon: ...}"
+        nodes = mappings(section, "responses", example, self._scope)
+        found = (self._response(node) for node in nodes)
+        return tuple(one for one in found if one is not None)
 
     def _response(self, node: Mapping) -> Response | None:
         """One entry, or None after its problems are recorded."""
-        if fit(ResponseShape, node, "a response", self._findings) is None:
-            return None
-        randomizer = self._randomizer(node)
+        part = fit(ResponseShape, node, "a response", self._findings)
+        name = part.values.mechanism
+        every = randomizers.RANDOMIZERS
+        randomizer = next((one for one in every if one.name == name), None)
         column = self._column(node, randomizer)
-        price = ResponsePrice(node, self._findings, self._folder)
-        asked = price.asked(randomizer, column) if randomizer else None
-        self.tables += price.tables
+        asked = self._prices.asked(part, randomizer, column) if randomizer else None
         by = self._by(node)
-        steps = self._steps(node, randomizer)
-        if randomizer is None or column is None or asked is None or by is None or steps is None:
+        steps = self._steps(part, randomizer)
+        if part.bad or None in (randomizer, column, asked, by, steps):
             return None
+        assert randomizer is not None and column is not None  # noqa: PT018
+        assert asked is not None and by is not None and steps is not None  # noqa: PT018
         try:
             channel = randomizer.fit(asked)
         except CannotRandomize as failure:
             self._findings.add("cannot-randomize", failure.reason, failure.hint, node.span)
             return None
+        code = message = hint = ""
         if channel.loss.epsilon > MOST_EPSILON:
-            self._findings.add(
-                "epsilon-out-of-range",
+            code = "epsilon-out-of-range"
+            message = (
                 f"that is an epsilon of {shown(plain_text(channel.loss.epsilon))}, expected at "
-                f"most `{MOST_EPSILON}`",
-                "choose probabilities that differ less; above that, a response protects nobody",
-                node.span,
+                f"most `{MOST_EPSILON}`"
             )
-            return None
-        if _numbers_of(column, channel, by) > MOST_GROUPS:
-            self._findings.add(
-                "too-many-cells",
-                f"the keys in `by` have too many combinations for {shown(column.name)}",
-                "use fewer keys in `by`",
-                node.span,
-            )
+            hint = "choose probabilities that differ less; above that, a response protects no one"
+        elif _numbers_of(column, channel, by) > MOST_GROUPS:
+            code, hint = "too-many-cells", "use fewer keys in `by`"
+            message = f"the keys in `by` have too many combinations for {shown(column.name)}"
+        if code:
+            self._findings.add(code, message, hint, node.span)
             return None
         return Response(column, randomizer, channel, by, steps)
-
-    def _randomizer(self, node: Mapping) -> Randomizer | None:
-        """The randomizer of that name."""
-        word = node.word("mechanism")
-        by_name = {randomizer.name: randomizer for randomizer in RANDOMIZERS}
-        if word is None or word.text in by_name:
-            return by_name[word.text] if word else None
-        self._findings.unknown(
-            "unknown-mechanism",
-            f"`mechanism` is {shown(word.text)}, in the local model there are {listed(by_name)}",
-            word.text,
-            by_name,
-            word.span,
-            otherwise=f"write {listed(by_name, 'or')}",
-        )
-        return None
 
     def _column(self, node: Mapping, randomizer: Randomizer | None) -> Cell | None:
         """The column, if it may be randomized in that way."""
@@ -131,17 +183,19 @@ class Responses:
             self._findings.add(
                 "column-twice",
                 f"{shown(name)} is randomized here, and {already}",
-                "keep one of them: what is told twice costs twice, and what is public is not "
-                "hidden by randomizing it",
+                "keep one of them: two responses cost twice, and randomizing does not hide what is "
+                "public",
                 word.span,
             )
             return None
         column = self._scope.usable(name, word.span, "a response")
         if column is None or randomizer is None:
             return None
-        if randomizer.numeric != isinstance(column, NumericColumn) or column.kind == "date":
-            kinds = ("integer", "number") if randomizer.numeric else ("category", "boolean")
-            others = [one.name for one in RANDOMIZERS if one.numeric != randomizer.numeric]
+        kinds = NUMERIC if randomizer.numeric else LABELLED
+        if column.kind not in kinds:
+            others = [
+                one.name for one in randomizers.RANDOMIZERS if one.numeric != randomizer.numeric
+            ]
             self._findings.add(
                 "wrong-column-type",
                 f"{shown(name)} is {a_column(column.kind)}, and {shown(randomizer.name)} "
@@ -153,14 +207,14 @@ class Responses:
             )
             return None
         if column.missing is None:
-            example = column.labels[0] if isinstance(column, CategoryColumn) else "0"
+            labels = column.labels if isinstance(column, CategoryColumn) else ()
+            what = "label" if labels else "value within the bounds"
             self._findings.add(
                 "missing-constant",
                 f"{shown(name)} does not say what a missing cell counts as, and every record "
                 "must respond",
-                f"add `missing: {example}` or another "
-                + ("label" if isinstance(column, CategoryColumn) else "value within the bounds")
-                + " to the column; a blank response would tell that there is nothing",
+                f"add `missing: {labels[0] if labels else '0'}` or another {what} to the column; a "
+                "blank response would reveal that the cell is missing",
                 self._scope.spans[name],
             )
             return None
@@ -169,10 +223,9 @@ class Responses:
     def _by(self, node: Mapping) -> tuple[CategoryColumn, ...] | None:
         """The public columns whose groups estimates are made for."""
         listing = node.get("by")
-        words = listing.items if isinstance(listing, Listing) else ()
+        words: Sequence[Any] = listing.items if isinstance(listing, Listing) else ()
         found: list[CategoryColumn] = []
-        for word in words:
-            assert isinstance(word, Word)
+        for word in (one for one in words if isinstance(one, Word)):
             column = self._public.get(word.text)
             if word.text in RESERVED:
                 self._findings.add(
@@ -181,40 +234,37 @@ class Responses:
                     f"rename the column in the data file; reserved are {listed(RESERVED)}",
                     word.span,
                 )
-                continue
-            if isinstance(column, CategoryColumn) and column not in found:
+            elif isinstance(column, CategoryColumn) and column not in found:
                 found.append(column)
-                continue
-            self._findings.add(
-                "by-not-public",
-                f"{shown(word.text)} in `by` is not a category among the public columns, or "
-                "stands there twice",
-                "estimates can be grouped by columns that are collected as they are: declare it "
-                "under `public:`, or leave it out",
-                word.span,
-            )
-        return tuple(found) if len(found) == len(words) else None
-
-    def _steps(self, node: Mapping, randomizer: Randomizer | None) -> tuple[str, ...] | None:
-        """What is done to estimates."""
-        listing = node.get("post")
-        words = listing.items if isinstance(listing, Listing) else ()
-        if randomizer is None:
-            return None
-        able = [name for name, numeric in STEPS.items() if numeric == randomizer.numeric]
-        for word in words:
-            assert isinstance(word, Word)
-            if word.text not in able:
-                self._findings.unknown(
-                    "unknown-step",
-                    f"a step of `post` is {shown(word.text)}, for {shown(randomizer.name)} there "
-                    f"is {listed(able)}",
-                    word.text,
-                    able,
+            else:
+                self._findings.add(
+                    "by-not-public",
+                    f"{shown(word.text)} in `by` is not a category among the public columns, or "
+                    "is listed twice",
+                    "estimates can be grouped by columns that are collected as they are: declare "
+                    "it under `public:`, or group by another column",
                     word.span,
                 )
+        return tuple(found) if len(found) == len(words) else None
+
+    def _steps(
+        self, part: Part[ResponseShape], randomizer: Randomizer | None
+    ) -> tuple[str, ...] | None:
+        """What is done to estimates."""
+        steps = part.values.post or []
+        if randomizer is None or "post" in part.bad:
+            return None
+        able = [name for name, numeric in STEPS.items() if numeric == randomizer.numeric]
+        for place, name in enumerate(steps):
+            if name not in able:
+                message = (
+                    f"a step of `post` is {shown(name)}, for {shown(randomizer.name)} there is "
+                    f"{listed(able)}"
+                )
+                span = at(part.node, "post", place).span
+                self._findings.unknown("unknown-step", message, name, able, span)
                 return None
-        return tuple(dict.fromkeys(word.text for word in words if isinstance(word, Word)))
+        return tuple(dict.fromkeys(steps))
 
 
 def _numbers_of(column: Cell, channel: Channel, by: Sequence[CategoryColumn]) -> int:

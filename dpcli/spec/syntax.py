@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import yaml
 
+from dpcli.spec.findings import shown
 from dpcli.spec.nodes import Span
-from dpcli.spec.wording import shown
 
 PHRASES: tuple[tuple[str, str, str], ...] = (
     ("tab character", "a tab is used for indentation", "indent with spaces"),

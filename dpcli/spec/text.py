@@ -10,11 +10,10 @@ import re
 
 import yaml
 
-from dpcli.spec.findings import Findings
+from dpcli.spec.findings import Findings, shown
 from dpcli.spec.nodes import Mapping, Span
 from dpcli.spec.syntax import in_plain_words
 from dpcli.spec.tree import Composer, Stop
-from dpcli.spec.wording import shown
 
 MOST_BYTES = 2**20
 

@@ -10,9 +10,8 @@ from collections.abc import Iterator
 
 import yaml
 
-from dpcli.spec.findings import Findings
+from dpcli.spec.findings import Findings, shown
 from dpcli.spec.nodes import Listing, Mapping, Node, Span, Word
-from dpcli.spec.wording import shown
 
 MOST_DEPTH = 20
 MOST_NODES = 100_000

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
 from fractions import Fraction
 from math import prod
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from dpcli.columns import CategoryColumn, Column, NumericColumn
+from dpcli.fields import Fault
 from dpcli.privacy.noise import Noise
 from dpcli.privacy.relation import Relation
 from dpcli.queries import Condition, Key, Query
 from dpcli.utilities.base import Points
+from dpcli.values import Shape
 
 NUMBER_STEPS = ("nonnegative", "integer", "clamp", "suppress_below")
 """Steps of `post` that suit any number."""
@@ -28,7 +30,8 @@ class Request:
     `columns` are several columns that are asked about together, `margins` axes of which
     tables are made, `ways` at a time. `candidates` are steps of the column to choose from,
     of which `picks` are chosen by `utility`; `label` is what a threshold should tell.
-    The readable cells of the `checked` columns are counted.
+    The readable cells of the `checked` columns are counted. `options` are fields that only
+    one statistic has, by name.
     """
 
     name: str
@@ -49,12 +52,17 @@ class Request:
     method: str = ""
     rows: int = 0
     checked: tuple[Column, ...] = ()
+    options: tuple[tuple[str, Any], ...] = ()
 
     @property
     def cuts(self) -> tuple[Key, ...]:
         """The axes that cut numbers into bins: of groups, of a histogram, of tables."""
         axes = (*self.by, *([self.bins] if self.bins else []), *self.margins)
         return tuple(key for key in axes if key.starts)
+
+
+REQUESTED = frozenset(field.name for field in fields(Request))
+"""What a request holds by name; other fields of a statistic are its `options`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,42 +114,19 @@ class Estimate:
     boundless: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Fields:
-    """Which fields of an entry a statistic reads, beyond those that all have.
-
-    `column` and `columns` list the kinds of column that they accept (none: the field is
-    refused). `needs` names further fields that must be there, `takes` those that may.
-    """
-
-    column: tuple[str, ...] = ()
-    column_required: bool = True
-    columns: tuple[str, ...] = ()
-    needs: tuple[str, ...] = ()
-    takes: tuple[str, ...] = ()
-
-    @property
-    def all(self) -> frozenset[str]:
-        """The names of all fields that it reads."""
-        named = [name for name in ("column", "columns") if getattr(self, name)]
-        return frozenset((*named, *self.needs, *self.takes))
-
-
-TOTALS = ("bound", "unit_bounds")
-"""Fields that say how to add up what a person has, before it is clamped."""
-
-
 class Statistic(ABC):
     """Something that may be asked; one subclass, one file, one registry line.
 
     The docstring of a subclass carries its privacy argument and is what
-    `dpcli explain` prints. `chooses` says that its answers are choices among candidates,
-    `steps` which steps of `post` it takes, and `keeps_raw` whether there is a noisy number
-    before anything is done to it.
+    `dpcli explain` prints. `fields` is the model of the fields that it takes beyond those of
+    every entry; `counts_people` says that without a column it counts people. `chooses` says
+    that its answers are choices among candidates, `steps` which steps of `post` it takes, and
+    `keeps_raw` whether there is a noisy number before anything is done to it.
     """
 
     name: ClassVar[str]
-    fields: ClassVar[Fields] = Fields()
+    fields: ClassVar[type[Shape]] = Shape
+    counts_people: ClassVar[bool] = False
     chooses: ClassVar[bool] = False
     steps: ClassVar[tuple[str, ...]] = NUMBER_STEPS
     default_steps: ClassVar[tuple[str, ...]] = ()
@@ -156,6 +141,17 @@ class Statistic(ABC):
         self, request: Request, answers: Sequence[Answer], confidence: Fraction
     ) -> tuple[Estimate, ...]:
         """Published numbers from noisy answers alone, group by group, item by item."""
+
+    def request(self, bare: Request, given: Mapping[str, Any]) -> Request:
+        """The request with the fields of the statistic, whose names are resolved."""
+        known = {key: value for key, value in given.items() if key in REQUESTED}
+        other = tuple((key, value) for key, value in given.items() if key not in REQUESTED)
+        present = {key: value for key, value in known.items() if value is not None}
+        return replace(bare, **present, options=other)
+
+    def faults(self, request: Request, relation: Relation) -> Iterable[Fault]:
+        """What is wrong with fields that are right one by one."""
+        return ()
 
     def items(self, request: Request) -> tuple[str, ...]:
         """The names of the numbers that each group has; one without a name at least."""

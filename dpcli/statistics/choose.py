@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from fractions import Fraction
+from typing import Annotated
 
+from pydantic import Field
+
+from dpcli.fields import BooleanColumnName, Candidates, Fault, NumericColumnName
 from dpcli.privacy.decimals import decimal_places
 from dpcli.privacy.relation import Relation
 from dpcli.queries import Key, ScoreQuery
 from dpcli.statistics.base import (
     Answer,
     Estimate,
-    Fields,
     Question,
     Request,
     Statistic,
@@ -21,9 +24,24 @@ from dpcli.statistics.cuts import from_each
 from dpcli.utilities.accuracy import Accuracy
 from dpcli.utilities.base import Utility
 from dpcli.utilities.revenue import Revenue
+from dpcli.values import Choice, Shape
 
 UTILITIES: dict[str, type[Utility]] = {"revenue": Revenue, "accuracy": Accuracy}
 """What a choice can be judged by."""
+
+
+UtilityName = Annotated[
+    str, Choice("unknown-utility", tuple(UTILITIES)), Field(examples=["revenue"])
+]
+
+
+class ChooseFields(Shape):
+    """The column, what may be chosen, and what candidates are judged by."""
+
+    column: NumericColumnName
+    candidates: Candidates
+    utility: UtilityName
+    label: BooleanColumnName | None = None
 
 
 class Choose(Statistic):
@@ -48,9 +66,35 @@ class Choose(Statistic):
 
     name = "choose"
     keeps_raw = False
-    fields = Fields(column=("integer", "number"), needs=("candidates", "utility"), takes=("label",))
+    fields = ChooseFields
     chooses = True
     steps = ()
+
+    def faults(self, request: Request, relation: Relation) -> Iterable[Fault]:
+        """A label is there where thresholds are judged by it, and prices are not negative."""
+        judged = request.utility == "accuracy"
+        if judged and request.label is None:
+            yield Fault(
+                "label-missing",
+                "utility",
+                "`utility: accuracy` needs a `label`: what thresholds should predict",
+                "add `label: ...` with a boolean column",
+            )
+        if not judged and request.label is not None:
+            yield Fault(
+                "label-not-taken",
+                "label",
+                f"`utility: {request.utility}` takes no `label`",
+                "omit `label`, or use `utility: accuracy`",
+            )
+        points = request.candidates
+        if not judged and len(points) and (points[0] < 0 or points[-1] <= 0):
+            yield Fault(
+                "price-negative",
+                "candidates",
+                "`utility: revenue` needs candidates that are prices: none below zero, one above",
+                "list prices that could be charged",
+            )
 
     def questions(self, request: Request, relation: Relation) -> tuple[Question, ...]:
         """One choice among the candidates."""

@@ -5,18 +5,27 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 
+from dpcli.fields import BoundName, PrivateKeys, UnitBounds, ValuedColumnName
 from dpcli.privacy.relation import Relation
 from dpcli.queries import LinearQuery
 from dpcli.statistics.base import (
-    TOTALS,
     Answer,
     Estimate,
-    Fields,
     Question,
     Request,
     Statistic,
     shifted,
 )
+from dpcli.values import Shape
+
+
+class CountFields(Shape):
+    """A column whose cells must be present; totals, and private keys."""
+
+    column: ValuedColumnName | None = None
+    bound: BoundName | None = None
+    unit_bounds: UnitBounds | None = None
+    keys: PrivateKeys | None = None
 
 
 class Count(Statistic):
@@ -34,11 +43,7 @@ class Count(Statistic):
     """
 
     name = "count"
-    fields = Fields(
-        column=("integer", "number", "date", "category", "boolean"),
-        column_required=False,
-        takes=(*TOTALS, "keys"),
-    )
+    fields = CountFields
 
     def questions(self, request: Request, relation: Relation) -> tuple[Question, ...]:
         """One question: the rows in each cell."""

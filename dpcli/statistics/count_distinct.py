@@ -5,17 +5,25 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 
+from dpcli.fields import CountedColumnName, PrivateKeys
 from dpcli.privacy.relation import PersonUnit, Relation
 from dpcli.queries import DistinctQuery, LinearQuery, Query
 from dpcli.statistics.base import (
     Answer,
     Estimate,
-    Fields,
     Question,
     Request,
     Statistic,
     shifted,
 )
+from dpcli.values import Shape
+
+
+class DistinctFields(Shape):
+    """A column whose different values are counted, in place of people."""
+
+    column: CountedColumnName | None = None
+    keys: PrivateKeys | None = None
 
 
 class CountDistinct(Statistic):
@@ -33,11 +41,8 @@ class CountDistinct(Statistic):
     """
 
     name = "count_distinct"
-    fields = Fields(
-        column=("integer", "number", "date", "category", "boolean", "id"),
-        column_required=False,
-        takes=("keys",),
-    )
+    fields = DistinctFields
+    counts_people = True
 
     def questions(self, request: Request, relation: Relation) -> tuple[Question, ...]:
         """One question: the people, or the values, in each cell."""

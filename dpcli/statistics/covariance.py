@@ -6,14 +6,22 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
+from dpcli.fields import NumericColumns
 from dpcli.privacy.decimals import decimal_places
 from dpcli.privacy.relation import Relation
-from dpcli.statistics.base import Answer, Estimate, Fields, Limits, Question, Request, Statistic
+from dpcli.statistics.base import Answer, Estimate, Limits, Question, Request, Statistic
 from dpcli.statistics.moments import Moments
 from dpcli.statistics.plausible import Plausible
+from dpcli.values import Shape
 
 if TYPE_CHECKING:
     from dpcli.statistics.plausible import Numbers
+
+
+class CovarianceFields(Shape):
+    """The columns that are related to each other."""
+
+    columns: NumericColumns
 
 
 class Covariance(Statistic):
@@ -33,7 +41,7 @@ class Covariance(Statistic):
     """
 
     name = "covariance"
-    fields = Fields(columns=("integer", "number"))
+    fields = CovarianceFields
 
     def questions(self, request: Request, relation: Relation) -> tuple[Question, ...]:
         """All moments up to the second."""

@@ -5,17 +5,25 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 
+from dpcli.fields import BinForms, ValuedColumnName
 from dpcli.privacy.relation import Relation
 from dpcli.queries import Key, LinearQuery
 from dpcli.statistics.base import (
     Answer,
     Estimate,
-    Fields,
     Question,
     Request,
     Statistic,
     shifted,
 )
+from dpcli.values import Shape
+
+
+class HistogramFields(Shape):
+    """The column that is counted, and how it is cut."""
+
+    column: ValuedColumnName
+    bins: BinForms | None = None
 
 
 class Histogram(Statistic):
@@ -33,7 +41,7 @@ class Histogram(Statistic):
     """
 
     name = "histogram"
-    fields = Fields(column=("integer", "number", "date", "category", "boolean"), takes=("bins",))
+    fields = HistogramFields
 
     def questions(self, request: Request, relation: Relation) -> tuple[Question, ...]:
         """One question: the rows in each cell of groups and bins."""

@@ -2,26 +2,54 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
+from typing import Annotated, Any
 
-from dpcli.privacy.relation import Relation
+from dpcli.fields import Fault, NumericColumnName, Predictors
+from dpcli.privacy.relation import Neighbors, Relation, RowUnit
 from dpcli.statistics.base import (
     ANY,
     Answer,
     Estimate,
-    Fields,
     Question,
     Request,
     Statistic,
+    numeric,
 )
 from dpcli.statistics.coefficients import Line
 from dpcli.statistics.moments import Moments
 from dpcli.statistics.output import coefficients, minimiser
 from dpcli.statistics.plausible import Plausible
+from dpcli.values import Choice, Exact, Shape, whole
 
 METHODS = ("moments", "output")
 """How the coefficients are made private."""
+
+
+Method = Annotated[str, Choice("unknown-method", METHODS)]
+Ridge = Annotated[
+    Fraction,
+    Exact(
+        "not-in-range",
+        "a number from `1e-9` to `1000`",
+        "write `0.1` or so: a part of the squared half-width of each column",
+        least=Fraction(1, 10**9),
+        most=1000,
+    ),
+]
+Rows = Annotated[int, whole(10**12, "rows the file has: a public number")]
+
+
+class RegressionFields(Shape):
+    """The predicted column, those that predict it, and how noise is added."""
+
+    column: NumericColumnName
+    on: Predictors
+    method: Method = METHODS[0]
+    ridge: Ridge | None = None
+    rows: Rows | None = None
 
 
 class LinearRegression(Statistic):
@@ -62,7 +90,64 @@ class LinearRegression(Statistic):
 
     name = "linear_regression"
     keeps_raw = False
-    fields = Fields(column=("integer", "number"), needs=("on",), takes=("ridge", "method", "rows"))
+    fields = RegressionFields
+
+    def request(self, bare: Request, given: Mapping[str, Any]) -> Request:
+        """The inputs and the outcome as columns, the outcome last."""
+        columns = (*given["on"], given["column"])
+        method, ridge, rows = given["method"], given["ridge"], given["rows"] or 0
+        return replace(
+            bare, column=columns[-1], columns=columns, method=method, ridge=ridge, rows=rows
+        )
+
+    def faults(self, request: Request, relation: Relation) -> Iterable[Fault]:
+        """No column predicts itself, and noise for the minimiser needs a fixed number of rows."""
+        name = f"`{numeric(request).name}`"
+        if request.column in request.columns[:-1]:
+            yield Fault(
+                "column-twice", "on", f"{name} would predict itself", "name other columns in `on`"
+            )
+        if request.method != "output":
+            if request.rows:
+                yield Fault(
+                    "rows-not-taken",
+                    "rows",
+                    "`method: moments` takes no `rows`: it counts them, with noise",
+                    "omit `rows`, or use `method: output`",
+                )
+            return
+        user = f"`{request.name}`"
+        if request.ridge is None:
+            yield Fault(
+                "missing-field",
+                "method",
+                f"`method: output` needs `ridge`, and {user} has none",
+                "add `ridge: 0.1` or so: without it one row can move the minimiser without limit",
+            )
+        if not request.rows:
+            yield Fault(
+                "missing-field",
+                "method",
+                f"`method: output` needs `rows`, and {user} has none",
+                "add `rows: ...`, the number of rows, which is public under change-one",
+            )
+        for holds, reason in (
+            (relation.neighbors is not Neighbors.CHANGE_ONE, "`neighbors` are not `change-one`"),
+            (not isinstance(relation.unit, RowUnit), "the unit is not `row`"),
+            (bool(request.by or request.where), "it has `by` or `where`"),
+            (
+                any(column.missing is None for column in request.columns),
+                "a cell may be missing, and its row skipped",
+            ),
+        ):
+            if holds:
+                yield Fault(
+                    "output-needs-fixed-rows",
+                    "method",
+                    f"`method: output` needs a fixed number of rows, but {reason}",
+                    "use `method: moments`; or `neighbors: change-one`, `unit: row`, no groups or "
+                    "filters, and `missing:` constants for all columns",
+                )
 
     def questions(self, request: Request, relation: Relation) -> tuple[Question, ...]:
         """All moments of inputs and outcome, or the minimiser itself."""

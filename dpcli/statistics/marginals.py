@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from itertools import combinations, product
 from math import prod
+from typing import Annotated, Any
 
+from pydantic import Field
+
+from dpcli.fields import Fault, TableColumns, at_most
 from dpcli.privacy.relation import Relation
 from dpcli.queries import Key, LinearQuery
 from dpcli.statistics.agreement import agreed
@@ -15,13 +19,22 @@ from dpcli.statistics.base import (
     NUMBER_STEPS,
     Answer,
     Estimate,
-    Fields,
     Question,
     Request,
     Statistic,
     groups,
     shifted,
 )
+from dpcli.values import UNLIMITED, Shape, whole
+
+Ways = Annotated[int, whole(UNLIMITED, "of the columns each table has"), Field(examples=[2])]
+
+
+class MarginalsFields(Shape):
+    """The axes of all tables, and how many each table has."""
+
+    columns: TableColumns
+    ways: Ways
 
 
 class Marginals(Statistic):
@@ -45,11 +58,18 @@ class Marginals(Statistic):
     """
 
     name = "marginals"
-    fields = Fields(
-        columns=("category", "boolean", "integer", "number", "date"), needs=("columns", "ways")
-    )
+    fields = MarginalsFields
     steps = ("consistent", *NUMBER_STEPS)
     default_steps = ("consistent",)
+
+    def request(self, bare: Request, given: Mapping[str, Any]) -> Request:
+        """The axes, and how many of them each table has."""
+        return replace(bare, margins=given["columns"], ways=given["ways"])
+
+    def faults(self, request: Request, relation: Relation) -> Iterable[Fault]:
+        """No table has more axes than there are."""
+        most = len(request.margins)
+        yield from at_most(request.ways, "ways", most, "of the columns each table has")
 
     def questions(self, request: Request, relation: Relation) -> tuple[Question, ...]:
         """One table of each choice of columns."""

@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
+from dpcli.fields import NumericColumnName
 from dpcli.privacy.decimals import decimal_places
 from dpcli.privacy.relation import Relation
 from dpcli.queries import Factor, LinearQuery
 from dpcli.statistics.base import (
     Answer,
     Estimate,
-    Fields,
     Question,
     Request,
     Statistic,
@@ -20,6 +20,7 @@ from dpcli.statistics.base import (
     numeric,
 )
 from dpcli.statistics.plausible import Plausible, moved
+from dpcli.values import Shape
 
 if TYPE_CHECKING:
     from dpcli.statistics.plausible import Numbers
@@ -28,6 +29,12 @@ SUM_SHARE = Fraction(3, 5)
 """The centred sum gets more than half: its noise reaches the mean in full, while the
 noise of the count is weighted by the mean's distance from the centre, at most as
 much and usually less."""
+
+
+class MeanFields(Shape):
+    """The column that is averaged."""
+
+    column: NumericColumnName
 
 
 class Mean(Statistic):
@@ -47,7 +54,7 @@ class Mean(Statistic):
     """
 
     name = "mean"
-    fields = Fields(column=("integer", "number"))
+    fields = MeanFields
 
     def questions(self, request: Request, relation: Relation) -> tuple[Question, ...]:
         """The centred sum and the count of the same rows."""

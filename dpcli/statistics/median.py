@@ -4,8 +4,17 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from dpcli.statistics.base import Fields, Request
+from dpcli.fields import Candidates, NumericColumnName
+from dpcli.statistics.base import Request
 from dpcli.statistics.quantile import Quantile
+from dpcli.values import Shape
+
+
+class MedianFields(Shape):
+    """The column, and the values to choose from."""
+
+    column: NumericColumnName
+    candidates: Candidates | None = None
 
 
 class Median(Quantile):
@@ -22,7 +31,7 @@ class Median(Quantile):
     """
 
     name = "median"
-    fields = Fields(column=("integer", "number"), takes=("candidates",))
+    fields = MedianFields
     steps = ()
 
     def quantiles(self, request: Request) -> tuple[Fraction, ...]:

@@ -2,8 +2,16 @@
 
 from __future__ import annotations
 
-from dpcli.statistics.base import Fields, Request
+from dpcli.fields import LabelColumnName
+from dpcli.statistics.base import Request
 from dpcli.statistics.top_k import TopK
+from dpcli.values import Shape
+
+
+class ModeFields(Shape):
+    """The column whose labels are compared."""
+
+    column: LabelColumnName
 
 
 class Mode(TopK):
@@ -21,7 +29,7 @@ class Mode(TopK):
     """
 
     name = "mode"
-    fields = Fields(column=("category", "boolean"))
+    fields = ModeFields
 
     def items(self, request: Request) -> tuple[str, ...]:
         """A single label."""

@@ -7,13 +7,13 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import ClassVar
 
+from dpcli.fields import Candidates, NumericColumnName, Quantiles
 from dpcli.privacy.decimals import decimal_places, plain_text
 from dpcli.privacy.relation import Relation
 from dpcli.queries import ScoreQuery
 from dpcli.statistics.base import (
     Answer,
     Estimate,
-    Fields,
     Question,
     Request,
     Statistic,
@@ -21,6 +21,15 @@ from dpcli.statistics.base import (
 )
 from dpcli.statistics.cuts import at_and_between
 from dpcli.utilities.rank import Rank
+from dpcli.values import Shape
+
+
+class QuantileFields(Shape):
+    """The column, which parts of the rows, and the values to choose from."""
+
+    column: NumericColumnName
+    quantiles: Quantiles
+    candidates: Candidates | None = None
 
 
 class Quantile(Statistic):
@@ -47,7 +56,7 @@ class Quantile(Statistic):
 
     name = "quantile"
     keeps_raw = False
-    fields = Fields(column=("integer", "number"), needs=("quantiles",), takes=("candidates",))
+    fields: ClassVar[type[Shape]] = QuantileFields
     chooses = True
     steps: ClassVar[tuple[str, ...]] = ("consistent",)
 

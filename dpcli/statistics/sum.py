@@ -5,20 +5,28 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 
+from dpcli.fields import BoundName, NumericColumnName, UnitBounds
 from dpcli.privacy.decimals import decimal_places
 from dpcli.privacy.relation import Relation
 from dpcli.queries import Factor, LinearQuery
 from dpcli.statistics.base import (
-    TOTALS,
     Answer,
     Estimate,
-    Fields,
     Question,
     Request,
     Statistic,
     numeric,
     shifted,
 )
+from dpcli.values import Shape
+
+
+class SumFields(Shape):
+    """The column that is added up, and totals of people."""
+
+    column: NumericColumnName
+    bound: BoundName | None = None
+    unit_bounds: UnitBounds | None = None
 
 
 class Sum(Statistic):
@@ -39,7 +47,7 @@ class Sum(Statistic):
     """
 
     name = "sum"
-    fields = Fields(column=("integer", "number"), takes=TOTALS)
+    fields = SumFields
 
     def questions(self, request: Request, relation: Relation) -> tuple[Question, ...]:
         """One question: the total of each cell, in steps."""

@@ -2,14 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
+from typing import Annotated, Any, ClassVar
+
+from pydantic import Field
 
 from dpcli.columns import CategoryColumn
+from dpcli.fields import Fault, LabelColumnName, at_most
 from dpcli.privacy.relation import Relation
 from dpcli.queries import Key, ScoreQuery
-from dpcli.statistics.base import Answer, Estimate, Fields, Question, Request, Statistic
+from dpcli.statistics.base import Answer, Estimate, Question, Request, Statistic
 from dpcli.utilities.frequency import Frequency
+from dpcli.values import UNLIMITED, Shape, whole
+
+Picks = Annotated[int, whole(UNLIMITED, "of the labels are chosen"), Field(examples=[3])]
+
+
+class TopFields(Shape):
+    """The column whose labels are compared, and how many are chosen."""
+
+    column: LabelColumnName
+    k: Picks
 
 
 class TopK(Statistic):
@@ -31,9 +46,18 @@ class TopK(Statistic):
 
     name = "top_k"
     keeps_raw = False
-    fields = Fields(column=("category", "boolean"), needs=("k",))
+    fields: ClassVar[type[Shape]] = TopFields
     chooses = True
     steps = ()
+
+    def request(self, bare: Request, given: Mapping[str, Any]) -> Request:
+        """The column and the number of labels that are chosen."""
+        return replace(bare, column=given["column"], picks=given.get("k", 1))
+
+    def faults(self, request: Request, relation: Relation) -> Iterable[Fault]:
+        """No more labels are chosen than there are."""
+        labels = len(categories(request).labels)
+        yield from at_most(request.picks, "k", labels, "of the labels are chosen")
 
     def questions(self, request: Request, relation: Relation) -> tuple[Question, ...]:
         """So many choices among the labels."""

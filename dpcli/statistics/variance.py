@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 
+from dpcli.fields import NumericColumnName
 from dpcli.privacy.decimals import decimal_places
 from dpcli.privacy.relation import Relation
 from dpcli.statistics.base import (
     Answer,
     Estimate,
-    Fields,
     Question,
     Request,
     Statistic,
@@ -18,6 +18,13 @@ from dpcli.statistics.base import (
 )
 from dpcli.statistics.moments import Moments
 from dpcli.statistics.plausible import Plausible
+from dpcli.values import Shape
+
+
+class VarianceFields(Shape):
+    """The column whose spread is measured."""
+
+    column: NumericColumnName
 
 
 class Variance(Statistic):
@@ -39,7 +46,7 @@ class Variance(Statistic):
     """
 
     name = "variance"
-    fields = Fields(column=("integer", "number"))
+    fields = VarianceFields
 
     def questions(self, request: Request, relation: Relation) -> tuple[Question, ...]:
         """Count, sum and squares of the same rows."""

@@ -52,11 +52,11 @@ def requests(statistic: Statistic) -> Iterator[Request]:
     for number, sex in product(COLUMNS, (SEX, SEX_FILLED)):
         columns = Columns(number, SECOND, sex, OPEN)
         filters: list[tuple[Condition, ...]] = [(), (Condition(OPEN, ((1, 1),)),)]
-        if "ways" in statistic.fields.all:
+        if "ways" in statistic.fields.model_fields:
             # Of tables of the filtered column itself, only some cells could change.
             filters = [(), (Condition(SECOND, ((1, 1),)),)]
         for by, where in product(((), (Key(sex),)), filters):
-            if not (by and "k" in statistic.fields.all) and not (by and statistic.name == "mode"):
+            if not (by and statistic.name in ("top_k", "mode")):
                 yield from forms(statistic, columns, by, where)
 
 

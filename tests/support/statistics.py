@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from dpcli.columns import CategoryColumn, Column, NumericColumn
+from dpcli.fields import OfColumn, role_of
 from dpcli.queries import Condition, Key
 from dpcli.statistics.base import Request, Statistic
 from dpcli.statistics.choose import UTILITIES
@@ -29,21 +30,21 @@ def forms(
 ) -> Iterator[Request]:
     """Requests with every combination of fields that the statistic reads."""
     bare = Request("r", by=by, where=where)
-    fields = statistic.fields
-    if fields.columns:
+    fields = statistic.fields.model_fields
+    if "columns" in fields:
         yield from _several(statistic, replace(bare), columns)
         return
     for column in _asked(statistic, columns):
         request = replace(bare, column=column)
-        if "bins" in fields.all:
+        if "bins" in fields:
             yield from _binned(request, columns, by)
-        elif "utility" in fields.all:
+        elif "utility" in fields:
             yield from _judged(request, columns)
-        elif "candidates" in fields.all:
+        elif "candidates" in fields:
             yield from _chosen(statistic, request, columns)
-        elif "k" in fields.all:
+        elif "k" in fields:
             yield from (replace(request, picks=picks) for picks in (1, 2))
-        elif "on" in fields.all:
+        elif "on" in fields:
             related = (columns.second, columns.number)
             yield replace(request, columns=related, method="moments")
             yield replace(request, columns=related, method="moments", ridge=Fraction(1, 10))
@@ -51,9 +52,16 @@ def forms(
             yield request
 
 
+def kinds_of(statistic: Statistic) -> tuple[str, ...]:
+    """The kinds of column that the field `column` of a statistic accepts."""
+    field = statistic.fields.model_fields.get("column")
+    role = role_of(field) if field else None
+    return role.kinds if isinstance(role, OfColumn) else ()
+
+
 def _asked(statistic: Statistic, columns: Columns) -> list[Column | None]:
     """What can be asked about."""
-    kinds = statistic.fields.column
+    kinds = kinds_of(statistic)
     asked: list[Column | None] = []
     if columns.number.kind in kinds:
         asked.append(columns.number)
@@ -61,7 +69,10 @@ def _asked(statistic: Statistic, columns: Columns) -> list[Column | None]:
         asked.append(columns.category)
     if "id" in kinds and columns.ids is not None:
         asked.append(columns.ids)
-    if not statistic.fields.column_required and ("id" not in kinds or columns.ids is not None):
+    field = statistic.fields.model_fields.get("column")
+    if (field is None or not field.is_required()) and (
+        "id" not in kinds or columns.ids is not None
+    ):
         asked.append(None)
     return asked
 
@@ -85,7 +96,7 @@ def _chosen(statistic: Statistic, request: Request, columns: Columns) -> Iterato
     """Quantiles among all points or a few."""
     for points in _points(columns.number):
         asked = replace(request, candidates=points)
-        if "quantiles" in statistic.fields.all:
+        if "quantiles" in statistic.fields.model_fields:
             yield replace(asked, quantiles=(Fraction(9, 10), Fraction(1, 4)))
         else:
             yield asked
@@ -104,7 +115,7 @@ def _judged(request: Request, columns: Columns) -> Iterator[Request]:
 
 def _several(statistic: Statistic, request: Request, columns: Columns) -> Iterator[Request]:
     """Several columns together."""
-    if "ways" not in statistic.fields.all:
+    if "ways" not in statistic.fields.model_fields:
         yield replace(request, columns=(columns.number, columns.second))
         return
     number = columns.number

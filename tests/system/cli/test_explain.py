@@ -7,15 +7,14 @@ import re
 import pytest
 
 from dpcli.cli.explain import explanations
-from dpcli.reference import Page, codes, synonyms
-from dpcli.spec.structure import COLUMN_SHAPES
-from dpcli.words import PAGES
+from dpcli.reference import Page, codes, synonyms, word_pages
+from dpcli.spec.column_types import COLUMN_TYPES
 from tests.support.cli import Command
 
 KNOWN = {page.name for page in explanations()}
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: f"{page.name}-{page.kind}")
+@pytest.mark.parametrize("page", word_pages(), ids=lambda page: f"{page.name}-{page.kind}")
 def test_a_page_is_whole(page: Page) -> None:
     """A page says what the word means, what it may be, an example, and where to read on."""
     assert page.meaning.endswith(".") and page.example and page.see
@@ -31,12 +30,13 @@ def test_words_have_one_meaning_each() -> None:
     names = [(page.name, page.kind) for page in explanations()]
 
     assert len(set(names)) == len(names)
-    assert not {page.name for page in PAGES} & {code.name for code in codes()}
+    assert not {page.name for page in word_pages()} & {code.name for code in codes()}
 
 
 def test_every_type_has_a_page() -> None:
     """The types that a column may have are those that have pages."""
-    assert [page.name for page in PAGES if page.kind == "type"] == list(COLUMN_SHAPES)
+    kinds = [shape.kind for shape in COLUMN_TYPES]
+    assert [page.name for page in word_pages() if page.kind == "type"] == kinds
 
 
 @pytest.mark.parametrize("name", sorted(KNOWN))

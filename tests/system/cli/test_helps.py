@@ -14,8 +14,7 @@ import typer
 
 from dpcli.cli.main import COMMANDS, app
 from dpcli.cli.manual import examples
-from dpcli.reference import Page
-from dpcli.words import PAGES
+from dpcli.reference import Page, word_pages
 from tests.support.cli import ROOT, Command
 
 LONGEST = 300
@@ -158,7 +157,9 @@ def test_examples_run(words: str, dpcli: Command, kitchen: Path, tmp_path: Path)
 
 
 @pytest.mark.parametrize(
-    "page", [page for page in PAGES if page.kind == "command line"], ids=lambda page: page.name
+    "page",
+    [page for page in word_pages() if page.kind == "command line"],
+    ids=lambda page: page.name,
 )
 def test_examples_of_pages_run(page: Page, kitchen: Path, tmp_path: Path) -> None:
     """Whoever copies an example from a page of the command line gets what it promises."""

@@ -10,7 +10,7 @@ from dpcli.plan.judging import Verdict
 from dpcli.plan.planner import make_plan
 from dpcli.plan.risks import HAZARDS, Finding, hazards
 from dpcli.spec.load import load_any
-from dpcli.spec.structure import Stewardship
+from dpcli.spec.sections import Stewardship
 from tests.support.cli import LOCAL, SPECS, Command
 
 ALL = [*SPECS, LOCAL]

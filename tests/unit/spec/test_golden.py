@@ -16,7 +16,8 @@ from tests.support.specs import completed
 
 CASES = read_cases()
 
-RECORDERS = {"add", "spoil", "unknown", "_stop", "_read", "Problem", "of"}
+RECORDERS = {"add", "spoil", "unknown", "_stop", "Problem", "of"}
+RECORDERS |= {"refuse", "refuse_key", "refusal", "Exact", "Choice", "Fault", "_choice"}
 """Calls whose first argument is a code."""
 
 
@@ -49,25 +50,47 @@ def test_texts_keep_the_house_style() -> None:
                 assert "pydantic" not in text and "yaml.org" not in text and "\n" not in text
 
 
+def sources() -> list[Path]:
+    """The files that record problems of specs."""
+    package = Path(dpcli.spec.__file__).parents[1]
+    folders = ("spec", "statistics")
+    files = [path for folder in folders for path in (package / folder).glob("*.py")]
+    return [*files, package / "values.py", package / "fields.py"]
+
+
 def used_codes() -> set[str]:
-    """Every code in the source of the spec, found in the calls that record problems."""
-    found = set()
-    for path in Path(dpcli.spec.__file__).parent.glob("*.py"):
+    """Every code in these files: in calls that record problems, and in values of `code`."""
+    found: set[str] = set()
+    for path in sources():
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if not isinstance(node, ast.Call) or not node.args:
-                continue
-            function = node.func
-            name = function.attr if isinstance(function, ast.Attribute) else ""
-            name = function.id if isinstance(function, ast.Name) else name
-            if name in RECORDERS:
-                first = node.args[0]
-                parts = [first.body, first.orelse] if isinstance(first, ast.IfExp) else [first]
-                found |= {
-                    part.value
-                    for part in parts
-                    if isinstance(part, ast.Constant) and isinstance(part.value, str)
-                }
-    return found
+            parts: list[ast.AST] = []
+            if isinstance(node, ast.Call) and node.args:
+                function = node.func
+                name = function.attr if isinstance(function, ast.Attribute) else ""
+                name = function.id if isinstance(function, ast.Name) else name
+                parts = [node.args[0]] if name in RECORDERS else []
+            elif isinstance(node, ast.Assign):
+                target = node.targets[0]
+                names = target.elts if isinstance(target, ast.Tuple) else [target]
+                values = node.value.elts if isinstance(node.value, ast.Tuple) else [node.value]
+                named = [one.id if isinstance(one, ast.Name) else "" for one in names]
+                parts = [values[0]] if named[0] == "code" else []
+            branches = [
+                branch
+                for part in parts
+                for branch in ([part.body, part.orelse] if isinstance(part, ast.IfExp) else [part])
+            ]
+            found |= {
+                branch.value
+                for branch in branches
+                if isinstance(branch, ast.Constant) and isinstance(branch.value, str)
+            }
+    return found - {""}
+
+
+def test_codes_are_found_in_the_source() -> None:
+    """The search sees codes of calls, of validators, of statistics and of variables."""
+    assert {"duplicate-key", "bad-quantile", "price-negative", "too-many-cells"} <= used_codes()
 
 
 def test_every_used_code_is_explained() -> None:

@@ -7,8 +7,8 @@ from fractions import Fraction
 import pytest
 
 from dpcli.errors import SpecError
+from dpcli.numbers import NotReadable, day, number
 from dpcli.spec.load import load_spec
-from dpcli.spec.numbers import NotReadable, day, number
 from tests.support.specs import completed
 
 EXACT: dict[str, Fraction] = {

@@ -148,7 +148,8 @@ OLD = r"\b(told|tells?|mend|beside|nobody|somebody|lest|anew|likelier|so many|by
 """Words that a reader who learned English as a second language may not know."""
 
 VERBS = {
-    "Add", "Allow", "Ask", "Begin", "Change", "Check", "Close", "Compress", "Correct", "Create",
+    "Add", "Allow", "Ask", "Begin", "Change", "Check", "Close", "Compare",
+    "Compress", "Correct", "Create",
     "Declare", "Delete", "Draft", "End", "Find", "Fix", "Free", "Give", "Group", "If", "Install",
     "Keep", "Leave", "Let", "List", "Lower", "Map", "Name", "Pipe", "Put", "Quote", "Rename",
     "Replace", "Report", "Run", "Save", "See", "Shorten", "Simulate", "Spell", "Split", "Unpack",

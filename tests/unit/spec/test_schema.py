@@ -12,11 +12,11 @@ import jsonschema
 import pytest
 
 from dpcli.cli.explain import explanations
+from dpcli.reference import word_pages
 from dpcli.spec.nodes import Listing, Node, Word
 from dpcli.spec.schema import spec_schema
 from dpcli.spec.text import read_text
 from dpcli.statistics import STATISTICS
-from dpcli.words import PAGES
 from tests.support.specs import completed, with_column, with_statistic
 
 SPECS = sorted((Path(__file__).parents[3] / "specs").glob("*.yaml"))
@@ -217,7 +217,7 @@ def test_editors_explain_every_key(place: str, key: str) -> None:
     if place == "post":
         return
     field = dict(shapes())[place]["properties"][key]
-    page = next(page for page in PAGES if page.name == key and page.kind == "key")
+    page = next(page for page in word_pages() if page.name == key and page.kind == "key")
 
     assert any(field["description"].startswith(use.says) for use in page.uses)
     assert page.meaning in field["description"]
@@ -229,7 +229,7 @@ def test_editors_explain_every_key(place: str, key: str) -> None:
 def test_no_use_is_idle() -> None:
     """Every sentence that a page has for a place is shown somewhere."""
     text = json.dumps(SCHEMA)
-    for page in PAGES:
+    for page in word_pages():
         assert page.kind == "key" or not page.uses
         for use in page.uses:
             assert json.dumps(use.says)[1:-1] in text, (page.name, use.says)

@@ -49,7 +49,7 @@ def requests(statistic: Statistic) -> Iterator[Request]:
             if by and request.column is WARD:
                 continue
             yield request
-            if "bound" in statistic.fields.all:
+            if "bound" in statistic.fields.model_fields:
                 yield replace(request, totals=(-1, 3))
 
 

@@ -1,4 +1,4 @@
-"""The one grammar of numbers and dates in a spec; every number is exact."""
+"""The grammar of numbers, dates and probabilities in a spec: exact or refused."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ from dpcli.columns import EPOCH
 
 NUMBER = re.compile(r"(-?)([0-9]{1,18})(?:\.([0-9]{1,18}))?(?:e(-?[0-9]{1,3}))?")
 MOST_EXPONENT = 60
-"""Beyond it a number is a slip, and its digits only cost time."""
+"""A number beyond it is a mistake, and its digits only cost time."""
 
 DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
+FRACTION = re.compile(r"([0-9]{1,18})/([1-9][0-9]{0,17})")
 
 
 class NotReadable(ValueError):
@@ -24,7 +25,7 @@ class NotReadable(ValueError):
 
 
 def number(text: str) -> Fraction:
-    """The exact value of a decimal such as 12, -0.5 or 1e-6."""
+    """The exact value of a decimal such as 12, -0.5 or 1e-6; NotReadable if it is none."""
     match = NUMBER.fullmatch(text)
     if not match:
         raise NotReadable(_advice(text))
@@ -39,13 +40,22 @@ def number(text: str) -> Fraction:
 
 
 def day(text: str) -> int:
-    """The number of days from 1970-01-01 to a date such as 2010-01-31."""
+    """The number of days from 1970-01-01 to a date such as 2010-01-31; NotReadable if none."""
     if not DATE.fullmatch(text):
         raise NotReadable("write year, month and day as in `2010-01-31`")
     try:
         return (dt.date.fromisoformat(text) - EPOCH).days
     except ValueError:
         raise NotReadable("the calendar has no such day") from None
+
+
+def probability(text: str) -> Fraction:
+    """The exact value of a probability such as 0.25 or 1/3; NotReadable if it is none."""
+    match = FRACTION.fullmatch(text)
+    value = Fraction(int(match[1]), int(match[2])) if match else number(text)
+    if not 0 <= value <= 1:
+        raise NotReadable("a probability lies between 0 and 1; write one such as `3/4`")
+    return value
 
 
 ADVICE: tuple[tuple[str, str], ...] = (

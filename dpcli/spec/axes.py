@@ -1,4 +1,4 @@
-"""The axes of an answer: groups of `by`, and the bins that cut numbers."""
+"""Keys and bins: the axes of an answer, in whole steps of their columns."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ from math import ceil
 
 from dpcli.columns import FORMULA, CategoryColumn, NumericColumn, OpenColumn
 from dpcli.queries import Key
+from dpcli.spec.columns import Scope
+from dpcli.spec.findings import a_column, inline, listed, misread, plain, shown
+from dpcli.spec.grid import in_kind, on_column
 from dpcli.spec.nodes import Listing, Mapping, Node, Word, at
-from dpcli.spec.scope import Scope, read_number, read_whole_steps
-from dpcli.spec.wording import a_column, inline, listed, misread, plain, shown
 
 MOST_BINS = 10_001
 """A column of ten thousand steps has one value more."""
@@ -19,26 +20,19 @@ RESERVED = ("statistic", "item", "value", "lower", "upper")
 
 def groups(node: Node | None, user: str, scope: Scope, field: str = "by") -> tuple[Key, ...] | None:
     """The keys of a list such as `by`, or None after their problems are recorded."""
-    if not isinstance(node, Listing):
-        return ()
     found: list[Key | None] = []
     seen: set[str] = set()
-    for item in node.items:
+    for item in node.items if isinstance(node, Listing) else ():
         word = at(item, "column")
         if not isinstance(word, Word):
             found.append(None)
-            continue
-        if word.text in seen:
-            scope.findings.add(
-                "duplicate-key-column",
-                f"{shown(word.text)} is in `{field}` twice",
-                "keep one of them",
-                word.span,
-            )
+        elif word.text in seen:
+            message = f"{shown(word.text)} is in `{field}` twice"
+            scope.findings.add("duplicate-key-column", message, "keep one of them", word.span)
             found.append(None)
-            continue
-        seen.add(word.text)
-        found.append(_group(item, word, user, scope))
+        else:
+            seen.add(word.text)
+            found.append(_group(item, word, user, scope))
     keys = tuple(key for key in found if key is not None)
     return keys if len(keys) == len(found) else None
 
@@ -68,55 +62,44 @@ def axis(
     example: str,
 ) -> Key | None:
     """The labels of a category, or the bins of a number; `example` shows the latter."""
+    name, add = shown(column.name), scope.findings.add
     if column.name.startswith(FORMULA):
-        scope.findings.add(
-            "formula-label",
-            f"the key column {shown(column.name)} begins with {shown(column.name[0])}: "
-            f"{misread(column.name, 'its heading')}",
-            "rename the column in the data file",
-            word.span,
+        message = (
+            f"the key column {name} begins with {shown(column.name[0])}: "
+            f"{misread(column.name, 'its heading')}"
         )
+        add("formula-label", message, "rename the column in the data file", word.span)
         return None
     if isinstance(column, CategoryColumn | OpenColumn):
         if bins is None:
             return Key(column)
-        scope.findings.add(
-            "bins-not-taken",
-            f"{shown(column.name)} is {a_column(column.kind)}, its labels are the bins",
-            "remove `bins`",
-            bins.span,
-        )
+        message = f"{name} is {a_column(column.kind)}, its labels are the bins"
+        hint = "omit `bins`: each label is a group of its own"
+        add("bins-not-taken", message, hint, bins.span)
         return None
     if bins is None:
-        scope.findings.add(
-            "missing-bins",
-            f"{shown(column.name)} is {a_column(column.kind)}, expected `bins` that cut it",
-            f"write `{example}`",
-            word.span,
-        )
+        message = f"{name} is {a_column(column.kind)}, expected `bins` that cut it"
+        add("missing-bins", message, f"write `{example}`", word.span)
         return None
-    starts = _starts(column, bins, scope)
-    return Key(column, starts) if starts else None
-
-
-def _starts(column: NumericColumn, bins: Node, scope: Scope) -> tuple[int, ...] | None:
-    """Where each bin begins, in steps, the first at the lower bound."""
     width, edges = at(bins, "width"), at(bins, "edges")
     has_width, has_edges = isinstance(width, Word), isinstance(edges, Listing)
     if has_width == has_edges:
-        scope.findings.add(
+        message = "has both `width` and" if has_width else "has neither `width` nor"
+        add(
             "bins-form",
-            "`bins` has both `width` and `edges`, expected one of them"
-            if has_width
-            else "`bins` has neither `width` nor `edges`, expected one of them",
+            f"`bins` {message} `edges`, expected one of them",
             "write `bins: {width: ...}` or `bins: {edges: [...]}`",
             bins.span,
         )
         return None
-    if isinstance(width, Word):
-        return _by_width(column, width, scope)
-    assert isinstance(edges, Listing)
-    return _by_edges(column, edges, scope)
+    starts = (
+        _by_width(column, width, scope)
+        if isinstance(width, Word)
+        else _by_edges(column, edges, scope)
+        if isinstance(edges, Listing)
+        else None
+    )
+    return Key(column, starts) if starts else None
 
 
 def _by_width(column: NumericColumn, word: Word, scope: Scope) -> tuple[int, ...] | None:
@@ -125,10 +108,11 @@ def _by_width(column: NumericColumn, word: Word, scope: Scope) -> tuple[int, ...
     Bins of whole numbers and days are ranges of that many values, so the upper bound may
     be a bin of its own. The last interval of finer numbers includes it instead.
     """
-    value = read_number(word, "`width`", scope.findings)
+    # The width of a date's bins is a number of days: the step of a date is one.
+    number = NumericColumn("", "number", column.step)
+    value = in_kind(number, word, "`width`", scope.findings)
     if value is None:
         return None
-    # The width of a date's bins is a number of days: the step of a date is one.
     steps = value / column.step
     if value <= 0 or steps.denominator != 1:
         unit = "a whole number of days" if column.kind == "date" else "a multiple of the step"
@@ -153,10 +137,7 @@ def _by_edges(column: NumericColumn, node: Listing, scope: Scope) -> tuple[int, 
     begin.
     """
     words = [word for word in node.items if isinstance(word, Word)]
-    read = [
-        read_whole_steps(word, "the edge", column.kind, column.step, scope.findings)
-        for word in words
-    ]
+    read = [on_column(column, word, "the edge", scope.findings) for word in words]
     edges = [edge for edge in read if edge is not None]
     if len(edges) < len(node.items) or _too_many(len(edges) - 1, node, scope):
         return None
@@ -179,7 +160,8 @@ def _by_edges(column: NumericColumn, node: Listing, scope: Scope) -> tuple[int, 
                 "edges-bounds",
                 f"the {place} edge is {shown(words[position].text)}, "
                 f"expected the {side} bound {shown(column.text(bound))}",
-                f"remove edges beyond {column.text(bound)}, or widen the bounds"
+                f"begin and end with the bounds: leave out edges beyond {column.text(bound)}, or "
+                "widen the bounds"
                 if beyond
                 else f"add the edge {shown(column.text(bound))}",
                 words[position].span,
@@ -189,13 +171,12 @@ def _by_edges(column: NumericColumn, node: Listing, scope: Scope) -> tuple[int, 
 
 
 def _too_many(count: int, node: Node, scope: Scope) -> bool:
-    """Whether there are more bins than anybody reads; recorded if so."""
-    if count <= MOST_BINS:
-        return False
-    scope.findings.add(
-        "too-many-bins",
-        f"there are {count:,} bins, at most {MOST_BINS:,} can be",
-        "use wider bins; the noise of each bin is the same however narrow it is",
-        node.span,
-    )
-    return True
+    """Whether there are more bins than anyone reads; recorded if so."""
+    if count > MOST_BINS:
+        scope.findings.add(
+            "too-many-bins",
+            f"there are {count:,} bins, at most {MOST_BINS:,} are possible",
+            "use wider bins; the noise of each bin is the same however narrow it is",
+            node.span,
+        )
+    return count > MOST_BINS

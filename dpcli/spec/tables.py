@@ -4,22 +4,19 @@ from __future__ import annotations
 
 import csv
 import io
-import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from pathlib import Path
 
 from dpcli.columns import CategoryColumn
+from dpcli.numbers import NotReadable, probability
 from dpcli.privacy.decimals import plain_text
 from dpcli.randomizers.base import Table
-from dpcli.spec.categories import good_text, no_formula
-from dpcli.spec.findings import Findings
-from dpcli.spec.nodes import Mapping, Span, Word
-from dpcli.spec.numbers import NotReadable, number
-from dpcli.spec.wording import listed, shown
-
-FRACTION = re.compile(r"([0-9]{1,18})/([1-9][0-9]{0,17})")
+from dpcli.spec.findings import Findings, listed, shown
+from dpcli.spec.labels import good_text, no_formula
+from dpcli.spec.nodes import Mapping as Branch
+from dpcli.spec.nodes import Node, Span, Word, at
 
 MOST_CHANCES = 10_000
 """Probabilities in one table: it is recorded in the ledger whole."""
@@ -30,19 +27,10 @@ LONGEST = 20
 """Digits of a sum that people still compare."""
 
 
-def chance(text: str) -> Fraction:
-    """The exact value of a probability such as 0.25 or 1/3; NotReadable if it is none."""
-    match = FRACTION.fullmatch(text)
-    value = Fraction(int(match[1]), int(match[2])) if match else number(text)
-    if not 0 <= value <= 1:
-        raise NotReadable("a probability lies between 0 and 1; write one such as `3/4`")
-    return value
-
-
 def read_chance(word: Word, name: str, findings: Findings) -> Fraction | None:
     """The probability that a word says, or None after its problem is recorded."""
     try:
-        return chance(word.text)
+        return probability(word.text)
     except NotReadable as refusal:
         findings.add(
             "not-a-probability",
@@ -53,13 +41,14 @@ def read_chance(word: Word, name: str, findings: Findings) -> Fraction | None:
         return None
 
 
-def mapped_table(node: Mapping, findings: Findings) -> Table | None:
+def mapped_table(
+    rows: Mapping[str, Mapping[str, Fraction]], node: Node, findings: Findings
+) -> Table | None:
     """A table from a mapping of labels to mappings of outputs to probabilities.
 
     An output that a label does not name has probability zero there.
     """
-    rows = {label: row for label, (_, row) in node.pairs.items() if isinstance(row, Mapping)}
-    outputs = tuple(dict.fromkeys(output for row in rows.values() for output in row.pairs))
+    outputs = tuple(dict.fromkeys(output for row in rows.values() for output in row))
     if len(rows) * len(outputs) > MOST_CHANCES:
         _too_large(len(rows) * len(outputs), node.span, findings)
         return None
@@ -71,21 +60,18 @@ def mapped_table(node: Mapping, findings: Findings) -> Table | None:
             node.span,
         )
         return None
-    read: list[tuple[Fraction, ...]] = []
-    names = {output: word for row in rows.values() for output, (word, _) in row.pairs.items()}
-    good = _good_outputs(list(names.values()), findings)
+    names: dict[str, Word] = {}
+    read: list[tuple[Fraction, ...] | None] = []
     for label, row in rows.items():
-        cells = [row.word(output) for output in outputs]
-        chances = [
-            Fraction(0)
-            if cell is None
-            else read_chance(cell, f"the probability of {shown(output)}", findings)
-            for output, cell in zip(outputs, cells, strict=True)
-        ]
-        found = _whole_row(chances, shown(label), node.key_span(label), findings)
-        good = good and found is not None
-        read.append(found or ())
-    return Table(tuple(rows), outputs, tuple(read)) if good else None
+        place = at(node, label)
+        assert isinstance(node, Branch)
+        assert isinstance(place, Branch)
+        names |= {output: place.pairs[output][0] for output in row}
+        chances = [row.get(output, Fraction(0)) for output in outputs]
+        read.append(_whole_row(chances, shown(label), node.key_span(label), findings))
+    good = _good_outputs(list(names.values()), findings)
+    whole = tuple(row for row in read if row is not None)
+    return Table(tuple(rows), outputs, whole) if good and len(whole) == len(read) else None
 
 
 def read_bytes(path: Path) -> bytes:
@@ -206,7 +192,7 @@ def _brief(value: Fraction) -> str:
 def _is_chance(text: str) -> bool:
     """Whether a text is a probability."""
     try:
-        chance(text)
+        probability(text)
     except NotReadable:
         return False
     return True

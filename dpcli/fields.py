@@ -1,0 +1,199 @@
+"""Types of the fields of a spec that refer to columns, and how they resolve.
+
+A statistic, a type of column or a section declares its fields with these types. Every value
+arrives as the text that was written; a validator returns the typed value, or refuses it with
+a code, what was expected, and a hint. Nothing here reads a file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Annotated, Any, get_args
+
+from pydantic import (
+    AfterValidator,
+    Field,
+    Tag,
+)
+from pydantic.fields import FieldInfo
+
+from dpcli.values import (
+    LIST_TAG,
+    MAPPING_TAG,
+    TEXT_TAG,
+    Choice,
+    Exact,
+    Forms,
+    GridNumber,
+    Listed,
+    Pair,
+    Shape,
+    Text,
+    Texts,
+    refusal,
+)
+
+NUMERIC = ("integer", "number")
+LABELLED = ("category", "boolean")
+VALUED = (*NUMERIC, "date", *LABELLED)
+"""Kinds of column whose cells have declared values."""
+
+MOST_TOGETHER = 20
+"""Of k columns there are about k^2/2 products, and epsilon is shared by all."""
+
+
+@dataclass(frozen=True, slots=True)
+class OfColumn:
+    """The name of a declared column of one of these kinds."""
+
+    kinds: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class OfColumns:
+    """The names of several different columns of these kinds."""
+
+    kinds: tuple[str, ...]
+    least: int
+
+
+@dataclass(frozen=True, slots=True)
+class OfAxes:
+    """Columns that are cut into the cells of tables, by labels or bins."""
+
+
+@dataclass(frozen=True, slots=True)
+class OfBins:
+    """How the column of the field `column` is cut; its labels are bins of their own."""
+
+
+@dataclass(frozen=True, slots=True)
+class OfGrid:
+    """Rising values of the column of the field `column`, or its whole grid."""
+
+
+Role = OfColumn | OfColumns | OfAxes | OfBins | OfGrid
+"""What else a field means than its value: names are resolved by it."""
+
+
+def role_of(field: FieldInfo) -> Role | None:
+    """What a field means, if it refers to columns."""
+    found: list[Any] = list(field.metadata)
+    pending: list[Any] = [field.annotation]
+    while pending:
+        annotation = pending.pop()
+        found += getattr(annotation, "__metadata__", ())
+        pending += get_args(annotation)
+    return next((one for one in found if isinstance(one, Role)), None)
+
+
+class Bins(Shape):
+    """How a numeric column is cut: by a width, or at given edges."""
+
+    width: GridNumber | None = None
+    edges: Annotated[list[Text], Field(min_length=2)] | None = None
+
+
+class KeyShape(Shape):
+    """A numeric column whose bins are groups."""
+
+    column: Text
+    bins: Bins | None = None
+
+
+class Stepped(Shape):
+    """Candidates from the lower bound on."""
+
+    step: GridNumber
+
+
+KeyForm = Annotated[Annotated[Text, Tag(TEXT_TAG)] | Annotated[KeyShape, Tag(MAPPING_TAG)], Forms]
+CandidateForms = Annotated[
+    Annotated[Annotated[list[GridNumber], Field(min_length=1)], Tag(LIST_TAG)]
+    | Annotated[Stepped, Tag(MAPPING_TAG)],
+    Forms,
+]
+
+NumericColumnName = Annotated[Text, OfColumn(NUMERIC), Field(examples=["income"])]
+LabelColumnName = Annotated[Text, OfColumn(LABELLED), Field(examples=["sex"])]
+ValuedColumnName = Annotated[Text, OfColumn(VALUED), Field(examples=["income"])]
+CountedColumnName = Annotated[Text, OfColumn((*VALUED, "id")), Field(examples=["person"])]
+BooleanColumnName = Annotated[Text, OfColumn(("boolean",)), Field(examples=["insured"])]
+NumericColumns = Annotated[Texts, OfColumns(NUMERIC, 2), Field(examples=[["hours", "age"]])]
+Predictors = Annotated[Texts, OfColumns(NUMERIC, 1), Field(examples=[["hours", "age"]])]
+TableColumns = Annotated[list[KeyForm], Field(min_length=1, examples=[["sex", "region"]]), OfAxes()]
+BinForms = Annotated[Bins, OfBins()]
+Candidates = Annotated[CandidateForms, OfGrid(), Field(examples=[{"step": 5}])]
+
+MOST_QUANTILES = 100
+
+Quantile = Annotated[
+    Fraction,
+    Exact(
+        "bad-quantile",
+        "a number between 0 and 1 with at most six decimals",
+        "write `0.5` for the middle; `min` and `max` give the ends",
+        above=0,
+        below=1,
+        divides=10**6,
+    ),
+]
+
+
+def _different(values: list[Fraction]) -> tuple[Fraction, ...]:
+    """Quantiles, each once, and not too many."""
+    if len(values) > MOST_QUANTILES:
+        raise refusal(
+            "too-many-quantiles",
+            "",
+            "name fewer quantiles: they share epsilon",
+            message=f"there are {len(values)} quantiles, at most {MOST_QUANTILES} are possible",
+        )
+    for place, value in enumerate(values):
+        if value in values[:place]:
+            raise refusal("bad-quantile", "each quantile once", "keep one of the two", at=(place,))
+    return tuple(values)
+
+
+Quantiles = Annotated[
+    list[Quantile],
+    Listed(),
+    Field(min_length=1, examples=[[0.25, 0.5, 0.75]]),
+    AfterValidator(_different),
+]
+
+UnitBounds = Annotated[Pair, Field(examples=[[0, 80]])]
+
+
+BoundName = Annotated[str, Choice("unknown-bound", ("rows", "sum"))]
+"""How a person's rows are bounded: one by one, or in their total."""
+
+PrivateKeys = Annotated[
+    str,
+    Choice(
+        "unknown-keys",
+        ("private",),
+        "write `keys: private`, or omit it where the values of all keys are declared",
+    ),
+]
+"""Says that noisy counts select the groups that are published."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """What is wrong with fields that are right by themselves: told at the field `key`."""
+
+    code: str
+    key: str
+    message: str
+    hint: str
+    at_value: bool = False
+
+
+def at_most(value: int, key: str, most: int, what: str) -> Iterator[Fault]:
+    """The fault of a whole number that exceeds what there is."""
+    if value > most:
+        message = f"`{key}` is `{value}`, expected a whole number from 1 to {most:,}"
+        yield Fault("not-in-range", key, message, f"write how many {what}", at_value=True)

@@ -1,0 +1,185 @@
+"""The section `csv`: how the CSV files are written."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Mapping as Words
+from typing import Annotated
+
+from pydantic import AfterValidator, Field
+
+from dpcli.dialect import (
+    DECIMALS,
+    DELIMITERS,
+    ENCODINGS,
+    OTHER_NAMES,
+    QUOTES,
+    STANDARD,
+    UNDECLARED,
+    Dialect,
+    encoding_of,
+)
+from dpcli.errors import SpecError
+from dpcli.spec.columns import LONGEST_NAME
+from dpcli.spec.findings import Findings, shown
+from dpcli.spec.fit import Part, fit
+from dpcli.spec.nodes import Listing, Mapping, Node, Span, Word
+from dpcli.values import (
+    Read,
+    Shape,
+    Texts,
+    Truth,
+    refusal,
+)
+
+NONE = "none"
+"""Stands for no quote at all."""
+
+TABS = ("tab", "\\t")
+"""Other words for a tab."""
+
+
+def _mark(key: str, allowed: tuple[str, ...], more: str = "", words: tuple[str, ...] = ()) -> Read:
+    """A single character that a CSV file is written with."""
+    listing = " ".join("tab" if mark == "\t" else mark for mark in allowed if mark != " ")
+
+    def read(text: str) -> str:
+        if text in allowed or text == NONE in words:
+            return text
+        if text in TABS and text in words:
+            return "\t"
+        hint = f'write one character in quotes, as in `{key}: "{allowed[1]}"`'
+        raise refusal("csv-mark", f"one of {listing}{more}", hint)
+
+    return Read(read, {"type": "string", "enum": [*allowed, *words]})
+
+
+def _encoding(text: str) -> str:
+    """The encoding by its own name."""
+    found = encoding_of(text)
+    if found is not None:
+        return found
+    raise refusal(
+        "unknown-encoding",
+        "",
+        "use `utf-8`, `utf-16`, `windows-1252`, `iso-8859-15` or another of those that "
+        "`dpcli schema` lists",
+        choices=(*ENCODINGS, *OTHER_NAMES),
+        message=f"`encoding` is {shown(text)}, which this version does not know",
+    )
+
+
+def _names(names: list[str]) -> list[str]:
+    """The names of the columns: none of them empty, no two alike."""
+    seen: set[str] = set()
+    for place, name in enumerate(names):
+        composed = unicodedata.normalize("NFC", name)
+        why = ""
+        if not name:
+            why = "is empty"
+        elif composed in seen:
+            why = "occurs twice, perhaps in other Unicode characters"
+        elif len(name) > LONGEST_NAME:
+            why = f"is longer than {LONGEST_NAME:,} characters"
+        if why:
+            raise refusal(
+                "csv-names",
+                "",
+                "give every column of the file a name of its own, also those that are not used",
+                message=f"{f'the name {shown(name)}' if name else 'a name'} in `names` {why}",
+                at=(place,),
+            )
+        seen.add(composed)
+    return names
+
+
+class CsvShape(Shape):
+    """How the CSV files are written; as RFC 4180 has it where nothing is said."""
+
+    delimiter: Annotated[str, _mark("delimiter", DELIMITERS, " or a space", TABS)] | None = None
+    quote: Annotated[str, _mark("quote", QUOTES, f" or `{NONE}`", (NONE,))] | None = None
+    encoding: (
+        Annotated[str, Read(_encoding, {"type": "string", "examples": list(ENCODINGS)})] | None
+    ) = None
+    names: (
+        Annotated[Texts, AfterValidator(_names), Field(json_schema_extra={"uniqueItems": True})]
+        | None
+    ) = None
+    decimal: Annotated[str, _mark("decimal", DECIMALS)] | None = None
+    multiline: Truth = True
+
+
+def read_dialect(node: Node | None, columns: Node | None, findings: Findings) -> Dialect:
+    """What the section `csv` says; its problems are recorded, and the default taken instead."""
+    if not isinstance(node, Mapping):
+        return UNDECLARED
+    part = fit(CsvShape, node, "`csv`", findings)
+    values = part.values
+    names = tuple(values.names or ())
+    if "names" in part.bad and isinstance(listing := node.get("names"), Listing):
+        names = tuple(one.text for one in listing.items if isinstance(one, Word))
+    for column in columns.pairs if names and isinstance(columns, Mapping) else ():
+        if column not in names:
+            findings.unknown(
+                "column-not-named",
+                f"{shown(column)} is declared, but `csv` does not have it among its `names`",
+                column,
+                names,
+                columns.key_span(column),  # type: ignore[union-attr]
+                otherwise="add it to `names` where the file has it, or remove the declaration",
+            )
+    dialect = Dialect(
+        values.delimiter or STANDARD.delimiter,
+        None if values.quote == NONE else values.quote or STANDARD.quote,
+        values.encoding or STANDARD.encoding,
+        names,
+        values.decimal or STANDARD.decimal,
+        by_ending=not part.has("delimiter"),
+        multiline=values.multiline,
+    )
+    if not part.bad & {"delimiter", "quote", "decimal"}:
+        _require_apart(dialect, part)
+    return dialect
+
+
+def _require_apart(dialect: Dialect, part: Part[CsvShape]) -> None:
+    """Records marks of which no reader could tell which is meant."""
+    if dialect.delimiter == dialect.quote:
+        part.refuse_key(
+            "csv-ambiguous",
+            f"`delimiter` and `quote` are both {shown(dialect.delimiter)}",
+            "write the two that the file has; `quote: none` if cells are never quoted",
+            "quote" if part.has("quote") else "delimiter",
+        )
+    if dialect.delimiter == dialect.decimal:
+        part.refuse_key(
+            "csv-ambiguous",
+            f"`delimiter` and `decimal` are both {shown(dialect.decimal)}: 1,5 would be two cells",
+            'write the `delimiter` of the file, as in `delimiter: ";"`',
+            "decimal",
+        )
+
+
+def load_dialect(given: Words[str, str]) -> Dialect:
+    """The dialect that some fields of the section say; SpecError with all problems."""
+    start = Span(1, 1, 1)
+    findings = Findings("", [])
+    pairs: dict[str, tuple[Word, Node]] = {
+        key: (Word(key, start), Word(text, start)) for key, text in given.items()
+    }
+    dialect = read_dialect(Mapping(pairs, start), None, findings)
+    if findings:
+        raise SpecError(findings.problems)
+    return dialect
+
+
+def written(dialect: Dialect) -> dict[str, str]:
+    """The fields of the section `csv`, in words, that differ from the default."""
+    tab = dialect.delimiter == "\t"
+    words = {
+        "delimiter": ("tab" if tab else dialect.delimiter, STANDARD.delimiter),
+        "quote": (dialect.quote or NONE, STANDARD.quote),
+        "encoding": (dialect.encoding, STANDARD.encoding),
+    }
+    found = {key: word for key, (word, usual) in words.items() if word != usual}
+    return found if dialect.multiline else found | {"multiline": "false"}

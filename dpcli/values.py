@@ -1,0 +1,300 @@
+"""Types of values: a text becomes an exact value, or is refused with a code."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from fractions import Fraction
+from typing import Annotated, Any
+
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Discriminator,
+    Field,
+    GetCoreSchemaHandler,
+    WithJsonSchema,
+)
+from pydantic_core import PydanticCustomError, PydanticKnownError, core_schema
+
+from dpcli.numbers import DATE, NotReadable, day, number, probability
+
+Json = dict[str, Any]
+
+TEXT_TAG, MAPPING_TAG, LIST_TAG = "|text", "|mapping", "|list"
+"""Names of alternatives; they occur in the paths of errors and are skipped there."""
+
+LEAST_EPSILON = Fraction(1, 10**12)
+"""Below it no answer can be distinguished from noise."""
+
+LEAST_RHO = Fraction(1, 10**18)
+"""Below it no answer can be distinguished from noise."""
+
+MOST_EPSILON = Fraction(20)
+"""Above it an answer protects no one; e^20 is half a billion."""
+
+MOST_BUDGET = Fraction(1000)
+"""A budget may last for many releases, but not mean `no limit`."""
+
+
+class Shape(BaseModel):
+    """A mapping with known keys only; its model is built when the first one is read."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, defer_build=True)
+
+
+def refusal(code: str, expected: str, hint: str = "", **more: Any) -> PydanticCustomError:
+    """Why a value is refused: what was expected instead, and what to do.
+
+    `{key}` in the hint stands for the key. More may be said: a whole `message`, `choices` that
+    the value may have been meant for, the path `at` below the value, or a word `meant`.
+    """
+    return PydanticCustomError(code, "{expected}", {"expected": expected, "hint": hint, **more})
+
+
+def word(value: object) -> str:
+    """A scalar as it was written; anything else has the wrong shape."""
+    if isinstance(value, str):
+        return value
+    raise PydanticKnownError("string_type")
+
+
+class Read:
+    """A type that is read from a text by a function; `schema` describes it to editors."""
+
+    def __init__(self, reader: Callable[[str], Any], schema: Json) -> None:
+        self._reader, self.schema = reader, schema
+
+    def read(self, value: object) -> Any:
+        """The typed value of a scalar."""
+        return self._reader(word(value))
+
+    def __get_pydantic_core_schema__(
+        self, source: Any, handler: GetCoreSchemaHandler
+    ) -> core_schema.CoreSchema:
+        return core_schema.no_info_plain_validator_function(self.read)
+
+    def __get_pydantic_json_schema__(self, schema: Any, handler: Any) -> Json:
+        return dict(self.schema)
+
+
+class Exact(Read):
+    """An exact number within limits; a `whole` one is an `int`.
+
+    The limits `above` and `below` are excluded, `least` and `most` are included. `divides` is
+    a multiple of every denominator that is allowed. `hint` may depend on the text.
+    """
+
+    def __init__(
+        self,
+        code: str = "",
+        expected: str = "",
+        hint: str | Callable[[str], str] = "",
+        *,
+        least: Fraction | int | None = None,
+        most: Fraction | int | None = None,
+        above: Fraction | int | None = None,
+        below: Fraction | int | None = None,
+        whole: bool = False,
+        divides: int = 0,
+    ) -> None:
+        self._code, self._expected, self._hint = code, expected, hint
+        self._least, self._most, self._above, self._below = least, most, above, below
+        self._whole, self._divides = whole, divides
+        schema: Json = {"type": ["number", "string"], "pattern": NUMBER_SCHEMA}
+        if whole and code != "bad-minimum":
+            schema = {"type": ["integer", "string"], "minimum": 1, "pattern": "^[1-9][0-9]*$"}
+        for key, limit in (
+            ("minimum", least), ("maximum", most),
+            ("exclusiveMinimum", above), ("exclusiveMaximum", below),
+        ):  # fmt: skip
+            if limit is not None and -UNLIMITED < limit < 10**6:
+                schema[key] = int(limit) if Fraction(limit).denominator == 1 else float(limit)
+        super().__init__(self._number, schema)
+
+    def _number(self, text: str) -> Fraction | int:
+        """The number, or its refusal."""
+        try:
+            value = number(text)
+        except NotReadable as failure:
+            raise refusal("not-a-number", "a number", failure.advice) from None
+        if (
+            (self._least is not None and value < self._least)
+            or (self._most is not None and value > self._most)
+            or (self._above is not None and value <= self._above)
+            or (self._below is not None and value >= self._below)
+            or (self._whole and value.denominator != 1)
+            or (self._divides and self._divides % value.denominator)
+        ):
+            hint = self._hint if isinstance(self._hint, str) else self._hint(text)
+            raise refusal(self._code, self._expected, hint)
+        return value.numerator if self._whole else value
+
+
+NUMBER_SCHEMA = r"^-?(0|[1-9][0-9]{0,17})(\.[0-9]{1,18})?(e-?[0-9]{1,3})?$"
+
+
+class Choice(Read):
+    """One of a few words, each with a description for editors, or without one.
+
+    The words are a registry where they are a function: it is asked when a value is read.
+    """
+
+    def __init__(
+        self,
+        code: str,
+        options: Iterable[str] | Callable[[], Mapping[str, str]],
+        hint: str = "write one of these, spelled exactly so",
+        meant: Callable[[], Mapping[str, str]] = dict,
+        expected: str = "",
+    ) -> None:
+        self._code, self._hint, self._meant = code, hint, meant
+        self._expected = expected
+        self.options = options if callable(options) else lambda: dict.fromkeys(options, "")
+        super().__init__(self._choose, {})
+
+    def _choose(self, text: str) -> str:
+        """The word, or its refusal."""
+        words = tuple(self.options())
+        if text in words:
+            return text
+        meant = self._meant().get(text[:100].casefold(), text)
+        raise refusal(self._code, self._expected, self._hint, choices=words, meant=meant)
+
+    def __get_pydantic_json_schema__(self, schema: Any, handler: Any) -> Json:
+        options = self.options()
+        if not any(options.values()):
+            return {"type": "string", "enum": list(options)}
+        each = [{"const": name, "description": text} for name, text in options.items()]
+        return {"type": "string", "oneOf": each}
+
+
+def described(members: Iterable[Any]) -> dict[str, str]:
+    """The names of the members of a registry, each with the first line of its docstring."""
+    return {one.name: (type(one).__doc__ or "").strip().splitlines()[0] for one in members}
+
+
+class Listed:
+    """A list, or a single item in its place."""
+
+    def __get_pydantic_core_schema__(
+        self, source: Any, handler: GetCoreSchemaHandler
+    ) -> core_schema.CoreSchema:
+        def in_list(value: object) -> object:
+            return [value] if isinstance(value, str) else value
+
+        return core_schema.no_info_before_validator_function(in_list, handler(source))
+
+    def __get_pydantic_json_schema__(self, schema: Any, handler: Any) -> Json:
+        many: Json = handler(schema)
+        return {"anyOf": [many["items"], many]}
+
+
+def kind_of(value: Any) -> str:
+    """The alternative that a plain value takes."""
+    if isinstance(value, dict):
+        return MAPPING_TAG
+    return LIST_TAG if isinstance(value, list) else TEXT_TAG
+
+
+Forms = Discriminator(kind_of)
+"""Tells alternatives by their form: a text, a list or a mapping."""
+
+Text = Annotated[str, WithJsonSchema({"type": ["string", "number", "boolean"]})]
+Number = Annotated[Fraction, Exact()]
+GridNumber = Annotated[str, WithJsonSchema(Exact().schema)]
+"""A number in the unit of a column: read once the column is known."""
+Texts = Annotated[list[Text], Field(min_length=1)]
+Pair = Annotated[list[Number], Field(min_length=2, max_length=2)]
+
+
+def _true(text: str) -> bool:
+    """What a word claims."""
+    if text in ("true", "false"):
+        return text == "true"
+    raise refusal("not-true-or-false", "`true` or `false`", "write `{key}: true` or `{key}: false`")
+
+
+def _day(text: str) -> int:
+    """A day, counted from 1970-01-01."""
+    try:
+        return day(text)
+    except NotReadable as failure:
+        raise refusal("not-a-date", "a date", failure.advice) from None
+
+
+def _chance(text: str) -> Fraction:
+    """A probability."""
+    try:
+        return probability(text)
+    except NotReadable as failure:
+        hint = failure.advice or "write a decimal or a fraction, such as `0.75` or `3/4`"
+        raise refusal("not-a-probability", "a probability", hint) from None
+
+
+Truth = Annotated[
+    bool, Read(_true, {"type": ["boolean", "string"], "enum": [True, False, "true", "false"]})
+]
+Day = Annotated[int, Read(_day, {"type": "string", "pattern": f"^{DATE.pattern}$"})]
+CHANCE_SCHEMA = r"^[0-9]{1,18}(/[1-9][0-9]{0,17}|(\.[0-9]{1,18})?(e-[0-9]{1,2})?)$"
+Chance = Annotated[
+    Fraction, Read(_chance, {"type": ["number", "string"], "pattern": CHANCE_SCHEMA})
+]
+
+
+def limited_epsilon(most: Fraction) -> Exact:
+    """An epsilon that protects, and lets an answer say something."""
+    return Exact(
+        "epsilon-out-of-range",
+        f"a number from `1e-12` to `{most}`",
+        "use `1` or less; the smaller epsilon is, the more it protects",
+        least=LEAST_EPSILON,
+        most=most,
+    )
+
+
+def limited_rho(most: Fraction) -> Exact:
+    """A rho that protects, and lets an answer say something."""
+    return Exact(
+        "rho-out-of-range",
+        f"a number from `1e-18` to `{most}`",
+        "use `0.1` or less; about epsilon squared, divided by two",
+        least=LEAST_RHO,
+        most=most,
+    )
+
+
+def positive(example: str, most: int) -> Exact:
+    """A number above zero."""
+    return Exact(
+        "not-above-zero",
+        f"a number above 0, at most {most:,}",
+        f"write `{{key}}: {example}` or so",
+        above=0,
+        most=most,
+    )
+
+
+UNLIMITED = 10**9
+"""A limit of whole numbers whose true limit depends on other fields."""
+
+
+def whole(most: int, what: str) -> Exact:
+    """A whole number from one on."""
+    return Exact(
+        "not-in-range",
+        f"a whole number from 1 to {most:,}" if most < UNLIMITED else "a whole number above zero",
+        f"write how many {what}",
+        least=1,
+        most=most,
+        whole=True,
+    )
+
+
+DELTA_HINT = "use `1e-6` or so, far below one divided by the number of people"
+
+Epsilon = Annotated[Fraction, limited_epsilon(MOST_EPSILON)]
+Rho = Annotated[Fraction, limited_rho(MOST_EPSILON)]
+Delta = Annotated[
+    Fraction,
+    Exact("delta-out-of-range", "a number above 0 and below 1", DELTA_HINT, above=0, below=1),
+]
