@@ -44,7 +44,7 @@ class Released:
     """The published numbers of one entry, cell by cell.
 
     `groups` are the groups that were selected, in order, where keys are private; `raw`
-    the same numbers before anything was done to them, if they are published beside.
+    the same numbers before anything was done to them, if they are published as well.
     """
 
     planned: PlannedEntry

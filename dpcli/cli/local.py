@@ -39,8 +39,7 @@ from dpcli.cli.progress import shown_progress
 from dpcli.cli.tables import write_table
 from dpcli.engine.source import drain
 from dpcli.ledger.charge import resolved
-from dpcli.local.collect import collect
-from dpcli.local.estimate import Estimated, estimates
+from dpcli.local.estimate import Estimated, collect, estimates
 from dpcli.local.randomize import Randomized
 from dpcli.local.randomize import randomize as make_responses
 from dpcli.plan.planner import make_plan, require_budget

@@ -11,7 +11,7 @@ from dpcli.engine.source import PARQUET_ENDINGS
 from dpcli.errors import LedgerError, OutputError, Problem
 from dpcli.ledger.charge import Stored
 from dpcli.ledger.ledger import Ledger
-from dpcli.local.pending import digest_of, waiting_name
+from dpcli.local.outbox import digest_of, waiting_name
 from dpcli.publish import is_device, publish, publish_file, publish_to_stdout, require_writable
 from dpcli.report.formats import LONG, LONG_PARQUET, WIDE, WIDE_PARQUET, report_name
 

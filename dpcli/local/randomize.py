@@ -1,34 +1,44 @@
-"""The one act of the local model: randomize, charge, and hand over."""
+"""The local model: each record is randomized by itself, and charged for."""
 
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
-from dpcli.columns import CategoryColumn
+from dpcli.columns import CategoryColumn, NumericColumn
+from dpcli.engine.decode import encoded
 from dpcli.engine.header import require_columns
 from dpcli.engine.progress import Progress
 from dpcli.engine.redaction import redacted_errors
-from dpcli.engine.source import open_dataset
-from dpcli.engine.table import prefetch
+from dpcli.engine.source import Dataset, open_dataset
+from dpcli.engine.table import prefetch, texts_of
 from dpcli.errors import LedgerError
 from dpcli.ledger.charge import RESPONSES, Charge, Slot, Standing, Stored
 from dpcli.ledger.ledger import Ledger
-from dpcli.local.pending import Pending, sweep, waiting_name
-from dpcli.local.respond import responses
+from dpcli.local.outbox import Outbox, sweep, waiting_name
 from dpcli.local.shuffle import in_random_order
 from dpcli.plan.model import Plan
 from dpcli.plan.planner import require_budget
-from dpcli.spec.model import Response, Spec
+from dpcli.privacy.confidential import Confidential
+from dpcli.privacy.decimals import decimal_places
+from dpcli.spec.model import Cell, Response, Spec
+
+CELLS = 1 << 22
+"""Cells of responses that are made at a time; memory grows with this, not with the file."""
+
+LARGEST = 1 << 62
+"""Numbers that are written out by 64-bit arithmetic."""
 
 
 @dataclass(frozen=True, slots=True)
 class Randomized:
-    """What may be told of a collection: its plan, its name, its digest, its place in the ledger."""
+    """What may be published about a collection: plan, name, digest, and place in the ledger."""
 
     plan: Plan
     release_id: str
@@ -60,41 +70,41 @@ def randomize(
     require_budget(plan)
     slot.require_room()
     ledger, charge = slot.ledger, slot.charge
-    with Pending(waiting_name(ledger.path, charge.release_id)) as pending:
+    with Outbox(waiting_name(ledger.path, charge.release_id)) as outbox:
 
         def rendered(standing: Standing) -> Mapping[str, bytes]:
             collection = Randomized(
-                plan, charge.release_id, charge.created, pending.digest, standing, shuffle
+                plan, charge.release_id, charge.created, outbox.digest, standing, shuffle
             )
-            outputs = {RESPONSES: pending.digest.encode(), **render(collection)}
+            outputs = {RESPONSES: outbox.digest.encode(), **render(collection)}
             # Within the transaction: no other process charges for anything now.
             sweep(ledger.path, ledger.release_ids())
-            pending.name()
+            outbox.name()
             return outputs
 
         try:
             slot.draw_noise()
-            write_responses(plan, data, pending, shuffle=shuffle, progress=progress)
+            write_responses(plan, data, outbox, shuffle=shuffle, progress=progress)
             return slot.commit(rendered)
         except BaseException:
-            _forget(pending, ledger, charge)
+            _forget(outbox, ledger, charge)
             raise
 
 
-def _forget(pending: Pending, ledger: Ledger, charge: Charge) -> None:
+def _forget(outbox: Outbox, ledger: Ledger, charge: Charge) -> None:
     """Take the name from responses that were certainly not charged for."""
     try:
         charged = ledger.stored(charge.release_id) is not None
     except LedgerError as failure:
         charged = failure.problems[0].code != "release-void"
     if not charged:
-        pending.unname()
+        outbox.unname()
 
 
 def write_responses(
     plan: Plan,
     data: tuple[str, ...],
-    pending: Pending,
+    outbox: Outbox,
     *,
     shuffle: bool,
     progress: Progress | None = None,
@@ -105,13 +115,13 @@ def write_responses(
         columns = [column for column in spec.columns if column.name in _names(plan)]
         require_columns(dataset, columns)
         with redacted_errors(dataset):
-            pending.write(_csv(pl.DataFrame({name: [] for name in spec.header}), header=True))
+            outbox.write(_csv(pl.DataFrame({name: [] for name in spec.header}), header=True))
             frames = responses(spec, dataset, progress)
             ordered = in_random_order(frames, dataset.size) if shuffle else frames
             plain = _are_plain(spec)
             for rows in prefetch(_csv(frame, header=False, plain=plain) for frame in ordered):
-                pending.write(rows)
-    pending.settle()
+                outbox.write(rows)
+    outbox.sync()
 
 
 def _names(plan: Plan) -> set[str]:
@@ -137,3 +147,89 @@ def _are_plain(spec: Spec) -> bool:
         elif isinstance(one, CategoryColumn):
             labels.update(one.labels)
     return not any(mark in label for label in labels for mark in ',"\r\n')
+
+
+def responses(
+    spec: Spec, dataset: Dataset, progress: Progress | None = None
+) -> Iterator[pl.DataFrame]:
+    """What is collected of each record, some thousands at a time, in the order of the files.
+
+    Every cell that is randomized is sealed as soon as it is a whole number, and only its
+    channel opens it. The files must have the columns.
+    """
+    kept = list(spec.kept)
+    columns = [one.column if isinstance(one, Response) else one for one in kept]
+    with texts_of(dataset, columns, progress) as texts:
+        chosen = [
+            encoded(column, f"t{place}").alias(f"t{place}") for place, column in enumerate(columns)
+        ]
+        # A block of short rows has many of them, and a response may have many columns.
+        most = max(1, CELLS // len(spec.header))
+        frames = (part for frame in texts for part in frame.iter_slices(most))
+        for cells in prefetch(frame.select(chosen) for frame in frames):
+            collected: dict[str, pl.Series] = {}
+            for one, series in zip(kept, cells.get_columns(), strict=True):
+                if isinstance(one, Response):
+                    sealed = Confidential(series.cast(pl.Int64).to_numpy())
+                    collected |= _written(one, sealed)
+                else:
+                    collected[one.name] = _texts(one, series)
+            yield pl.DataFrame(collected)
+
+
+def _written(response: Response, cells: Confidential[NDArray[np.int64]]) -> dict[str, pl.Series]:
+    """The responses of sealed cells, as they are written."""
+    drawn = response.channel.respond(cells).value
+    if response.channel.form == "number":
+        assert isinstance(response.column, NumericColumn)
+        (steps,) = drawn
+        wide = steps.dtype == object
+        series = pl.Series(steps.tolist(), dtype=pl.Object) if wide else pl.Series(steps)
+        written = [_decimals(response.column, series)]
+    elif response.channel.form == "bits":
+        written = [pl.Series(bits) for bits in drawn]
+    else:
+        written = [_labels(response.outputs, pl.Series(drawn[0]))]
+    return dict(zip(response.names, written, strict=True))
+
+
+def _texts(column: Cell, cells: pl.Series) -> pl.Series:
+    """Public cells, as they are written: labels and numbers, nothing where they are missing."""
+    if isinstance(column, CategoryColumn):
+        return _labels(column.labels, cells)
+    if column.kind == "date":
+        return cells.cast(pl.Int32).cast(pl.Date).dt.to_string("%Y-%m-%d")
+    return _decimals(column, cells.cast(pl.Int64))
+
+
+def _labels(labels: Sequence[str], places: pl.Series) -> pl.Series:
+    """Places as the labels that stand there; no text is copied for any of them."""
+    return places.cast(pl.UInt32).cat.to(pl.Enum(labels))
+
+
+def _decimals(column: NumericColumn, steps: pl.Series) -> pl.Series:
+    """Whole numbers of steps as plain decimals; null where they are.
+
+    By 64-bit arithmetic where the column allows no number that exceeds it.
+    """
+    places = decimal_places(column.step)
+    unit, largest = int(column.step * 10**places), _largest(steps)
+    if max(unit, 10**places, unit * largest) >= LARGEST:
+        texts = [None if value is None else column.text(int(value)) for value in steps.to_list()]
+        return pl.Series(texts, dtype=pl.String)
+    units = pl.col("v") * unit
+    whole = (units.abs() // 10**places).cast(pl.String)
+    if places:
+        part = (units.abs() % 10**places).cast(pl.String).str.zfill(places)
+        whole = pl.concat_str(whole, pl.lit("."), part)
+    signed = pl.when(units < 0).then(pl.concat_str(pl.lit("-"), whole)).otherwise(whole)
+    frame = pl.DataFrame({"v": steps})
+    return frame.select(pl.when(pl.col("v").is_not_null()).then(signed).alias("v")).to_series()
+
+
+def _largest(steps: pl.Series) -> int:
+    """The greatest size of a number; at least one."""
+    if steps.dtype != pl.Int64:
+        return LARGEST
+    ends = (steps.min(), steps.max())
+    return max((abs(end) for end in ends if isinstance(end, int)), default=1)

@@ -16,7 +16,7 @@ from dpcli.privacy.guarantee import Guarantee
 from dpcli.privacy.loss import Loss
 from dpcli.privacy.noise import Noise
 from dpcli.privacy.sensitivity import Sensitivity
-from dpcli.randomizers.base import Asked, CannotRandomize, Channel, Randomizer, Tally
+from dpcli.randomizers.base import Asked, CannotRandomize, Channel, Randomizer, ResponseCounts
 
 if TYPE_CHECKING:
     import numpy as np
@@ -93,7 +93,7 @@ class Added(Channel):
             return (self.mechanism.perturb_array(self.noise, cells),)
         return (np.array(self.mechanism.perturb(self.noise, cells.tolist()), object),)
 
-    def estimates(self, tally: Tally) -> tuple[Fraction, ...]:
+    def estimates(self, tally: ResponseCounts) -> tuple[Fraction, ...]:
         """The mean: noise is symmetric about zero."""
         return (tally.total / tally.records,)
 

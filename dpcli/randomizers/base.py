@@ -66,7 +66,7 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True)
-class Tally:
+class ResponseCounts:
     """What was collected in one group: how many responses, and how they add up.
 
     `counts` holds how often each output was given, or for bits how many were set; `total`
@@ -124,7 +124,7 @@ class Channel(Responding):
         return True
 
     @abstractmethod
-    def estimates(self, tally: Tally) -> tuple[Fraction, ...]:
+    def estimates(self, tally: ResponseCounts) -> tuple[Fraction, ...]:
         """Unbiased frequencies of the labels, or the mean; some responses are needed."""
 
     @abstractmethod
@@ -147,7 +147,7 @@ class PureProtocol(Channel):
     p: Fraction
     q: Fraction
 
-    def estimates(self, tally: Tally) -> tuple[Fraction, ...]:
+    def estimates(self, tally: ResponseCounts) -> tuple[Fraction, ...]:
         """(share of responses - q) / (p - q) for each label."""
         scale = self.p - self.q
         return tuple((Fraction(count, tally.records) - self.q) / scale for count in tally.counts)

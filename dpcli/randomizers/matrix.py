@@ -9,7 +9,14 @@ from typing import TYPE_CHECKING
 
 from dpcli.privacy.loss import Loss
 from dpcli.privacy.ratio import worst_ratio
-from dpcli.randomizers.base import Asked, CannotRandomize, Channel, Randomizer, Table, Tally
+from dpcli.randomizers.base import (
+    Asked,
+    CannotRandomize,
+    Channel,
+    Randomizer,
+    ResponseCounts,
+    Table,
+)
 from dpcli.sampling.categorical import categorical_array
 
 if TYPE_CHECKING:
@@ -72,7 +79,7 @@ class Tabular(Channel):
         sizes = np.linalg.svd(table, compute_uv=False)
         return table.shape[0] <= table.shape[1] and bool(sizes[-1] > TELLING * sizes[0])
 
-    def estimates(self, tally: Tally) -> tuple[Fraction, ...]:
+    def estimates(self, tally: ResponseCounts) -> tuple[Fraction, ...]:
         """The inverse of the table, applied to the shares of the outputs."""
         import numpy as np
 

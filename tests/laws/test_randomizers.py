@@ -13,7 +13,7 @@ from dpcli.privacy.confidential import Confidential
 from dpcli.privacy.ratio import worst_ratio
 from dpcli.randomizers import RANDOMIZERS
 from dpcli.randomizers.additive import Added
-from dpcli.randomizers.base import Asked, CannotRandomize, Channel, Tally
+from dpcli.randomizers.base import Asked, CannotRandomize, Channel, ResponseCounts
 from dpcli.randomizers.randomized_response import Symmetric
 from dpcli.sampling import entropy
 from tests.support.randomizers import Rows, asked_of, channels, labels, output_of, table_of
@@ -182,7 +182,7 @@ class TestTwoFairCoins:
             (Fraction(1, 4), Fraction(3, 2) - 2 * share),
         ):
             channel = RANDOMIZERS[0].fit(Asked(labels(2), probability=truth))
-            zero, one = channel.estimates(Tally(1000, (1000 - ones, ones)))
+            zero, one = channel.estimates(ResponseCounts(1000, (1000 - ones, ones)))
             assert one == expected
             # The share of zeros says the same of zeros.
             assert zero == 1 - expected

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from dpcli.local import pending
+from dpcli.local import outbox
 from dpcli.sampling import entropy
 from tests.laws.test_canary import MALFORMED
 from tests.support.cli import LOCAL, PEOPLE, Command
@@ -243,7 +243,7 @@ def test_a_crash_before_the_charge_leaves_nothing(
         done = dpcli("local", "randomize", spec, data, "-o", out, "--release-id", "a")
         assert done.status == 130 and "interrupted" in done.err
     assert not out.exists()
-    assert not list(spec.parent.glob(f".*{pending.ENDING}"))
+    assert not list(spec.parent.glob(f".*{outbox.ENDING}"))
     assert entries(spec.parent, dpcli) == 0
     assert dpcli("local", "randomize", spec, data, "-o", out, "--release-id", "a").status == 0
 
@@ -259,7 +259,7 @@ def test_a_crash_after_the_charge_loses_nothing(
     with monkeypatch.context() as patch:
         patch.setattr("dpcli.cli.outputs.publish_file", _interrupted)
         assert dpcli(*command).status == 130
-    (waiting,) = spec.parent.glob(f".*{pending.ENDING}")
+    (waiting,) = spec.parent.glob(f".*{outbox.ENDING}")
     kept = waiting.read_bytes()
     assert waiting.stat().st_mode & 0o777 == 0o600
     assert entries(spec.parent, dpcli) == 1
@@ -268,7 +268,7 @@ def test_a_crash_after_the_charge_loses_nothing(
     assert again.status == 0, again.err
     assert (out.read_bytes() if where == "file" else again.out.encode()) == kept
     assert entries(spec.parent, dpcli) == 1
-    assert not list(spec.parent.glob(f".*{pending.ENDING}"))
+    assert not list(spec.parent.glob(f".*{outbox.ENDING}"))
 
 
 def test_a_reader_that_goes_away_can_come_back(spec: Path, data: Path) -> None:
@@ -299,7 +299,7 @@ def test_ids_that_begin_alike_do_not_meet(dpcli: Command, spec: Path, data: Path
             patch.setattr("dpcli.cli.outputs.publish_file", _interrupted)
             done = dpcli("local", "randomize", spec, data, "-o", kept, "--release-id", name)
             assert done.status == 130
-    assert len(list(spec.parent.glob(f".*{pending.ENDING}"))) == 3
+    assert len(list(spec.parent.glob(f".*{outbox.ENDING}"))) == 3
     for name in ("1.2", "1", "1.2.3"):
         kept = spec.parent / f"{name}.csv"
         done = dpcli("local", "randomize", spec, data, "-o", kept, "--release-id", name)
@@ -336,14 +336,14 @@ def test_responses_take_the_place_of_nothing_that_appears_meanwhile(
 ) -> None:
     """Another's file of that name stays, and the charged responses go elsewhere for nothing."""
     out, other = spec.parent / "o.csv", spec.parent / "p.csv"
-    name = pending.Pending.name
+    name = outbox.Outbox.name
 
-    def named(self: pending.Pending) -> None:
+    def named(self: outbox.Outbox) -> None:
         out.write_text("somebody's", encoding="utf-8")
         name(self)
 
     with monkeypatch.context() as patch:
-        patch.setattr(pending.Pending, "name", named)
+        patch.setattr(outbox.Outbox, "name", named)
         done = dpcli("local", "randomize", spec, data, "-o", out, "--release-id", "a")
     assert done.status == 7 and "it exists already" in done.err and "nothing is lost" in done.err
     assert out.read_text(encoding="utf-8") == "somebody's"
@@ -351,7 +351,7 @@ def test_responses_take_the_place_of_nothing_that_appears_meanwhile(
     assert again.status == 0, again.err
     assert other.read_text(encoding="utf-8").startswith(COLLECTED)
     assert entries(spec.parent, dpcli) == 1
-    assert not list(spec.parent.glob(f".*{pending.ENDING}"))
+    assert not list(spec.parent.glob(f".*{outbox.ENDING}"))
 
 
 def test_a_report_that_cannot_be_written_is_told(
@@ -386,7 +386,7 @@ def test_responses_reach_another_drive(force: bool, dpcli: Command, spec: Path, 
         assert done.status == 0, done.err
         assert len(rows(out.read_text(encoding="utf-8"))) == len(ROWS)
         assert {path.name for path in folder.iterdir()} == {"o.csv", "o.report.json"}
-        assert not list(spec.parent.glob(f".*{pending.ENDING}"))
+        assert not list(spec.parent.glob(f".*{outbox.ENDING}"))
     finally:
         shutil.rmtree(folder)
 
@@ -394,7 +394,7 @@ def test_responses_reach_another_drive(force: bool, dpcli: Command, spec: Path, 
 def test_an_attempt_that_ends_leaves_alone_what_another_is_charging_for(tmp_path: Path) -> None:
     """Only the file that has the waiting name can lose it."""
     waiting = tmp_path / "waiting"
-    with pending.Pending(waiting) as mine, pending.Pending(waiting) as theirs:
+    with outbox.Outbox(waiting) as mine, outbox.Outbox(waiting) as theirs:
         theirs.name()
         mine.unname()
         assert waiting.exists()
@@ -411,8 +411,8 @@ def test_what_was_never_charged_is_swept_by_the_next_collection(
         patch.setattr("dpcli.cli.outputs.publish_file", _interrupted)
         kept = ("local", "randomize", spec, data, "--release-id", "a")
         assert dpcli(*kept).status == 130
-    left, other = pending.waiting_name(book, "dead"), pending.waiting_name(book, "a")
-    stranger = pending.waiting_name(book.with_name("other.sqlite"), "dead")
+    left, other = outbox.waiting_name(book, "dead"), outbox.waiting_name(book, "a")
+    stranger = outbox.waiting_name(book.with_name("other.sqlite"), "dead")
     for path in (left, stranger):
         path.write_text("responses", encoding="utf-8")
     assert dpcli("local", "randomize", spec, data, "--release-id", "b").status == 0
@@ -429,19 +429,19 @@ def test_a_ledger_has_one_place_whatever_its_name(tmp_path: Path) -> None:
     link.parent.mkdir()
     link.symlink_to(book)
 
-    assert pending.waiting_name(link, "a") == pending.waiting_name(book, "a")
+    assert outbox.waiting_name(link, "a") == outbox.waiting_name(book, "a")
 
 
 def test_files_without_a_name_are_not_needed(
     dpcli: Command, spec: Path, data: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Elsewhere responses have an odd name until they are charged, and nothing is left."""
-    monkeypatch.setattr(pending, "_nameless", lambda _: None)
+    monkeypatch.setattr(outbox, "_nameless", lambda _: None)
     out = spec.parent / "o.csv"
     assert dpcli("local", "randomize", spec, data, "-o", out).status == 0
     assert len(rows(out.read_text(encoding="utf-8"))) == len(ROWS)
     names = {path.name for path in spec.parent.iterdir()}
-    assert not any(name.endswith((".tmp", pending.ENDING)) for name in names), names
+    assert not any(name.endswith((".tmp", outbox.ENDING)) for name in names), names
 
 
 def test_a_link_is_no_file_that_waits(
@@ -453,7 +453,7 @@ def test_a_link_is_no_file_that_waits(
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("dpcli.cli.outputs.publish_file", _interrupted)
         assert dpcli(*command).status == 130
-    (waiting,) = spec.parent.glob(f".*{pending.ENDING}")
+    (waiting,) = spec.parent.glob(f".*{outbox.ENDING}")
     secret = tmp_path / "secret"
     waiting.rename(secret)
     waiting.symlink_to(secret)

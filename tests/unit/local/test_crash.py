@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from dpcli.local.pending import ENDING
+from dpcli.local.outbox import ENDING
 
 SPEC = """\
 dpcli: 1

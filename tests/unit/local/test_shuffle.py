@@ -31,7 +31,7 @@ def test_every_row_comes_once(
     heap: int, sizes: list[int], stream: Stream, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """However many heaps there are, the rows that come out are those that went in."""
-    monkeypatch.setattr(shuffle, "HEAP", heap)
+    monkeypatch.setattr(shuffle, "BUCKET", heap)
     size = 30
     out = list(shuffle.in_random_order(iter(frames(sizes)), size))
     found = [row for frame in out for row in frame.rows()]
@@ -44,7 +44,7 @@ def test_every_order_is_equally_likely(
     heap: int, stream: Stream, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """All 24 orders of four rows occur alike, by a chi-square test."""
-    monkeypatch.setattr(shuffle, "HEAP", heap)
+    monkeypatch.setattr(shuffle, "BUCKET", heap)
     counted: Counter[tuple[int, ...]] = Counter()
     many = 1200
     for _ in range(many):

@@ -16,7 +16,7 @@ from dpcli.plan.model import standard_error
 from dpcli.privacy.confidential import Confidential
 from dpcli.privacy.noise import normal_quantile
 from dpcli.randomizers import RANDOMIZERS
-from dpcli.randomizers.base import Asked, Channel, Randomizer, Table, Tally
+from dpcli.randomizers.base import Asked, Channel, Randomizer, ResponseCounts, Table
 from dpcli.sampling import entropy
 from dpcli.spec.model import Response
 from tests.support.randomizers import TABLE, labels
@@ -119,15 +119,15 @@ def collections(
     return np.array(found), np.array(errors)
 
 
-def tally_of(channel: Channel, columns: list[NDArray[np.int64]], size: int) -> Tally:
+def tally_of(channel: Channel, columns: list[NDArray[np.int64]], size: int) -> ResponseCounts:
     """What was collected."""
     if channel.form == "number":
         step = getattr(channel, "column", AGE).step
-        return Tally(size, (), int(columns[0].sum()) * step)
+        return ResponseCounts(size, (), int(columns[0].sum()) * step)
     if channel.form == "bits":
-        return Tally(size, tuple(int(column.sum()) for column in columns))
+        return ResponseCounts(size, tuple(int(column.sum()) for column in columns))
     outputs = len(channel.outputs) or int(channel.record()["categories"])  # type: ignore[call-overload]
-    return Tally(size, tuple(map(int, np.bincount(columns[0], minlength=outputs))))
+    return ResponseCounts(size, tuple(map(int, np.bincount(columns[0], minlength=outputs))))
 
 
 def true_values(asked: Asked, cells: NDArray[np.int64]) -> NDArray[np.float64]:
@@ -199,7 +199,7 @@ def test_a_table_is_estimated_like_its_special_case() -> None:
     special = next(one for one in RANDOMIZERS if one.name == "generalized_randomized_response")
     table = general.fit(Asked(labels(3), matrix=SYMMETRIC))
     direct = special.fit(Asked(labels(3), probability=Fraction(3, 5)))
-    tally = Tally(1000, (500, 300, 200))
+    tally = ResponseCounts(1000, (500, 300, 200))
 
     assert [float(one) for one in table.estimates(tally)] == pytest.approx(
         [float(one) for one in direct.estimates(tally)]
@@ -218,7 +218,7 @@ def test_more_outputs_than_inputs_are_estimated_without_bias() -> None:
         for out in range(4)
     ]
 
-    found = [float(one) for one in channel.estimates(Tally(72000, tuple(counts)))]
+    found = [float(one) for one in channel.estimates(ResponseCounts(72000, tuple(counts)))]
     assert found == pytest.approx([0.5, 1 / 3, 1 / 6], abs=1e-4)
 
 
@@ -260,7 +260,7 @@ def test_nearly_equal_rows_are_estimated_as_well_as_floats_can(gap: str) -> None
     channel = next(one for one in RANDOMIZERS if one.name == "matrix").fit(
         Asked(labels(2), matrix=Table(("l0", "l1"), ("a", "b"), rows))
     )
-    tally = Tally(1000, (600, 400))
+    tally = ResponseCounts(1000, (600, 400))
     expected = [float(half + Fraction(1, 10) * way / (2 * little)) for way in (1, -1)]
 
     assert channel.estimable

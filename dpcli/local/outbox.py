@@ -1,8 +1,8 @@
 """Responses on disk that are not published yet: named when they are charged for.
 
 Until then the file has no name, so that nothing is left of an attempt that dies. The
-ledger keeps only their digest: whoever finds the bytes of a charged release under their
-waiting name can publish them; nobody can make them again.
+ledger keeps only their digest: the bytes of a charged release that are found under their
+waiting name can be published; they cannot be made again.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ ENDING = ".responses"
 
 
 def waiting_name(ledger: Path, release_id: str) -> Path:
-    """Where the charged responses of a release wait: beside the ledger that charged them."""
+    """Where the charged responses of a release wait: next to the ledger that charged them."""
     book = ledger.resolve()
     short = hashlib.sha256(release_id.encode()).hexdigest()[:24]
     return book.with_name(f".{book.name}-{short}{ENDING}")
 
 
 def sweep(ledger: Path, charged: Iterable[str]) -> None:
-    """Remove what waits for no release that was charged; while nobody else can charge."""
+    """Remove what waits for no release that was charged; while no other process can charge."""
     book = ledger.resolve()
     kept = {waiting_name(ledger, release_id) for release_id in charged}
     with contextlib.suppress(OSError):
@@ -40,24 +40,24 @@ def sweep(ledger: Path, charged: Iterable[str]) -> None:
                     path.unlink()
 
 
-class Pending:
+class Outbox:
     """A file of responses without a name, in the folder where they will wait.
 
-    Only its owner may read it. Where files cannot be without a name, it has an odd one
-    and is removed on the way out.
+    Only its owner may read it. Where files cannot be without a name, it has a temporary one
+    and is removed at the end.
     """
 
     def __init__(self, waiting: Path) -> None:
         self.waiting = waiting
         self._digest = hashlib.sha256()
         self._is_named = False
-        with _told(waiting.parent):
+        with _reported(waiting.parent):
             descriptor = _nameless(waiting.parent)
-            self._odd: Path | None = None
+            self._temporary: Path | None = None
             if descriptor is None:
-                self._odd = waiting.with_name(f".dpcli-{secrets.token_hex(8)}.tmp")
+                self._temporary = waiting.with_name(f".dpcli-{secrets.token_hex(8)}.tmp")
                 flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0)
-                descriptor = os.open(self._odd, flags, 0o600)
+                descriptor = os.open(self._temporary, flags, 0o600)
         self._file = open(descriptor, "wb")  # noqa: SIM115 - until exit
 
     def __enter__(self) -> Self:
@@ -71,9 +71,9 @@ class Pending:
     ) -> None:
         with contextlib.suppress(OSError):
             self._file.close()
-        if self._odd is not None:
+        if self._temporary is not None:
             with contextlib.suppress(OSError):
-                self._odd.unlink()
+                self._temporary.unlink()
 
     @property
     def digest(self) -> str:
@@ -83,32 +83,32 @@ class Pending:
     def write(self, content: bytes) -> None:
         """More of the responses. Raises OutputError."""
         self._digest.update(content)
-        with _told(self.waiting.parent):
+        with _reported(self.waiting.parent):
             self._file.write(content)
 
-    def settle(self) -> None:
+    def sync(self) -> None:
         """Have all of it on disk. Raises OutputError."""
-        with _told(self.waiting.parent):
+        with _reported(self.waiting.parent):
             self._file.flush()
             os.fsync(self._file.fileno())
 
     def name(self) -> None:
         """Give the file its waiting name. Raises OutputError.
 
-        To be called while nobody else can charge for this release: what has the name
-        already was never charged for, and goes.
+        To be called while no other process can charge for this release: a file that has the
+        name already was never charged for, and is removed.
         """
-        with _told(self.waiting.parent):
+        with _reported(self.waiting.parent):
             self.waiting.unlink(missing_ok=True)
             folder = os.open(self.waiting.parent, os.O_RDONLY)
             try:
-                if self._odd is None:
+                if self._temporary is None:
                     # With a folder given, the link is followed to the file itself.
                     opened = _opened(self._file.fileno())
                     os.link(opened, self.waiting.name, dst_dir_fd=folder)
                 else:
-                    self._odd.rename(self.waiting)
-                    self._odd = None
+                    self._temporary.rename(self.waiting)
+                    self._temporary = None
                 self._is_named = True
                 # The name must be on disk before the charge is.
                 os.fsync(folder)
@@ -154,7 +154,7 @@ def digest_of(path: Path) -> str | None:
 
 
 @contextlib.contextmanager
-def _told(folder: Path) -> Iterator[None]:
+def _reported(folder: Path) -> Iterator[None]:
     """Errors of the system as OutputError."""
     try:
         yield

@@ -12,8 +12,8 @@ import polars as pl
 import pytest
 
 from dpcli.columns import NumericColumn
-from dpcli.local import respond
-from dpcli.local.pending import Pending
+from dpcli.local import randomize
+from dpcli.local.outbox import Outbox
 from dpcli.local.randomize import write_responses
 from dpcli.plan.planner import make_plan
 from dpcli.spec.load import load_any
@@ -39,7 +39,7 @@ def collected(
     assert spec.is_local
     path = folder / "d.csv"
     path.write_text(data, encoding="utf-8")
-    with Pending(folder / "waiting") as pending:
+    with Outbox(folder / "waiting") as pending:
         write_responses(make_plan(spec), (str(path),), pending, shuffle=False)
         pending.name()
     text = (folder / "waiting").read_text(encoding="utf-8")
@@ -108,10 +108,10 @@ def test_both_ways_of_writing_decimals_agree(monkeypatch: pytest.MonkeyPatch) ->
     """Many at a time and one by one, signs and zeros included."""
     column = NumericColumn("x", "number", Fraction("0.05"), (-100, 100))
     steps = pl.Series(np.arange(-300, 301))
-    fast = respond._decimals(column, steps)
-    monkeypatch.setattr(respond, "LARGEST", 1)
+    fast = randomize._decimals(column, steps)
+    monkeypatch.setattr(randomize, "LARGEST", 1)
 
-    assert respond._decimals(column, steps).to_list() == fast.to_list()
+    assert randomize._decimals(column, steps).to_list() == fast.to_list()
     assert fast[0] == "-15.00" and fast[299] == "-0.05" and fast[300] == "0.00"
 
 
@@ -120,15 +120,15 @@ def test_many_columns_are_made_a_few_rows_at_a_time(
 ) -> None:
     """The cells that are made at a time are bounded, and no row is lost between slices."""
     sizes = []
-    written = respond._written
+    written = randomize._written
 
     def noted(response: object, cells: object) -> dict[str, pl.Series]:
         made = written(response, cells)  # type: ignore[arg-type]
         sizes.append(sum(len(series) for series in made.values()))
         return made
 
-    monkeypatch.setattr(respond, "CELLS", 100)
-    monkeypatch.setattr(respond, "_written", noted)
+    monkeypatch.setattr(randomize, "CELLS", 100)
+    monkeypatch.setattr(randomize, "_written", noted)
     labels = ", ".join(f"l{number}" for number in range(10))
     found = collected(
         f"  c: {{type: category, values: [{labels}], missing: l0}}",
