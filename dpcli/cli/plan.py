@@ -21,7 +21,7 @@ from dpcli.plan.judging import Verdict
 from dpcli.plan.model import Plan
 from dpcli.plan.planner import make_plan, require_budget
 from dpcli.plan.risks import hazards
-from dpcli.privacy.shuffling import Shuffled
+from dpcli.privacy.amplification import Shuffled
 from dpcli.report.json_report import difference_json, plan_json
 from dpcli.report.notes import risk_sentences
 from dpcli.spec.load import read_any, read_spec

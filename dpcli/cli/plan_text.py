@@ -9,8 +9,8 @@ from fractions import Fraction
 from dpcli.cli.tables import budget, draws, part, write_table
 from dpcli.ledger.outlook import MOST_RUNS, Outlook
 from dpcli.plan.model import Part, Plan, PlannedEntry, standard_error
+from dpcli.privacy.amplification import Shuffled
 from dpcli.privacy.loss import loss_text
-from dpcli.privacy.shuffling import Shuffled
 from dpcli.report.counted import question_of
 from dpcli.report.notes import (
     binning,

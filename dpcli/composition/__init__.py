@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from dpcli.composition.advanced import Advanced
-from dpcli.composition.base import Composition
+from dpcli.composition.base import Composition, Sequential
 from dpcli.composition.pld import Pld
-from dpcli.composition.sequential import Sequential
 from dpcli.composition.zcdp import Zcdp
 
 COMPOSITIONS: tuple[Composition, ...] = (Sequential(), Advanced(), Zcdp(), Pld())

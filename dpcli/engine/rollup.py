@@ -16,7 +16,7 @@ from dpcli.engine.batching import Batch
 from dpcli.engine.sums import LinearCombination, PlainSum, combinations, sums_of
 from dpcli.privacy.confidential import Cells, Confidential, Group, Groups
 from dpcli.queries import Key, Query, ScoreQuery
-from dpcli.utilities.base import Utility
+from dpcli.scores import Utility
 from dpcli.vector_queries import MinimiserQuery, ReadabilityQuery
 
 Sealed = Confidential[Cells] | Confidential[Groups]

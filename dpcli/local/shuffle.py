@@ -13,8 +13,8 @@ import polars as pl
 from numpy.typing import NDArray
 
 from dpcli.errors import DataError
+from dpcli.sampling.bernoulli import uniforms
 from dpcli.sampling.entropy import random_bytes
-from dpcli.sampling.vectorised import uniforms
 
 BUCKET = 1 << 25
 """Bytes of the data file for each bucket: about as much is in memory at a time."""

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from dpcli.mechanisms.calibration import Mechanism
-from dpcli.mechanisms.exponential import Exponential
 from dpcli.mechanisms.gaussian import Gaussian
-from dpcli.mechanisms.geometric import Geometric
-from dpcli.mechanisms.laplace import Laplace
-from dpcli.mechanisms.permute_and_flip import PermuteAndFlip
+from dpcli.mechanisms.laplace import Geometric, Laplace
+from dpcli.mechanisms.selection import Exponential, PermuteAndFlip
 
 MECHANISMS: tuple[Mechanism, ...] = (
     Laplace(),

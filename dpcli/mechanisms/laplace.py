@@ -112,3 +112,17 @@ def _small_mean_loss(loss: Fraction, step: Fraction) -> Fraction:
     lattice += 31 * (square * square * square >> 2 * bits) // 15120 + 2
     rest = lattice * (up - total + slack) >> bits
     return Fraction(total + slack + rest + 1, 1 << scale)
+
+
+class Geometric(Laplace):
+    """Adds two-sided geometric noise: the same as `laplace`, under its other name.
+
+    P[noise = k] = (1 - a)/(1 + a) a^|k| with a = exp(-epsilon / L1), over all whole numbers
+    of steps; that is discrete Laplace noise of scale L1 / epsilon.
+
+    Privacy: as for `laplace`: the probabilities of an output under neighbors have a ratio
+    of at most a^-L1 = exp(epsilon) (Ghosh, Roughgarden and Sundararajan 2009, who show that
+    no other noise is better for a single count).
+    """
+
+    name = "geometric"

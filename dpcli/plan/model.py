@@ -16,11 +16,11 @@ from dpcli.columns import CategoryColumn
 from dpcli.composition.base import Bound
 from dpcli.composition.parallel import Placed, worst_unit
 from dpcli.mechanisms.calibration import Mechanism
+from dpcli.privacy.amplification import Shuffled, shuffled
 from dpcli.privacy.guarantee import Guarantee, together
 from dpcli.privacy.loss import Loss
 from dpcli.privacy.noise import Noise
 from dpcli.privacy.sensitivity import Sensitivity
-from dpcli.privacy.shuffling import Shuffled, shuffled
 from dpcli.privacy.threshold import Selection
 from dpcli.queries import Query, ScoreQuery
 from dpcli.spec.model import Entry, Response, Spec

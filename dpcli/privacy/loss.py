@@ -1,4 +1,4 @@
-"""What answers reveal: exact rational epsilon, delta and rho, and a budget."""
+"""What answers reveal, what they may reveal, and a budget: exact rationals."""
 
 from __future__ import annotations
 
@@ -37,3 +37,19 @@ def loss_text(loss: Loss) -> str:
     rho = "" if loss.rho is None else f" (rho {readable_text(loss.rho)})"
     delta = f", delta {readable_text(loss.delta)}" if loss.delta else ""
     return f"epsilon {readable_text(loss.epsilon)}{delta}{rho}"
+
+
+@dataclass(frozen=True, slots=True)
+class Price:
+    """Just one of epsilon, rho, error or share; and a delta, where it may spend one.
+
+    `epsilon` and `rho` are given losses. `error` is the half-width that an answer must
+    not exceed, in its own unit, for the least loss that reaches it. `share` is a part of what
+    other entries leave of the budget, in proportion to all shares.
+    """
+
+    epsilon: Fraction | None = None
+    delta: Fraction = Fraction(0)
+    rho: Fraction | None = None
+    error: Fraction | None = None
+    share: Fraction | None = None

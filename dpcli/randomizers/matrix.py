@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
+from dpcli.privacy.amplification import worst_ratio
 from dpcli.privacy.loss import Loss
-from dpcli.privacy.ratio import worst_ratio
 from dpcli.randomizers.base import (
     Asked,
     CannotRandomize,
@@ -17,7 +17,7 @@ from dpcli.randomizers.base import (
     ResponseCounts,
     Table,
 )
-from dpcli.sampling.categorical import categorical_array
+from dpcli.sampling.choice import categorical_array
 
 if TYPE_CHECKING:
     import numpy as np

@@ -6,13 +6,12 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
+from dpcli.privacy.amplification import epsilon_of
 from dpcli.privacy.decimals import plain_text
 from dpcli.privacy.interval import exp_down, round_up
 from dpcli.privacy.loss import Loss
-from dpcli.privacy.ratio import epsilon_of
 from dpcli.randomizers.base import FINE, Asked, CannotRandomize, Channel, PureProtocol, Randomizer
-from dpcli.sampling.threshold import Threshold
-from dpcli.sampling.vectorised import bernoulli_array, uniforms
+from dpcli.sampling.bernoulli import Threshold, bernoulli_array, uniforms
 
 if TYPE_CHECKING:
     import numpy as np

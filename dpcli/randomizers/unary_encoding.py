@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 from dpcli.privacy.interval import exp_down, round_up
 from dpcli.privacy.loss import Loss
 from dpcli.randomizers.base import FINE, Asked, Channel, PureProtocol, Randomizer
-from dpcli.sampling.threshold import Threshold
-from dpcli.sampling.vectorised import bernoulli_array
+from dpcli.sampling.bernoulli import Threshold, bernoulli_array
 
 if TYPE_CHECKING:
     import numpy as np

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from dpcli import __version__
 from dpcli.plan.compare import changes, compare, error_of, kind_of, loss_of, rho_of
 from dpcli.plan.model import Plan
-from dpcli.privacy.shuffling import Shuffled
+from dpcli.privacy.amplification import Shuffled
 from dpcli.report.entries import response_facts, statistic_facts
 from dpcli.report.notes import hiding, limits, unprotected
 from dpcli.report.numbers import Fact, json_text, number

@@ -1,22 +1,61 @@
-"""Exact choices among candidates, by how far each falls short of the best."""
+"""Exact choices: by given probabilities, or by how far candidates fall short of the best."""
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Sequence
 from fractions import Fraction
+from itertools import accumulate
 from typing import TYPE_CHECKING
 
-from dpcli.sampling.bernoulli import bernoulli_exp_ratio
-from dpcli.sampling.entropy import random_bytes, uniform_below
-from dpcli.sampling.threshold import Threshold
-from dpcli.sampling.vectorised import BLOCK, VECTORISE_FROM, uniform_array
+from dpcli.sampling.bernoulli import (
+    BLOCK,
+    STEP,
+    VECTORISE_FROM,
+    bernoulli_exp_ratio,
+    exponential_coins,
+    floor_at,
+    uniform_array,
+)
+from dpcli.sampling.entropy import random_bits, random_bytes, uniform_below
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-MARGIN = 2.0**-8
-"""Distrust of a float probability, in units of 2^-32."""
+
+def categorical_array(probabilities: Sequence[Fraction], count: int) -> NDArray[np.int64]:
+    """Independent places, each drawn with exactly its probability; these sum to one.
+
+    A uniform U on [0, 1) falls into one of the intervals that the probabilities cut. Its
+    first 64 bits decide that unless they are those of a cut; then more bits are drawn.
+    """
+    import numpy as np
+
+    if sum(probabilities) != 1 or min(probabilities) < 0:
+        raise ValueError("probabilities are not negative and sum to one")
+    cuts = [cut for cut in accumulate(probabilities[:-1]) if cut < 1]
+    floors = np.array([floor_at(cut, STEP) for cut in cuts], np.uint64)
+    words = np.frombuffer(random_bytes(8 * count), np.uint64)
+    places = np.searchsorted(floors, words, side="right").astype(np.int64)
+    doubtful = [cut for cut in cuts if (cut * (1 << STEP)).denominator != 1]
+    if doubtful:
+        marks = np.array([floor_at(cut, STEP) for cut in doubtful], np.uint64)
+        for undecided in np.flatnonzero(np.isin(words, marks)):
+            places[undecided] = _decide(cuts, int(words[undecided]), STEP)
+    return places
+
+
+def _decide(cuts: Sequence[Fraction], prefix: int, length: int) -> int:
+    """The place of a U that begins with these bits and goes on at random."""
+    while True:
+        # U lies in [low, high): every cut up to low is passed, and none from high on.
+        low, high = Fraction(prefix, 1 << length), Fraction(prefix + 1, 1 << length)
+        place = bisect_right(cuts, low)
+        if place == len(cuts) or cuts[place] >= high:
+            return place
+        prefix, length = prefix << STEP | random_bits(STEP), length + STEP
+
 
 MOST_GAP = 1 << 500
 """Gaps of the array path stay below it: floats hold them, divided by any scale there."""
@@ -105,19 +144,10 @@ def _flips(
 ) -> NDArray[np.bool_]:
     """Independent coins for these places, true with probability exp(-gap/scale), exactly.
 
-    The first 32 bits of a uniform U, read as the whole number u, place 2^32 U in
-    [u, u + 1). Where that lies clear of the float estimate of 2^32 p by `MARGIN`,
-    U < p is settled; elsewhere the same bits are continued and compared with
-    certified digits of p. The exponent x is good to 3 roundings, so p errs by under
-    3 x exp(-x) 2^-53 and numpy's exp by a few units in the last place: under 2^-49 in
-    all, and `MARGIN` is 2^-40.
+    The exponent x is good to 3 roundings, so p errs by under 3 x exp(-x) 2^-53 and numpy's
+    exp by a few units in the last place: under 2^-49 in all, and `MARGIN` is 2^-40.
     """
     import numpy as np
 
-    bits = np.frombuffer(random_bytes(4 * places.size), np.uint32).astype(np.float64)
-    above = np.exp(floats[places] / -float(scale)) * 2.0**32 - bits
-    heads: NDArray[np.bool_] = above >= 1 + MARGIN
-    for i in np.flatnonzero(~heads & (above > -MARGIN)):
-        threshold = Threshold.exponential(gaps[int(places[i])] / scale)
-        heads[i] = threshold.exceeds(int(bits[i]), 32)
-    return heads
+    estimates = np.exp(floats[places] / -float(scale)) * 2.0**32
+    return exponential_coins(estimates, lambda i: gaps[int(places[i])] / scale)

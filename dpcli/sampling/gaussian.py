@@ -5,11 +5,8 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from dpcli.sampling.bernoulli import bernoulli_exp_ratio
-from dpcli.sampling.entropy import random_bytes
+from dpcli.sampling.bernoulli import BLOCK, VECTORISE_FROM, bernoulli_exp_ratio, exponential_coins
 from dpcli.sampling.laplace import discrete_laplace_array, discrete_laplace_scalar
-from dpcli.sampling.threshold import Threshold
-from dpcli.sampling.vectorised import BLOCK, VECTORISE_FROM
 
 if TYPE_CHECKING:
     import numpy as np
@@ -20,9 +17,6 @@ WIDEST = Fraction(1 << 49)
 
 NARROWEST = Fraction(1, 1 << 64)
 """Least sigma of the array path: its square must not vanish as a float."""
-
-MARGIN = 2.0**-8
-"""Distrust of a float acceptance probability, in units of 2^-32."""
 
 
 def discrete_gaussian(sigma: Fraction, count: int) -> list[int]:
@@ -70,12 +64,7 @@ def discrete_gaussian_array(sigma: Fraction, count: int) -> NDArray[np.int64]:
 
 
 def _accept(sigma: Fraction, scale: Fraction, proposed: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Which proposals to keep, decided exactly.
-
-    The first 32 bits of a uniform U, read as the whole number u, place 2^32 U in
-    [u, u + 1). Where that lies clear of the float estimate of 2^32 p by `MARGIN`,
-    U < p is settled; elsewhere (about once in 2^32) the same bits are continued
-    and compared with certified digits of p.
+    """Which proposals to keep, decided exactly by `exponential_coins`.
 
     `MARGIN` is 2^-40 of p. The estimate errs by far less: z = (|y| - s^2/t)/s
     comes from three correctly rounded numbers of size at most s (|z| + 2), so its
@@ -86,7 +75,6 @@ def _accept(sigma: Fraction, scale: Fraction, proposed: NDArray[np.int64]) -> ND
     import numpy as np
 
     centre = sigma * sigma / scale
-    bits = np.frombuffer(random_bytes(4 * proposed.size), np.uint32).astype(np.float64)
     estimate = np.abs(proposed).astype(np.float64)
     estimate -= float(centre)
     estimate *= float(1 / sigma)
@@ -94,10 +82,6 @@ def _accept(sigma: Fraction, scale: Fraction, proposed: NDArray[np.int64]) -> ND
     estimate *= -0.5
     np.exp(estimate, out=estimate)
     estimate *= 2.0**32
-    # From here on: how far the float 2^32 p lies above u.
-    estimate -= bits
-    accepted: NDArray[np.bool_] = estimate >= 1 + MARGIN
-    for i in np.flatnonzero(~accepted & (estimate > -MARGIN)):
-        exponent = (abs(int(proposed[i])) - centre) ** 2 / (2 * sigma * sigma)
-        accepted[i] = Threshold.exponential(exponent).exceeds(int(bits[i]), 32)
-    return accepted
+    return exponential_coins(
+        estimate, lambda i: (abs(int(proposed[i])) - centre) ** 2 / (2 * sigma * sigma)
+    )

@@ -6,10 +6,15 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from dpcli.sampling.bernoulli import bernoulli_exp_ratio
+from dpcli.sampling.bernoulli import (
+    BLOCK,
+    VECTORISE_FROM,
+    Threshold,
+    bernoulli_array,
+    bernoulli_exp_ratio,
+    sign_array,
+)
 from dpcli.sampling.entropy import random_bits, uniform_below
-from dpcli.sampling.threshold import Threshold
-from dpcli.sampling.vectorised import BLOCK, VECTORISE_FROM, bernoulli_array, sign_array
 
 if TYPE_CHECKING:
     import numpy as np

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 from dpcli import mechanisms
 from dpcli.mechanisms.base import Choosing
 from dpcli.mechanisms.calibration import Mechanism
-from dpcli.privacy.price import Price
+from dpcli.privacy.loss import Price
 from dpcli.spec.columns import Scope
 from dpcli.spec.findings import listed, shown
 from dpcli.spec.fit import Part

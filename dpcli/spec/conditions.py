@@ -7,11 +7,11 @@ from math import ceil, floor
 
 from dpcli.columns import CategoryColumn, NumericColumn
 from dpcli.queries import Condition
+from dpcli.scores import Points
 from dpcli.spec.columns import Scope
 from dpcli.spec.findings import a_column, inline, listed, plain, shown
 from dpcli.spec.grid import in_kind, on_column
 from dpcli.spec.nodes import Listing, Mapping, Node, Word
-from dpcli.utilities.base import Points
 
 MOST_CANDIDATES = 1_000_001
 """A column of a million steps has one point more."""

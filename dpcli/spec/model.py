@@ -15,8 +15,7 @@ from dpcli.columns import CategoryColumn, Column, NumericColumn
 from dpcli.composition.base import Composition
 from dpcli.dialect import UNDECLARED, Dialect
 from dpcli.mechanisms.calibration import Mechanism
-from dpcli.privacy.loss import Loss
-from dpcli.privacy.price import Price
+from dpcli.privacy.loss import Loss, Price
 from dpcli.privacy.relation import Neighbors, Relation, Unit
 from dpcli.randomizers.base import Channel, Randomizer
 from dpcli.statistics.base import Request, Statistic

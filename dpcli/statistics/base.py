@@ -14,7 +14,7 @@ from dpcli.fields import Fault
 from dpcli.privacy.noise import Noise
 from dpcli.privacy.relation import Relation
 from dpcli.queries import Condition, Key, Query
-from dpcli.utilities.base import Points
+from dpcli.scores import Points
 from dpcli.values import Shape
 
 NUMBER_STEPS = ("nonnegative", "integer", "clamp", "suppress_below")

@@ -12,6 +12,7 @@ from dpcli.fields import BooleanColumnName, Candidates, Fault, NumericColumnName
 from dpcli.privacy.decimals import decimal_places
 from dpcli.privacy.relation import Relation
 from dpcli.queries import Key, ScoreQuery
+from dpcli.scores import Accuracy, Revenue, Utility
 from dpcli.statistics.base import (
     Answer,
     Estimate,
@@ -21,9 +22,6 @@ from dpcli.statistics.base import (
     numeric,
 )
 from dpcli.statistics.cuts import from_each
-from dpcli.utilities.accuracy import Accuracy
-from dpcli.utilities.base import Utility
-from dpcli.utilities.revenue import Revenue
 from dpcli.values import Choice, Shape
 
 UTILITIES: dict[str, type[Utility]] = {"revenue": Revenue, "accuracy": Accuracy}

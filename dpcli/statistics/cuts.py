@@ -8,7 +8,7 @@ from itertools import chain
 
 from dpcli.columns import NumericColumn
 from dpcli.queries import Key
-from dpcli.utilities.base import Points
+from dpcli.scores import Points
 
 KEPT = 4
 """Cuts that are kept: statistics with the same candidates share one."""

@@ -11,6 +11,7 @@ from dpcli.fields import Candidates, NumericColumnName, Quantiles
 from dpcli.privacy.decimals import decimal_places, plain_text
 from dpcli.privacy.relation import Relation
 from dpcli.queries import ScoreQuery
+from dpcli.scores import Rank
 from dpcli.statistics.base import (
     Answer,
     Estimate,
@@ -20,7 +21,6 @@ from dpcli.statistics.base import (
     numeric,
 )
 from dpcli.statistics.cuts import at_and_between
-from dpcli.utilities.rank import Rank
 from dpcli.values import Shape
 
 

@@ -13,8 +13,8 @@ from dpcli.columns import CategoryColumn
 from dpcli.fields import Fault, LabelColumnName, at_most
 from dpcli.privacy.relation import Relation
 from dpcli.queries import Key, ScoreQuery
+from dpcli.scores import Frequency
 from dpcli.statistics.base import Answer, Estimate, Question, Request, Statistic
-from dpcli.utilities.frequency import Frequency
 from dpcli.values import UNLIMITED, Shape, whole
 
 Picks = Annotated[int, whole(UNLIMITED, "of the labels are chosen"), Field(examples=[3])]

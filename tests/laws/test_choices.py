@@ -19,7 +19,7 @@ from dpcli.privacy.loss import Loss
 from dpcli.privacy.noise import CHOICE, LAPLACE, Noise
 from dpcli.privacy.sensitivity import Sensitivity
 from dpcli.sampling import choice
-from dpcli.sampling.vectorised import uniform_array
+from dpcli.sampling.bernoulli import uniform_array
 from tests.support.streams import CUT, Stream, chi_square_tail
 
 CHOOSING = [mechanism for mechanism in MECHANISMS if isinstance(mechanism, Choosing)]

@@ -9,8 +9,8 @@ import mpmath
 import numpy as np
 import pytest
 
+from dpcli.privacy.amplification import worst_ratio
 from dpcli.privacy.confidential import Confidential
-from dpcli.privacy.ratio import worst_ratio
 from dpcli.randomizers import RANDOMIZERS
 from dpcli.randomizers.additive import Added
 from dpcli.randomizers.base import Asked, CannotRandomize, Channel, ResponseCounts

@@ -22,10 +22,7 @@ from dpcli.columns import CategoryColumn, Column, IdColumn, NumericColumn, OpenC
 from dpcli.dialect import STANDARD, Dialect
 from dpcli.privacy.relation import PersonUnit, RowUnit, Unit
 from dpcli.queries import DistinctQuery, Key, LinearQuery, Query, ScoreQuery
-from dpcli.utilities.accuracy import Accuracy
-from dpcli.utilities.frequency import Frequency
-from dpcli.utilities.rank import Rank
-from dpcli.utilities.revenue import Revenue
+from dpcli.scores import Accuracy, Frequency, Rank, Revenue
 from dpcli.vector_queries import ReadabilityQuery
 
 NUMBER = re.compile(r"([+-]?)(?:([0-9]+)(?:\.([0-9]*))?|\.([0-9]+))(?:[eE]([+-]?[0-9]+))?")

@@ -9,9 +9,9 @@ from fractions import Fraction
 from dpcli.columns import CategoryColumn, Column, NumericColumn
 from dpcli.fields import OfColumn, role_of
 from dpcli.queries import Condition, Key
+from dpcli.scores import Points
 from dpcli.statistics.base import Request, Statistic
 from dpcli.statistics.choose import UTILITIES
-from dpcli.utilities.base import Points
 
 
 @dataclass(frozen=True)

@@ -15,12 +15,8 @@ from dpcli.engine.table import Tables
 from dpcli.privacy.relation import RowUnit
 from dpcli.queries import Factor, Key, LinearQuery, Query, ScoreQuery
 from dpcli.sampling import entropy
+from dpcli.scores import Accuracy, Frequency, Points, Rank, Revenue
 from dpcli.statistics.cuts import at_and_between, from_each
-from dpcli.utilities.accuracy import Accuracy
-from dpcli.utilities.base import Points
-from dpcli.utilities.frequency import Frequency
-from dpcli.utilities.rank import Rank
-from dpcli.utilities.revenue import Revenue
 from tests.oracles import crowds, files
 from tests.oracles.files import batches
 from tests.oracles.opened import engine

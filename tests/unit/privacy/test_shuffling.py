@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from dpcli.privacy.shuffling import shuffled
+from dpcli.privacy.amplification import shuffled
 
 CASES = [
     (epsilon, records, delta)

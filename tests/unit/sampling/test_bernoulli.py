@@ -12,9 +12,8 @@ import pytest
 
 from dpcli.privacy.interval import Interval, exp_down, exp_up
 from dpcli.sampling import bernoulli as module
-from dpcli.sampling import entropy, vectorised
-from dpcli.sampling.bernoulli import bernoulli, bernoulli_exp
-from dpcli.sampling.threshold import Threshold
+from dpcli.sampling import entropy
+from dpcli.sampling.bernoulli import Threshold, bernoulli, bernoulli_exp
 from tests.support.streams import Script, Stream
 
 
@@ -121,7 +120,7 @@ def test_certain_events_are_certain() -> None:
     certain = Threshold.exponential(Fraction(0))
     assert certain.digits(8) == 256
     assert certain.exceeds((1 << 32) - 1, 32)
-    assert vectorised.bernoulli_array(certain, 1000).all()
+    assert module.bernoulli_array(certain, 1000).all()
 
 
 def test_precision_grows_until_digits_are_certain() -> None:
@@ -146,7 +145,7 @@ def test_array_draws_count_every_prefix(monkeypatch: pytest.MonkeyPatch) -> None
             script = Script(bytes(range(256)), more, first_after * 8)
             monkeypatch.setattr(entropy, "CHUNK", 1)
             monkeypatch.setattr(entropy, "source", script)
-            drawn = vectorised.bernoulli_array(threshold, 256)
+            drawn = module.bernoulli_array(threshold, 256)
             assert int(drawn.sum()) == threshold.digits(8) + wanted
             assert not script.rest
 
@@ -158,12 +157,12 @@ def test_array_draws_decide_at_the_second_stage(monkeypatch: pytest.MonkeyPatch)
     script = Script(tie * 2, (digits - 1).to_bytes(8, "little"), (digits + 1).to_bytes(8, "little"))
     monkeypatch.setattr(entropy, "CHUNK", 1)
     monkeypatch.setattr(entropy, "source", script)
-    assert vectorised.bernoulli_array(threshold, 2).tolist() == [True, False]
+    assert module.bernoulli_array(threshold, 2).tolist() == [True, False]
 
 
 @pytest.mark.parametrize("x", [Fraction(1, 1000), Fraction(1), Fraction(6)])
 def test_array_draws_have_their_frequency(stream: Stream, x: Fraction) -> None:
     """A million draws of exp(-x) are true as often as they should be."""
     count, wanted = 1_000_000, exp(-x)
-    seen = float(np.mean(vectorised.bernoulli_array(Threshold.exponential(x), count)))
+    seen = float(np.mean(module.bernoulli_array(Threshold.exponential(x), count)))
     assert abs(seen - wanted) < 5 * sqrt(wanted * (1 - wanted) / count)

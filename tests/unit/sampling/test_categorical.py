@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from dpcli.sampling import entropy
-from dpcli.sampling.categorical import categorical_array
+from dpcli.sampling.choice import categorical_array
 from tests.support.streams import CUT, Script, Stream, chi_square_tail
 
 THIRD = Fraction(1, 3)

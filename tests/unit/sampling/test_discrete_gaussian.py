@@ -8,13 +8,13 @@ from math import sqrt
 import numpy as np
 import pytest
 
-from dpcli.sampling import entropy, gaussian
+from dpcli.sampling import bernoulli, entropy, gaussian
+from dpcli.sampling.bernoulli import Threshold
 from dpcli.sampling.gaussian import (
     discrete_gaussian,
     discrete_gaussian_array,
     discrete_gaussian_scalar,
 )
-from dpcli.sampling.threshold import Threshold
 from tests.support.streams import CUT, Script, Stream, gaussian_cdf, p_value, two_sample_p_value
 
 SIGMAS = [
@@ -52,7 +52,7 @@ def test_scalar_path_fits(stream: Stream, sigma: Fraction) -> None:
 
 def test_near_ties_are_decided_exactly(stream: Stream, monkeypatch: pytest.MonkeyPatch) -> None:
     """With floats distrusted so much that many draws need certified digits, all fits."""
-    monkeypatch.setattr(gaussian, "MARGIN", 2.0**27)
+    monkeypatch.setattr(bernoulli, "MARGIN", 2.0**27)
     draws = discrete_gaussian_array(Fraction(3), 10_000)
     assert p_value(draws, gaussian_cdf(3.0), 3.0) > CUT
 
@@ -60,11 +60,11 @@ def test_near_ties_are_decided_exactly(stream: Stream, monkeypatch: pytest.Monke
 def test_floats_and_certified_digits_agree(monkeypatch: pytest.MonkeyPatch) -> None:
     """The same entropy gives the same draws, however little the floats are trusted."""
     runs = []
-    for margin in (gaussian.MARGIN, 2.0**28):
+    for margin in (bernoulli.MARGIN, 2.0**28):
         # Continued comparisons draw from a stream of their own, so as not to shift this one.
-        monkeypatch.setattr(gaussian, "MARGIN", margin)
+        monkeypatch.setattr(bernoulli, "MARGIN", margin)
         monkeypatch.setattr(entropy, "source", Stream("agree"))
-        monkeypatch.setattr("dpcli.sampling.threshold.random_bits", lambda bits: 0)
+        monkeypatch.setattr("dpcli.sampling.bernoulli.random_bits", lambda bits: 0)
         runs.append(discrete_gaussian_array(Fraction(1000, 7), 3000).tolist())
     assert runs[0] == runs[1]
 

@@ -9,9 +9,8 @@ import numpy as np
 import pytest
 
 from dpcli.sampling import entropy, laplace
+from dpcli.sampling.bernoulli import VECTORISE_FROM, Threshold, sign_array
 from dpcli.sampling.laplace import discrete_laplace, discrete_laplace_array, discrete_laplace_scalar
-from dpcli.sampling.threshold import Threshold
-from dpcli.sampling.vectorised import VECTORISE_FROM, sign_array
 from tests.support.streams import CUT, Script, Stream, laplace_cdf, p_value, two_sample_p_value
 
 SCALES = [Fraction(1, 2), Fraction(1), Fraction(3), Fraction(10), Fraction(1000, 7)]

@@ -12,7 +12,7 @@ import pytest
 
 from dpcli.mechanisms.gaussian import Gaussian
 from dpcli.mechanisms.laplace import Laplace
-from dpcli.mechanisms.permute_and_flip import PermuteAndFlip
+from dpcli.mechanisms.selection import PermuteAndFlip
 from dpcli.plan.model import Plan
 from dpcli.privacy.noise import LAPLACE, Noise
 from dpcli.privacy.relation import PersonUnit

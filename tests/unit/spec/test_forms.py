@@ -11,8 +11,7 @@ import pytest
 from dpcli.columns import CategoryColumn, Column, IdColumn, NumericColumn
 from dpcli.errors import SpecError
 from dpcli.mechanisms import MECHANISMS
-from dpcli.privacy.loss import Loss
-from dpcli.privacy.price import Price
+from dpcli.privacy.loss import Loss, Price
 from dpcli.privacy.relation import Neighbors, RowUnit
 from dpcli.queries import Condition
 from dpcli.spec.load import load_spec, read_any

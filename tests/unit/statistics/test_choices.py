@@ -14,12 +14,11 @@ from dpcli.privacy.noise import CHOICE, Noise
 from dpcli.privacy.relation import Neighbors, Relation, RowUnit
 from dpcli.privacy.sensitivity import sensitivity
 from dpcli.queries import ScoreQuery
+from dpcli.scores import Points, Rank
 from dpcli.statistics import STATISTICS
 from dpcli.statistics.base import Answer, Request
 from dpcli.statistics.cuts import at_and_between, from_each
 from dpcli.statistics.quantile import Quantile
-from dpcli.utilities.base import Points
-from dpcli.utilities.rank import Rank
 from tests.oracles.opened import cells_of
 from tests.oracles.plain import evaluate
 

@@ -1,4 +1,4 @@
-"""Permute-and-flip: a choice never worse than the exponential mechanism's."""
+"""Choices among candidates: permute-and-flip and the exponential mechanism."""
 
 from __future__ import annotations
 
@@ -7,11 +7,12 @@ from fractions import Fraction
 
 from dpcli.mechanisms.base import Choosing
 from dpcli.privacy.concentrated import pure_rho
+from dpcli.privacy.decimals import short_up
 from dpcli.privacy.guarantee import Pair, cells_or_response
 from dpcli.privacy.interval import sqrt_up
 from dpcli.privacy.noise import Noise
 from dpcli.privacy.sensitivity import Sensitivity
-from dpcli.sampling.choice import permute_and_flip
+from dpcli.sampling.choice import exponential, permute_and_flip
 
 
 class PermuteAndFlip(Choosing):
@@ -50,3 +51,39 @@ class PermuteAndFlip(Choosing):
     def pick(self, noise: Noise, gaps: Sequence[int]) -> int:
         """The place of the chosen candidate."""
         return permute_and_flip(gaps, noise.scale)
+
+
+class Exponential(Choosing):
+    """Chooses a candidate with probability proportional to exp(score / scale).
+
+    The scale is L1 / epsilon, where L1 is the most that a neighbor can change the
+    difference of two scores, summed over groups and picks. For scores that change by D in
+    any direction that is 2 D; where a neighbor changes them all in one direction, D.
+
+    Privacy: between neighbors the weights of two candidates change their ratio by a factor
+    of at most exp(distance / scale). So does the ratio of one weight to the sum of all,
+    which is the probability of the candidate; hence probabilities change by a factor of at
+    most exp(epsilon) (McSherry and Talwar 2007; in terms of distances, Dong, Durfee and
+    Rogers 2020). Several picks are a sequence of such choices, and groups that no person
+    shares do not add up. Choices are sampled exactly, by rejection with whole numbers
+    (Canonne, Kamath and Steinke 2020), and no score is too large.
+
+    Under `composition: zcdp` its rho is the sum of (range/scale)^2/8 over groups and picks:
+    its loss has a range no wider than range/scale (Dong, Durfee and Rogers 2020), and such
+    a loss is subgaussian (Cesar and Rogers 2021, lemma 3.4, after Hoeffding 1963).
+    """
+
+    name = "exponential"
+
+    def rho(self, noise: Noise, sensitivity: Sensitivity) -> Fraction:
+        """The sum of squared ranges, an eighth of it."""
+        ranges = short_up(sensitivity.l2_squared / (8 * noise.scale**2))
+        return min(ranges, pure_rho(sensitivity.l1 / noise.scale))
+
+    def pairs(self, noise: Noise, sensitivity: Sensitivity) -> tuple[Pair, ...]:
+        """A loss of bounded range for each group and pick."""
+        return cells_or_response("range", noise, sensitivity)
+
+    def pick(self, noise: Noise, gaps: Sequence[int]) -> int:
+        """The place of the chosen candidate."""
+        return exponential(gaps, noise.scale)

@@ -1,0 +1,195 @@
+"""How good candidates are: the scores by which one of them is chosen."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+from dpcli.privacy.sensitivity import Influence
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    # Machine words, or Python integers where words could overflow.
+    Table = NDArray[Any]
+
+
+Points = tuple[int, ...] | range
+"""Rising whole numbers: steps of a grid, or places."""
+
+
+class Utility(ABC):
+    """How good each candidate is, as a whole number; more is better.
+
+    Rows are counted in classes, and a utility makes the score of every candidate of
+    the counts of one group.
+    """
+
+    @property
+    @abstractmethod
+    def candidates(self) -> int:
+        """How many candidates there are."""
+
+    @property
+    @abstractmethod
+    def influence(self) -> Influence:
+        """How far a row moves the scores apart, for the table of sensitivities.
+
+        What matters for a choice is the range of a change: the most that one
+        candidate gains on another. `big` bounds it where a row comes or goes, and
+        `high - low` where a row changes.
+        """
+
+    @abstractmethod
+    def scores(self, counts: Table) -> Table:
+        """The score of each candidate (columns) in each group (rows).
+
+        `counts` has a row for each group and a column for each class, of whole numbers
+        that cannot overflow.
+        """
+
+
+@dataclass(frozen=True)
+class Frequency(Utility):
+    """The number of rows of each category.
+
+    Sensitivity: a row that comes raises one score by one and lowers none, so the distance
+    of two scores changes by 1; where a row changes, one rises and another falls: 2.
+    """
+
+    categories: int
+
+    @property
+    def candidates(self) -> int:
+        """How many categories there are."""
+        return self.categories
+
+    @property
+    def influence(self) -> Influence:
+        """From -1 to 1."""
+        return Influence(-1, 1)
+
+    def scores(self, counts: Table) -> Table:
+        """The counts themselves."""
+        return counts
+
+
+@dataclass(frozen=True)
+class Rank(Utility):
+    """By how many rows a candidate misses the quantile; the score is that below zero.
+
+    Of n rows, `below` lie below the candidate and `above` above it. The quantile q
+    is right for it if q n lies between `below` and n - `above`, ends included; else the
+    distance to the nearer end is what it misses by. Scores count rows in units of
+    1/d, with q = p/d in lowest terms, so they are whole numbers.
+
+    Sensitivity: score = -max(0, d below - p n, p n - d (n - above)). A row that comes or
+    goes changes d below - p n by d - p or -p, and the other term likewise. One candidate
+    can gain as much as another loses, so their distance changes by 2 max(p, d - p) at
+    most; where a row changes, by 2 d.
+    """
+
+    quantile: Fraction
+    places: Points
+
+    @property
+    def candidates(self) -> int:
+        """How many candidates there are."""
+        return len(self.places)
+
+    @property
+    def influence(self) -> Influence:
+        """From -2p to 2(d - p)."""
+        part, whole = self.quantile.numerator, self.quantile.denominator
+        return Influence(-2 * part, 2 * (whole - part))
+
+    def scores(self, counts: Table) -> Table:
+        """Minus the distance of ranks, in units of 1/d rows."""
+        import numpy as np
+
+        part, whole = self.quantile.numerator, self.quantile.denominator
+        upto = np.cumsum(counts, axis=1)
+        wanted = part * upto[:, -1:]
+        if len(self.places) == counts.shape[1]:
+            # Places rise, so that every class is a candidate's.
+            below = upto - counts
+        else:
+            places = np.array(self.places)
+            below, upto = upto[:, places] - counts[:, places], upto[:, places]
+        missed = np.maximum(whole * below - wanted, wanted - whole * upto)
+        scores: Table = -np.maximum(missed, 0)
+        return scores
+
+
+@dataclass(frozen=True)
+class Accuracy(Utility):
+    """The number of rows that a threshold decides correctly.
+
+    A threshold t calls rows with a value of t or more true, and others false; it is right
+    about a row when the row's `label` says the same. Finding the threshold that is right
+    most often is learning a threshold function in private (Kasiviswanathan, Lee, Nissim,
+    Raskhodnikova and Smith 2011).
+
+    Sensitivity: a row that is added or removed changes each score by one or not at all, all
+    in one direction: 1. Where a row changes, one score may rise and another fall: 2.
+    """
+
+    places: Points
+
+    @property
+    def candidates(self) -> int:
+        """How many thresholds there are."""
+        return len(self.places)
+
+    @property
+    def influence(self) -> Influence:
+        """From -1 to 1."""
+        return Influence(-1, 1)
+
+    def scores(self, counts: Table) -> Table:
+        """Rows below that are false, and rows from the threshold on that are true."""
+        import numpy as np
+
+        false, true = counts[:, 0::2], counts[:, 1::2]
+        places = np.array(self.places)
+        below = (np.cumsum(false, axis=1) - false)[:, places]
+        upwards = np.cumsum(true[:, ::-1], axis=1)[:, ::-1][:, places]
+        scores: Table = below + upwards
+        return scores
+
+
+@dataclass(frozen=True)
+class Revenue(Utility):
+    """A price times the number of rows whose value is at least that price.
+
+    Each row is an offer; at a price p everyone who offers p or more buys, and pays p
+    (McSherry and Talwar 2007, the digital goods auction).
+
+    Sensitivity: a row that is added or removed changes the revenue of the prices up to its
+    offer by the price itself, all in one direction, and of others by nothing. So the
+    difference of two scores changes by at most the highest price. Where an offer changes,
+    the prices between old and new offer change by themselves, again in one direction.
+    """
+
+    prices: Points
+    places: Points
+
+    @property
+    def candidates(self) -> int:
+        """How many prices there are."""
+        return len(self.prices)
+
+    @property
+    def influence(self) -> Influence:
+        """From zero to the highest price, in steps."""
+        return Influence(0, self.prices[-1])
+
+    def scores(self, counts: Table) -> Table:
+        """Price times buyers, in steps of the price."""
+        import numpy as np
+
+        buyers = np.cumsum(counts[:, ::-1], axis=1)[:, ::-1]
+        scores: Table = buyers[:, np.array(self.places)] * np.array(self.prices, counts.dtype)
+        return scores

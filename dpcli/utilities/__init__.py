@@ -1,1 +1,0 @@
-"""What a choice among candidates is judged by: one file each."""
