@@ -1,4 +1,4 @@
-"""Exact coins: rational, exp(-x) and logistic probabilities, one by one or by the thousand.
+"""Exact coins: rational, exp(-x) and logistic, one by one or by the thousand.
 
 numpy is imported on first use only.
 """

@@ -1,4 +1,4 @@
-"""Exact choices: by given probabilities, or by how far candidates fall short of the best."""
+"""Exact choices: by probabilities, or by how far candidates fall short."""
 
 from __future__ import annotations
 
