@@ -21,7 +21,7 @@ from dpcli.statistics.base import (
     Statistic,
     numeric,
 )
-from dpcli.statistics.cuts import from_each
+from dpcli.statistics.quantile import from_each
 from dpcli.values import Choice, Shape
 
 UTILITIES: dict[str, type[Utility]] = {"revenue": Revenue, "accuracy": Accuracy}

@@ -18,9 +18,8 @@ from dpcli.statistics.base import (
     Statistic,
     numeric,
 )
-from dpcli.statistics.coefficients import Line
+from dpcli.statistics.least_squares import Line, coefficients, minimiser
 from dpcli.statistics.moments import Moments
-from dpcli.statistics.output import coefficients, minimiser
 from dpcli.statistics.plausible import Plausible
 from dpcli.values import Choice, Exact, Shape, whole
 

@@ -1,17 +1,20 @@
-"""The value below which a given part of a numeric column lies."""
+"""Quantiles of a numeric column: any, the median, and the low and the high end."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
+from functools import lru_cache
+from itertools import chain
 from typing import ClassVar
 
+from dpcli.columns import NumericColumn
 from dpcli.fields import Candidates, NumericColumnName, Quantiles
 from dpcli.privacy.decimals import decimal_places, plain_text
 from dpcli.privacy.relation import Relation
-from dpcli.queries import ScoreQuery
-from dpcli.scores import Rank
+from dpcli.queries import Key, ScoreQuery
+from dpcli.scores import Points, Rank
 from dpcli.statistics.base import (
     Answer,
     Estimate,
@@ -20,8 +23,44 @@ from dpcli.statistics.base import (
     Statistic,
     numeric,
 )
-from dpcli.statistics.cuts import at_and_between
 from dpcli.values import Shape
+
+KEPT = 4
+"""Cuts that are kept: statistics with the same candidates share one."""
+
+
+@lru_cache(maxsize=KEPT)
+def at_and_between(column: NumericColumn, points: Points) -> tuple[Key, Points]:
+    """Classes for the values at each point, below, between and above them.
+
+    With the classes comes the place of each point's own class.
+    """
+    if points == range(column.lower, column.upper + 1):
+        return Key(column, points), range(len(points))
+    if not isinstance(points, range) or points.step == 1 or points[0] != column.lower:
+        starts = {column.lower} | {end for point in points for end in (point, point + 1)}
+        return _cut(column, sorted(starts - {column.upper + 1}), points)
+    # Regular candidates, of which there may be a million: a class at each, one after each.
+    ends = tuple(chain.from_iterable((point, point + 1) for point in points))
+    last = len(ends) - 1 if points[-1] == column.upper else len(ends)
+    return Key(column, ends[:last]), range(0, 2 * len(points), 2)
+
+
+@lru_cache(maxsize=KEPT)
+def from_each(column: NumericColumn, points: Points) -> tuple[Key, Points]:
+    """Classes for the values from each point up to the next.
+
+    With the classes comes the place of the class that begins at each point.
+    """
+    if isinstance(points, range) and points[0] == column.lower:
+        return Key(column, tuple(points)), range(len(points))
+    return _cut(column, sorted({column.lower, *points}), points)
+
+
+def _cut(column: NumericColumn, starts: Sequence[int], points: Points) -> tuple[Key, Points]:
+    """The axis whose classes begin at `starts`, and the class that begins at each point."""
+    places = {start: place for place, start in enumerate(starts)}
+    return Key(column, tuple(starts)), tuple(places[point] for point in points)
 
 
 class QuantileFields(Shape):
@@ -119,3 +158,92 @@ class Quantile(Statistic):
             for place, value in zip(order, values, strict=True):
                 found[start + place] = replace(found[start + place], value=value)
         return tuple(found)
+
+
+class MedianFields(Shape):
+    """The column, and the values to choose from."""
+
+    column: NumericColumnName
+    candidates: Candidates | None = None
+
+
+class Median(Quantile):
+    """The middle value of a numeric column, overall or in each group of `by`.
+
+    Half of the rows lie on either side of it. It is the `quantile` 0.5, chosen from the
+    same public `candidates` in the same way.
+
+    Privacy: as for `quantile`: the score is minus the number of rows by which the rank of a
+    candidate is off, in halves; adding or removing a row changes the difference of two
+    scores by at most 2 halves, changing a row by 4.
+
+    No interval is given: how far a few ranks are apart in value is itself private.
+    """
+
+    name = "median"
+    fields = MedianFields
+    steps = ()
+
+    def quantiles(self, request: Request) -> tuple[Fraction, ...]:
+        """One half."""
+        return (Fraction(1, 2),)
+
+    def items(self, request: Request) -> tuple[str, ...]:
+        """A single number."""
+        return ("",)
+
+    def item_name(self, request: Request) -> str:
+        """A single number."""
+        return ""
+
+
+PART = Fraction(1, 100)
+"""How many of the rows lie beyond what is called an end."""
+
+
+class Minimum(Median):
+    """The low end of a numeric column: the value below which 1% of the rows lie.
+
+    The smallest value of all belongs to one person, and no private answer can reveal it. So
+    this is the `quantile` 0.01, chosen from the same public `candidates` in the same way;
+    in groups of few rows noise moves it towards the lower bound.
+
+    Privacy: as for `quantile`, in hundredths: adding or removing a row changes the
+    difference of two scores by at most 198 hundredths of a row, changing a row by 200.
+
+    No interval is given: how far a few ranks are apart in value is itself private.
+    """
+
+    name = "min"
+
+    def quantiles(self, request: Request) -> tuple[Fraction, ...]:
+        """The first hundredth."""
+        return (PART,)
+
+    def warnings(self, request: Request) -> tuple[str, ...]:
+        """What is published is no extreme."""
+        return (f"{request.name}: not the least value, but the one below which 1 % of rows lie",)
+
+
+class Maximum(Median):
+    """The high end of a numeric column: the value above which 1% of the rows lie.
+
+    The greatest value of all belongs to one person, and no private answer can reveal it. So
+    this is the `quantile` 0.99, chosen from the same public `candidates` in the same way;
+    in groups of few rows noise moves it towards the upper bound.
+
+    Privacy: as for `quantile`, in hundredths: adding or removing a row changes the
+    difference of two scores by at most 198 hundredths of a row, changing a row by 200.
+
+    No interval is given: how far a few ranks are apart in value is itself private.
+    """
+
+    name = "max"
+
+    def quantiles(self, request: Request) -> tuple[Fraction, ...]:
+        """The last hundredth."""
+        return (1 - PART,)
+
+    def warnings(self, request: Request) -> tuple[str, ...]:
+        """What is published is no extreme."""
+        return (f"{request.name}: not the greatest value, but the one above which 1 % of rows lie",)

@@ -16,7 +16,7 @@ from dpcli.privacy.relation import RowUnit
 from dpcli.queries import Factor, Key, LinearQuery, Query, ScoreQuery
 from dpcli.sampling import entropy
 from dpcli.scores import Accuracy, Frequency, Points, Rank, Revenue
-from dpcli.statistics.cuts import at_and_between, from_each
+from dpcli.statistics.quantile import at_and_between, from_each
 from tests.oracles import crowds, files
 from tests.oracles.files import batches
 from tests.oracles.opened import engine

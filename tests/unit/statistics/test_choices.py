@@ -17,8 +17,7 @@ from dpcli.queries import ScoreQuery
 from dpcli.scores import Points, Rank
 from dpcli.statistics import STATISTICS
 from dpcli.statistics.base import Answer, Request
-from dpcli.statistics.cuts import at_and_between, from_each
-from dpcli.statistics.quantile import Quantile
+from dpcli.statistics.quantile import Quantile, at_and_between, from_each
 from tests.oracles.opened import cells_of
 from tests.oracles.plain import evaluate
 
