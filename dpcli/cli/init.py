@@ -16,7 +16,7 @@ from dpcli.cli.interview import are_names, ask_names, interview
 from dpcli.cli.options import checked_dialect, input_file, refuse_option
 from dpcli.cli.outputs import file_of
 from dpcli.dialect import STANDARD, Dialect
-from dpcli.engine.naming import columns_without_names, require_names
+from dpcli.engine.header import columns_without_names, require_names
 from dpcli.engine.source import open_dataset
 from dpcli.errors import DataError, Problem, Stopped, UsageError
 from dpcli.plan.planner import make_plan, require_budget

@@ -7,7 +7,7 @@ takes two bytes, a row that makes a plain copy necessary) changes no word and no
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 READING = "reading"
 """The phase in which files are looked at and summed, by way of copies or not."""
@@ -33,19 +33,3 @@ class Progress:
     def begin(self, phase: str, total: int | None, position: Position = lambda: None) -> None:
         """A new phase: bytes there are in all, where known, and how to ask how many are done."""
         self.phase, self.total, self.position = phase, total, position
-
-
-class Counted:
-    """Blocks of bytes that are counted as they pass."""
-
-    def __init__(self, blocks: Iterator[bytes]) -> None:
-        self._blocks, self.passed = blocks, 0
-
-    def __iter__(self) -> Iterator[bytes]:
-        for block in self._blocks:
-            self.passed += len(block)
-            yield block
-
-    def position(self) -> int:
-        """The bytes that have passed."""
-        return self.passed

@@ -11,15 +11,16 @@ from __future__ import annotations
 import os
 import stat
 import sys
+from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from typing import BinaryIO, Self
 
 from dpcli.dialect import STANDARD, UTF8, Dialect
-from dpcli.engine.copying import blocks_of, copied, headed, started, unpacked
-from dpcli.engine.heading import MARKS, header_of, is_parquet, refuse_other_formats
-from dpcli.engine.progress import Counted, Progress
+from dpcli.engine.copying import Counted, blocks_of, copied, headed, started, unpacked
+from dpcli.engine.formats import MARKS, header_of, is_parquet, refuse_other_formats
+from dpcli.engine.progress import Progress
 from dpcli.errors import DataError, Problem, describe_system_error
 
 STDIN = "-"
@@ -36,8 +37,8 @@ State = tuple[int, int]
 class Source:
     """One open regular file, and the names of its columns.
 
-    `size` is at least the number of its rows: the bytes, for CSV. `bytes` has the file as
-    it was named, packed or in another encoding. `dialect` is how its
+    `size` is at least the number of its rows: the bytes, for CSV. `bytes` is the size of the
+    file as it was named, packed or in another encoding. `dialect` is how its
     text is written, by now in UTF-8; without one it is a Parquet file, in which `odd` are
     columns of types that hold no texts, and `unfit_ids` those that are no good as ids. `state` is
     that of a named file when it was opened, if it is read where it is.
@@ -101,35 +102,35 @@ def open_dataset(
     Raises DataError with the problems of all files: missing, unreadable, named twice, of
     another format, without a header; never because of anything after the first record.
     """
-    progress = progress or Progress()
     problems: list[Problem] = []
     with ExitStack() as opened:
         raws: list[tuple[str, BinaryIO]] = []
         for name in names:
-            try:
+            with _collected(problems):
                 raw = _standard_input() if name == STDIN else _open(name)
-            except DataError as failure:
-                problems += failure.problems
-                continue
-            opened.callback(raw.close)
-            raws.append((name, raw))
+                opened.callback(raw.close)
+                raws.append((name, raw))
         problems += _twice(raws)
-        if problems:
-            # Nothing is copied, which may take long, for a command that is wrong.
-            raise DataError(problems)
         sources = []
-        for name, raw in raws:
-            try:
-                source = _source(name, raw, dialect, progress)
-            except DataError as failure:
-                problems += failure.problems
-                continue
-            opened.callback(source.file.close)
-            sources.append(source)
+        # Nothing is copied, which may take long, for a command that is wrong.
+        for name, raw in () if problems else raws:
+            with _collected(problems):
+                source = _source(name, raw, dialect, progress or Progress())
+                opened.callback(source.file.close)
+                sources.append(source)
         if problems:
             raise DataError(problems)
         opened.pop_all()
     return Dataset(tuple(sources), dialect)
+
+
+@contextmanager
+def _collected(problems: list[Problem]) -> Iterator[None]:
+    """Keep the problems of one file, and go on to the next."""
+    try:
+        yield
+    except DataError as failure:
+        problems += failure.problems
 
 
 def _twice(raws: Sequence[tuple[str, BinaryIO]]) -> Iterator[Problem]:
@@ -160,7 +161,7 @@ def _standard_input() -> BinaryIO:
 
 
 def drain(names: Sequence[str]) -> None:
-    """Read standard input to its end if it is one of the files, and forget it.
+    """Read standard input to its end if it is one of the files, and drop it.
 
     For a command that needs no data after all: a program that still writes into the pipe would
     be stopped by a signal, and a shell with `pipefail` would call that a failure.
@@ -168,8 +169,7 @@ def drain(names: Sequence[str]) -> None:
     if STDIN not in names or sys.stdin is None or sys.stdin.isatty():
         return
     with suppress(OSError, ValueError):
-        for _ in blocks_of(sys.stdin.buffer):
-            pass
+        deque(blocks_of(sys.stdin.buffer.read), maxlen=0)
 
 
 def _open(name: str) -> BinaryIO:
@@ -223,7 +223,7 @@ def _regular(
     """A regular file at its start, whether it is Parquet, and the bytes that it had.
 
     The file is `raw` itself or a copy. Where a header line is to be expected, the first
-    bytes tell a Parquet file; in a file without one they belong to a record, and its name
+    bytes identify a Parquet file; in a file without one they belong to a record, and its name
     alone decides.
     """
     packed = name.lower().endswith(".gz")
@@ -241,27 +241,25 @@ def _regular(
         found = parquet(os.pread(raw.fileno(), MARKS, 0))
         if found or (dialect.encoding == UTF8 and not dialect.names):
             return raw, found, status.st_size
-    counted = Counted(blocks_of(raw))
+    counted = Counted(raw)
     progress.begin("copying", status.st_size if is_file else None, counted.position)
     with raw:
-        state = _state(raw)
-        start, content = started(unpacked(counted, name) if packed else counted, MARKS)
+        blocks = unpacked(counted, name) if packed else blocks_of(counted.read)
+        start, content = started(blocks, MARKS)
         found = parquet(start)
         copy = copied(content if found else headed(content, dialect))
-        if is_file and state != _state(raw):
+        if is_file and _state(raw) != (status.st_size, status.st_mtime_ns):
             copy.close()
             raise DataError([_changed(name)])
     return copy, found, counted.passed
 
 
 def _state(file: BinaryIO) -> State:
-    """The state of an open file, now."""
     status = os.fstat(file.fileno())
     return status.st_size, status.st_mtime_ns
 
 
 def _changed(name: str) -> Problem:
-    """A file that was written to while it was read."""
     return Problem(
         "data-changed",
         f"`{name}` was changed while it was read",
