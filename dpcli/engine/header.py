@@ -1,4 +1,4 @@
-"""Whether the first line of a file names the columns that the spec declares, or any at all.
+"""Whether the first line of a file names columns, and those of the spec.
 
 A file without a header line begins with a record, so that nothing of a doubtful first line is
 copied, shown or counted. A message names the kind of doubt and the option that decides it.

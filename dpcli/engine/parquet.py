@@ -76,10 +76,12 @@ def outline_of(file: BinaryIO, name: str, size: int) -> Outline:
         raise DataError.of(
             "not-parquet",
             f"`{name}` is not a Parquet file that can be read: it is damaged, cut off or encrypted",
-            "write the file anew, without encryption; name it otherwise if it is CSV text",
+            "write the file again, without encryption; give it another name if it is CSV text",
         ) from None
     if not schema:
-        raise DataError.of("no-header", f"`{name}` has no columns", "write the file anew")
+        raise DataError.of(
+            "no-header", f"`{name}` has no columns", "write the file again, with columns"
+        )
     # A nested type may list categories, so that no more than its own name is told.
     names = {column: dtype.base_type().__name__ for column, dtype in schema.items()}
     odd = {name: kind for name, kind in names.items() if not _is_readable(schema[name])}
