@@ -120,7 +120,7 @@ class OpenColumn:
 class IdColumn:
     """Who or what a row belongs to. Ids are never published, at most counted.
 
-    A row whose id is empty belongs to nobody, or, if `each`, is one of its own.
+    A row whose id is empty belongs to no person, or, if `each`, to a person of its own.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""How a problem is told: message, place, source line with a caret, and hint.
+"""How a problem is printed: message, place, source line with a caret, and hint.
 
 Plain text without colour; the command line adds that.
 """

@@ -61,7 +61,7 @@ class Failure(Exception):
 
 
 class Stopped(BaseException):
-    """Somebody asked the program to end, by a signal; it unwinds and ends so."""
+    """A signal asks the program to end; it unwinds, and ends with the status of the signal."""
 
     def __init__(self, number: int) -> None:
         self.number = number

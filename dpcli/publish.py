@@ -1,4 +1,4 @@
-"""Files appear whole or not at all, and never in the place of something precious."""
+"""Files appear whole or not at all, and never replace an input or a ledger."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from typing import BinaryIO
 from dpcli.errors import OutputError, Problem, UsageError
 
 DATABASE = b"SQLite format 3\0"
-"""How files begin that no output may replace."""
+"""The first bytes of files that no output may replace."""
 
 
 def require_writable(
@@ -26,18 +26,18 @@ def require_writable(
     twice: bool = False,
     known: Mapping[Path, bytes] | None = None,
 ) -> None:
-    """Raise UsageError, before anything is spent, for outputs that cannot be meant.
+    """Raise UsageError, before anything is spent, for outputs that must be a mistake.
 
     An output must not be an input, must not exist already unless `force`, and must
     lie in a folder that exists; no two outputs may be the same file. One that holds
     what is `known` to belong there may exist, and no database may be replaced.
     """
     problems = [_twice("two outputs")] if twice else []
-    precious = {path.resolve() for path in inputs if not _is_odd(path)}
+    protected = {path.resolve() for path in inputs if not _is_odd(path)}
     seen: set[Path] = set()
     for target in targets:
         there = (known or {}).get(target)
-        problem = _problem(target, precious, seen, force=force, known=there)
+        problem = _problem(target, protected, seen, force=force, known=there)
         if problem is not None:
             problems.append(problem)
     if problems:
@@ -45,18 +45,18 @@ def require_writable(
 
 
 def _twice(what: str) -> Problem:
-    """Two outputs in one place."""
+    """Two outputs that are the same file."""
     return Problem(
         "output-twice",
         f"{what} would be written to the same file",
-        "give every output a name of its own",
+        "give each output another name",
     )
 
 
 def _problem(
-    target: Path, precious: set[Path], seen: set[Path], *, force: bool, known: bytes | None
+    target: Path, protected: set[Path], seen: set[Path], *, force: bool, known: bytes | None
 ) -> Problem | None:
-    """Why `target` cannot be meant, if it cannot; notes in `seen` where it is."""
+    """Why `target` must be a mistake, if it must; notes in `seen` where it is."""
     if _is_odd(target):
         return Problem(
             "output-folder",
@@ -64,7 +64,7 @@ def _problem(
             "use a plain name of fewer than 200 characters",
         )
     resolved = target.resolve()
-    if resolved in precious:
+    if resolved in protected:
         return Problem(
             "output-is-input",
             f"`{target}` is read by this command",
@@ -86,14 +86,16 @@ def _problem(
             if start == DATABASE:
                 return Problem(
                     "output-is-input",
-                    f"`{target}` is a database, perhaps somebody's ledger",
+                    f"`{target}` is a database, perhaps a ledger",
                     "name another file for the output",
                 )
             if known is not None and target.read_bytes() == known:
                 return None
         if not force:
             return Problem(
-                "output-exists", f"`{target}` exists already", "use --force to replace it"
+                "output-exists",
+                f"`{target}` exists already",
+                "name another file, or replace it with --force",
             )
     return None
 
@@ -169,7 +171,7 @@ def _write(path: Path, content: bytes) -> None:
 
 
 def _sync_folder(folder: Path) -> None:
-    """Make renames in `folder` last, where folders can be synced."""
+    """Have renames in `folder` on disk, where folders can be synced."""
     with contextlib.suppress(OSError):
         descriptor = os.open(folder, os.O_RDONLY)
         try:
@@ -190,7 +192,7 @@ def publish_file(waiting: Path, target: Path | None, *, force: bool) -> None:
             with waiting.open("rb") as file, _sink(target) as sink:
                 shutil.copyfileobj(file, sink)
                 sink.flush()
-                # Only a regular file can be synced; of a pipe nobody knows what became.
+                # Only a regular file can be synced, not a pipe.
                 with contextlib.suppress(OSError):
                     os.fsync(sink.fileno())
             waiting.unlink()

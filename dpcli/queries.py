@@ -144,7 +144,7 @@ class Query:
 
     @cached_property
     def table(self) -> tuple[Key, ...]:
-        """The axes along which rows are told apart to answer it."""
+        """The axes that rows are grouped by to answer it."""
         return self.axes
 
     @cached_property
@@ -270,5 +270,5 @@ class ScoreQuery(Query):
 
     @cached_property
     def influence(self) -> Influence:
-        """How far one row can move the scores of a group apart."""
+        """How much one row can change the distance of the scores of a group."""
         return self.utility.influence

@@ -35,7 +35,7 @@ class Utility(ABC):
     @property
     @abstractmethod
     def influence(self) -> Influence:
-        """How far a row moves the scores apart, for the table of sensitivities.
+        """How much a row changes the distance of scores, for the table of sensitivities.
 
         What matters for a choice is the range of a change: the most that one
         candidate gains on another. `big` bounds it where a row comes or goes, and

@@ -105,7 +105,7 @@ def optimal(epsilon: Fraction, times: int, delta: Fraction) -> Fraction:
 
 
 def _negligible(epsilon: float, times: int, log_delta: float) -> int:
-    """So many of the greatest losses have weights that do not matter for delta.
+    """How many of the greatest losses have weights that do not matter for delta.
 
     A place before the heaviest weight, times/(1 + e^epsilon).
     """

@@ -65,7 +65,7 @@ class Composition(ABC):
         """
 
     def remaining(self, budget: Loss, spent: Loss) -> Loss:
-        """What is left of a budget, told at its delta: what a pure answer may add."""
+        """What is left of a budget, stated at its delta: what a pure answer may add."""
         left = max(budget.epsilon - spent.epsilon, Fraction(0))
         return Loss(left, budget.delta)
 

@@ -49,7 +49,7 @@ def worst_unit(placed: Sequence[Placed], neighbors: Neighbors) -> dict[Guarantee
 
 
 def _worst_parts(parts: Sequence[list[Guarantee]], changed: int) -> list[Guarantee]:
-    """What so many of these parts lose at most, whichever they are.
+    """What the worst of these parts lose, if this number of them changes.
 
     If each part is no worse than the one before it, answer by answer, the first ones do.
     Else each part counts as one answer, and what is no less than all of them, and then no
@@ -92,7 +92,7 @@ def worst_of(guarantees: Sequence[Guarantee]) -> Guarantee:
 
 
 def _worst_pairs(each: Sequence[tuple[Pair, ...]]) -> tuple[Pair, ...]:
-    """Pairs that are no harder to tell apart than any of these.
+    """Pairs that are at least as distinguishable as any of these.
 
     The same pair with less noise, if all are of one kind for which that is an order; else all
     of them together.

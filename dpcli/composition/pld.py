@@ -29,7 +29,7 @@ POINTS = 1 << 17
 """Points of the grid that the sum of all losses may take."""
 
 SMALLEST_WIDTH = 1e-7
-"""Below it, floats cannot tell neighbouring losses apart well enough."""
+"""Below it, floats cannot distinguish neighbouring losses well enough."""
 
 MOST_PAIRS = 1000
 """Different pairs that are composed as they are; more are rounded to fewer."""
@@ -88,7 +88,7 @@ def _once(pair: Pair) -> Pair:
 
 
 def composed_epsilon(pairs: Mapping[Pair, int], delta: float) -> Fraction | None:
-    """Epsilon of all pairs at `delta`; None where floats cannot tell.
+    """Epsilon of all pairs at `delta`; None where floats are not precise enough.
 
     `Missing` without the library.
     """
@@ -132,7 +132,7 @@ def _repeated(one: PrivacyLossDistribution, times: int) -> PrivacyLossDistributi
 
 
 def _fewer(pairs: Mapping[Pair, int]) -> Counter[Pair]:
-    """Pairs with less noise, by under 1.6 %, where that is no harder to tell apart."""
+    """Pairs with less noise, by under 1.6 %, where that is at least as distinguishable."""
     rounded: Counter[Pair] = Counter()
     for pair, times in pairs.items():
         scale = round_down(pair.scale, 7) if pair.ordered else pair.scale

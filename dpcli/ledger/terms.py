@@ -26,7 +26,7 @@ class Terms:
 
     With a `window` of w periods the budget bounds the loss of any w consecutive
     periods (w-event privacy: Kellaris, Papadopoulos, Xiao and Papadias 2014);
-    without one it bounds all releases for ever.
+    without one it bounds all releases that there will be.
     """
 
     dataset: str

@@ -1,4 +1,4 @@
-"""The one door: the only place where something confidential becomes noisy.
+"""The only place where something confidential becomes noisy.
 
 A mechanism's author adds `perturb`, `pick` or `draw` to what it states of itself.
 `answer`, `select`, `choose` and `respond` alone unseal, perturb and wrap.
@@ -52,7 +52,7 @@ class Perturbing(Mechanism):
         if sensitivity.l1 == 0 and noise == UNCHANGEABLE:
             return Noisy(tuple(values))
         if noise.scale <= 0 or noise.distribution == NONE:
-            raise ValueError("an answer that somebody can change needs noise")
+            raise ValueError("noise needs a positive scale where a neighbour can change an answer")
         noisy = self.perturb(noise, values)
         if len(noisy) != len(values):
             raise ValueError("a mechanism must answer every cell")
@@ -64,11 +64,11 @@ class Perturbing(Mechanism):
     ) -> Noisy[dict[Group, int]]:
         """The groups whose noisy count reaches the threshold, with that count.
 
-        Every group in the data gets noise of its own; nothing tells of those that
+        Every group in the data gets its own noise; nothing is published about those that
         do not reach the threshold, nor how many they are.
         """
         if noise.scale <= 0 or noise.distribution == NONE:
-            raise ValueError("groups that somebody can change need noise")
+            raise ValueError("noise needs a positive scale where a neighbour can change groups")
         groups = unseal(exact)
         keys = sorted(groups)
         noisy = self.perturb(noise, [groups[key][0] for key in keys])
@@ -77,9 +77,9 @@ class Perturbing(Mechanism):
 
 
 class Choosing(Mechanism):
-    """A mechanism that chooses among candidates by their scores, the better the likelier.
+    """A mechanism that chooses among candidates by their scores: better ones are more likely.
 
-    A change of the data moves the distances of scores by at most the sensitivity, in L1
+    A change of the data changes the distances of scores by at most the sensitivity, in L1
     over all groups and picks; the scale is that divided by epsilon. A candidate that
     falls short of the best by g gets a weight of exp(-g/scale).
     """
@@ -117,7 +117,7 @@ class Choosing(Mechanism):
         """
         scores, (width, picks) = unseal(exact), shape
         if sensitivity.l1 and (noise.scale <= 0 or noise.distribution != CHOICE):
-            raise ValueError("a choice that somebody can change needs noise")
+            raise ValueError("a choice needs a positive scale where a neighbour can change it")
         chosen: list[int] = []
         for start in range(0, len(scores), width):
             left, candidates = scores[start : start + width], tuple(range(width))

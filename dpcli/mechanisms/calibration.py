@@ -1,7 +1,7 @@
 """What every mechanism states of itself: its noise, and what an answer reveals.
 
 A mechanism's author writes `calibrate`, `loss`, `rho` and `pairs`. Calibration is not
-believed: `fit` recomputes the loss of the noise and compares.
+trusted: `fit` recomputes the loss of the noise and compares.
 """
 
 from __future__ import annotations
@@ -145,8 +145,8 @@ class Mechanism(ABC):
     ) -> list[Noise]:
         """Noise for each answer; their recomputed joint loss is within `target`.
 
-        With a rho in the target, the rhos that they state are. Answers that nobody can change
-        get none, and their shares of `target` go to nobody.
+        With a rho in the target, the rhos that they state are. Answers that no neighbour
+        can change get none, and their shares of `target` are not used.
         """
         if target.rho is not None:
             return [

@@ -13,7 +13,7 @@ from dpcli.privacy.interval import log as certified_log
 
 @dataclass(frozen=True, slots=True)
 class Worst:
-    """The output that tells two inputs apart best, and its probability under each.
+    """The output that distinguishes two inputs best, and its probability under each.
 
     Positions count rows (inputs) and columns (outputs) of the table from zero.
     """
@@ -46,7 +46,7 @@ def worst_ratio(rows: Sequence[Sequence[Fraction]]) -> Worst:
     Row i holds the probabilities of the outputs for input i. A mechanism with these
     probabilities is epsilon-private just for epsilon at least the logarithm of that ratio
     (Kasiviswanathan, Lee, Nissim, Raskhodnikova and Smith 2011). An output that no input
-    gives tells nothing.
+    gives reveals nothing.
     """
     worst = Worst(0, 0, 0, Fraction(1), Fraction(1))
     for output, column in enumerate(zip(*rows, strict=True)):
@@ -58,12 +58,12 @@ def worst_ratio(rows: Sequence[Sequence[Fraction]]) -> Worst:
 
 
 LARGEST = 50
-"""An epsilon that no number of records on earth would make up for."""
+"""No realistic number of records makes up for a greater epsilon."""
 
 
 @dataclass(frozen=True, slots=True)
 class Shuffled:
-    """The central guarantee of so many shuffled responses, if the bound applies.
+    """The central guarantee of this number of shuffled responses, if the bound applies.
 
     `epsilon` is None where the bound is not proven: it would take `enough` records, which is
     None if no number of records is.
@@ -79,13 +79,13 @@ def shuffled(epsilon: Fraction, records: int, delta: Fraction) -> Shuffled:
     """The guarantee of publishing responses in random order, for epsilon-private ones.
 
     If epsilon <= log(n / (16 log(2/delta))), neighbours that differ in one record cannot be
-    told apart at delta by more than
+    distinguished at delta by more than
 
         log(1 + (e^epsilon - 1)/(e^epsilon + 1) (8 sqrt(e^epsilon log(4/delta)/n) + 8 e^epsilon/n))
 
     (Feldman, McMillan and Talwar 2021, theorem 3.1), which is never taken to exceed epsilon.
     All records must be randomized in the same way, and the order must be the only thing
-    that tells them apart. Rounded up; the condition is decided to the strict side.
+    that distinguishes them. Rounded up; the condition is decided to the strict side.
     """
     if epsilon > LARGEST:
         return Shuffled(records, delta, None, None)

@@ -97,7 +97,7 @@ def zcdp_rho(epsilon: Fraction, delta: Fraction) -> Fraction:
 
 
 def sum_up(values: Iterable[tuple[Fraction, int]]) -> Fraction:
-    """The sum of numbers that are not negative, each so many times.
+    """The sum of numbers that are not negative, each with how often it is counted.
 
     Exact for a few; thousands are each rounded up to a fine grid, 2^-160 of the largest.
     """

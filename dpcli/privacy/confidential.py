@@ -1,4 +1,4 @@
-"""The two sides of the wall: what depends on records, and what may be told.
+"""What depends on records and is sealed, and what may be published.
 
 A `Confidential` shows nothing: it cannot be printed, compared, tested, iterated,
 hashed or pickled. Only the key in `dpcli.privacy.key` opens it, and only

@@ -57,7 +57,7 @@ def _in_last_place(value: Fraction, places: int) -> int:
 
 
 def short_up(value: Fraction, digits: int = 12) -> Fraction:
-    """The least decimal of so many significant digits that is at least `value`."""
+    """The least decimal of `digits` significant digits that is at least `value`."""
     above, below = value.numerator, value.denominator
     if not above:
         return value
@@ -69,7 +69,7 @@ def short_up(value: Fraction, digits: int = 12) -> Fraction:
 
 
 def short_down(value: Fraction, digits: int = 12) -> Fraction:
-    """The greatest decimal of so many significant digits that is at most `value`."""
+    """The greatest decimal of `digits` significant digits that is at most `value`."""
     return -short_up(-value, digits)
 
 

@@ -15,7 +15,7 @@ from dpcli.privacy.sensitivity import Sensitivity
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """Two distributions that are as easy to tell apart as any answers on neighbours.
+    """Two distributions that are at least as distinguishable as any answers on neighbours.
 
     A dominating pair (Zhu, Dong and Wang 2022), `times` independent ones of it. Of
     `laplace` and `gaussian`, discrete noise of this scale and the same moved by `shift`. Of
@@ -30,7 +30,7 @@ class Pair:
 
     @property
     def ordered(self) -> bool:
-        """Whether less noise is easier to tell apart, at every epsilon.
+        """Whether less noise is easier to distinguish, at every epsilon.
 
         Laplace noise of a greater scale is that of a smaller one and more, added; the worst
         pairs depend on epsilon alone. Discrete Gaussian noise of little scale has deltas that
@@ -70,7 +70,7 @@ PUBLIC = Guarantee(NOTHING, Fraction(0), ())
 def pure(epsilon: Fraction) -> Guarantee:
     """Of any mechanism that is epsilon-private with delta zero.
 
-    None tells more than randomized response of that epsilon (Kairouz, Oh and
+    None reveals more than randomized response of that epsilon (Kairouz, Oh and
     Viswanath 2015).
     """
     if not epsilon:
@@ -79,7 +79,7 @@ def pure(epsilon: Fraction) -> Guarantee:
 
 
 def approximate(loss: Loss) -> Guarantee:
-    """Of anything that is (epsilon, delta)-private, whatever it does.
+    """Of anything that is (epsilon, delta)-private.
 
     None shows more than this: with probability delta the truth, else randomized response of that
     epsilon (Kairouz, Oh and Viswanath 2015, theorem 3.2). So what holds of a pure answer
@@ -108,7 +108,7 @@ def cells_or_response(
 ) -> tuple[Pair, ...]:
     """A pair for each cell, if all can change by the most at once; else the worst.
 
-    For less than the most, a pair of the same kind is the easier to tell apart the farther
+    For less than the most, a pair of the same kind is the more distinguishable the farther
     it is moved. Where cells share a bound, what they do together is at least pure.
     """
     if sensitivity.l0 * sensitivity.linf == sensitivity.l1:

@@ -29,7 +29,7 @@ class Loss:
 
 
 NOTHING = Loss(Fraction(0))
-"""The loss of an answer that does not depend on anybody."""
+"""The loss of an answer that is the same for all neighbours."""
 
 
 def loss_text(loss: Loss) -> str:

@@ -1,7 +1,7 @@
 """What epsilon and delta mean for one person, in numbers that people know.
 
 Floats serve here: these numbers are read, not relied on. Texts are rounded so that what is
-told is never less than what may happen.
+stated is never less than what may happen.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ HUGE = 350.0
 """An epsilon from which on numbers only say that there is no protection."""
 
 EXCESS = 0.1
-"""How far beyond epsilon an output may tell, but for the chance that `failure` bounds."""
+"""How far beyond epsilon evidence may go, except with the probability `failure` bounds."""
 
 LARGE = 10**15
-"""Beyond it a factor is told as a power of ten."""
+"""Beyond it a factor is written as a power of ten."""
 
 SLACK = Fraction(1, 10**12)
 """More than floats lose on the way to a text."""
@@ -105,7 +105,7 @@ def at_least(value: float | Fraction, digits: int = 3) -> str:
 
 
 def times_at_most(factor: float) -> str:
-    """How many times, rounded up; a power of ten where digits tell nothing any more."""
+    """How many times, rounded up; a power of ten where digits mean nothing any more."""
     if factor > LARGE:
         return f"10^{ceil(log10(factor))} times"
     text = at_most(factor)
@@ -118,7 +118,7 @@ def _exact(value: float | Fraction, towards: int) -> Fraction:
 
 
 def percent_at_most(share: float) -> str:
-    """A share as a percentage, rounded up; near 100 with the digits that tell it from that."""
+    """A share as a percentage, rounded up; near 100 with the digits that show the difference."""
     rest = Fraction(100) * (1 - Fraction(share))
     if share < 0.99:
         return at_most(100 * share)
@@ -134,5 +134,5 @@ def percent_at_least(share: float) -> str:
 
 
 def one_in(chance: float | Fraction) -> str:
-    """A chance as one in so many, not understated."""
+    """A chance as one in a number, not understated."""
     return f"1 in {max(1, floor(1 / _exact(chance, 1))):,}"

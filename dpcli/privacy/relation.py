@@ -20,7 +20,7 @@ class Neighbors(Enum):
 
 @dataclass(frozen=True, slots=True)
 class RowUnit:
-    """Each row is protected by itself: right only if nobody has two rows."""
+    """Each row is protected by itself: right only if no person has two rows."""
 
 
 @dataclass(frozen=True, slots=True)

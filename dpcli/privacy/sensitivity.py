@@ -60,7 +60,7 @@ class Sensitivity:
     linf: int
 
     def repeated(self, times: int) -> Sensitivity:
-        """That of an answer which is given so many times over."""
+        """That of an answer which is given this number of times."""
         return Sensitivity(times * self.l0, times * self.l1, times * self.l2_squared, self.linf)
 
 
@@ -165,5 +165,5 @@ def _exchanged(influence: Influence, rows: int, full: int, rest: int) -> int:
 
 
 def _sensitivity(l0: int, l1: int, l2_squared: int, linf: int) -> Sensitivity:
-    """The sensitivity; a query that nobody can change touches no cell."""
+    """The sensitivity; a query that no neighbour can change touches no cell."""
     return Sensitivity(l0 if l1 else 0, l1, l2_squared, linf)

@@ -1,4 +1,4 @@
-"""How far noise strays, to one side or in a sum of independent noises.
+"""How widely noise spreads, to one side or in a sum of independent noises.
 
 Post-processing of public parameters: floats serve, and bounds are rounded outwards.
 """

@@ -220,7 +220,7 @@ def uniform_array(limit: int, count: int) -> NDArray[np.int64]:
 
 
 def uniforms(limit: int, count: int) -> NDArray[np.int64]:
-    """Just so many independent uniform whole numbers below `limit`, at most 2^32."""
+    """`count` independent uniform whole numbers below `limit`, at most 2^32."""
     import numpy as np
 
     draws = uniform_array(limit, count)

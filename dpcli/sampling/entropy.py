@@ -47,7 +47,7 @@ _buffer = _Buffer()
 
 def _drop_buffer() -> None:
     """Forget fetched bytes: after a fork, parent and child hold the same ones."""
-    global _buffer  # noqa: PLW0603 - a forked child starts anew
+    global _buffer  # noqa: PLW0603 - a forked child starts with none
     _buffer = _Buffer()
 
 

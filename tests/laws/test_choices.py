@@ -171,7 +171,7 @@ def test_a_choice_that_nobody_can_change_is_the_best(mechanism: Choosing) -> Non
     exact = Confidential(cells)
     assert mechanism.choose(UNCHANGEABLE, nobody, exact, (4, 1)).value == (1,)
     for noise in (UNCHANGEABLE, Noise(CHOICE, Fraction(0)), Noise(LAPLACE, Fraction(1))):
-        with pytest.raises(ValueError, match="needs noise"):
+        with pytest.raises(ValueError, match="needs a positive scale"):
             mechanism.choose(noise, ONE, exact, (4, 1))
 
 

@@ -214,7 +214,7 @@ def test_an_unchangeable_answer_needs_no_noise(mechanism: Perturbing) -> None:
     target = targets(mechanism, Fraction(1))[0]
     assert mechanism.fit(nobody, target) == (UNCHANGEABLE, NOTHING)
     assert mechanism.answer(UNCHANGEABLE, nobody, Confidential((3, 4))).value == (3, 4)
-    with pytest.raises(ValueError, match="needs noise"):
+    with pytest.raises(ValueError, match="needs a positive scale"):
         mechanism.answer(UNCHANGEABLE, SENSITIVITIES[0], Confidential((3, 4)))
 
 
@@ -243,9 +243,9 @@ def test_noise_is_added_to_the_value(
 
 @each_perturbing
 def test_noise_without_scale_is_never_used(mechanism: Perturbing) -> None:
-    """An answer that somebody can change is refused with noise of scale zero."""
+    """An answer that a neighbour can change is refused with noise of scale zero."""
     fitted, _ = mechanism.fit(SENSITIVITIES[0], targets(mechanism, Fraction(1))[0])
-    with pytest.raises(ValueError, match="needs noise"):
+    with pytest.raises(ValueError, match="needs a positive scale"):
         mechanism.answer(replace(fitted, scale=Fraction(0)), SENSITIVITIES[0], Confidential((1,)))
 
 
