@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
 from fractions import Fraction
 
 from dpcli.cli.tables import write_table
-from dpcli.plan.compare import changes, compare, delta_of, error_of, kind_of, loss_of, rho_of
-from dpcli.plan.model import Plan, PlannedEntry
+from dpcli.plan.compare import changes, compare, delta_of
+from dpcli.plan.model import Plan
 from dpcli.report.numbers import exact_or_up, short
 
 
@@ -44,23 +43,17 @@ def print_comparison(plan: Plan) -> None:
 def print_difference(old: Plan, new: Plan) -> None:
     """What a change of the spec does to each statistic and in total."""
     in_rho = new.spec.privacy.composition.takes_rho
-    rows = []
-    for changed in changes(old, new):
-        before, after = changed.before, changed.after
-        error = (
-            error_of(before, old.spec.confidence),
-            error_of(after, new.spec.confidence),
+    rows = [
+        (
+            one.name,
+            one.kind,
+            _arrow(*one.epsilon),
+            *([_arrow(*one.rho)] if in_rho else []),
+            _arrow(*one.error),
+            " -> ".join(one.mechanisms),
         )
-        rows.append(
-            (
-                changed.name,
-                kind_of(changed),
-                _arrow(loss_of(before), loss_of(after)),
-                *([_arrow(rho_of(before), rho_of(after))] if in_rho else []),
-                _arrow(*error),
-                _words(before, after, lambda one: one.mechanism.name),
-            )
-        )
+        for one in changes(old, new)
+    ]
     names = dict.fromkeys(plan.spec.privacy.composition.name for plan in (old, new))
     rows.append(
         (
@@ -80,13 +73,3 @@ def _arrow(before: Fraction | None, after: Fraction | None) -> str:
     """A number before and after."""
     texts = ["-" if value is None else short(value, 6) for value in (before, after)]
     return texts[0] if texts[0] == texts[1] else " -> ".join(texts)
-
-
-def _words(
-    before: PlannedEntry | None,
-    after: PlannedEntry | None,
-    word: Callable[[PlannedEntry], str],
-) -> str:
-    """A word before and after."""
-    texts = dict.fromkeys(word(one) for one in (before, after) if one is not None)
-    return " -> ".join(texts)

@@ -69,51 +69,58 @@ SEARCHED = Fraction(1, 1000)
 """Part of a loss by which two plans of the same spec could differ: losses are searched for."""
 
 
+Pair = tuple[Fraction | None, Fraction | None]
+"""A number before and after a change; None where it is not there, or not known in advance."""
+
+
 @dataclass(frozen=True, slots=True)
 class Changed:
-    """A statistic before and after; None where it is not there."""
+    """A statistic before and after: `kind` is `added`, `removed`, `changed`, or empty.
+
+    `error` is the half-width of a single answer; of several, errors depend on values.
+    """
 
     name: str
-    before: PlannedEntry | None
-    after: PlannedEntry | None
-
-
-def loss_of(planned: PlannedEntry | None) -> Fraction | None:
-    """The epsilon of a statistic; None without one."""
-    return None if planned is None else planned.target.epsilon
-
-
-def rho_of(planned: PlannedEntry | None) -> Fraction | None:
-    """The rho of a statistic; None without one."""
-    if planned is None:
-        return None
-    return sum((one.rho for one in planned.guarantees), start=Fraction(0))
-
-
-def kind_of(changed: Changed) -> str:
-    """`added`, `removed` or `changed`; empty if it is the same."""
-    before, after = changed.before, changed.after
-    if before is None:
-        return "added"
-    if after is None:
-        return "removed"
-    same = before.parts == after.parts and before.entry.post == after.entry.post
-    return "" if same else "changed"
+    kind: str
+    epsilon: Pair
+    rho: Pair
+    error: Pair
+    mechanisms: tuple[str, ...]
 
 
 def changes(old: Plan, new: Plan) -> tuple[Changed, ...]:
     """Every statistic of either spec, in the order of the new one, then those removed."""
-    before = {entry.entry.request.name: entry for entry in old.priced}
-    after = {entry.entry.request.name: entry for entry in new.priced}
+    before, after = ({one.entry.request.name: one for one in plan.priced} for plan in (old, new))
     names = [*after, *(name for name in before if name not in after)]
-    return tuple(Changed(name, before.get(name), after.get(name)) for name in names)
+    return tuple(_changed(name, before.get(name), after.get(name), old, new) for name in names)
 
 
-def error_of(planned: PlannedEntry | None, confidence: Fraction) -> Fraction | None:
-    """The half-width of a single answer; None for several, whose errors depend on values."""
-    if planned is None or len(planned.parts) > 1:
-        return None
-    return planned.parts[0].error(confidence)
+def _changed(
+    name: str, before: PlannedEntry | None, after: PlannedEntry | None, old: Plan, new: Plan
+) -> Changed:
+    """One statistic, or what is left of it."""
+    epsilons, rhos, errors = zip(
+        *(
+            _numbers(one, plan.spec.confidence) if one else (None, None, None)
+            for one, plan in ((before, old), (after, new))
+        ),
+        strict=True,
+    )
+    kind = "added" if before is None else "removed"
+    if before and after:
+        same = before.parts == after.parts and before.entry.post == after.entry.post
+        kind = "" if same else "changed"
+    mechanisms = dict.fromkeys(one.mechanism.name for one in (before, after) if one)
+    return Changed(name, kind, epsilons, rhos, errors, tuple(mechanisms))
+
+
+def _numbers(
+    planned: PlannedEntry, confidence: Fraction
+) -> tuple[Fraction, Fraction, Fraction | None]:
+    """Epsilon, rho and error of a statistic."""
+    rho = sum((one.rho for one in planned.guarantees), start=Fraction(0))
+    parts = planned.parts
+    return planned.target.epsilon, rho, parts[0].error(confidence) if len(parts) == 1 else None
 
 
 def weaker(old: Plan, new: Plan) -> Iterator[str]:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from fractions import Fraction
 from importlib.resources import files
 from typing import TYPE_CHECKING
 
 from dpcli import __version__
-from dpcli.plan.compare import changes, compare, error_of, kind_of, loss_of, rho_of
+from dpcli.plan.compare import Pair, changes, compare
 from dpcli.plan.model import Plan
 from dpcli.privacy.amplification import Shuffled
 from dpcli.report.entries import response_facts, statistic_facts
@@ -73,21 +72,18 @@ def plan_json(
 def difference_json(old: Plan, new: Plan, weaker: Sequence[str]) -> str:
     """What a change of the spec does to each statistic and in all, and why it is weaker."""
 
-    def both(values: tuple[Fraction | None, Fraction | None]) -> Fact:
+    def both(values: Pair) -> Fact:
         return [None if value is None else number(value) for value in values]
 
-    confidences = (old.spec.confidence, new.spec.confidence)
     return json_text(
         {
             "statistics": [
                 {
                     "name": one.name,
-                    "change": kind_of(one) or None,
-                    "epsilon": both((loss_of(one.before), loss_of(one.after))),
-                    "rho": both((rho_of(one.before), rho_of(one.after))),
-                    "error95": both(
-                        (error_of(one.before, confidences[0]), error_of(one.after, confidences[1]))
-                    ),
+                    "change": one.kind or None,
+                    "epsilon": both(one.epsilon),
+                    "rho": both(one.rho),
+                    "error95": both(one.error),
                 }
                 for one in changes(old, new)
             ],
