@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Answered:
+class NoisyEntry:
     """The noisy answers to the parts of one entry, before anything is made of them.
 
     `groups` are the groups that they are about, in order, where keys are private.
@@ -127,13 +127,13 @@ def release(
         return slot.stored
     require_budget(plan)
     slot.require_room()
-    exact = exactly(plan, data, progress)
+    exact = aggregate_data(plan, data, progress)
     slot.draw_noise(None if plan.quality is None else charged_parts(plan.quality_alone))
     checked = check_quality(plan, exact)
     if checked is not None and checked.missed:
         plan = plan.quality_alone
         slot.stop()
-    entries = answered(plan, exact)
+    entries = estimates_of(plan, exact)
     name, created = slot.charge.release_id, slot.charge.created
     return slot.commit(
         lambda standing: render(Release(plan, name, created, entries, standing, checked))
@@ -153,10 +153,10 @@ def check_quality(plan: Plan, exact: Sequence[Sealed]) -> Checked | None:
 
 def answer(plan: Plan, data: tuple[str, ...]) -> tuple[Released, ...]:
     """Read the data once and answer every question once, each cell with its own noise."""
-    return answered(plan, exactly(plan, data))
+    return estimates_of(plan, aggregate_data(plan, data))
 
 
-def exactly(
+def aggregate_data(
     plan: Plan, data: tuple[str, ...], progress: Progress | None = None
 ) -> Sequence[Sealed]:
     """Read the data files once, as one; the exact answer to every question, sealed."""
@@ -170,12 +170,12 @@ def exactly(
         return aggregate(plan.queries, unit, dataset, inspection, progress)
 
 
-def answered(plan: Plan, exact: Sequence[Sealed]) -> tuple[Released, ...]:
+def estimates_of(plan: Plan, exact: Sequence[Sealed]) -> tuple[Released, ...]:
     """Noise for every part, then estimates from the noisy answers alone."""
-    return tuple(published(one, plan.spec.confidence) for one in perturbed(plan, exact))
+    return tuple(estimate(one, plan.spec.confidence) for one in add_noise(plan, exact))
 
 
-def perturbed(plan: Plan, exact: Sequence[Sealed]) -> tuple[Answered, ...]:
+def add_noise(plan: Plan, exact: Sequence[Sealed]) -> tuple[NoisyEntry, ...]:
     """Noise for every part of every entry.
 
     Entries that select groups come first: the others tell of those groups alone.
@@ -202,7 +202,7 @@ def perturbed(plan: Plan, exact: Sequence[Sealed]) -> tuple[Answered, ...]:
             else _answer(part, answer, selected)
             for part, answer in sealed[entry.request.name]
         )
-        found.append(Answered(planned, answers, selected))
+        found.append(NoisyEntry(planned, answers, selected))
     return tuple(found)
 
 
@@ -219,7 +219,7 @@ def _in_order(by: Sequence[Key], counts: Mapping[Group, int]) -> dict[Group, int
     return {group: counts[group] for group in sorted(counts, key=order)}
 
 
-def published(noisy: Answered, confidence: Fraction) -> Released:
+def estimate(noisy: NoisyEntry, confidence: Fraction) -> Released:
     """What is made of the noisy answers to one entry."""
     planned, answers = noisy.planned, noisy.answers
     entry = planned.entry

@@ -22,7 +22,7 @@ from dpcli.privacy.noise import LAPLACE, Noise
 from dpcli.privacy.relation import PersonUnit
 from dpcli.privacy.threshold import Selection
 from dpcli.queries import LinearQuery, Query
-from dpcli.release import Answered, check_quality, perturbed
+from dpcli.release import NoisyEntry, add_noise, check_quality
 from dpcli.simulation.synthetic import SyntheticDataset
 
 if TYPE_CHECKING:
@@ -72,9 +72,9 @@ class NoiselessRun:
         rows = dataset.dataset()
         self.__sealed: Sequence[Sealed] = aggregate(queries, unit, rows, Inspection(rows))
 
-    def noisy(self) -> tuple[Answered, ...]:
+    def noisy(self) -> tuple[NoisyEntry, ...]:
         """The answers with fresh noise, as a release has them."""
-        return perturbed(self._plan, self.__sealed)
+        return add_noise(self._plan, self.__sealed)
 
     def stopped(self) -> bool:
         """Whether the quality check, with fresh noise, stops a release of these rows."""

@@ -14,7 +14,7 @@ from dpcli.plan.model import Plan, PlannedEntry
 from dpcli.privacy.confidential import Cells, Group
 from dpcli.privacy.relation import PersonUnit
 from dpcli.queries import ScoreQuery
-from dpcli.release import Answered, published
+from dpcli.release import NoisyEntry, estimate
 from dpcli.simulation.noise_test import Asked, Differences, Errors, NoiseTest, Verdict, share
 from dpcli.simulation.noiseless import Exact, NoiselessRun
 from dpcli.simulation.synthetic import SyntheticDataset
@@ -176,7 +176,7 @@ class _Trial:
                 ]
             )
 
-    def add(self, noisy: Answered) -> None:
+    def add(self, noisy: NoisyEntry) -> None:
         """One run."""
         places: Sequence[int] | None = None
         if noisy.groups is not None:
@@ -186,8 +186,8 @@ class _Trial:
         behind = [_picked(values, places, groups) for values in self._exact.values]
         for test, answer, exact in zip(self._tests, noisy.answers, behind, strict=True):
             test.add(answer.values, exact)
-        found = published(noisy, self._confidence).estimates
-        if any(estimate.item is not None for estimate in found):
+        found = estimate(noisy, self._confidence).estimates
+        if any(one.item is not None for one in found):
             return
         expected: Sequence[Estimate] = (
             self._estimates(self._nearest(noisy, behind))
@@ -198,7 +198,7 @@ class _Trial:
         for place, item in enumerate(self._items):
             item.add(found[place::step], [_value(one) for one in expected[place::step]])
 
-    def _nearest(self, noisy: Answered, behind: Sequence[Cells]) -> list[Cells]:
+    def _nearest(self, noisy: NoisyEntry, behind: Sequence[Cells]) -> list[Cells]:
         """The best candidates, of equally good ones the nearest to what was chosen."""
         best = []
         for part, answer, scores in zip(self._planned.parts, noisy.answers, behind, strict=True):
@@ -244,14 +244,14 @@ class _Item:
     def add(self, estimates: Sequence[Estimate], exact: Sequence[Fraction]) -> None:
         """One run: estimates and the noise-free numbers that belong to them."""
         errors = []
-        for estimate, number in zip(estimates, exact, strict=True):
+        for one, number in zip(estimates, exact, strict=True):
             self._numbers += 1
-            if estimate.value is None:
+            if one.value is None:
                 continue
-            errors.append(float(estimate.value - number))
-            if estimate.lower is not None and estimate.upper is not None:
-                self._widths.append(float(estimate.upper - estimate.lower) / 2)
-                self._held += estimate.lower <= number <= estimate.upper
+            errors.append(float(one.value - number))
+            if one.lower is not None and one.upper is not None:
+                self._widths.append(float(one.upper - one.lower) / 2)
+                self._held += one.lower <= number <= one.upper
         self._errors.add(errors)
 
     def told(self) -> Told:
@@ -268,10 +268,10 @@ class _Item:
         )
 
 
-def _value(estimate: Estimate) -> Fraction:
+def _value(plain: Estimate) -> Fraction:
     """The number of an estimate that was not post-processed."""
-    assert estimate.value is not None
-    return estimate.value
+    assert plain.value is not None
+    return plain.value
 
 
 def _picked(values: Sequence[Item], places: Sequence[int] | None, groups: int) -> tuple[Item, ...]:

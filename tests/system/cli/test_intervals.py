@@ -14,7 +14,7 @@ from dpcli.plan.planner import make_plan
 from dpcli.privacy.confidential import Confidential
 from dpcli.privacy.noise import LAPLACE, NONE, Noise
 from dpcli.queries import Query
-from dpcli.release import answered
+from dpcli.release import estimates_of
 from dpcli.sampling import entropy
 from dpcli.spec.load import read_spec
 from dpcli.statistics import STATISTICS
@@ -97,7 +97,7 @@ def coverage(plan: Plan, exact: Sequence[list[int]]) -> dict[str, float]:
     held = dict.fromkeys((planned.entry.request.name for planned in plan.entries), 0)
     for _ in range(RELEASES):
         sealed = [Confidential(tuple(cells)) for cells in exact]
-        for released, values in zip(answered(plan, sealed), expected, strict=True):
+        for released, values in zip(estimates_of(plan, sealed), expected, strict=True):
             for estimate, value in zip(released.estimates, values, strict=True):
                 assert value.value is not None
                 assert estimate.lower is not None

@@ -15,7 +15,7 @@ import pytest
 
 from dpcli.plan.model import Plan
 from dpcli.plan.planner import make_plan
-from dpcli.release import answered, exactly
+from dpcli.release import aggregate_data, estimates_of
 from dpcli.spec.load import read_spec
 from tests.support.cli import Command
 
@@ -144,10 +144,10 @@ def plan_of(folder: Path, delta: str, mechanism: str = "", neighbors: str = "add
 
 def often(plan: Plan, data: Path, runs: int) -> Counter[tuple[str, ...]]:
     """In how many of many releases of a file each group was shown."""
-    exact = exactly(plan, (str(data),))
+    exact = aggregate_data(plan, (str(data),))
     shown: Counter[tuple[str, ...]] = Counter()
     for _ in range(runs):
-        for released in answered(plan, exact):
+        for released in estimates_of(plan, exact):
             shown.update(released.groups or ())
     return shown
 

@@ -84,15 +84,15 @@ def test_a_rollback_while_a_release_runs_is_noticed(
     dpcli("ledger", "open", "town", "--epsilon", "10", "--delta", "1e-5")
     path = folder / "dpcli-ledger.sqlite"
     old = path.read_bytes()
-    real = release.exactly
+    real = release.aggregate_data
 
     def meanwhile(*arguments: Any) -> Any:
-        monkeypatch.setattr(release, "exactly", real)
+        monkeypatch.setattr(release, "aggregate_data", real)
         assert dpcli("release", spec, data, "-q", "--release-id", "other").status == 0
         path.write_bytes(old)
         return real(*arguments)
 
-    monkeypatch.setattr(release, "exactly", meanwhile)
+    monkeypatch.setattr(release, "aggregate_data", meanwhile)
     refused = dpcli("release", spec, data, "-q", "--release-id", "one")
 
     assert (refused.status, refused.out) == (6, "")
@@ -159,7 +159,7 @@ def test_waiting_is_told_and_can_be_interrupted(folder: Path, spec: Path, data: 
     out, _ = process.communicate(timeout=20)
     lock.close()
 
-    assert told == b"waiting for others who use the ledger ...\n"
+    assert told == b"waiting for other processes that use the ledger ...\n"
     assert (process.returncode, out) == (128 + signal.SIGTERM, b"")
 
 

@@ -16,7 +16,7 @@ from dpcli.mechanisms.selection import PermuteAndFlip
 from dpcli.plan.model import Plan
 from dpcli.privacy.noise import LAPLACE, Noise
 from dpcli.privacy.relation import PersonUnit
-from dpcli.release import published
+from dpcli.release import estimate
 from dpcli.sampling import entropy
 from dpcli.simulation import noise_test, noiseless
 from dpcli.simulation.noise_test import Verdict, unlikely
@@ -284,7 +284,7 @@ def test_published_numbers_are_those_of_a_release(plan: Plan, dummy: Make) -> No
     """The estimates that are compared come from the functions that a release calls."""
     read = NoiselessRun(plan, dummy(plan, 300, 1))
     for noisy in read.noisy():
-        made = published(noisy, plan.spec.confidence)
+        made = estimate(noisy, plan.spec.confidence)
         assert made.planned is noisy.planned
         assert made.estimates or noisy.groups == ()
 
