@@ -6,13 +6,22 @@ templates name at every place. Charts alone enter a page as markup; `charts` esc
 
 from __future__ import annotations
 
+import os
 import re
+import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
+from jinja2 import (
+    Environment,
+    FileSystemBytecodeCache,
+    FileSystemLoader,
+    StrictUndefined,
+    select_autoescape,
+)
 from markupsafe import Markup
 
 from dpcli import __version__
@@ -64,11 +73,20 @@ def as_registry(facts: Facts) -> bytes:
     return _template("record.yaml.j2").render(record(facts.source)).encode()
 
 
-@cache
 def _template(name: str) -> Template:
-    """A template of the package, compiled once."""
+    """A template of the package."""
+    return _environment().get_template(name)
+
+
+@cache
+def _environment() -> Environment:
+    """Templates and their filters; compiled templates are kept where compiled modules are."""
+    package = Path(__file__).parent
+    compiled = package / "__pycache__"
+    keeps = not sys.dont_write_bytecode and os.access(compiled, os.W_OK)
     environment = Environment(
-        loader=PackageLoader("dpcli.report"),
+        loader=FileSystemLoader(package / "templates"),
+        bytecode_cache=FileSystemBytecodeCache(str(compiled), "%s.template") if keeps else None,
         autoescape=select_autoescape(("html.j2",)),
         undefined=StrictUndefined,
         trim_blocks=True,
@@ -90,7 +108,7 @@ def _template(name: str) -> Template:
         "slug": lambda text: re.sub(r"\W+", "-", text),
     }
     environment.globals["version"] = __version__
-    return environment.get_template(name)
+    return environment
 
 
 def markdown_text(text: str) -> str:
