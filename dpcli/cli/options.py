@@ -39,7 +39,7 @@ Reports = Annotated[
     ),
 ]
 Format = Annotated[
-    Literal["json", "markdown", "html", "registry"] | None,
+    str | None,
     typer.Option("--format", metavar="NAME", help="json, markdown, html or registry [by ending]."),
 ]
 ReleaseId = Annotated[

@@ -5,9 +5,7 @@ from __future__ import annotations
 import secrets
 import sys
 import tempfile
-from collections.abc import Iterator
 from dataclasses import replace
-from fractions import Fraction
 from pathlib import Path
 from typing import Annotated
 
@@ -15,17 +13,15 @@ import typer
 
 from dpcli.cli.console import write_json
 from dpcli.cli.options import AsJson, SpecFile, refuse_option, require_whole
-from dpcli.cli.tables import filled, write_table
+from dpcli.cli.tables import write_table
 from dpcli.errors import Failure, OutputError, Problem, UsageError
 from dpcli.plan.planner import make_plan, require_budget
 from dpcli.publish import is_device, publish, publish_file, require_writable
-from dpcli.report.entries import mechanism_text
-from dpcli.report.numbers import exact_or_up, short
+from dpcli.report.facts import Facts
+from dpcli.report.numbers import json_text
 from dpcli.report.simulated import is_simulation
-from dpcli.report.simulation import HEADING, broken_text, notes, simulation_json
-from dpcli.simulation.noise_test import Errors
+from dpcli.report.simulation import WORDS, broken_text, simulation_facts
 from dpcli.simulation.synthetic import SyntheticDataset
-from dpcli.simulation.trials import Findings, Tried
 from dpcli.simulation.trials import simulate as run_trials
 from dpcli.spec.load import read_any
 
@@ -91,10 +87,11 @@ def simulate(
         if dummy is not None:
             _keep(invented, dummy)
         findings = run_trials(plan, invented, runs)
+    facts = simulation_facts(findings)
     if as_json:
-        write_json(simulation_json(findings))
+        write_json(json_text(facts.data))
     else:
-        _print(findings, quiet=quiet)
+        _print(facts, quiet=quiet)
     sys.stdout.flush()
     if findings.broken:
         hint = "report it with the spec and the seed, and do not release until it is understood"
@@ -103,7 +100,7 @@ def simulate(
             for name, asked in findings.broken
         )
     if into is not None:
-        publish({into: simulation_json(findings).encode()})
+        publish({into: json_text(facts.data).encode()})
     require_budget(plan)
 
 
@@ -142,84 +139,15 @@ def _keep(invented: SyntheticDataset, dummy: Path) -> None:
         publish_file(waiting, dummy, force=False)
 
 
-def _print(findings: Findings, *, quiet: bool) -> None:
+def _print(facts: Facts, *, quiet: bool) -> None:
     """Both tables, and what they mean."""
-    plan, people = findings.plan, findings.people
-    percent = exact_or_up(plan.spec.confidence * 100)
-    whose = "" if people is None else f" of {people:,} people"
-    print(HEADING)
-    print(
-        f"{plan.spec.dataset}: {findings.rows:,} rows{whose}, seed {findings.seed}, "
-        f"{findings.runs:,} run{'s' * (findings.runs != 1)}\n"
-    )
-    header: tuple[str, ...] = (
-        "statistic", "question", "mechanism", "answers", f"predicted {percent}%",
-        f"observed {percent}%", "within", "best", "bias", "std error", "verdict",
-    )  # fmt: skip
-    lines = [line for entry in findings.entries for line in _answers(entry)]
-    title = "errors of the noise, as dpcli plan predicts them and as they were"
-    write_table(sys.stdout, title, *filled(header, lines, range(3, 10)))
-    header = (
-        "statistic", "item", "numbers", f"stated {percent}%", f"observed {percent}%", "held",
-        "bias", "std error", "limits", "suppressed",
-    )  # fmt: skip
-    lines = [line for entry in findings.entries for line in _numbers(entry)]
-    if lines:
+    print(facts.title, *facts.published, sep="\n")
+    for section in facts.sections:
+        if section.table is None:
+            if not quiet:
+                print("\n" + "".join(f"{note}\n" for note in section.points), end="")
+            continue
+        header, rows = section.table.header, section.table.rows
         print()
-        title = "published numbers, less what they would be without noise"
-        write_table(sys.stdout, title, *filled(header, lines, range(2, len(header))))
-    if not quiet:
-        print()
-        for entry in findings.entries:
-            if entry.shown is not None:
-                shown = _few(entry.shown.shown)
-                print(f"{entry.name}: {shown} of {entry.shown.groups:,} groups shown on average")
-        print("".join(f"{note}\n" for note in notes(findings)), end="")
-
-
-def _answers(entry: Tried) -> Iterator[tuple[str, ...]]:
-    """The queries of an entry; a choice has no bias, it only ever falls short."""
-    for place, asked in enumerate(entry.asked):
-        yield (
-            "" if place else entry.name,
-            asked.part.question.role,
-            mechanism_text(asked.part),
-            f"{asked.errors.compared:,}",
-            _few(asked.predicted),
-            _few(asked.errors.quantile),
-            _percent(asked.within),
-            _percent(asked.best),
-            *(("", "") if asked.best is not None else _spread(asked.errors)),
-            asked.verdict.value if asked.verdict else "not judged",
-        )
-
-
-def _numbers(entry: Tried) -> Iterator[tuple[str, ...]]:
-    """The published numbers of an entry."""
-    for place, told in enumerate(entry.told):
-        yield (
-            "" if place else entry.name,
-            told.item,
-            f"{told.errors.compared:,}",
-            _few(told.stated),
-            _few(told.errors.quantile),
-            _percent(told.held),
-            *_spread(told.errors),
-            _few(told.limits),
-            _percent(told.left_out) if told.left_out else "",
-        )
-
-
-def _spread(errors: Errors) -> tuple[str, str]:
-    """A bias and its standard error."""
-    return _few(errors.bias), _few(errors.spread)
-
-
-def _few(value: Fraction | None) -> str:
-    """A number with few digits; blank for none."""
-    return "" if value is None else short(value)
-
-
-def _percent(share: Fraction | None) -> str:
-    """A share in percent; blank for none."""
-    return "" if share is None else f"{float(share * 100):.1f}%"
+        right = [place for place, name in enumerate(header) if name not in WORDS]
+        write_table(sys.stdout, section.title, header, rows, right)

@@ -54,7 +54,7 @@ LONGEST_SUMMARY = 300
 
 _DECIMAL = re.compile(r"(-?)(\d{4,})(\.\d+)?")
 _NUMBER = re.compile(r"-?[\d,]+(\.\d+)?(e-\d+)?")
-_UNIT = re.compile(r"(?<=\d) (?=[^\W\d_])")
+_UNIT = re.compile(r"(?<=\d) (?=[^\W\d_])|(?<=\b1 in) (?=\d)")
 
 
 def as_markdown(facts: Facts) -> bytes:

@@ -1,45 +1,39 @@
-"""The findings of a simulation as plain data and in sentences; it is no release."""
+"""The facts of a simulation: findings as plain data and as tables; no release."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
 from dpcli import __version__
 from dpcli.plan.model import Plan
 from dpcli.privacy.relation import PersonUnit
 from dpcli.report.entries import mechanism_text
-from dpcli.report.notes import SELECTED
-from dpcli.report.numbers import (
-    Fact,
-    Number,
-    exact_or_up,
-    json_text,
-    number,
-    plain_short,
-    short,
-)
+from dpcli.report.facts import Facts, Section, Table
+from dpcli.report.notes import SELECTED, many
+from dpcli.report.numbers import Fact, Number, exact_or_up, number, plain_short, short
 from dpcli.simulation.noise_test import Asked, Errors
-from dpcli.simulation.trials import Findings, Shown, Told
+from dpcli.simulation.trials import Findings, Told, Tried
 
-HEADING = "simulation: dummy data made from the spec, no release"
-"""What stands above everything that a simulation tells."""
+HEADING = "simulation: synthetic data made from the spec, no release"
+"""What stands above everything that a simulation states."""
 
 WHOSE = (
     (
-        "predicted: the error as `dpcli plan` tells it; observed: what so many percent of errors "
-        "did not exceed; within: how many did not exceed the predicted one"
+        "predicted: the error that `dpcli plan` states; observed: the error that this percentage "
+        "of errors did not exceed; within: the share that did not exceed the predicted one"
     ),
     (
-        "stated: the median half-width of published intervals; held: how many of the intervals "
-        "held the number without noise; bias: the mean error, with its standard error"
+        "stated: the median half-width of published intervals; held: the share of intervals that "
+        "contained the number without noise; bias: the mean error, with its standard error"
     ),
     (
-        "errors are those of the noise: noisy numbers less the same without noise, of the same "
-        "dummy rows, equally drawn by lot, clamped to bounds and filled where they are missing"
+        "errors are those of the noise: noisy numbers minus the same without noise, of the same "
+        "synthetic rows, sampled alike, clamped to bounds and filled where they are missing"
     ),
     (
-        "the rows are invented: errors of counts and sums will be like these with any data, those "
-        "of means, quantiles and whatever else is made of several answers depend on the data"
+        "the rows are synthetic: errors of counts and sums will be like these with any data; those "
+        "of means, quantiles and other numbers made of several answers depend on the data"
     ),
 )
 """What every reader of findings must know."""
@@ -47,41 +41,131 @@ WHOSE = (
 DIGITS = 6
 """Significant digits of what was observed."""
 
+WORDS = frozenset({"statistic", "question", "mechanism", "verdict", "item"})
+"""Columns of texts; all others hold numbers."""
 
-def simulation_json(findings: Findings) -> str:
-    """The findings as JSON, for scripts."""
+
+def simulation_facts(findings: Findings) -> Facts:
+    """What is stated about a simulation: data for programs, and both tables for people."""
     plan = findings.plan
-    return json_text(
-        {
-            "simulation": True,
-            "release": False,
-            "dpcli_version": __version__,
-            "spec": {"dataset": plan.spec.dataset, "digest": plan.spec.digest},
-            "dummy": {
-                "rows": findings.rows,
-                "people": findings.people,
-                "people_above_max_rows": findings.above,
-                "seed": findings.seed,
-            },
-            "runs": findings.runs,
-            "readings": findings.readings,
-            "stopped_by_quality": findings.stopped,
-            "confidence": number(plan.spec.confidence),
-            "fits": plan.fits,
-            "kept": not findings.broken,
-            "statistics": [
-                {
-                    "name": entry.name,
-                    "statistic": entry.statistic,
-                    "groups": _shown(entry.shown),
-                    "answers": [_asked(asked) for asked in entry.asked],
-                    "published": [_told(told) for told in entry.told],
-                }
-                for entry in findings.entries
-            ],
-            "notes": list(notes(findings)),
-        }
+    percent = exact_or_up(plan.spec.confidence * 100)
+    whose = "" if findings.people is None else f" of {findings.people:,} people"
+    what = (
+        f"{plan.spec.dataset}: {findings.rows:,} rows{whose}, seed {findings.seed}, "
+        f"{many(findings.runs, 'run')}"
     )
+    groups = [
+        f"{entry.name}: {_few(entry.shown.shown)} of {entry.shown.groups:,} groups shown on average"
+        for entry in findings.entries
+        if entry.shown is not None
+    ]
+    answers = (
+        "statistic", "question", "mechanism", "answers", f"predicted {percent}%",
+        f"observed {percent}%", "within", "best", "bias", "std error", "verdict",
+    )  # fmt: skip
+    published = (
+        "statistic", "item", "numbers", f"stated {percent}%", f"observed {percent}%", "held",
+        "bias", "std error", "limits", "suppressed",
+    )  # fmt: skip
+    sections = [
+        Section(
+            "errors of the noise, as dpcli plan predicts them and as they were",
+            table=_filled(answers, [row for one in findings.entries for row in _answers(one)]),
+        ),
+        Section(
+            "published numbers, less what they would be without noise",
+            table=_filled(published, [row for one in findings.entries for row in _published(one)]),
+        ),
+        Section("what this means", points=(*groups, *notes(findings))),
+    ]
+    shown = tuple(one for one in sections if one.table is None or one.table.rows)
+    return Facts(HEADING, _data(findings), (what,), shown)
+
+
+def _filled(header: Sequence[str], rows: Sequence[Sequence[str]]) -> Table:
+    """A table without the columns that are empty."""
+    kept = [place for place in range(len(header)) if any(row[place] for row in rows)]
+    cells = tuple(tuple(row[place] for place in kept) for row in rows)
+    return Table(tuple(header[place] for place in kept), cells)
+
+
+def _answers(entry: Tried) -> Iterator[tuple[str, ...]]:
+    """The queries of an entry; a choice has no bias, it only ever falls short."""
+    for place, asked in enumerate(entry.asked):
+        errors = asked.errors
+        yield (
+            "" if place else entry.name,
+            asked.part.question.role,
+            mechanism_text(asked.part),
+            f"{errors.compared:,}",
+            *(_few(asked.predicted), _few(errors.quantile)),
+            *(_percent(asked.within), _percent(asked.best)),
+            *(("", "") if asked.best is not None else (_few(errors.bias), _few(errors.spread))),
+            asked.verdict.value if asked.verdict else "not judged",
+        )
+
+
+def _published(entry: Tried) -> Iterator[tuple[str, ...]]:
+    """The published numbers of an entry."""
+    for place, told in enumerate(entry.told):
+        errors = told.errors
+        yield (
+            "" if place else entry.name,
+            told.item,
+            f"{errors.compared:,}",
+            *(_few(told.stated), _few(errors.quantile), _percent(told.held)),
+            *(_few(errors.bias), _few(errors.spread), _few(told.limits)),
+            _percent(told.left_out) if told.left_out else "",
+        )
+
+
+def _few(value: Fraction | None) -> str:
+    """A number with few digits; blank for none."""
+    return "" if value is None else short(value)
+
+
+def _percent(share: Fraction | None) -> str:
+    """A share in percent; blank for none."""
+    return "" if share is None else f"{float(share * 100):.1f}%"
+
+
+def _data(findings: Findings) -> dict[str, Fact]:
+    """The findings for programs; `release --simulation` reads them."""
+    plan = findings.plan
+    return {
+        "simulation": True,
+        "release": False,
+        "dpcli_version": __version__,
+        "spec": {"dataset": plan.spec.dataset, "digest": plan.spec.digest},
+        "dummy": {
+            "rows": findings.rows,
+            "people": findings.people,
+            "people_above_max_rows": findings.above,
+            "seed": findings.seed,
+        },
+        "runs": findings.runs,
+        "readings": findings.readings,
+        "stopped_by_quality": findings.stopped,
+        "confidence": number(plan.spec.confidence),
+        "fits": plan.fits,
+        "kept": not findings.broken,
+        "statistics": [
+            {
+                "name": entry.name,
+                "statistic": entry.statistic,
+                "groups": None
+                if entry.shown is None
+                else {
+                    "in_dummy": entry.shown.groups,
+                    "shown_on_average": _observed(entry.shown.shown),
+                },
+                "answers": [_asked(asked) for asked in entry.asked],
+                "published": [_told(told) for told in entry.told],
+            }
+            for entry in findings.entries
+        ],
+        "notes": list(notes(findings)),
+    }
 
 
 def _asked(asked: Asked) -> Fact:
@@ -120,13 +204,6 @@ def _errors(errors: Errors) -> dict[str, Fact]:
     }
 
 
-def _shown(shown: Shown | None) -> Fact:
-    """How many private groups were shown."""
-    if shown is None:
-        return None
-    return {"in_dummy": shown.groups, "shown_on_average": _observed(shown.shown)}
-
-
 def _observed(value: Fraction | None) -> Fact:
     """What was observed, to a few digits."""
     return None if value is None else Number(plain_short(value, DIGITS))
@@ -135,36 +212,37 @@ def _observed(value: Fraction | None) -> Fact:
 def notes(findings: Findings) -> tuple[str, ...]:
     """What the findings mean, and what not."""
     plan = findings.plan
-    told = [*WHOSE]
+    found = [*WHOSE]
     unit = plan.spec.privacy.unit
     if isinstance(unit, PersonUnit):
-        told.append(
+        found.append(
             "limits: what the limits on people change on average, before any noise; "
-            f"{findings.above or 0:,} of {findings.people or 0:,} invented people have more rows "
-            f"than max_rows ({unit.rows:,}), and up to twice as many: how many of yours do?"
+            f"{findings.above or 0:,} of {findings.people or 0:,} synthetic people have more rows "
+            f"than max_rows ({unit.rows:,}), and up to twice as many. Compare that with what you "
+            "know of your data"
         )
     if findings.stopped is not None:
-        told.append(
+        found.append(
             f"quality: the check would have stopped {findings.stopped:,} of {findings.runs:,} runs "
             f"with {findings.rows:,} rows, all of them readable where no constant is declared"
         )
     if any(entry.entry.statistic.chooses for entry in plan.entries):
-        told.append(
+        found.append(
             "the error of a choice is by how much its utility falls short of the best; the plan "
-            "bounds it for the worst data, and it is usually much smaller; best: how many choices "
-            "nothing was better than"
+            "bounds it for the worst data, and it is usually much smaller; best: the share of "
+            "choices that no candidate was better than"
         )
     if any(entry.entry.selects for entry in plan.entries):
-        told.append(
+        found.append(
             f"private keys: compared on the groups that were shown; {SELECTED}, so noise is not "
             "judged where it selects"
         )
     if any(entry.entry.post for entry in plan.entries):
-        told.append(
+        found.append(
             "published numbers are compared after all steps of `post`, with what they would be "
             "without noise and without these steps"
         )
-    return (*told, *(broken_text(name, asked, plan) for name, asked in findings.broken))
+    return (*found, *(broken_text(name, asked, plan) for name, asked in findings.broken))
 
 
 def broken_text(name: str, asked: Asked, plan: Plan) -> str:

@@ -108,6 +108,7 @@ def _facts(
     declared = plan.spec.declarations
     risks = tuple(hazards(plan, standing.terms.window))
     people = declared.population
+    local = ", randomized record by record" if plan.is_local else ""
     declarations = (
         *([("population", f"{people:,}")] if people is not None else []),
         *declared.answers,
@@ -120,9 +121,7 @@ def _facts(
         Section("The spec", code=plan.spec.text),
     ]
     return Facts(
-        title=f"{plan.spec.dataset}, randomized record by record"
-        if plan.is_local
-        else plan.spec.dataset,
+        title=f"Privacy report: {plan.spec.dataset}{local}",
         data=data,
         published=tuple(filter(None, (declared.answer("description"), *published))),
         sections=tuple(one for one in sections if one is not None),
