@@ -32,7 +32,8 @@ class Advanced(Composition):
 
     the optimal bound for k equal epsilons: the least epsilon for which
 
-        sum over l of C(k, l) max(0, e^((k - l) e) - e^(epsilon + l e)) <= d (1 + e^e)^k
+        sum over l of C(k, l) max(0, e^((k - l) e) - e^(epsilon + l e))
+            <= d (1 + e^e)^k
 
     (there, theorem 3.3, between its points as well).
 

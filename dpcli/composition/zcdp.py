@@ -24,7 +24,7 @@ class Zcdp(Composition):
 
     Privacy: Renyi divergences of every order add up under composition (Bun and Steinke
     2016, lemma 2.3), also where each query was chosen after seeing the answers before it.
-    Where an answer is concentrated except with some probability (the keys of private
+    Where an answer is concentrated only outside an event of some probability (the keys of private
     groups), these probabilities add, and that much less of delta is left for the conversion
     (definition 8.1 there). Pure answers may instead be added up by their epsilons, next to
     what the rhos of the others mean; that is done for those of the greatest rho for their

@@ -49,7 +49,8 @@ class Gaussian(Perturbing):
     of two upper bounds: all L0 cells change by Linf, where only the sum of the noises
     matters; or rho = L2^2/(2 sigma^2), and for every alpha > 1
 
-        delta <= exp((alpha - 1)(alpha rho - epsilon)) (1 - 1/alpha)^alpha / (alpha - 1).
+        delta <= exp((alpha - 1)(alpha rho - epsilon))
+            (1 - 1/alpha)^alpha / (alpha - 1).
 
     calibration `classic` (epsilon at most 1): sigma = L2 sqrt(2 ln(1.25/delta))/epsilon
     (Dwork and Roth 2014, theorem A.1). Above epsilon 1 it gives too little noise, and is

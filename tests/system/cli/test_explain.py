@@ -25,6 +25,15 @@ def test_a_page_is_whole(page: Page) -> None:
     assert max(map(len, page.text().splitlines())) <= 80
 
 
+@pytest.mark.parametrize("width", [78, 198])
+def test_pages_fit_the_terminal(width: int) -> None:
+    """No line of a page is wider than the terminal, and no word is broken at any width."""
+    for page in explanations():
+        lines = page.text(width).splitlines()
+        assert max(map(len, lines)) <= max(width, 80), page.name
+        assert page.text(width).split() == page.text(78).split()
+
+
 def test_words_have_one_meaning_each() -> None:
     """No word has two pages of one kind, and none is that of an error code too."""
     names = [(page.name, page.kind) for page in explanations()]
