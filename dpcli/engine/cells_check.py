@@ -18,11 +18,10 @@ from dpcli.engine import grammar
 from dpcli.engine.aggregate import scanned
 from dpcli.engine.decode import encoded
 from dpcli.engine.dialect import Inspection
-from dpcli.engine.progress import Progress
+from dpcli.engine.progress import Progress, run_with_retry
 from dpcli.engine.redaction import redacted_errors
 from dpcli.engine.source import Dataset
 from dpcli.engine.table import Tables
-from dpcli.engine.watchdog import run_with_retry
 
 Amount = Literal["all", "most", "some", "none"]
 

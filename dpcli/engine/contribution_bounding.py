@@ -16,10 +16,9 @@ from types import TracebackType
 import numpy as np
 import polars as pl
 
-from dpcli.engine.clamped_totals import ClampedTotals
-from dpcli.engine.row_groups import scattered
+from dpcli.engine.group_limits import ClampedTotals
 from dpcli.engine.shard import Column, RowSampler, UserShard
-from dpcli.engine.user_ids import FIRST_ANONYMOUS_ID, NULL_ID, UserIdIndex
+from dpcli.engine.user_ids import FIRST_ANONYMOUS_ID, NULL_ID, UserIdIndex, scattered
 
 SCATTERED = 1 << 19
 """Rows that are assigned to the shards at once."""

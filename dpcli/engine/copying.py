@@ -1,4 +1,4 @@
-"""Content that cannot be read where it is: unpacked, decoded, and copied.
+"""What the first bytes of a file identify, and content that has to be copied.
 
 A copy is a private temporary file that has no name.
 """
@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import codecs
 import gzip
+import os
 import tempfile
 import zlib
 from collections.abc import Callable, Iterable, Iterator
@@ -23,6 +24,61 @@ BLOCK = 1 << 20
 
 LARGEST_UNPACKED = 1 << 36
 """64 GiB: a compressed file that unpacks to more is refused."""
+
+
+MARKS = 16
+"""Bytes by which formats are identified."""
+
+PARQUET = (b"PAR1", b"PARE")
+"""How Parquet files begin, the second kind encrypted."""
+
+PACKED = (
+    *(b"\x1f\x8b", b"x\x01", b"x^", b"x\x9c", b"x\xda"),
+    *(b"BZh", b"\x28\xb5\x2f\xfd", b"\xfd7z", b"\x04\x22\x4d\x18"),
+)
+"""How compressed data begin, of which `x^` may begin the name of a column as well."""
+
+
+def seems_packed(file: BinaryIO) -> bool:
+    """Whether a native reader could take a header line for compressed data."""
+    return os.pread(file.fileno(), MARKS, 0).startswith(PACKED)
+
+
+def is_parquet(start: bytes) -> bool:
+    """Whether a file begins as Parquet does, and not with a column called PARENT.
+
+    Behind the mark stands a number of Thrift, which is no letter. Nothing past a header line
+    is looked at: the last bytes of a file belong to a record.
+    """
+    number = start[len(PARQUET[0]) : len(PARQUET[0]) + 1]
+    return start.startswith(PARQUET) and b"" < number < b" " and number not in b"\t\r\n"
+
+
+OTHERS = (
+    (b"\x1f\x8b", "gzip data", "name the file `.gz`, or unpack it"),
+    (b"PK\x03\x04", "a zip archive or spreadsheet", "save the table as CSV"),
+    (b"\x28\xb5\x2f\xfd", "zstd data", "unpack it first"),
+    (b"BZh91AY&SY", "bzip2 data", "unpack it first"),
+    (b"\xfd7zXZ", "xz data", "unpack it first"),
+    (b"ARROW1", "an Arrow file", "save the table as Parquet or CSV"),
+    (b"SQLite format 3", "an SQLite database", "export the table as CSV"),
+)
+
+UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
+
+
+def refuse_other_formats(start: bytes, name: str, encoding: str) -> None:
+    """Refuse what is certainly not CSV text as declared, by its first bytes."""
+    for mark, found, hint in OTHERS:
+        if start.startswith(mark):
+            raise DataError.of("not-csv", f"`{name}` is {found}, not CSV text", hint)
+    if start.startswith(UTF16_MARKS) and not encoding.startswith(UTF16):
+        raise DataError.of(
+            "not-csv",
+            f"`{name}` is UTF-16 text, expected {encoding}",
+            "write `csv: {encoding: utf-16}` in the spec (`--encoding utf-16` for `dpcli init`), "
+            "or save the file as UTF-8",
+        )
 
 
 class Counted:

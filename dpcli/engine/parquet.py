@@ -17,8 +17,7 @@ from __future__ import annotations
 import datetime
 import io
 import os
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from typing import BinaryIO
 
 import polars as pl
@@ -48,23 +47,12 @@ ROW = 16
 """Bytes that a row takes at least where rows are brought together."""
 
 
-@dataclass(frozen=True, slots=True)
-class Outline:
-    """What a Parquet file says of its table before any record.
+def parquet_source(name: str, file: BinaryIO) -> Source:
+    """A file with the names and types of its columns. DataError `not-parquet` in one sentence.
 
-    `odd` are columns of which no text can be made, each with the name of its type;
-    `unfit_ids` those that may write one id in two ways, or two in one. `size` is at least the
-    number of rows, and some measure of what they need in memory.
+    Columns that hold no texts are `odd`; `unfit_ids` may write one id in two ways, or two in
+    one. The size is at least the number of rows, and some measure of what they need in memory.
     """
-
-    header: tuple[str, ...]
-    odd: Mapping[str, str]
-    unfit_ids: Mapping[str, str]
-    size: int
-
-
-def outline_of(file: BinaryIO, name: str, size: int) -> Outline:
-    """The columns of a file. DataError `not-parquet` in one fixed sentence."""
     try:
         with silenced_stderr():
             frame = pl.scan_parquet(_footer(file), glob=False, hive_partitioning=False)
@@ -79,10 +67,9 @@ def outline_of(file: BinaryIO, name: str, size: int) -> Outline:
             "write the file again, without encryption; give it another name if it is CSV text",
         ) from None
     if not schema:
-        raise DataError.of(
-            "no-header", f"`{name}` has no columns", "write the file again, with columns"
-        )
-    # A nested type may list categories, so that no more than its own name is told.
+        hint = "write the file again, with columns"
+        raise DataError.of("no-header", f"`{name}` has no columns", hint)
+    # A nested type may list categories, so that its own name alone is shown.
     names = {column: dtype.base_type().__name__ for column, dtype in schema.items()}
     odd = {name: kind for name, kind in names.items() if not _is_readable(schema[name])}
     unfit_ids = {
@@ -92,7 +79,8 @@ def outline_of(file: BinaryIO, name: str, size: int) -> Outline:
         or schema[name].is_decimal()
         or isinstance(schema[name], pl.Datetime)
     }
-    return Outline(tuple(schema), odd, unfit_ids, max(size, rows * ROW))
+    size = max(os.fstat(file.fileno()).st_size, rows * ROW)
+    return Source(name, file, size, tuple(schema), dialect=None, odd=odd, unfit_ids=unfit_ids)
 
 
 def _is_readable(dtype: pl.DataType) -> bool:

@@ -1,4 +1,4 @@
-"""How far the work on the data files is, for a bar that shows it.
+"""How far the work on data files is, and a watchdog for work that stands still.
 
 Phases are named by the names of files and by what the spec declares of them, and sizes are
 those of the files as they were named: what is found in a record (a quote, a letter that
@@ -7,7 +7,12 @@ takes two bytes, a row that makes a plain copy necessary) changes no word and no
 
 from __future__ import annotations
 
+import threading
+import time
 from collections.abc import Callable
+from typing import TypeVar
+
+T = TypeVar("T")
 
 READING = "reading"
 """The phase in which files are looked at and summed, by way of copies or not."""
@@ -33,3 +38,73 @@ class Progress:
     def begin(self, phase: str, total: int | None, position: Position = lambda: None) -> None:
         """A new phase: bytes there are in all, where known, and how to ask how many are done."""
         self.phase, self.total, self.position = phase, total, position
+
+
+STALLED = 60.0
+"""Seconds without any processor time after which work is taken to be deadlocked."""
+
+NOTICED = 5.0
+"""Seconds without any processor time after which the wait is reported."""
+
+IDLE = 0.05
+"""Processor seconds that a deadlocked process may still use in that time."""
+
+ATTEMPTS = 3
+
+
+class DeadlockError(Exception):
+    """The work stood still at every attempt."""
+
+
+def run_with_retry(work: Callable[[], T], progress: Progress | None = None) -> T:
+    """The result of `work`, which is started again if the whole process stands still.
+
+    The streaming engine of polars has been seen with all its threads asleep, once
+    in some thousands of runs. A second attempt reads the same file; nothing is
+    published before one has ended. A wait of some seconds is reported by `progress`: that
+    depends on time alone, which is not protected. Raises what `work` raises, and DeadlockError.
+    """
+    progress = progress or Progress()
+    for _ in range(ATTEMPTS):
+        results: list[T] = []
+        failures: list[BaseException] = []
+
+        def attempt(results: list[T] = results, failures: list[BaseException] = failures) -> None:
+            try:
+                results.append(work())
+            except BaseException as failure:  # noqa: BLE001 - raised again by the main thread
+                failures.append(failure)
+
+        # On a thread of its own, so that the main one can receive signals.
+        thread = threading.Thread(target=attempt, daemon=True)
+        thread.start()
+        if _stalls(thread, progress):
+            continue
+        if failures:
+            raise failures[0]
+        return results[0]
+    raise DeadlockError
+
+
+def _stalls(thread: threading.Thread, progress: Progress) -> bool:
+    """Wait for the end of a thread; true if the whole process stood still instead.
+
+    That is reported once, when it has stood still for some seconds.
+    """
+
+    def used() -> float:
+        return time.process_time() - progress.drawing
+
+    noticed = False
+    start, before = time.monotonic(), used()
+    while thread.is_alive():
+        thread.join(min(NOTICED, STALLED))
+        if used() - before >= IDLE:
+            start, before = time.monotonic(), used()
+            continue
+        if thread.is_alive() and not noticed:
+            noticed = True
+            progress.notice()
+        if thread.is_alive() and time.monotonic() - start >= STALLED:
+            return True
+    return False

@@ -25,11 +25,15 @@ from contextlib import contextmanager
 from typing import BinaryIO, TextIO
 
 from dpcli.dialect import Dialect
+from dpcli.errors import DataError
 
 UTF8_MARK = b"\xef\xbb\xbf"
 
 LINES_END = re.compile("\r\n|\r|\n")
 """Nothing else ends a line, whatever other readers of text think of form feeds and the like."""
+
+WINDOWS = (1 << 16, 1 << 20, 1 << 24)
+"""Bytes to look at, ever more, until the first record is certainly whole."""
 
 BLOCK = 1 << 23
 """Characters that are read at a time; a longer line is taken whole."""
@@ -67,6 +71,53 @@ def numbered_header(delimiter: str, width: int) -> str:
     those of a record.
     """
     return delimiter.join(f"c{place}" for place in range(width)) + "\n"
+
+
+def is_separator_mark(header: Sequence[str]) -> bool:
+    """Whether a first line is the mark by which spreadsheets state what is between cells."""
+    rest = "".join(header)
+    return rest[:4].lower() == "sep=" and len(rest) <= 5
+
+
+def header_of(file: BinaryIO, name: str, size: int, dialect: Dialect) -> tuple[str, ...]:
+    """The names in the first record that is not blank."""
+    names = first_record(file, size, dialect)
+    if names:
+        return tuple(names)
+    if names is not None:
+        raise DataError.of(
+            "no-header",
+            f"a quote is not closed in the header line of `{name}`",
+            "write `csv: {quote: none}` if quotes mean nothing in the file, or `multiline: true` "
+            "if names have line ends in them",
+        )
+    raise DataError.of(
+        "no-header",
+        f"`{name}` has no header line",
+        "the first line must name the columns; for a file without one, list them in the spec: "
+        "`csv: {names: [...]}`, as `dpcli init DATA --no-header` does",
+    )
+
+
+def first_record(file: BinaryIO, size: int, dialect: Dialect, start: int = 0) -> list[str] | None:
+    """The cells of the first record from `start` on that is not blank, if there is a whole one.
+
+    None at all if a quote is not closed in the line that should hold it.
+    """
+    for window in WINDOWS:
+        content = os.pread(file.fileno(), window, start)
+        text = content.removeprefix(UTF8_MARK).decode("utf-8", errors="replace")
+        if not dialect.multiline:
+            line, *others = LINES_END.split(text.lstrip("\r\n"), maxsplit=1)
+            if line and (others or start + len(content) >= size):
+                return record_of(line, dialect) or []
+            continue
+        found = (row for row in records(io.StringIO(text, newline=""), dialect) if row)
+        cells = next(found, None)
+        # A record is known to be whole when another one follows it.
+        if cells and (start + len(content) >= size or next(found, None) is not None):
+            return cells
+    return None
 
 
 @contextmanager

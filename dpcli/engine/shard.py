@@ -14,9 +14,8 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from dpcli.engine.clamped_totals import ClampedTotals
-from dpcli.engine.row_groups import GroupedRows, grouped_by_user
-from dpcli.engine.user_ids import Counts, Numbers, UserIdIndex, Words
+from dpcli.engine.group_limits import ClampedTotals
+from dpcli.engine.user_ids import Counts, GroupedRows, Numbers, UserIdIndex, Words, grouped_by_user
 from dpcli.sampling.entropy import random_bytes
 from dpcli.sampling.splitmix import ODD, scrambled
 

@@ -18,9 +18,19 @@ from dataclasses import dataclass, field, replace
 from typing import BinaryIO, Self
 
 from dpcli.dialect import STANDARD, UTF8, Dialect
-from dpcli.engine.copying import Counted, blocks_of, copied, headed, started, unpacked
-from dpcli.engine.formats import MARKS, header_of, is_parquet, refuse_other_formats
+from dpcli.engine.copying import (
+    MARKS,
+    Counted,
+    blocks_of,
+    copied,
+    headed,
+    is_parquet,
+    refuse_other_formats,
+    started,
+    unpacked,
+)
 from dpcli.engine.progress import Progress
+from dpcli.engine.records import header_of
 from dpcli.errors import DataError, Problem, describe_system_error
 
 STDIN = "-"
@@ -201,17 +211,14 @@ def _source(name: str, raw: BinaryIO, dialect: Dialect, progress: Progress) -> S
     file, is_table, whole = _regular(name, raw, dialect, progress)
     state = _state(file) if file is raw else None
     try:
-        size = os.fstat(file.fileno()).st_size
-        if not is_table:
-            header = dialect.names or header_of(file, name, size, dialect)
-            plain = replace(dialect, names=())
-            return Source(name, file, size, header, whole, plain, state=state)
-        # Only a file of this kind needs native code to read its header.
-        from dpcli.engine.parquet import outline_of
+        if is_table:
+            # Only a file of this kind needs native code to read its header.
+            from dpcli.engine.parquet import parquet_source
 
-        outline = outline_of(file, name, size)
-        types = (outline.odd, outline.unfit_ids)
-        return Source(name, file, outline.size, outline.header, whole, None, *types, state)
+            return replace(parquet_source(name, file), bytes=whole, state=state)
+        size = os.fstat(file.fileno()).st_size
+        header = dialect.names or header_of(file, name, size, dialect)
+        return Source(name, file, size, header, whole, replace(dialect, names=()), state=state)
     except BaseException:
         file.close()
         raise

@@ -19,9 +19,9 @@ import polars as pl
 
 from dpcli.columns import Column
 from dpcli.dialect import STANDARD, Dialect
+from dpcli.engine.copying import seems_packed
 from dpcli.engine.decode import swapped
 from dpcli.engine.dialect import BLANK_LINE, Inspection, has_blank_lines
-from dpcli.engine.formats import seems_packed
 from dpcli.engine.parquet import parquet_frame
 from dpcli.engine.progress import Progress
 from dpcli.engine.records import numbered_header, plain_copy, records

@@ -8,10 +8,9 @@ import polars as pl
 
 from dpcli.columns import CategoryColumn, Column, NumericColumn
 from dpcli.engine.batching import Batch, Grouping
-from dpcli.engine.clamped_totals import ClampedTotals
 from dpcli.engine.contribution_bounding import ContributionBounder
 from dpcli.engine.decode import encoded
-from dpcli.engine.row_groups import cap_rows_per_group
+from dpcli.engine.group_limits import ClampedTotals, cap_rows_per_group
 from dpcli.engine.shard import RowSampler
 from dpcli.engine.sums import distinct_counts, distinct_values, sums_of
 from dpcli.engine.user_ids import NULL_ID, Dictionary

@@ -17,7 +17,7 @@ import pytest
 from dpcli.columns import CategoryColumn, Column, IdColumn, NumericColumn
 from dpcli.dialect import Dialect
 from dpcli.engine.header import require_columns
-from dpcli.engine.parquet import outline_of, scanned, text_of
+from dpcli.engine.parquet import parquet_source, scanned, text_of
 from dpcli.engine.source import open_dataset
 from dpcli.errors import DataError
 from dpcli.privacy.relation import PersonUnit, RowUnit
@@ -243,7 +243,7 @@ def test_sizes_bound_rows_however_well_they_are_packed(tmp_path: Path) -> None:
     """Sums are made in types that hold them, although a row may take less than a byte."""
     path = written(tmp_path, age=[7] * 100_000)
     with path.open("rb") as file:
-        assert outline_of(file, "t", path.stat().st_size).size >= 100_000
+        assert parquet_source("t", file).size >= 100_000
     assert path.stat().st_size < 100_000
     wide = NumericColumn("age", "integer", Fraction(1), (0, 2**62 - 1))
     query = LinearQuery(factors=(Factor(wide),))

@@ -11,10 +11,9 @@ import polars as pl
 import pytest
 
 from dpcli.columns import NumericColumn
-from dpcli.engine import clamped_totals, contribution_bounding, row_groups
-from dpcli.engine.row_groups import grouped_by_user
+from dpcli.engine import contribution_bounding, group_limits, user_ids
 from dpcli.engine.shard import RowSampler, smallest
-from dpcli.engine.user_ids import Dictionary, UserIdIndex
+from dpcli.engine.user_ids import Dictionary, UserIdIndex, grouped_by_user
 from dpcli.privacy.relation import PersonUnit, RowUnit
 from dpcli.queries import Key, LinearQuery
 from dpcli.sampling import entropy
@@ -75,7 +74,7 @@ def test_people_are_bounded_by_the_written_rules(
         monkeypatch.setattr(contribution_bounding, "SHARD", 64)
         monkeypatch.setattr(contribution_bounding, "SCATTERED", 3)
         monkeypatch.setattr(contribution_bounding, "WAITING", 1)
-        monkeypatch.setattr(clamped_totals, "PENDING", 1)
+        monkeypatch.setattr(group_limits, "PENDING", 1)
     path = tmp_path / "data.csv"
     lot = lots(freeze)
     for seed in range(start, start + PER_TEST):
@@ -150,7 +149,7 @@ def test_rows_are_brought_together_by_person_alone(
     """Even if mixed words of many people agree, no two people are taken for one."""
     if colliding:
         monkeypatch.setattr(
-            row_groups,
+            user_ids,
             "scattered",
             lambda people: people.view(np.uint64) % np.uint64(3) << np.uint64(62),
         )

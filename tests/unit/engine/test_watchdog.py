@@ -7,17 +7,16 @@ import time
 
 import pytest
 
-from dpcli.engine import watchdog
-from dpcli.engine.progress import Progress
-from dpcli.engine.watchdog import DeadlockError, run_with_retry
+from dpcli.engine import progress as module
+from dpcli.engine.progress import DeadlockError, Progress, run_with_retry
 
 
 @pytest.fixture(autouse=True)
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     """A standstill is noticed at once."""
-    monkeypatch.setattr(watchdog, "STALLED", 0.6)
-    monkeypatch.setattr(watchdog, "NOTICED", 0.2)
-    monkeypatch.setattr(watchdog, "IDLE", 0.02)
+    monkeypatch.setattr(module, "STALLED", 0.6)
+    monkeypatch.setattr(module, "NOTICED", 0.2)
+    monkeypatch.setattr(module, "IDLE", 0.02)
 
 
 def test_results_and_failures_come_through() -> None:
@@ -54,7 +53,7 @@ def test_a_lasting_standstill_is_told() -> None:
 def test_slow_work_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     """Work that computes for longer than the limit is not begun again."""
     # Other processes may leave this one little time, but not none.
-    monkeypatch.setattr(watchdog, "IDLE", 0.001)
+    monkeypatch.setattr(module, "IDLE", 0.001)
     attempts = []
 
     def work() -> int:

@@ -1,18 +1,59 @@
-"""What each user adds to each cell, over all their rows, clamped and summed."""
+"""The limits on the groups of a user: what stays, and clamped totals."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
+import numpy.typing as npt
 import polars as pl
 
 from dpcli.engine.batching import Grouping
-from dpcli.engine.row_groups import cap_groups
 from dpcli.engine.sums import PlainSum
+from dpcli.engine.user_ids import GroupedRows, Numbers, Words
 from dpcli.queries import LinearQuery
+
+Flags = npt.NDArray[np.bool_]
 
 PENDING = 1 << 18
 """Rows of sums that wait before they are added up again."""
+
+
+def cap_rows_per_group(
+    users: Numbers, priorities: Words, groups: Numbers, most: int, rows: int
+) -> Flags:
+    """Which rows stay: of each user those in `most` groups, and `rows` in each.
+
+    Rows are taken in the order of their priorities: a row is left out when its group has
+    enough rows, or when it would be in one group too many. A group below zero is
+    nowhere, and such rows are left out.
+    """
+    stays = np.zeros(len(users), dtype=bool)
+    placed = np.flatnonzero(groups >= 0)
+    if not len(placed):
+        return stays
+    user, priority, group = users[placed], priorities[placed], groups[placed]
+    pairs = _ranked(user, group, priority)
+    heads = pairs.order[pairs.first]
+    chosen = cap_groups(user[heads], priority[heads], most)
+    fits = chosen[pairs.group] & (pairs.rank < rows)
+    stays[placed[pairs.order[fits]]] = True
+    return stays
+
+
+def cap_groups(users: Numbers, priorities: Words, most: int) -> Flags:
+    """Which of the groups of each user stay: the `most` with the smallest priorities."""
+    stays = np.zeros(len(users), dtype=bool)
+    rows = _ranked(users, priorities)
+    stays[rows.order[rows.rank < most]] = True
+    return stays
+
+
+def _ranked(*columns: Numbers | Words) -> GroupedRows:
+    """The groups of rows equal in all columns but the last, which orders each group."""
+    order = np.lexsort(tuple(reversed(columns)))
+    keys = [np.asarray(column[order]).view(np.int64) for column in columns[:-1]]
+    return GroupedRows.of(order, *keys)
 
 
 class ClampedTotals:
