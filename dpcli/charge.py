@@ -6,7 +6,7 @@ import datetime
 
 from dpcli.ledger.charge import Charge
 from dpcli.ledger.terms import Payload, terms_of
-from dpcli.plan.model import Part, Plan, PlannedEntry
+from dpcli.plan.model import Plan
 from dpcli.privacy.noise import CHOICE
 from dpcli.queries import ScoreQuery
 from dpcli.spec.model import Response
@@ -39,7 +39,7 @@ def charged_parts(plan: Plan) -> tuple[Payload, ...]:
             if part.noise.distribution == CHOICE
             else part.noise.kind,
             "joint": planned.joint,
-            **_branch(planned),
+            **({"disjoint": list(planned.branch)} if planned.branch else {}),
             "scale": str(part.noise.scale),
             "unit": str(part.question.unit),
             "cells": part.question.query.cells,
@@ -49,8 +49,19 @@ def charged_parts(plan: Plan) -> tuple[Payload, ...]:
             "linf": str(part.sensitivity.linf),
             "epsilon": str(part.loss.epsilon),
             "delta": str(part.loss.delta),
-            **_choice(part),
-            **_selection(part),
+            **(
+                {"candidates": part.question.query.width, "picks": part.question.query.picks}
+                if isinstance(part.question.query, ScoreQuery)
+                else {}
+            ),
+            **(
+                {
+                    "threshold": str(part.selection.threshold),
+                    "keys_delta": str(part.selection.delta),
+                }
+                if part.selection
+                else {}
+            ),
         }
         for planned in plan.priced
         for part in planned.parts
@@ -68,27 +79,4 @@ def _response(response: Response) -> Payload:
         "epsilon": str(loss.epsilon),
         "delta": str(loss.delta),
         **response.channel.record(),
-    }
-
-
-def _branch(planned: PlannedEntry) -> dict[str, object]:
-    """Which disjoint rows the parts are about, if entries are about such."""
-    return {"disjoint": list(planned.branch)} if planned.branch else {}
-
-
-def _choice(part: Part) -> dict[str, int]:
-    """Among how many candidates how many were chosen, if the part did that."""
-    query = part.question.query
-    if not isinstance(query, ScoreQuery):
-        return {}
-    return {"candidates": query.width, "picks": query.picks}
-
-
-def _selection(part: Part) -> dict[str, str]:
-    """How groups were selected, if the part did that."""
-    if part.selection is None:
-        return {}
-    return {
-        "threshold": str(part.selection.threshold),
-        "keys_delta": str(part.selection.delta),
     }

@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 import polars as pl
@@ -112,41 +111,26 @@ def write_responses(
     """Read the data once and write one row of responses for each record."""
     spec = plan.spec
     with open_dataset(data, spec.dialect, progress) as dataset:
-        columns = [column for column in spec.columns if column.name in _names(plan)]
-        require_columns(dataset, columns)
+        require_columns(dataset, _columns(spec))
         with redacted_errors(dataset):
             outbox.write(_csv(pl.DataFrame({name: [] for name in spec.header}), header=True))
             frames = responses(spec, dataset, progress)
             ordered = in_random_order(frames, dataset.size) if shuffle else frames
-            plain = _are_plain(spec)
-            for rows in prefetch(_csv(frame, header=False, plain=plain) for frame in ordered):
+            for rows in prefetch(_csv(frame) for frame in ordered):
                 outbox.write(rows)
     outbox.sync()
 
 
-def _names(plan: Plan) -> set[str]:
-    """The columns of the data file that are read."""
-    spec = plan.spec
-    return {column.name for column in spec.public} | {one.column.name for one in spec.responses}
+def _columns(spec: Spec) -> list[Cell]:
+    """The columns of the data file that are read, in the order of what is collected."""
+    return [one.column if isinstance(one, Response) else one for one in spec.kept]
 
 
-def _csv(frame: pl.DataFrame, *, header: bool, plain: bool = False) -> bytes:
-    """Rows as CSV; if `plain`, no cell can need quotes."""
+def _csv(frame: pl.DataFrame, *, header: bool = False) -> bytes:
+    """Rows as CSV, with quotes where they are needed."""
     buffer = io.BytesIO()
-    style: Literal["never", "necessary"] = "never" if plain else "necessary"
-    frame.write_csv(buffer, include_header=header, quote_style=style)
+    frame.write_csv(buffer, include_header=header, quote_style="necessary")
     return buffer.getvalue()
-
-
-def _are_plain(spec: Spec) -> bool:
-    """Whether no label holds what CSV takes for structure; numbers and dates never do."""
-    labels: set[str] = set()
-    for one in spec.kept:
-        if isinstance(one, Response):
-            labels.update(one.outputs)
-        elif isinstance(one, CategoryColumn):
-            labels.update(one.labels)
-    return not any(mark in label for label in labels for mark in ',"\r\n')
 
 
 def responses(
@@ -157,8 +141,7 @@ def responses(
     Every cell that is randomized is sealed as soon as it is a whole number, and only its
     channel opens it. The files must have the columns.
     """
-    kept = list(spec.kept)
-    columns = [one.column if isinstance(one, Response) else one for one in kept]
+    columns = _columns(spec)
     with texts_of(dataset, columns, progress) as texts:
         chosen = [
             encoded(column, f"t{place}").alias(f"t{place}") for place, column in enumerate(columns)
@@ -168,7 +151,7 @@ def responses(
         frames = (part for frame in texts for part in frame.iter_slices(most))
         for cells in prefetch(frame.select(chosen) for frame in frames):
             collected: dict[str, pl.Series] = {}
-            for one, series in zip(kept, cells.get_columns(), strict=True):
+            for one, series in zip(spec.kept, cells.get_columns(), strict=True):
                 if isinstance(one, Response):
                     sealed = Confidential(series.cast(pl.Int64).to_numpy())
                     collected |= _written(one, sealed)

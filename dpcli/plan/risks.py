@@ -44,17 +44,6 @@ class Hazard:
     judge: Callable[[Context], Judged | None]
     asks: str = ""
 
-    def find(self, context: Context) -> Finding | None:
-        """The finding; None where there is no such risk."""
-        judged = self.judge(context)
-        if judged is None:
-            return None
-        verdict, words = judged
-        declared = context.plan.spec.declarations.answer(self.asks) if self.asks else ""
-        if declared and verdict is Verdict.OPEN:
-            verdict = Verdict.MET
-        return Finding(self.name, self.question, verdict, words, declared, self.asks)
-
 
 HAZARDS: tuple[Hazard, ...] = (
     Hazard("epsilon", "Is the privacy loss small enough to be meaningful?", judging.epsilon),
@@ -101,6 +90,13 @@ def hazards(plan: Plan, window: int | None = None) -> tuple[Finding, ...]:
 
     `window` is the days that the budget of the account covers, if it does not cover all.
     """
-    context = Context(plan, window)
-    found = (hazard.find(context) for hazard in HAZARDS)
-    return tuple(finding for finding in found if finding is not None)
+    context, found = Context(plan, window), []
+    for one in HAZARDS:
+        judged = one.judge(context)
+        if judged is not None:
+            verdict, words = judged
+            declared = plan.spec.declarations.answer(one.asks) if one.asks else ""
+            if declared and verdict is Verdict.OPEN:
+                verdict = Verdict.MET
+            found.append(Finding(one.name, one.question, verdict, words, declared, one.asks))
+    return tuple(found)

@@ -76,14 +76,11 @@ class Added(Channel):
     @property
     def limits(self) -> tuple[float, float]:
         """The bounds, and as far beyond as noise ever goes."""
-        reach = TAIL * self.noise.scale
-        low, high = ((bound + way * reach) * self.column.step for bound, way in self._ends)
-        return float(low), float(high)
-
-    @property
-    def _ends(self) -> tuple[tuple[int, int], tuple[int, int]]:
-        """The bounds, each with the direction that leads away from the other."""
-        return (self.column.lower, -1), (self.column.upper, 1)
+        column, reach = self.column, TAIL * self.noise.scale
+        return (
+            float((column.lower - reach) * column.step),
+            float((column.upper + reach) * column.step),
+        )
 
     def draw(self, cells: NDArray[np.int64]) -> tuple[NDArray[np.int64]]:
         """Every cell with its own draw of the noise."""
