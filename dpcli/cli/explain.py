@@ -22,6 +22,7 @@ from dpcli.mechanisms import MECHANISMS
 from dpcli.privacy import meaning as bound
 from dpcli.privacy.loss import Loss, loss_text
 from dpcli.randomizers import RANDOMIZERS
+from dpcli.spec.field_pages import field_pages
 from dpcli.statistics import STATISTICS
 from dpcli.statistics.choose import UTILITIES
 from dpcli.statistics.post import STEPS
@@ -127,7 +128,9 @@ def find(word: str) -> list[Explanation]:
 def explanations() -> Iterator[Explanation]:
     """Every page, in the order of the list of words."""
     order = list(KINDS)
-    for page in sorted(reference.word_pages(), key=lambda page: order.index(page.kind)):
+    for page in sorted(
+        (*reference.word_pages(), *field_pages()), key=lambda page: order.index(page.kind)
+    ):
         yield Explanation(page.name, KINDS[page.kind], page)
     yield from _registered()
     for code in reference.codes():

@@ -219,6 +219,8 @@ def _column(key: Word, node: Node, findings: Findings) -> Column | None:
             "step": f"add `step: {proposed_step(node)}`: values are rounded to multiples of it"
         }
         part = fit(types[text], node, a_column(text), findings, advice=advice)
-        column = part.values.column(key.text, part)
-        return None if part.bad else column
+        fields = types[text].model_fields
+        if not any(fields[key].is_required() for key in part.bad & fields.keys()):
+            column = part.values.column(key.text, part)
+            return None if part.bad else column
     return None

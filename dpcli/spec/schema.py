@@ -18,6 +18,7 @@ from dpcli.spec.column_types import COLUMN_TYPES
 from dpcli.spec.csv_section import CsvShape
 from dpcli.spec.entries import MOST_STATISTICS
 from dpcli.spec.entry import Common
+from dpcli.spec.field_pages import field_pages
 from dpcli.spec.load import LOCAL
 from dpcli.spec.nodes import Listing, Mapping, Node, Word
 from dpcli.spec.privacy import PrivacyShape
@@ -126,7 +127,8 @@ def _schema(shape: type[Shape], definitions: Json, place: str = "") -> Json:
 
 def _describe(schema: Json, place: str) -> None:
     """Puts a description and an example to every key of a model that has a page."""
-    keys = {page.name: page for page in word_pages() if page.kind == "key"}
+    pages = (*word_pages(), *field_pages())
+    keys = {page.name: page for page in pages if page.kind == "key"}
     for key, field in schema.get("properties", {}).items():
         page = keys.get(key)
         use = page.use(place) if page else None

@@ -54,6 +54,10 @@ class Request:
     checked: tuple[Column, ...] = ()
     options: tuple[tuple[str, Any], ...] = ()
 
+    def option(self, name: str) -> Any:
+        """The value of a field that only one statistic has."""
+        return dict(self.options)[name]
+
     @property
     def cuts(self) -> tuple[Key, ...]:
         """The axes that cut numbers into bins: of groups, of a histogram, of tables."""

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from typing import Any
 
 from dpcli.columns import CategoryColumn, Column, NumericColumn
 from dpcli.fields import OfColumn, role_of
 from dpcli.queries import Condition, Key
 from dpcli.scores import Points
-from dpcli.statistics.base import Request, Statistic
+from dpcli.statistics.base import REQUESTED, Request, Statistic
 from dpcli.statistics.choose import UTILITIES
 
 
@@ -49,7 +50,16 @@ def forms(
             yield replace(request, columns=related, method="moments")
             yield replace(request, columns=related, method="moments", ridge=Fraction(1, 10))
         else:
-            yield request
+            yield replace(request, options=_options(statistic))
+
+
+def _options(statistic: Statistic) -> tuple[tuple[str, Any], ...]:
+    """Fields that only this statistic has, with the examples that it gives."""
+    fields = statistic.fields.model_fields.items()
+    own = {key: field.examples[0] for key, field in fields if field.examples}
+    texts = {key: str(example) for key, example in own.items()}
+    values = statistic.fields.model_validate(texts) if own.keys() - REQUESTED else None
+    return tuple((key, getattr(values, key)) for key in own if key not in REQUESTED)
 
 
 def kinds_of(statistic: Statistic) -> tuple[str, ...]:

@@ -1,14 +1,19 @@
-"""dpcli with one more line in the registry of mechanisms, in a process of its own.
+"""dpcli with one more line in each of three registries, in a process of its own.
 
 `python -m tests.support.toy_registry plan SPEC` is `dpcli plan SPEC`; for pytest it is a plugin.
 """
 
 from __future__ import annotations
 
-from dpcli import mechanisms
+from dpcli import mechanisms, statistics
+from dpcli.spec import column_types
+from tests.support.toy_column import Percentage
 from tests.support.toy_mechanism import TwoLaplacesMechanism
+from tests.support.toy_statistic import HighCount
 
 mechanisms.MECHANISMS = (*mechanisms.MECHANISMS, TwoLaplacesMechanism())
+statistics.STATISTICS = (*statistics.STATISTICS, HighCount())
+column_types.COLUMN_TYPES = (*column_types.COLUMN_TYPES, Percentage)
 
 if __name__ == "__main__":
     # The registry must be complete before it is read.

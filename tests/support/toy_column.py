@@ -1,0 +1,41 @@
+"""A type of column of the tests alone, in one file; `toy_registry` has its registry line."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from dpcli.columns import Column, NumericColumn
+from dpcli.spec.column_types import ColumnShape
+from dpcli.spec.fit import Part
+from dpcli.values import Exact
+
+MOST_DECIMALS = 3
+
+Decimals = Annotated[
+    int,
+    Exact(
+        "not-in-range",
+        f"a whole number from 1 to {MOST_DECIMALS}",
+        "write how many decimals percentages are rounded to",
+        least=1,
+        most=MOST_DECIMALS,
+        whole=True,
+    ),
+    Field(description="How many decimals percentages are rounded to.", examples=[1]),
+]
+
+
+class Percentage(ColumnShape):
+    """Percentages from 0 to 100, rounded to some decimals."""
+
+    kind = "percentage"
+    type: Literal["percentage"]
+    decimals: Decimals
+
+    def column(self, name: str, part: Part[ColumnShape]) -> Column | None:
+        """A number whose bounds follow from its type."""
+        step = Fraction(1, 10**self.decimals)
+        return NumericColumn(name, "number", step, (0, 100 * 10**self.decimals))

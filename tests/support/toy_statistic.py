@@ -1,0 +1,65 @@
+"""A statistic of the tests alone, in one file; `toy_registry` has its registry line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from fractions import Fraction
+from typing import Annotated
+
+from pydantic import Field
+
+from dpcli.fields import Fault, NumericColumnName, at_most
+from dpcli.privacy.relation import Relation
+from dpcli.queries import Condition, LinearQuery
+from dpcli.statistics.base import (
+    Answer,
+    Estimate,
+    Question,
+    Request,
+    Statistic,
+    numeric,
+    shifted,
+)
+from dpcli.values import UNLIMITED, Shape, whole
+
+HINT = "values are high"
+
+
+class HighFields(Shape):
+    """The column, and which of its values are high."""
+
+    column: NumericColumnName
+    top: Annotated[
+        int,
+        whole(UNLIMITED, HINT),
+        Field(description="How many of the greatest values are high.", examples=[1]),
+    ]
+
+
+class HighCount(Statistic):
+    """The number of rows whose value is among the `top` greatest values of the column.
+
+    Privacy: a `count` of the rows that pass a public condition.
+    """
+
+    name = "high_count"
+    fields = HighFields
+
+    def faults(self, request: Request, relation: Relation) -> Iterable[Fault]:
+        """No more values are high than the column has."""
+        column = numeric(request)
+        values = column.upper - column.lower + 1
+        yield from at_most(request.option("top"), "top", values, HINT)
+
+    def questions(self, request: Request, relation: Relation) -> tuple[Question, ...]:
+        """One count."""
+        column = numeric(request)
+        high = Condition(column, ((column.upper - request.option("top") + 1, column.upper),))
+        query = LinearQuery(by=request.by, where=(*request.where, high))
+        return (Question("high", query),)
+
+    def estimate(
+        self, request: Request, answers: Sequence[Answer], confidence: Fraction
+    ) -> tuple[Estimate, ...]:
+        """The noisy counts."""
+        return shifted(answers[0], confidence, Fraction(1), 0)
