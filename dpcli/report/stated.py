@@ -11,7 +11,7 @@ from dpcli.plan.risks import hazards
 from dpcli.privacy.loss import loss_text
 from dpcli.privacy.relation import RowUnit
 from dpcli.report import notes, quality
-from dpcli.report.counted import counted
+from dpcli.report.counted import in_words
 from dpcli.report.facts import Facts, Pair, Section, Table
 from dpcli.report.meaning import headline, meaning, one_of, promise
 from dpcli.report.numbers import Fact, brief
@@ -160,7 +160,7 @@ def _published(release: Release) -> Iterator[str]:
         yield f"{what}, {exact:,} exactly, others {noise}." if exact else f"{what} {noise}."
     yield f"Protected: {_unit(plan)}."
     named = [
-        f"{one.planned.entry.request.name} ({counted(one.planned, plan.spec)})"
+        f"{one.planned.entry.request.name} ({in_words(one.planned, plan.spec)})"
         for one in release.entries[:MOST_NAMED]
     ]
     more = len(release.entries) - len(named)

@@ -112,6 +112,7 @@ class Stewardship(Shape):
     fairness: Answer | None = None
     timing: Answer | None = None
     curator: Answer | None = None
+    contact: Answer | None = None
     description: Answer | None = None
     intended_use: Answer | None = None
     region: Answer | None = None

@@ -290,6 +290,25 @@ def test_what_was_spent_before_is_that_of_the_window(dpcli: Command, tmp_path: P
     assert before == [0, 0, 6, 0]
 
 
+def test_the_summary_says_who_answers_and_what_is_not_stated(
+    dpcli: Command, tmp_path: Path
+) -> None:
+    """Publisher and contact are quoted; a purpose that is not declared is visibly missing."""
+    from tests.support.cli import DATA, SPEC
+
+    spec, data, report = tmp_path / "spec.yaml", tmp_path / "data.csv", tmp_path / "r.md"
+    declared = "declarations: {curator: The Town, contact: town@example.org}\n"
+    spec.write_text(SPEC.replace("NEIGHBORS", "add-remove") + declared, encoding="utf-8")
+    data.write_text(DATA, encoding="utf-8")
+    done = dpcli("release", spec, data, "-q", "--report", report)
+
+    assert done.status == 0, done.err
+    text = report.read_text(encoding="utf-8").split("## What it reveals")[0]
+    assert "| Publisher | The Town |" in text
+    assert "| Contact | town\\@example.org |" in text
+    assert "| Purpose | not stated |" in text
+
+
 def test_a_report_never_takes_the_place_of_a_table(dpcli: Command, tmp_path: Path) -> None:
     """Two outputs of one name are refused before anything is charged."""
     from tests.support.cli import DATA, SPEC
