@@ -9,7 +9,7 @@ import typer
 
 from dpcli.cli.accounts import Request, outlook, sharing_warnings, warn
 from dpcli.cli.console import print_json, problem_facts, say
-from dpcli.cli.options import AsJson, LedgerOfSpec, Period, SpecFile, checked_day, refuse_option
+from dpcli.cli.options import AsJson, LedgerFile, Period, SpecFile, checked_day, refuse_option
 from dpcli.cli.progress import shown_progress
 from dpcli.cli.tables import write_table
 from dpcli.columns import CategoryColumn, Column, IdColumn, NumericColumn, OpenColumn
@@ -38,15 +38,9 @@ SHOWN = 8
 
 def check(
     spec: SpecFile,
-    data: Annotated[
-        list[str] | None,
-        typer.Argument(metavar="DATA", help="CSV or Parquet files; only headers are read."),
-    ] = None,
-    cells: Annotated[
-        bool,
-        typer.Option("--cells", help="Confidential, on a terminal: how readable columns are."),
-    ] = False,
-    ledger: LedgerOfSpec = None,
+    data: Annotated[list[str] | None, typer.Argument(metavar="DATA")] = None,
+    cells: Annotated[bool, typer.Option("--cells")] = False,
+    ledger: LedgerFile = None,
     period: Period = None,
     as_json: AsJson = False,
 ) -> None:

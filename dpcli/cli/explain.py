@@ -88,18 +88,9 @@ def words(incomplete: str) -> Iterator[tuple[str, str]]:
 
 
 def explain(
-    word: Annotated[
-        str | None,
-        typer.Argument(
-            metavar="[WORD]", help="The word [all words, by kind].", autocompletion=words
-        ),
-    ] = None,
-    epsilon: Annotated[
-        str | None, typer.Option(metavar="E", help="With the word `privacy`: what it means.")
-    ] = None,
-    delta: Annotated[
-        str | None, typer.Option(metavar="D", help="With the word `privacy`: and its delta.")
-    ] = None,
+    word: Annotated[str | None, typer.Argument(metavar="[WORD]", autocompletion=words)] = None,
+    epsilon: Annotated[str | None, typer.Option(metavar="E")] = None,
+    delta: Annotated[str | None, typer.Option(metavar="D")] = None,
 ) -> None:
     """Explain a word: a key of specs, a statistic, an error code."""
     if (epsilon is not None or delta is not None) and word != PRIVACY:

@@ -1,4 +1,4 @@
-"""`dpcli init`: a spec to begin with, from the header of a file alone."""
+"""`dpcli init`: a spec to begin with; `dpcli schema`: the JSON Schema of specs."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
 from dpcli.cli.asking import Asker
-from dpcli.cli.console import say
+from dpcli.cli.console import print_json, say, write_json
 from dpcli.cli.interview import are_names, ask_names, interview
 from dpcli.cli.options import checked_dialect, input_file, refuse_option
 from dpcli.cli.outputs import file_of
@@ -21,9 +21,11 @@ from dpcli.engine.source import open_dataset
 from dpcli.errors import DataError, Problem, Stopped, UsageError
 from dpcli.plan.planner import make_plan, require_budget
 from dpcli.publish import publish, publish_to_stdout, require_writable
+from dpcli.report.json_report import report_schema
 from dpcli.spec.draft import csv_line, draft_spec, twins_of, unfit
 from dpcli.spec.load import load_spec
 from dpcli.spec.placeholders import PLACEHOLDER, placeholder_names
+from dpcli.spec.schema import spec_schema
 
 ASSUMED = (
     "note: the first line of `{data}` was taken as column names; if it is a record, delete the "
@@ -33,31 +35,13 @@ ASSUMED = (
 
 
 def init(
-    data: Annotated[
-        str, typer.Argument(metavar="DATA", help="A CSV or Parquet file; only its header is read.")
-    ],
-    ask: Annotated[
-        bool, typer.Option("--ask", help="Ask for everything, and write a spec that is ready.")
-    ] = False,
-    output: Annotated[
-        Path | None,
-        typer.Option("--output", "-o", metavar="SPEC", help="A new file for the spec [stdout]."),
-    ] = None,
-    delimiter: Annotated[
-        str | None, typer.Option(metavar="MARK", help="What separates names [,]; or `tab`.")
-    ] = None,
-    quote: Annotated[
-        str | None, typer.Option(metavar="MARK", help='What encloses names ["]; or `none`.')
-    ] = None,
-    encoding: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Of the text [utf-8].")
-    ] = None,
-    header: Annotated[
-        bool | None,
-        typer.Option(
-            "--header/--no-header", help="Whether the first line names the columns, or is a record."
-        ),
-    ] = None,
+    data: Annotated[str, typer.Argument(metavar="DATA")],
+    ask: Annotated[bool, typer.Option("--ask")] = False,
+    output: Annotated[Path | None, typer.Option("--output", "-o", metavar="SPEC")] = None,
+    delimiter: Annotated[str | None, typer.Option(metavar="MARK")] = None,
+    quote: Annotated[str | None, typer.Option(metavar="MARK")] = None,
+    encoding: Annotated[str | None, typer.Option(metavar="NAME")] = None,
+    header: Annotated[bool | None, typer.Option("--header/--no-header")] = None,
 ) -> None:
     """Draft a spec from the header of a file alone."""
     if ask and data == "-":
@@ -142,3 +126,13 @@ def _asked(header: Sequence[str], name: str, dialect: Dialect, *, certain: bool)
         raise
     require_budget(make_plan(load_spec(text, "the answers")))
     return text
+
+
+def schema(
+    what: Annotated[Literal["spec", "report"], typer.Argument(metavar="[WHAT]")] = "spec",
+) -> None:
+    """Print the JSON Schema of specs, for editors, or of reports."""
+    if what == "report":
+        write_json(report_schema())
+        return
+    print_json(spec_schema())

@@ -1,4 +1,4 @@
-"""`dpcli ledger init`, `open`, `export` and `verify`."""
+"""`dpcli ledger init`, `open`, `export`, `verify` and `recover`."""
 
 from __future__ import annotations
 
@@ -28,22 +28,20 @@ from dpcli.cli.outputs import Wanted
 from dpcli.errors import LedgerError, Problem
 from dpcli.ledger.creation import create_ledger
 from dpcli.ledger.place import require_file_name
+from dpcli.ledger.recovery import Recovered
+from dpcli.ledger.recovery import recover as recover_ledger
 from dpcli.ledger.reports import faults, report_faults
 from dpcli.ledger.sqlite import translated_errors
 from dpcli.ledger.terms import Terms
 from dpcli.privacy.loss import loss_text
 from dpcli.publish import require_writable
+from dpcli.report.proving import proofs_of
 
 
 def init(
-    path: Annotated[Path, typer.Argument(metavar="PATH", help="The new ledger.")],
-    anchor: Annotated[
-        Path | None,
-        typer.Option(help="Its anchor file, best in another folder [PATH.anchor]."),
-    ] = None,
-    network: Annotated[
-        bool, typer.Option("--network", help="Allow a network drive that one machine uses.")
-    ] = False,
+    path: Annotated[Path, typer.Argument(metavar="PATH")],
+    anchor: Path | None = None,
+    network: Annotated[bool, typer.Option("--network")] = False,
 ) -> None:
     """Make a ledger without accounts, and its anchor."""
     require_file_name(path)
@@ -61,32 +59,15 @@ def init(
 
 
 def open_account(
-    dataset: Annotated[str, typer.Argument(metavar="DATASET", help="The dataset that pays.")],
-    epsilon: Annotated[str | None, typer.Option(metavar="E", help="The budget.")] = None,
-    rho: Annotated[
-        str | None, typer.Option(metavar="R", help="The budget in rho, with composition zcdp.")
-    ] = None,
-    delta: Annotated[str, typer.Option(metavar="D", help="The budget's delta.")] = "0",
-    each: Annotated[
-        bool, typer.Option("--each", help="Each row without an id is a person of its own.")
-    ] = False,
-    neighbors: Annotated[
-        Literal["add-remove", "change-one"], typer.Option(help="As in the specs of the dataset.")
-    ] = "add-remove",
-    unit: Annotated[
-        str,
-        typer.Option(metavar="row|COLUMN", help="`row`, or the column of the people's ids."),
-    ] = "row",
-    composition: Annotated[
-        Literal["sequential", "advanced", "zcdp", "pld"],
-        typer.Option(help="As in the specs of the dataset."),
-    ] = "sequential",
-    window: Annotated[
-        int | None,
-        typer.Option(
-            min=1, max=36500, metavar="N", help="The budget bounds any N consecutive days."
-        ),
-    ] = None,
+    dataset: Annotated[str, typer.Argument(metavar="DATASET")],
+    epsilon: Annotated[str | None, typer.Option(metavar="E")] = None,
+    rho: Annotated[str | None, typer.Option(metavar="R")] = None,
+    delta: Annotated[str, typer.Option(metavar="D")] = "0",
+    each: Annotated[bool, typer.Option("--each")] = False,
+    neighbors: Literal["add-remove", "change-one"] = "add-remove",
+    unit: Annotated[str, typer.Option(metavar="row|COLUMN")] = "row",
+    composition: Literal["sequential", "advanced", "zcdp", "pld"] = "sequential",
+    window: Annotated[int | None, typer.Option(min=1, max=36500, metavar="N")] = None,
     path: LedgerFile = None,
 ) -> None:
     """Open an account with its guarantee and budget, fixed for ever."""
@@ -109,7 +90,7 @@ def open_account(
 
 
 def export(
-    release_id: Annotated[str, typer.Argument(metavar="ID", help="The release to publish again.")],
+    release_id: Annotated[str, typer.Argument(metavar="ID")],
     output: Table = None,
     report: Reports = None,
     report_format: Format = None,
@@ -137,13 +118,8 @@ def export(
 
 
 def verify(
-    more: Annotated[
-        list[Path] | None, typer.Argument(metavar="[REPORT...]", help="More reports.")
-    ] = None,
-    against: Annotated[
-        list[Path] | None,
-        typer.Option(metavar="REPORT", help="A published report in JSON; more may follow."),
-    ] = None,
+    more: Annotated[list[Path] | None, typer.Argument(metavar="[REPORT...]")] = None,
+    against: Annotated[list[Path] | None, typer.Option(metavar="REPORT")] = None,
     as_json: AsJson = False,
     path: LedgerFile = None,
 ) -> None:
@@ -164,3 +140,60 @@ def verify(
     else:
         compared = f", {len(reports)} published reports agree" if reports else ""
         say(f"{name}: {count} entries, all intact{compared}", file=sys.stdout)
+
+
+MOST_UNPROVEN = 1_000_000
+
+
+def recover(
+    more: Annotated[list[Path] | None, typer.Argument(metavar="[REPORT...]")] = None,
+    source: Annotated[list[Path] | None, typer.Option("--from", metavar="REPORT")] = None,
+    unproven: Annotated[int, typer.Option(min=0, max=MOST_UNPROVEN, metavar="N")] = 0,
+    anchor_lost: Annotated[bool, typer.Option("--anchor-lost")] = False,
+    as_json: AsJson = False,
+    path: LedgerFile = None,
+) -> None:
+    """Charge a restored or new ledger what published reports prove."""
+    ledger, reports = path or Path(DEFAULT), [*(source or ()), *(more or ())]
+    proofs = proofs_of(reports)
+    found = recover_ledger(ledger, proofs, now(), unproven=unproven, anchor_lost=anchor_lost)
+    if found.created:
+        print(f"created the ledger `{ledger}`", file=sys.stderr)
+    if not found.anchored:
+        print(
+            "warning: no anchor showed how far the ledger had come: releases after the last report "
+            "are not charged",
+            file=sys.stderr,
+        )
+    if as_json:
+        print_json(
+            {
+                "recovered": [
+                    {"release_id": one.release_id, "entry": one.entry, "exact": one.exact}
+                    for one in found.releases
+                ],
+                "opened": list(found.opened),
+                "unproven": found.lost,
+                "closed": list(found.closed),
+                "anchored": found.anchored,
+                "created": found.created,
+            }
+        )
+    else:
+        print("\n".join(_recovered(ledger, found, len(reports))))
+
+
+def _recovered(ledger: Path, found: Recovered, reports: int) -> list[str]:
+    """What was done, in sentences."""
+    if not found.releases and not found.lost:
+        return [f"{ledger}: nothing is missing that the {reports} reports prove"]
+    lines = [f"{ledger}: {len(found.releases)} releases charged again"]
+    lines += [f"account {name}: opened" for name in found.opened]
+    lines += [
+        f"release {one.release_id}: charged the plain sum of its losses, because this version "
+        "plans it otherwise"
+        for one in found.releases
+        if not one.exact
+    ]
+    lines += [f"account {name}: closed, because of unproven releases" for name in found.closed]
+    return lines

@@ -62,13 +62,8 @@ def datasets(incomplete: str) -> Iterator[str]:
 
 
 def show(
-    spec: Annotated[
-        Path | None, typer.Option(metavar="SPEC", help="How many more runs of this spec fit.")
-    ] = None,
-    period: Annotated[
-        str | None,
-        typer.Option(metavar="YYYY-MM-DD", help="Windows around this day, not the worst ones."),
-    ] = None,
+    spec: Annotated[Path | None, typer.Option(metavar="SPEC")] = None,
+    period: Annotated[str | None, typer.Option(metavar="YYYY-MM-DD")] = None,
     as_json: AsJson = False,
     path: LedgerFile = None,
 ) -> None:
@@ -175,8 +170,7 @@ def _more_runs(book: Ledger, terms: Terms, plan: Plan | None) -> int | None:
 
 def history(
     dataset: Annotated[
-        str | None,
-        typer.Argument(metavar="DATASET", help="Only this account.", autocompletion=datasets),
+        str | None, typer.Argument(metavar="DATASET", autocompletion=datasets)
     ] = None,
     as_json: AsJson = False,
     path: LedgerFile = None,

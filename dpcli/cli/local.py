@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -24,11 +23,13 @@ from dpcli.cli.options import (
     DataFiles,
     Force,
     Format,
-    LedgerOfSpec,
+    LedgerFile,
     Period,
     Quiet,
     ReleaseId,
     Reports,
+    SpecFile,
+    Table,
     checked_day,
     checked_id,
     input_file,
@@ -57,19 +58,14 @@ SUMMARY_LINES = 40
 
 
 def randomize(
-    spec: Annotated[Path, typer.Argument(metavar="SPEC", help="A spec with `model: local`.")],
+    spec: SpecFile,
     data: DataFiles,
-    output: Annotated[
-        Path | None,
-        typer.Option("--output", "-o", metavar="OUT.csv", help="The responses [stdout]."),
-    ] = None,
+    output: Table = None,
     report: Reports = None,
     report_format: Format = None,
-    shuffle: Annotated[
-        bool, typer.Option("--shuffle", help="Write the responses in a random order.")
-    ] = False,
+    shuffle: Annotated[bool, typer.Option("--shuffle")] = False,
     release_id: ReleaseId = None,
-    ledger: LedgerOfSpec = None,
+    ledger: LedgerFile = None,
     period: Period = None,
     force: Force = False,
     quiet: Quiet = False,
@@ -123,14 +119,9 @@ def randomize(
 
 
 def estimate(
-    spec: Annotated[Path, typer.Argument(metavar="SPEC", help="The spec of the collection.")],
-    collected: Annotated[
-        str, typer.Argument(metavar="COLLECTED", help="The responses, or - for stdin.")
-    ],
-    output: Annotated[
-        Path | None,
-        typer.Option("--output", "-o", metavar="OUT.csv", help="The estimates [stdout]."),
-    ] = None,
+    spec: SpecFile,
+    collected: Annotated[str, typer.Argument(metavar="COLLECTED")],
+    output: Table = None,
     force: Force = False,
     quiet: Quiet = False,
 ) -> None:

@@ -21,17 +21,9 @@ from dpcli.spec.tables import MOST_BYTES, read_bytes, table_of
 
 
 def epsilon(
-    matrix: Annotated[
-        Path | None,
-        typer.Argument(metavar="[MATRIX.csv]", help="A row for each input, a column per output."),
-    ] = None,
-    scale: Annotated[
-        str | None, typer.Option(metavar="S", help="Of Laplace noise that was added.")
-    ] = None,
-    bounds: Annotated[
-        tuple[str, str] | None,
-        typer.Option(metavar="LOW HIGH", help="Of the numbers that it was added to."),
-    ] = None,
+    matrix: Annotated[Path | None, typer.Argument(metavar="[MATRIX.csv]")] = None,
+    scale: Annotated[str | None, typer.Option(metavar="S")] = None,
+    bounds: Annotated[tuple[str, str] | None, typer.Option(metavar="LOW HIGH")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Print the epsilon of a table of probabilities, or of Laplace noise."""

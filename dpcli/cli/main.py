@@ -7,44 +7,15 @@ import signal
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
-from difflib import get_close_matches
-from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperCommand, TyperGroup
 
 from dpcli import __version__
+from dpcli.cli.commands import LazyGroup, page, unknown
 from dpcli.cli.console import guarded, open_standard_streams, print_failure
-from dpcli.cli.manual import brief, page
-from dpcli.errors import Failure, Problem, Stopped, UsageError
-
-PLACES = {
-    "init": "init:init",
-    "check": "check:check",
-    "plan": "plan:plan",
-    "simulate": "simulate:simulate",
-    "release": "release:release",
-    "ledger": "",
-    "ledger show": "ledger_show:show",
-    "ledger history": "ledger_show:history",
-    "ledger export": "ledger:export",
-    "ledger verify": "ledger:verify",
-    "ledger recover": "ledger_recover:recover",
-    "ledger init": "ledger:init",
-    "ledger open": "ledger:open_account",
-    "local": "",
-    "local randomize": "local:randomize",
-    "local estimate": "local:estimate",
-    "local epsilon": "local_epsilon:epsilon",
-    "explain": "explain:explain",
-    "schema": "schema:schema",
-}
-"""Module and function of every command, in the order in which a newcomer needs them."""
-
-COMMANDS = tuple(name for name in PLACES if " " not in name)
-"""The commands that `dpcli --help` lists."""
+from dpcli.errors import Failure, Stopped, UsageError
 
 COMPLETION = "_DPCLI_COMPLETE"
 """The variable by which a shell asks what may come next."""
@@ -54,48 +25,6 @@ PARSER_ERROR = typer.BadParameter.__mro__[2]
 
 _signals: list[int] = []
 """Signals that have come."""
-
-
-class LazyGroup(TyperGroup):
-    """Commands whose modules are imported when one of them is used, not when they are listed."""
-
-    @property
-    def prefix(self) -> str:
-        """What stands before the names of its commands."""
-        return "" if self.name in (None, "dpcli") else f"{self.name} "
-
-    def list_commands(self, _ctx: object) -> list[str]:
-        """The names, in their order."""
-        names = (name.removeprefix(self.prefix) for name in PLACES if name.startswith(self.prefix))
-        return [name for name in names if " " not in name]
-
-    def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        """A command as lists and shells show it; it cannot be run."""
-        if cmd_name not in self.list_commands(ctx):
-            return None
-        return TyperCommand(cmd_name, short_help=brief(self.prefix + cmd_name))
-
-    def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
-        """The command itself; UsageError if there is none of that name."""
-        name = self.prefix + args[0]
-        if args[0] not in self.list_commands(ctx):
-            if ctx.resilient_parsing:
-                return None, None, args[1:]
-            raise UsageError(
-                [_unknown("command", args[0], self.list_commands(ctx), ctx.command_path)]
-            )
-        return args[0], _load(name), args[1:]
-
-
-def _load(name: str) -> Any:
-    """A command with all that it imports, or a group."""
-    if not PLACES[name]:
-        return LazyGroup(name=name, help=page(name), no_args_is_help=True, rich_markup_mode=None)
-    module, _, function = PLACES[name].partition(":")
-    single = typer.Typer(add_completion=False, rich_markup_mode=None)
-    callback = getattr(import_module(f"dpcli.cli.{module}"), function)
-    single.command(name.rpartition(" ")[2], help=page(name), short_help=brief(name))(callback)
-    return typer.main.get_command(single)
 
 
 app = typer.Typer(
@@ -283,18 +212,7 @@ def _usage_error(error: Any) -> UsageError:
     where = error.ctx.command_path if error.ctx else "dpcli"
     if type(error).__name__ == "NoSuchOption":
         names = [name for one in error.ctx.command.get_params(error.ctx) for name in one.opts]
-        return UsageError([_unknown("option", error.option_name, names, where)])
+        return UsageError([unknown("option", error.option_name, names, where)])
     message = error.format_message().rstrip(".").replace("'", "`")
     message = message[:1].lower() + message[1:]
     return UsageError.of("command-line", message, f"`{where} --help` shows what it takes")
-
-
-def _unknown(what: str, word: str, known: Sequence[str], where: str) -> Problem:
-    """A command or option that does not exist, and the nearest that do."""
-    near = " or ".join(f"`{name}`" for name in get_close_matches(word, known, n=2))
-    hint = f"did you mean {near}? " if near else ""
-    return Problem(
-        "unknown-command" if what == "command" else "unknown-option",
-        f"`{where}` has no {what} `{word}`",
-        f"{hint}`{where} --help` lists them",
-    )

@@ -22,53 +22,22 @@ from dpcli.spec.csv_section import load_dialect
 from dpcli.spec.names import dataset_fault
 from dpcli.values import LEAST_EPSILON, LEAST_RHO, MOST_BUDGET
 
-SpecFile = Annotated[Path, typer.Argument(metavar="SPEC", help="The spec, a YAML file.")]
-DataFiles = Annotated[
-    list[str],
-    typer.Argument(metavar="DATA", help="CSV, .gz or Parquet; all as one; - for stdin."),
-]
-Table = Annotated[
-    Path | None,
-    typer.Option("--output", "-o", metavar="OUT.csv", help="The noisy table [stdout]."),
-]
-Layout = Annotated[Literal["long", "wide"], typer.Option(help="One table, or one per set of keys.")]
-Reports = Annotated[
-    list[Path] | None,
-    typer.Option(
-        "--report", metavar="PATH", help="A report: .html, .md, .json, .yaml; repeatable."
-    ),
-]
-Format = Annotated[
-    str | None,
-    typer.Option("--format", metavar="NAME", help="json, markdown, html or registry [by ending]."),
-]
-ReleaseId = Annotated[
-    str | None,
-    typer.Option("--release-id", metavar="ID", help="The release's name, to retry it [random]."),
-]
+SpecFile = Annotated[Path, typer.Argument(metavar="SPEC")]
+DataFiles = Annotated[list[str], typer.Argument(metavar="DATA")]
+Table = Annotated[Path | None, typer.Option("--output", "-o", metavar="OUT.csv")]
+Layout = Literal["long", "wide"]
+Reports = Annotated[list[Path] | None, typer.Option("--report", metavar="PATH")]
+Format = Annotated[str | None, typer.Option("--format", metavar="NAME")]
+ReleaseId = Annotated[str | None, typer.Option("--release-id", metavar="ID")]
 
 
-def _ledger(default: str) -> typer.models.OptionInfo:
-    """The option that names a ledger; `default` says which one is used without it."""
-    option: typer.models.OptionInfo = typer.Option(
-        "--ledger",
-        metavar="PATH",
-        envvar="DPCLI_LEDGER",
-        show_envvar=False,
-        help=f"The ledger [$DPCLI_LEDGER, else {default}].",
-    )
-    return option
-
-
-LedgerOfSpec = Annotated[Path | None, _ledger("the one next to SPEC")]
-LedgerFile = Annotated[Path | None, _ledger("dpcli-ledger.sqlite")]
-Period = Annotated[
-    str | None,
-    typer.Option("--period", metavar="YYYY-MM-DD", help="The day of the data, for a window."),
+LedgerFile = Annotated[
+    Path | None, typer.Option("--ledger", metavar="PATH", envvar="DPCLI_LEDGER", show_envvar=False)
 ]
-Force = Annotated[bool, typer.Option("--force", help="Replace outputs that exist.")]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No summary on stderr.")]
-AsJson = Annotated[bool, typer.Option("--json", help="JSON, for scripts.")]
+Period = Annotated[str | None, typer.Option("--period", metavar="YYYY-MM-DD")]
+Force = Annotated[bool, typer.Option("--force")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q")]
+AsJson = Annotated[bool, typer.Option("--json")]
 
 
 def input_file(data: str) -> Path:

@@ -11,12 +11,12 @@ import typer
 
 from dpcli.cli.accounts import Request, outlook
 from dpcli.cli.console import coloured, harmless, unguarded, width_of, wrapped, write_json
-from dpcli.cli.options import AsJson, LedgerOfSpec, Period, SpecFile, checked_day, refuse_option
-from dpcli.cli.plan_compare import print_comparison, print_difference
+from dpcli.cli.options import AsJson, LedgerFile, Period, SpecFile, checked_day, refuse_option
 from dpcli.cli.plan_text import print_local_plan, print_plan
+from dpcli.cli.tables import write_table
 from dpcli.errors import Problem, SpecError, UsageError
 from dpcli.numbers import NotReadable, number
-from dpcli.plan.compare import weaker
+from dpcli.plan.compare import changes, compare, delta_of, weaker
 from dpcli.plan.judging import Verdict
 from dpcli.plan.model import Plan
 from dpcli.plan.planner import make_plan, require_budget
@@ -24,6 +24,7 @@ from dpcli.plan.risks import hazards
 from dpcli.privacy.amplification import Shuffled
 from dpcli.report.json_report import difference_json, plan_json
 from dpcli.report.notes import risk_sentences
+from dpcli.report.numbers import exact_or_up, short
 from dpcli.spec.load import read_any, read_spec
 
 MOST = 10**15
@@ -38,43 +39,22 @@ COLOURS = {"met": "32", "warned": "33", "for the steward to answer": "35"}
 def plan(
     spec: SpecFile,
     as_json: AsJson = False,
-    show_hazards: Annotated[
-        bool, typer.Option("--hazards", help="What can void the guarantee, and what is met.")
-    ] = False,
-    compare: Annotated[
-        bool, typer.Option("--compare", help="What the answers cost under every composition.")
-    ] = False,
-    diff: Annotated[
-        Path | None,
-        typer.Option("--diff", metavar="OLD.yaml", help="What changed since that spec."),
-    ] = None,
-    fail_on_weaker: Annotated[
-        bool,
-        typer.Option("--fail-on-weaker", help="Exit 3 if SPEC protects less than OLD.yaml."),
-    ] = False,
-    records: Annotated[
-        int | None,
-        typer.Option(min=1, max=MOST, metavar="N", help="Local: the error with N records."),
-    ] = None,
-    shuffle: Annotated[
-        int | None,
-        typer.Option(min=1, max=MOST, metavar="N", help="Local: what shuffling N records adds."),
-    ] = None,
-    delta: Annotated[
-        str | None, typer.Option(metavar="D", help="For --shuffle [that of the budget].")
-    ] = None,
-    ledger: LedgerOfSpec = None,
+    show_hazards: Annotated[bool, typer.Option("--hazards")] = False,
+    compare: Annotated[bool, typer.Option("--compare")] = False,
+    diff: Annotated[Path | None, typer.Option("--diff", metavar="OLD.yaml")] = None,
+    fail_on_weaker: Annotated[bool, typer.Option("--fail-on-weaker")] = False,
+    records: Annotated[int | None, typer.Option(min=1, max=MOST, metavar="N")] = None,
+    shuffle: Annotated[int | None, typer.Option(min=1, max=MOST, metavar="N")] = None,
+    delta: Annotated[str | None, typer.Option(metavar="D")] = None,
+    ledger: LedgerFile = None,
     period: Period = None,
-    times: Annotated[
-        int | None,
-        typer.Option(min=1, max=MOST_TIMES, metavar="N", help="Whether N runs of it fit."),
-    ] = None,
+    times: Annotated[int | None, typer.Option(min=1, max=MOST_TIMES, metavar="N")] = None,
 ) -> None:
     """Print what a release would ask, hide and reveal; reads no data."""
     tables = {"--hazards": show_hazards, "--compare": compare, "--diff": diff is not None}
-    _require_one_table([name for name, wanted in tables.items() if wanted])
     about_account = times is not None or period is not None
-    _require_comparable(diff, weaker=fail_on_weaker, account=about_account)
+    named = [name for name, wanted in tables.items() if wanted]
+    _require_together(named, about_account, fail_on_weaker, diff is not None)
     period = checked_day(period)
     read = read_any(spec)
     _require_of_model(read.is_local, diff, records, shuffle, delta)
@@ -98,29 +78,30 @@ def plan(
             print_plan(made, found)
         if compare:
             print()
-            print_comparison(made)
+            _print_comparison(made)
     sys.stdout.flush()
     found.require()
 
 
-def _require_one_table(asked: list[str]) -> None:
-    """Raise UsageError for more than one of the options that print a table of their own."""
-    if len(asked) > 1:
+def _require_together(
+    tables: list[str],
+    account: bool,
+    weaker: bool,
+    diff: bool,
+) -> None:
+    """Raise UsageError for options that exclude each other."""
+    if len(tables) > 1:
         raise refuse_option(
-            f"{' and '.join(f'`{name}`' for name in asked)} are different tables",
+            f"{' and '.join(f'`{name}`' for name in tables)} are different tables",
             "ask for one of them at a time",
         )
-
-
-def _require_comparable(diff: Path | None, *, weaker: bool, account: bool) -> None:
-    """Raise UsageError for options that go only with `--diff`, or not with it."""
-    if diff is not None and account:
+    if diff and account:
         raise refuse_option(
             "`--diff` compares two specs and uses no account, and `--times` and `--period` are "
             "about one",
             "run `dpcli plan` without --diff for the account",
         )
-    if weaker and diff is None:
+    if weaker and not diff:
         raise UsageError.of(
             "nothing-to-compare",
             "`--fail-on-weaker` compares with an older spec, and none is named",
@@ -179,7 +160,7 @@ def _difference(older: Plan, made: Plan, *, as_json: bool, blamed: Path | None) 
     if as_json:
         write_json(difference_json(older, made, reasons))
     else:
-        print_difference(older, made)
+        _print_difference(older, made)
         print("".join(f"weaker: {reason}\n" for reason in reasons), end="")
     sys.stdout.flush()
     if blamed is not None and reasons:
@@ -205,3 +186,67 @@ def _print_hazards(plan: Plan, window: int | None) -> None:
     counts = [(sum(one.verdict is verdict for one in found), verdict.value) for verdict in Verdict]
     print(", ".join(f"{count} {words}" for count, words in counts))
     print("after NIST SP 800-226 (2025); answers are under `declarations:` in the spec")
+
+
+def _print_comparison(plan: Plan) -> None:
+    """What the answers of a plan cost under every composition, and the cheapest."""
+    delta = delta_of(plan)
+    rows, notes = [], []
+    for one in compare(plan):
+        if one.bound is None:
+            rows.append((one.name, "?", "", "", "", ""))
+            notes.append(f"{one.name} needs a package that is not installed: {one.needs}")
+            continue
+        loss = one.bound.loss
+        verdict = ["cheapest"] * one.cheapest + ["over budget"] * (not one.fits)
+        rows.append(
+            (
+                one.name,
+                exact_or_up(loss.epsilon),
+                exact_or_up(loss.delta),
+                "" if loss.rho is None else exact_or_up(loss.rho),
+                one.bound.name,
+                ", ".join(verdict),
+            )
+        )
+    header = ("composition", "epsilon", "delta", "rho", "bound", "")
+    title = f"the same answers under every composition, at delta {exact_or_up(delta)}"
+    write_table(sys.stdout, title, header, rows, (1, 2, 3))
+    if not plan.spec.privacy.budget.delta:
+        notes.append("all but sequential need a delta in the budget, which has none")
+    print("".join(f"{note}\n" for note in notes), end="")
+
+
+def _print_difference(old: Plan, new: Plan) -> None:
+    """What a change of the spec does to each statistic and in total."""
+    in_rho = new.spec.privacy.composition.takes_rho
+    rows = [
+        (
+            one.name,
+            one.kind,
+            _arrow(*one.epsilon),
+            *([_arrow(*one.rho)] if in_rho else []),
+            _arrow(*one.error),
+            " -> ".join(one.mechanisms),
+        )
+        for one in changes(old, new)
+    ]
+    names = dict.fromkeys(plan.spec.privacy.composition.name for plan in (old, new))
+    rows.append(
+        (
+            "in all",
+            "",
+            _arrow(old.spent.epsilon, new.spent.epsilon),
+            *([_arrow(old.spent.rho, new.spent.rho)] if in_rho else []),
+            "",
+            " to ".join(names),
+        )
+    )
+    header = ("statistic", "", "epsilon", *(["rho"] if in_rho else []), "error", "mechanism")
+    write_table(sys.stdout, f"{new.spec.dataset}: what changes", header, rows, ())
+
+
+def _arrow(before: Fraction | None, after: Fraction | None) -> str:
+    """A number before and after."""
+    texts = ["-" if value is None else short(value, 6) for value in (before, after)]
+    return texts[0] if texts[0] == texts[1] else " -> ".join(texts)

@@ -31,7 +31,7 @@ from dpcli.cli.options import (
     Force,
     Format,
     Layout,
-    LedgerOfSpec,
+    LedgerFile,
     Period,
     Quiet,
     ReleaseId,
@@ -73,19 +73,12 @@ def release(
     report: Reports = None,
     report_format: Format = None,
     release_id: ReleaseId = None,
-    ledger: LedgerOfSpec = None,
+    ledger: LedgerFile = None,
     period: Period = None,
     layout: Layout = "long",
-    simulation: Annotated[
-        Path | None,
-        typer.Option(
-            "--simulation", metavar="FILE", help="Report the findings of `simulate --into FILE`."
-        ),
-    ] = None,
+    simulation: Annotated[Path | None, typer.Option("--simulation", metavar="FILE")] = None,
     force: Force = False,
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Plan and check; read no row, charge nothing.")
-    ] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run")] = False,
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:

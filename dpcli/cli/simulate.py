@@ -12,7 +12,7 @@ from typing import Annotated
 import typer
 
 from dpcli.cli.console import write_json
-from dpcli.cli.options import AsJson, SpecFile, refuse_option, require_whole
+from dpcli.cli.options import AsJson, Quiet, SpecFile, refuse_option, require_whole
 from dpcli.cli.tables import write_table
 from dpcli.errors import Failure, OutputError, Problem, UsageError
 from dpcli.plan.planner import make_plan, require_budget
@@ -40,28 +40,13 @@ RUNS = 100
 
 def simulate(
     spec: SpecFile,
-    rows: Annotated[
-        int, typer.Option("--rows", metavar="N", help="Synthetic rows, to 10,000,000.")
-    ],
-    seed: Annotated[
-        int | None,
-        typer.Option("--seed", metavar="S", help="The same synthetic rows again [random, shown]."),
-    ] = None,
-    runs: Annotated[
-        int, typer.Option("--runs", metavar="R", help="How often all is answered, to 10,000.")
-    ] = RUNS,
+    rows: Annotated[int, typer.Option("--rows", metavar="N")],
+    seed: Annotated[int | None, typer.Option("--seed", metavar="S")] = None,
+    runs: Annotated[int, typer.Option("--runs", metavar="R")] = RUNS,
     as_json: AsJson = False,
-    dummy: Annotated[
-        Path | None,
-        typer.Option("--dummy", metavar="PATH", help="Keep the synthetic file there."),
-    ] = None,
-    into: Annotated[
-        Path | None,
-        typer.Option(
-            "--into", metavar="FILE", help="Keep the findings for `release --simulation FILE`."
-        ),
-    ] = None,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No notes, just tables.")] = False,
+    dummy: Annotated[Path | None, typer.Option("--dummy", metavar="PATH")] = None,
+    into: Annotated[Path | None, typer.Option("--into", metavar="FILE")] = None,
+    quiet: Quiet = False,
 ) -> None:
     """Try a spec on synthetic rows; reads no data."""
     chosen = fresh_seed() if seed is None else seed

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from dpcli.cli.commands import COMMANDS
 from dpcli.cli.explain import explanations
-from dpcli.cli.main import COMMANDS
 from tests.support.cli import Command
 
 

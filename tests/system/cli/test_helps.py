@@ -10,10 +10,8 @@ import sys
 from pathlib import Path
 
 import pytest
-import typer
 
-from dpcli.cli.main import COMMANDS, app
-from dpcli.cli.manual import examples
+from dpcli.cli.commands import COMMANDS, PLACES, examples
 from dpcli.reference import Page, word_pages
 from tests.support.cli import ROOT, Command
 
@@ -24,24 +22,8 @@ RELEASE_LINES = 36
 """A screen and a half."""
 
 
-def every_command() -> list[str]:
-    """All command lines that have a help; the root is the empty one."""
-    found = [""]
-    for name in COMMANDS:
-        found.append(name)
-        group = next((one for one in app.registered_groups if one.name == name), None)
-        if group is not None and group.typer_instance is not None:
-            inner = group.typer_instance.registered_commands
-            found += [f"{name} {_name(one)}" for one in inner]
-    return found
-
-
-def _name(command: typer.models.CommandInfo) -> str:
-    """What a command is called."""
-    return str(command.name or getattr(command.callback, "__name__", ""))
-
-
-COMMAND_LINES = every_command()
+COMMAND_LINES = ["", *PLACES]
+"""All command lines that have a help; the root is the empty one."""
 
 
 @pytest.fixture(autouse=True)

@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 
 from dpcli import __version__
-from dpcli.cli.main import COMMANDS, PLACES
-from dpcli.cli.manual import brief
+from dpcli.cli.commands import COMMANDS, PLACES, brief
 from tests.support.cli import PEOPLE, ROOT, SPEC, Command
 
 KEYS = {"code", "message", "file", "line", "column", "hint", "status"}

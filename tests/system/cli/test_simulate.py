@@ -156,7 +156,7 @@ def test_data_cannot_be_named(dpcli: Command, spec: Path, data: Path) -> None:
 
 def test_only_a_simulation_has_a_seed(dpcli: Command) -> None:
     """No other command knows the word, and this one says what it is for."""
-    from dpcli.cli.main import COMMANDS
+    from dpcli.cli.commands import COMMANDS
 
     for command in (*COMMANDS, "local randomize", "local estimate", "ledger init"):
         seeded = "--seed" in dpcli(*command.split(), "--help").out

@@ -19,7 +19,7 @@ from pathlib import Path
 
 import pytest
 
-from dpcli.cli.main import COMMANDS
+from dpcli.cli.commands import COMMANDS
 from tests.support.cli import ROOT, Command
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
