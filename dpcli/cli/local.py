@@ -47,9 +47,9 @@ from dpcli.plan.planner import make_plan, require_budget
 from dpcli.privacy.loss import loss_text
 from dpcli.publish import publish, publish_to_stdout, require_writable
 from dpcli.release import new_release_id
-from dpcli.report.estimates import estimate_lines, estimates_table
 from dpcli.report.formats import render_local
 from dpcli.report.numbers import exact_or_up
+from dpcli.report.table import estimate_lines, estimates_table
 from dpcli.spec.load import read_local
 from dpcli.spec.model import Spec
 

@@ -21,11 +21,10 @@ from dpcli.ledger.charge import Standing
 from dpcli.privacy.loss import loss_text
 from dpcli.release import Release
 from dpcli.report.counted import counted
-from dpcli.report.flags import flags_of, meaning_of
 from dpcli.report.notes import bounding
 from dpcli.report.numbers import brief, exact_or_up
 from dpcli.report.quality import HEADER, rows_of
-from dpcli.report.table import Cell, cells
+from dpcli.report.table import Cell, cells, flags_of, meaning_of
 from dpcli.statistics.flags import Flag
 
 MARKS = {Flag.NONE: "", Flag.UNRELIABLE: "*", Flag.NO_INFORMATION: "**", Flag.SUPPRESSED: "x"}

@@ -245,7 +245,6 @@ def _names(column: NumericColumn, key: Key, *, as_line: bool) -> Iterator[str]:
 
 
 def _zero(scale: Scale) -> float | None:
-    """How far down zero lies, if the range holds it."""
     return _y(Fraction(0), scale) if scale.low <= 0 <= scale.high else None
 
 
@@ -260,17 +259,14 @@ def _x(share: float) -> float:
 
 
 def _points(places: Iterable[tuple[float, float]]) -> str:
-    """The corners of a line or an area."""
     return " ".join(f"{x},{y}" for x, y in places)
 
 
 def _line(x1: float, y1: float, x2: float, y2: float, kind: str) -> str:
-    """A straight line."""
     return _tag("line", x1=x1, y1=y1, x2=x2, y2=y2, c=kind)
 
 
 def _text(x: float, y: float, text: str, anchor: str, **more: str) -> str:
-    """A label, escaped."""
     return _tag("text", escape(text), x=x, y=y, text_anchor=anchor, **more)
 
 

@@ -74,5 +74,4 @@ def grouped(query: Query) -> bool:
 
 
 def _groups(count: int) -> str:
-    """A number of groups."""
     return f"{count:,} group{'' if count == 1 else 's'}"

@@ -225,7 +225,6 @@ def asked(planned: PlannedEntry) -> str:
 
 
 def _told(fact: Fact) -> str:
-    """A fact in a sentence."""
     return ", ".join(map(str, fact)) if isinstance(fact, list) else str(fact)
 
 
@@ -266,7 +265,6 @@ def response_facts(response: Response, records: int | None = None) -> dict[str, 
 
 
 def _parameter(value: object) -> Fact:
-    """A recorded parameter as a fact."""
     if isinstance(value, list):
         return [_parameter(item) for item in value]
     return value if isinstance(value, int) else str(value)

@@ -97,7 +97,6 @@ def meaning(plan: Plan) -> tuple[str, ...]:
 
 
 def _nothing(who: str) -> str:
-    """A loss of zero."""
     return f"What was published is the same for all neighbors: it reveals nothing about a {who}."
 
 
@@ -107,7 +106,6 @@ def _beyond(plan: Plan) -> str:
 
 
 def _belief(loss: Loss) -> str:
-    """What a belief can become."""
     low, high = beliefs(loss, PRIOR)
     return (
         f"can be at least {percent_at_least(low)}% and at most {percent_at_most(high)}% sure of "
@@ -125,7 +123,6 @@ def protection(planned: PlannedEntry, privacy: Privacy, confidence: Fraction) ->
 
 
 def _protected(part: Part, privacy: Privacy, confidence: Fraction) -> Iterator[str]:
-    """How one question was answered."""
     unit, moved, query = part.question.unit, part.sensitivity, part.question.query
     role = part.question.role
     if part.public:

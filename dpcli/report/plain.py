@@ -15,7 +15,6 @@ from dpcli.plan.risks import hazards
 from dpcli.privacy.loss import Loss
 from dpcli.privacy.relation import RowUnit, Unit
 from dpcli.report.entries import cell_facts, response_facts, statistic_facts
-from dpcli.report.flags import flag_facts
 from dpcli.report.meaning import meaning, promise
 from dpcli.report.notes import (
     bounding,
@@ -28,6 +27,7 @@ from dpcli.report.notes import (
 from dpcli.report.numbers import Fact, number
 from dpcli.report.quality import quality_facts
 from dpcli.report.simulated import simulation_facts
+from dpcli.report.table import flag_facts
 
 if TYPE_CHECKING:
     from dpcli.ledger.charge import Standing
@@ -172,7 +172,6 @@ def stewardship_facts(plan: Plan, window: int | None) -> dict[str, Fact]:
 
 
 def _ledger(standing: Standing) -> dict[str, Fact]:
-    """Where the release is recorded, and what its account has spent with it."""
     window = window_facts(standing)
     return {
         "name": standing.ledger,

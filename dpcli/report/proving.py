@@ -68,7 +68,6 @@ def proofs_of(paths: Sequence[Path]) -> list[Proof]:
 
 
 def _proof(path: Path) -> Proof:
-    """What a report proves."""
     content, report = _read(path)
     try:
         place, privacy = report["ledger"], report["privacy"]
@@ -142,7 +141,6 @@ def _answers(report: Facts) -> list[Facts]:
 
 
 def _stopped(report: Facts) -> bool:
-    """Whether a report says that its quality check stopped the release."""
     quality = report.get("quality")
     return quality is not None and quality.get("passed") is False
 
@@ -226,7 +224,6 @@ def _facts_of(report: Facts) -> object:
 
 
 def _changed(path: Path, reason: str) -> LedgerError:
-    """A report that is not what was published."""
     return LedgerError.of(
         "report-changed",
         f"the report `{path}` is not as it was published: {reason}",
@@ -235,7 +232,6 @@ def _changed(path: Path, reason: str) -> LedgerError:
 
 
 def _unread(path: Path) -> UsageError:
-    """A file that is no report."""
     return UsageError.of(
         "not-a-report",
         f"`{path}` is not a report in JSON that names its entry",

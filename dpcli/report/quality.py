@@ -132,7 +132,6 @@ def missed_sentences(checked: Checked, plan: Plan) -> list[str]:
 
 
 def _missed(missed: Missed, what: str) -> str:
-    """One minimum that was missed."""
     minimum, value = missed.minimum, missed.value
     if minimum.column is None:
         noise = f", give or take {short(minimum.margin)}," if minimum.margin else ""
@@ -190,17 +189,11 @@ def quality_facts(plan: Plan, checked: Checked | None = None) -> dict[str, Fact]
 
 
 def _estimate(estimate: Estimate) -> Fact:
-    """A noisy count with its interval."""
     value, lower, upper = (
         Number(decimal_text(one or Fraction(0), estimate.places))
         for one in (estimate.value, estimate.lower, estimate.upper)
     )
     return {"value": value, "lower": lower, "upper": upper}
-
-
-def plain(words: str) -> str:
-    """A sentence for a page, where marks around keys would be shown as they are."""
-    return words.replace("`", "")
 
 
 HEADER = ("what", "about", "lower", "upper", "minimum", "verdict")

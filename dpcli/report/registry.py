@@ -103,7 +103,6 @@ def record(source: Release | Randomized) -> dict[str, object]:
 
 
 def _variant(plan: Plan) -> str:
-    """Which kind of differential privacy is claimed."""
     if plan.spec.privacy.budget.rho is not None:
         return "Zero-concentrated DP"
     return "Approximate DP" if plan.spent.delta else "Pure DP"

@@ -74,7 +74,6 @@ def as_registry(facts: Facts) -> bytes:
 
 
 def _template(name: str) -> Template:
-    """A template of the package."""
     return _environment().get_template(name)
 
 
@@ -194,7 +193,6 @@ def lines(numbers: Numbers, figures: int) -> list[Lines]:
 
 
 def _line(cell: Cell, scale: charts.Scale | None, *, drawn: bool, bars: bool) -> Line:
-    """One number on a page."""
     interval = f"{grouped(cell.lower)} to {grouped(cell.upper)}" if cell.lower else ""
     return Line(
         _labels(cell),

@@ -11,11 +11,10 @@ from dpcli.queries import Key
 from dpcli.report.counted import in_words, left_out
 from dpcli.report.entries import asked, part_line
 from dpcli.report.facts import Numbers, Section, Table
-from dpcli.report.flags import flags_of, meaning_of
 from dpcli.report.meaning import protection
 from dpcli.report.notes import capital
 from dpcli.report.numbers import exact_or_up
-from dpcli.report.table import Cell, cells, chooses_labels
+from dpcli.report.table import Cell, cells, chooses_labels, flags_of, meaning_of
 from dpcli.spec.model import Spec
 
 if TYPE_CHECKING:
@@ -57,7 +56,6 @@ def statistic(released: Released, spec: Spec) -> Section:
 
 
 def _numbers(released: Released, confidence: Fraction) -> Numbers:
-    """The numbers, and how to draw them."""
     entry, shown = released.planned.entry, cells(released)
     drawn: Literal["bars", "points", "nothing"] = "points"
     if chooses_labels(released) or not any(cell.value for cell in shown):
@@ -101,7 +99,6 @@ def _axis(released: Released) -> Key | None:
 
 
 def _legend(shown: tuple[Cell, ...], confidence: Fraction) -> Iterator[str]:
-    """What intervals and flags mean."""
     if not shown:
         yield "No group was shown."
     elif not any(cell.lower for cell in shown):

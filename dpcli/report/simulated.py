@@ -98,7 +98,6 @@ def _simulated(found: object) -> Simulated:
 
 
 def _text(value: object) -> str:
-    """A text; TypeError if it is none."""
     if not isinstance(value, str):
         raise TypeError("no text")
     return value
@@ -113,7 +112,6 @@ def _number(value: object) -> Fraction:
 
 
 def _whole(value: object) -> int:
-    """A whole number of things."""
     parsed = _number(value)
     if parsed.denominator != 1 or not 0 <= parsed <= LARGEST:
         raise ValueError("no number of things")
@@ -121,7 +119,6 @@ def _whole(value: object) -> int:
 
 
 def _perhaps(read: Callable[[object], Value], value: object) -> Value | None:
-    """What is read of a value that may be absent."""
     return None if value is None else read(value)
 
 
@@ -172,5 +169,4 @@ def simulation_facts(simulated: Simulated, plan: Plan) -> dict[str, Fact]:
 
 
 def _unreadable(path: Path, what: str) -> UsageError:
-    """A file that holds no findings."""
     return UsageError.of("simulation-unreadable", f"`{path}` {what}", AGAIN)

@@ -106,7 +106,6 @@ def _answers(entry: Tried) -> Iterator[tuple[str, ...]]:
 
 
 def _published(entry: Tried) -> Iterator[tuple[str, ...]]:
-    """The published numbers of an entry."""
     for place, told in enumerate(entry.told):
         errors = told.errors
         yield (
@@ -120,12 +119,10 @@ def _published(entry: Tried) -> Iterator[tuple[str, ...]]:
 
 
 def _few(value: Fraction | None) -> str:
-    """A number with few digits; blank for none."""
     return "" if value is None else short(value)
 
 
 def _percent(share: Fraction | None) -> str:
-    """A share in percent; blank for none."""
     return "" if share is None else f"{float(share * 100):.1f}%"
 
 
@@ -169,7 +166,6 @@ def _data(findings: Findings) -> dict[str, Fact]:
 
 
 def _asked(asked: Asked) -> Fact:
-    """The answers to a question."""
     return {
         "role": asked.part.question.role,
         "mechanism": mechanism_text(asked.part),
@@ -182,7 +178,6 @@ def _asked(asked: Asked) -> Fact:
 
 
 def _told(told: Told) -> Fact:
-    """Published numbers."""
     return {
         "item": told.item or None,
         "stated95": _observed(told.stated),
@@ -195,7 +190,6 @@ def _told(told: Told) -> Fact:
 
 
 def _errors(errors: Errors) -> dict[str, Fact]:
-    """How far numbers were off."""
     return {
         "compared": errors.compared,
         "observed95": _observed(errors.quantile),

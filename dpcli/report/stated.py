@@ -168,7 +168,6 @@ def _published(release: Release) -> Iterator[str]:
 
 
 def _unit(plan: Plan) -> str:
-    """Who is protected."""
     unit = plan.spec.privacy.unit
     if isinstance(unit, RowUnit):
         return "each record" if plan.is_local else f"each row ({plan.spec.rows_are})"
@@ -205,7 +204,6 @@ def _points(title: str, sentences: Sequence[str]) -> Section | None:
 
 
 def _quality(release: Release) -> Iterator[Section]:
-    """The quality check: its verdict, its noisy counts, its rule."""
     if release.checked is not None:
         plan, checked = release.plan, release.checked
         yield Section(

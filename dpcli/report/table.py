@@ -7,16 +7,21 @@ import io
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from itertools import product
+from math import ceil, log10
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
 from dpcli.columns import FORMULA
 from dpcli.privacy.decimals import decimal_text
+from dpcli.report.numbers import Fact, exact_or_up, number
+from dpcli.spec.responses import RESERVED
 from dpcli.statistics.base import Estimate
-from dpcli.statistics.flags import Flag, flag_of
+from dpcli.statistics.flags import UNRELIABLE, Flag, flag_of
 
 if TYPE_CHECKING:
+    from dpcli.local.estimate import Estimated
     from dpcli.release import Release, Released
 
 FIXED = ("statistic", "item", "value", "lower", "upper", "flag")
@@ -196,3 +201,62 @@ def parquet_bytes(table: Table) -> bytes:
     written = io.BytesIO()
     pl.DataFrame(columns).write_parquet(written, compression="zstd", statistics=False)
     return written.getvalue()
+
+
+def meaning_of(flag: Flag, confidence: Fraction) -> str:
+    """What a flag means, in a sentence that begins with it."""
+    if flag is Flag.UNRELIABLE:
+        return (
+            f"{flag.value}: half the width of the {exact_or_up(confidence * 100)}% interval is "
+            f"more than {exact_or_up(UNRELIABLE)} of the value"
+        )
+    if flag is Flag.NO_INFORMATION:
+        return (
+            f"{flag.value}: the interval covers all that is possible, so the number says nothing "
+            "about the data"
+        )
+    return (
+        f"{flag.value}: left out because of its noisy value or of its interval, as the "
+        "post-processing says, never because of the exact value"
+    )
+
+
+def flags_of(cells: Sequence[Cell]) -> list[Flag]:
+    """The flags that some of these numbers have."""
+    found = {cell.flag for cell in cells}
+    return [flag for flag in Flag if flag and flag in found]
+
+
+def flag_facts(confidence: Fraction) -> dict[str, Fact]:
+    """What every flag means, and the share of the value from which numbers are unreliable."""
+    return {
+        "unreliable_above": number(UNRELIABLE),
+        **{flag.value: meaning_of(flag, confidence) for flag in Flag if flag},
+    }
+
+
+BEYOND = 3
+"""Digits that are printed beyond the first one of the standard error."""
+
+
+def estimates_table(rows: Sequence[Estimated]) -> bytes:
+    """One line per estimate, as CSV in UTF-8."""
+    return csv_text(estimate_lines(rows))
+
+
+def estimate_lines(rows: Sequence[Estimated]) -> list[list[str]]:
+    """The header, and one line per estimate."""
+    keys = list(dict.fromkeys(name for row in rows for name, _ in row.group))
+    return [[*RESERVED[:2], *keys, *RESERVED[2:]], *(_line(row, keys) for row in rows)]
+
+
+def _line(row: Estimated, keys: Sequence[str]) -> list[str]:
+    """One estimate as texts; blank where there are no records."""
+    group = dict(row.group)
+    named = [row.column, "frequency" if row.item else "mean"]
+    named += [group.get(key, "") for key in keys]
+    if row.value is None:
+        return [*named, row.item, "0", "", "", "", ""]
+    places = max(0, BEYOND - ceil(log10(row.error))) if row.error > 0 else 6
+    numbers = (row.value, Fraction(row.error), row.lower, row.upper)
+    return [*named, row.item, str(row.records), *(decimal_text(one, places) for one in numbers)]

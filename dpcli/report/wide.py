@@ -104,6 +104,5 @@ def _wide_table(lines: _Lines, members: Sequence[Released]) -> Table:
 
 
 def _names(released: Released) -> tuple[str, ...]:
-    """The names under which an entry publishes numbers."""
     name = released.planned.entry.request.name
     return (name,) if released.raw is None else (name, name + RAW)
