@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
+from dataclasses import dataclass
 from typing import TypeVar
 
 import polars as pl
@@ -17,7 +18,7 @@ from dpcli.engine.redaction import redacted_errors
 from dpcli.engine.rollup import Sealed, rolled_up
 from dpcli.engine.shard import RowSampler
 from dpcli.engine.source import Dataset
-from dpcli.engine.sums import distinct_counts, distinct_values, sums_of
+from dpcli.engine.sums import PlainSum, distinct_counts, distinct_values, expressions, sums_of
 from dpcli.engine.table import Tables
 from dpcli.engine.user_level import UserLevelAggregation
 from dpcli.privacy.relation import PersonUnit, Unit
@@ -57,7 +58,13 @@ def aggregate(
                 lambda: UserLevelAggregation(*arguments).frames(tables.frames()), progress
             )
         else:
-            frames = _row_frames(tables, queries, batches, dataset.size, wanted)
+            texts = pl.concat(tables.frames())
+            frames = [
+                RowLevelAggregation(
+                    batch, sums_of(queries, batch), dataset.size, tables, wanted
+                ).frame(texts)
+                for batch in batches
+            ]
             results = run_with_retry(lambda: pl.collect_all(frames, engine="streaming"), progress)
         answers: dict[int, Sealed] = {}
         for batch, result in zip(batches, results, strict=True):
@@ -97,50 +104,32 @@ def scanned(
                     return found
 
 
-def _row_frames(
-    tables: Tables,
-    queries: Sequence[Query],
-    batches: Sequence[Batch],
-    size: int,
-    wanted: Mapping[Column, int],
-) -> list[pl.LazyFrame]:
-    """For each batch one row per occupied cell: where it is, its sums, any blanks.
+@dataclass(frozen=True, slots=True)
+class RowLevelAggregation:
+    """One batch of queries over rows that stand for themselves.
 
     There are at most `size` rows; `wanted` are the columns with their places.
     """
-    frames = tables.frames()
-    texts = frames[0] if len(frames) == 1 else pl.concat(frames)
-    return [_Aggregation(queries, batch, size, tables, wanted).frame(texts) for batch in batches]
 
-
-class _Aggregation:
-    """One batch, aggregated."""
-
-    def __init__(
-        self,
-        queries: Sequence[Query],
-        batch: Batch,
-        size: int,
-        tables: Tables,
-        wanted: Mapping[Column, int],
-    ) -> None:
-        self._batch, self._size, self._tables, self._wanted = batch, size, tables, wanted
-        self._sums = sums_of(queries, batch)
-        self._distinct = batch.kind.distinct
+    batch: Batch
+    sums: Sequence[PlainSum]
+    size: int
+    tables: Tables
+    wanted: Mapping[Column, int]
 
     def frame(self, texts: pl.LazyFrame) -> pl.LazyFrame:
-        """The occupied cells."""
-        columns, distinct = self._batch.columns, self._distinct
-        needed = {column for plain in self._sums for column in plain.columns}
+        """One row per occupied cell: where it is, its sums, any blanks."""
+        columns, distinct = self.batch.columns, self.batch.kind.distinct
+        needed = {column for plain in self.sums for column in plain.columns}
         if distinct is not None:
             needed |= set(distinct.columns)
-        names = {column: f"v{place}" for column, place in self._wanted.items() if column in needed}
+        names = {column: f"v{place}" for column, place in self.wanted.items() if column in needed}
         if columns and distinct is None:
-            places = [self._wanted[axis.column] for axis in self._batch.axes]
-            if not places or self._tables.few_distinct(places):
+            places = [self.wanted[axis.column] for axis in self.batch.axes]
+            if not places or self.tables.few_distinct(places):
                 return self._by_text(texts, names)
-        names |= {column: f"v{self._wanted[column]}" for column in columns}
-        grouping = Grouping(self._batch, names)
+        names |= {column: f"v{self.wanted[column]}" for column in columns}
+        grouping = Grouping(self.batch, names)
         placed = grouping.placed(texts.select(*self._encodings(names), "blank"))
         if distinct is not None:
             values = distinct_values(placed, distinct, names, grouping.keys)
@@ -151,28 +140,19 @@ class _Aggregation:
         return placed.select(pl.lit(0, dtype=pl.Int64).alias("cell"), *self._added(names))
 
     def _encodings(self, names: Mapping[Column, str]) -> list[pl.Expr]:
-        """Columns of the file as whole numbers, open ones and ids as cleaned texts."""
-        return [
-            encoded(column, f"t{self._wanted[column]}").alias(name)
-            for column, name in names.items()
-        ]
+        return [encoded(each, f"t{self.wanted[each]}").alias(name) for each, name in names.items()]
 
     def _added(self, names: Mapping[Column, str]) -> list[pl.Expr]:
-        """What is aggregated over each group of rows."""
-        sums = [
-            plain.expression(names, self._size).alias(f"s{number}")
-            for number, plain in enumerate(self._sums)
-        ]
-        return [*sums, pl.col("blank").any()]
+        return [*expressions(self.sums, names, self.size), pl.col("blank").any()]
 
     def _by_text(self, texts: pl.LazyFrame, values: Mapping[Column, str]) -> pl.LazyFrame:
         """Group by raw texts, and encode only one text per group."""
-        raw = [pl.col(f"t{self._wanted[column]}") for column in self._batch.columns]
+        raw = [pl.col(f"t{self.wanted[column]}") for column in self.batch.columns]
         row = pl.lit(1, dtype=pl.Int64).alias("row")
         rows = texts.select(*self._encodings(values), *raw, "blank").with_columns(row)
         grouped = rows.group_by(raw).agg(self._added(values))
-        names = {column: f"k{self._wanted[column]}" for column in self._batch.columns}
+        names = {column: f"k{self.wanted[column]}" for column in self.batch.columns}
         decided = grouped.select(*self._encodings(names), pl.col(r"^s\d+$"), "blank")
-        grouping = Grouping(self._batch, names)
+        grouping = Grouping(self.batch, names)
         added = (pl.col(r"^s\d+$").sum(), pl.col("blank").any())
         return grouping.placed(decided).group_by(grouping.keys).agg(*added)

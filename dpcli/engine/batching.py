@@ -57,6 +57,11 @@ class Batch:
         """The columns along whose values rows are grouped."""
         return tuple(dict.fromkeys(axis.column for axis in (*self.axes, *self.kind.open)))
 
+    def linear(self, queries: Sequence[Query]) -> list[LinearQuery]:
+        """The members that add up numbers of rows."""
+        members = (queries[position] for position in self.members)
+        return [query for query in members if isinstance(query, LinearQuery)]
+
 
 def batches_of(queries: Sequence[Query], unit: Unit) -> list[Batch]:
     """Put each query into the first batch of its kind whose joint table stays small."""

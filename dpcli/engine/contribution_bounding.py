@@ -118,7 +118,6 @@ class ContributionBounder(AbstractContextManager["ContributionBounder"]):
             self._pending.popleft().result()
 
     def _scatter(self, rows: Sequence[tuple[Column, ...]]) -> None:
-        """Add rows to the shards of their users."""
         columns = [np.concatenate(parts) for parts in zip(*rows, strict=True)]
         count = len(self._shards)
         if count == 1:

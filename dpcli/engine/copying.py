@@ -176,8 +176,8 @@ def copied(blocks: Iterable[bytes]) -> BinaryIO:
         except OSError:
             raise DataError.of(
                 "no-space",
-                "there is no room for a temporary copy of the data",
-                "free space in the temporary folder, or set TMPDIR to a roomier one",
+                "there is no space for a temporary copy of the data",
+                "free space in the temporary folder, or set TMPDIR to a folder with more space",
             ) from None
         opened.pop_all()
     copy.seek(0)

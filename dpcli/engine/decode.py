@@ -171,7 +171,6 @@ def _rounded(
 
 
 def _by_rule(texts: pl.Series, column: NumericColumn, dtype: pl.DataType) -> pl.Series:
-    """The grammar, once for each distinct text."""
     distinct = texts.unique()
     decided = [grammar.number(text, column) for text in distinct]
     if all(value is None for value in decided):

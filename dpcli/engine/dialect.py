@@ -37,8 +37,7 @@ class Inspection:
 
     def __init__(self, dataset: Dataset, progress: Progress | None = None) -> None:
         self._sources = [source for source in dataset.sources if source.dialect is not None]
-        self._plain: dict[int, bool] = {}
-        self._quotes: dict[int, bool] = {}
+        self._found: dict[int, tuple[bool, bool]] = {}
         self._passed = 0
         self._thread = threading.Thread(target=self._inspect_all, daemon=True)
         self._thread.start()
@@ -55,12 +54,12 @@ class Inspection:
     def plain(self, source: Source) -> bool:
         """Whether the fast reader and the reference reader agree on a CSV file."""
         self._thread.join()
-        return self._plain.get(id(source), False)
+        return self._found.get(id(source), (False, False))[0]
 
     def quotes(self, source: Source) -> bool:
         """Whether a quote occurs in a CSV file."""
         self._thread.join()
-        return self._quotes.get(id(source), False)
+        return self._found.get(id(source), (False, True))[1]
 
     def _inspect_all(self) -> None:
         """Decide; a file that cannot be read is not plain, and fails later with a message."""
@@ -69,9 +68,8 @@ class Inspection:
                 dialect = source.dialect
                 assert dialect is not None
                 quotes, odd = self._marks(source.file, dialect.quote)
-                self._quotes[id(source)] = quotes
                 pair_up = not quotes or _quotes_pair_up(source.file, source.size, dialect)
-                self._plain[id(source)] = not odd and pair_up
+                self._found[id(source)] = (not odd and pair_up, quotes)
 
     def _marks(self, file: BinaryIO, quote: str | None) -> tuple[bool, bool]:
         """Whether quotes occur; whether a CR stands alone or a blank line stands first."""

@@ -22,6 +22,7 @@ agree with these rules on every cell, and leaves to them what it cannot decide.
 from __future__ import annotations
 
 import re
+from decimal import MAX_EMAX, MIN_EMIN, ROUND_05UP, Context
 from fractions import Fraction
 from math import floor
 
@@ -36,45 +37,25 @@ FARTHEST = 200
 """Decimal places from the point. Bounds lie below 2^62 steps and steps within 10^100
 of one, so a number that starts farther away is decided by its magnitude alone."""
 
-LEADING = 1000
-"""Digits that can matter; of those after them it matters whether any is not zero."""
+_LEADING = Context(prec=1000, rounding=ROUND_05UP, Emax=MAX_EMAX, Emin=MIN_EMIN, traps=[])
+"""Digits that can matter. Digits after them leave a last digit that is neither zero nor five, so
+that no number becomes a half. Numbers that are too large become infinite."""
 
 _NUMBER = re.compile(
-    r"(?P<sign>[+-]?)(?:(?P<whole>[0-9]+)(?:\.(?P<part>[0-9]*))?|\.(?P<only>[0-9]+))"
-    r"(?:[eE](?P<exponent>[+-]?[0-9]+))?"
+    r"[+-]?(?:(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:e[+-]?[0-9]+)?|inf(?:inity)?)",
+    re.IGNORECASE | re.ASCII,
 )
-_INFINITE = re.compile(r"(?P<sign>[+-]?)inf(?:inity)?", re.IGNORECASE | re.ASCII)
 
 
 def number(text: str, column: NumericColumn) -> int | None:
     """The cell as a whole number of steps within the bounds, or None if missing."""
     text = text.strip(BLANKS)
-    if match := _NUMBER.fullmatch(text):
-        return _steps(match, column)
-    if match := _INFINITE.fullmatch(text):
-        return column.lower if match["sign"] == "-" else column.upper
-    return None
-
-
-def _steps(match: re.Match[str], column: NumericColumn) -> int:
-    """Round to the grid and clamp, without ever building an enormous integer."""
-    negative = match["sign"] == "-"
-    whole, part = match["whole"] or "", match["part"] or match["only"] or ""
-    digits = (whole + part).lstrip("0")
-    # The value is 0.digits times ten to this power.
-    power = len(digits) - len(part) + _exponent(match["exponent"] or "0")
-    if not digits or power < -FARTHEST:
-        return min(max(0, column.lower), column.upper)
-    if power > FARTHEST:
-        return column.lower if negative else column.upper
-    leading = digits[:LEADING] + ("1" if digits[LEADING:].strip("0") else "0")
-    value = int(leading) * Fraction(10) ** (power - len(leading))
-    steps = floor((-value if negative else value) / column.step + Fraction(1, 2))
+    if not _NUMBER.fullmatch(text):
+        return None
+    value = _LEADING.create_decimal(text)
+    if value.is_infinite() or (value and value.adjusted() > FARTHEST):
+        return column.lower if value.is_signed() else column.upper
+    # An enormous integer is never built.
+    near = value and value.adjusted() >= -FARTHEST
+    steps = floor(Fraction(value) / column.step + Fraction(1, 2)) if near else 0
     return min(max(steps, column.lower), column.upper)
-
-
-def _exponent(text: str) -> int:
-    """A decimal exponent; beyond twelve digits its sign is all that matters."""
-    size = text.lstrip("+-").lstrip("0") or "0"
-    magnitude = int(size) if len(size) <= 12 else 10**12
-    return -magnitude if text.startswith("-") else magnitude

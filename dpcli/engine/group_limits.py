@@ -90,7 +90,6 @@ class ClampedTotals:
             self._merge()
 
     def _merge(self) -> None:
-        """One row for each user and cell."""
         whole = pl.concat(self._parts)
         if len(self._parts) > 1:
             added = (pl.col("priority").min(), pl.col(r"^[tn]\d+$").sum())

@@ -45,7 +45,7 @@ LONGEST_DATE = 20
 def require_columns(dataset: Dataset, columns: Sequence[Column]) -> None:
     """Raise DataError, naming every declared column that is absent or ambiguous in a file.
 
-    Names are compared to the letter. Only names from the spec appear in messages, and of a
+    Names must match exactly. Only names from the spec appear in messages, and of a
     Parquet file the types of its columns.
     """
     problems = [problem for source in dataset.sources for problem in _problems(source, columns)]
@@ -111,11 +111,11 @@ def _hint(source: Source, *, none: bool = False) -> str:
         if none:
             return (
                 "if the file has no header line, declare its columns by `csv: {names: [...]}`; "
-                "if it is not UTF-8, declare `csv: {encoding: windows-1252}` or so; names are "
-                "compared to the letter"
+                "if it is not UTF-8, declare its encoding, as in `csv: {encoding: windows-1252}`; "
+                "names must match exactly"
             )
     return (
-        "names are compared to the letter, spaces and case included; "
+        "names must match exactly, spaces and case included; "
         "`dpcli init DATA` lists the names in the header"
     )
 

@@ -84,7 +84,6 @@ def parquet_source(name: str, file: BinaryIO) -> Source:
 
 
 def _is_readable(dtype: pl.DataType) -> bool:
-    """Whether cells of a type are written as texts."""
     return dtype.is_numeric() or isinstance(dtype, (*TEXTUAL, pl.Date, pl.Datetime))
 
 

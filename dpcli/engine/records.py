@@ -131,14 +131,16 @@ def plain_copy(
     """
     with tempfile.TemporaryFile(prefix="dpcli-") as copy:
         text = io.TextIOWrapper(copy, encoding="utf-8", newline="")
-        duplicate = os.dup(file.fileno())
-        os.lseek(duplicate, 0, os.SEEK_SET)
         newline = "" if dialect.multiline else None
-        with open(duplicate, encoding="utf-8-sig", errors="replace", newline=newline) as lines:
+        file.seek(0)
+        lines = io.TextIOWrapper(file, "utf-8-sig", "replace", newline)
+        try:
             if dialect.multiline:
                 _copy_records(lines, width, dialect, wanted, text)
             else:
                 _copy_lines(lines, width, dialect, text)
+        finally:
+            lines.detach()
         text.detach()
         copy.seek(0)
         yield copy

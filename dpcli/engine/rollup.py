@@ -179,7 +179,6 @@ class _Sparse(Mapping[Group, Cells]):
 
 
 def _labels(key: Key, places: Places) -> list[str | None]:
-    """The labels of places along an axis; None for nowhere."""
     labels = [*key.labels, None]
     return [labels[place] for place in places.tolist()]
 

@@ -160,7 +160,6 @@ def _twice(raws: Sequence[tuple[str, BinaryIO]]) -> Iterator[Problem]:
 
 
 def _standard_input() -> BinaryIO:
-    """Standard input as bytes, or a refusal when it is a terminal."""
     if sys.stdin is None or sys.stdin.isatty():
         raise DataError.of(
             "data-not-piped",
@@ -206,7 +205,6 @@ def _open(name: str) -> BinaryIO:
 
 
 def _source(name: str, raw: BinaryIO, dialect: Dialect, progress: Progress) -> Source:
-    """A file that is open at its start, with its header."""
     dialect = dialect.of_file(name)
     file, is_table, whole = _regular(name, raw, dialect, progress)
     state = _state(file) if file is raw else None

@@ -125,6 +125,11 @@ def sums_of(queries: Sequence[Query], batch: Batch) -> tuple[PlainSum, ...]:
     return tuple(dict.fromkeys(plain for part in needed for _, plain in part))
 
 
+def expressions(sums: Iterable[PlainSum], names: Mapping[Column, str], size: int) -> list[pl.Expr]:
+    """The sums as columns `s0`, `s1` and so on."""
+    return [plain.expression(names, size).alias(f"s{at}") for at, plain in enumerate(sums)]
+
+
 def distinct_values(
     placed: pl.LazyFrame, query: DistinctQuery, names: Mapping[Column, str], keys: Sequence[str]
 ) -> pl.LazyFrame:

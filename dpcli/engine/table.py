@@ -24,7 +24,7 @@ from dpcli.engine.decode import swapped
 from dpcli.engine.dialect import BLANK_LINE, Inspection, has_blank_lines
 from dpcli.engine.parquet import parquet_frame
 from dpcli.engine.progress import Progress
-from dpcli.engine.records import numbered_header, plain_copy, records
+from dpcli.engine.records import numbered_header, plain_copy
 from dpcli.engine.source import Dataset, Source
 
 T = TypeVar("T")
@@ -147,42 +147,33 @@ class Tables:
             frame = self._frame(block).collect()
         except pl.exceptions.PolarsError:
             # Bytes that are not UTF-8 end up here.
-            return self._by_reference(block, text)
+            return self._by_reference(block)
         # In a file of one column a blank line is a row whose only cell is missing.
         blank = len(block.header) > 1 and frame["blank"].any()
         if blank and BLANK_LINE.search(b"\n" + text):
-            return self._by_reference(block, text)
+            return self._by_reference(block)
         return frame.drop("blank")
 
-    def _by_reference(self, block: Source, text: bytes) -> pl.DataFrame:
-        """Whole records by the reference reader; blank lines are none of several cells."""
-        lines = io.StringIO(text.decode("utf-8", "replace"), newline="")
-        several = len(block.header) > 1
-        rows = [row for row in records(lines, block.dialect or STANDARD) if row or not several]
-        cells = {}
-        for at, column in enumerate(self._wanted):
-            place = block.header.index(column.name)
-            texts = [row[place] if place < len(row) else "" for row in rows]
-            cells[f"t{at}"] = pl.Series(texts, dtype=pl.String)
-        return pl.DataFrame(cells).select(
-            swapped(pl.col(f"t{at}"), column, self._decimal)
-            for at, column in enumerate(self._wanted)
-        )
+    def _by_reference(self, block: Source) -> pl.DataFrame:
+        with self._plain(block) as copy:
+            return self._frame(copy).drop("blank").collect()
 
     def _copy(self, place: int) -> None:
-        """Put a plain copy in the place of a file."""
-        source = self._dataset.sources[place]
+        self._sources[place] = self._stack.enter_context(self._plain(self._dataset.sources[place]))
+        self._copied.add(place)
+
+    @contextmanager
+    def _plain(self, source: Source) -> Iterator[Source]:
+        """A plain copy of a CSV file."""
         assert source.dialect is not None
         names = tuple(column.name for column in self._wanted)
         places = [source.header.index(name) for name in names]
-        copy = plain_copy(source.file, len(source.header), source.dialect, places)
-        file = self._stack.enter_context(copy)
-        size = os.fstat(file.fileno()).st_size
-        if source.dialect.multiline:
-            self._sources[place] = Source(source.name, file, size, names or ("nothing",))
-        else:
-            self._sources[place] = replace(source, file=file, size=size)
-        self._copied.add(place)
+        with plain_copy(source.file, len(source.header), source.dialect, places) as file:
+            size = os.fstat(file.fileno()).st_size
+            if source.dialect.multiline:
+                yield Source(source.name, file, size, names or ("nothing",))
+            else:
+                yield replace(source, file=file, size=size)
 
     def _frame(self, source: Source) -> pl.LazyFrame:
         if source.dialect is None:

@@ -12,10 +12,10 @@ from dpcli.engine.contribution_bounding import ContributionBounder
 from dpcli.engine.decode import encoded
 from dpcli.engine.group_limits import ClampedTotals, cap_rows_per_group
 from dpcli.engine.shard import RowSampler
-from dpcli.engine.sums import distinct_counts, distinct_values, sums_of
+from dpcli.engine.sums import distinct_counts, distinct_values, expressions, sums_of
 from dpcli.engine.user_ids import NULL_ID, Dictionary
 from dpcli.privacy.relation import PersonUnit
-from dpcli.queries import LinearQuery, Query
+from dpcli.queries import Query
 
 
 class UserLevelAggregation:
@@ -50,7 +50,7 @@ class UserLevelAggregation:
             if name != "user"
         }
         totals = [
-            ClampedTotals(grouping, self._totalled(batch), self._size, self._unit.cells)
+            ClampedTotals(grouping, batch.linear(self._queries), self._size, self._unit.cells)
             for batch, grouping in self._batches
             if batch.kind.totals
         ]
@@ -58,10 +58,6 @@ class UserLevelAggregation:
         with ContributionBounder(*arguments) as bounder:
             blank = self._read(tables, bounder)
             return self._aggregated(bounder, blank=blank)
-
-    def _totalled(self, batch: Batch) -> list[LinearQuery]:
-        members = (self._queries[position] for position in batch.members)
-        return [query for query in members if isinstance(query, LinearQuery)]
 
     def _read(self, tables: Sequence[pl.LazyFrame], bounder: ContributionBounder) -> bool:
         """Give the bounder all rows; whether some row was blank wherever it was read.
@@ -119,10 +115,7 @@ class UserLevelAggregation:
         if distinct is not None:
             return distinct_values(placed.lazy(), distinct, self._names, grouping.keys).collect()
         sums = sums_of(self._queries, batch)
-        return placed.group_by(grouping.keys).agg(
-            plain.expression(self._names, self._size).alias(f"s{number}")
-            for number, plain in enumerate(sums)
-        )
+        return placed.group_by(grouping.keys).agg(expressions(sums, self._names, self._size))
 
     def _whole(
         self, parts: Sequence[pl.DataFrame], batch: Batch, grouping: Grouping, *, blank: bool
