@@ -70,9 +70,10 @@ def answers(queries: Sequence[Query], rows: Sequence[str], unit: PersonUnit) -> 
 def test_no_person_exceeds_the_sensitivity_and_some_reach_it(
     statistic: Statistic, limits: tuple[int, int, int], neighbors: Neighbors
 ) -> None:
-    """Over all people with up to three rows in three wards, bounds are met and reached.
+    """No person with up to three rows in three wards exceeds a bound, and sums reach theirs.
 
-    When people are exchanged, the bound is reached where both find cells enough.
+    When people are exchanged, sums reach the bound where both people find enough cells. Scores,
+    distinct values and clamped totals are only bounded here.
     """
     unit = PersonUnit("who", *limits)
     privacy = Privacy(unit, neighbors, Loss(Fraction(1)), COMPOSITIONS[0])
