@@ -8,12 +8,17 @@ from __future__ import annotations
 import os
 from collections.abc import Generator
 
+import hypothesis
 import pytest
 
 from tests.support.cli import dpcli, freeze, no_ledger_among_the_specs
 from tests.support.streams import stream
 
 __all__ = ["dpcli", "freeze", "no_ledger_among_the_specs", "stream"]
+
+# How long an example takes depends on what else the machine does.
+hypothesis.settings.register_profile("patient", deadline=None)
+hypothesis.settings.load_profile("patient")
 
 
 @pytest.hookimpl(wrapper=True)

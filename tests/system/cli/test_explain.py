@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from dpcli.cli.explain import explanations
+from dpcli.cli.explain import Explanation, explanations
 from dpcli.reference import Page, codes, synonyms, word_pages
 from dpcli.spec.column_types import COLUMN_TYPES
 from tests.support.cli import Command
@@ -32,6 +32,21 @@ def test_pages_fit_the_terminal(width: int) -> None:
         lines = page.text(width).splitlines()
         assert max(map(len, lines)) <= max(width, 80), page.name
         assert page.text(width).split() == page.text(78).split()
+
+
+OLD = re.compile(
+    r"\b(told|tells?|mend|beside|(no|some|any|every)body|lest|anew|likelier|so many|by lot"
+    r"|for nothing|for ever|whoever|neighbour\w*)\b",
+    re.IGNORECASE,
+)
+"""Words that a reader who learned English as a second language may not know."""
+
+
+@pytest.mark.parametrize("page", list(explanations()), ids=lambda page: f"{page.name}-{page.kind}")
+def test_pages_are_plain(page: Explanation) -> None:
+    """No page uses a word that the rules of style replace."""
+    _, _, text = page.text().partition("\n")
+    assert not OLD.search(text)
 
 
 def test_words_have_one_meaning_each() -> None:
