@@ -7,7 +7,7 @@ can be published again at no cost. Nothing is ever refunded.
 from __future__ import annotations
 
 import zlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -169,41 +169,38 @@ class Ledger:
         found, dataset = self.require_room(charge), charge.terms.dataset
         if dataset not in self.accounts():
             self.append(opening(charge.terms, charge.created))
-        outputs: dict[str, bytes] = {}
         first = not self.releases(dataset)
-
-        def packed(number: int, head: str) -> dict[str, bytes]:
-            standing = Standing(
-                self.path.name, number, head, found.terms, charge.period,
-                found.before.spent, found.after, first,
-            )  # fmt: skip
-            outputs.update(render(standing))
-            return {name: zlib.compress(content) for name, content in outputs.items()}
-
-        entry = unplaced(
-            RELEASE,
-            dataset,
-            charge.payload,
-            parts=charge.parts,
-            release_id=charge.release_id,
-            period=charge.period,
+        entry = self._placed(
+            unplaced(
+                RELEASE,
+                dataset,
+                charge.payload,
+                parts=charge.parts,
+                release_id=charge.release_id,
+                period=charge.period,
+            )
         )
-        self.append(entry, packed)
+        standing = Standing(
+            self.path.name, entry.number, entry.head, found.terms, charge.period,
+            found.before.spent, found.after, first,
+        )  # fmt: skip
+        outputs = dict(render(standing))
+        packed = {name: zlib.compress(content) for name, content in outputs.items()}
+        self.store.insert(replace(entry, seal=seal_of(entry.head, packed)), packed)
         return Stored(charge.release_id, outputs, fresh=True)
 
-    def append(
-        self,
-        entry: Entry,
-        outputs: Callable[[int, str], dict[str, bytes]] = lambda *_: {},
-    ) -> None:
-        """Add an entry to the end of the chain, within a transaction."""
+    def append(self, entry: Entry) -> None:
+        """Add an entry without outputs to the end of the chain, within a transaction."""
+        placed = self._placed(entry)
+        self.store.insert(replace(placed, seal=seal_of(placed.head, {})), {})
+
+    def _placed(self, entry: Entry) -> Entry:
+        """The entry at the end of the chain, without its seal."""
         last = self.store.last()
         number = last.number + 1 if last else 1
         previous = last.seal if last else self.store.genesis()
         placed = replace(entry, number=number, previous=previous)
-        head = placed.expected_head()
-        published = outputs(number, head)
-        self.store.insert(replace(placed, head=head, seal=seal_of(head, published)), published)
+        return replace(placed, head=placed.expected_head())
 
 
 def _require_same(entry: Entry, charge: Charge) -> None:
