@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TypeVar
@@ -146,44 +146,33 @@ class _Trial:
         self._items = [_Item(name, confidence) for name in names]
         self._shown: list[int] = []
         self._groups: list[int] = []
-        self._exact: Exact
-        self._behind: tuple[Estimate, ...] = ()
-        self._places: Mapping[Group, int] = {}
+        self._values: list[dict[Group, Sequence[int]]] = []
+        self._behind: dict[Group, Sequence[Estimate]] = {}
 
     def begin(self, exact: Exact, free: Exact | None) -> None:
         """The numbers behind the next runs, with limits on people and without."""
-        self._exact = exact
+        self._values = [_by_group(cells, exact.groups) for cells in exact.values]
         if exact.groups is not None:
-            self._places = {group: place for place, group in enumerate(exact.groups)}
             self._groups.append(len(exact.groups))
         if self._entry.statistic.chooses:
             return
-        self._behind = self._estimates(exact.values)
+        self._behind = _by_group(self._estimates(exact.values), exact.groups)
         if free is None:
             return
-        unlimited = self._estimates(free.values)
-        pairs = list(_same(exact.groups, free.groups, len(self._behind) // self._size))
+        unlimited = _by_group(self._estimates(free.values), free.groups)
+        groups = [group for group in self._behind if group in unlimited]
+        pairs = zip(_joined(self._behind, groups), _joined(unlimited, groups), strict=True)
+        changes = [float(_value(one) - _value(other)) for one, other in pairs]
         for place, item in enumerate(self._items):
-            inner = range(self._size) if len(self._items) == 1 else (place,)
-            item.limits.add(
-                [
-                    float(
-                        _value(self._behind[one * self._size + at])
-                        - _value(unlimited[other * self._size + at])
-                    )
-                    for one, other in pairs
-                    for at in inner
-                ]
-            )
+            item.limits.add(changes[place :: len(self._items)])
 
     def add(self, noisy: NoisyEntry) -> None:
         """One run."""
-        places: Sequence[int] | None = None
+        groups: Sequence[Group] = [()]
         if noisy.groups is not None:
-            places = [self._places[group] for group in noisy.groups]
-            self._shown.append(len(places))
-        groups = len(self._exact.groups or ())
-        behind = [_picked(values, places, groups) for values in self._exact.values]
+            groups = noisy.groups
+            self._shown.append(len(groups))
+        behind = [_joined(values, groups) for values in self._values]
         for test, answer, exact in zip(self._tests, noisy.answers, behind, strict=True):
             test.add(answer.values, exact)
         found = estimate(noisy, self._confidence).estimates
@@ -192,7 +181,7 @@ class _Trial:
         expected: Sequence[Estimate] = (
             self._estimates(self._nearest(noisy, behind))
             if self._entry.statistic.chooses
-            else _picked(self._behind, places, groups)
+            else _joined(self._behind, groups)
         )
         step = len(self._items)
         for place, item in enumerate(self._items):
@@ -274,23 +263,21 @@ def _value(plain: Estimate) -> Fraction:
     return plain.value
 
 
-def _picked(values: Sequence[Item], places: Sequence[int] | None, groups: int) -> tuple[Item, ...]:
-    """What belongs to some of the groups, in their order; all if groups are public."""
-    if places is None:
-        return tuple(values)
-    width = len(values) // max(groups, 1)
-    return tuple(value for place in places for value in values[place * width : (place + 1) * width])
+def _by_group(
+    values: Sequence[Item], groups: Sequence[Group] | None
+) -> dict[Group, Sequence[Item]]:
+    """The values of each group; all of them under `()` if groups are public."""
+    if groups is None:
+        return {(): values}
+    width = len(values) // max(len(groups), 1)
+    return {
+        group: values[place * width : (place + 1) * width] for place, group in enumerate(groups)
+    }
 
 
-def _same(
-    one: Sequence[Group] | None, other: Sequence[Group] | None, count: int
-) -> Iterator[tuple[int, int]]:
-    """The places of the same group in two readings; `count` groups if they are public."""
-    if one is None or other is None:
-        yield from zip(range(count), range(count), strict=True)
-        return
-    places = {group: place for place, group in enumerate(other)}
-    yield from ((place, places[group]) for place, group in enumerate(one) if group in places)
+def _joined(values: Mapping[Group, Sequence[Item]], groups: Sequence[Group]) -> tuple[Item, ...]:
+    """The values of some groups, in their order."""
+    return tuple(value for group in groups for value in values[group])
 
 
 def _best(scores: Sequence[int], chosen: int) -> int:
