@@ -12,8 +12,8 @@ from dpcli.errors import Place, Problem
 WIDTH = 100
 """Longer source lines are cut around the span, to this many terminal columns."""
 
-WIDEST_SPAN = 80
-"""Wider carets would leave no room for what stands before."""
+WIDEST_SPAN, ROOM = 80, 20
+"""Columns of the widest caret, and those that are left for what stands before it."""
 
 UNSEEN = ("Cc", "Cf", "Cs", "Zl", "Zp")
 """Categories of characters that are not seen as themselves."""
@@ -22,14 +22,15 @@ TAB = 4
 ELLIPSIS = "..."
 
 
-def render(problem: Problem) -> str:
+def render(problem: Problem, width: int = WIDTH) -> str:
     """The problem as a person reads it, in a few lines without a final newline.
 
-    Names of files may hold line ends; none of them begins a line of its own here.
+    About `width` columns of the source line are shown, around the span. Names of files may
+    hold line ends; none of them begins a line of its own here.
     """
     lines = [f"error[{problem.code}]: {one_line(problem.message)}"]
     if problem.place is not None:
-        lines += _excerpt(problem.place)
+        lines += _excerpt(problem.place, width)
     if problem.hint:
         lines.append(f"hint: {one_line(problem.hint)}")
     return "\n".join(lines)
@@ -45,12 +46,12 @@ def one_line(text: str) -> str:
     )
 
 
-def _excerpt(place: Place) -> list[str]:
+def _excerpt(place: Place, width: int) -> list[str]:
     """The arrow, the source line in its gutter, and the caret under the span."""
     number = str(place.line)
     gutter = " " * len(number)
     source = "".join(_shown(character) for character in place.source)
-    line, start, length = _window(place)
+    line, start, length = _window(place, width)
     return [
         f"{gutter}--> {source}:{place.line}:{place.column}",
         f"{gutter} |",
@@ -59,29 +60,29 @@ def _excerpt(place: Place) -> list[str]:
     ]
 
 
-def _window(place: Place) -> tuple[str, int, int]:
+def _window(place: Place, width: int) -> tuple[str, int, int]:
     """The part of the line around the span, and the caret's start and length in it."""
     start = max(place.column - 1, 0)
     stop = start + max(place.length, 1)
     text = place.text
     # Far more than is shown is never looked at: a line may be a megabyte long.
-    first, last = max(0, start - WIDTH), min(len(text), start + 2 * WIDTH)
+    first, last = max(0, start - width), min(len(text), start + 2 * width)
     shown = [_shown(character) for character in text[first:last]]
     before, span, after = (
         shown[: start - first],
         shown[start - first : stop - first],
         shown[stop - first :],
     )
-    kept_span = _fitting(span, WIDEST_SPAN)
+    kept_span = _fitting(span, min(WIDEST_SPAN, width - ROOM))
     span_width = max(1, _width(kept_span))
-    room = WIDTH - span_width
+    room = width - span_width
     total = _width(before) + _width(after)
     left = "".join(before)
     if first or (total > room and _width(before) > room // 2):
         kept = _fitting(before[::-1], max(room // 2, room - _width(after)) - len(ELLIPSIS))[::-1]
         left = ELLIPSIS + "".join(kept) if len(kept) < len(before) or first else left
     middle = "".join(kept_span)
-    rest = _fitting(after, max(0, WIDTH - _width(list(left)) - span_width))
+    rest = _fitting(after, max(0, width - _width(list(left)) - span_width))
     if len(kept_span) < len(span):
         rest = []
     cut = len(kept_span) + len(rest) < len(span) + len(after) or last < len(text)

@@ -33,6 +33,9 @@ WIDEST = 100
 USUAL = 80
 """Columns of a terminal that does not report its width."""
 
+GUTTER, LEAST = 12, 40
+"""Columns next to a source line in a message, and the fewest that are shown of it."""
+
 MOST_PAGES = 3
 """Pages that are named below the problems."""
 
@@ -153,9 +156,13 @@ def print_failure(failure: Failure, *, as_json: bool = False) -> None:
     if as_json:
         out.writelines(json.dumps(facts) + "\n" for facts in problem_facts(failure))
         return
-    texts = [harmless(render(problem)) for problem in failure.problems]
     if sys.stderr.isatty():
-        texts = [wrapped(text, min(width_of(out), WIDEST)) for text in texts]
+        width = min(width_of(out), WIDEST)
+        shown = max(width - GUTTER, LEAST)
+        problems = [harmless(render(problem, shown)) for problem in failure.problems]
+        texts = [wrapped(text, width) for text in problems]
+    else:
+        texts = [harmless(render(problem)) for problem in failure.problems]
     if coloured():
         texts = [
             text.replace("error[", "\x1b[1;31merror\x1b[0m[", 1).replace(

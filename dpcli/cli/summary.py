@@ -60,6 +60,8 @@ def print_values(made: Release, out: TextIO) -> None:
 def print_notes(made: Release) -> None:
     """What the marks of the values mean, and the balance, on standard error."""
     plan = made.plan
+    if any(len(list(cells(released))) > SUMMARY_LINES for released in made.entries):
+        print(f"all lines: dpcli ledger export {made.release_id} -o OUT.csv", file=sys.stderr)
     found = [cell for released in made.entries for cell in cells(released)]
     meanings = [
         f"{MARKS[flag]} {meaning_of(flag, plan.spec.confidence)}" for flag in flags_of(found)

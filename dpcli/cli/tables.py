@@ -39,24 +39,12 @@ def write_table(
     if not out.isatty():
         out.write((f"{title}\n" if title else "") + plain_table(header, rows, right))
         return
-    header, rows, right = filled(header, rows, right)
+    header, rows, right = _filled(header, rows, right)
     widths = _fitted([header, *rows], width_of(unguarded(out)) - EDGE)
     if widths is None:
         unguarded(out).write(_blocks(title, header, rows, width_of(unguarded(out))))
     else:
         _draw(out, title, header, rows, right, widths)
-
-
-def filled(
-    header: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[int]
-) -> tuple[list[str], list[list[str]], list[int]]:
-    """A table without the columns in which no row has a text."""
-    kept = [place for place in range(len(header)) if not rows or any(row[place] for row in rows)]
-    return (
-        [header[place] for place in kept],
-        [[row[place] for place in kept] for row in rows],
-        [new for new, place in enumerate(kept) if place in right],
-    )
 
 
 def plain_table(header: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[int]) -> str:
@@ -70,6 +58,18 @@ def plain_table(header: Sequence[str], rows: Sequence[Sequence[str]], right: Seq
         ).rstrip()
         + "\n"
         for line in lines
+    )
+
+
+def _filled(
+    header: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[int]
+) -> tuple[list[str], list[list[str]], list[int]]:
+    """A table without the columns in which no row has a text."""
+    kept = [place for place in range(len(header)) if not rows or any(row[place] for row in rows)]
+    return (
+        [header[place] for place in kept],
+        [[row[place] for place in kept] for row in rows],
+        [new for new, place in enumerate(kept) if place in right],
     )
 
 

@@ -190,7 +190,7 @@ def test_an_answer_decides_before_anything_is_shown(
         assert CANARY not in text and "Smith" not in text
         assert 'names: [first, "last, maiden", sex]' in text
         assert "these are 2 names, and the file has 3 columns" in text
-        assert "is there twice" in text
+        assert "occurs twice" in text
     assert CANARY in asked(f"yes\n{rest}")
     assert CANARY in asked(rest, "--header")
 

@@ -148,6 +148,25 @@ def test_colour_can_be_refused(where: str, place: Path) -> None:
     assert not re.search(rb"\x1b\[[0-9;]*m", shown)
 
 
+def test_carets_stay_below_their_words(place: Path) -> None:
+    """A source line that is wider than the terminal is shown around the problem, unwrapped."""
+    names = ", ".join(f"column_{number}: {{type: id}}" for number in range(9))
+    long = (
+        "dpcli: 1\ndataset: d\nprivacy: {unit: row, neighbors: add-remove, budget: {epsilon: 1}}\n"
+        f"columns: {{{names}, sex: {{type: categroy}}, {names.replace('_', '-')}}}\n"
+        "statistics: [{name: n, statistic: count, epsilon: 1}]\n"
+    )
+    (place / "long.yaml").write_text(long, encoding="utf-8")
+    for columns in (NARROW, WIDE):
+        lines = on_terminal("check", "long.yaml", columns=columns, cwd=place).lines
+        below = [number for number, line in enumerate(lines) if re.fullmatch(r" +\| +\^+", line)]
+
+        assert max(map(len, lines)) <= columns
+        assert any("categroy" in lines[number - 1] for number in below)
+        assert all(len(lines[number]) <= len(lines[number - 1]) for number in below)
+        assert all(re.match(r"\d+ \| ", lines[number - 1]) for number in below)
+
+
 def test_piped_text_is_not_wrapped(dpcli: Command, monkeypatch: pytest.MonkeyPatch) -> None:
     """What a program reads has one line for each row and each note, whatever the width."""
     found = []
