@@ -1,4 +1,4 @@
-"""The surroundings: style, types, floors, and rules of the house."""
+"""The surroundings: style, types, layers, and rules of the project."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ CHECKS = {
 
 @pytest.mark.parametrize("check", CHECKS)
 def test_the_tools_are_content(check: str) -> None:
-    """Style, format, types and floors pass as configured."""
+    """Style, format, types and layers pass as configured."""
     done = subprocess.run(CHECKS[check], cwd=ROOT, capture_output=True, text=True, check=False)
 
     assert done.returncode == 0, done.stdout + done.stderr
@@ -40,11 +40,11 @@ def test_the_tools_are_content(check: str) -> None:
 def test_a_file_is_short_and_says_what_it_is(path: Path) -> None:
     """No file of the package exceeds 300 lines, and each begins with a docstring."""
     text = path.read_text(encoding="utf-8")
-    told = ast.get_docstring(ast.parse(text))
+    docstring = ast.get_docstring(ast.parse(text))
 
     assert len(text.splitlines()) <= LONGEST
-    assert told
-    assert len(told.splitlines()[0]) < 80
+    assert docstring
+    assert len(docstring.splitlines()[0]) < 80
 
 
 def used_codes() -> Iterator[str]:
@@ -66,6 +66,22 @@ def used_codes() -> Iterator[str]:
 def test_every_code_can_be_explained(code: str) -> None:
     """A code that can be printed is in the catalogue."""
     assert code in {known.name for known in codes()}
+
+
+def test_every_explained_code_can_be_raised() -> None:
+    """A code in the catalogue is a text in the package, or begins like a composed one."""
+    texts: set[str] = set()
+    beginnings: set[str] = set()
+    for path in PACKAGE:
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.JoinedStr) and isinstance(node.values[0], ast.Constant):
+                beginnings.add(str(node.values[0].value))
+            elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+                texts.add(node.value)
+    composed = tuple(text for text in beginnings if re.fullmatch(r"[a-z]+-([a-z]+-)+", text))
+    unused = {code.name for code in codes()} - texts
+
+    assert {name for name in unused if not name.startswith(composed)} == set()
 
 
 def test_codes_are_unique_words() -> None:
