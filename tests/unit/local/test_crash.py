@@ -50,11 +50,11 @@ def trials(folder: Path, many: int, seed: int) -> None:
         assert report["responses_sha256"] == hashlib.sha256(content).hexdigest()
         assert not list(folder.glob(f".*{ENDING}"))
     book = str(folder / "dpcli-ledger.sqlite")
-    told = subprocess.run(
+    shown = subprocess.run(
         [sys.executable, "-m", "dpcli", "ledger", "history", "--json", "--ledger", book],
         capture_output=True, check=True,
     )  # fmt: skip
-    ids = [entry["release_id"] for entry in json.loads(told.stdout)]
+    ids = [entry["release_id"] for entry in json.loads(shown.stdout)]
     assert sorted(ids[1:]) == sorted(f"r{trial}" for trial in range(many))
 
 

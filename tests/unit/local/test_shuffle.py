@@ -57,7 +57,7 @@ def test_every_order_is_equally_likely(
     assert chi_square_tail(statistic, 23) > CUT
 
 
-def test_equal_words_are_drawn_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_equal_words_are_generated_again(monkeypatch: pytest.MonkeyPatch) -> None:
     """An order is never decided by where rows stood, even if two draw the same word."""
     words = iter([b"\1" * 24, bytes(range(24))])
     monkeypatch.setattr(shuffle, "random_bytes", lambda count: next(words))

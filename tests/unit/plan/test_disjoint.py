@@ -62,7 +62,7 @@ def test_what_overlaps_is_added_up() -> None:
 
 
 def test_a_chain_of_overlaps_is_one_part() -> None:
-    """Where each meets the next, nobody knows which of them a row is in."""
+    """Ranges that each overlap the next do not separate rows."""
     plan = planned(
         entry("a", "age: {max: 2}")
         + entry("b", "age: {min: 2, max: 5}")

@@ -66,7 +66,7 @@ def test_an_error_is_reached_at_nearly_the_least_loss(question: str, rule: str) 
 
 @each_rule
 def test_shares_use_the_budget_up(rule: str) -> None:
-    """Two parts for one, beside an entry with a price of its own; nearly nothing is left."""
+    """Two shares for one entry, next to an entry with a given loss; nearly nothing is left."""
     plan = planned(
         "  - {name: a, statistic: count, share: 2}\n"
         "  - {name: b, statistic: mean, column: age, share: 1}\n"
@@ -122,7 +122,7 @@ def test_errors_of_several_questions_are_refused() -> None:
         planned("  - {name: a, statistic: mean, column: age, error: 2}\n")
 
 
-def test_errors_that_nobody_would_be_protected_by_are_refused() -> None:
+def test_errors_that_would_protect_no_one_are_refused() -> None:
     """Above the greatest epsilon an entry may have, there is no answer."""
     with pytest.raises(SpecError, match="no epsilon that protects anyone"):
         planned("  - {name: a, statistic: sum, column: income, error: 1}\n")
@@ -190,7 +190,7 @@ def test_a_budget_in_rho_bounds_rho() -> None:
 
 
 def test_private_keys_take_their_delta_first() -> None:
-    """Keys spend their own delta, and the rest of it is what rho is told at."""
+    """Keys spend their own delta, and rho is converted at the rest of it."""
     entry = "statistic: count, by: [place], keys: private, rho: 0.05, delta: 4e-7"
     text = (
         "dpcli: 1\ndataset: d\nprivacy: {unit: row, neighbors: add-remove, "

@@ -15,7 +15,7 @@ from tests.support.cli import LOCAL, SPECS, Command
 
 ALL = [*SPECS, LOCAL]
 
-DESCRIPTIVE = {"population", "curator", "description", "intended_use", "region"}
+DESCRIPTIVE = {"population", "curator", "contact", "description", "intended_use", "region"}
 """Declarations that no hazard asks for by its `asks`."""
 
 ASKED = sorted({hazard.asks for hazard in HAZARDS if hazard.asks})
@@ -113,7 +113,7 @@ def test_delta_is_held_against_the_population(
     assert found(text)["delta"].verdict is verdict
 
 
-def test_a_row_is_no_person_unless_somebody_says_so() -> None:
+def test_a_row_counts_as_a_person_only_if_the_steward_says_so() -> None:
     """Event-level protection is met only by an answer or by a column of ids."""
     person = found(small(UNIT="{column: id, max_rows: 2}"))
     row = found(small())

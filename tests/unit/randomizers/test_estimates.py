@@ -102,7 +102,7 @@ def truth_of(asked: Asked, shares: list[float], records: int) -> NDArray[np.int6
 def collections(
     channel: Channel, cells: NDArray[np.int64], many: int
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Estimates and standard errors from so many collections of the same records."""
+    """Estimates and standard errors from several collections of the same records."""
     found, errors = [], []
     size = len(cells)
     block = max(1, 2_000_000 // size)

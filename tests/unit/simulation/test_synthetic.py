@@ -42,7 +42,7 @@ def test_the_bytes_are_those_of_the_seed(plan: Plan, dummy: Make, tmp_path: Path
 
 
 def test_the_bytes_are_the_same_on_every_machine(dummy: Make, tmp_path: Path) -> None:
-    """They were so when this was written; a new digest breaks everybody's seeds."""
+    """The digests are those of the first version; another digest breaks the seeds of users."""
     digests = [
         hashlib.sha256(content(dummy(plan_of(text), 1000, 7), tmp_path)).hexdigest()[:16]
         for text in (ROWS, PEOPLE)
@@ -64,8 +64,8 @@ def test_rows_use_no_entropy(plan: Plan, dummy: Make, monkeypatch: pytest.Monkey
 def test_words_are_those_of_the_algorithm(start: int, limit: int, place: int) -> None:
     """Array arithmetic does what whole numbers of any size do."""
     stream = Stream(start, "a")
-    told = f"13:dpcli dummy 1,{len(str(start))}:{start},1:a,"
-    first = int.from_bytes(hashlib.sha256(told.encode()).digest()[:8], "big")
+    text = f"13:dpcli dummy 1,{len(str(start))}:{start},1:a,"
+    first = int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "big")
     word = (place * 0x9E3779B97F4A7C15 + first) % 2**64
     word = (word ^ word >> 30) * 0xBF58476D1CE4E5B9 % 2**64
     word = (word ^ word >> 27) * 0x94D049BB133111EB % 2**64

@@ -185,7 +185,7 @@ def test_private_groups_are_compared_where_they_are_shown(findings: Findings) ->
 
 
 def test_suppressed_numbers_are_counted_and_not_compared(dummy: Make) -> None:
-    """A number that is left out has no error, and its share is told."""
+    """A number that is left out has no error, and its share is reported."""
     plan = plan_of(ROWS)
     findings = simulate(plan, dummy(plan, 1000, 1), 20)
     (told,) = entry(findings, "few").told
