@@ -164,12 +164,12 @@ def test_picks_are_different_and_in_each_group(mechanism: Choosing) -> None:
 
 
 @each_choosing
-def test_a_choice_that_nobody_can_change_is_the_best(mechanism: Choosing) -> None:
+def test_a_choice_that_no_neighbour_can_change_is_the_best(mechanism: Choosing) -> None:
     """Without sensitivity the first of the best is chosen; with it, a scale is needed."""
-    nobody = Sensitivity(0, 0, 0, 0)
+    unchanged = Sensitivity(0, 0, 0, 0)
     cells: Cells = (1, 5, 5, 0)
     exact = Confidential(cells)
-    assert mechanism.choose(UNCHANGEABLE, nobody, exact, (4, 1)).value == (1,)
+    assert mechanism.choose(UNCHANGEABLE, unchanged, exact, (4, 1)).value == (1,)
     for noise in (UNCHANGEABLE, Noise(CHOICE, Fraction(0)), Noise(LAPLACE, Fraction(1))):
         with pytest.raises(ValueError, match="needs a positive scale"):
             mechanism.choose(noise, ONE, exact, (4, 1))

@@ -96,7 +96,7 @@ def test_permute_and_flip_is_not_of_bounded_range() -> None:
 
 
 def truth(mechanism: Mechanism, noise: Noise, moved: Sensitivity, times: int) -> list[Losses]:
-    """The losses of so many answers, for those changes that tell most."""
+    """The losses of this number of answers, for the changes that reveal most."""
     found = sorted(outcomes(mechanism, noise, moved), key=mean_loss)[-4:]
     whole = []
     for losses in found:
@@ -215,7 +215,7 @@ def test_of_disjoint_rows_the_worst_counts() -> None:
 
 
 def test_parts_with_other_gaussian_noise_are_not_ordered() -> None:
-    """Deltas of discrete Gaussian noise cross: more noise can be the easier to tell apart."""
+    """Deltas of discrete Gaussian noise cross: more noise can be easier to distinguish."""
     pld = COMPOSITIONS[3]
     one, two = (
         stated(MECHANISMS[1], scale, SENSITIVITIES[0])[1]
@@ -243,13 +243,13 @@ def test_a_million_answers_are_not_below_the_truth(delta: str) -> None:
     moved, sigma, times = Sensitivity(1, 1, 1, 1), 30_000, 10**6
     noise = Noise(GAUSSIAN, Fraction(sigma))
     each = MECHANISMS[1].guarantee(noise, moved, Loss(Fraction(1), Fraction(1, 10**20)))
-    told = float(COMPOSITIONS[3].total({each: times}, Fraction(delta)).epsilon)
+    stated = float(COMPOSITIONS[3].total({each: times}, Fraction(delta)).epsilon)
     # At such a sigma discrete noise composes as continuous noise does.
     shift = times**0.5 / sigma
     with mpmath.workdps(40):
-        near = mpmath.erfc((told / shift - shift / 2) / mpmath.sqrt(2)) / 2
-        far = mpmath.erfc((told / shift + shift / 2) / mpmath.sqrt(2)) / 2
-        assert near - mpmath.exp(told) * far <= mpmath.mpf(delta)
+        near = mpmath.erfc((stated / shift - shift / 2) / mpmath.sqrt(2)) / 2
+        far = mpmath.erfc((stated / shift + shift / 2) / mpmath.sqrt(2)) / 2
+        assert near - mpmath.exp(stated) * far <= mpmath.mpf(delta)
 
 
 def test_pure_answers_add_their_epsilon_at_most() -> None:

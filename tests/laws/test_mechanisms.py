@@ -209,11 +209,11 @@ def test_joint_gaussian_noise_is_less_than_that_of_divided_targets() -> None:
 
 @each_perturbing
 def test_an_unchangeable_answer_needs_no_noise(mechanism: Perturbing) -> None:
-    """A query that nobody can change is answered exactly, and reveals nothing."""
-    nobody = Sensitivity(0, 0, 0, 0)
+    """A query that no neighbour can change is answered exactly, and reveals nothing."""
+    unchanged = Sensitivity(0, 0, 0, 0)
     target = targets(mechanism, Fraction(1))[0]
-    assert mechanism.fit(nobody, target) == (UNCHANGEABLE, NOTHING)
-    assert mechanism.answer(UNCHANGEABLE, nobody, Confidential((3, 4))).value == (3, 4)
+    assert mechanism.fit(unchanged, target) == (UNCHANGEABLE, NOTHING)
+    assert mechanism.answer(UNCHANGEABLE, unchanged, Confidential((3, 4))).value == (3, 4)
     with pytest.raises(ValueError, match="needs a positive scale"):
         mechanism.answer(UNCHANGEABLE, SENSITIVITIES[0], Confidential((3, 4)))
 

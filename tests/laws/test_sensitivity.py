@@ -117,7 +117,7 @@ def test_a_person_moves_an_answer_exactly_as_far_as_the_table_says(
     """No person within the limits exceeds the table; some reach it where cells suffice.
 
     When people are exchanged, each needs cells that the other has not; with fewer, the
-    table may say more than anybody can do. Any number of cells is as many as that.
+    table may say more than a unit can do. Any number of cells is as many as that.
     """
     influence = Influence(*low_high)
     unit = PersonUnit("id", per_cell, groups, rows)

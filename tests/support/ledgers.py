@@ -44,7 +44,7 @@ def charge(
 
 
 def render(standing: Standing) -> dict[str, bytes]:
-    """Outputs that tell where they stand."""
+    """Outputs that contain their place in the ledger."""
     return {"table.csv": f"{standing.entry} {standing.head}".encode()}
 
 

@@ -88,7 +88,7 @@ def ended(child: int) -> int:
 
 
 def visible(folder: Path, release_id: str) -> set[bytes]:
-    """Every table of that release that anybody could have seen."""
+    """Every table of that release that could have been seen."""
     path = folder / f"{release_id}.csv"
     return {path.read_bytes()} if path.exists() else set()
 
@@ -156,8 +156,8 @@ def events_of(folder: Path) -> list[str]:
 
     assert ended(begin(folder, "rehearsal", prepare)) == 0
     os.close(writer)
-    with os.fdopen(reader) as told:
-        return told.read().split("\n")
+    with os.fdopen(reader) as lines:
+        return lines.read().split("\n")
 
 
 def killed_at(folder: Path, release_id: str, number: int) -> bool:

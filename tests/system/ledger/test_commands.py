@@ -101,7 +101,7 @@ def test_the_environment_names_a_ledger(
 def test_balances_and_history_for_people_and_scripts(
     dpcli: Command, folder: Path, spec: Path, data: Path
 ) -> None:
-    """show and history tell the same in a table and in JSON."""
+    """show and history say the same in a table and in JSON."""
     dpcli("release", spec, data, "-q", "--release-id", "night")
     (account,) = json.loads(dpcli("ledger", "show", "--json", "--spec", spec).out)
     (entry,) = json.loads(dpcli("ledger", "history", "--json").out)
@@ -171,7 +171,7 @@ def test_export_publishes_any_layout_and_report(
 def test_verify_compares_with_published_reports(
     dpcli: Command, folder: Path, spec: Path, data: Path
 ) -> None:
-    """A report from a ledger that was begun anew is found out."""
+    """A report from a ledger that was replaced by an empty one is found out."""
     dpcli("release", spec, data, "-o", "a.csv")
     assert dpcli("ledger", "verify", "--against", "a.report.json").status == 0
     forget(folder)
@@ -266,7 +266,7 @@ def test_an_anchor_that_cannot_be_written_stops_releases(
 def test_a_network_drive_is_refused_unless_it_is_allowed(
     dpcli: Command, folder: Path, spec: Path, data: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """No ledger is made or used on a drive of another machine, unless somebody says so."""
+    """No ledger is made or used on a drive of another machine, unless an option allows it."""
     number = folder.stat().st_dev
     mounts = folder / "mounts"
     mounts.write_text(

@@ -36,8 +36,8 @@ def contend(folder: Path, processes: int, epsilon: str) -> Counter[int]:
         )
         for number in range(processes)
     ]
-    told = [process.communicate()[1] for process in running]
-    assert not any(b"Traceback" in text for text in told)
+    errors = [process.communicate()[1] for process in running]
+    assert not any(b"Traceback" in text for text in errors)
     return Counter(process.returncode for process in running)
 
 
@@ -61,7 +61,7 @@ def test_a_few_at_once(tmp_path: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("number", range(20))
 def test_sixty_four_at_once(tmp_path: Path, number: int) -> None:
-    """Of sixty-four releases at once, exactly ten are paid for, whoever comes first."""
+    """Of sixty-four releases at once, exactly ten are paid for, in any order."""
     assert contend(tmp_path, 64, "0.1") == {0: 10, 5: 54}
     assert paid(tmp_path) == (10, True)
     assert len(list(tmp_path.glob("o*.csv"))) == 10

@@ -40,7 +40,7 @@ def test_kills_and_signals_lose_nothing(names: str, many: int) -> None:
 @pytest.mark.slow
 def test_two_thousand_kills(capsys: pytest.CaptureFixture[str]) -> None:
     """The same two thousand times, with the counts printed."""
-    told = trials("slow")
-    assert "all settled" in told
+    printed = trials("slow")
+    assert "all settled" in printed
     with capsys.disabled():
-        print("\n" + "\n".join(line for line in told.splitlines() if "kills:" in line))
+        print("\n" + "\n".join(line for line in printed.splitlines() if "kills:" in line))

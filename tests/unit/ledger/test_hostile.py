@@ -1,4 +1,4 @@
-"""Ledgers that somebody tampered with, lost, locked or mistook."""
+"""Ledgers that were tampered with, lost, locked or mistaken for others."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def changed(path: Path, *statements: str) -> None:
-    """Run statements on the ledger file as somebody else would."""
+    """Run statements on the ledger file as another program would."""
     connection = sqlite3.connect(path)
     for statement in statements:
         connection.execute(statement)
@@ -49,7 +49,7 @@ def changed(path: Path, *statements: str) -> None:
 def test_a_changed_schema_stops_everything(
     statements: list[str], dpcli: Command, folder: Path, spec: Path, data: Path
 ) -> None:
-    """Triggers and indexes of somebody else's are noticed before anything is charged."""
+    """Triggers and indexes of another program are noticed before anything is charged."""
     dpcli("release", spec, data, "-q", "--release-id", "one")
     changed(folder / "dpcli-ledger.sqlite", *statements)
     refused = dpcli("release", spec, data, "-q", "--release-id", "two")
@@ -61,7 +61,7 @@ def test_a_changed_schema_stops_everything(
 
 @pytest.mark.parametrize("lost", ["removed", "emptied"])
 @pytest.mark.parametrize("elsewhere", [False, True])
-def test_a_lost_ledger_is_not_begun_anew(
+def test_a_lost_ledger_is_not_replaced_by_an_empty_one(
     lost: str, elsewhere: bool, dpcli: Command, folder: Path, spec: Path, data: Path
 ) -> None:
     """Wherever its anchor lies, a ledger that was lost is no fresh budget."""
@@ -145,7 +145,7 @@ def test_an_edited_report_is_found_out(
     assert "its text was changed" in refused.err
 
 
-def test_waiting_is_told_and_can_be_interrupted(folder: Path, spec: Path, data: Path) -> None:
+def test_waiting_is_reported_and_can_be_interrupted(folder: Path, spec: Path, data: Path) -> None:
     """While others keep the ledger locked a word is said, and a signal ends the wait."""
     path = folder / "dpcli-ledger.sqlite"
     create_ledger(path).close()
@@ -154,12 +154,12 @@ def test_waiting_is_told_and_can_be_interrupted(folder: Path, spec: Path, data: 
     command = [sys.executable, "-m", "dpcli", "release", str(spec), str(data)]
     process = subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.PIPE)
     assert process.stderr is not None
-    told = process.stderr.readline()
+    line = process.stderr.readline()
     process.send_signal(signal.SIGTERM)
     out, _ = process.communicate(timeout=20)
     lock.close()
 
-    assert told == b"waiting for other processes that use the ledger ...\n"
+    assert line == b"waiting for other processes that use the ledger ...\n"
     assert (process.returncode, out) == (128 + signal.SIGTERM, b"")
 
 
@@ -167,7 +167,7 @@ def test_waiting_is_told_and_can_be_interrupted(folder: Path, spec: Path, data: 
 def test_a_signal_ends_a_release_with_its_status(
     number: signal.Signals, folder: Path, spec: Path
 ) -> None:
-    """Whoever asks for a release learns that it was stopped."""
+    """The status of a release shows that it was stopped."""
     command = [sys.executable, "-m", "dpcli", "release", str(spec), "-", "--release-id", "s"]
     process = subprocess.Popen(
         command, stdin=subprocess.PIPE, stderr=subprocess.PIPE, stdout=subprocess.PIPE
@@ -177,10 +177,10 @@ def test_a_signal_ends_a_release_with_its_status(
         time.sleep(0.05)
     time.sleep(0.5)
     process.send_signal(number)
-    out, told = process.communicate(timeout=20)
+    out, message = process.communicate(timeout=20)
 
     assert (process.returncode, out) == (128 + number, b"")
-    assert b"--release-id s" in told
+    assert b"--release-id s" in message
 
 
 @pytest.mark.parametrize(
@@ -225,7 +225,7 @@ def test_a_link_to_a_ledger_is_that_ledger(
     assert taken.status == 6
 
 
-def test_a_clock_that_goes_back_is_told_and_refills_nothing(
+def test_a_clock_that_goes_back_is_reported_and_refills_nothing(
     dpcli: Command, folder: Path, spec: Path, data: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Dates are for people; the order of entries and the balance do not depend on them."""

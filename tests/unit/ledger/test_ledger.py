@@ -31,7 +31,7 @@ def code(failure: Failure) -> str:
 
 
 def test_ten_tenths_are_one(ledger: Ledger) -> None:
-    """A budget of 1 pays for exactly ten releases of 0.1, and then for nothing."""
+    """A budget of 1 pays for exactly ten releases of 0.1, and then for no more."""
     for number in range(10):
         ledger.commit(charge(f"r{number}"), render)
     for epsilon in ("1/10", "1/1000000000000"):
@@ -160,7 +160,7 @@ def test_an_account_opens_once(ledger: Ledger) -> None:
 
 
 def test_a_named_ledger_must_exist(path: Path) -> None:
-    """A missing ledger is not made anew."""
+    """A missing ledger is not replaced by an empty one."""
     with pytest.raises(LedgerError) as refusal:
         Store.open(path)
     assert code(refusal.value) == "ledger-missing"
@@ -175,7 +175,7 @@ def test_commits_are_synced(ledger: Ledger) -> None:
 
 
 def test_the_file_is_private(path: Path, ledger: Ledger) -> None:
-    """Nobody else may read or write the ledger."""
+    """No other user may read or write the ledger."""
     assert path.stat().st_mode & 0o077 == 0
 
 

@@ -132,7 +132,7 @@ def test_past_releases_are_priced_together(rule: Composition, tmp_path: Path) ->
 
 
 def test_a_mechanism_of_the_future_is_refused(tmp_path: Path) -> None:
-    """What cannot be priced cannot be added to: nothing is charged, and told in plain words."""
+    """What cannot be priced cannot be added to: nothing is charged, and the reason is plain."""
     plan = make_plan(load_spec(MIXED % ("add-remove", "zcdp"), "spec.yaml"))
     charge = charge_for(plan, "r", None)
     strange = tuple({**part, "mechanism": "quantum"} for part in charge.parts)
@@ -177,7 +177,7 @@ def test_a_budget_in_rho_is_kept_across_releases(tmp_path: Path) -> None:
 
 @each_rule
 def test_more_runs_are_those_that_fit(rule: Composition, tmp_path: Path) -> None:
-    """So many more releases are within the budget, and one more (or a hundredth) is not."""
+    """That many more releases are within the budget, and one more (or a hundredth) is not."""
     plan = make_plan(load_spec(MIXED % ("add-remove", rule.name), "spec.yaml"))
     book = Ledger(create_ledger(tmp_path / "ledger.sqlite", None))
     book.commit(charge_for(plan, "r", None), render)
@@ -193,7 +193,7 @@ def test_more_runs_are_those_that_fit(rule: Composition, tmp_path: Path) -> None
 def test_without_its_package_only_pld_accounts_are_unknown(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """`show` tells the others, and warns; `history` says what is missing."""
+    """`show` lists the others, and warns; `history` says what is missing."""
     book = Ledger(create_ledger(tmp_path / "ledger.sqlite", None))
     for rule in ("zcdp", "pld"):
         text = MIXED % ("add-remove", rule)
@@ -202,10 +202,10 @@ def test_without_its_package_only_pld_accounts_are_unknown(
     book.close()
     monkeypatch.setitem(sys.modules, "dp_accounting.pld.privacy_loss_distribution", None)
     show(path=tmp_path / "ledger.sqlite")
-    told = capsys.readouterr()
-    lines = {line.split()[0]: line.split() for line in told.out.splitlines() if line}
+    printed = capsys.readouterr()
+    lines = {line.split()[0]: line.split() for line in printed.out.splitlines() if line}
     assert "?" in lines["d-pld"] and "?" not in lines["d-zcdp"]
-    assert "warning: d-pld" in told.err and "dpcli[pld]" in told.err
+    assert "warning: d-pld" in printed.err and "dpcli[pld]" in printed.err
     with pytest.raises(LedgerError, match="needs a package"):
         history(path=tmp_path / "ledger.sqlite")
 

@@ -63,8 +63,8 @@ def release(dpcli: Command, folder: Path) -> Release:
 
 def shown(dpcli: Command) -> dict[str, Any]:
     """What every account has spent."""
-    told = json.loads(dpcli("ledger", "show", "--json").out)
-    return {account["dataset"]: account for account in told}
+    shown = json.loads(dpcli("ledger", "show", "--json").out)
+    return {account["dataset"]: account for account in shown}
 
 
 def restored(folder: Path, backup: Path | None) -> None:
@@ -140,7 +140,7 @@ def test_the_outputs_of_a_recovered_release_are_not_there(
 def test_missing_reports_are_refused_or_close_every_account(
     dpcli: Command, folder: Path, release: Release
 ) -> None:
-    """What the anchor remembers and no report proves is never taken for nothing."""
+    """What the anchor remembers and no report proves is never counted as no charge."""
     release()
     shutil.copy(folder / LEDGER, folder / "backup")
     reports = [release(), release("village"), release("village")]

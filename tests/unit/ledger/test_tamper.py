@@ -41,7 +41,7 @@ def noticed(path: Path) -> bool:
 
 
 def tampered(path: Path, *statements: str) -> None:
-    """Change a ledger as somebody would who removes the triggers and puts them back."""
+    """Change a ledger as a person would who removes the triggers and puts them back."""
     connection = sqlite3.connect(path)
     triggers = connection.execute(
         "SELECT name, sql FROM sqlite_master WHERE type = 'trigger'"

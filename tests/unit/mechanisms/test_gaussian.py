@@ -20,7 +20,7 @@ COUNT = Sensitivity(1, 1, 1, 1)
 
 
 def coarse(step: int) -> Sensitivity:
-    """One cell that changes by at most so many steps."""
+    """One cell that changes by at most this number of steps."""
     return Sensitivity(1, step, step * step, step)
 
 

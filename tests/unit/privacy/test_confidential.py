@@ -42,7 +42,7 @@ def test_nothing_opens_a_confidential_value(peek: Callable[[Confidential[int]], 
         peek(Confidential(3))
 
 
-def test_its_representation_tells_nothing() -> None:
+def test_its_representation_reveals_nothing() -> None:
     """A traceback or a log that shows it shows no value."""
     assert repr(Confidential(3)) == str(Confidential(3)) == "Confidential(...)"
 

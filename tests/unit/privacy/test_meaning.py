@@ -26,7 +26,7 @@ from dpcli.privacy.sensitivity import Sensitivity
 
 
 def exceeds(epsilon: float, sigma: float) -> float:
-    """The chance that noise of that deviation tells more than epsilon of one step.
+    """The probability that noise of that deviation reveals more than epsilon about one step.
 
     The loss of an output y = x + noise against x + 1 is (1 - 2 (y - x))/(2 sigma^2), up to
     its sign: beyond epsilon where the noise is below 1/2 - epsilon sigma^2.
@@ -59,10 +59,10 @@ def test_a_chance_is_no_smaller_than_it_is(epsilon: str, delta: str) -> None:
 
 
 @pytest.mark.parametrize("epsilon", [0.01, 0.5, 1.0, 3.0])
-def test_what_somebody_answered_is_two_steps_away(epsilon: float) -> None:
-    """Counts of two groups with Laplace noise tell in which one somebody is at 2 epsilon."""
+def test_what_a_person_answered_is_two_steps_away(epsilon: float) -> None:
+    """Counts of two groups with Laplace noise reveal the group of a person at 2 epsilon."""
     scale = 1 / epsilon
-    # Somebody in the first group, not the second, and the output that says so best.
+    # A person in the first group, not the second, and the output that shows it best.
     likely = exp(-0 / scale) * exp(-0 / scale)
     unlikely = exp(-1 / scale) * exp(-1 / scale)
     odds = 1 / 9 * likely / unlikely
