@@ -183,7 +183,7 @@ PrivateKeys = Annotated[
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """What is wrong with fields that are right by themselves: told at the field `key`."""
+    """What is wrong with fields that are right by themselves: reported at the field `key`."""
 
     code: str
     key: str

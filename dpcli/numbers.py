@@ -79,7 +79,6 @@ ADVICE: tuple[tuple[str, str], ...] = (
 
 
 def _advice(text: str) -> str:
-    """How to write what was probably meant."""
     short = text[:100]
     for pattern, advice in ADVICE:
         if re.fullmatch(pattern, short):

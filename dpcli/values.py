@@ -112,7 +112,6 @@ class Exact(Read):
         super().__init__(self._number, schema)
 
     def _number(self, text: str) -> Fraction | int:
-        """The number, or its refusal."""
         try:
             value = number(text)
         except NotReadable as failure:
@@ -153,7 +152,6 @@ class Choice(Read):
         super().__init__(self._choose, {})
 
     def _choose(self, text: str) -> str:
-        """The word, or its refusal."""
         words = tuple(self.options())
         if text in words:
             return text
@@ -208,14 +206,12 @@ Pair = Annotated[list[Number], Field(min_length=2, max_length=2)]
 
 
 def _true(text: str) -> bool:
-    """What a word claims."""
     if text in ("true", "false"):
         return text == "true"
     raise refusal("not-true-or-false", "`true` or `false`", "write `{key}: true` or `{key}: false`")
 
 
 def _day(text: str) -> int:
-    """A day, counted from 1970-01-01."""
     try:
         return day(text)
     except NotReadable as failure:
@@ -223,7 +219,6 @@ def _day(text: str) -> int:
 
 
 def _chance(text: str) -> Fraction:
-    """A probability."""
     try:
         return probability(text)
     except NotReadable as failure:

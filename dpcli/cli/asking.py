@@ -16,7 +16,7 @@ LONGEST = 100_000
 """Characters of an answer; more are no answer."""
 
 MOST_TRIES = 100
-"""Wrong answers to one question after which nobody seems to be there."""
+"""Wrong answers to one question after which the dialogue ends."""
 
 WIDTH = 78
 
@@ -97,7 +97,7 @@ def one_of(*choices: str) -> Callable[[str], str]:
 
 
 def _ended(message: str) -> UsageError:
-    """Nobody answers."""
+    """The error of a dialogue without an answer."""
     sys.stderr.write("\n")
     return UsageError.of(
         "no-answer",

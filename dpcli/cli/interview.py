@@ -62,10 +62,10 @@ def interview(asker: Asker, header: Sequence[str], name: str, csv: str) -> str:
     _ask_quality(asker, answers)
     count = len(answers.entries)
     asker.say(
-        "What is spent never comes back. If this spec shall be released several times, say of "
-        "new data each month, the budget must last for all of them."
+        "Spent budget is never refunded. If this spec is to be released several times, for "
+        "example with new data each month, the budget must last for all releases."
     )
-    releases = asker.ask("Releases that the budget shall last for", _whole, "1")
+    releases = asker.ask("Number of releases that the budget must last for", _whole, "1")
     budget = Fraction(number(answers.epsilon))
     price, check = shares(budget, count, releases, checked=answers.checked)
     asker.say(
@@ -84,7 +84,7 @@ def _ask_quality(asker: Asker, answers: Answers) -> None:
         refuse(answers.problems())
 
     asker.say(
-        "A release is stopped, at a small cost, when noisy counts say that the file is incomplete "
+        "A release is stopped, at a small cost, when noisy counts show that the file is incomplete "
         "or that fewer than 80% of the cells of a column can be read as declared."
     )
     asker.ask("Least number of rows of a complete file, or skip", check, SKIP)
@@ -98,7 +98,7 @@ def _ask_dataset(asker: Asker, answers: Answers, name: str) -> None:
         refuse(answers.problems())
 
     probe = Answers(dataset=name)
-    asker.say("The ledger keeps an account of what was revealed of each dataset.")
+    asker.say("The ledger keeps an account of what was revealed about each dataset.")
     asker.ask("Name of the dataset", check, "" if probe.problems() else name)
 
 
@@ -124,26 +124,26 @@ def _ask_privacy(asker: Asker, answers: Answers, header: Sequence[str]) -> None:
         refuse(answers.problems())
 
     asker.say(
-        "Who is protected? `row` is right only if nobody has two rows. Otherwise name the "
+        "Who is protected? `row` is right only if no person has two rows. Otherwise name the "
         "column that says whose row it is."
     )
     column = asker.ask("row, or a column of ids", check_unit, "row")
     if column != "row":
         answers.columns[column] = "{type: id}"
         asker.say(
-            "So many rows of one person are used, drawn by lot. Fewer need less noise, and "
-            "leave more rows out."
+            "The maximum number of rows used per person; which ones is chosen at random. Fewer "
+            "rows need less noise, and leave more rows out."
         )
         asker.ask("Rows of a person at most", check_most, "3")
     asker.say(
-        "add-remove: nobody learns whether somebody is in the data. change-one: nobody learns "
-        "what somebody's data are; the number of rows, or of people, is public."
+        "add-remove: whether a person is in the data is protected. change-one: the content of a "
+        "person's data is protected; the number of rows, or of people, is public."
     )
     answers.neighbors = asker.ask(
         "Neighbors, add-remove or change-one", one_of("add-remove", "change-one"), "add-remove"
     )
     asker.say(
-        "The budget is the most that all releases together may reveal of one person. 1 is "
+        "The budget is the most that all releases together may reveal about one person. 1 is "
         "usual, less protects more: `dpcli explain privacy --epsilon 1`."
     )
     asker.ask("Budget epsilon", check_epsilon, "1")

@@ -16,8 +16,8 @@ def ask_column(asker: Asker, answers: Answers, name: str, kind: str) -> None:
     parts = [f"type: {kind}"]
 
     def declare(part: str) -> None:
-        told = f"{{{', '.join([*parts, part])}}}"
-        probe = Answers(columns={name: told})
+        declared = f"{{{', '.join([*parts, part])}}}"
+        probe = Answers(columns={name: declared})
         refuse(probe.problems())
         parts.append(part)
 
@@ -83,5 +83,5 @@ def _values(text: str) -> str:
     pairs = [one.partition(mark) for one in texts]
     if not all(sign for _, sign, _ in pairs):
         raise Refused(["give every text a label, as in 0=no, 1=yes, or give none"])
-    told = (f"{as_word(key.strip())}: {as_word(label.strip())}" for key, _, label in pairs)
-    return f"{{{', '.join(told)}}}"
+    pairs_text = (f"{as_word(key.strip())}: {as_word(label.strip())}" for key, _, label in pairs)
+    return f"{{{', '.join(pairs_text)}}}"

@@ -17,10 +17,10 @@ OFFERED = ("mean", "sum", "histogram", "median")
 """What is asked of numbers."""
 
 BINS = 10
-"""About so many bins are proposed."""
+"""The approximate number of bins that is proposed."""
 
 MOST_CANDIDATES = 1000
-"""A median is chosen among about so many values at most."""
+"""The approximate maximum number of candidates of a median."""
 
 NONE = "none"
 
@@ -113,7 +113,7 @@ def _coarse(column: NumericColumn) -> str:
 
 
 def _multiple(column: NumericColumn, parts: int) -> Fraction:
-    """A round multiple of the step that cuts the column into about so many parts."""
+    """A round multiple of the step that cuts the column into about `parts` parts."""
     wanted = max(1, (column.upper - column.lower) // parts)
     digits = int("1" + "0" * (len(str(wanted)) - 1))
     times = max(nice * digits for nice in (1, 2, 5) if nice * digits <= wanted)

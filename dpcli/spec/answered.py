@@ -45,7 +45,7 @@ class Answers:
         least = f", min_rows: {self.min_rows}" if self.min_rows else ""
         readable = ", min_readable: 0.8" if self.reads_cells else ""
         columns = [
-            line for name, told in self.columns.items() for line in declaration(as_word(name), told)
+            line for name, text in self.columns.items() for line in declaration(as_word(name), text)
         ]
         return "".join(
             f"{line}\n"

@@ -108,7 +108,6 @@ class Answering:
         return Price(**{way: size}, delta=delta)
 
     def _refuse_count(self, given: Sequence[str]) -> None:
-        """Records that there is no price, or more than one."""
         if given:
             message = f"{self._user} has {listed(given)}; each of them is a price"
             hint = f"keep one of them, such as `{given[0]}`"
@@ -116,14 +115,11 @@ class Answering:
             return
         in_rho = self._composition is None or self._composition.takes_rho
         rho = ", `rho`" if in_rho else ""
-        self._part.refuse(
-            "price-required",
-            f"{self._user} has no price: none of `epsilon`{rho}, `error` and `share`",
-            "add `epsilon: ...`, such as `epsilon: 0.5`; smaller protects more",
-        )
+        message = f"{self._user} has no price: none of `epsilon`{rho}, `error` and `share`"
+        hint = "add `epsilon: ...`, such as `epsilon: 0.5`; smaller protects more"
+        self._part.refuse("price-required", message, hint)
 
     def _delta(self, way: str) -> Fraction | None:
-        """The delta, zero if there is none and none is needed."""
         if "delta" in self._part.bad or not self.mechanisms:
             return None
         given: Fraction | None = self._values.delta
@@ -155,7 +151,6 @@ class Answering:
         return Fraction(0) if given is None else given
 
     def _calibration(self) -> str | None:
-        """How the mechanism chooses its noise."""
         if not self.mechanisms or "calibration" in self._part.bad:
             return None
         able = self.mechanisms[0].calibrations

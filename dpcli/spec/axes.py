@@ -43,12 +43,9 @@ def _group(item: Node, word: Word, user: str, scope: Scope) -> Key | None:
     if column is None:
         return None
     if column.name in RESERVED:
-        scope.findings.add(
-            "reserved-name",
-            f"{shown(column.name)} cannot be a key: the output has a column of that name",
-            f"rename the column in the data file; reserved are {listed(RESERVED)}",
-            word.span,
-        )
+        message = f"{shown(column.name)} cannot be a key: the output has a column of that name"
+        hint = f"rename the column in the data file; reserved are {listed(RESERVED)}"
+        scope.findings.add("reserved-name", message, hint, word.span)
         return None
     bins = item.get("bins") if isinstance(item, Mapping) else None
     return axis(column, bins, word, scope, f"{{column: {inline(word.text)}, bins: {{width: ...}}}}")
@@ -173,10 +170,7 @@ def _by_edges(column: NumericColumn, node: Listing, scope: Scope) -> tuple[int, 
 def _too_many(count: int, node: Node, scope: Scope) -> bool:
     """Whether there are more bins than anyone reads; recorded if so."""
     if count > MOST_BINS:
-        scope.findings.add(
-            "too-many-bins",
-            f"there are {count:,} bins, at most {MOST_BINS:,} are possible",
-            "use wider bins; the noise of each bin is the same however narrow it is",
-            node.span,
-        )
+        message = f"there are {count:,} bins, at most {MOST_BINS:,} are possible"
+        hint = "use wider bins; the noise of each bin is the same however narrow it is"
+        scope.findings.add("too-many-bins", message, hint, node.span)
     return count > MOST_BINS

@@ -154,12 +154,9 @@ class CategoryShape(ColumnShape):
         if self.values is None:
             if self.missing == DROP:
                 return OpenColumn(name)
-            part.refuse(
-                "unknown-label",
-                f"`missing` is {shown(self.missing)}, expected `drop`: no labels are declared",
-                f"write `missing: {DROP}` to leave such rows out",
-                "missing",
-            )
+            message = f"`missing` is {shown(self.missing)}, expected `drop`: no labels are declared"
+            hint = f"write `missing: {DROP}` to leave such rows out"
+            part.refuse("unknown-label", message, hint, "missing")
             return None
         words = written_texts(part.node)
         checks = TextChecks(part.findings)

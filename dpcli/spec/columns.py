@@ -75,12 +75,9 @@ class Scope:
         """The column of that name if a statistic may read its values."""
         column = self.key(name, span, user)
         if isinstance(column, OpenColumn):
-            self.findings.add(
-                "values-required",
-                f"{shown(name)} has no declared `values`, and {user} needs them",
-                "add `values: [...]`; without them the column can only stand in `by`",
-                self.spans[name],
-            )
+            message = f"{shown(name)} has no declared `values`, and {user} needs them"
+            hint = "add `values: [...]`; without them the column can only stand in `by`"
+            self.findings.add("values-required", message, hint, self.spans[name])
             return None
         return column
 
@@ -102,12 +99,9 @@ class Scope:
             if column.name not in self.unbounded:
                 self.unbounded.add(column.name)
                 example = "[2010-01-01, 2024-12-31]" if column.kind == "date" else "[0, 100]"
-                self.findings.add(
-                    "missing-bounds",
-                    f"{shown(column.name)} has no bounds, and {user} uses it",
-                    f"add `bounds: {example}` {ADD_BOUNDS}",
-                    self.spans[column.name],
-                )
+                message = f"{shown(column.name)} has no bounds, and {user} uses it"
+                hint = f"add `bounds: {example}` {ADD_BOUNDS}"
+                self.findings.add("missing-bounds", message, hint, self.spans[column.name])
             return None
         return column
 
@@ -199,12 +193,8 @@ def _column(key: Word, node: Node, findings: Findings) -> Column | None:
     kind = node.get("type")
     text = kind.text if isinstance(kind, Word) else ""
     if kind is None:
-        findings.add(
-            "missing-field",
-            f"the column {name} has no `type`",
-            f"add `type: ...`: {listed(types, 'or')}",
-            key.span,
-        )
+        message = f"the column {name} has no `type`"
+        findings.add("missing-field", message, f"add `type: ...`: {listed(types, 'or')}", key.span)
     elif text not in types:
         findings.unknown(
             "unknown-choice",

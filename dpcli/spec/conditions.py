@@ -48,14 +48,10 @@ def _words(node: Node) -> list[Word]:
 
 
 def _labels(column: CategoryColumn, node: Node, scope: Scope) -> Ranges | None:
-    """The positions of labels."""
     if isinstance(node, Mapping):
-        scope.findings.add(
-            "condition-form",
-            f"{shown(column.name)} is {a_column(column.kind)}, expected a label or several",
-            f"write `{{{inline(column.name)}: [{inline(column.labels[0])}]}}`",
-            node.span,
-        )
+        message = f"{shown(column.name)} is {a_column(column.kind)}, expected a label or several"
+        hint = f"write `{{{inline(column.name)}: [{inline(column.labels[0])}]}}`"
+        scope.findings.add("condition-form", message, hint, node.span)
         return None
     words = _words(node)
     found = []
@@ -86,7 +82,6 @@ def _unknown_label(column: CategoryColumn, word: Word, scope: Scope) -> None:
 
 
 def _values(column: NumericColumn, node: Node, scope: Scope) -> Ranges | None:
-    """Single numbers or dates, on the grid and within the bounds."""
     found: list[int] = []
     words = _words(node)
     for word in words:
@@ -108,7 +103,6 @@ def _values(column: NumericColumn, node: Node, scope: Scope) -> Ranges | None:
 
 
 def _range(column: NumericColumn, node: Mapping, scope: Scope) -> Ranges | None:
-    """The steps from `min` to `max` within the bounds."""
     words, name = (node.word("min"), node.word("max")), shown(column.name)
     if words == (None, None):
         message = f"the condition on {name} has neither `min` nor `max`"
@@ -203,10 +197,7 @@ def _stepped(node: Mapping, column: NumericColumn, scope: Scope) -> Points | Non
     steps = value / column.step
     if value > 0 and steps.denominator == 1:
         return range(column.lower, column.upper + 1, steps.numerator)
-    scope.findings.add(
-        "off-grid",
-        f"`step` is {shown(word.text)}, expected a multiple of {shown(plain(column.step))}",
-        f"write `candidates: {{step: {plain(column.step)}}}` or a multiple of it",
-        word.span,
-    )
+    message = f"`step` is {shown(word.text)}, expected a multiple of {shown(plain(column.step))}"
+    hint = f"write `candidates: {{step: {plain(column.step)}}}` or a multiple of it"
+    scope.findings.add("off-grid", message, hint, word.span)
     return None

@@ -40,7 +40,6 @@ TABS = ("tab", "\\t")
 
 
 def _mark(key: str, allowed: tuple[str, ...], more: str = "", words: tuple[str, ...] = ()) -> Read:
-    """A single character that a CSV file is written with."""
     listing = " ".join("tab" if mark == "\t" else mark for mark in allowed if mark != " ")
 
     def read(text: str) -> str:
@@ -55,7 +54,6 @@ def _mark(key: str, allowed: tuple[str, ...], more: str = "", words: tuple[str, 
 
 
 def _encoding(text: str) -> str:
-    """The encoding by its own name."""
     found = encoding_of(text)
     if found is not None:
         return found
@@ -70,7 +68,6 @@ def _encoding(text: str) -> str:
 
 
 def _names(names: list[str]) -> list[str]:
-    """The names of the columns: none of them empty, no two alike."""
     seen: set[str] = set()
     for place, name in enumerate(names):
         composed = unicodedata.normalize("NFC", name)
@@ -126,7 +123,8 @@ def read_dialect(node: Node | None, columns: Node | None, findings: Findings) ->
                 column,
                 names,
                 columns.key_span(column),  # type: ignore[union-attr]
-                otherwise="add it to `names` where the file has it, or remove the declaration",
+                otherwise="add it to `names` where the file has it, or declare only columns "
+                "that it lists",
             )
     dialect = Dialect(
         values.delimiter or STANDARD.delimiter,

@@ -43,7 +43,7 @@ dpcli: 1
 dataset: {dataset}  # the ledger account that pays for releases
 {csv}
 privacy:
-  unit: {placeholder}  # `row`, if nobody has two rows; else {{column: ID, max_rows: 3}}
+  unit: {placeholder}  # `row`, if no person has two rows; else {{column: ID, max_rows: 3}}
   neighbors: {placeholder}  # `add-remove`; `change-one` if the number of rows, or people, is public
   budget: {{epsilon: {placeholder}}}  # the most that all releases together may reveal, such as 2
 

@@ -28,12 +28,9 @@ def resolve_entries(section: Listing | None, scope: Scope) -> tuple[Entry, ...]:
         return ()
     many = len(section.items)
     if not many:
-        scope.findings.add(
-            "no-statistics",
-            "`statistics` is empty, expected at least one entry",
-            "add `- {name: people, statistic: count, epsilon: 0.5}`",
-            section.span,
-        )
+        message = "`statistics` is empty, expected at least one entry"
+        hint = "add `- {name: people, statistic: count, epsilon: 0.5}`"
+        scope.findings.add("no-statistics", message, hint, section.span)
     if many > MOST_STATISTICS:
         scope.findings.add(
             "too-many-statistics",

@@ -51,7 +51,6 @@ NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,99}")
 
 
 def _name(text: str) -> str:
-    """The name of a statistic."""
     if NAME.fullmatch(text):
         return text
     hint = "begin with a letter or `_`, and use at most 100 characters"
@@ -207,7 +206,6 @@ class EntryReader:
         )
 
     def _new_name(self, names: dict[str, Word]) -> None:
-        """Records a name that is taken."""
         word = self._node.word("name")
         if word is None or "name" in self._common.bad:
             return
@@ -235,12 +233,9 @@ class EntryReader:
             return None
         if any(key.open for key in request.by):
             return True
-        self._own.refuse(
-            "keys-declared",
-            "`keys: private`, but the values of every column in `by` are declared",
-            "omit `keys`: declared groups are public, and all of them are released",
-            "keys",
-        )
+        message = "`keys: private`, but the values of every column in `by` are declared"
+        hint = "omit `keys`: declared groups are public, and all of them are released"
+        self._own.refuse("keys-declared", message, hint, "keys")
         return None
 
     def _counts_people(self, statistic: Statistic, request: Request) -> bool:

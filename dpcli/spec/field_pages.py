@@ -39,7 +39,6 @@ def field_pages() -> tuple[Page, ...]:
 
 
 def _field_page(key: str, field: FieldInfo, places: tuple[str, ...], see: tuple[str, ...]) -> Page:
-    """The page of a field that describes itself."""
     says = field.description or ""
     absent = f"`{see[0]}` is refused." if field.is_required() else ""
     example = example_line(key, field)

@@ -1,7 +1,7 @@
 """The problems of one text with their places, and how messages quote it.
 
 A place that is spoiled (a placeholder, an alias) has been reported once; what
-later readers find at that place is a consequence, and is not told.
+later readers find at that place is a consequence, and is not reported.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from dpcli.privacy.decimals import decimal_places, decimal_text
 from dpcli.spec.nodes import Span
 
 MOST = 100
-"""Nobody mends more problems than this at once."""
+"""No one fixes more problems than this at once."""
 
 ENOUGH = 1000
-"""After so many, looking for more would only cost time."""
+"""After this number, looking for more would only cost time."""
 
 
 class Findings:
@@ -35,7 +35,7 @@ class Findings:
 
     @property
     def full(self) -> bool:
-        """Whether readers may stop: the text has more problems than are told."""
+        """Whether readers may stop: the text has more problems than are reported."""
         return self._count >= ENOUGH
 
     def place(self, span: Span) -> Place:
@@ -100,7 +100,7 @@ class Findings:
         more = Problem(
             "more-problems",
             f"{'more than ' * self.full}{self._count - MOST} other problems are not listed",
-            "mend those above and check again",
+            "fix those above and check again",
         )
         return [*found[:MOST], more]
 
@@ -112,7 +112,7 @@ LISTED = 20
 """Longer lists are cut, for the same reason."""
 
 COMPARED = 500
-"""Above so many choices no similar one is looked for: the time would show."""
+"""Above this number of choices no similar one is looked for: it would take too long."""
 
 
 def shown(text: str) -> str:

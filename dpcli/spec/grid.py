@@ -49,12 +49,9 @@ def numeric_column(
         return None
     if limits is None:
         if "bounds" not in part.bad:
-            part.refuse_key(
-                "missing-bounds",
-                f"{shown(name)} has a constant for missing cells, but no bounds",
-                f"add `bounds: [..., ...]` {ADD_BOUNDS}",
-                "missing",
-            )
+            message = f"{shown(name)} has a constant for missing cells, but no bounds"
+            hint = f"add `bounds: [..., ...]` {ADD_BOUNDS}"
+            part.refuse_key("missing-bounds", message, hint, "missing")
         return None
     if not limits[0] <= steps <= limits[1]:
         part.refuse(

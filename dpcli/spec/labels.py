@@ -65,7 +65,6 @@ class TextChecks:
         return self._new(text) and good
 
     def _new(self, text: Word) -> bool:
-        """Whether a text occurs for the first time."""
         first = self._seen.setdefault(text.text, text)
         if first is text:
             return True
@@ -85,26 +84,17 @@ def good_text(word: Word, what: str, findings: Findings) -> bool:
     if findings.heard(word.span):
         return False
     if not text:
-        findings.add(
-            "empty-text",
-            f"a {what} is empty, expected a text",
-            "an empty cell is always missing; `missing: LABEL` counts it under a label",
-            word.span,
-        )
+        message = f"a {what} is empty, expected a text"
+        hint = "an empty cell is always missing; `missing: LABEL` counts it under a label"
+        findings.add("empty-text", message, hint, word.span)
     elif invisible(text):
-        findings.add(
-            "control-character",
-            f"the {what} {shown(text)} holds an invisible character",
-            "write the text without that character",
-            word.span,
-        )
+        message = f"the {what} {shown(text)} holds an invisible character"
+        hint = "write the text without that character"
+        findings.add("control-character", message, hint, word.span)
     elif text.strip() != text:
-        findings.add(
-            "surrounding-space",
-            f"the {what} {shown(text)} begins or ends with a space",
-            f"write {shown(text.strip())}; spaces around a cell are not part of it",
-            word.span,
-        )
+        message = f"the {what} {shown(text)} begins or ends with a space"
+        hint = f"write {shown(text.strip())}; spaces around a cell are not part of it"
+        findings.add("surrounding-space", message, hint, word.span)
     else:
         return True
     return False
@@ -116,17 +106,13 @@ def no_formula(label: Word, findings: Findings) -> bool:
     if not text.startswith(FORMULA) or _is_number(text):
         return True
     quoted = "'" + shown(text).strip("`").replace("'", "''") + "'"
-    findings.add(
-        "formula-label",
-        f"the label {shown(text)} begins with {shown(text[0])}: {misread(text, 'it')}",
-        f"map the text to another label, as in `values: {{{quoted}: LABEL}}`",
-        label.span,
-    )
+    message = f"the label {shown(text)} begins with {shown(text[0])}: {misread(text, 'it')}"
+    hint = f"map the text to another label, as in `values: {{{quoted}: LABEL}}`"
+    findings.add("formula-label", message, hint, label.span)
     return False
 
 
 def _is_number(text: str) -> bool:
-    """Whether a label such as -5 is harmless because it is just a number."""
     try:
         number(text)
     except NotReadable:

@@ -123,18 +123,15 @@ def read_local(path: Path | str) -> Spec:
 
 
 def _central(spec: Spec, source: str) -> Spec:
-    """The spec itself, if it is of the central model."""
     if not spec.is_local:
         return spec
     raise _wrong_model(source, "local", "use `dpcli local randomize SPEC DATA`, or")
 
 
 def _wrong_model(source: str, model: str, hint: str) -> SpecError:
-    """A spec that is right, but not for this command."""
     message = f"the spec {shown(source)} is of the {model} model, which this command is not for"
     return SpecError([Problem("wrong-model", message, f"{hint} name another spec")])
 
 
 def _unread(path: Path | str, why: str, hint: str) -> SpecError:
-    """A file that is not read as a spec."""
     return SpecError([Problem("spec-unreadable", f"the spec {shown(str(path))} {why}", hint)])

@@ -49,7 +49,7 @@ class Entry:
     Where groups are private, `keys` names the entry whose noisy counts select them
     for all entries of the same `by`; it may be this one. `rival` asks the same with
     the other of the two bounds on people, where both are possible. `post` is done to the
-    noisy answers before they are published; with `raw`, they are published beside.
+    noisy answers before they are published; with `raw`, they are published too.
     """
 
     request: Request

@@ -41,7 +41,7 @@ DECISIONS: dict[str, tuple[str, str]] = {
         "what the column holds",
         (
             "write `integer`, `number`, `category`, `boolean`, `date` or `id`, "
-            "or remove the line if no statistic uses the column"
+            "or delete the line if no statistic uses the column"
         ),
     ),
     "bounds": (

@@ -111,7 +111,6 @@ def read_privacy(node: Mapping, scope: Scope) -> Privacy | None:
 
 
 def _unit(part: Part[PrivacyShape], scope: Scope) -> Unit | None:
-    """Who is protected, or None after its problems are recorded."""
     unit = part.values.unit
     if unit is None:
         node = part.node.get("unit")
@@ -141,18 +140,14 @@ def _unit(part: Part[PrivacyShape], scope: Scope) -> Unit | None:
 
 
 def _ids(word: Word | None, scope: Scope) -> IdColumn | None:
-    """The column that says whose row it is."""
     if word is None or not scope.known(word.text, word.span):
         return None
     column = scope.columns[word.text]
     if column is None or isinstance(column, IdColumn):
         return column
-    scope.findings.add(
-        "wrong-column-type",
-        f"{shown(word.text)} is {a_column(column.kind)}, `unit` needs one of type `id`",
-        f"declare {shown(word.text)} as `{{type: id}}`",
-        word.span,
-    )
+    message = f"{shown(word.text)} is {a_column(column.kind)}, `unit` needs one of type `id`"
+    hint = f"declare {shown(word.text)} as `{{type: id}}`"
+    scope.findings.add("wrong-column-type", message, hint, word.span)
     return None
 
 

@@ -70,11 +70,9 @@ def read_quality(node: Node | None, scope: Scope) -> Quality | None:
         )
     shares = _shares(part, scope)
     if not part.has("epsilon") and not part.has("rho"):
-        part.refuse(
-            "price-required",
-            "`quality` has no `epsilon`: its counts are answers about the data as well",
-            "add `epsilon: 0.02` or so, a small part of the budget",
-        )
+        message = "`quality` has no `epsilon`: its counts are answers about the data as well"
+        hint = "add `epsilon: 0.02` or so, a small part of the budget"
+        part.refuse("price-required", message, hint)
         return None
     answering = Answering(part, scope, "`quality`", QUALITY, keys=False)
     if part.bad or not answering.mechanisms:
@@ -103,12 +101,9 @@ def _shares(part: Part[QualityShape], scope: Scope) -> dict[str, Fraction]:
     able = [name for name, column in columns if column and not _is_unit(column, scope)]
     nothing = node is not None and not able and None not in scope.columns.values()
     if nothing and not part.has("min_rows"):
-        part.refuse_key(
-            "quality-without-minimum",
-            "`min_readable` has no column to check: only the ids of the unit are declared",
-            "write `min_rows` instead, or declare the columns that statistics use",
-            "min_readable",
-        )
+        message = "`min_readable` has no column to check: only the ids of the unit are declared"
+        hint = "write `min_rows` instead, or declare the columns that statistics use"
+        part.refuse_key("quality-without-minimum", message, hint, "min_readable")
     return dict.fromkeys(able, readable) if isinstance(readable, Fraction) else {}
 
 

@@ -79,7 +79,6 @@ class RequestReader:
         return self._statistic.request(Request(name, by=by or (), where=where or ()), found)
 
     def _columns(self, key: str, role: OfColumns) -> tuple[Column, ...] | None:
-        """The columns that a list names, each once; None after problems are recorded."""
         listing = self._node.get(key)
         found: dict[str, Column] = {}
         words = listing.items if isinstance(listing, Listing) else ()
@@ -101,12 +100,9 @@ class RequestReader:
         good = least <= count <= MOST_TOGETHER
         if not good:
             columns = "column" if count == 1 else "columns"
-            self._part.refuse_key(
-                "columns-count",
-                f"`{key}` has {count} {columns}, expected {least} to {MOST_TOGETHER}",
-                "name the columns that belong together; the fewer, the less noise",
-                key,
-            )
+            message = f"`{key}` has {count} {columns}, expected {least} to {MOST_TOGETHER}"
+            hint = "name the columns that belong together; the fewer, the less noise"
+            self._part.refuse_key("columns-count", message, hint, key)
         return good
 
     def _axes(self, key: str, by: tuple[Key, ...]) -> tuple[Key, ...] | None:
@@ -130,7 +126,6 @@ class RequestReader:
         return axes
 
     def _bins(self, column: CategoryColumn | NumericColumn, by: tuple[Key, ...]) -> Key | None:
-        """The axis along which a histogram counts."""
         word = self._node.word("column")
         assert word is not None
         if any(key.column is column for key in by):
@@ -141,7 +136,6 @@ class RequestReader:
         return axis(column, self._node.get("bins"), word, self._scope, "bins: {width: ...}")
 
     def _candidates(self, key: str, column: NumericColumn, by: tuple[Key, ...]) -> Any:
-        """The candidates, as steps of the column."""
         node, private = self._node.get(key), any(one.open for one in by)
         points = candidates(node, column, self._user, self._scope, private=private)
         if isinstance(points, str):
@@ -196,7 +190,6 @@ class RequestReader:
         return summed, clamp
 
     def _clamp(self, column: Column | None, bounds: Sequence[Fraction]) -> tuple[int, int] | None:
-        """The bounds of a person's total, in steps."""
         part = self._part
         numeric = isinstance(column, NumericColumn) and column.kind != "date"
         step = column.step if isinstance(column, NumericColumn) and numeric else Fraction(1)

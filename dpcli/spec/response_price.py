@@ -96,7 +96,6 @@ class ResponsePrices:
     def _refuse_price(
         self, part: Part[ResponseShape], randomizer: Randomizer, given: Sequence[str]
     ) -> None:
-        """Records that the price is missing, or given in a way that is not taken."""
         ways, name = listed(randomizer.prices, "or"), shown(randomizer.name)
         if not given:
             message = f"nothing limits what a response may reveal: {name} takes {ways}"
@@ -114,7 +113,6 @@ class ResponsePrices:
         part.refuse_key("field-not-taken", message, hint, wrong)
 
     def _delta(self, part: Part[ResponseShape], randomizer: Randomizer) -> Fraction | None:
-        """The delta, zero where none is needed."""
         name = shown(randomizer.name)
         if part.has("delta") and not randomizer.needs_delta:
             able = [one.name for one in randomizers.RANDOMIZERS if one.needs_delta]
@@ -123,16 +121,13 @@ class ResponsePrices:
             part.refuse_key("delta-not-taken", message, hint, "delta")
             return None
         if not part.has("delta") and randomizer.needs_delta:
-            part.refuse(
-                "delta-required",
-                f"{name} needs a `delta`, and the response has none",
-                "add `delta: 1e-9` or so, far below one divided by the number of records",
-            )
+            message = f"{name} needs a `delta`, and the response has none"
+            hint = "add `delta: 1e-9` or so, far below one divided by the number of records"
+            part.refuse("delta-required", message, hint)
             return None
         return part.values.delta if part.has("delta") else Fraction(0)
 
     def _matrix(self, part: Part[ResponseShape], column: Cell | None) -> Table | None:
-        """The table of probabilities, from here or from a file next to the spec."""
         given, node = part.values.matrix, at(part.node, "matrix")
         table = None
         if isinstance(given, dict) and isinstance(node, Mapping):
@@ -148,12 +143,9 @@ class ResponsePrices:
         try:
             raw = read_bytes(self._folder / word.text)
         except (OSError, ValueError):
-            self._findings.add(
-                "table-unreadable",
-                f"the file of the table, {shown(word.text)}, cannot be read",
-                "name a CSV file by its path from the folder of the spec",
-                word.span,
-            )
+            message = f"the file of the table, {shown(word.text)}, cannot be read"
+            hint = "name a CSV file by its path from the folder of the spec"
+            self._findings.add("table-unreadable", message, hint, word.span)
             return None
         table, found = table_of(raw, word.text)
         for problem in found.problems:

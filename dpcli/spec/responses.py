@@ -68,12 +68,9 @@ def _require_records(privacy: Mapping, scope: Scope) -> None:
     """Records a unit or neighbors that records cannot protect by themselves."""
     unit, neighbors = privacy.get("unit"), privacy.word("neighbors")
     if scope.unit is not None and not isinstance(scope.unit, RowUnit) and unit is not None:
-        scope.findings.add(
-            "local-unit",
-            "in the local model each record responds by itself, and `unit` is a person",
-            "write `unit: row`; a person with k records reveals k times as much",
-            unit.span,
-        )
+        message = "in the local model each record responds by itself, and `unit` is a person"
+        hint = "write `unit: row`; a person with k records reveals k times as much"
+        scope.findings.add("local-unit", message, hint, unit.span)
     if neighbors is not None and neighbors.text == Neighbors.ADD_REMOVE.value:
         scope.findings.add(
             "local-neighbors",
@@ -100,12 +97,9 @@ def _require_names(
                 root.key_span("responses"),
             )
     for name in sorted(name for name, count in Counter(names).items() if count > 1):
-        scope.findings.add(
-            "collected-twice",
-            f"two collected columns would be called {shown(name)}",
-            "map the label to another one, or rename the column",
-            root.key_span("responses"),
-        )
+        message = f"two collected columns would be called {shown(name)}"
+        hint = "map the label to another one, or rename the column"
+        scope.findings.add("collected-twice", message, hint, root.key_span("responses"))
 
 
 class _Responses:
@@ -125,19 +119,15 @@ class _Responses:
     def read(self, section: Listing) -> tuple[Response, ...]:
         """The responses without problems; those with problems are recorded."""
         if not section.items:
-            self._findings.add(
-                "no-responses",
-                "`responses` is empty, expected at least one entry",
-                "add `- {column: ..., mechanism: randomized_response, epsilon: 1}`",
-                section.span,
-            )
+            message = "`responses` is empty, expected at least one entry"
+            hint = "add `- {column: ..., mechanism: randomized_response, epsilon: 1}`"
+            self._findings.add("no-responses", message, hint, section.span)
         example = "{column: ..., mechanism: ..., epsilon: ...}"
         nodes = mappings(section, "responses", example, self._scope)
         found = (self._response(node) for node in nodes)
         return tuple(one for one in found if one is not None)
 
     def _response(self, node: Mapping) -> Response | None:
-        """One entry, or None after its problems are recorded."""
         part = fit(ResponseShape, node, "a response", self._findings)
         name = part.values.mechanism
         every = randomizers.RANDOMIZERS
@@ -172,7 +162,6 @@ class _Responses:
         return Response(column, randomizer, channel, by, steps)
 
     def _column(self, node: Mapping, randomizer: Randomizer | None) -> Cell | None:
-        """The column, if it may be randomized in that way."""
         word = node.word("column")
         if word is None:
             return None
@@ -250,7 +239,6 @@ class _Responses:
     def _steps(
         self, part: Part[ResponseShape], randomizer: Randomizer | None
     ) -> tuple[str, ...] | None:
-        """What is done to estimates."""
         steps = part.values.post or []
         if randomizer is None or "post" in part.bad:
             return None
@@ -268,6 +256,5 @@ class _Responses:
 
 
 def _numbers_of(column: Cell, channel: Channel, by: Sequence[CategoryColumn]) -> int:
-    """How many numbers are counted of a response."""
     labels = len(column.labels) if isinstance(column, CategoryColumn) else 1
     return prod(len(one.labels) for one in by) * max(labels, len(channel.outputs))

@@ -155,7 +155,6 @@ def _value(example: str) -> Any:
 
 
 def _resolved(node: Node) -> Any:
-    """A tree as plain JSON."""
     match node:
         case Word(text):
             if re.fullmatch(r"-?[0-9]+", text):
@@ -170,7 +169,6 @@ def _resolved(node: Node) -> Any:
 
 
 def _quality(schema: Json) -> Json:
-    """The quality check: a loss, and at least one minimum."""
     names = [mechanism.name for mechanism in able_to_answer(QUALITY)]
     mechanism = schema["properties"]["mechanism"]
     del mechanism["oneOf"]
@@ -181,7 +179,6 @@ def _quality(schema: Json) -> Json:
 
 
 def _column() -> Json:
-    """A column: the model that its type names."""
     meanings = {page.name: page.meaning for page in word_pages() if page.kind == "type"}
     types = {shape.kind: meanings.get(shape.kind, shape.__doc__) for shape in COLUMN_TYPES}
     options = [{"const": kind, "description": text} for kind, text in types.items()]
@@ -255,5 +252,4 @@ def _by_randomizer(randomizer: Any) -> Json:
 
 
 def _is(key: str, value: str) -> Json:
-    """The condition that a key is there and has this value."""
     return {"properties": {key: {"const": value}}, "required": [key]}

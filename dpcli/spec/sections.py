@@ -40,7 +40,6 @@ PEOPLE = ("people", "persons")
 
 
 def _dataset(text: str) -> str:
-    """The name of a ledger account."""
     fault = dataset_fault(text)
     if fault is None:
         return text
@@ -48,7 +47,6 @@ def _dataset(text: str) -> str:
 
 
 def _rows_are(text: str) -> str:
-    """What rows are called."""
     if PLURAL.fullmatch(text):
         return text
     raise refusal(
@@ -59,7 +57,6 @@ def _rows_are(text: str) -> str:
 
 
 def _answer(text: str) -> str:
-    """A few sentences of the steward."""
     if 1 <= len(text.strip()) <= LONGEST_ANSWER:
         return text.strip()
     raise refusal(
@@ -176,10 +173,7 @@ def rows_name(part: Part[Any], unit: Unit | None) -> str:
     name = getattr(part.values, "rows_are", None) or "rows"
     if isinstance(unit, PersonUnit) and name.casefold() in PEOPLE:
         many = f"{unit.rows:,} of them" if unit.rows > 1 else "several of them"
-        part.refuse(
-            "rows-are-people",
-            f"`rows_are` is {shown(name)}, but a person may have {many}",
-            "write what one row is, such as `rows_are: visits`; `count_distinct` counts people",
-            "rows_are",
-        )
+        message = f"`rows_are` is {shown(name)}, but a person may have {many}"
+        hint = "write what one row is, such as `rows_are: visits`; `count_distinct` counts people"
+        part.refuse("rows-are-people", message, hint, "rows_are")
     return str(name)

@@ -52,7 +52,6 @@ class StepForm(Read):
 
     @staticmethod
     def _numbered(name: str, given: object) -> Step:
-        """A step with its numbers."""
         texts: list[Any] = given if isinstance(given, list) else [given]
         wanted = 2 if name == "clamp" else 1
         if len(texts) != wanted or not all(isinstance(text, str) for text in texts):
@@ -123,12 +122,8 @@ def read_steps(part: Part[Any], statistic: Statistic, unit: Unit | None) -> tupl
             _refuse_step(part, statistic, step, takes, place)
     if good and any(step.name == "consistent" for step in steps[1:]):
         good = False
-        part.refuse_key(
-            "step-order",
-            "`consistent` is made of the noisy answers, and is not the first step of `post`",
-            "write it first: `post: [consistent, ...]`",
-            "post",
-        )
+        message = "`consistent` is made of the noisy answers, and is not the first step of `post`"
+        part.refuse_key("step-order", message, "write it first: `post: [consistent, ...]`", "post")
     withhold: list[Step] = []
     if values.withhold is not None:
         withhold = [Withhold(values.withhold.wider_than)]
@@ -141,7 +136,6 @@ def read_steps(part: Part[Any], statistic: Statistic, unit: Unit | None) -> tupl
 
 
 def _refuse_step(part: Part[Any], statistic: Statistic, step: Step, takes: str, place: int) -> None:
-    """Records a step that does not suit the statistic."""
     node = at(part.node, "post", place)
     span = next(iter(node.pairs.values()))[0].span if isinstance(node, Mapping) else node.span
     message = (

@@ -40,7 +40,7 @@ PHRASES: tuple[tuple[str, str, str], ...] = (
     ),
     ("expected ':'", "a `:` is expected after this key", "write `key: value`"),
     ("alphabetic or numeric", "`&` or `*` begins a text here", "put the text in quotes"),
-    ("node content", "a value is expected here", "give a value, or remove the key"),
+    ("node content", "a value is expected here", "give a value, or omit the key"),
     ("<document start>", "the spec has ended above this line", "remove this line"),
     ("tag", "`!` begins a text here", "put the text in quotes"),
     ("block scalar", "a text after `|` or `>` must begin on the next line", "put it in quotes"),

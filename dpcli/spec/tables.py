@@ -32,12 +32,9 @@ def read_chance(word: Word, name: str, findings: Findings) -> Fraction | None:
     try:
         return probability(word.text)
     except NotReadable as refusal:
-        findings.add(
-            "not-a-probability",
-            f"{name} is {shown(word.text)}, expected a probability",
-            refusal.advice or "write a decimal or a fraction, such as `0.75` or `3/4`",
-            word.span,
-        )
+        message = f"{name} is {shown(word.text)}, expected a probability"
+        hint = refusal.advice or "write a decimal or a fraction, such as `0.75` or `3/4`"
+        findings.add("not-a-probability", message, hint, word.span)
         return None
 
 
@@ -53,12 +50,9 @@ def mapped_table(
         _too_large(len(rows) * len(outputs), node.span, findings)
         return None
     if not rows or not outputs:
-        findings.add(
-            "table-form",
-            "the table has no inputs or no outputs",
-            "write a row for each label, as in `{yes: {yes: 0.7, no: 0.3}, no: {...}}`",
-            node.span,
-        )
+        message = "the table has no inputs or no outputs"
+        hint = "write a row for each label, as in `{yes: {yes: 0.7, no: 0.3}, no: {...}}`"
+        findings.add("table-form", message, hint, node.span)
         return None
     names: dict[str, Word] = {}
     read: list[tuple[Fraction, ...] | None] = []
@@ -95,12 +89,9 @@ def table_of(raw: bytes, source: str) -> tuple[Table | None, Findings]:
     reader = csv.reader(io.StringIO(text, newline=""))
     lines = [(reader.line_num, [cell.strip() for cell in row]) for row in reader if any(row)]
     if not lines:
-        findings.add(
-            "table-form",
-            "the table is empty",
-            "begin with a line that names the outputs, then a line for each input",
-            Span(1, 1, 1),
-        )
+        message = "the table is empty"
+        hint = "begin with a line that names the outputs, then a line for each input"
+        findings.add("table-form", message, hint, Span(1, 1, 1))
         return None, findings
     if all(_is_chance(cell) for cell in lines[0][1]):
         outputs = tuple(str(place) for place in range(1, len(lines[0][1]) + 1))
@@ -114,23 +105,15 @@ def table_of(raw: bytes, source: str) -> tuple[Table | None, Findings]:
 def _table(
     outputs: tuple[str, ...], rows: Sequence[tuple[int, str, list[str]]], findings: Findings
 ) -> Table | None:
-    """The table of these rows, if all is well with it."""
     names = [outputs, tuple(label for _, label, _ in rows)]
     for what, words in zip(("output", "input"), names, strict=True):
         if len(set(words)) < len(words) or not all(words):
-            findings.add(
-                "table-form",
-                f"two {what}s of the table have the same name, or one has none",
-                "give each a name of its own",
-                Span(1, 1, 1),
-            )
+            message = f"two {what}s of the table have the same name, or one has none"
+            findings.add("table-form", message, "give each a name of its own", Span(1, 1, 1))
     if not outputs or not rows:
-        findings.add(
-            "table-form",
-            "the table has no outputs or no inputs",
-            "begin with a line that names the outputs, then a line for each input",
-            Span(1, 1, 1),
-        )
+        message = "the table has no outputs or no inputs"
+        hint = "begin with a line that names the outputs, then a line for each input"
+        findings.add("table-form", message, hint, Span(1, 1, 1))
     if len(outputs) * len(rows) > MOST_CHANCES:
         _too_large(len(outputs) * len(rows), Span(1, 1, 1), findings)
         return None
@@ -173,12 +156,9 @@ def _whole_row(
     total = sum(known, start=Fraction(0))
     if total == 1:
         return known
-    findings.add(
-        "row-sum",
-        f"the probabilities of {label} sum to {shown(_brief(total))}, expected 1",
-        f"change one by {shown(_brief(1 - total))}; write thirds and the like as fractions",
-        span,
-    )
+    message = f"the probabilities of {label} sum to {shown(_brief(total))}, expected 1"
+    hint = f"change one by {shown(_brief(1 - total))}; write thirds and the like as fractions"
+    findings.add("row-sum", message, hint, span)
     return None
 
 
@@ -190,7 +170,6 @@ def _brief(value: Fraction) -> str:
 
 
 def _is_chance(text: str) -> bool:
-    """Whether a text is a probability."""
     try:
         probability(text)
     except NotReadable:
@@ -199,14 +178,10 @@ def _is_chance(text: str) -> bool:
 
 
 def _too_large(count: int | None, span: Span, findings: Findings) -> None:
-    """Records a table that is too large to be recorded."""
     size = f"{count:,} probabilities" if count else f"more than {MOST_BYTES:,} bytes"
-    findings.add(
-        "table-too-large",
-        f"the table has {size}, at most {MOST_CHANCES:,} probabilities can be used",
-        "use `generalized_randomized_response` or `unary_encoding` for many labels",
-        span,
-    )
+    message = f"the table has {size}, at most {MOST_CHANCES:,} probabilities can be used"
+    hint = "use `generalized_randomized_response` or `unary_encoding` for many labels"
+    findings.add("table-too-large", message, hint, span)
 
 
 def fitted(table: Table, column: CategoryColumn, span: Span, findings: Findings) -> Table | None:

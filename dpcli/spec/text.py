@@ -50,7 +50,6 @@ def read_text(raw: bytes, source: str) -> tuple[Mapping | None, Findings, str]:
 
 
 def _lines(text: str) -> list[str]:
-    """The lines as an editor counts them, without their ends."""
     return LINE_BREAK.split(text)
 
 
@@ -58,12 +57,9 @@ def _not_utf8(raw: bytes, position: int, source: str) -> Findings:
     """The problem of a byte that is no UTF-8, at its place."""
     before = _lines(raw[:position].decode("utf-8").removeprefix("\ufeff"))
     findings = Findings(source, _lines(raw.decode("utf-8", "replace").removeprefix("\ufeff")))
-    findings.add(
-        "not-utf8",
-        f"byte 0x{raw[position]:02x} is not UTF-8 text",
-        "save the spec as UTF-8",
-        Span(len(before), len(before[-1]) + 1, 1),
-    )
+    message = f"byte 0x{raw[position]:02x} is not UTF-8 text"
+    hint = "save the spec as UTF-8"
+    findings.add("not-utf8", message, hint, Span(len(before), len(before[-1]) + 1, 1))
     return findings
 
 
@@ -71,32 +67,24 @@ def _refuse_characters(text: str, findings: Findings) -> None:
     """Stops at characters that cannot be seen, and at directives."""
     found = REFUSED.search(text) if text.isascii() else re.search(REFUSED_BEYOND_ASCII, text)
     if found:
-        findings.add(
-            "control-character",
-            f"the invisible character U+{ord(found[0]):04X} is in the text",
-            "remove it, or write it as an escape in double quotes",
-            _span(text, found.start(), 1),
-        )
+        message = f"the invisible character U+{ord(found[0]):04X} is in the text"
+        hint = "delete the character, or write it as an escape in double quotes"
+        findings.add("control-character", message, hint, _span(text, found.start(), 1))
         raise Stop
     found = DIRECTIVE.search(text)
     if found:
-        findings.add(
-            "yaml-directive",
-            f"the line begins with {shown('%')}, a YAML directive, expected the spec",
-            "remove the line; a spec has no directives",
-            _span(text, found.start(), len(found[0])),
-        )
+        message = f"the line begins with {shown('%')}, a YAML directive, expected the spec"
+        hint = "begin with `dpcli: 1`; a spec has no directives"
+        findings.add("yaml-directive", message, hint, _span(text, found.start(), len(found[0])))
         raise Stop
 
 
 def _span(text: str, position: int, length: int) -> Span:
-    """Where a position of the text is."""
     before = _lines(text[:position])
     return Span(len(before), len(before[-1]) + 1, length)
 
 
 def _document(text: str, findings: Findings) -> Mapping | None:
-    """The single mapping that the text holds."""
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     try:
         return Composer(yaml.parse(text, Loader=loader), findings).document()

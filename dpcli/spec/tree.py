@@ -60,7 +60,6 @@ class Composer:
         return None
 
     def _node(self, event: yaml.Event, depth: int) -> Node:
-        """The node that begins with an event."""
         self._nodes += 1
         if isinstance(event, yaml.ScalarEvent) and self._nodes <= MOST_NODES:
             if event.anchor is not None or event.tag is not None:
@@ -79,13 +78,10 @@ class Composer:
                 event,
             )
         if isinstance(event, yaml.AliasEvent):
-            span, anchor = self._event_span(event), getattr(event, "anchor", "")
-            self._findings.spoil(
-                "yaml-alias",
-                f"{shown(f'*{anchor}')} repeats another part of the text",
-                "write the part out; a spec has no aliases",
-                span,
-            )
+            span, anchor = self._between(event, event), getattr(event, "anchor", "")
+            message = f"{shown(f'*{anchor}')} repeats another part of the text"
+            hint = "write the part out; a spec has no aliases"
+            self._findings.spoil("yaml-alias", message, hint, span)
             return Word("", span)
         self._refuse_properties(event)
         if depth > MOST_DEPTH:
@@ -100,7 +96,6 @@ class Composer:
         return self._mapping(event, depth)
 
     def _listing(self, start: yaml.Event, depth: int) -> Listing:
-        """The items up to the end of a sequence."""
         items = []
         while not isinstance(event := next(self._events), yaml.SequenceEndEvent):
             node = self._node(event, depth + 1)
@@ -112,7 +107,6 @@ class Composer:
         return Listing(tuple(items), self._whole(start, event, items[0].span if items else None))
 
     def _mapping(self, start: yaml.Event, depth: int) -> Mapping:
-        """The pairs up to the end of a mapping."""
         pairs: dict[str, tuple[Word, Node]] = {}
         first: Span | None = None
         while not isinstance(event := next(self._events), yaml.MappingEndEvent):
@@ -132,20 +126,14 @@ class Composer:
     def _good_key(self, event: yaml.Event, key: Node, pairs: dict[str, tuple[Word, Node]]) -> bool:
         """Whether a key is a text, no merge, and new."""
         if not isinstance(key, Word):
-            self._findings.spoil(
-                "key-not-text",
-                "a list or mapping stands where a key is expected",
-                "quote the key if brackets belong to it",
-                key.span,
-            )
+            message = "a list or mapping stands where a key is expected"
+            hint = "quote the key if brackets belong to it"
+            self._findings.spoil("key-not-text", message, hint, key.span)
             return False
         if key.text == "<<" and isinstance(event, yaml.ScalarEvent) and not event.style:
-            self._findings.spoil(
-                "yaml-merge",
-                "`<<` merges another mapping into this one",
-                "write the keys out; a spec has no merge keys",
-                key.span,
-            )
+            message = "`<<` merges another mapping into this one"
+            hint = "write the keys out; a spec has no merge keys"
+            self._findings.spoil("yaml-merge", message, hint, key.span)
             return False
         if key.text in pairs and isinstance(event, yaml.ScalarEvent):
             before = pairs[key.text][0].span
@@ -166,31 +154,20 @@ class Composer:
             f"{what} has no value",
             "numbers have a point: `0.5`, not `0,5`"
             if number
-            else 'give a value, or remove it; `""` is the empty text',
+            else 'give a value, or omit the key; `""` is the empty text',
             node.span,
         )
 
     def _refuse_properties(self, event: yaml.Event) -> None:
-        """Reports an anchor or a tag."""
         anchor, tag = getattr(event, "anchor", None), getattr(event, "tag", None)
         if anchor is not None:
-            self._findings.spoil(
-                "yaml-alias",
-                f"{shown(f'&{anchor}')} names a part of the text",
-                "remove it; put the text in quotes if `&` belongs to it",
-                self._event_span(event),
-            )
+            message = f"{shown(f'&{anchor}')} names a part of the text"
+            hint = "write the value itself; put the text in quotes if `&` belongs to it"
+            self._findings.spoil("yaml-alias", message, hint, self._between(event, event))
         if tag is not None:
-            self._findings.spoil(
-                "yaml-tag",
-                f"{shown(str(tag).replace(YAML_TAG, '!!'))} is a YAML tag",
-                "remove it; put the text in quotes if `!` belongs to it",
-                self._event_span(event),
-            )
-
-    def _event_span(self, event: yaml.Event) -> Span:
-        """The span of an event on its first line."""
-        return self._between(event, event)
+            message = f"{shown(str(tag).replace(YAML_TAG, '!!'))} is a YAML tag"
+            hint = "write the value without a tag; put the text in quotes if `!` belongs to it"
+            self._findings.spoil("yaml-tag", message, hint, self._between(event, event))
 
     def _whole(self, start: yaml.Event, end: yaml.Event, first: Span | None) -> Span:
         """A bracketed collection from end to end; a block by its first key or item."""
@@ -209,8 +186,7 @@ class Composer:
         return Span(line + 1, column + 1, stop - column if stop > column else 1)
 
     def _stop(self, code: str, message: str, hint: str, event: yaml.Event) -> None:
-        """Records a last problem and ends the reading."""
-        self._findings.add(code, message, hint, self._event_span(event))
+        self._findings.add(code, message, hint, self._between(event, event))
         raise Stop
 
 
