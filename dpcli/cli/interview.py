@@ -14,12 +14,13 @@ from dpcli.cli.interview_columns import ask_column, texts_between_commas
 from dpcli.cli.interview_statistics import ask_statistics
 from dpcli.numbers import NotReadable, number
 from dpcli.spec.answered import Answers, shares
+from dpcli.spec.column_types import COLUMN_TYPES
 from dpcli.spec.draft import as_word, csv_section, twins_of, unfit
 from dpcli.spec.findings import shown, similar
 
 SKIP, DONE = "skip", "done"
 
-TYPES = ("integer", "number", "category", "boolean", "date")
+TYPES = tuple(shape.kind for shape in COLUMN_TYPES if shape.kind != "id")
 
 
 def are_names(asker: Asker, count: int) -> bool:

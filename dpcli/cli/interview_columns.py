@@ -4,52 +4,60 @@ from __future__ import annotations
 
 import csv
 import re
+from collections.abc import Callable
 
 from dpcli.cli.asking import Asker, Refused, refuse
 from dpcli.spec.answered import Answers, as_number, in_list
+from dpcli.spec.column_types import COLUMN_TYPES
 from dpcli.spec.draft import as_word
 from dpcli.spec.findings import shown
+from dpcli.spec.paths import field_examples
+
+LEFT_OUT = ("type", "step")
+"""Fields that are not asked for unless a type requires them."""
 
 
 def ask_column(asker: Asker, answers: Answers, name: str, kind: str) -> None:
-    """Declares a column by its answers."""
+    """Declares a column by its answers: for each field of its type, required ones first."""
+    shape = next(shape for shape in COLUMN_TYPES if shape.kind == kind)
+    fields = shape.model_fields
     parts = [f"type: {kind}"]
 
-    def declare(part: str) -> None:
-        declared = f"{{{', '.join([*parts, part])}}}"
-        probe = Answers(columns={name: declared})
-        refuse(probe.problems())
-        parts.append(part)
+    def ask(key: str, question: str, read: Callable[[str], str], default: str = "") -> None:
+        def declare(text: str) -> None:
+            part = f"{key}: {read(text)}"
+            probe = Answers(columns={name: f"{{{', '.join([*parts, part])}}}"})
+            refuse(probe.problems())
+            parts.append(part)
 
-    if kind == "number":
-        asker.ask(
-            "  Rounded to multiples of", lambda text: declare(f"step: {as_number(text)}"), "1"
-        )
-    if kind in ("integer", "number", "date"):
-        example = "2024-01-01, 2024-12-31" if kind == "date" else "0, 100"
-        asker.ask(
-            f"  Least and greatest value that counts, as in {example}",
-            lambda text: declare(f"bounds: {in_list(map(as_number, _pair(text)))}"),
-        )
-    if kind == "category":
-        asker.ask(
-            "  Texts, as in a, b, c; or text=label, as in 0=no, 1=yes",
-            lambda text: declare(f"values: {_values(text)}"),
-        )
-    if kind == "boolean":
-        asker.ask(
-            "  Texts for false and true, as in 0, 1",
-            lambda text: declare(f"values: {in_list(map(as_word, texts_between_commas(text)))}"),
-            "false, true",
-        )
-    if kind != "id":
-        word = as_word if kind in ("category", "boolean") else as_number
-        asker.ask(
-            "  A cell that is missing: drop its row, or counts as",
-            lambda text: declare(f"missing: {word(text)}"),
-            "drop",
-        )
+        asker.ask(f"  {question}", declare, default)
+
+    for key in sorted(fields, key=lambda key: not fields[key].is_required()):
+        match key:
+            case "step" if fields[key].is_required():
+                ask(key, "Rounded to multiples of", as_number, "1")
+            case "bounds":
+                example = "2024-01-01, 2024-12-31" if kind == "date" else "0, 100"
+                question = f"Least and greatest value that counts, as in {example}"
+                ask(key, question, lambda text: in_list(map(as_number, _pair(text))))
+            case "values" if kind == "boolean":
+                ask(key, "Texts for false and true, as in 0, 1", _texts, "false, true")
+            case "values":
+                ask(key, "Texts, as in a, b, c; or text=label, as in 0=no, 1=yes", _values)
+            case "missing" if kind != "id":
+                read = as_word if "values" in fields else as_number
+                ask(key, "A cell that is missing: drop its row, or counts as", read, "drop")
+            case _ if fields[key].is_required() and key not in LEFT_OUT:
+                example = str(next(iter(field_examples(fields[key])), ""))
+                ask(key, fields[key].description or key, as_number, example)
+            case _:
+                pass
     answers.columns[name] = f"{{{', '.join(parts)}}}"
+
+
+def _texts(text: str) -> str:
+    """A list of texts."""
+    return in_list(map(as_word, texts_between_commas(text)))
 
 
 def _pair(text: str) -> list[str]:

@@ -35,12 +35,18 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def run(folder: Path, *words: str, status: int = 0) -> str:
+def run(folder: Path, *words: str, status: int = 0, stdin: str = "") -> str:
     """What a dpcli with both prints, on either stream."""
     command = [sys.executable, "-m", "tests.support.toy_registry", *words]
     environment = {"PYTHONPATH": str(ROOT), "NO_COLOR": "1", "COLUMNS": "160", "PATH": ""}
     done = subprocess.run(
-        command, cwd=folder, env=environment, capture_output=True, text=True, check=False
+        command,
+        cwd=folder,
+        env=environment,
+        input=stdin,
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert done.returncode == status, done.stderr
     return done.stdout + done.stderr
@@ -118,6 +124,16 @@ def test_they_are_simulated_as_predicted(folder: Path) -> None:
 
     assert "as predicted" in found
     assert "not as" not in found
+
+
+def test_init_asks_for_the_fields_of_the_type(folder: Path) -> None:
+    """`init --ask` offers the type and asks for its own field, with its example."""
+    answers = "yes\ntown\nrow\nadd-remove\n1\nskip\npercentage\n9\n2\n" + "\n" * 20
+    found = run(folder, "init", "data.csv", "--ask", stdin=answers)
+
+    assert "How many decimals percentages are rounded to. [1]: 9" in found
+    assert "expected a whole number from 1 to 3" in found
+    assert "score: {type: percentage, decimals: 2}" in found
 
 
 def test_the_laws_of_statistics_include_it() -> None:
