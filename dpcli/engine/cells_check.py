@@ -69,17 +69,17 @@ def _scan(
     tables: Tables, wanted: Sequence[Column], progress: Progress
 ) -> tuple[pl.DataFrame, bool]:
     """One line per file: rows, readable cells and occurring texts of each column, any blanks."""
-    told = [pl.len().alias("rows"), pl.col("blank").any()]
+    facts = [pl.len().alias("rows"), pl.col("blank").any()]
     for place, column in enumerate(wanted):
         text = pl.col(f"t{place}")
-        told.append(encoded(column, f"t{place}").is_not_null().sum().alias(f"n{place}"))
+        facts.append(encoded(column, f"t{place}").is_not_null().sum().alias(f"n{place}"))
         if isinstance(column, CategoryColumn):
             stripped = text.str.strip_chars(grammar.BLANKS)
             declared = [text for text, _ in column.values]
-            told.append(
+            facts.append(
                 stripped.filter(stripped.is_in(declared)).unique().implode().alias(f"o{place}")
             )
-    frames = [frame.select(told) for frame in tables.frames()]
+    frames = [frame.select(facts) for frame in tables.frames()]
     results = run_with_retry(lambda: pl.collect_all(frames, engine="streaming"), progress)
     counted = pl.concat(results)
     return counted, bool(counted["blank"].any())

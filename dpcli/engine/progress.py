@@ -21,7 +21,7 @@ Position = Callable[[], int | None]
 
 
 class Progress:
-    """The phase of the work, and the bytes of the files that it has dealt with.
+    """The phase of the work, and the bytes of the files that are done.
 
     Written by the one thread that works, read by the one that shows. What is shown is a
     function of the sizes of files and of the clock: never a number of rows. `notice` reports

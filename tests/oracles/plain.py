@@ -32,8 +32,8 @@ DATE = re.compile(r"([0-9]{4})-([0-9]{2})-([0-9]{2})(?:[T ].*)?", re.DOTALL)
 
 ROW = RowUnit()
 
-Lot = Callable[[str, int], int]
-"""The lot of a person's row: from the id and how many of their rows came before."""
+Priority = Callable[[str, int], int]
+"""The priority of a row: from the user id and how many rows of the user came before."""
 
 Answer = list[int] | dict[tuple[str, ...], list[int]]
 """The integers of every cell; by group where keys are private."""
@@ -45,7 +45,7 @@ def evaluate(
     queries: Sequence[Query],
     data: bytes,
     unit: Unit = ROW,
-    lot: Lot = lambda *_: 0,
+    priority: Priority = lambda *_: 0,
     dialect: Dialect = STANDARD,
 ) -> list[Answer]:
     """The noise-free answer to every query, cell by cell, the last axis fastest."""
@@ -66,7 +66,7 @@ def evaluate(
                 continue
             name = text or number
         mine = people.setdefault(name, [])
-        mine.append((lot(str(name), len(mine)) if isinstance(unit, PersonUnit) else 0, values))
+        mine.append((priority(str(name), len(mine)) if isinstance(unit, PersonUnit) else 0, values))
     return [_answer(query, list(people.values()), unit) for query in queries]
 
 
@@ -147,7 +147,7 @@ def _rank(quantile: Fraction, candidate: int, values: list[int]) -> int:
 
 
 def _limited(query: Query, rows: list[tuple[int, Row]], unit: Unit) -> list[tuple[int, Row]]:
-    """The rows of a person that may enter a query, in the order of their lots."""
+    """The rows of a user that may enter a query, in the order of their priorities."""
     ordered = sorted(rows, key=lambda pair: pair[0])
     if not isinstance(unit, PersonUnit):
         return ordered

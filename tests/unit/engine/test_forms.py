@@ -25,7 +25,7 @@ from dpcli.queries import Factor, LinearQuery
 from tests.oracles import crowds, files
 from tests.oracles.opened import engine
 from tests.oracles.plain import evaluate, table, value
-from tests.unit.engine.test_people import freeze, lots, without_empty
+from tests.unit.engine.test_people import freeze, priorities, without_empty
 
 __all__ = ["freeze"]
 
@@ -104,7 +104,7 @@ def ended(end: str) -> Callable[[Sequence[str], Rows, Path, Dialect], list[Path]
 
 
 def marked(header: Sequence[str], cells: Rows, folder: Path, dialect: Dialect) -> list[Path]:
-    """A file with a mark at its start; the mark of a header line tells the order of bytes."""
+    """A file with a mark at its start; the mark of a header line states the order of bytes."""
     path = folder / "marked.csv"
     text = as_csv(header, cells, dialect).decode(codec(dialect))
     path.write_bytes(("\ufeff" + text).encode("utf-16-le" if dialect.names else "utf-16-be"))
@@ -238,7 +238,7 @@ def test_people_are_the_same_in_every_form(
     monkeypatch.setattr(contribution_bounding, "SHARD", 64)
     monkeypatch.setattr(contribution_bounding, "SCATTERED", 3)
     monkeypatch.setattr(contribution_bounding, "WAITING", 1)
-    lot = lots(freeze)
+    priority = priorities(freeze)
     tried = 0
     for seed in range(1000):
         data, unit, queries = crowds.generate(seed)
@@ -247,7 +247,7 @@ def test_people_are_the_same_in_every_form(
         if paths is None:
             continue
         tried += 1
-        expected = evaluate(queries, as_csv(*rectangle(data), STANDARD), unit, lot)
+        expected = evaluate(queries, as_csv(*rectangle(data), STANDARD), unit, priority)
         freeze()
         found = engine(queries, unit, *paths, dialect=named(form, data))
         assert without_empty(found) == without_empty(expected), seed

@@ -232,7 +232,7 @@ def test_a_file_is_known_by_its_name_or_its_first_bytes(tmp_path: Path) -> None:
 
 
 def test_without_a_header_line_the_first_bytes_are_a_record(tmp_path: Path) -> None:
-    """Nothing in a record decides the format: `PAR1` may be somebody's name."""
+    """Nothing in a record decides the format: `PAR1` may be a name."""
     dialect = Dialect(names=("sex", "age"))
     for word in ("PAR1", "BZh", "PK\x03\x04", "ARROW1", "x"):
         (tmp_path / "a.csv").write_text(f"{word},20\n0,30\n", encoding="utf-8")

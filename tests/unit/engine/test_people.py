@@ -1,4 +1,4 @@
-"""Bounded people against the oracle, and the numbers and lots behind them."""
+"""Bounded contributions against the oracle, and the numbers and priorities behind them."""
 
 from __future__ import annotations
 
@@ -20,25 +20,25 @@ from dpcli.sampling import entropy
 from tests.oracles.crowds import generate
 from tests.oracles.files import batches, readability
 from tests.oracles.opened import cells_of, engine
-from tests.oracles.plain import Answer, Lot, evaluate
+from tests.oracles.plain import Answer, Priority, evaluate
 from tests.support.streams import Stream
 
 FILES = 200
 PER_TEST = 50
 
 
-def lots(freeze: Callable[[], None]) -> Lot:
-    """The lots that the engine will draw after the same freezing."""
+def priorities(freeze: Callable[[], None]) -> Priority:
+    """The priorities that the engine assigns after the same freezing."""
     freeze()
     draw, people = RowSampler(), UserIdIndex()
 
     @cache
-    def lot(name: str, ordinal: int) -> int:
+    def priority(name: str, ordinal: int) -> int:
         number = people.numbers(pl.Series([name]))
         word = people.words(number.to_numpy())
         return int(draw.priorities(word, np.array([ordinal], dtype=np.uint32))[0])
 
-    return lot
+    return priority
 
 
 @pytest.fixture
@@ -66,9 +66,9 @@ def test_people_are_bounded_by_the_written_rules(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Whatever the file, engine and oracle keep the same rows of everybody.
+    """Whatever the file, engine and oracle keep the same rows of every user.
 
-    Hurried: many partitions that settle after every few rows.
+    Hurried: many shards that are compacted after every few rows.
     """
     if hurried:
         monkeypatch.setattr(contribution_bounding, "SHARD", 64)
@@ -76,7 +76,7 @@ def test_people_are_bounded_by_the_written_rules(
         monkeypatch.setattr(contribution_bounding, "WAITING", 1)
         monkeypatch.setattr(group_limits, "PENDING", 1)
     path = tmp_path / "data.csv"
-    lot = lots(freeze)
+    priority = priorities(freeze)
     for seed in range(start, start + PER_TEST):
         data, unit, asked = generate(seed)
         columns = dict.fromkeys(column for query in asked for column in query.columns)
@@ -84,7 +84,7 @@ def test_people_are_bounded_by_the_written_rules(
         path.write_bytes(data)
         freeze()
         found = without_empty(engine(queries, unit, path))
-        assert found == without_empty(evaluate(queries, data, unit, lot)), seed
+        assert found == without_empty(evaluate(queries, data, unit, priority)), seed
 
 
 @pytest.mark.parametrize("start", batches(200, PER_TEST, 100))
@@ -166,7 +166,7 @@ def test_rows_are_brought_together_by_person_alone(
 
 
 def test_every_row_of_a_person_is_kept_equally_often(tmp_path: Path) -> None:
-    """The lots favour no place in the file: three of ten rows, each in three of ten cases."""
+    """No place in the file is favored: three of ten rows, each in three of ten cases."""
     day = NumericColumn("day", "integer", bounds=(0, 9))
     people, kept = 4000, 3
     lines = [f"p{person},{row}" for row in range(10) for person in range(people)]
@@ -194,15 +194,15 @@ def test_people_with_neighbouring_ids_keep_rows_of_their_own(tmp_path: Path) -> 
         assert 0.75 < inner.var() < 1.15
 
 
-def test_how_lots_are_compared_does_not_depend_on_other_people() -> None:
-    """Lots that differ in their last bits alone are told apart, however many people there are."""
-    lots = np.array([0b1011, 0b1000, *([5 << 40] * 90)], dtype=np.uint64)
+def test_how_priorities_are_compared_does_not_depend_on_other_users() -> None:
+    """Priorities that differ in their last bits alone are ordered, however many users there are."""
+    priorities = np.array([0b1011, 0b1000, *([5 << 40] * 90)], dtype=np.uint64)
     for people in (1, 2, 3, 40):
         run = np.array(
             [0, 0, *(1 + place // 2 for place in range(2 * people - 2))], dtype=np.uint32
         )
         rank = np.array([0, 1] * people, dtype=np.uint32)
-        chosen = smallest(run, rank, lots[: len(run)], np.uint32(1))
+        chosen = smallest(run, rank, priorities[: len(run)], np.uint32(1))
         assert chosen[0] == 1
         assert len(chosen) == people
 

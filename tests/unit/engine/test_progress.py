@@ -1,4 +1,4 @@
-"""What is told of the work is the same for every content of a file of one size."""
+"""What is shown of the work is the same for every content of a file of one size."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ from dpcli.queries import Factor, LinearQuery
 AGE = NumericColumn("age", "integer", Fraction(1), (0, 100))
 SIZE = 5000
 
-Told = list[tuple[str, int | None]]
+Shown = list[tuple[str, int | None]]
 
 
 class Heard(Progress):
-    """Progress that keeps what it was told, and tries every position."""
+    """Progress that keeps what it is to show, and tries every position."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.told: Told = []
+        self.shown: Shown = []
         self.positions: list[tuple[Position, int | None]] = []
 
     def begin(self, phase: str, total: int | None, position: Position = lambda: None) -> None:
         super().begin(phase, total, position)
-        self.told.append((phase, total))
+        self.shown.append((phase, total))
         self.positions.append((position, total))
 
 
@@ -57,12 +57,12 @@ CONTENTS = (
 
 @pytest.mark.parametrize("by_row", [False, True])
 @pytest.mark.parametrize("dialect", [STANDARD, Dialect(names=("age", "note")), "gb18030"])
-def test_no_record_changes_what_is_told(
+def test_no_record_changes_what_is_shown(
     by_row: bool, dialect: Dialect | str, tmp_path: Path
 ) -> None:
     """Phases and totals depend on the size of the file alone; positions stay within them."""
     spoken = dialect if isinstance(dialect, Dialect) else Dialect(encoding=dialect)
-    seen: list[Told] = []
+    seen: list[Shown] = []
     for content in CONTENTS:
         raw = (content * SIZE).encode(spoken.encoding)[: SIZE - 9]
         path = tmp_path / "data.csv"
@@ -79,18 +79,18 @@ def test_no_record_changes_what_is_told(
             places = [position() for position, _ in heard.positions]
         for place, (_, total) in zip(places, heard.positions, strict=True):
             assert place is None or (total is not None and 0 <= place <= total)
-        # Files that have to be read twice are aggregated twice, which nobody can tell.
-        seen.append(list(dict.fromkeys(heard.told)))
-    assert all(told == seen[0] for told in seen)
+        # Files that have to be read twice are aggregated twice, which is not visible.
+        seen.append(list(dict.fromkeys(heard.shown)))
+    assert all(shown == seen[0] for shown in seen)
     assert {total for _, total in seen[0]} == {SIZE}
 
 
 def test_packed_files_count_as_they_are(tmp_path: Path) -> None:
-    """What a compressed file unpacks to is not told."""
+    """What a compressed file unpacks to is not shown."""
     path = tmp_path / "data.csv.gz"
     path.write_bytes(gzip.compress(b"age,note\n" + b"1,x\n" * SIZE))
     heard = Heard()
     with open_dataset((str(path),), STANDARD, heard) as dataset:
         Inspection(dataset, heard).plain(dataset.sources[0])
-    assert heard.told == [("copying", path.stat().st_size), ("reading", path.stat().st_size)]
+    assert heard.shown == [("copying", path.stat().st_size), ("reading", path.stat().st_size)]
     assert [position() for position, _ in heard.positions] == [path.stat().st_size, None]

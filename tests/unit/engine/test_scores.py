@@ -22,7 +22,7 @@ from tests.oracles.files import batches
 from tests.oracles.opened import engine
 from tests.oracles.plain import evaluate
 from tests.support.streams import Stream
-from tests.unit.engine.test_people import lots, without_empty
+from tests.unit.engine.test_people import priorities, without_empty
 
 FLAG = CategoryColumn("flag", "boolean", (("no", "no"), ("yes", "yes")))
 
@@ -110,7 +110,7 @@ def test_scores_and_products_of_people_are_exact(
         def freeze() -> None:
             monkeypatch.setattr(entropy, "source", Stream("people"))
 
-        lot = lots(freeze)
+        priority = priorities(freeze)
         freeze()
         found = without_empty(engine(asked, unit, path))
-        assert found == without_empty(evaluate(asked, data, unit, lot)), seed
+        assert found == without_empty(evaluate(asked, data, unit, priority)), seed

@@ -1,4 +1,4 @@
-"""Work that comes to a standstill is begun anew; other work is left alone."""
+"""Work that stands still is started again; other work is left alone."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from dpcli.engine.progress import DeadlockError, Progress, run_with_retry
 
 
 @pytest.fixture(autouse=True)
-def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+def quick_watchdog(monkeypatch: pytest.MonkeyPatch) -> None:
     """A standstill is noticed at once."""
     monkeypatch.setattr(module, "STALLED", 0.6)
     monkeypatch.setattr(module, "NOTICED", 0.2)
@@ -42,8 +42,8 @@ def test_a_standstill_is_followed_by_another_attempt() -> None:
     forever.set()
 
 
-def test_a_lasting_standstill_is_told() -> None:
-    """Work that sleeps every time ends in words, not in silence."""
+def test_a_lasting_standstill_is_an_error() -> None:
+    """Work that stands still at every attempt ends with an error."""
     forever = threading.Event()
     with pytest.raises(DeadlockError):
         run_with_retry(lambda: forever.wait(30))
