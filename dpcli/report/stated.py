@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from dpcli import __version__
@@ -17,7 +17,6 @@ from dpcli.report.meaning import headline, meaning, one_of, promise
 from dpcli.report.numbers import Fact, brief
 from dpcli.report.plain import a_year_at_most, collection_data, release_data, window_facts
 from dpcli.report.results import statistic
-from dpcli.report.simulated import simulation_notes
 
 if TYPE_CHECKING:
     from dpcli.ledger.charge import Standing
@@ -26,6 +25,17 @@ if TYPE_CHECKING:
 
 MOST_NAMED = 8
 """Statistics that the summary names."""
+
+NOTED = (
+    ("bounding", "How much one person can add"),
+    ("simulation", "What the limits change on invented rows"),
+    ("composition", "How losses were added up"),
+    ("selections", "Which groups are shown"),
+    ("post_processing", "What was done to the noisy answers"),
+    ("unprotected", "What is published exactly"),
+    ("limits", "What is not protected"),
+)
+"""Sentences of the data, in the order of a report, and their headings."""
 
 STEWARDS = (
     ("Publisher", "curator"),
@@ -43,28 +53,15 @@ def release_facts(release: Release) -> Facts:
     if not release.entries:
         words = "Nothing: the quality check failed, and no statistic was answered."
         results = Section("Results", (words,))
-    methods = [
-        results,
-        *_quality(release),
-        _promised(plan),
-        _points("How much one person can add", notes.bounding(plan)),
-        _points(
-            "What the limits change on invented rows", simulation_notes(release.simulated, plan)
-        ),
-        _points("How losses were added up", notes.composing(plan)),
-        _points("Which groups are shown", notes.selections(plan)),
-        _points("What was done to the noisy answers", notes.post_processing(plan)),
-        _points("What is published exactly", notes.unprotected(plan)),
-        _points("What is not protected", notes.limits(plan)),
-    ]
-    published = _published(release)
-    return _facts(release, release_data(release), published, methods)
+    data = release_data(release)
+    methods = [results, *_quality(release), _promised(plan), *_noted(data)]
+    return _facts(release, data, _published(release), methods)
 
 
 def collection_facts(collection: Randomized) -> Facts:
     """What the report of a local collection states."""
-    plan, shuffled = collection.plan, collection.shuffled
-    order = "in random order" if shuffled else "in the order of the file"
+    plan, data = collection.plan, collection_data(collection)
+    order = "in random order" if collection.shuffled else "in the order of the file"
     published = (
         (
             f"On {collection.created[:10]}, each record was randomized by itself, before it was "
@@ -77,6 +74,7 @@ def collection_facts(collection: Randomized) -> Facts:
             one.column.name,
             one.randomizer.name.replace("_", " "),
             one.channel.told(),
+            ", ".join(one.steps),
             brief(one.channel.loss.epsilon),
             brief(one.channel.loss.delta),
         )
@@ -85,22 +83,20 @@ def collection_facts(collection: Randomized) -> Facts:
     methods = [
         Section(
             "How each record responded",
-            table=Table(("column", "mechanism", "how", "epsilon", "delta"), rows),
+            table=Table(("column", "mechanism", "how", "post", "epsilon", "delta"), rows),
         ),
         _promised(plan),
-        _points("What was done to the responses", notes.post_processing(plan)),
-        _points("What is published exactly", notes.unprotected(plan)),
-        _points("What is not protected", notes.limits(plan, shuffled=shuffled)),
+        *_noted(data),
     ]
     responses = ("Responses, SHA-256", collection.digest)
-    return _facts(collection, collection_data(collection), published, methods, responses)
+    return _facts(collection, data, published, methods, responses)
 
 
 def _facts(
     source: Release | Randomized,
     data: dict[str, Fact],
     published: Iterable[str],
-    methods: Iterable[Section | None],
+    methods: Iterable[Section],
     *recorded: Pair,
 ) -> Facts:
     """The summary, the methods, and the sections that every report ends with."""
@@ -113,18 +109,15 @@ def _facts(
         *([("population", f"{people:,}")] if people is not None else []),
         *declared.answers,
     )
-    sections = [
-        *methods,
-        Section("Risks", risks=risks),
-        Section("Declarations", pairs=declarations) if declarations else None,
-        _account(source, standing, recorded),
-        Section("The spec", code=plan.spec.text),
-    ]
+    sections = [*methods, Section("Risks", risks=risks)]
+    if declarations:
+        sections.append(Section("Declarations", pairs=declarations))
+    sections += [_account(source, standing, recorded), Section("The spec", code=plan.spec.text)]
     return Facts(
         title=f"Privacy report: {plan.spec.dataset}{local}",
         data=data,
         published=tuple(filter(None, (declared.answer("description"), *published))),
-        sections=tuple(one for one in sections if one is not None),
+        sections=tuple(sections),
         stewards=tuple((name, declared.answer(key)) for name, key in STEWARDS),
         headline=headline(plan),
         loss=_loss(plan, standing),
@@ -198,9 +191,13 @@ def _promised(plan: Plan) -> Section:
     return Section("What is promised", (promise(privacy), how), points=meaning(plan))
 
 
-def _points(title: str, sentences: Sequence[str]) -> Section | None:
-    """A section of sentences; None if there are none."""
-    return Section(title, points=tuple(map(notes.capital, sentences))) if sentences else None
+def _noted(data: Mapping[str, Fact]) -> Iterator[Section]:
+    """The sentences of the data under their headings."""
+    for key, title in NOTED:
+        found = data.get(key)
+        sentences = found["notes"] if isinstance(found, dict) else found
+        if isinstance(sentences, list) and sentences:
+            yield Section(title, points=tuple(notes.capital(str(one)) for one in sentences))
 
 
 def _quality(release: Release) -> Iterator[Section]:
