@@ -19,7 +19,7 @@ from dpcli.engine.source import open_dataset
 from dpcli.errors import Failure, UsageError
 from dpcli.plan.model import Plan
 from dpcli.plan.planner import make_plan
-from dpcli.report.quality import BLIND, is_blind
+from dpcli.plan.quality import BLIND, is_blind
 from dpcli.report.table import visible
 from dpcli.spec.load import read_any
 

@@ -35,7 +35,7 @@ from dpcli.ledger.sqlite import translated_errors
 from dpcli.ledger.terms import Terms
 from dpcli.privacy.loss import loss_text
 from dpcli.publish import require_writable
-from dpcli.report.proving import proofs_of
+from dpcli.recovery import proofs_of
 
 
 def init(

@@ -43,12 +43,12 @@ from dpcli.ledger.charge import resolved
 from dpcli.local.estimate import Estimated, collect, estimates
 from dpcli.local.randomize import Randomized
 from dpcli.local.randomize import randomize as make_responses
+from dpcli.plan.numbers import exact_or_up
 from dpcli.plan.planner import make_plan, require_budget
 from dpcli.privacy.loss import loss_text
 from dpcli.publish import publish, publish_to_stdout, require_writable
 from dpcli.release import new_release_id
 from dpcli.report.formats import render_local
-from dpcli.report.numbers import exact_or_up
 from dpcli.report.table import estimate_lines, estimates_table
 from dpcli.spec.load import read_local
 from dpcli.spec.model import Spec

@@ -13,10 +13,10 @@ from dpcli.cli.console import print_json
 from dpcli.cli.options import AsJson, refuse_option
 from dpcli.errors import SpecError, UsageError
 from dpcli.numbers import NotReadable, number
+from dpcli.plan.numbers import exact_or_up
 from dpcli.privacy.amplification import worst_ratio
 from dpcli.privacy.decimals import plain_text
 from dpcli.randomizers.base import Table
-from dpcli.report.numbers import exact_or_up
 from dpcli.spec.tables import MOST_BYTES, read_bytes, table_of
 
 

@@ -19,12 +19,12 @@ from dpcli.numbers import NotReadable, number
 from dpcli.plan.compare import changes, compare, delta_of, weaker
 from dpcli.plan.judging import Verdict
 from dpcli.plan.model import Plan
+from dpcli.plan.notes import risk_sentences
+from dpcli.plan.numbers import exact_or_up, short
 from dpcli.plan.planner import make_plan, require_budget
 from dpcli.plan.risks import hazards
 from dpcli.privacy.amplification import Shuffled
 from dpcli.report.json_report import difference_json, plan_json
-from dpcli.report.notes import risk_sentences
-from dpcli.report.numbers import exact_or_up, short
 from dpcli.spec.load import read_any, read_spec
 
 MOST = 10**15

@@ -8,11 +8,9 @@ from fractions import Fraction
 
 from dpcli.cli.tables import budget, draws, part, write_table
 from dpcli.ledger.outlook import MOST_RUNS, Outlook
+from dpcli.plan.counted import question_of
 from dpcli.plan.model import Part, Plan, PlannedEntry, standard_error
-from dpcli.privacy.amplification import Shuffled
-from dpcli.privacy.loss import loss_text
-from dpcli.report.counted import question_of
-from dpcli.report.notes import (
+from dpcli.plan.notes import (
     binning,
     bounding,
     composing,
@@ -22,8 +20,10 @@ from dpcli.report.notes import (
     selections,
     warnings,
 )
-from dpcli.report.numbers import brief, exact_or_up, root_up, short
-from dpcli.report.quality import ABSENT, rule
+from dpcli.plan.numbers import brief, exact_or_up, root_up, short
+from dpcli.plan.quality import ABSENT, rule
+from dpcli.privacy.amplification import Shuffled
+from dpcli.privacy.loss import loss_text
 from dpcli.spec.model import Response
 from dpcli.spec.names import mixed_scripts
 

@@ -51,13 +51,13 @@ from dpcli.engine.header import require_columns
 from dpcli.engine.source import drain, open_dataset
 from dpcli.ledger.charge import Stored, resolved
 from dpcli.ledger.place import is_absent
+from dpcli.plan.notes import warnings
 from dpcli.plan.planner import make_plan, require_budget
 from dpcli.publish import require_writable
 from dpcli.release import Release, new_release_id
 from dpcli.release import release as make_release
 from dpcli.report.formats import render
 from dpcli.report.json_report import plan_json
-from dpcli.report.notes import warnings
 from dpcli.report.simulated import read_simulation
 from dpcli.report.wide import wide_names
 from dpcli.spec.load import read_spec

@@ -15,10 +15,10 @@ from dpcli.cli.console import write_json
 from dpcli.cli.options import AsJson, Quiet, SpecFile, refuse_option, require_whole
 from dpcli.cli.tables import write_table
 from dpcli.errors import Failure, OutputError, Problem, UsageError
+from dpcli.plan.numbers import json_text
 from dpcli.plan.planner import make_plan, require_budget
 from dpcli.publish import is_device, publish, publish_file, require_writable
 from dpcli.report.facts import Facts
-from dpcli.report.numbers import json_text
 from dpcli.report.simulated import is_simulation
 from dpcli.report.simulation import WORDS, broken_text, simulation_facts
 from dpcli.simulation.synthetic import SyntheticDataset

@@ -18,11 +18,11 @@ from dpcli.cli.tables import (
     write_table,
 )
 from dpcli.ledger.charge import Standing
+from dpcli.plan.counted import counted
+from dpcli.plan.notes import bounding
+from dpcli.plan.numbers import brief, exact_or_up
 from dpcli.privacy.loss import loss_text
 from dpcli.release import Release
-from dpcli.report.counted import counted
-from dpcli.report.notes import bounding
-from dpcli.report.numbers import brief, exact_or_up
 from dpcli.report.quality import HEADER, rows_of
 from dpcli.report.table import Cell, cells, flags_of, meaning_of
 from dpcli.statistics.flags import Flag

@@ -1,4 +1,4 @@
-"""The rule of the quality check: when noisy counts stop a release.
+"""The rule of the quality check: when noisy counts stop a release, also in words.
 
 A function of the spec and of noisy answers alone.
 
@@ -15,12 +15,14 @@ FALSE_STOP; and a file that misses a minimum by more than 2 m passes with no mor
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import floor
 
 from dpcli.plan.model import Plan
+from dpcli.plan.numbers import short
+from dpcli.privacy.relation import PersonUnit
 from dpcli.privacy.tails import blended_margin, one_sided_width
 from dpcli.spec.model import Quality
 from dpcli.statistics.base import Answer
@@ -122,3 +124,122 @@ def _value(minimum: Minimum, rows: int, differences: dict[str, int]) -> Fraction
         return Fraction(max(rows, 0))
     share = Fraction(rows + differences[minimum.column], 2) / max(rows, 1)
     return min(max(share, Fraction(0)), Fraction(1))
+
+
+ABSENT = (
+    "this spec has no `quality:`: if the cells of a column cannot be read as declared, or most of "
+    "the file is missing, noise is published without a warning and the budget is spent. Add "
+    "`quality: {epsilon: 0.02, min_rows: N, min_readable: 0.8}`"
+)
+"""The warning of a plan without a check."""
+
+
+def percent(share: Fraction) -> str:
+    """A share in percent, to one decimal."""
+    return f"{short(share * 100, 3)}%"
+
+
+BLIND = (
+    "the noise of `quality:` is so large that a minimum notices nothing in a file of `min_rows` "
+    "rows; give it a larger epsilon, or check fewer columns: `dpcli plan` states what is noticed"
+)
+"""The warning of a check that is as good as none."""
+
+
+def is_blind(plan: Plan) -> bool:
+    """Whether the noise of the check hides that a file is empty or no cell can be read."""
+    rows = plan.spec.quality.min_rows if plan.spec.quality else None
+    return any(
+        minimum.noticed <= 0
+        if minimum.column is None
+        else rows is not None and minimum.noticed_share(rows) <= 0
+        for minimum in minimums(plan)
+    )
+
+
+def rule(plan: Plan) -> list[str]:
+    """When a release stops before any statistic is answered, and how sure that is."""
+    found = minimums(plan)
+    if not found or plan.quality is None:
+        return []
+    if all(part.public for part in plan.quality.parts):
+        what = plan.spec.rows_are
+        exact = f"the number of {what} is public under change-one, so `min_rows` is checked exactly"
+        return [f"quality: {exact}, at no privacy cost"]
+    sure = percent(1 - FALSE_STOP)
+    which, all_of = "the minimum", "the minimum"
+    if len(found) > 1:
+        which, all_of = f"one of {len(found):,} minimums", "all minimums"
+    first = (
+        f"quality: noisy counts of {plan.spec.rows_are} and of readable cells come first; if "
+        f"{which} is missed by more than the noise explains, no statistic is answered, only the "
+        f"loss of the check is charged, and the exit status is 8. A file that meets {all_of} is "
+        f"stopped with a probability of at most {percent(FALSE_STOP)}"
+    )
+    return [first, *(_noticed(minimum, plan, sure) for minimum in _distinct(found))]
+
+
+def _distinct(found: tuple[Minimum, ...]) -> Iterator[Minimum]:
+    """The minimum of rows, and one column for each different share."""
+    seen: set[Fraction] = set()
+    for minimum in found:
+        if minimum.column is None:
+            yield minimum
+        elif minimum.least not in seen:
+            seen.add(minimum.least)
+            yield minimum
+
+
+def _noticed(minimum: Minimum, plan: Plan, sure: str) -> str:
+    """What is noticed for sure, or that the epsilon is too small to notice anything."""
+    quality, what = plan.spec.quality, plan.spec.rows_are
+    assert quality is not None
+    if minimum.column is None:
+        least = f"`min_rows: {int(minimum.least)}`"
+        if minimum.noticed <= 0:
+            return (
+                f"quality: {least} is within the noise ({short(2 * minimum.margin)} {what}), so "
+                "even an empty file may pass; give `quality` a larger epsilon"
+            )
+        return (
+            f"quality: {least} stops a file with fewer than {short(minimum.noticed)} {what} "
+            f"in {sure} of runs"
+        )
+    least = f"`min_readable: {short(minimum.least, 3)}`"
+    rows = quality.min_rows
+    if rows is None or minimum.noticed_share(rows) <= 0:
+        return (
+            f"quality: {least} notices that no cell of a column can be read in files of "
+            f"{minimum.rows_needed:,} {what} or more, in {sure} of runs"
+            + ("" if rows is None else "; give `quality` a larger epsilon for smaller files")
+        )
+    return (
+        f"quality: {least} stops a file of {rows:,} {what} when less than "
+        f"{percent(minimum.noticed_share(rows))} of the cells of a column can be read, "
+        f"in {sure} of runs"
+    )
+
+
+def counted_note(plan: Plan) -> str:
+    """Which rows are counted, where people have limits; else empty."""
+    unit = plan.spec.privacy.unit
+    if not isinstance(unit, PersonUnit):
+        return ""
+    return f"Counted are the {plan.spec.rows_are} that the limits on people let in" + (
+        ", and none without an id." if not unit.each else "."
+    )
+
+
+def missed_sentence(missed: Missed, what: str) -> str:
+    """Why the check failed: one minimum that was missed."""
+    minimum, value = missed.minimum, missed.value
+    if minimum.column is None:
+        noise = f", give or take {short(minimum.margin)}," if minimum.margin else ""
+        return (
+            f"the number of {what} is about {floor(value):,}{noise} and `min_rows` is "
+            f"{int(minimum.least):,}"
+        )
+    return (
+        f"about {percent(value)} of the cells of `{minimum.column}` can be read as declared, and "
+        f"`min_readable` is {percent(minimum.least)}"
+    )

@@ -13,8 +13,8 @@ from html import escape
 from math import ceil, floor, log10
 
 from dpcli.columns import NumericColumn
+from dpcli.plan.numbers import exact_or_up
 from dpcli.queries import Key
-from dpcli.report.numbers import exact_or_up
 from dpcli.report.table import Cell
 
 STEPS = (1, 2, 5, 10)

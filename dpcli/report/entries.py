@@ -6,12 +6,10 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from dpcli.columns import CategoryColumn, NumericColumn
+from dpcli.plan.counted import counted, left_out
+from dpcli.plan.meaning import protection
 from dpcli.plan.model import Part, PlannedEntry, standard_error
-from dpcli.privacy.noise import CHOICE
-from dpcli.queries import Condition, Key
-from dpcli.report.counted import counted, left_out
-from dpcli.report.meaning import protection
-from dpcli.report.numbers import (
+from dpcli.plan.numbers import (
     Fact,
     Number,
     brief,
@@ -21,6 +19,8 @@ from dpcli.report.numbers import (
     root_up,
     short,
 )
+from dpcli.privacy.noise import CHOICE
+from dpcli.queries import Condition, Key
 from dpcli.report.table import RAW, cells
 from dpcli.spec.model import Response, Spec
 from dpcli.statistics.base import Request

@@ -12,9 +12,9 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Literal
 
 from dpcli.plan.judging import Verdict
+from dpcli.plan.numbers import Fact
 from dpcli.plan.risks import Finding
 from dpcli.queries import Key
-from dpcli.report.numbers import Fact
 from dpcli.report.table import Cell
 
 if TYPE_CHECKING:

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 from dpcli.errors import UsageError
 from dpcli.ledger.charge import STOPPED
+from dpcli.plan.numbers import json_text
 from dpcli.report.facts import Facts
-from dpcli.report.numbers import json_text
 from dpcli.report.quality import missed_sentences
 from dpcli.report.render import as_html, as_markdown, as_registry
 from dpcli.report.stated import collection_facts, release_facts

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 from dpcli import __version__
 from dpcli.plan.compare import Pair, changes, compare
 from dpcli.plan.model import Plan
+from dpcli.plan.notes import hiding, limits, unprotected
+from dpcli.plan.numbers import Fact, json_text, number
 from dpcli.privacy.amplification import Shuffled
 from dpcli.report.entries import response_facts, statistic_facts
-from dpcli.report.notes import hiding, limits, unprotected
-from dpcli.report.numbers import Fact, json_text, number
 from dpcli.report.plain import guarantee_facts, loss_fact, notes_facts, stewardship_facts
 from dpcli.report.quality import quality_facts
 

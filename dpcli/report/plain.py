@@ -10,13 +10,9 @@ from typing import TYPE_CHECKING
 
 from dpcli import __version__
 from dpcli.ledger.balance import DAYS_A_YEAR
+from dpcli.plan.meaning import meaning, promise
 from dpcli.plan.model import Plan
-from dpcli.plan.risks import hazards
-from dpcli.privacy.loss import Loss
-from dpcli.privacy.relation import RowUnit, Unit
-from dpcli.report.entries import cell_facts, response_facts, statistic_facts
-from dpcli.report.meaning import meaning, promise
-from dpcli.report.notes import (
+from dpcli.plan.notes import (
     bounding,
     composing,
     limits,
@@ -24,7 +20,11 @@ from dpcli.report.notes import (
     selections,
     unprotected,
 )
-from dpcli.report.numbers import Fact, number
+from dpcli.plan.numbers import Fact, number
+from dpcli.plan.risks import hazards
+from dpcli.privacy.loss import Loss
+from dpcli.privacy.relation import RowUnit, Unit
+from dpcli.report.entries import cell_facts, response_facts, statistic_facts
 from dpcli.report.quality import quality_facts
 from dpcli.report.simulated import simulation_facts
 from dpcli.report.table import flag_facts

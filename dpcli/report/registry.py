@@ -14,11 +14,9 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from dpcli import __version__
+from dpcli.plan.meaning import promise
 from dpcli.plan.model import Plan
-from dpcli.privacy.loss import loss_text
-from dpcli.privacy.relation import Neighbors, RowUnit
-from dpcli.report.meaning import promise
-from dpcli.report.notes import (
+from dpcli.plan.notes import (
     bounding,
     capital,
     composing,
@@ -26,7 +24,9 @@ from dpcli.report.notes import (
     selections,
     unprotected,
 )
-from dpcli.report.numbers import exact_or_up, plain_or_up
+from dpcli.plan.numbers import exact_or_up, plain_or_up
+from dpcli.privacy.loss import loss_text
+from dpcli.privacy.relation import Neighbors, RowUnit
 
 if TYPE_CHECKING:
     from dpcli.ledger.charge import Standing

@@ -25,9 +25,9 @@ from jinja2 import (
 from markupsafe import Markup
 
 from dpcli import __version__
+from dpcli.plan.notes import risk_sentences
 from dpcli.report import charts
 from dpcli.report.facts import Facts, Numbers, Table
-from dpcli.report.notes import risk_sentences
 from dpcli.report.registry import record, yaml_scalar
 from dpcli.report.table import Cell, visible
 

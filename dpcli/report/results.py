@@ -7,13 +7,13 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Literal
 
 from dpcli.columns import NumericColumn
+from dpcli.plan.counted import in_words, left_out
+from dpcli.plan.meaning import protection
+from dpcli.plan.notes import capital
+from dpcli.plan.numbers import exact_or_up
 from dpcli.queries import Key
-from dpcli.report.counted import in_words, left_out
 from dpcli.report.entries import asked, part_line
 from dpcli.report.facts import Numbers, Section, Table
-from dpcli.report.meaning import protection
-from dpcli.report.notes import capital
-from dpcli.report.numbers import exact_or_up
 from dpcli.report.table import Cell, cells, chooses_labels, flags_of, meaning_of
 from dpcli.spec.model import Spec
 

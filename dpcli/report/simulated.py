@@ -15,8 +15,8 @@ from typing import TypeVar
 
 from dpcli.errors import UsageError, describe_system_error
 from dpcli.plan.model import Plan
+from dpcli.plan.numbers import Fact, exact_or_up, number
 from dpcli.release import Shift, Simulated
-from dpcli.report.numbers import Fact, exact_or_up, number
 
 MOST_BYTES = 1 << 24
 """A simulation of a thousand statistics is far smaller."""

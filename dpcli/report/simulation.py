@@ -7,11 +7,11 @@ from fractions import Fraction
 
 from dpcli import __version__
 from dpcli.plan.model import Plan
+from dpcli.plan.notes import SELECTED, many
+from dpcli.plan.numbers import Fact, Number, exact_or_up, number, plain_short, short
 from dpcli.privacy.relation import PersonUnit
 from dpcli.report.entries import mechanism_text
 from dpcli.report.facts import Facts, Section, Table
-from dpcli.report.notes import SELECTED, many
-from dpcli.report.numbers import Fact, Number, exact_or_up, number, plain_short, short
 from dpcli.simulation.noise_test import Asked, Errors
 from dpcli.simulation.trials import Findings, Told, Tried
 

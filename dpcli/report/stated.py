@@ -6,15 +6,16 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from dpcli import __version__
+from dpcli.plan import notes
+from dpcli.plan.counted import in_words
+from dpcli.plan.meaning import headline, meaning, one_of, promise
 from dpcli.plan.model import Plan
+from dpcli.plan.numbers import Fact, brief
 from dpcli.plan.risks import hazards
 from dpcli.privacy.loss import loss_text
 from dpcli.privacy.relation import RowUnit
-from dpcli.report import notes, quality
-from dpcli.report.counted import in_words
+from dpcli.report import quality
 from dpcli.report.facts import Facts, Pair, Section, Table
-from dpcli.report.meaning import headline, meaning, one_of, promise
-from dpcli.report.numbers import Fact, brief
 from dpcli.report.plain import a_year_at_most, collection_data, release_data, window_facts
 from dpcli.report.results import statistic
 

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
 from dpcli.columns import FORMULA
+from dpcli.plan.numbers import Fact, exact_or_up, number
 from dpcli.privacy.decimals import decimal_text
-from dpcli.report.numbers import Fact, exact_or_up, number
 from dpcli.spec.responses import RESERVED
 from dpcli.statistics.base import Estimate
 from dpcli.statistics.flags import UNRELIABLE, Flag, flag_of

@@ -7,12 +7,12 @@ from fractions import Fraction
 
 from dpcli.columns import NumericColumn
 from dpcli.plan.judging import Verdict
+from dpcli.plan.meaning import one_of
 from dpcli.plan.model import Plan, PlannedEntry
+from dpcli.plan.numbers import exact_or_up, short
 from dpcli.plan.risks import Finding
 from dpcli.privacy.relation import Neighbors, PersonUnit
 from dpcli.queries import Key, LinearQuery
-from dpcli.report.meaning import one_of
-from dpcli.report.numbers import exact_or_up, short
 from dpcli.spec.model import Spec
 from dpcli.spec.names import mixed_scripts
 

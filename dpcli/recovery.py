@@ -24,10 +24,10 @@ from dpcli.ledger.balance import RECOVERED, period_number
 from dpcli.ledger.reports import Proof
 from dpcli.ledger.terms import Payload, terms_of
 from dpcli.plan.model import Plan
+from dpcli.plan.numbers import Fact, json_text
 from dpcli.plan.planner import make_plan
 from dpcli.privacy.loss import Loss
 from dpcli.report.entries import response_facts, statistic_facts
-from dpcli.report.numbers import Fact, json_text
 from dpcli.report.plain import guarantee_facts
 from dpcli.report.quality import quality_facts
 from dpcli.spec.load import load_any

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from fractions import Fraction
 
 from dpcli.plan.model import Part, Plan, PlannedEntry
+from dpcli.plan.numbers import exact_or_up, root_up, short
 from dpcli.privacy.loss import Loss
 from dpcli.privacy.meaning import (
     apart,
@@ -20,7 +21,6 @@ from dpcli.privacy.meaning import (
 )
 from dpcli.privacy.relation import Neighbors, RowUnit
 from dpcli.queries import ScoreQuery
-from dpcli.report.numbers import exact_or_up, root_up, short
 from dpcli.spec.model import Privacy
 
 PRIOR = 0.1
