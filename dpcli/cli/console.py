@@ -193,9 +193,9 @@ def problem_facts(failure: Failure) -> list[dict[str, object]]:
     ]
 
 
-def print_json(told: object) -> None:
+def print_json(facts: object) -> None:
     """JSON for scripts."""
-    write_json(json.dumps(told, indent=2) + "\n")
+    write_json(json.dumps(facts, indent=2) + "\n")
 
 
 def write_json(text: str) -> None:

@@ -19,6 +19,9 @@ from dpcli.privacy.decimals import plain_text
 from dpcli.randomizers.base import Table
 from dpcli.spec.tables import MOST_BYTES, read_bytes, table_of
 
+Found = tuple[dict[str, object], list[str]]
+"""An epsilon and where it is reached: as JSON, and as lines of text."""
+
 
 def epsilon(
     matrix: Annotated[Path | None, typer.Argument(metavar="[MATRIX.csv]")] = None,
@@ -33,12 +36,16 @@ def epsilon(
             "an epsilon is that of a table, or of a scale with bounds",
             "write `dpcli local epsilon MATRIX.csv`, or `--scale 3 --bounds 18 100`",
         )
-    if matrix is None:
+    if matrix is not None:
+        facts, lines = _of_table(_table(matrix))
+    else:
         assert scale is not None
         assert bounds is not None
-        _of_laplace(scale, bounds, as_json=as_json)
-        return
-    _of_table(_table(matrix), as_json=as_json)
+        facts, lines = _of_laplace(scale, bounds)
+    if as_json:
+        print_json(facts)
+    else:
+        print("\n".join(lines))
 
 
 def _table(path: Path) -> Table:
@@ -58,41 +65,33 @@ def _table(path: Path) -> Table:
     return table
 
 
-def _of_table(table: Table, *, as_json: bool) -> None:
+def _of_table(table: Table) -> Found:
     """The worst ratio of a table."""
     worst = worst_ratio(table.rows)
     ratio = None if worst.ratio is None else str(worst.ratio)
-    text = "infinity" if worst.epsilon is None else exact_or_up(worst.epsilon)
-    output, likely, unlikely = (
-        table.outputs[worst.output],
-        table.inputs[worst.likely],
-        table.inputs[worst.unlikely],
-    )
-    if as_json:
-        print_json(
-            {
-                "epsilon": None if worst.epsilon is None else text,
-                "infinite": worst.epsilon is None,
-                "ratio": ratio,
-                "output": output,
-                "inputs": [likely, unlikely],
-                "probabilities": [str(worst.most), str(worst.least)],
-            }
-        )
-        return
-    print(f"epsilon  {text}" + (f" (ln {ratio})" if ratio else ""))
-    if worst.ratio == 1:
-        print("worst    all inputs have the same probabilities: the outputs reveal nothing")
-        return
+    text = None if worst.epsilon is None else exact_or_up(worst.epsilon)
+    output = table.outputs[worst.output]
+    likely, unlikely = table.inputs[worst.likely], table.inputs[worst.unlikely]
+    facts: dict[str, object] = {
+        "epsilon": text,
+        "infinite": worst.epsilon is None,
+        "ratio": ratio,
+        "output": output,
+        "inputs": [likely, unlikely],
+        "probabilities": [str(worst.most), str(worst.least)],
+    }
     most, least = plain_text(worst.most), plain_text(worst.least)
-    print(
-        f"worst    output {output}: probability {most} for input {likely}, {least} for {unlikely}"
+    where = (
+        "all inputs have the same probabilities: the outputs reveal nothing"
+        if worst.ratio == 1
+        else f"output {output}: probability {most} for input {likely}, {least} for {unlikely}"
     )
-    sys.stdout.flush()
+    ln = f" (ln {ratio})" if ratio else ""
+    return facts, [f"epsilon  {text or 'infinity'}{ln}", f"worst    {where}"]
 
 
-def _of_laplace(scale: str, bounds: tuple[str, str], *, as_json: bool) -> None:
-    """Width over scale."""
+def _of_laplace(scale: str, bounds: tuple[str, str]) -> Found:
+    """The width of the bounds divided by the scale."""
     try:
         size, low, high = (number(text) for text in (scale, *bounds))
     except NotReadable:
@@ -106,8 +105,7 @@ def _of_laplace(scale: str, bounds: tuple[str, str], *, as_json: bool) -> None:
         )
     found = (high - low) / size
     text = exact_or_up(found)
-    if as_json:
-        print_json({"epsilon": text, "infinite": False, "ratio": f"exp({found})"})
-        return
-    print(f"epsilon  {text}" + (f" ({found})" if found.denominator > 1 else ""))
-    print(f"worst    the bounds themselves, {bounds[0]} and {bounds[1]}, at any output beyond them")
+    exact = f" ({found})" if found.denominator > 1 else ""
+    where = f"the bounds themselves, {bounds[0]} and {bounds[1]}, at any output beyond them"
+    facts: dict[str, object] = {"epsilon": text, "infinite": False, "ratio": f"exp({found})"}
+    return facts, [f"epsilon  {text}{exact}", f"worst    {where}"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import sys
 from collections.abc import Sequence
@@ -53,11 +54,15 @@ def _root(
         ),
     ] = False,
     no_color: Annotated[
-        bool, typer.Option("--no-color", help="No colour, before or after the command.")
+        bool, typer.Option("--no-color", help="No color, before or after the command.")
     ] = False,
     error_format: Annotated[
         str,
-        typer.Option(metavar="text|json", help="Errors for people or scripts, likewise [text]."),
+        typer.Option(
+            metavar="text|json",
+            show_default=False,
+            help="Errors for people or scripts, likewise [text].",
+        ),
     ] = "text",
 ) -> None:
     pass
@@ -164,7 +169,7 @@ def _without_global_options(words: Sequence[str]) -> tuple[list[str], bool]:
                 "write `--error-format json`, or leave it out",
             )
     if rest[:1] == ["help"]:
-        rest = [*rest[1:], "--help"]
+        rest = [*(word for word in rest if word != "help"), "--help"]
     return rest, formats[-1:] == ["json"]
 
 
@@ -214,5 +219,6 @@ def _usage_error(error: Any) -> UsageError:
         names = [name for one in error.ctx.command.get_params(error.ctx) for name in one.opts]
         return UsageError([unknown("option", error.option_name, names, where)])
     message = error.format_message().rstrip(".").replace("'", "`")
+    message = re.sub(r"^Got unexpected extra argument\S* \((.*)\)$", r"unexpected `\1`", message)
     message = message[:1].lower() + message[1:]
     return UsageError.of("command-line", message, f"`{where} --help` shows what it takes")

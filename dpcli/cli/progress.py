@@ -1,4 +1,4 @@
-"""A bar of bytes on standard error, where somebody looks and work takes a while."""
+"""A bar of bytes on a terminal, for work that takes a while."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import TextIO
 from dpcli.engine.progress import Progress
 
 PATIENCE = 0.5
-"""Seconds after which somebody who looks begins to wonder."""
+"""Seconds of work before a bar is drawn."""
 
 PACE = 0.1
 """Seconds between two looks at the position."""
@@ -26,15 +26,13 @@ FULL, EMPTY = "\u2501", "\u2500"
 ERASE = "\r\x1b[2K"
 
 
-WAITING = (
-    "note: reading has stood still for some seconds; it is begun again if this lasts a minute\n"
-)
-"""A standstill is reported by these words, whatever is read."""
+WAITING = "note: reading has made no progress for some seconds; after a minute it is restarted\n"
+"""The report of a standstill: the same whatever is read."""
 
 
 @contextmanager
 def shown_progress(*, quiet: bool) -> Iterator[Progress | None]:
-    """Progress of the work within, drawn on a terminal; elsewhere only standstills are reported.
+    """Progress of the work within, drawn on a terminal; elsewhere standstills alone are reported.
 
     None if `quiet`.
     """
@@ -65,7 +63,7 @@ def shown_progress(*, quiet: bool) -> Iterator[Progress | None]:
 
 
 def _draw(terminal: TextIO, progress: Progress, done: Event) -> None:
-    """Wait; then draw until the work is done, and take the bar away again.
+    """Wait; then draw until the work is done, and erase the bar.
 
     Nothing is imported here: an interruption that comes while the main thread imports
     would leave both waiting for each other.
@@ -73,7 +71,7 @@ def _draw(terminal: TextIO, progress: Progress, done: Event) -> None:
     if done.wait(PATIENCE):
         return
     beats = 0
-    # A terminal that goes away takes nothing but the bar with it.
+    # A terminal that is closed ends the bar, and not the work.
     with suppress(OSError, ValueError):
         while True:
             terminal.write(f"{ERASE}{_line(progress, beats)}")
@@ -94,7 +92,7 @@ def _line(progress: Progress, beats: int) -> str:
         full = WIDTH * passed // max(total, 1)
         bar = FULL * full + EMPTY * (WIDTH - full)
     else:
-        # Nobody knows how far it is: a short piece goes to and fro.
+        # The end is unknown: a short piece moves to and fro.
         place = abs(beats % (2 * (WIDTH - PIECE)) - (WIDTH - PIECE))
         bar = EMPTY * place + FULL * PIECE + EMPTY * (WIDTH - PIECE - place)
     sizes = " of ".join(_size(size) for size in (passed, total) if size is not None)

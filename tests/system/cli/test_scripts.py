@@ -70,6 +70,7 @@ def test_usage_errors_as_json_have_the_same_keys(dpcli: Command) -> None:
         (["help", "chekc"], "unknown-command", "did you mean `check`?"),
         (["plan", "--jsno", "s.yaml"], "unknown-option", "did you mean `--json`?"),
         (["plan"], "command-line", "`dpcli plan --help`"),
+        (["plan", "s.yaml", "t.yaml"], "command-line", "`dpcli plan --help`"),
         (["simulate", "s.yaml", "--rows", "many"], "command-line", "`dpcli simulate --help`"),
         (["release", "s", "d", "--layout", "tall"], "command-line", "`dpcli release --help`"),
         (["plan", "s.yaml", "--error-format", "xml"], "command-line", "`--error-format json`"),
@@ -96,7 +97,7 @@ def test_the_version_is_one_line(option: str, dpcli: Command) -> None:
 def test_help_is_a_command_too(name: str, dpcli: Command) -> None:
     """`dpcli help COMMAND` prints what `dpcli COMMAND --help` prints."""
     assert dpcli("help", *name.split()).out == dpcli(*name.split(), "--help").out
-    assert dpcli("help").out == dpcli("--help").out
+    assert dpcli("help").out == dpcli("help", "help").out == dpcli("--help").out
     assert brief(name) in dpcli("help", *name.split()).out
 
 
