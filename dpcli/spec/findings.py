@@ -11,7 +11,7 @@ from fractions import Fraction
 
 from dpcli.diagnostic import one_line
 from dpcli.errors import Place, Problem
-from dpcli.privacy.decimals import decimal_places, decimal_text
+from dpcli.privacy.decimals import readable_text
 from dpcli.spec.nodes import Span
 
 MOST = 100
@@ -188,5 +188,5 @@ def slips(one: str, other: str, limit: int) -> int:
 
 
 def plain(value: Fraction) -> str:
-    """A decimal without exponent."""
-    return decimal_text(value, decimal_places(value))
+    """A decimal as people read it."""
+    return readable_text(value)
