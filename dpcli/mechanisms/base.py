@@ -1,6 +1,6 @@
 """The only place where something confidential becomes noisy.
 
-A mechanism's author adds `perturb`, `pick` or `draw` to what it states of itself.
+A mechanism's author adds `sample`, `pick` or `draw` to what it states of itself.
 `answer`, `select`, `choose` and `respond` alone unseal, perturb and wrap.
 """
 
@@ -31,14 +31,27 @@ class Perturbing(Mechanism):
     """A mechanism that adds noise to whole numbers."""
 
     @abstractmethod
+    def sample(self, noise: Noise, count: int) -> list[int]:
+        """Fresh and independent draws of `noise`, exactly from its distribution."""
+
+    def sample_array(self, noise: Noise, count: int) -> NDArray[Any] | None:
+        """The same as an array, faster; None if draws may not fit 64 bits."""
+        return None
+
     def perturb(self, noise: Noise, values: Sequence[int]) -> list[int]:
-        """Each value plus its own fresh and independent draw of `noise`."""
+        """Each value plus its own draw."""
+        draws = self.sample(noise, len(values))
+        return [value + draw for value, draw in zip(values, draws, strict=True)]
 
     def perturb_array(self, noise: Noise, values: NDArray[np.int64]) -> NDArray[Any]:
-        """The same for an array, whose sums must fit 64 bits; maybe faster."""
+        """Each value plus its own draw; the sums must fit 64 bits."""
         import numpy as np
 
-        return np.array(self.perturb(noise, values.tolist()), np.int64)
+        draws = self.sample_array(noise, len(values))
+        if draws is None:
+            return np.array(self.perturb(noise, values.tolist()), np.int64)
+        noisy: NDArray[Any] = values + draws
+        return noisy
 
     @final
     def answer(

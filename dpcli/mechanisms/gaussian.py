@@ -22,7 +22,6 @@ from dpcli.privacy.sensitivity import Sensitivity
 from dpcli.sampling.gaussian import NARROWEST, WIDEST, discrete_gaussian, discrete_gaussian_array
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
 SHORT = 30
@@ -132,16 +131,14 @@ class Gaussian(Perturbing):
         )
         return Loss(epsilon, zcdp_delta(sum(rhos, start=Fraction(0)), epsilon))
 
-    def perturb(self, noise: Noise, values: Sequence[int]) -> list[int]:
-        """Each value plus its own discrete Gaussian draw."""
-        draws = discrete_gaussian(noise.scale, len(values))
-        return [value + draw for value, draw in zip(values, draws, strict=True)]
+    def sample(self, noise: Noise, count: int) -> list[int]:
+        """Discrete Gaussian draws."""
+        return discrete_gaussian(noise.scale, count)
 
-    def perturb_array(self, noise: Noise, values: NDArray[np.int64]) -> NDArray[Any]:
-        """Each value plus its own draw, many at a time."""
-        if not NARROWEST <= noise.scale <= WIDEST:
-            return super().perturb_array(noise, values)
-        return values + discrete_gaussian_array(noise.scale, len(values))
+    def sample_array(self, noise: Noise, count: int) -> NDArray[Any] | None:
+        """The same, many at a time."""
+        fits = NARROWEST <= noise.scale <= WIDEST
+        return discrete_gaussian_array(noise.scale, count) if fits else None
 
     def _classic(self, sensitivity: Sensitivity, target: Loss) -> Fraction:
         """L2 sqrt(2 ln(1.25/delta))/epsilon, rounded up."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from fractions import Fraction
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
@@ -17,7 +16,6 @@ from dpcli.privacy.sensitivity import Sensitivity
 from dpcli.sampling.laplace import WIDEST, discrete_laplace, discrete_laplace_array
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
 
@@ -69,16 +67,13 @@ class Laplace(Perturbing):
         """The noise, moved in every cell; by epsilon alone if cells share a bound."""
         return cells_or_response("laplace", noise, sensitivity)
 
-    def perturb(self, noise: Noise, values: Sequence[int]) -> list[int]:
-        """Each value plus its own discrete Laplace draw."""
-        draws = discrete_laplace(noise.scale, len(values))
-        return [value + draw for value, draw in zip(values, draws, strict=True)]
+    def sample(self, noise: Noise, count: int) -> list[int]:
+        """Discrete Laplace draws."""
+        return discrete_laplace(noise.scale, count)
 
-    def perturb_array(self, noise: Noise, values: NDArray[np.int64]) -> NDArray[Any]:
-        """Each value plus its own draw, many at a time."""
-        if noise.scale > WIDEST:
-            return super().perturb_array(noise, values)
-        return values + discrete_laplace_array(noise.scale, len(values))
+    def sample_array(self, noise: Noise, count: int) -> NDArray[Any] | None:
+        """The same, many at a time."""
+        return discrete_laplace_array(noise.scale, count) if noise.scale <= WIDEST else None
 
 
 @lru_cache(maxsize=1024)

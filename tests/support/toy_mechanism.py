@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from fractions import Fraction
 from math import exp
 
@@ -71,8 +70,7 @@ class TwoLaplacesMechanism(Perturbing):
         """Those of any pure answer."""
         return cells_or_response("response", noise, sensitivity)
 
-    def perturb(self, noise: Noise, values: Sequence[int]) -> list[int]:
-        """Each value plus two draws."""
-        draws = discrete_laplace(noise.scale, 2 * len(values))
-        pairs = zip(values, draws[::2], draws[1::2], strict=True)
-        return [value + one + other for value, one, other in pairs]
+    def sample(self, noise: Noise, count: int) -> list[int]:
+        """Sums of two draws."""
+        draws = discrete_laplace(noise.scale, 2 * count)
+        return [one + other for one, other in zip(draws[::2], draws[1::2], strict=True)]

@@ -228,7 +228,7 @@ def test_other_noise_than_planned_is_noticed(
     real = mechanism.perturb
 
     def wrong(self: Laplace | Gaussian, noise: Noise, values: Sequence[int]) -> list[int]:
-        return real(self, Noise(noise.distribution, noise.scale * factor), values)  # type: ignore[arg-type]
+        return real(self, Noise(noise.distribution, noise.scale * factor), values)
 
     name = "laplace" if mechanism is Laplace else "gaussian, delta: 1e-6"
     text = f"  - {{name: a, statistic: histogram, column: age, mechanism: {name}, epsilon: 0.2, "
