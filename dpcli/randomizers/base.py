@@ -172,7 +172,7 @@ class Randomizer(ABC):
 
     @abstractmethod
     def channel(self, asked: Asked) -> Channel:
-        """The most telling probabilities found that are asked for; `CannotRandomize` if none."""
+        """The most accurate probabilities found that are asked for; else `CannotRandomize`."""
 
     @final
     def fit(self, asked: Asked) -> Channel:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-TELLING = 1e-11
+DISTINCT = 1e-11
 """Singular values below that part of the greatest are lost in floats."""
 
 
@@ -49,14 +49,14 @@ class Tabular(Channel):
         return {"outputs": list(self.table.outputs), "rows": rows}
 
     def told(self) -> str:
-        """Which output is the most telling."""
+        """Which output reveals most."""
         worst = worst_ratio(self.table.rows)
         inputs = self.table.inputs
         size = f"a table of {len(inputs)} inputs and {len(self.outputs)} outputs"
         if worst.ratio == 1:
-            return f"{size}, which tell nothing"
+            return f"{size}, which reveal nothing"
         return (
-            f"{size}; {self.outputs[worst.output]} tells {inputs[worst.likely]} from "
+            f"{size}; {self.outputs[worst.output]} distinguishes {inputs[worst.likely]} from "
             f"{inputs[worst.unlikely]} best"
         )
 
@@ -77,7 +77,7 @@ class Tabular(Channel):
 
         table = self._floats()
         sizes = np.linalg.svd(table, compute_uv=False)
-        return table.shape[0] <= table.shape[1] and bool(sizes[-1] > TELLING * sizes[0])
+        return table.shape[0] <= table.shape[1] and bool(sizes[-1] > DISTINCT * sizes[0])
 
     def estimates(self, tally: ResponseCounts) -> tuple[Fraction, ...]:
         """The inverse of the table, applied to the shares of the outputs."""
