@@ -249,12 +249,10 @@ def _zero(scale: Scale) -> float | None:
 
 
 def _y(number: Fraction, scale: Scale) -> float:
-    """How far down a number lies."""
     return round(HEIGHT - BOTTOM - scale.place(number) * (HEIGHT - TOP - BOTTOM), 1)
 
 
 def _x(share: float) -> float:
-    """How far to the right a share of the axis lies."""
     return round(LEFT + share * (WIDTH - LEFT - RIGHT), 1)
 
 

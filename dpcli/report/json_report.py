@@ -125,7 +125,6 @@ def _outlook(plan: Plan, found: Outlook) -> dict[str, Fact]:
 
 
 def _comparison(plan: Plan) -> list[Fact]:
-    """What the answers cost under every composition."""
     return [
         {
             "composition": one.name,

@@ -26,8 +26,8 @@ from dpcli.privacy.loss import Loss
 from dpcli.privacy.relation import RowUnit, Unit
 from dpcli.report.entries import cell_facts, response_facts, statistic_facts
 from dpcli.report.quality import quality_facts
-from dpcli.report.simulated import simulation_facts
 from dpcli.report.table import flag_facts
+from dpcli.stored_simulation import simulation_facts
 
 if TYPE_CHECKING:
     from dpcli.ledger.charge import Standing

@@ -106,7 +106,6 @@ def rows_of(plan: Plan, checked: Checked) -> list[tuple[str, ...]]:
 
 
 def _texts(estimate: Estimate, whole: Fraction | None) -> tuple[str, str, str]:
-    """A noisy count, or what share of the noisy number of rows it is."""
     found = (estimate.value or Fraction(0), estimate.lower, estimate.upper)
     if whole is None:
         one, two, three = (f"{max(0, round(number_ or 0)):,}" for number_ in found)
@@ -119,7 +118,6 @@ def _texts(estimate: Estimate, whole: Fraction | None) -> tuple[str, str, str]:
 
 
 def _verdict(least: str, *, missed: bool, below: bool) -> str:
-    """How a noisy number compares with its minimum."""
     if not least:
         return "not checked"
     return "missed" if missed else "below, within the noise" if below else "met"

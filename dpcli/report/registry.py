@@ -109,7 +109,6 @@ def _variant(plan: Plan) -> str:
 
 
 def _domain(plan: Plan) -> str:
-    """Which data could have been there."""
     privacy = plan.spec.privacy
     named = ", ".join(f"{column.name} ({column.kind})" for column in plan.spec.columns)
     what = "any number of rows"
@@ -121,7 +120,6 @@ def _domain(plan: Plan) -> str:
 
 
 def _mechanisms(plan: Plan) -> Iterator[str]:
-    """How each answer was protected, in a line."""
     for one in plan.spec.responses:
         yield f"{one.column.name}: {one.randomizer.name.replace('_', ' ')}, {one.channel.told()}"
     for planned in plan.entries:

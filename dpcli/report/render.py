@@ -205,7 +205,6 @@ def _line(cell: Cell, scale: charts.Scale | None, *, drawn: bool, bars: bool) ->
 
 
 def _labels(cell: Cell) -> tuple[str, ...]:
-    """The names of a line: its keys, and its item where it has one."""
     return (*cell.keys.values(), *([cell.item] if cell.item else []))
 
 

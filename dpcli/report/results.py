@@ -80,7 +80,6 @@ def _numbers(released: Released, confidence: Fraction) -> Numbers:
 
 
 def _headings(released: Released) -> Iterator[str]:
-    """What the labels of a line are."""
     request, used = released.planned.entry.request, released.planned.entry.statistic
     yield from (key.column.name for key in request.by)
     if chooses_labels(released):

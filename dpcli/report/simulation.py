@@ -90,7 +90,6 @@ def _filled(header: Sequence[str], rows: Sequence[Sequence[str]]) -> Table:
 
 
 def _answers(entry: Tried) -> Iterator[tuple[str, ...]]:
-    """The queries of an entry; a choice has no bias, it only ever falls short."""
     for place, asked in enumerate(entry.asked):
         errors = asked.errors
         yield (
@@ -127,7 +126,6 @@ def _percent(share: Fraction | None) -> str:
 
 
 def _data(findings: Findings) -> dict[str, Fact]:
-    """The findings for programs; `release --simulation` reads them."""
     plan = findings.plan
     return {
         "simulation": True,

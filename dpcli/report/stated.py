@@ -169,7 +169,6 @@ def _unit(plan: Plan) -> str:
 
 
 def _loss(plan: Plan, standing: Standing) -> Table:
-    """Each measure of the loss before and after the release, and what the budget allows."""
     before, after, budget = standing.before, standing.balance.spent, standing.balance.budget
     losses = (before, plan.spent, after, budget)
     rows = [("epsilon", *(brief(one.epsilon) for one in losses))]
@@ -213,7 +212,6 @@ def _quality(release: Release) -> Iterator[Section]:
 
 
 def _account(source: Release | Randomized, standing: Standing, more: Iterable[Pair]) -> Section:
-    """Where the release is recorded, and what its account has left."""
     window = window_facts(standing)
     pairs = [
         ("Release", source.release_id),

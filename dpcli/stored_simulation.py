@@ -1,4 +1,4 @@
-"""A stored simulation in the report of a release: read, checked, in words.
+"""A stored simulation for the report of a release: read, checked, in words.
 
 Privacy: the file is about invented rows and holds nothing else that is read here. It is accepted
 for the spec alone from which the rows were invented, so it says the same whatever the data are.
@@ -129,7 +129,7 @@ def simulation_notes(simulated: Simulated | None, plan: Plan) -> list[str]:
     rows = plan.spec.rows_are
     if simulated.people is None:
         source = f"a simulation on {simulated.rows:,} invented {rows} (seed {simulated.seed})"
-        return [f"{source} found no bias of limits, for there are none: each is protected alone"]
+        return [f"{source} found no bias of limits: there are none, as each is protected alone"]
     source = (
         f"found by a simulation on {simulated.rows:,} invented {rows} of {simulated.people:,} "
         f"invented people (seed {simulated.seed}), {simulated.above or 0:,} of whom have more than "
