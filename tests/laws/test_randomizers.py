@@ -158,11 +158,11 @@ def test_more_lies_than_truth_are_drawn_exactly_too(
 class TestTwoFairCoins:
     """The textbook: the first coin decides whether the second one answers."""
 
-    def test_epsilon_is_the_logarithm_of_three(self) -> None:
+    @pytest.mark.parametrize("truth", [Fraction(3, 4), Fraction(1, 4)], ids=str)
+    def test_epsilon_is_the_logarithm_of_three(self, truth: Fraction) -> None:
         """Truth with probability 3/4, or 1/4, is ln 3, rounded up in the twelfth digit."""
-        for truth in (Fraction(3, 4), Fraction(1, 4)):
-            channel = RANDOMIZERS[0].fit(Asked(labels(2), probability=truth))
-            assert log(3) <= channel.loss.epsilon <= log(3) * (1 + 1e-11)
+        channel = RANDOMIZERS[0].fit(Asked(labels(2), probability=truth))
+        assert log(3) <= channel.loss.epsilon <= log(3) * (1 + 1e-11)
 
     def test_a_million_responses_are_true_in_three_of_four(self, stream: Stream) -> None:
         """10^6 responses of one truth match 3/4 and 1/4."""
@@ -188,17 +188,22 @@ class TestTwoFairCoins:
             assert zero == 1 - expected
 
 
-def test_what_cannot_be_randomized_is_refused_in_words() -> None:
-    """One label, three labels for a coin, and even odds are refused."""
-    coin, any_number = RANDOMIZERS[0], RANDOMIZERS[1]
-    for randomizer, asked in (
-        (coin, Asked(labels(3), Fraction(1))),
-        (coin, Asked(labels(2), probability=Fraction(1, 2))),
-        (any_number, Asked(labels(1), Fraction(1))),
-        (any_number, Asked(labels(4), probability=Fraction(1, 4))),
-    ):
-        with pytest.raises(CannotRandomize):
-            randomizer.fit(asked)
+@pytest.mark.parametrize(
+    ("place", "asked"),
+    [
+        (0, Asked(labels(3), Fraction(1))),
+        (0, Asked(labels(2), probability=Fraction(1, 2))),
+        (1, Asked(labels(1), Fraction(1))),
+        (1, Asked(labels(4), probability=Fraction(1, 4))),
+    ],
+    ids=["three labels for a coin", "a fair coin", "one label", "even odds"],
+)
+def test_what_cannot_be_randomized_is_refused_in_words(place: int, asked: Asked) -> None:
+    """One label, three labels for a coin, and even odds are refused, with a reason and a hint."""
+    with pytest.raises(CannotRandomize) as refused:
+        RANDOMIZERS[place].fit(asked)
+
+    assert refused.value.reason and refused.value.hint
 
 
 def test_worst_ratio_agrees_with_all_pairs() -> None:
