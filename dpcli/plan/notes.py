@@ -192,7 +192,7 @@ def post_processing(plan: Plan) -> list[str]:
     ]
     for planned in plan.entries:
         entry = planned.entry
-        done = [*entry.statistic.notes(entry.request), *(step.told for step in entry.post)]
+        done = [*entry.statistic.notes(entry.request), *(step.summary for step in entry.post)]
         notes += [f"{entry.request.name}: {words}" for words in done]
         if entry.raw:
             notes.append(f"{entry.request.name}: the noisy numbers before that are published too")

@@ -55,7 +55,7 @@ def statistic_facts(planned: PlannedEntry, spec: Spec) -> dict[str, Fact]:
         "protected": list(protection(planned, spec.privacy, confidence)),
         "parts": [_part(part, confidence, joint=planned.joint) for part in planned.parts],
         "bounds": _bounds(planned),
-        "post": [step.told for step in entry.post],
+        "post": [step.summary for step in entry.post],
         "raw": entry.raw,
         "keys": _keys(planned),
     }

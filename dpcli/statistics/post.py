@@ -30,7 +30,7 @@ class Step(ABC):
 
     @property
     @abstractmethod
-    def told(self) -> str:
+    def summary(self) -> str:
         """What the step does, in a few words."""
 
     @abstractmethod
@@ -50,7 +50,7 @@ class Clamp(Step):
     high: Fraction | None
 
     @property
-    def told(self) -> str:
+    def summary(self) -> str:
         """What the step does, in a few words."""
         ends = ["..." if end is None else readable_text(end) for end in (self.low, self.high)]
         return f"clamped to [{', '.join(ends)}]"
@@ -91,11 +91,7 @@ class Nonnegative(Clamp):
     """
 
     name = "nonnegative"
-
-    @property
-    def told(self) -> str:
-        """What the step does, in a few words."""
-        return "negative numbers replaced by zero"
+    summary = "negative numbers replaced by zero"
 
 
 @dataclass(frozen=True)
@@ -106,11 +102,7 @@ class Integer(Step):
     """
 
     name = "integer"
-
-    @property
-    def told(self) -> str:
-        """What the step does, in a few words."""
-        return "rounded to whole numbers"
+    summary = "rounded to whole numbers"
 
     def taken(self, estimates: Estimates, agree: Agree) -> Estimates:
         """The nearest whole numbers."""
@@ -144,7 +136,7 @@ class SuppressBelow(Step):
     threshold: Fraction
 
     @property
-    def told(self) -> str:
+    def summary(self) -> str:
         """What the step does, in a few words."""
         return f"noisy numbers below {readable_text(self.threshold)} left out"
 
@@ -173,7 +165,7 @@ class Withhold(Step):
     share: Fraction
 
     @property
-    def told(self) -> str:
+    def summary(self) -> str:
         """What the step does, in a few words."""
         return (
             "left out where half the width of the interval is more than "
@@ -193,11 +185,7 @@ class Consistent(Step):
     """
 
     name = "consistent"
-
-    @property
-    def told(self) -> str:
-        """What the step does, in a few words."""
-        return "made to agree with each other"
+    summary = "made to agree with each other"
 
     def taken(self, estimates: Estimates, agree: Agree) -> Estimates:
         """The numbers as the statistic makes them agree."""
