@@ -14,9 +14,8 @@ from typing import Literal
 import polars as pl
 
 from dpcli.columns import CategoryColumn, Column, without_constant
-from dpcli.engine import grammar
 from dpcli.engine.aggregate import scanned
-from dpcli.engine.decode import encoded
+from dpcli.engine.decode import BLANKS, encoded
 from dpcli.engine.dialect import Inspection
 from dpcli.engine.progress import Progress, run_with_retry
 from dpcli.engine.redaction import redacted_errors
@@ -74,7 +73,7 @@ def _scan(
         text = pl.col(f"t{place}")
         facts.append(encoded(column, f"t{place}").is_not_null().sum().alias(f"n{place}"))
         if isinstance(column, CategoryColumn):
-            stripped = text.str.strip_chars(grammar.BLANKS)
+            stripped = text.str.strip_chars(BLANKS)
             declared = [text for text, _ in column.values]
             facts.append(
                 stripped.filter(stripped.is_in(declared)).unique().implode().alias(f"o{place}")

@@ -11,7 +11,6 @@ from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager
-from types import TracebackType
 
 import numpy as np
 import polars as pl
@@ -71,12 +70,7 @@ class ContributionBounder(AbstractContextManager["ContributionBounder"]):
         self._worker = ThreadPoolExecutor(1)
         self._pending: deque[Future[None]] = deque()
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        failure: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._worker.shutdown(cancel_futures=True)
 
     def add(self, batch: pl.DataFrame) -> None:

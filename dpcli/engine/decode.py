@@ -1,14 +1,32 @@
-"""Columns of text to columns of whole numbers, many cells at a time.
+"""Columns of text to columns of whole numbers: each cell is decided alone.
 
-Each function is total: it never fails on a cell, and decides every cell by that
-cell alone, as `dpcli.engine.grammar` writes it. Cells are tried in tiers: the
-fastest reading that is certainly right decides most, the next one decides what
-is left, and the grammar itself decides the rest.
+A cell is stripped of spaces and tabs; then it is a value, or it is missing.
+
+    number    [+-] digits [. digits] [e[+-]digits], or inf, infinity in any case;
+              rounded to the grid (halves upwards), then clamped to the bounds
+    date      YYYY-MM-DD, then nothing, or a space or T and anything; clamped
+    category  one of the declared texts, to the letter; if none are declared, any
+              text of at most 1,000 characters, none of them invisible
+    id        any text
+
+Where the spec says `decimal: ","`, comma and point first change places in every cell
+of an integer or a number: `1,5` is one and a half, and a cell with a point is missing,
+as one with a comma is otherwise. (In a Parquet file this is so of numbers written as
+texts; those of a numeric type are what they are.)
+
+Everything else is missing: `nan`, `0x10`, `1_000`, `1,200`, digits of other scripts.
+
+Each function is total: it never fails on a cell. Cells are tried in tiers: the fastest reading
+that is certainly right decides most, the next one decides what is left, and `number`, which
+follows the rules to the letter, decides the rest.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
+from decimal import MAX_EMAX, MIN_EMIN, ROUND_05UP, Context
+from fractions import Fraction
 from math import ceil, floor
 
 import numpy as np
@@ -16,7 +34,24 @@ import numpy.typing as npt
 import polars as pl
 
 from dpcli.columns import CategoryColumn, Column, IdColumn, NumericColumn, OpenColumn
-from dpcli.engine import grammar
+
+BLANKS = " \t"
+
+INVISIBLE = r"[\p{Cc}\p{Zl}\p{Zp}]"
+"""Control characters and line ends, which no published key may hold."""
+
+FARTHEST = 200
+"""Decimal places from the point. Bounds lie below 2^62 steps and steps within 10^100
+of one, so a number that starts farther away is decided by its magnitude alone."""
+
+_LEADING = Context(prec=1000, rounding=ROUND_05UP, Emax=MAX_EMAX, Emin=MIN_EMIN, traps=[])
+"""Digits that can matter. Digits after them leave a last digit that is neither zero nor five, so
+that no number becomes a half. Numbers that are too large become infinite."""
+
+_NUMBER = re.compile(
+    r"[+-]?(?:(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:e[+-]?[0-9]+)?|inf(?:inity)?)",
+    re.IGNORECASE | re.ASCII,
+)
 
 Encoder = Callable[[pl.Series], pl.Series]
 """From texts to whole numbers; missing cells are null unless a constant replaces them."""
@@ -28,7 +63,7 @@ BLOCK = 1 << 14
 """Cells that are rounded at a time: their temporary arrays stay in a core's cache."""
 
 FEW = 500
-"""Cells that the grammar decides sooner than any further tier would begin."""
+"""Cells that the written rule decides sooner than any further tier would begin."""
 
 LOOK = 16
 """Cells by which the order of readings is chosen; no value depends on it."""
@@ -40,13 +75,27 @@ LONGEST_KEY = 1000
 """Characters of a text that may be published as a key."""
 
 
+def number(text: str, column: NumericColumn) -> int | None:
+    """The cell as a whole number of steps within the bounds, or None if missing."""
+    text = text.strip(BLANKS)
+    if not _NUMBER.fullmatch(text):
+        return None
+    value = _LEADING.create_decimal(text)
+    if value.is_infinite() or (value and value.adjusted() > FARTHEST):
+        return column.lower if value.is_signed() else column.upper
+    # An enormous integer is never built.
+    near = value and value.adjusted() >= -FARTHEST
+    steps = floor(Fraction(value) / column.step + Fraction(1, 2)) if near else 0
+    return min(max(steps, column.lower), column.upper)
+
+
 def encoded(column: Column, text: str) -> pl.Expr:
     """A column of texts as whole numbers; open columns and ids as cleaned texts."""
     if isinstance(column, OpenColumn):
         # A text that may be a key: not too long, and without invisible characters.
         key = stripped(pl.col(text))
         short = key.str.len_chars() <= LONGEST_KEY
-        return pl.when(short & ~key.str.contains(grammar.INVISIBLE)).then(key)
+        return pl.when(short & ~key.str.contains(INVISIBLE)).then(key)
     if isinstance(column, IdColumn):
         return stripped(pl.col(text))
     encode, dtype = encoder(column)
@@ -54,7 +103,7 @@ def encoded(column: Column, text: str) -> pl.Expr:
 
 
 def swapped(text: pl.Expr, column: Column, decimal: str) -> pl.Expr:
-    """The text of a cell, with a point before decimals; see `dpcli.engine.grammar`."""
+    """The text of a cell, with a point before decimals; see the rules of this module."""
     if decimal == "." or not isinstance(column, NumericColumn) or column.kind == "date":
         return text
     return text.str.replace_many([".", decimal], [decimal, "."])
@@ -62,7 +111,7 @@ def swapped(text: pl.Expr, column: Column, decimal: str) -> pl.Expr:
 
 def stripped(text: pl.Expr) -> pl.Expr:
     """The text without blanks around it, null if nothing is left."""
-    bare = text.str.strip_chars(grammar.BLANKS)
+    bare = text.str.strip_chars(BLANKS)
     return pl.when(bare != "").then(bare)
 
 
@@ -83,7 +132,7 @@ def _constant(encode: Encoder, missing: int | None) -> Encoder:
 
 
 def _numbers(column: NumericColumn, dtype: pl.DataType) -> Encoder:
-    """Whole numbers first, then certain floats, then the grammar."""
+    """Whole numbers first, then certain floats, then the written rule."""
     low, high = column.limits
     over, under = column.step.numerator, column.step.denominator
     # One step beyond the bounds, in units of the text: enough to round and clamp.
@@ -104,7 +153,7 @@ def _numbers(column: NumericColumn, dtype: pl.DataType) -> Encoder:
         return _floats(texts, column, dtype)
 
     def others(texts: pl.Series) -> pl.Series:
-        bare = texts.str.strip_chars(grammar.BLANKS)
+        bare = texts.str.strip_chars(BLANKS)
         values = _filled(bare, wholes(bare), floats)
         return _filled(bare, values, lambda rest: _by_rule(rest, column, dtype))
 
@@ -114,7 +163,7 @@ def _numbers(column: NumericColumn, dtype: pl.DataType) -> Encoder:
 
         def rest(texts: pl.Series) -> pl.Series:
             if len(texts) <= FEW:
-                decided = [grammar.number(text, column) for text in texts.to_list()]
+                decided = [number(text, column) for text in texts.to_list()]
                 return pl.Series(decided, dtype=dtype)
             return _filled(texts, second(texts), others)
 
@@ -172,7 +221,7 @@ def _rounded(
 
 def _by_rule(texts: pl.Series, column: NumericColumn, dtype: pl.DataType) -> pl.Series:
     distinct = texts.unique()
-    decided = [grammar.number(text, column) for text in distinct]
+    decided = [number(text, column) for text in distinct]
     if all(value is None for value in decided):
         return _nulls(texts, dtype)
     return texts.replace_strict(distinct, pl.Series(decided, dtype=pl.Int64()), return_dtype=dtype)
@@ -193,7 +242,7 @@ def _dates(column: NumericColumn, dtype: pl.DataType) -> Encoder:
         return frame.select(pl.when(same & real).then(number).alias("v")).to_series()
 
     def with_time(texts: pl.Series) -> pl.Series:
-        texts = texts.str.strip_chars(grammar.BLANKS)
+        texts = texts.str.strip_chars(BLANKS)
         frame = pl.DataFrame({"text": texts})
         after = pl.col("text").str.slice(10, 1)
         head = pl.when(after.is_in(["", " ", "T"])).then(pl.col("text").str.slice(0, 10))
@@ -213,7 +262,7 @@ def _categories(column: CategoryColumn) -> Encoder:
         return codes.cast(pl.Int32()) if plain else positions.gather(codes)
 
     def bare(texts: pl.Series) -> pl.Series:
-        return exact(texts.str.strip_chars(grammar.BLANKS))
+        return exact(texts.str.strip_chars(BLANKS))
 
     return lambda texts: _filled(texts, exact(texts), bare)
 

@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 from dpcli.columns import CategoryColumn, Column, NumericColumn
-from dpcli.engine import grammar
+from dpcli.engine import decode
 from dpcli.engine.decode import encoder, swapped
 from tests.oracles.plain import value
 
@@ -91,10 +91,10 @@ def test_a_decimal_comma_is_read_by_the_oracle_alike(
 
 
 @pytest.mark.parametrize("column", COLUMNS[:5], ids=repr)
-def test_the_grammar_agrees_with_the_oracle_on_every_number(column: NumericColumn) -> None:
+def test_the_written_rule_agrees_with_the_oracle_on_every_number(column: NumericColumn) -> None:
     """The exact rules by themselves give the oracle's integers."""
     for text in odd_texts(column, 2000):
-        found = grammar.number(text, column)
+        found = decode.number(text, column)
         expected = value(column, text)
         assert (found if found is not None else column.missing) == expected, text
 
