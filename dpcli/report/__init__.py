@@ -1,4 +1,4 @@
-"""What is told of a release: tables and privacy reports, as bytes.
+"""What is published about a release: tables and privacy reports, as bytes.
 
 Everything here is a function of the spec, the released values, the version and
 the release's name and date; it has no access to anything else.

@@ -132,7 +132,7 @@ def mechanism_text(part: Part) -> str:
 
 def options(request: Request) -> dict[str, Fact]:
     """What else an entry says of its question; nothing where it says nothing."""
-    told: dict[str, Fact] = {
+    found: dict[str, Fact] = {
         "quantiles": [number(quantile) for quantile in request.quantiles] or None,
         "utility": request.utility or None,
         "label": request.label.name if request.label else None,
@@ -143,7 +143,7 @@ def options(request: Request) -> dict[str, Fact]:
         "rows": request.rows or None,
         "candidates": len(request.candidates) or None,
     }
-    return {key: fact for key, fact in told.items() if fact is not None}
+    return {key: fact for key, fact in found.items() if fact is not None}
 
 
 def columns_of(request: Request) -> tuple[str, ...]:
@@ -218,13 +218,13 @@ def asked(planned: PlannedEntry) -> str:
         name for name in columns_of(request) if not request.column or name != request.column.name
     ]
     words += [f"{'on' if request.column else 'of'} {', '.join(several)}"] if several else []
-    words += [f"with {name} {_told(fact)}" for name, fact in options(request).items()]
+    words += [f"with {name} {_in_words(fact)}" for name, fact in options(request).items()]
     words += [f"by {', '.join(key.column.name for key in request.by)}"] if request.by else []
     words += [f"where {' and '.join(map(condition_text, request.where))}"] if request.where else []
     return f"Requested: {' '.join(words)}."
 
 
-def _told(fact: Fact) -> str:
+def _in_words(fact: Fact) -> str:
     return ", ".join(map(str, fact)) if isinstance(fact, list) else str(fact)
 
 

@@ -49,7 +49,7 @@ def test_a_draft_has_the_form_of_the_register(reports: Reports) -> None:
     assert [error.message for error in CHECK.iter_errors(record(reports))] == []
 
 
-def test_a_draft_tells_what_the_report_tells(reports: Reports) -> None:
+def test_a_draft_states_what_the_report_states(reports: Reports) -> None:
     """Parameters and unit are those of the JSON report."""
     told, made = json.loads(reports.text(".json")), record(reports)["deployment"]
     parameters = made["privacy_loss"]["privacy_parameters"]
