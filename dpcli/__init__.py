@@ -8,4 +8,11 @@ transaction. Files are copies of what the ledger holds. Everything after the
 mechanism is post-processing, and free.
 """
 
+import os
+
+for _name in ("POLARS_VERBOSE", "POLARS_FORCE_ASYNC"):
+    # One prints what is read. The other maps data files into memory, and to touch a page of a
+    # mapped file that was cut off ends the process. Polars reads both when it is loaded.
+    os.environ.pop(_name, None)
+
 __version__ = "0.2.0"

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from difflib import get_close_matches
 from functools import cache
 from importlib import import_module
-from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
 import typer
@@ -57,7 +57,7 @@ SHARED = "options of several commands"
 @cache
 def _pages() -> dict[str, str]:
     """The text of each command line; that of `dpcli` alone is the first."""
-    text = files("dpcli.cli").joinpath("help.md").read_text(encoding="utf-8")
+    text = Path(__file__).with_name("help.md").read_text(encoding="utf-8")
     parts = (part.partition("\n") for part in ("\n" + text).split("\n# ")[1:])
     return {name: body.strip("\n") for name, _, body in parts}
 

@@ -1,1 +1,1 @@
-"""From rows to confidential whole numbers; the only floor that reads records."""
+"""From rows to confidential whole numbers; the only package that reads records."""

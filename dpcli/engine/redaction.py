@@ -40,9 +40,6 @@ def silenced_stderr() -> Iterator[None]:
 
     The environment may turn warnings into errors, and a cell may cause one.
     """
-    for name in ("POLARS_VERBOSE", "POLARS_FORCE_ASYNC"):
-        # One prints what is read; the other maps files into memory.
-        os.environ.pop(name, None)
     kept = os.dup(2)
     null = os.open(os.devnull, os.O_WRONLY)
     try:

@@ -6,12 +6,13 @@ of the command line. A file is read when a text of it is needed.
 
 from __future__ import annotations
 
-import tomllib
 from dataclasses import dataclass
 from functools import cache
-from importlib.resources import files
+from pathlib import Path
 from textwrap import fill
 from typing import Any, Literal
+
+FOLDER = Path(__file__).parent
 
 Kind = Literal["key", "type", "idea", "command line"]
 
@@ -106,8 +107,8 @@ def codes() -> tuple[Code, ...]:
     """Every error code that a user can meet, by family."""
     found = [
         Code(name, path.name.removesuffix(".toml").split("_")[0], **_prose(table))
-        for path in sorted(files(__name__).joinpath("codes").iterdir(), key=lambda path: path.name)
-        for name, table in tomllib.loads(path.read_text("utf-8")).items()
+        for path in sorted((FOLDER / "codes").iterdir())
+        for name, table in _read(path).items()
     ]
     return tuple(sorted(found, key=lambda code: FAMILIES.index(code.family)))
 
@@ -115,8 +116,9 @@ def codes() -> tuple[Code, ...]:
 @cache
 def pages(part: str) -> tuple[Page, ...]:
     """The pages of one file of words, in its order."""
-    text = files(__name__).joinpath("pages", f"{part}.toml").read_text("utf-8")
-    return tuple(_page(name, table) for name, table in tomllib.loads(text).items())
+    return tuple(
+        _page(name, table) for name, table in _read(FOLDER / "pages" / f"{part}.toml").items()
+    )
 
 
 PARTS = ("sections", "privacy", "keys", "commands")
@@ -132,7 +134,14 @@ def word_pages() -> tuple[Page, ...]:
 @cache
 def synonyms() -> dict[str, str]:
     """What other tools call the words of specs: from their word to ours."""
-    return tomllib.loads(files(__name__).joinpath("synonyms.toml").read_text("utf-8"))
+    return _read(FOLDER / "synonyms.toml")
+
+
+def _read(path: Path) -> dict[str, Any]:
+    # Every command imports this module, and few of them read a text.
+    import tomllib  # noqa: PLC0415
+
+    return tomllib.loads(path.read_text("utf-8"))
 
 
 def filled(text: str, width: int, first: str = "", rest: str = "") -> str:

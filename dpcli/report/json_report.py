@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from importlib.resources import files
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dpcli import __version__
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 def report_schema() -> str:
     """The JSON Schema of the reports of releases and of local collections."""
-    return files("dpcli.report").joinpath("report.schema.json").read_text(encoding="utf-8")
+    return Path(__file__).with_name("report.schema.json").read_text(encoding="utf-8")
 
 
 def plan_json(
