@@ -194,6 +194,9 @@ def _dry_run(
             f"dry run: release {stored.release_id} would be published again, nothing charged",
             file=sys.stderr,
         )
+        if as_json:
+            write_json(json.dumps({"release_id": stored.release_id, "charged": False}))
+            sys.stdout.flush()
         return
     found = outlook(request)
     found.require()

@@ -52,10 +52,19 @@ def able_to_answer(statistic: Statistic) -> list[Mechanism]:
 
 
 class Answering:
-    """Mechanisms, price and calibration of one entry; None where problems were recorded."""
+    """Mechanisms, price and calibration of one entry; None where problems were recorded.
+
+    `keys` says whether the entry has private keys; None where that cannot be read.
+    """
 
     def __init__(
-        self, part: Part[Any], scope: Scope, user: str, statistic: Statistic | None, *, keys: bool
+        self,
+        part: Part[Any],
+        scope: Scope,
+        user: str,
+        statistic: Statistic | None,
+        *,
+        keys: bool | None,
     ) -> None:
         self._part, self._values, self._user, self._keys = part, part.values, user, keys
         self._composition = scope.composition
@@ -120,7 +129,7 @@ class Answering:
         self._part.refuse("price-required", message, hint)
 
     def _delta(self, way: str) -> Fraction | None:
-        if "delta" in self._part.bad or not self.mechanisms:
+        if "delta" in self._part.bad or not self.mechanisms or self._keys is None:
             return None
         given: Fraction | None = self._values.delta
         # Of what is counted in rho, only private keys spend a delta of their own.

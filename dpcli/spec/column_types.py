@@ -151,6 +151,8 @@ class CategoryShape(ColumnShape):
 
     def column(self, name: str, part: Part[ColumnShape]) -> Column | None:
         """The column; without values, one whose groups are private."""
+        if "values" in part.bad:
+            return None
         if self.values is None:
             if self.missing == DROP:
                 return OpenColumn(name)

@@ -168,7 +168,7 @@ class EntryReader:
         node, scope, statistic = self._node, self._scope, self._statistic
         common, own = self._common, self._own
         self._new_name(names)
-        keys = node.get("keys") is not None
+        keys = None if "keys" in own.bad else node.get("keys") is not None
         answering = Answering(common, scope, self._user, statistic, keys=keys)
         by = None if "by" in common.bad else groups(node.get("by"), self._user, scope)
         where = None

@@ -7,7 +7,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Annotated
 
-from pydantic import Tag
+from pydantic import Field, Tag
 
 from dpcli import randomizers
 from dpcli.columns import CategoryColumn
@@ -57,7 +57,9 @@ class ResponseShape(Shape):
         | None
     ) = None
     by: Texts | None = None
-    post: list[Annotated[str, Choice("unknown-step", tuple(STEPS))]] | None = None
+    post: list[Annotated[str, Choice("unknown-step", tuple(STEPS))]] | None = Field(
+        None, min_length=1
+    )
 
 
 class ResponsePrices:

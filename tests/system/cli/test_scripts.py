@@ -150,6 +150,18 @@ def test_a_dry_run_plans_and_leaves_nothing(dpcli: Command, spec: Path, data: Pa
     assert json.loads(dpcli("release", spec, data, "--dry-run", "--json").out)["fits"] is True
 
 
+def test_a_dry_run_of_a_known_id_says_that_nothing_is_charged(
+    dpcli: Command, spec: Path, data: Path
+) -> None:
+    """What would be published again is an object on standard output too."""
+    words = ("release", spec, data, "-o", spec.parent / "o.csv", "--release-id", "known")
+    assert dpcli(*words).status == 0
+
+    again = dpcli(*words, "--dry-run", "--json")
+
+    assert json.loads(again.out) == {"release_id": "known", "charged": False}
+
+
 def test_a_dry_run_reads_no_row(dpcli: Command, spec: Path, data: Path) -> None:
     """What follows the header does not matter: the output is the same for any rows."""
     first = dpcli("release", spec, data, "--dry-run")
