@@ -100,7 +100,7 @@ def print_local_plan(
     rows = [_response(one, many, in_rho=composition.takes_rho) for one in spec.responses]
     write_table(sys.stdout, title, header, rows, tuple(range(3, len(header))))
     print()
-    print("".join(f"{one.column.name}: {one.channel.told()}\n" for one in spec.responses))
+    print("".join(f"{one.column.name}: {one.channel.describe()}\n" for one in spec.responses))
     if records is None:
         print("the error falls with the root of the number of records; see --records N")
     if spec.public:

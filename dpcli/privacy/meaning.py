@@ -26,7 +26,7 @@ SLACK = Fraction(1, 10**12)
 
 
 def factor(loss: Loss) -> float:
-    """How much likelier a set of outputs can be under one neighbour, but for delta."""
+    """How much more likely an output set can be under one neighbor, except for delta."""
     return exp(min(float(loss.epsilon), HUGE))
 
 

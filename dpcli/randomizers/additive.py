@@ -66,7 +66,7 @@ class Added(Channel):
             "linf": str(moved.linf),
         }
 
-    def told(self) -> str:
+    def describe(self) -> str:
         """The scale of the noise."""
         scale = float(self.noise.scale * self.column.step)
         return (

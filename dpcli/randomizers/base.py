@@ -105,7 +105,7 @@ class Channel(Responding):
         """The parameters as plain JSON, numbers as exact fractions."""
 
     @abstractmethod
-    def told(self) -> str:
+    def describe(self) -> str:
         """The probabilities in a few words."""
 
     @property

@@ -48,7 +48,7 @@ class Tabular(Channel):
         rows = [[str(chance) for chance in row] for row in self.table.rows]
         return {"outputs": list(self.table.outputs), "rows": rows}
 
-    def told(self) -> str:
+    def describe(self) -> str:
         """Which output reveals most."""
         worst = worst_ratio(self.table.rows)
         inputs = self.table.inputs

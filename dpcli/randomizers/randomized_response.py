@@ -37,7 +37,7 @@ class Symmetric(PureProtocol):
         """How many labels, and how likely the true one is."""
         return {"categories": self.categories, "truth": str(self.p)}
 
-    def told(self) -> str:
+    def describe(self) -> str:
         """How likely the true label is."""
         exact = plain_text(self.p)
         truth = exact if len(exact) <= 12 else f"{float(self.p):.6g}"

@@ -35,7 +35,7 @@ class Bits(PureProtocol):
         """How many bits, and how likely those of untrue labels are."""
         return {"categories": self.categories, "kept": str(self.p), "raised": str(self.q)}
 
-    def told(self) -> str:
+    def describe(self) -> str:
         """How likely bits are."""
         return (
             "the bit of the true label is one with probability 0.5, each other one with "

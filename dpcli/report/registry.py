@@ -121,7 +121,8 @@ def _domain(plan: Plan) -> str:
 
 def _mechanisms(plan: Plan) -> Iterator[str]:
     for one in plan.spec.responses:
-        yield f"{one.column.name}: {one.randomizer.name.replace('_', ' ')}, {one.channel.told()}"
+        name = one.randomizer.name.replace("_", " ")
+        yield f"{one.column.name}: {name}, {one.channel.describe()}"
     for planned in plan.entries:
         for part in planned.parts:
             scale = exact_or_up(part.noise.scale * part.question.unit)

@@ -13,7 +13,7 @@ from dpcli.privacy.relation import PersonUnit
 from dpcli.report.entries import mechanism_text
 from dpcli.report.facts import Facts, Section, Table
 from dpcli.simulation.noise_test import Asked, Errors
-from dpcli.simulation.trials import Findings, Told, Tried
+from dpcli.simulation.trials import Findings, PublishedItem, Tried
 
 HEADING = "simulation: synthetic data made from the spec, no release"
 """What stands above everything that a simulation states."""
@@ -105,15 +105,15 @@ def _answers(entry: Tried) -> Iterator[tuple[str, ...]]:
 
 
 def _published(entry: Tried) -> Iterator[tuple[str, ...]]:
-    for place, told in enumerate(entry.told):
-        errors = told.errors
+    for place, published in enumerate(entry.published):
+        errors = published.errors
         yield (
             "" if place else entry.name,
-            told.item,
+            published.item,
             f"{errors.compared:,}",
-            *(_few(told.stated), _few(errors.quantile), _percent(told.held)),
-            *(_few(errors.bias), _few(errors.spread), _few(told.limits)),
-            _percent(told.left_out) if told.left_out else "",
+            *(_few(published.stated), _few(errors.quantile), _percent(published.held)),
+            *(_few(errors.bias), _few(errors.spread), _few(published.limits)),
+            _percent(published.left_out) if published.left_out else "",
         )
 
 
@@ -155,7 +155,7 @@ def _data(findings: Findings) -> dict[str, Fact]:
                     "shown_on_average": _observed(entry.shown.shown),
                 },
                 "answers": [_asked(asked) for asked in entry.asked],
-                "published": [_told(told) for told in entry.told],
+                "published": [_item_fact(item) for item in entry.published],
             }
             for entry in findings.entries
         ],
@@ -175,15 +175,15 @@ def _asked(asked: Asked) -> Fact:
     }
 
 
-def _told(told: Told) -> Fact:
+def _item_fact(published: PublishedItem) -> Fact:
     return {
-        "item": told.item or None,
-        "stated95": _observed(told.stated),
-        **_errors(told.errors),
-        "held": _observed(told.held),
-        "suppressed": _observed(told.left_out),
-        "without_interval": _observed(told.without),
-        "limits": _observed(told.limits),
+        "item": published.item or None,
+        "stated95": _observed(published.stated),
+        **_errors(published.errors),
+        "held": _observed(published.held),
+        "suppressed": _observed(published.left_out),
+        "without_interval": _observed(published.without),
+        "limits": _observed(published.limits),
     }
 
 

@@ -74,7 +74,7 @@ def collection_facts(collection: Randomized) -> Facts:
         (
             one.column.name,
             one.randomizer.name.replace("_", " "),
-            one.channel.told(),
+            one.channel.describe(),
             ", ".join(one.steps),
             brief(one.channel.loss.epsilon),
             brief(one.channel.loss.delta),

@@ -30,7 +30,7 @@ AT_MOST = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class PublishedItem:
     """Published numbers, next to what they would be without noise.
 
     `stated` is the median half-width of intervals, `held` the share of intervals that held the
@@ -63,7 +63,7 @@ class Tried:
     name: str
     statistic: str
     asked: tuple[Asked, ...]
-    told: tuple[Told, ...]
+    published: tuple[PublishedItem, ...]
     shown: Shown | None
 
 
@@ -216,7 +216,9 @@ class _Trial:
             entry.request.name,
             entry.statistic.name,
             tuple(test.asked() for test in self._tests),
-            tuple(told for item in self._items if (told := item.told()).errors.compared),
+            tuple(
+                published for item in self._items if (published := item.published()).errors.compared
+            ),
             shown,
         )
 
@@ -243,10 +245,10 @@ class _Item:
                 self._held += one.lower <= number <= one.upper
         self._errors.add(errors)
 
-    def told(self) -> Told:
+    def published(self) -> PublishedItem:
         """What was found, in the unit of the number."""
         shown, widths, nothing = len(self._errors.all), len(self._widths), Fraction(0)
-        return Told(
+        return PublishedItem(
             self._name,
             self._errors.errors(self._confidence),
             Fraction(float(np.median(self._widths))) if widths else None,

@@ -103,7 +103,7 @@ class _Blend:
         self, tables: Sequence[Axes], sizes: Sequence[int], noises: Sequence[Noise]
     ) -> None:
         self._tables, self._sizes, self._noises = tables, sizes, noises
-        # A table that nobody can change is exact, which is to say, very sure.
+        # A table that no unit can change is exact: its weight is very large.
         self._variances = [noise.variance or SURE for noise in noises]
 
     def _precision(self, inner: Axes, place: int) -> Fraction:

@@ -151,7 +151,7 @@ def clamped(value: Fraction, within: Limits) -> Fraction:
 
 
 def _rounded(way: Callable[[Fraction], int], value: Fraction, places: int) -> Fraction:
-    """A value with so many decimals, rounded one way."""
+    """A value with this number of decimals, rounded one way."""
     return Fraction(way(value * 10**places), 10**places)
 
 

@@ -60,7 +60,7 @@ class TopK(Statistic):
         yield from at_most(request.picks, "k", labels, "of the labels are chosen")
 
     def questions(self, request: Request, relation: Relation) -> tuple[Question, ...]:
-        """So many choices among the labels."""
+        """The `k` choices among the labels."""
         column = categories(request)
         query = ScoreQuery(
             by=request.by,

@@ -101,7 +101,7 @@ class Case:
             return failure
         raise AssertionError(f"{self.name} is a good spec")
 
-    def told(self) -> str:
+    def diagnostics(self) -> str:
         """The rendered problems; of very many, the last two."""
         rendered = [render(problem) for problem in self.failure().problems]
         return "\n\n".join(rendered if len(rendered) < 20 else rendered[-2:])
@@ -122,7 +122,7 @@ def write_cases(cases: list[Case]) -> None:
     """Every file anew with what is told now; to be read before it is kept."""
     for file in {case.file for case in cases}:
         parts = [
-            f"##### {case.name}\n{case.text}\n-----\n{case.told()}\n"
+            f"##### {case.name}\n{case.text}\n-----\n{case.diagnostics()}\n"
             for case in cases
             if case.file == file
         ]

@@ -29,6 +29,21 @@ class Screen:
         return [line.rstrip() for line in self.text.split("\n")]
 
 
+def received_from(ours: int) -> str:
+    """Everything that a terminal receives until its other end is closed."""
+    received = b""
+    while True:
+        try:
+            part = os.read(ours, 1 << 16)
+        except OSError:
+            break
+        if not part:
+            break
+        received += part
+    os.close(ours)
+    return received.decode()
+
+
 def on_terminal(*words: str | Path, columns: int, cwd: Path, **environment: str) -> Screen:
     """Run `dpcli` with all three streams on a terminal."""
     ours, theirs = pty.openpty()
@@ -49,15 +64,5 @@ def on_terminal(*words: str | Path, columns: int, cwd: Path, **environment: str)
         },
     )
     os.close(theirs)
-    received = b""
-    while True:
-        try:
-            part = os.read(ours, 1 << 16)
-        except OSError:
-            break
-        if not part:
-            break
-        received += part
-    os.close(ours)
-    text = received.decode().replace("\r\n", "\n")
+    text = received_from(ours).replace("\r\n", "\n")
     return Screen(process.wait(), STYLE.sub("", text).replace("\r", "\n"))

@@ -17,6 +17,7 @@ from dpcli.cli import progress as module
 from dpcli.cli.progress import WAITING, shown_progress
 from dpcli.engine.progress import Progress
 from dpcli.engine.redaction import silenced_stderr
+from tests.support.terminal import received_from
 
 WORK = """
 import sys, time
@@ -42,18 +43,9 @@ def on_terminal(
         env={**os.environ, "TERM": term, "COLUMNS": "100"},
     )
     os.close(theirs)
-    received = b""
-    while True:
-        try:
-            part = os.read(ours, 1 << 16)
-        except OSError:
-            break
-        if not part:
-            break
-        received += part
-    os.close(ours)
+    received = received_from(ours)
     assert process.wait() == 0
-    return received.decode()
+    return received
 
 
 def test_long_work_shows_bytes_and_leaves_nothing() -> None:

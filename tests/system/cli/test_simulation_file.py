@@ -54,7 +54,7 @@ class Place:
         done = self.dpcli("release", self.spec, self.data, "-q", "--simulation", self.found, *words)
         return done.status, done.err
 
-    def told(self) -> dict[str, Any]:
+    def read_report(self) -> dict[str, Any]:
         """The report of a release with the findings."""
         status, err = self.release("--report", self.report, "--force")
         assert status == 0, err
@@ -73,7 +73,7 @@ def place(tmp_path: Path, dpcli: Command) -> Place:
 def test_the_report_has_the_bias_that_the_simulation_found(place: Place) -> None:
     """Every number that the limits changed is there, with the digits of the simulation."""
     found = json.loads(place.found.read_text(encoding="utf-8"))
-    report = place.told()
+    report = place.read_report()
 
     Draft202012Validator(json.loads(report_schema())).validate(report)
     limits = {one["statistic"]: one["change"] for one in report["simulation"]["limits"]}

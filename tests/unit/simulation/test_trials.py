@@ -133,7 +133,7 @@ def test_observed_errors_are_as_predicted(findings: Findings) -> None:
     """Counts and sums err as the plan says, without bias, and nothing is flagged."""
     assert not findings.broken
     for name in ("all", "by_sex", "earned", "soft", "ages", "old"):
-        (asked,), (told,) = entry(findings, name).asked, entry(findings, name).told
+        (asked,), (published,) = entry(findings, name).asked, entry(findings, name).published
         assert asked.verdict is Verdict.KEPT
         assert asked.within is not None
         assert LEAST < asked.within <= 1
@@ -143,17 +143,17 @@ def test_observed_errors_are_as_predicted(findings: Findings) -> None:
         assert asked.errors.bias is not None
         assert asked.errors.spread is not None
         assert abs(asked.errors.bias) < 5 * asked.errors.spread
-        assert told.errors.quantile == asked.errors.quantile
-        assert told.held == asked.within
+        assert published.errors.quantile == asked.errors.quantile
+        assert published.held == asked.within
 
 
 def test_intervals_hold_as_often_as_they_say(findings: Findings) -> None:
     """Over all statistics with intervals, but for a margin of chance."""
     shares = {
-        tried.name: told.held
+        tried.name: published.held
         for tried in findings.entries
-        for told in tried.told
-        if told.held is not None and tried.name not in ("towns", "few")
+        for published in tried.published
+        if published.held is not None and tried.name not in ("towns", "few")
     }
     assert len(shares) >= 8
     assert all(share > LEAST for share in shares.values()), shares
@@ -169,8 +169,8 @@ def test_choices_are_compared_by_their_utility(findings: Findings) -> None:
             assert asked.best > 0
             assert asked.within == 1
             assert asked.verdict is Verdict.KEPT
-    assert [told.item for told in entry(findings, "middle").told] == ["0.25", "0.5"]
-    assert entry(findings, "usual").told == ()
+    assert [published.item for published in entry(findings, "middle").published] == ["0.25", "0.5"]
+    assert entry(findings, "usual").published == ()
 
 
 def test_private_groups_are_compared_where_they_are_shown(findings: Findings) -> None:
@@ -188,23 +188,25 @@ def test_suppressed_numbers_are_counted_and_not_compared(dummy: Make) -> None:
     """A number that is left out has no error, and its share is reported."""
     plan = plan_of(ROWS)
     findings = simulate(plan, dummy(plan, 1000, 1), 20)
-    (told,) = entry(findings, "few").told
-    assert 0 < told.left_out < 1
-    assert told.errors.compared == 120 * (1 - told.left_out)
+    (published,) = entry(findings, "few").published
+    assert 0 < published.left_out < 1
+    assert published.errors.compared == 120 * (1 - published.left_out)
 
 
 def test_what_limits_change_is_told_apart_from_noise(dummy: Make) -> None:
     """Limits leave out rows, so counts are too small by many times the noise."""
     plan = plan_of(PEOPLE)
     findings = simulate(plan, dummy(plan, 1000, 1), 5)
-    (rows,), (people,) = entry(findings, "all").told, entry(findings, "people").told
+    (rows,), (people,) = entry(findings, "all").published, entry(findings, "people").published
     assert rows.limits is not None
     assert rows.limits < -50
     assert people.limits is not None
     assert rows.limits < people.limits <= 0
     plain = plan_of(ROWS)
     findings = simulate(plain, dummy(plain, 100, 1), 2)
-    assert all(told.limits is None for tried in findings.entries for told in tried.told)
+    assert all(
+        published.limits is None for tried in findings.entries for published in tried.published
+    )
 
 
 FACTORS = [

@@ -31,7 +31,7 @@ def _update() -> None:
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_golden(case: Case) -> None:
     """Every problem of a wrong spec is told in full, with place, caret and hint."""
-    assert UPDATE or case.told() == case.expected
+    assert UPDATE or case.diagnostics() == case.expected
 
 
 def test_names_of_cases_differ() -> None:
