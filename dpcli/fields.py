@@ -12,11 +12,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Annotated, Any, get_args
 
-from pydantic import (
-    AfterValidator,
-    Field,
-    Tag,
-)
+from pydantic import AfterValidator, Field, Tag
 from pydantic.fields import FieldInfo
 
 from dpcli.values import (

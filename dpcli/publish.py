@@ -47,9 +47,7 @@ def require_writable(
 def _twice(what: str) -> Problem:
     """Two outputs that are the same file."""
     return Problem(
-        "output-twice",
-        f"{what} would be written to the same file",
-        "give each output another name",
+        "output-twice", f"{what} would be written to the same file", "give each output another name"
     )
 
 

@@ -157,12 +157,7 @@ def checked_dialect(
     delimiter: str | None, quote: str | None, encoding: str | None, multiline: str
 ) -> Dialect:
     """How a CSV file is written; UsageError with all words that a spec could not have."""
-    given = {
-        "delimiter": delimiter,
-        "quote": quote,
-        "encoding": encoding,
-        "multiline": multiline,
-    }
+    given = {"delimiter": delimiter, "quote": quote, "encoding": encoding, "multiline": multiline}
     try:
         return load_dialect({key: word for key, word in given.items() if word is not None})
     except SpecError as failure:

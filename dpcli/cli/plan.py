@@ -83,12 +83,7 @@ def plan(
     found.require()
 
 
-def _require_together(
-    tables: list[str],
-    account: bool,
-    weaker: bool,
-    diff: bool,
-) -> None:
+def _require_together(tables: list[str], account: bool, weaker: bool, diff: bool) -> None:
     """Raise UsageError for options that exclude each other."""
     if len(tables) > 1:
         raise refuse_option(

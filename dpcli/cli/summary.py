@@ -8,15 +8,7 @@ from fractions import Fraction
 from typing import TextIO
 
 from dpcli.cli.console import width_of
-from dpcli.cli.tables import (
-    BAR,
-    PER_COLUMN,
-    budget,
-    draws,
-    interval,
-    natural_width,
-    write_table,
-)
+from dpcli.cli.tables import BAR, PER_COLUMN, budget, draws, interval, natural_width, write_table
 from dpcli.ledger.charge import Standing
 from dpcli.plan.counted import counted
 from dpcli.plan.notes import bounding
@@ -82,8 +74,7 @@ def _print_quality(made: Release) -> None:
         return
     what, about, low, high = rows[0][:4]
     print(
-        f"quality check: about {about} {what} ({low} to {high}), no minimum missed",
-        file=sys.stderr,
+        f"quality check: about {about} {what} ({low} to {high}), no minimum missed", file=sys.stderr
     )
 
 

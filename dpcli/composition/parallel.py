@@ -81,10 +81,7 @@ def worst_of(guarantees: Sequence[Guarantee]) -> Guarantee:
     if len(distinct) == 1:
         return distinct[0]
     return Guarantee(
-        Loss(
-            max(one.loss.epsilon for one in distinct),
-            max(one.loss.delta for one in distinct),
-        ),
+        Loss(max(one.loss.epsilon for one in distinct), max(one.loss.delta for one in distinct)),
         max(one.rho for one in distinct),
         _worst_pairs(list(dict.fromkeys(one.pairs for one in distinct if one.pairs))),
         max(one.slack for one in distinct),

@@ -48,11 +48,7 @@ class Tables:
     """The files of a dataset, each read as it is or by way of a plain copy."""
 
     def __init__(
-        self,
-        dataset: Dataset,
-        inspection: Inspection,
-        wanted: Sequence[Column],
-        copies: ExitStack,
+        self, dataset: Dataset, inspection: Inspection, wanted: Sequence[Column], copies: ExitStack
     ) -> None:
         self._dataset, self._wanted, self._stack = dataset, wanted, copies
         self._decimal = dataset.dialect.decimal

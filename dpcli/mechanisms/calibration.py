@@ -74,11 +74,7 @@ class Mechanism(ABC):
 
     @final
     def guarantee(
-        self,
-        noise: Noise,
-        sensitivity: Sensitivity,
-        loss: Loss,
-        slack: Fraction = Fraction(0),
+        self, noise: Noise, sensitivity: Sensitivity, loss: Loss, slack: Fraction = Fraction(0)
     ) -> Guarantee:
         """What an answer reveals in every measure; `loss` is what it was given to spend."""
         if sensitivity.l1 == 0:

@@ -129,10 +129,7 @@ def readability_sensitivity(
             l0=counted, l1=counted * rows, l2_squared=counted * rows**2, linf=counted * rows
         )
     return _sensitivity(
-        l0=columns + counted,
-        l1=2 * columns * rows,
-        l2_squared=4 * columns * rows**2,
-        linf=2 * rows,
+        l0=columns + counted, l1=2 * columns * rows, l2_squared=4 * columns * rows**2, linf=2 * rows
     )
 
 

@@ -5,10 +5,7 @@ from __future__ import annotations
 from dpcli.randomizers.additive import Gaussian, Laplace
 from dpcli.randomizers.base import Randomizer
 from dpcli.randomizers.matrix import Matrix
-from dpcli.randomizers.randomized_response import (
-    GeneralizedRandomizedResponse,
-    RandomizedResponse,
-)
+from dpcli.randomizers.randomized_response import GeneralizedRandomizedResponse, RandomizedResponse
 from dpcli.randomizers.unary_encoding import UnaryEncoding
 
 RANDOMIZERS: tuple[Randomizer, ...] = (

@@ -9,16 +9,7 @@ from dpcli.columns import CategoryColumn, NumericColumn
 from dpcli.plan.counted import counted, left_out
 from dpcli.plan.meaning import protection
 from dpcli.plan.model import Part, PlannedEntry, standard_error
-from dpcli.plan.numbers import (
-    Fact,
-    Number,
-    brief,
-    exact_or_up,
-    number,
-    plain_short,
-    root_up,
-    short,
-)
+from dpcli.plan.numbers import Fact, Number, brief, exact_or_up, number, plain_short, root_up, short
 from dpcli.privacy.noise import CHOICE
 from dpcli.queries import Condition, Key
 from dpcli.report.table import RAW, cells

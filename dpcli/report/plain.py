@@ -12,14 +12,7 @@ from dpcli import __version__
 from dpcli.ledger.balance import DAYS_A_YEAR
 from dpcli.plan.meaning import meaning, promise
 from dpcli.plan.model import Plan
-from dpcli.plan.notes import (
-    bounding,
-    composing,
-    limits,
-    post_processing,
-    selections,
-    unprotected,
-)
+from dpcli.plan.notes import bounding, composing, limits, post_processing, selections, unprotected
 from dpcli.plan.numbers import Fact, number
 from dpcli.plan.risks import hazards
 from dpcli.privacy.loss import Loss

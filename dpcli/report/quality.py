@@ -8,14 +8,7 @@ from typing import TYPE_CHECKING
 from dpcli.plan.meaning import protection
 from dpcli.plan.model import Plan
 from dpcli.plan.numbers import Fact, Number, number
-from dpcli.plan.quality import (
-    FALSE_STOP,
-    counted_note,
-    missed_sentence,
-    names,
-    percent,
-    rule,
-)
+from dpcli.plan.quality import FALSE_STOP, counted_note, missed_sentence, names, percent, rule
 from dpcli.privacy.decimals import decimal_text
 from dpcli.report.entries import statistic_facts
 from dpcli.statistics.base import Estimate

@@ -16,14 +16,7 @@ from typing import TYPE_CHECKING
 from dpcli import __version__
 from dpcli.plan.meaning import promise
 from dpcli.plan.model import Plan
-from dpcli.plan.notes import (
-    bounding,
-    capital,
-    composing,
-    post_processing,
-    selections,
-    unprotected,
-)
+from dpcli.plan.notes import bounding, capital, composing, post_processing, selections, unprotected
 from dpcli.plan.numbers import exact_or_up, plain_or_up
 from dpcli.privacy.loss import loss_text
 from dpcli.privacy.relation import Neighbors, RowUnit

@@ -137,10 +137,7 @@ def _floats(gaps: Sequence[int]) -> NDArray[np.float64]:
 
 
 def _flips(
-    gaps: Sequence[int],
-    floats: NDArray[np.float64],
-    places: NDArray[np.int64],
-    scale: Fraction,
+    gaps: Sequence[int], floats: NDArray[np.float64], places: NDArray[np.int64], scale: Fraction
 ) -> NDArray[np.bool_]:
     """Independent coins for these places, true with probability exp(-gap/scale), exactly.
 

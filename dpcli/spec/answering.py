@@ -15,10 +15,7 @@ from dpcli.spec.findings import listed, shown
 from dpcli.spec.fit import Part
 from dpcli.spec.nodes import at
 from dpcli.statistics.base import Statistic
-from dpcli.values import (
-    Choice,
-    described,
-)
+from dpcli.values import Choice, described
 
 AUTO = "auto"
 """What a spec writes to leave the choice of the mechanism to the plan."""
@@ -40,8 +37,7 @@ def _calibrations() -> dict[str, str]:
 
 MechanismName = Annotated[str, Choice("unknown-mechanism", _mechanisms)]
 Calibration = Annotated[
-    str,
-    Choice("unknown-calibration", _calibrations, "write one of these, or omit `calibration`"),
+    str, Choice("unknown-calibration", _calibrations, "write one of these, or omit `calibration`")
 ]
 
 

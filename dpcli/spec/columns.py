@@ -6,22 +6,11 @@ import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from dpcli.columns import (
-    CategoryColumn,
-    Column,
-    IdColumn,
-    NumericColumn,
-    OpenColumn,
-)
+from dpcli.columns import CategoryColumn, Column, IdColumn, NumericColumn, OpenColumn
 from dpcli.composition.base import Composition
 from dpcli.privacy.relation import Unit
 from dpcli.spec.column_types import COLUMN_TYPES
-from dpcli.spec.findings import (
-    Findings,
-    a_column,
-    listed,
-    shown,
-)
+from dpcli.spec.findings import Findings, a_column, listed, shown
 from dpcli.spec.fit import fit
 from dpcli.spec.grid import ADD_BOUNDS, proposed_step
 from dpcli.spec.labels import invisible

@@ -24,13 +24,7 @@ from dpcli.spec.columns import LONGEST_NAME
 from dpcli.spec.findings import Findings, shown
 from dpcli.spec.fit import Part, fit
 from dpcli.spec.nodes import Listing, Mapping, Node, Span, Word
-from dpcli.values import (
-    Read,
-    Shape,
-    Texts,
-    Truth,
-    refusal,
-)
+from dpcli.values import Read, Shape, Texts, Truth, refusal
 
 NONE = "none"
 """Stands for no quote at all."""

@@ -7,9 +7,7 @@ from dataclasses import replace
 
 from dpcli.queries import Key
 from dpcli.spec.columns import Scope
-from dpcli.spec.entry import (
-    EntryReader,
-)
+from dpcli.spec.entry import EntryReader
 from dpcli.spec.findings import listed, shown
 from dpcli.spec.model import Entry
 from dpcli.spec.nodes import Listing, Mapping, Word

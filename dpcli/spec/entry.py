@@ -10,9 +10,7 @@ from typing import Annotated, Any
 from pydantic import Tag
 
 from dpcli import statistics
-from dpcli.fields import (
-    KeyForm,
-)
+from dpcli.fields import KeyForm
 from dpcli.privacy.relation import Neighbors, Relation, RowUnit
 from dpcli.reference import synonyms
 from dpcli.spec.answering import Answering, Calibration, MechanismName
@@ -77,8 +75,7 @@ class Common(Shape):
 
     name: Annotated[str, Read(_name, {"type": "string", "pattern": f"^{NAME.pattern}$"})]
     statistic: Annotated[
-        str,
-        Choice("unknown-statistic", lambda: described(statistics.STATISTICS), meant=synonyms),
+        str, Choice("unknown-statistic", lambda: described(statistics.STATISTICS), meant=synonyms)
     ]
     by: list[KeyForm] | None = None
     where: dict[str, ConditionForm] | None = None

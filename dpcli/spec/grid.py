@@ -7,15 +7,9 @@ from fractions import Fraction
 from math import floor
 from typing import Any, Literal
 
-from dpcli.columns import (
-    NumericColumn,
-)
+from dpcli.columns import NumericColumn
 from dpcli.numbers import NotReadable, day, number
-from dpcli.spec.findings import (
-    Findings,
-    plain,
-    shown,
-)
+from dpcli.spec.findings import Findings, plain, shown
 from dpcli.spec.fit import Part
 from dpcli.spec.nodes import Mapping, Word
 

@@ -5,17 +5,9 @@ from __future__ import annotations
 import unicodedata
 from typing import Any
 
-from dpcli.columns import (
-    FORMULA,
-    CategoryColumn,
-)
+from dpcli.columns import FORMULA, CategoryColumn
 from dpcli.numbers import NotReadable, number
-from dpcli.spec.findings import (
-    Findings,
-    listed,
-    misread,
-    shown,
-)
+from dpcli.spec.findings import Findings, listed, misread, shown
 from dpcli.spec.fit import Part
 from dpcli.spec.nodes import Mapping, Word
 

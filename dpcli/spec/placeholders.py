@@ -32,10 +32,7 @@ DECISIONS: dict[str, tuple[str, str]] = {
         "how neighbouring datasets differ",
         "write `add-remove`, or `change-one` if the number of rows is public",
     ),
-    "epsilon": (
-        "how much may be revealed",
-        "write a number such as `0.5`; smaller protects more",
-    ),
+    "epsilon": ("how much may be revealed", "write a number such as `0.5`; smaller protects more"),
     "delta": ("the chance of a failure", "write `1e-7` or so, or remove `delta`"),
     "type": (
         "what the column holds",

@@ -7,15 +7,7 @@ from fractions import Fraction
 from typing import Any
 
 from dpcli.columns import CategoryColumn, Column, NumericColumn
-from dpcli.fields import (
-    MOST_TOGETHER,
-    OfAxes,
-    OfBins,
-    OfColumn,
-    OfColumns,
-    OfGrid,
-    role_of,
-)
+from dpcli.fields import MOST_TOGETHER, OfAxes, OfBins, OfColumn, OfColumns, OfGrid, role_of
 from dpcli.privacy.relation import Relation, RowUnit
 from dpcli.queries import Condition, Key
 from dpcli.spec.axes import axis, groups
@@ -38,10 +30,7 @@ class RequestReader:
         self._statistic, self._scope, self._user = statistic, scope, user
 
     def request(
-        self,
-        name: str | None,
-        by: tuple[Key, ...] | None,
-        where: tuple[Condition, ...] | None,
+        self, name: str | None, by: tuple[Key, ...] | None, where: tuple[Condition, ...] | None
     ) -> Request | None:
         """What is asked: every field of the statistic by what it means."""
         found: dict[str, Any] = {}

@@ -22,9 +22,7 @@ from dpcli.spec.fit import Part, fit
 from dpcli.spec.model import Cell, Response
 from dpcli.spec.nodes import Listing, Mapping, Word, at
 from dpcli.spec.response_price import STEPS, ResponsePrices, ResponseShape
-from dpcli.values import (
-    MOST_EPSILON,
-)
+from dpcli.values import MOST_EPSILON
 
 RESERVED = (
     "column", "estimate", "item", "records", "value", "standard_error", "lower", "upper",

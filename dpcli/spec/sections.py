@@ -14,14 +14,7 @@ from dpcli.spec.fit import Part, fit
 from dpcli.spec.model import Declarations
 from dpcli.spec.names import ROUGHLY, dataset_fault
 from dpcli.spec.nodes import Mapping
-from dpcli.values import (
-    Choice,
-    Exact,
-    Read,
-    Shape,
-    Text,
-    refusal,
-)
+from dpcli.values import Choice, Exact, Read, Shape, Text, refusal
 
 VERSION = "1"
 

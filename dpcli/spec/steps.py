@@ -13,12 +13,7 @@ from dpcli.spec.fit import Part
 from dpcli.spec.nodes import Mapping, at
 from dpcli.statistics.base import Statistic
 from dpcli.statistics.post import PLAIN, STEPS, Clamp, Step, SuppressBelow, Withhold
-from dpcli.values import (
-    Exact,
-    Read,
-    Shape,
-    refusal,
-)
+from dpcli.values import Exact, Read, Shape, refusal
 
 STEP_EXAMPLES = {"clamp": "{clamp: [0, 100]}", "suppress_below": "{suppress_below: 10}"}
 

@@ -13,14 +13,7 @@ from dpcli.privacy.decimals import decimal_places
 from dpcli.privacy.relation import Relation
 from dpcli.queries import Key, ScoreQuery
 from dpcli.scores import Accuracy, Revenue, Utility
-from dpcli.statistics.base import (
-    Answer,
-    Estimate,
-    Question,
-    Request,
-    Statistic,
-    numeric,
-)
+from dpcli.statistics.base import Answer, Estimate, Question, Request, Statistic, numeric
 from dpcli.statistics.quantile import from_each
 from dpcli.values import Choice, Shape
 

@@ -8,14 +8,7 @@ from fractions import Fraction
 from dpcli.fields import BoundName, PrivateKeys, UnitBounds, ValuedColumnName
 from dpcli.privacy.relation import Relation
 from dpcli.queries import LinearQuery
-from dpcli.statistics.base import (
-    Answer,
-    Estimate,
-    Question,
-    Request,
-    Statistic,
-    shifted,
-)
+from dpcli.statistics.base import Answer, Estimate, Question, Request, Statistic, shifted
 from dpcli.values import Shape
 
 

@@ -8,14 +8,7 @@ from fractions import Fraction
 from dpcli.fields import CountedColumnName, PrivateKeys
 from dpcli.privacy.relation import PersonUnit, Relation
 from dpcli.queries import DistinctQuery, LinearQuery, Query
-from dpcli.statistics.base import (
-    Answer,
-    Estimate,
-    Question,
-    Request,
-    Statistic,
-    shifted,
-)
+from dpcli.statistics.base import Answer, Estimate, Question, Request, Statistic, shifted
 from dpcli.values import Shape
 
 

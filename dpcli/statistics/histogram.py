@@ -8,14 +8,7 @@ from fractions import Fraction
 from dpcli.fields import BinForms, ValuedColumnName
 from dpcli.privacy.relation import Relation
 from dpcli.queries import Key, LinearQuery
-from dpcli.statistics.base import (
-    Answer,
-    Estimate,
-    Question,
-    Request,
-    Statistic,
-    shifted,
-)
+from dpcli.statistics.base import Answer, Estimate, Question, Request, Statistic, shifted
 from dpcli.values import Shape
 
 

@@ -143,10 +143,7 @@ def minimiser(columns: Sequence[NumericColumn], ridge: Fraction, rows: int) -> M
     grid = round_down(moved / FINE, 1)
     steps = moved / grid
     sensitivity = Sensitivity(
-        size,
-        floor(root * steps + size),
-        floor((steps + root) ** 2),
-        floor(steps + 1),
+        size, floor(root * steps + size), floor((steps + root) ** 2), floor(steps + 1)
     )
     return MinimiserQuery(
         outcome=outcome,
@@ -164,8 +161,7 @@ def coefficients(
     """The noisy minimiser in the units of the columns."""
     columns = request.columns
     scaled = Scaled(
-        columns,
-        tuple(max(map(abs, Factor(one, centre(one)).limits)) for one in columns),
+        columns, tuple(max(map(abs, Factor(one, centre(one)).limits)) for one in columns)
     )
 
     def outcome(thetas: Numbers) -> Numbers:

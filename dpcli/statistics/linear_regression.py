@@ -9,15 +9,7 @@ from typing import Annotated, Any
 
 from dpcli.fields import Fault, NumericColumnName, Predictors
 from dpcli.privacy.relation import Neighbors, Relation, RowUnit
-from dpcli.statistics.base import (
-    ANY,
-    Answer,
-    Estimate,
-    Question,
-    Request,
-    Statistic,
-    numeric,
-)
+from dpcli.statistics.base import ANY, Answer, Estimate, Question, Request, Statistic, numeric
 from dpcli.statistics.least_squares import Line, coefficients, minimiser
 from dpcli.statistics.moments import Moments
 from dpcli.statistics.plausible import Plausible

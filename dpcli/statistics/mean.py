@@ -10,15 +10,7 @@ from dpcli.fields import NumericColumnName
 from dpcli.privacy.decimals import decimal_places
 from dpcli.privacy.relation import Relation
 from dpcli.queries import Factor, LinearQuery
-from dpcli.statistics.base import (
-    Answer,
-    Estimate,
-    Question,
-    Request,
-    Statistic,
-    centre,
-    numeric,
-)
+from dpcli.statistics.base import Answer, Estimate, Question, Request, Statistic, centre, numeric
 from dpcli.statistics.plausible import Plausible, moved
 from dpcli.values import Shape
 

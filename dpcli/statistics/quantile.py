@@ -15,14 +15,7 @@ from dpcli.privacy.decimals import decimal_places, plain_text
 from dpcli.privacy.relation import Relation
 from dpcli.queries import Key, ScoreQuery
 from dpcli.scores import Points, Rank
-from dpcli.statistics.base import (
-    Answer,
-    Estimate,
-    Question,
-    Request,
-    Statistic,
-    numeric,
-)
+from dpcli.statistics.base import Answer, Estimate, Question, Request, Statistic, numeric
 from dpcli.values import Shape
 
 KEPT = 4

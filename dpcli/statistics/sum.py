@@ -9,15 +9,7 @@ from dpcli.fields import BoundName, NumericColumnName, UnitBounds
 from dpcli.privacy.decimals import decimal_places
 from dpcli.privacy.relation import Relation
 from dpcli.queries import Factor, LinearQuery
-from dpcli.statistics.base import (
-    Answer,
-    Estimate,
-    Question,
-    Request,
-    Statistic,
-    numeric,
-    shifted,
-)
+from dpcli.statistics.base import Answer, Estimate, Question, Request, Statistic, numeric, shifted
 from dpcli.values import Shape
 
 

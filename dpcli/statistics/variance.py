@@ -9,14 +9,7 @@ from typing import TYPE_CHECKING
 from dpcli.fields import NumericColumnName
 from dpcli.privacy.decimals import decimal_places
 from dpcli.privacy.relation import Relation
-from dpcli.statistics.base import (
-    Answer,
-    Estimate,
-    Question,
-    Request,
-    Statistic,
-    numeric,
-)
+from dpcli.statistics.base import Answer, Estimate, Question, Request, Statistic, numeric
 from dpcli.statistics.moments import Moments
 from dpcli.statistics.plausible import Plausible
 from dpcli.values import Shape

@@ -44,10 +44,7 @@ def make_file(path: Path, rows: int) -> None:
     """Log-normal incomes, and a second column that is not read."""
     draw = np.random.default_rng(5)
     pl.DataFrame(
-        {
-            "income": np.exp(draw.normal(10, 0.8, rows)).astype(np.int64),
-            "person": np.arange(rows),
-        }
+        {"income": np.exp(draw.normal(10, 0.8, rows)).astype(np.int64), "person": np.arange(rows)}
     ).write_csv(path)
 
 

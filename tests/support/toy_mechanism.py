@@ -45,20 +45,12 @@ class TwoLaplacesMechanism(Perturbing):
     distribution = TwoLaplaces()
 
     def calibrate(
-        self,
-        sensitivity: Sensitivity,
-        target: Loss,
-        calibration: str = "exact",
+        self, sensitivity: Sensitivity, target: Loss, calibration: str = "exact"
     ) -> Noise:
         """Scale L1 / epsilon."""
         return Noise(self.distribution, Fraction(sensitivity.l1) / target.epsilon)
 
-    def loss(
-        self,
-        noise: Noise,
-        sensitivity: Sensitivity,
-        epsilon: Fraction,
-    ) -> Loss:
+    def loss(self, noise: Noise, sensitivity: Sensitivity, epsilon: Fraction) -> Loss:
         """Epsilon = L1 / scale."""
         return Loss(sensitivity.l1 / noise.scale)
 

@@ -11,15 +11,7 @@ from pydantic import Field
 from dpcli.fields import Fault, NumericColumnName, at_most
 from dpcli.privacy.relation import Relation
 from dpcli.queries import Condition, LinearQuery
-from dpcli.statistics.base import (
-    Answer,
-    Estimate,
-    Question,
-    Request,
-    Statistic,
-    numeric,
-    shifted,
-)
+from dpcli.statistics.base import Answer, Estimate, Question, Request, Statistic, numeric, shifted
 from dpcli.values import UNLIMITED, Shape, whole
 
 HINT = "values are high"

@@ -97,9 +97,7 @@ def failing() -> None:
         raise ValueError("within")
 
 
-def test_a_standstill_is_reported_where_no_bar_is_drawn(
-    capfd: pytest.CaptureFixture[str],
-) -> None:
+def test_a_standstill_is_reported_where_no_bar_is_drawn(capfd: pytest.CaptureFixture[str]) -> None:
     """The words come through while the standard error of the process leads nowhere."""
     with shown_progress(quiet=False) as progress, silenced_stderr():
         assert progress is not None

@@ -52,11 +52,7 @@ FILES: dict[str, tuple[str, str, Callable[[Random], str]]] = {
         "statistic: mean, column: pay",
         lambda r: f'"${r.randint(1, 90)},{r.randint(100, 999)} "',
     ),
-    "letters for words": (
-        f"sex: {SEX}",
-        "statistic: count, by: [sex]",
-        lambda r: r.choice("MF"),
-    ),
+    "letters for words": (f"sex: {SEX}", "statistic: count, by: [sex]", lambda r: r.choice("MF")),
     "open-ended ages": (
         f"age: {AGE}",
         "statistic: mean, column: age",

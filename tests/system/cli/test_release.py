@@ -117,10 +117,7 @@ def test_the_report_has_the_promised_keys(
 def test_standard_input_is_read_like_a_file(spec: Path, data: Path) -> None:
     """A pipe gives the same table as the file, but for the noise."""
     piped = subprocess.run(
-        [*DPCLI, "release", spec, "-", "-q"],
-        input=DATA.encode(),
-        capture_output=True,
-        check=True,
+        [*DPCLI, "release", spec, "-", "-q"], input=DATA.encode(), capture_output=True, check=True
     )
     forget(spec.parent)
     read = subprocess.run([*DPCLI, "release", spec, data, "-q"], capture_output=True, check=True)

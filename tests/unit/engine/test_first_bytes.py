@@ -55,10 +55,7 @@ def test_a_first_record_is_a_record(magic: str, tmp_path: Path) -> None:
     path.write_bytes(cell.replace(b'"', b"") + b",1\n" + ROWS)
 
     assert cells_of(engine([COUNTS], RowUnit(), path, dialect=HEADLESS)[0]) == [7, 3]
-    with (
-        open_dataset((str(path),), HEADLESS) as dataset,
-        texts_of(dataset, [KIND]) as frames,
-    ):
+    with open_dataset((str(path),), HEADLESS) as dataset, texts_of(dataset, [KIND]) as frames:
         assert [row[0] for frame in frames for row in frame.rows()][1:] == ["x"] * 7 + ["y"] * 3
 
 

@@ -55,10 +55,7 @@ WORDS: tuple[tuple[pl.Series, list[str | None]], ...] = (
         pl.Series([datetime.datetime(2020, 1, 2, 3, 4, 5, 999_999)]),  # noqa: DTZ001
         ["2020-01-02 03:04:05"],
     ),
-    (
-        pl.Series([0], dtype=pl.Int64).cast(pl.Datetime("ms", "Asia/Tokyo")),
-        ["1970-01-01 09:00:00"],
-    ),
+    (pl.Series([0], dtype=pl.Int64).cast(pl.Datetime("ms", "Asia/Tokyo")), ["1970-01-01 09:00:00"]),
 )
 
 

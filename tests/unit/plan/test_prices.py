@@ -278,6 +278,5 @@ def test_without_a_delta_no_gaussian_share_is_answered() -> None:
     for question in ("statistic: count", "statistic: mean, column: age"):
         with pytest.raises(SpecError, match="needs a delta above zero"):
             planned(
-                f"  - {{name: a, {question}, mechanism: gaussian, share: 1}}\n",
-                budget="epsilon: 1",
+                f"  - {{name: a, {question}, mechanism: gaussian, share: 1}}\n", budget="epsilon: 1"
             )

@@ -77,11 +77,7 @@ THEORY: dict[str, tuple[Asked, list[float], Callable[[list[float], int], float]]
         [0.5, 0.2, 0.1, 0.1, 0.1, 0.0],
         of_direct_encoding,
     ),
-    "unary_encoding": (
-        Asked(labels(6), ONE),
-        [0.5, 0.2, 0.1, 0.1, 0.1, 0.0],
-        of_unary_encoding,
-    ),
+    "unary_encoding": (Asked(labels(6), ONE), [0.5, 0.2, 0.1, 0.1, 0.1, 0.0], of_unary_encoding),
     "laplace": (Asked(AGE, ONE), [], of_laplace),
     "gaussian": (Asked(AGE, ONE, Fraction("1e-6")), [], of_gaussian),
     "matrix": (Asked(labels(3), matrix=SYMMETRIC), [0.6, 0.3, 0.1], of_table),

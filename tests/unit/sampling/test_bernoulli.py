@@ -88,8 +88,7 @@ def test_impossible_parameters_are_refused() -> None:
 
 
 @pytest.mark.parametrize(
-    "x",
-    [Fraction(text) for text in ("1e-9", "1/7", "1", "30", "700", "1e40")],
+    "x", [Fraction(text) for text in ("1e-9", "1/7", "1", "30", "700", "1e40")]
 )
 def test_digits_are_the_true_expansion(x: Fraction) -> None:
     """The digits of exp(-x) and 1/(1 + exp(x)) agree with a far more precise evaluation."""

@@ -106,10 +106,7 @@ def test_privacy_numbers_are_exact() -> None:
             "{type: category, values: {0: male, 1: female, 2: male}, missing: female}",
             CategoryColumn("x", "category", (("0", "male"), ("1", "female"), ("2", "male")), 1),
         ),
-        (
-            "{type: boolean}",
-            CategoryColumn("x", "boolean", (("false", "false"), ("true", "true"))),
-        ),
+        ("{type: boolean}", CategoryColumn("x", "boolean", (("false", "false"), ("true", "true")))),
         (
             "{type: boolean, values: ['0', '1'], missing: true}",
             CategoryColumn("x", "boolean", (("0", "false"), ("1", "true")), 1),
