@@ -8,15 +8,13 @@ from __future__ import annotations
 import unicodedata
 
 from dpcli.errors import Place, Problem
+from dpcli.messages import UNSEEN, one_line
 
 WIDTH = 100
 """Longer source lines are cut around the span, to this many terminal columns."""
 
 WIDEST_SPAN, ROOM = 80, 20
 """Columns of the widest caret, and those that are left for what stands before it."""
-
-UNSEEN = ("Cc", "Cf", "Cs", "Zl", "Zp")
-"""Categories of characters that are not seen as themselves."""
 
 TAB = 4
 ELLIPSIS = "..."
@@ -34,16 +32,6 @@ def render(problem: Problem, width: int = WIDTH) -> str:
     if problem.hint:
         lines.append(f"hint: {one_line(problem.hint)}")
     return "\n".join(lines)
-
-
-def one_line(text: str) -> str:
-    """A text with an escape for every character that ends a line or acts on a terminal."""
-    if text.isprintable():
-        return text
-    return "".join(
-        ascii(character)[1:-1] if unicodedata.category(character) in UNSEEN else character
-        for character in text
-    )
 
 
 def _excerpt(place: Place, width: int) -> list[str]:

@@ -23,6 +23,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import ClassVar, Self
 
+from dpcli.messages import words
+
 
 @dataclass(frozen=True, slots=True)
 class Place:
@@ -45,6 +47,11 @@ class Problem:
     place: Place | None = None
 
 
+def problem(code: str, place: Place | None = None, /, **facts: object) -> Problem:
+    """A problem in the words of its template; `code.variant` names a variant of it."""
+    return Problem(code.partition(".")[0], *words(code, **facts), place)
+
+
 class Failure(Exception):
     """A refusal that the user can act on; carries every problem found."""
 
@@ -58,6 +65,11 @@ class Failure(Exception):
     def of(cls, code: str, message: str, hint: str = "") -> Self:
         """A failure of this family with a single problem and no place."""
         return cls([Problem(code, message, hint)])
+
+    @classmethod
+    def about(cls, code: str, /, **facts: object) -> Self:
+        """The same in the words of its template."""
+        return cls([problem(code, **facts)])
 
 
 class Stopped(BaseException):

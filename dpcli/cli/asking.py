@@ -8,7 +8,8 @@ from textwrap import fill
 from typing import BinaryIO, TypeVar
 
 from dpcli.errors import Problem, UsageError
-from dpcli.spec.findings import inline, shown, similar
+from dpcli.messages import inline, shown
+from dpcli.spec.findings import similar
 
 T = TypeVar("T")
 

@@ -19,8 +19,9 @@ from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from textwrap import fill
 from typing import Any, TextIO, cast
 
-from dpcli.diagnostic import one_line, render
+from dpcli.diagnostic import render
 from dpcli.errors import Failure
+from dpcli.messages import one_line
 
 ACTING = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]"

@@ -12,11 +12,12 @@ from fractions import Fraction
 from dpcli.cli.asking import Asker, Refused, one_of, refuse, yes_or_no
 from dpcli.cli.interview_columns import ask_column, texts_between_commas
 from dpcli.cli.interview_statistics import ask_statistics
+from dpcli.messages import shown
 from dpcli.numbers import NotReadable, number
 from dpcli.spec.answered import Answers, shares
 from dpcli.spec.column_types import COLUMN_TYPES
 from dpcli.spec.draft import as_word, csv_section, twins_of, unfit
-from dpcli.spec.findings import shown, similar
+from dpcli.spec.findings import similar
 
 SKIP, DONE = "skip", "done"
 

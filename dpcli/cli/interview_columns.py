@@ -7,10 +7,10 @@ import re
 from collections.abc import Callable
 
 from dpcli.cli.asking import Asker, Refused, refuse
+from dpcli.messages import shown
 from dpcli.spec.answered import Answers, as_number, in_list
 from dpcli.spec.column_types import COLUMN_TYPES
 from dpcli.spec.draft import as_word
-from dpcli.spec.findings import shown
 from dpcli.spec.paths import field_examples
 
 LEFT_OUT = ("type", "step")

@@ -7,10 +7,11 @@ from fractions import Fraction
 
 from dpcli.cli.asking import Asker, Refused, refuse, yes_or_no
 from dpcli.columns import CategoryColumn, Column, NumericColumn
+from dpcli.messages import shown
 from dpcli.privacy.decimals import decimal_places, decimal_text
 from dpcli.spec.answered import Answers, as_number
 from dpcli.spec.draft import as_word
-from dpcli.spec.findings import shown, similar
+from dpcli.spec.findings import similar
 from dpcli.spec.load import load_spec
 
 OFFERED = ("mean", "sum", "histogram", "median")

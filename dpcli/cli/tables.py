@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import TextIO
 
 from dpcli.cli.console import unguarded, width_of, wrapped
-from dpcli.diagnostic import one_line
+from dpcli.messages import one_line
 
 BAR = 24
 """Characters of a bar."""

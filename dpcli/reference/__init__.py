@@ -106,11 +106,34 @@ class Page:
 def codes() -> tuple[Code, ...]:
     """Every error code that a user can meet, by family."""
     found = [
-        Code(name, path.name.removesuffix(".toml").split("_")[0], **_prose(table))
-        for path in sorted((FOLDER / "codes").iterdir())
-        for name, table in _read(path).items()
+        Code(name, family, **{key: table[key] for key in ("meaning", "example", "fix")})
+        for name, (family, table) in _code_tables().items()
     ]
     return tuple(sorted(found, key=lambda code: FAMILIES.index(code.family)))
+
+
+@cache
+def _code_tables() -> dict[str, tuple[str, dict[str, Any]]]:
+    """What the files say about each code, with its family."""
+    return {
+        name: (path.name.removesuffix(".toml").split("_")[0], _prose(table))
+        for path in sorted((FOLDER / "codes").iterdir())
+        for name, table in _read(path).items()
+    }
+
+
+def template(code: str) -> dict[str, str]:
+    """The words of a code, or of a `code.variant`, which may take those of its code."""
+    name, _, variant = code.partition(".")
+    table = _code_tables()[name][1]
+    own: dict[str, str] = table[variant] if variant else {}
+    # What a variant says itself replaces what its code says, in either of two ways.
+    rest: dict[str, str] = {
+        key: table[key] for key in ("message", "expected", "hint") if key in table
+    }
+    if "message" in own or "expected" in own:
+        rest = {"hint": rest.get("hint", "")}
+    return rest | own
 
 
 @cache
@@ -164,9 +187,13 @@ def _page(name: str, table: dict[str, Any]) -> Page:
     return Page(name=name, kind=kind, see=see, uses=uses, **texts)
 
 
-def _prose(table: dict[str, str]) -> dict[str, str]:
+def _prose(table: dict[str, Any]) -> dict[str, Any]:
     """Texts as one line each; examples keep their lines."""
     return {
-        key: text.strip() if key == "example" else " ".join(text.split())
+        key: _prose(text)
+        if isinstance(text, dict)
+        else text.strip()
+        if key == "example"
+        else " ".join(text.split())
         for key, text in table.items()
     }

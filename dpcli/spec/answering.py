@@ -9,9 +9,9 @@ from typing import Annotated, Any
 from dpcli import mechanisms
 from dpcli.mechanisms.base import Choosing
 from dpcli.mechanisms.calibration import Mechanism
+from dpcli.messages import listed, shown
 from dpcli.privacy.loss import Price
 from dpcli.spec.columns import Scope
-from dpcli.spec.findings import listed, shown
 from dpcli.spec.fit import Part
 from dpcli.spec.nodes import at
 from dpcli.statistics.base import Statistic

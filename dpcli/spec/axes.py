@@ -5,9 +5,10 @@ from __future__ import annotations
 from math import ceil
 
 from dpcli.columns import FORMULA, CategoryColumn, NumericColumn, OpenColumn
+from dpcli.messages import inline, listed, shown
 from dpcli.queries import Key
 from dpcli.spec.columns import Scope
-from dpcli.spec.findings import a_column, inline, listed, misread, plain, shown
+from dpcli.spec.findings import a_column, misread, plain
 from dpcli.spec.grid import in_kind, on_column
 from dpcli.spec.nodes import Listing, Mapping, Node, Word, at
 

@@ -8,8 +8,8 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import Field, Tag
 
 from dpcli.columns import CategoryColumn, Column, IdColumn, OpenColumn
+from dpcli.messages import shown
 from dpcli.numbers import NotReadable, day
-from dpcli.spec.findings import shown
 from dpcli.spec.fit import Part
 from dpcli.spec.grid import numeric_column
 from dpcli.spec.labels import BOOLEAN_LABELS, DROP, TextChecks, with_missing, written_texts

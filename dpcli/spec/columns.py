@@ -8,9 +8,10 @@ from dataclasses import dataclass, field
 
 from dpcli.columns import CategoryColumn, Column, IdColumn, NumericColumn, OpenColumn
 from dpcli.composition.base import Composition
+from dpcli.messages import listed, shown
 from dpcli.privacy.relation import Unit
 from dpcli.spec.column_types import COLUMN_TYPES
-from dpcli.spec.findings import Findings, a_column, listed, shown
+from dpcli.spec.findings import Findings, a_column
 from dpcli.spec.fit import fit
 from dpcli.spec.grid import ADD_BOUNDS, proposed_step
 from dpcli.spec.labels import invisible

@@ -6,10 +6,11 @@ from collections.abc import Iterable
 from math import ceil, floor
 
 from dpcli.columns import CategoryColumn, NumericColumn
+from dpcli.messages import inline, listed, shown
 from dpcli.queries import Condition
 from dpcli.scores import Points
 from dpcli.spec.columns import Scope
-from dpcli.spec.findings import a_column, inline, listed, plain, shown
+from dpcli.spec.findings import a_column, plain
 from dpcli.spec.grid import in_kind, on_column
 from dpcli.spec.nodes import Listing, Mapping, Node, Word
 

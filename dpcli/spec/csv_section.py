@@ -20,8 +20,9 @@ from dpcli.dialect import (
     encoding_of,
 )
 from dpcli.errors import SpecError
+from dpcli.messages import shown
 from dpcli.spec.columns import LONGEST_NAME
-from dpcli.spec.findings import Findings, shown
+from dpcli.spec.findings import Findings
 from dpcli.spec.fit import Part, fit
 from dpcli.spec.nodes import Listing, Mapping, Node, Span, Word
 from dpcli.values import Read, Shape, Texts, Truth, refusal

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from dpcli.messages import listed, shown
 from dpcli.queries import Key
 from dpcli.spec.columns import Scope
 from dpcli.spec.entry import EntryReader
-from dpcli.spec.findings import listed, shown
 from dpcli.spec.model import Entry
 from dpcli.spec.nodes import Listing, Mapping, Word
 from dpcli.spec.sizes import Sizes

@@ -11,13 +11,14 @@ from pydantic import Tag
 
 from dpcli import statistics
 from dpcli.fields import KeyForm
+from dpcli.messages import listed, shown
 from dpcli.privacy.relation import Neighbors, Relation, RowUnit
 from dpcli.reference import synonyms
 from dpcli.spec.answering import Answering, Calibration, MechanismName
 from dpcli.spec.axes import groups
 from dpcli.spec.columns import Scope
 from dpcli.spec.conditions import conditions
-from dpcli.spec.findings import listed, shown, similar
+from dpcli.spec.findings import similar
 from dpcli.spec.fit import Part, fit
 from dpcli.spec.model import Entry
 from dpcli.spec.nodes import Mapping, Word, at

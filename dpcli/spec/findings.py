@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
 
-from dpcli.diagnostic import one_line
 from dpcli.errors import Place, Problem
+from dpcli.messages import SHOWN, listed, shown, words
 from dpcli.privacy.decimals import readable_text
 from dpcli.spec.nodes import Span
 
@@ -59,6 +59,11 @@ class Findings:
         if self._count <= ENOUGH:
             self._found.append((span, Problem(code, message, hint, self.place(span))))
 
+    def report(self, code: str, span: Span, **facts: object) -> None:
+        """One more problem, in the words of its template, unless its place is spoiled."""
+        if not self.heard(span):
+            self.add(code.partition(".")[0], *words(code, **facts), span)
+
     def spoil(self, code: str, message: str, hint: str, span: Span) -> None:
         """A problem after which nothing more is said about its place."""
         self.add(code, message, hint, span)
@@ -105,25 +110,8 @@ class Findings:
         return [*found[:MOST], more]
 
 
-SHOWN = 60
-"""Longer words are cut: a message must stay one line that a person reads."""
-
-LISTED = 20
-"""Longer lists are cut, for the same reason."""
-
 COMPARED = 500
 """Above this number of choices no similar one is looked for: it would take too long."""
-
-
-def shown(text: str) -> str:
-    """A text of the user in backticks, cut, with nothing that acts on a terminal."""
-    return f"`{inline(text)}`"
-
-
-def inline(text: str) -> str:
-    """The same without the backticks, to stand inside an example."""
-    cut = text if len(text) <= SHOWN else text[: SHOWN - 3] + "..."
-    return one_line(cut)
 
 
 def misread(text: str, what: str) -> str:
@@ -137,17 +125,6 @@ def a_column(kind: str) -> str:
     """A kind of column, with its article."""
     article = "an" if kind.startswith("i") else "a"
     return f"{article} `{kind}` column"
-
-
-def listed(words: Iterable[str], last: str = "and") -> str:
-    """`a`, `b` and `c`; what exceeds a score is counted."""
-    given = words if isinstance(words, Sequence) else list(words)
-    every = [shown(word) for word in given[:LISTED]]
-    if len(given) > LISTED:
-        return f"{', '.join(every)} and {len(given) - LISTED} more"
-    if len(every) < 2:
-        return "".join(every)
-    return f"{', '.join(every[:-1])} {last} {every[-1]}"
 
 
 def similar(word: str, choices: Iterable[str]) -> str | None:

@@ -18,7 +18,8 @@ from pydantic import ValidationError, create_model
 from pydantic.fields import FieldInfo
 
 from dpcli.fields import OfColumn, role_of
-from dpcli.spec.findings import ENOUGH, Findings, listed, shown, similar
+from dpcli.messages import listed, shown
+from dpcli.spec.findings import ENOUGH, Findings, similar
 from dpcli.spec.nodes import Listing, Mapping, Word, at, described
 from dpcli.spec.paths import Path, example_line, expected_form, keys_at, name_of, path_of
 from dpcli.values import Shape
@@ -77,6 +78,14 @@ class Part(Generic[S]):
         """The scalar at a path, as it was written."""
         node = at(self.node, *path)
         return node.text if isinstance(node, Word) else ""
+
+    def report(self, code: str, *path: str | int, **facts: object) -> None:
+        """Records what is wrong with the value at a path."""
+        self.findings.report(code, at(self.node, *path).span, **facts)
+
+    def report_key(self, code: str, key: str, **facts: object) -> None:
+        """Records what is wrong with a field, at its key; without the key, with the mapping."""
+        self.findings.report(code, self.node.key_span(key), **facts)
 
     def refuse(self, code: str, message: str, hint: str, *path: str | int) -> None:
         """Records what is wrong with the value at a path."""

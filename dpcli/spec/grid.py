@@ -8,8 +8,9 @@ from math import floor
 from typing import Any, Literal
 
 from dpcli.columns import NumericColumn
+from dpcli.messages import shown
 from dpcli.numbers import NotReadable, day, number
-from dpcli.spec.findings import Findings, plain, shown
+from dpcli.spec.findings import Findings, plain
 from dpcli.spec.fit import Part
 from dpcli.spec.nodes import Mapping, Word
 
@@ -38,23 +39,16 @@ def numeric_column(
     if missing is None:
         return NumericColumn(name, kind, step, limits)
     text = part.text("missing")
-    steps = whole_steps(missing, step, "`missing`", text, part.refuse, "missing")
+    steps = whole_steps(missing, step, "`missing`", text, part.report, "missing")
     if steps is None:
         return None
     if limits is None:
         if "bounds" not in part.bad:
-            message = f"{shown(name)} has a constant for missing cells, but no bounds"
-            hint = f"add `bounds: [..., ...]` {ADD_BOUNDS}"
-            part.refuse_key("missing-bounds", message, hint, "missing")
+            part.report_key("missing-bounds.constant", "missing", column=name)
         return None
     if not limits[0] <= steps <= limits[1]:
-        part.refuse(
-            "out-of-bounds",
-            f"`missing` is {shown(text)}, expected a value from {shown(part.text('bounds', 0))} "
-            f"to {shown(part.text('bounds', 1))}",
-            "use a constant within the bounds, or `drop`",
-            "missing",
-        )
+        low, high = (part.text("bounds", side) for side in (0, 1))
+        part.report("out-of-bounds.missing", "missing", constant=text, low=low, high=high)
         return None
     return NumericColumn(name, kind, step, limits, steps)
 
@@ -65,14 +59,8 @@ def _limits(
     """The bounds in steps: in order, on the grid and within a machine word."""
     texts = part.text("bounds", 0), part.text("bounds", 1)
     if bounds[0] >= bounds[1]:
-        part.refuse(
-            "bounds-order",
-            f"the lower bound {shown(texts[0])} is not below the upper bound {shown(texts[1])}",
-            "widen the bounds"
-            if bounds[0] == bounds[1]
-            else f"write `bounds: [{texts[1]}, {texts[0]}]`",
-            "bounds",
-        )
+        code = "bounds-order.equal" if bounds[0] == bounds[1] else "bounds-order"
+        part.report(code, "bounds", low=texts[0], high=texts[1])
         return None
     if "step" in part.bad:
         return None
@@ -85,14 +73,8 @@ def _limits(
         while most / factor >= MOST_STEPS:
             factor *= 10
         fits = (low / factor).denominator == (high / factor).denominator == 1
-        part.refuse(
-            "grid-too-fine",
-            f"the bounds are 2^62 steps of {shown(plain(step))} or more from zero",
-            f"use a larger step, such as `step: {plain(step * factor)}`"
-            if fits
-            else "use narrower bounds, or a larger step",
-            "bounds",
-        )
+        code = "grid-too-fine.step" if fits else "grid-too-fine"
+        part.report(code, "bounds", step=plain(step), larger=plain(step * factor))
         return None
     near = [floor(one + Fraction(1, 2)) for one in (low, high)]
     fine = _dividing(step, *bounds)
@@ -102,14 +84,10 @@ def _limits(
     if not ways or kind != "integer" or fine >= 1:
         ways.append(f"`step: {plain(fine)}`")
     side = 0 if low.denominator != 1 else 1
-    part.refuse(
-        "off-grid",
-        f"the {('lower', 'upper')[side]} bound is {shown(texts[side])}, "
-        f"expected a multiple of the step {shown(plain(step))}",
-        f"write {' or '.join(ways)}",
-        "bounds",
-        side,
-    )
+    part.report(
+        "off-grid.bound", "bounds", side, which=("lower", "upper")[side], bound=texts[side],
+        step=plain(step), ways=" or ".join(ways),
+    )  # fmt: skip
     return None
 
 
@@ -139,36 +117,29 @@ def _dividing(step: Fraction, low: Fraction, high: Fraction) -> Fraction:
     return power
 
 
-Refuse = Callable[..., None]
+Report = Callable[..., None]
 
 
 def whole_steps(
-    value: Fraction, step: Fraction, name: str, text: str, refuse: Refuse, *path: str | int
+    value: Fraction, step: Fraction, name: str, text: str, report: Report, *path: str | int
 ) -> int | None:
     """A value as a whole number of steps; its neighbours on the grid are named if it is none."""
     steps = value / step
     if steps.denominator == 1:
         return steps.numerator
-    below, above = floor(steps) * step, (floor(steps) + 1) * step
-    refuse(
-        "off-grid",
-        f"{name} is {shown(text)}, expected a multiple of the step {shown(plain(step))}",
-        f"the nearest are {shown(plain(below))} and {shown(plain(above))}",
-        *path,
-    )
+    below, above = (plain((floor(steps) + side) * step) for side in (0, 1))
+    report("off-grid", *path, name=name, value=text, step=plain(step), below=below, above=above)
     return None
 
 
 def in_kind(column: NumericColumn, word: Word, name: str, findings: Findings) -> Fraction | None:
     """The number or date that a word says, in the unit of a column; None after its problem."""
-    code, expected, reader = ("not-a-number", "a number", number)
-    if column.kind == "date":
-        code, expected, reader = ("not-a-date", "a date", day)  # type: ignore[assignment]
+    is_date = column.kind == "date"
     try:
-        return Fraction(reader(word.text))
+        return Fraction(day(word.text) if is_date else number(word.text))
     except NotReadable as failure:
-        message = f"{name} is {shown(word.text)}, expected {expected}"
-        findings.add(code, message, failure.advice, word.span)
+        code = "not-a-date" if is_date else "not-a-number"
+        findings.report(code, word.span, name=name, found=shown(word.text), advice=failure.advice)
         return None
 
 
@@ -178,7 +149,7 @@ def on_column(column: NumericColumn, word: Word, name: str, findings: Findings) 
     if value is None:
         return None
 
-    def refuse(code: str, message: str, hint: str) -> None:
-        findings.add(code, message, hint, word.span)
+    def report(code: str, **facts: object) -> None:
+        findings.report(code, word.span, **facts)
 
-    return whole_steps(value, column.step, name, word.text, refuse)
+    return whole_steps(value, column.step, name, word.text, report)

@@ -6,8 +6,9 @@ import unicodedata
 from typing import Any
 
 from dpcli.columns import FORMULA, CategoryColumn
+from dpcli.messages import listed, shown
 from dpcli.numbers import NotReadable, number
-from dpcli.spec.findings import Findings, listed, misread, shown
+from dpcli.spec.findings import Findings, misread
 from dpcli.spec.fit import Part
 from dpcli.spec.nodes import Mapping, Word
 

@@ -7,10 +7,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from dpcli.errors import Problem, SpecError, describe_system_error
+from dpcli.messages import shown
 from dpcli.spec.columns import declare
 from dpcli.spec.csv_section import read_dialect
 from dpcli.spec.entries import resolve_entries
-from dpcli.spec.findings import Findings, shown
+from dpcli.spec.findings import Findings
 from dpcli.spec.model import Spec
 from dpcli.spec.nodes import Listing, Mapping
 from dpcli.spec.placeholders import find_placeholders

@@ -11,7 +11,7 @@ import re
 import unicodedata
 from dataclasses import dataclass
 
-from dpcli.spec.findings import shown
+from dpcli.messages import shown
 
 LONGEST = 100
 

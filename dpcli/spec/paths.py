@@ -6,7 +6,7 @@ from typing import Any, get_args
 
 from pydantic.fields import FieldInfo
 
-from dpcli.spec.findings import shown
+from dpcli.messages import shown
 from dpcli.spec.nodes import Mapping, Node, at
 from dpcli.values import LIST_TAG, MAPPING_TAG, TEXT_TAG, Shape
 

@@ -10,11 +10,12 @@ from pydantic import Tag
 from dpcli.columns import IdColumn
 from dpcli.composition import COMPOSITIONS
 from dpcli.composition.base import Composition
+from dpcli.messages import shown
 from dpcli.privacy.concentrated import zcdp_epsilon
 from dpcli.privacy.loss import Loss
 from dpcli.privacy.relation import Neighbors, PersonUnit, RowUnit, Unit
 from dpcli.spec.columns import Scope
-from dpcli.spec.findings import a_column, shown
+from dpcli.spec.findings import a_column
 from dpcli.spec.fit import Part, fit
 from dpcli.spec.model import Privacy
 from dpcli.spec.nodes import Mapping, Word

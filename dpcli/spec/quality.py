@@ -8,10 +8,10 @@ from typing import Annotated
 from pydantic import Field, Tag
 
 from dpcli.columns import Column, IdColumn, without_constant
+from dpcli.messages import shown
 from dpcli.privacy.relation import PersonUnit
 from dpcli.spec.answering import Answering, MechanismName
 from dpcli.spec.columns import Scope
-from dpcli.spec.findings import shown
 from dpcli.spec.fit import Part, fit
 from dpcli.spec.model import Entry, Quality
 from dpcli.spec.nodes import Mapping, Node, Span

@@ -8,12 +8,12 @@ from typing import Any
 
 from dpcli.columns import CategoryColumn, Column, NumericColumn
 from dpcli.fields import MOST_TOGETHER, OfAxes, OfBins, OfColumn, OfColumns, OfGrid, role_of
+from dpcli.messages import shown
 from dpcli.privacy.relation import Relation, RowUnit
 from dpcli.queries import Condition, Key
 from dpcli.spec.axes import axis, groups
 from dpcli.spec.columns import Scope
 from dpcli.spec.conditions import candidates
-from dpcli.spec.findings import shown
 from dpcli.spec.fit import Part
 from dpcli.spec.grid import whole_steps
 from dpcli.spec.nodes import Listing, Word, at
@@ -188,7 +188,7 @@ class RequestReader:
                 step,
                 f"the {side} bound",
                 part.text("unit_bounds", place),
-                part.refuse,
+                part.report,
                 "unit_bounds",
                 place,
             )

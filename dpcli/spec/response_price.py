@@ -11,8 +11,9 @@ from pydantic import Field, Tag
 
 from dpcli import randomizers
 from dpcli.columns import CategoryColumn
+from dpcli.messages import listed, shown
 from dpcli.randomizers.base import Asked, Randomizer, Table
-from dpcli.spec.findings import Findings, listed, shown
+from dpcli.spec.findings import Findings
 from dpcli.spec.fit import Part
 from dpcli.spec.model import Cell
 from dpcli.spec.nodes import Mapping, Word, at

@@ -12,12 +12,13 @@ from typing import Any
 from dpcli import randomizers
 from dpcli.columns import FORMULA, CategoryColumn
 from dpcli.fields import LABELLED, NUMERIC
+from dpcli.messages import listed, shown
 from dpcli.privacy.decimals import plain_text
 from dpcli.privacy.relation import Neighbors, RowUnit
 from dpcli.randomizers.base import CannotRandomize, Channel, Randomizer
 from dpcli.spec.columns import Scope
 from dpcli.spec.entries import mappings
-from dpcli.spec.findings import a_column, listed, misread, shown
+from dpcli.spec.findings import a_column, misread
 from dpcli.spec.fit import Part, fit
 from dpcli.spec.model import Cell, Response
 from dpcli.spec.nodes import Listing, Mapping, Word, at

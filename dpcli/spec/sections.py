@@ -8,8 +8,9 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
+from dpcli.messages import shown
 from dpcli.privacy.relation import PersonUnit, Unit
-from dpcli.spec.findings import Findings, shown
+from dpcli.spec.findings import Findings
 from dpcli.spec.fit import Part, fit
 from dpcli.spec.model import Declarations
 from dpcli.spec.names import ROUGHLY, dataset_fault

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import Annotated, Any
 
+from dpcli.messages import listed, shown
 from dpcli.numbers import NotReadable, number
 from dpcli.privacy.relation import PersonUnit, Unit
-from dpcli.spec.findings import listed, shown
 from dpcli.spec.fit import Part
 from dpcli.spec.nodes import Mapping, at
 from dpcli.statistics.base import Statistic

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import yaml
 
-from dpcli.spec.findings import shown
+from dpcli.messages import shown
 from dpcli.spec.nodes import Span
 
 PHRASES: tuple[tuple[str, str, str], ...] = (

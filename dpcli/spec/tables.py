@@ -10,10 +10,11 @@ from fractions import Fraction
 from pathlib import Path
 
 from dpcli.columns import CategoryColumn
+from dpcli.messages import listed, shown
 from dpcli.numbers import NotReadable, probability
 from dpcli.privacy.decimals import plain_text
 from dpcli.randomizers.base import Table
-from dpcli.spec.findings import Findings, listed, shown
+from dpcli.spec.findings import Findings
 from dpcli.spec.labels import good_text, no_formula
 from dpcli.spec.nodes import Mapping as Branch
 from dpcli.spec.nodes import Node, Span, Word, at

@@ -10,7 +10,8 @@ import re
 
 import yaml
 
-from dpcli.spec.findings import Findings, shown
+from dpcli.messages import shown
+from dpcli.spec.findings import Findings
 from dpcli.spec.nodes import Mapping, Span
 from dpcli.spec.syntax import in_plain_words
 from dpcli.spec.tree import Composer, Stop

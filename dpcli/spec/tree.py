@@ -10,7 +10,8 @@ from collections.abc import Iterator
 
 import yaml
 
-from dpcli.spec.findings import Findings, shown
+from dpcli.messages import shown
+from dpcli.spec.findings import Findings
 from dpcli.spec.nodes import Listing, Mapping, Node, Span, Word
 
 MOST_DEPTH = 20

@@ -13,7 +13,7 @@ import pytest
 
 from dpcli.cli.console import Guarded, guarded, harmless, say, unguarded
 from dpcli.cli.tables import write_table
-from dpcli.diagnostic import one_line
+from dpcli.messages import one_line
 from tests.support.cli import LOCAL, PEOPLE, SPEC, Command, Outcome
 
 ODD = "a\x1b[31m\x07\rb\nerror[forged]: c\u202ed\u2066\x9b2J\x7f"

@@ -1,0 +1,73 @@
+"""The templates of messages: each is used, and gets every fact that it names."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+from string import Formatter
+
+import pytest
+
+from dpcli import messages, reference
+
+PACKAGE = sorted(Path(messages.__file__).parent.rglob("*.py"))
+
+FILLING = {"report", "report_key", "report_unknown", "about", "problem", "words", "refusal"}
+"""Calls whose first argument is a code and whose keywords are facts."""
+
+GIVEN = {"name", "found", "key", "low", "high"}
+"""Facts that the reader of specs adds by itself."""
+
+
+def templates() -> Iterator[str]:
+    """Every code and variant that has words of its own."""
+    for name, (_, table) in reference._code_tables().items():
+        if "message" in table or "expected" in table:
+            yield name
+        yield from (f"{name}.{key}" for key, value in table.items() if isinstance(value, dict))
+
+
+def calls() -> Iterator[tuple[str, str, set[str] | None]]:
+    """Where each code is reported with which facts; None where they are collected before."""
+    for path in PACKAGE:
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if not isinstance(node, ast.Call) or not node.args:
+                continue
+            function = node.func
+            name = function.attr if isinstance(function, ast.Attribute) else ""
+            name = function.id if isinstance(function, ast.Name) else name
+            facts = {word.arg for word in node.keywords if word.arg}
+            whole = all(word.arg for word in node.keywords)
+            if name in FILLING:
+                for leaf in ast.walk(node.args[0]):
+                    if isinstance(leaf, ast.Constant) and isinstance(leaf.value, str):
+                        yield f"{path.name}:{node.lineno}", leaf.value, facts if whole else None
+
+
+def facts_of(code: str) -> set[str]:
+    """The facts that the words of a code name."""
+    template = reference.template(code)
+    every = [template.get(key, "") for key in ("message", "expected", "hint")]
+    return {field for text in every for _, field, _, _ in Formatter().parse(text) if field}
+
+
+@pytest.mark.parametrize("code", list(templates()))
+def test_a_template_has_a_message_and_is_used(code: str) -> None:
+    """Every code with words, and every variant, occurs in the package and can be filled."""
+    assert any(f'"{code}"' in path.read_text("utf-8") for path in PACKAGE)
+    facts: dict[str, object] = dict.fromkeys(facts_of(code), 2)
+    message, hint = messages.words(code, **{"name": "", "found": "", **facts})
+    assert message and not message.endswith(".") and not hint.endswith(".")
+
+
+def test_every_call_gives_the_facts_that_its_template_names() -> None:
+    """No placeholder stays empty."""
+    known = set(templates())
+    wanting = [
+        (place, code, missing)
+        for place, code, facts in calls()
+        if facts is not None and code in known and (missing := facts_of(code) - facts - GIVEN)
+    ]
+    assert not wanting
+    assert sum(code in known for _, code, _ in calls()) > 5
