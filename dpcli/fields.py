@@ -177,19 +177,19 @@ PrivateKeys = Annotated[
 """Says that noisy counts select the groups that are published."""
 
 
-@dataclass(frozen=True, slots=True)
 class Fault:
-    """What is wrong with fields that are right by themselves: reported at the field `key`."""
+    """What is wrong with fields that are right by themselves: a code and its facts.
 
-    code: str
-    key: str
-    message: str
-    hint: str
-    at_value: bool = False
+    It is reported at the field `key`: at its value if `at_value`.
+    """
+
+    def __init__(self, code: str, key: str, /, *, at_value: bool = False, **facts: object) -> None:
+        self.code, self.key, self.at_value, self.facts = code, key, at_value, facts
 
 
 def at_most(value: int, key: str, most: int, what: str) -> Iterator[Fault]:
     """The fault of a whole number that exceeds what there is."""
     if value > most:
-        message = f"`{key}` is `{value}`, expected a whole number from 1 to {most:,}"
-        yield Fault("not-in-range", key, message, f"write how many {what}", at_value=True)
+        yield Fault(
+            "not-in-range.most", key, at_value=True, name=key, value=value, most=most, what=what
+        )

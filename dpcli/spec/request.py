@@ -138,10 +138,8 @@ class RequestReader:
         good = True
         for fault in self._statistic.faults(request, relation):
             good = False
-            if fault.at_value:
-                self._part.refuse(fault.code, fault.message, fault.hint, fault.key)
-            else:
-                self._part.refuse_key(fault.code, fault.message, fault.hint, fault.key)
+            report = self._part.report if fault.at_value else self._part.report_key
+            report(fault.code, fault.key, **fault.facts)
         return good
 
     def totals(self, column: Column | None) -> tuple[bool, tuple[int, int] | None] | None:

@@ -65,27 +65,12 @@ class Choose(Statistic):
         """A label is there where thresholds are judged by it, and prices are not negative."""
         judged = request.utility == "accuracy"
         if judged and request.label is None:
-            yield Fault(
-                "label-missing",
-                "utility",
-                "`utility: accuracy` needs a `label`: what thresholds should predict",
-                "add `label: ...` with a boolean column",
-            )
+            yield Fault("label-missing", "utility")
         if not judged and request.label is not None:
-            yield Fault(
-                "label-not-taken",
-                "label",
-                f"`utility: {request.utility}` takes no `label`",
-                "omit `label`, or use `utility: accuracy`",
-            )
+            yield Fault("label-not-taken", "label", utility=request.utility)
         points = request.candidates
         if not judged and len(points) and (points[0] < 0 or points[-1] <= 0):
-            yield Fault(
-                "price-negative",
-                "candidates",
-                "`utility: revenue` needs candidates that are prices: none below zero, one above",
-                "list prices that could be charged",
-            )
+            yield Fault("price-negative", "candidates")
 
     def questions(self, request: Request, relation: Relation) -> tuple[Question, ...]:
         """One choice among the candidates."""

@@ -93,35 +93,16 @@ class LinearRegression(Statistic):
 
     def faults(self, request: Request, relation: Relation) -> Iterable[Fault]:
         """No column predicts itself, and noise for the minimiser needs a fixed number of rows."""
-        name = f"`{numeric(request).name}`"
         if request.column in request.columns[:-1]:
-            yield Fault(
-                "column-twice", "on", f"{name} would predict itself", "name other columns in `on`"
-            )
+            yield Fault("column-twice.predicted", "on", column=numeric(request).name)
         if request.method != "output":
             if request.rows:
-                yield Fault(
-                    "rows-not-taken",
-                    "rows",
-                    "`method: moments` takes no `rows`: it counts them, with noise",
-                    "omit `rows`, or use `method: output`",
-                )
+                yield Fault("rows-not-taken", "rows")
             return
-        user = f"`{request.name}`"
         if request.ridge is None:
-            yield Fault(
-                "missing-field",
-                "method",
-                f"`method: output` needs `ridge`, and {user} has none",
-                "add `ridge: 0.1` or so: without it one row can move the minimiser without limit",
-            )
+            yield Fault("missing-field.ridge", "method", user=request.name)
         if not request.rows:
-            yield Fault(
-                "missing-field",
-                "method",
-                f"`method: output` needs `rows`, and {user} has none",
-                "add `rows: ...`, the number of rows, which is public under change-one",
-            )
+            yield Fault("missing-field.rows", "method", user=request.name)
         for holds, reason in (
             (relation.neighbors is not Neighbors.CHANGE_ONE, "`neighbors` are not `change-one`"),
             (not isinstance(relation.unit, RowUnit), "the unit is not `row`"),
@@ -132,13 +113,7 @@ class LinearRegression(Statistic):
             ),
         ):
             if holds:
-                yield Fault(
-                    "output-needs-fixed-rows",
-                    "method",
-                    f"`method: output` needs a fixed number of rows, but {reason}",
-                    "use `method: moments`; or `neighbors: change-one`, `unit: row`, no groups or "
-                    "filters, and `missing:` constants for all columns",
-                )
+                yield Fault("output-needs-fixed-rows", "method", reason=reason)
 
     def questions(self, request: Request, relation: Relation) -> tuple[Question, ...]:
         """All moments of inputs and outcome, or the minimiser itself."""

@@ -13,7 +13,7 @@ from dpcli import messages, reference
 
 PACKAGE = sorted(Path(messages.__file__).parent.rglob("*.py"))
 
-FILLING = {"report", "report_key", "report_unknown", "about", "problem", "words"}
+FILLING = {"report", "report_key", "report_unknown", "about", "problem", "words", "Fault"}
 """Calls whose first argument is a code and whose keywords are facts."""
 
 GIVEN = {"name", "found", "key", "low", "high"}
