@@ -11,15 +11,16 @@
 has the message of the first. In place of a message, a template may say what was `expected` at
 the key `name`, where `found` stands.
 
-A fact in braces is a text of the user: cut, with nothing that acts on a terminal. `{a:text}`
-stands as it is, `{n:s}` adds a plural, numbers get thousands separators, and lists become
-"`a`, `b` and `c`", with another last word if one is named: `{all:or}`.
+A fact in braces is a text of the user: cut, with nothing that acts on a terminal. Paths are not
+cut, and `{a:text}` stands as it is. `{n:s}` adds a plural, numbers get thousands separators, and
+lists become "`a`, `b` and `c`", with another last word if one is named: `{all:or}`.
 """
 
 from __future__ import annotations
 
 import unicodedata
 from collections.abc import Iterable, Sequence
+from pathlib import PurePath
 from string import Formatter
 from typing import Any
 
@@ -44,6 +45,8 @@ class _Words(Formatter):
         """One fact as text."""
         if isinstance(value, int):
             return ("" if value == 1 else "s") if format_spec == "s" else f"{value:,}"
+        if isinstance(value, PurePath):
+            return one_line(str(value))
         if isinstance(value, str):
             return value if format_spec == "text" else inline(value)
         return listed(value, format_spec or "and")
