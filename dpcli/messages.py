@@ -52,11 +52,21 @@ class _Words(Formatter):
         return listed(value, format_spec or "and")
 
 
+class _Sentence(_Words):
+    def format_field(self, value: Any, format_spec: str) -> str:
+        return value if isinstance(value, str) else super().format_field(value, format_spec)
+
+
 def words(code: str, /, **facts: object) -> tuple[str, str]:
     """The message and the hint of a code, or of a variant `code.variant`, about some facts."""
     template = reference.template(code)
     message = template.get("message") or FOUND + template["expected"]
     return tuple(_Words().vformat(text, (), facts) for text in (message, template.get("hint", "")))  # type: ignore[return-value]
+
+
+def fill(template: str, /, **facts: object) -> str:
+    """A sentence of a plan or report: each text stands as it is, for who shows it escapes it."""
+    return _Sentence().vformat(template, (), facts)
 
 
 def one_line(text: str) -> str:

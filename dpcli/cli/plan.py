@@ -17,12 +17,10 @@ from dpcli.cli.tables import write_table
 from dpcli.errors import Problem, SpecError, UsageError
 from dpcli.numbers import NotReadable, number
 from dpcli.plan.compare import changes, compare, delta_of, weaker
-from dpcli.plan.judging import Verdict
 from dpcli.plan.model import Plan
-from dpcli.plan.notes import risk_sentences
 from dpcli.plan.numbers import exact_or_up, short
 from dpcli.plan.planner import make_plan, require_budget
-from dpcli.plan.risks import hazards
+from dpcli.plan.risks import Verdict, risks
 from dpcli.privacy.amplification import Shuffled
 from dpcli.report.json_report import difference_json, plan_json
 from dpcli.spec.load import read_any, read_spec
@@ -39,7 +37,7 @@ COLOURS = {"met": "32", "warned": "33", "for the steward to answer": "35"}
 def plan(
     spec: SpecFile,
     as_json: AsJson = False,
-    show_hazards: Annotated[bool, typer.Option("--hazards")] = False,
+    show_risks: Annotated[bool, typer.Option("--hazards")] = False,
     compare: Annotated[bool, typer.Option("--compare")] = False,
     diff: Annotated[Path | None, typer.Option("--diff", metavar="OLD.yaml")] = None,
     fail_on_weaker: Annotated[bool, typer.Option("--fail-on-weaker")] = False,
@@ -51,7 +49,7 @@ def plan(
     times: Annotated[int | None, typer.Option(min=1, max=MOST_TIMES, metavar="N")] = None,
 ) -> None:
     """Print what a release would ask, hide and reveal; reads no data."""
-    tables = {"--hazards": show_hazards, "--compare": compare, "--diff": diff is not None}
+    tables = {"--hazards": show_risks, "--compare": compare, "--diff": diff is not None}
     about_account = times is not None or period is not None
     named = [name for name, wanted in tables.items() if wanted]
     _require_together(named, about_account, fail_on_weaker, diff is not None)
@@ -69,8 +67,8 @@ def plan(
     records = records or shuffle
     if as_json:
         write_json(plan_json(made, found, compared=compare, records=records, amplified=mixed))
-    elif show_hazards:
-        _print_hazards(made, found.window)
+    elif show_risks:
+        _print_risks(made, found.window)
     else:
         if made.is_local:
             print_local_plan(made, found, records, mixed)
@@ -163,19 +161,19 @@ def _difference(older: Plan, made: Plan, *, as_json: bool, blamed: Path | None) 
         raise SpecError(Problem("weaker-privacy", reason, hint) for reason in reasons)
 
 
-def _print_hazards(plan: Plan, window: int | None) -> None:
-    """Each hazard with its verdict, what was found, and what the steward declares."""
+def _print_risks(plan: Plan, window: int | None) -> None:
+    """Each risk with its verdict, what was found, and what the data owner declares."""
     out = unguarded(sys.stdout)
     bright = coloured(out)
-    found = hazards(plan, window)
+    found = risks(plan, window)
     for one in found:
         verdict = one.verdict.value
-        line = harmless(f"{verdict}: {one.hazard}. {one.question}")
+        line = harmless(f"{verdict}: {one.risk}. {one.question}")
         line = wrapped(line, width_of(out)) if out.isatty() else line
         if bright:
             line = f"\x1b[1;{COLOURS[verdict]}m{verdict}\x1b[0m{line[len(verdict) :]}"
         print(line, file=out)
-        for sentence in risk_sentences(one):
+        for sentence in one.sentences:
             print(f"    {sentence}")
         print()
     counts = [(sum(one.verdict is verdict for one in found), verdict.value) for verdict in Verdict]

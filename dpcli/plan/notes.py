@@ -6,11 +6,9 @@ from collections.abc import Iterator
 from fractions import Fraction
 
 from dpcli.columns import NumericColumn
-from dpcli.plan.judging import Verdict
 from dpcli.plan.meaning import one_of
 from dpcli.plan.model import Plan, PlannedEntry
 from dpcli.plan.numbers import exact_or_up, short
-from dpcli.plan.risks import Finding
 from dpcli.privacy.relation import Neighbors, PersonUnit
 from dpcli.queries import Key, LinearQuery
 from dpcli.spec.model import Spec
@@ -232,15 +230,6 @@ def hiding(plan: Plan) -> str:
     names = ", ".join(column.name for column in plan.spec.public)
     among = f" that agree in {names}, by which others can be distinguished" if names else ""
     return f"this number of records{among}; against those who see the shuffled responses alone"
-
-
-def risk_sentences(found: Finding) -> Iterator[str]:
-    """What is found of a risk, and the answer to it or how to give one."""
-    yield f"{capital(found.words)}."
-    if found.declared:
-        yield f"The data owner declares: {found.declared}"
-    elif found.verdict is Verdict.OPEN:
-        yield f"To answer it, declare `{found.asks or 'population'}` in the spec."
 
 
 def capital(sentence: str) -> str:

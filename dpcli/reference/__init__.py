@@ -1,7 +1,8 @@
 """Reference texts: what error codes and words mean, kept as data files.
 
 `codes/*.toml` has one file per family of error codes, `pages/*.toml` the words of specs and
-of the command line. A file is read when a text of it is needed.
+of the command line, `risks.toml` and `notes.toml` what plans and reports state in sentences. A
+file is read when a text of it is needed.
 """
 
 from __future__ import annotations
@@ -134,6 +135,12 @@ def template(code: str) -> dict[str, str]:
     if "message" in own or "expected" in own:
         rest = {"hint": rest.get("hint", "")}
     return rest | own
+
+
+@cache
+def texts(name: str) -> dict[str, dict[str, str]]:
+    """The templates of one file, `risks` or `notes`, by table and key."""
+    return _prose(_read(FOLDER / f"{name}.toml"))
 
 
 @cache

@@ -11,9 +11,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Literal
 
-from dpcli.plan.judging import Verdict
 from dpcli.plan.numbers import Fact
-from dpcli.plan.risks import Finding
+from dpcli.plan.risks import Finding, Verdict
 from dpcli.queries import Key
 from dpcli.report.table import Cell
 

@@ -14,7 +14,7 @@ from dpcli.plan.meaning import meaning, promise
 from dpcli.plan.model import Plan
 from dpcli.plan.notes import bounding, composing, limits, post_processing, selections, unprotected
 from dpcli.plan.numbers import Fact, number
-from dpcli.plan.risks import hazards
+from dpcli.plan.risks import risks
 from dpcli.privacy.loss import Loss
 from dpcli.privacy.relation import RowUnit, Unit
 from dpcli.report.entries import cell_facts, response_facts, statistic_facts
@@ -151,14 +151,14 @@ def stewardship_facts(plan: Plan, window: int | None) -> dict[str, Fact]:
     return {
         "hazards": [
             {
-                "hazard": one.hazard,
+                "hazard": one.risk,
                 "question": one.question,
                 "verdict": one.verdict.value,
                 "found": one.words,
                 "answer": one.declared or None,
                 "declared_as": one.asks or None,
             }
-            for one in hazards(plan, window)
+            for one in risks(plan, window)
         ],
         "declarations": declarations or None,
     }

@@ -25,7 +25,6 @@ from jinja2 import (
 from markupsafe import Markup
 
 from dpcli import __version__
-from dpcli.plan.notes import risk_sentences
 from dpcli.report import charts
 from dpcli.report.facts import Facts, Numbers, Table
 from dpcli.report.registry import record, yaml_scalar
@@ -103,7 +102,6 @@ def _environment() -> Environment:
         "figures": figures,
         "lines": lines,
         "listed": listed,
-        "sentences": lambda found: list(risk_sentences(found)),
         "slug": lambda text: re.sub(r"\W+", "-", text),
     }
     environment.globals["version"] = __version__

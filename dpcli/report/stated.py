@@ -11,7 +11,7 @@ from dpcli.plan.counted import in_words
 from dpcli.plan.meaning import headline, meaning, one_of, promise
 from dpcli.plan.model import Plan
 from dpcli.plan.numbers import Fact, brief
-from dpcli.plan.risks import hazards
+from dpcli.plan.risks import risks
 from dpcli.privacy.loss import loss_text
 from dpcli.privacy.relation import RowUnit
 from dpcli.report import quality
@@ -103,14 +103,14 @@ def _facts(
     """The summary, the methods, and the sections that every report ends with."""
     plan, standing = source.plan, source.standing
     declared = plan.spec.declarations
-    risks = tuple(hazards(plan, standing.terms.window))
+    found = risks(plan, standing.terms.window)
     people = declared.population
     local = ", randomized record by record" if plan.is_local else ""
     declarations = (
         *([("population", f"{people:,}")] if people is not None else []),
         *declared.answers,
     )
-    sections = [*methods, Section("Risks", risks=risks)]
+    sections = [*methods, Section("Risks", risks=found)]
     if declarations:
         sections.append(Section("Declarations", pairs=declarations))
     sections += [_account(source, standing, recorded), Section("The spec", code=plan.spec.text)]
@@ -122,7 +122,7 @@ def _facts(
         stewards=tuple((name, declared.answer(key)) for name, key in STEWARDS),
         headline=headline(plan),
         loss=_loss(plan, standing),
-        risks=risks,
+        risks=found,
         source=source,
     )
 

@@ -16,7 +16,7 @@ from dpcli.composition.base import Composition
 from dpcli.dialect import UNDECLARED, Dialect
 from dpcli.mechanisms.calibration import Mechanism
 from dpcli.privacy.loss import Loss, Price
-from dpcli.privacy.relation import Neighbors, Relation, Unit
+from dpcli.privacy.relation import Neighbors, PersonUnit, Relation, Unit
 from dpcli.randomizers.base import Channel, Randomizer
 from dpcli.statistics.base import Request, Statistic
 from dpcli.statistics.post import Step
@@ -151,6 +151,12 @@ class Spec:
     def is_local(self) -> bool:
         """Whether records are randomized one by one; such a spec has a response at least."""
         return bool(self.responses)
+
+    @property
+    def one(self) -> str:
+        """Who is protected, in a word."""
+        person = isinstance(self.privacy.unit, PersonUnit)
+        return "person" if person else "record" if self.is_local else "row"
 
     @property
     def priced(self) -> tuple[Entry, ...]:

@@ -1,4 +1,4 @@
-"""Laws that hold for every hazard, and what some of them say of chosen specs."""
+"""Laws that hold for every risk, and what some of them say of chosen specs."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from dpcli.plan.judging import Verdict
 from dpcli.plan.planner import make_plan
-from dpcli.plan.risks import HAZARDS, Finding, hazards
+from dpcli.plan.risks import JUDGES, Finding, Verdict, risks
+from dpcli.reference import texts
 from dpcli.spec.load import load_any
 from dpcli.spec.sections import Stewardship
 from tests.support.cli import LOCAL, SPECS, Command
@@ -16,9 +16,9 @@ from tests.support.cli import LOCAL, SPECS, Command
 ALL = [*SPECS, LOCAL]
 
 DESCRIPTIVE = {"population", "curator", "contact", "description", "intended_use", "region"}
-"""Declarations that no hazard asks for by its `asks`."""
+"""Declarations that no risk asks for by its `asks`."""
 
-ASKED = sorted({hazard.asks for hazard in HAZARDS if hazard.asks})
+ASKED = sorted({texts("risks")[name]["asks"] for name in JUDGES if "asks" in texts("risks")[name]})
 
 ANSWERED = "declarations:\n" + "".join(f"  {name}: our answer to it\n" for name in ASKED)
 
@@ -35,8 +35,8 @@ statistics:
 
 
 def found(text: str, folder: Path | None = None) -> dict[str, Finding]:
-    """What is found of each hazard in a spec."""
-    return {one.hazard: one for one in hazards(make_plan(load_any(text, "spec", folder)))}
+    """What is found of each risk in a spec."""
+    return {one.risk: one for one in risks(make_plan(load_any(text, "spec", folder)))}
 
 
 def small(**words: str) -> str:
@@ -51,13 +51,13 @@ def small(**words: str) -> str:
 
 
 @pytest.mark.parametrize("path", ALL, ids=lambda path: path.stem)
-def test_every_hazard_is_judged_in_words(path: Path) -> None:
+def test_every_risk_is_judged_in_words(path: Path) -> None:
     """Each verdict of each sample spec has a question, a reason, and a way to answer it."""
     for one in found(path.read_text(encoding="utf-8"), path.parent).values():
         assert one.question.endswith("?")
         assert len(one.words) > 20
-        assert not one.words.endswith(".")
-        assert one.verdict is not Verdict.OPEN or one.asks or one.hazard == "delta"
+        assert one.words.endswith(".")
+        assert one.verdict is not Verdict.OPEN or one.asks or one.risk == "delta"
 
 
 @pytest.mark.parametrize("path", ALL, ids=lambda path: path.stem)
@@ -79,7 +79,7 @@ def test_answers_settle_what_only_people_know_and_nothing_else(path: Path) -> No
 
 
 def test_every_declaration_is_asked_for() -> None:
-    """The keys of `declarations` are those that hazards ask for, and descriptions."""
+    """The keys of `declarations` are those that risks ask for, and descriptions."""
     assert set(Stewardship.model_fields) == set(ASKED) | DESCRIPTIVE
 
 
@@ -143,5 +143,5 @@ def test_the_plan_prints_them_all(dpcli: Command) -> None:
 
     assert printed.status == 0
     for one in found(SPECS[0].read_text(encoding="utf-8")).values():
-        assert f"{one.verdict.value}: {one.hazard}. {one.question}" in printed.out
+        assert f"{one.verdict.value}: {one.risk}. {one.question}" in printed.out
     assert "NIST SP 800-226" in printed.out
