@@ -125,31 +125,16 @@ Candidates = Annotated[CandidateForms, OfGrid(), Field(examples=[{"step": 5}])]
 
 MOST_QUANTILES = 100
 
-Quantile = Annotated[
-    Fraction,
-    Exact(
-        "bad-quantile",
-        "a number between 0 and 1 with at most six decimals",
-        "write `0.5` for the middle; `min` and `max` give the ends",
-        above=0,
-        below=1,
-        divides=10**6,
-    ),
-]
+Quantile = Annotated[Fraction, Exact("bad-quantile", above=0, below=1, divides=10**6)]
 
 
 def _different(values: list[Fraction]) -> tuple[Fraction, ...]:
     """Quantiles, each once, and not too many."""
     if len(values) > MOST_QUANTILES:
-        raise refusal(
-            "too-many-quantiles",
-            "",
-            "name fewer quantiles: they share epsilon",
-            message=f"there are {len(values)} quantiles, at most {MOST_QUANTILES} are possible",
-        )
+        raise refusal("too-many-quantiles", count=len(values), most=MOST_QUANTILES)
     for place, value in enumerate(values):
         if value in values[:place]:
-            raise refusal("bad-quantile", "each quantile once", "keep one of the two", at=(place,))
+            raise refusal("bad-quantile.twice", at=(place,))
     return tuple(values)
 
 
@@ -166,14 +151,7 @@ UnitBounds = Annotated[Pair, Field(examples=[[0, 80]])]
 BoundName = Annotated[str, Choice("unknown-bound", ("rows", "sum"))]
 """How a person's rows are bounded: one by one, or in their total."""
 
-PrivateKeys = Annotated[
-    str,
-    Choice(
-        "unknown-keys",
-        ("private",),
-        "write `keys: private`, or omit it where the values of all keys are declared",
-    ),
-]
+PrivateKeys = Annotated[str, Choice("unknown-keys", ("private",))]
 """Says that noisy counts select the groups that are published."""
 
 
@@ -190,6 +168,4 @@ class Fault:
 def at_most(value: int, key: str, most: int, what: str) -> Iterator[Fault]:
     """The fault of a whole number that exceeds what there is."""
     if value > most:
-        yield Fault(
-            "not-in-range.most", key, at_value=True, name=key, value=value, most=most, what=what
-        )
+        yield Fault("not-in-range", key, at_value=True, most=most, what=what)

@@ -12,8 +12,9 @@ has the message of the first. In place of a message, a template may say what was
 the key `name`, where `found` stands.
 
 A fact in braces is a text of the user: cut, with nothing that acts on a terminal. Paths are not
-cut, and `{a:text}` stands as it is. `{n:s}` adds a plural, numbers get thousands separators, and
-lists become "`a`, `b` and `c`", with another last word if one is named: `{all:or}`.
+cut, and `{a:text}` stands as it is. `{n:s}` adds a plural, numbers get thousands separators unless
+they are written as `{n:d}`, and lists become "`a`, `b` and `c`", with another last word if one is
+named: `{all:or}`.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ LISTED = 20
 UNSEEN = ("Cc", "Cf", "Cs", "Zl", "Zp")
 """Categories of characters that are not seen as themselves."""
 
-FOUND = "{name} is {found:text}, expected "
+FOUND = "{name:text} is {found:text}, expected "
 
 
 class _Words(Formatter):
@@ -44,7 +45,7 @@ class _Words(Formatter):
     def format_field(self, value: Any, format_spec: str) -> str:
         """One fact as text."""
         if isinstance(value, int):
-            return ("" if value == 1 else "s") if format_spec == "s" else f"{value:,}"
+            return "s" * (value != 1) if format_spec == "s" else format(value, format_spec or ",")
         if isinstance(value, PurePath):
             return one_line(str(value))
         if isinstance(value, str):

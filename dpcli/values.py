@@ -42,13 +42,16 @@ class Shape(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True, defer_build=True)
 
 
-def refusal(code: str, expected: str, hint: str = "", **more: Any) -> PydanticCustomError:
-    """Why a value is refused: what was expected instead, and what to do.
+def refusal(
+    code: str, /, *, at: tuple[str | int, ...] = (), at_key: bool = False, **facts: object
+) -> PydanticCustomError:
+    """Why a value is refused, in the words of a template.
 
-    `{key}` in the hint stands for the key. More may be said: a whole `message`, `choices` that
-    the value may have been meant for, the path `at` below the value, or a word `meant`.
+    The reader of specs adds the facts `name`, `found` and `key`. What is wrong stands `at` a
+    path below the value, or at the key there. Of `choices` the one that is nearest to the
+    text, or to a fact `meant`, is proposed.
     """
-    return PydanticCustomError(code, "{expected}", {"expected": expected, "hint": hint, **more})
+    return PydanticCustomError(code, "refused", {"at": at, "at_key": at_key, "facts": facts})
 
 
 def word(value: object) -> str:
@@ -81,14 +84,13 @@ class Exact(Read):
     """An exact number within limits; a `whole` one is an `int`.
 
     The limits `above` and `below` are excluded, `least` and `most` are included. `divides` is
-    a multiple of every denominator that is allowed. `hint` may depend on the text.
+    a multiple of every denominator that is allowed. Facts of its refusal may depend on the text.
     """
 
     def __init__(
         self,
         code: str = "",
-        expected: str = "",
-        hint: str | Callable[[str], str] = "",
+        /,
         *,
         least: Fraction | int | None = None,
         most: Fraction | int | None = None,
@@ -96,8 +98,11 @@ class Exact(Read):
         below: Fraction | int | None = None,
         whole: bool = False,
         divides: int = 0,
+        **facts: object,
     ) -> None:
-        self._code, self._expected, self._hint = code, expected, hint
+        self._code, self._facts = code, facts
+        if most is not None:
+            self._facts["most"] = int(most)
         self._least, self._most, self._above, self._below = least, most, above, below
         self._whole, self._divides = whole, divides
         schema: Json = {"type": ["number", "string"], "pattern": NUMBER_SCHEMA}
@@ -112,10 +117,7 @@ class Exact(Read):
         super().__init__(self._number, schema)
 
     def _number(self, text: str) -> Fraction | int:
-        try:
-            value = number(text)
-        except NotReadable as failure:
-            raise refusal("not-a-number", "a number", failure.advice) from None
+        value: Fraction = _number(text)
         if (
             (self._least is not None and value < self._least)
             or (self._most is not None and value > self._most)
@@ -124,8 +126,10 @@ class Exact(Read):
             or (self._whole and value.denominator != 1)
             or (self._divides and self._divides % value.denominator)
         ):
-            hint = self._hint if isinstance(self._hint, str) else self._hint(text)
-            raise refusal(self._code, self._expected, hint)
+            facts: dict[str, Any] = {
+                key: fact(text) if callable(fact) else fact for key, fact in self._facts.items()
+            }
+            raise refusal(self._code, **facts)
         return value.numerator if self._whole else value
 
 
@@ -142,12 +146,9 @@ class Choice(Read):
         self,
         code: str,
         options: Iterable[str] | Callable[[], Mapping[str, str]],
-        hint: str = "write one of these, spelled exactly so",
         meant: Callable[[], Mapping[str, str]] = dict,
-        expected: str = "",
     ) -> None:
-        self._code, self._hint, self._meant = code, hint, meant
-        self._expected = expected
+        self._code, self._meant = code, meant
         self.options = options if callable(options) else lambda: dict.fromkeys(options, "")
         super().__init__(self._choose, {})
 
@@ -156,7 +157,7 @@ class Choice(Read):
         if text in words:
             return text
         meant = self._meant().get(text[:100].casefold(), text)
-        raise refusal(self._code, self._expected, self._hint, choices=words, meant=meant)
+        raise refusal(self._code, choices=words, meant=meant)
 
     def __get_pydantic_json_schema__(self, schema: Any, handler: Any) -> Json:
         options = self.options()
@@ -205,68 +206,55 @@ Texts = Annotated[list[Text], Field(min_length=1)]
 Pair = Annotated[list[Number], Field(min_length=2, max_length=2)]
 
 
+def _read(function: Callable[[str], Any], code: str) -> Callable[[str], Any]:
+    """A function that reads a text, and refuses it with its advice."""
+
+    def read(text: str) -> Any:
+        try:
+            return function(text)
+        except NotReadable as failure:
+            raise refusal(code, advice=failure.advice) from None
+
+    return read
+
+
+_number = _read(number, "not-a-number")
+read_day = _read(day, "not-a-date")
+
+
 def _true(text: str) -> bool:
     if text in ("true", "false"):
         return text == "true"
-    raise refusal("not-true-or-false", "`true` or `false`", "write `{key}: true` or `{key}: false`")
-
-
-def _day(text: str) -> int:
-    try:
-        return day(text)
-    except NotReadable as failure:
-        raise refusal("not-a-date", "a date", failure.advice) from None
-
-
-def _chance(text: str) -> Fraction:
-    try:
-        return probability(text)
-    except NotReadable as failure:
-        hint = failure.advice or "write a decimal or a fraction, such as `0.75` or `3/4`"
-        raise refusal("not-a-probability", "a probability", hint) from None
+    raise refusal("not-true-or-false")
 
 
 Truth = Annotated[
     bool, Read(_true, {"type": ["boolean", "string"], "enum": [True, False, "true", "false"]})
 ]
-Day = Annotated[int, Read(_day, {"type": "string", "pattern": f"^{DATE.pattern}$"})]
+Day = Annotated[int, Read(read_day, {"type": "string", "pattern": f"^{DATE.pattern}$"})]
 CHANCE_SCHEMA = r"^[0-9]{1,18}(/[1-9][0-9]{0,17}|(\.[0-9]{1,18})?(e-[0-9]{1,2})?)$"
 Chance = Annotated[
-    Fraction, Read(_chance, {"type": ["number", "string"], "pattern": CHANCE_SCHEMA})
+    Fraction,
+    Read(
+        _read(probability, "not-a-probability"),
+        {"type": ["number", "string"], "pattern": CHANCE_SCHEMA},
+    ),
 ]
 
 
 def limited_epsilon(most: Fraction) -> Exact:
     """An epsilon that protects, and lets an answer say something."""
-    return Exact(
-        "epsilon-out-of-range",
-        f"a number from `1e-12` to `{most}`",
-        "use `1` or less; the smaller epsilon is, the more it protects",
-        least=LEAST_EPSILON,
-        most=most,
-    )
+    return Exact("epsilon-out-of-range", least=LEAST_EPSILON, most=most)
 
 
 def limited_rho(most: Fraction) -> Exact:
     """A rho that protects, and lets an answer say something."""
-    return Exact(
-        "rho-out-of-range",
-        f"a number from `1e-18` to `{most}`",
-        "use `0.1` or less; about epsilon squared, divided by two",
-        least=LEAST_RHO,
-        most=most,
-    )
+    return Exact("rho-out-of-range", least=LEAST_RHO, most=most)
 
 
 def positive(example: str, most: int) -> Exact:
     """A number above zero."""
-    return Exact(
-        "not-above-zero",
-        f"a number above 0, at most {most:,}",
-        f"write `{{key}}: {example}` or so",
-        above=0,
-        most=most,
-    )
+    return Exact("not-above-zero", above=0, most=most, example=example)
 
 
 UNLIMITED = 10**9
@@ -275,21 +263,10 @@ UNLIMITED = 10**9
 
 def whole(most: int, what: str) -> Exact:
     """A whole number from one on."""
-    return Exact(
-        "not-in-range",
-        f"a whole number from 1 to {most:,}" if most < UNLIMITED else "a whole number above zero",
-        f"write how many {what}",
-        least=1,
-        most=most,
-        whole=True,
-    )
+    code = "not-in-range" if most < UNLIMITED else "not-in-range.open"
+    return Exact(code, least=1, most=most, whole=True, what=what)
 
-
-DELTA_HINT = "use `1e-6` or so, far below one divided by the number of people"
 
 Epsilon = Annotated[Fraction, limited_epsilon(MOST_EPSILON)]
 Rho = Annotated[Fraction, limited_rho(MOST_EPSILON)]
-Delta = Annotated[
-    Fraction,
-    Exact("delta-out-of-range", "a number above 0 and below 1", DELTA_HINT, above=0, below=1),
-]
+Delta = Annotated[Fraction, Exact("delta-out-of-range", above=0, below=1)]

@@ -36,9 +36,7 @@ def _calibrations() -> dict[str, str]:
 
 
 MechanismName = Annotated[str, Choice("unknown-mechanism", _mechanisms)]
-Calibration = Annotated[
-    str, Choice("unknown-calibration", _calibrations, "write one of these, or omit `calibration`")
-]
+Calibration = Annotated[str, Choice("unknown-calibration", _calibrations)]
 
 
 def able_to_answer(statistic: Statistic) -> list[Mechanism]:

@@ -9,7 +9,6 @@ from pydantic import Field, Tag
 
 from dpcli.columns import CategoryColumn, Column, IdColumn, OpenColumn
 from dpcli.messages import shown
-from dpcli.numbers import NotReadable, day
 from dpcli.spec.fit import Part
 from dpcli.spec.grid import numeric_column
 from dpcli.spec.labels import BOOLEAN_LABELS, DROP, TextChecks, with_missing, written_texts
@@ -25,6 +24,7 @@ from dpcli.values import (
     Shape,
     Text,
     Texts,
+    read_day,
     refusal,
 )
 
@@ -36,27 +36,17 @@ def _number_or_drop(text: str) -> Fraction | None:
 
 def _day_or_drop(text: str) -> Fraction | None:
     """The same for days."""
-    if text == DROP:
-        return None
-    try:
-        return Fraction(day(text))
-    except NotReadable as failure:
-        raise refusal("not-a-date", "a date", failure.advice) from None
+    return None if text == DROP else Fraction(read_day(text))
 
 
 def _step(text: str, *, whole: bool) -> Fraction:
     """The width of the grid: above zero, and whole for integers."""
     step: Fraction = Exact().read(text)
-    if step > 0 and (step.denominator == 1 or not whole):
-        return step
-    hint = "values are rounded to multiples of the step; `1` rounds to whole numbers"
-    if step > 0:
-        hint = "declare the column as `number` for finer steps"
-    raise refusal(
-        "step-not-whole" if step > 0 else "step-not-positive",
-        "a whole number above zero" if whole else "a number above zero",
-        hint,
-    )
+    if step <= 0:
+        raise refusal("step-not-positive.whole" if whole else "step-not-positive")
+    if whole and step.denominator != 1:
+        raise refusal("step-not-whole")
+    return step
 
 
 TEXT_SCHEMA = {"type": ["string", "number", "boolean"]}
@@ -65,14 +55,7 @@ WholeStep = Annotated[Fraction, Read(lambda text: _step(text, whole=True), NUMBE
 Step = Annotated[Fraction, Read(lambda text: _step(text, whole=False), NUMBER_SCHEMA)]
 MissingNumber = Annotated[Fraction | None, Read(_number_or_drop, TEXT_SCHEMA)]
 MissingDay = Annotated[Fraction | None, Read(_day_or_drop, TEXT_SCHEMA)]
-MissingId = Annotated[
-    str,
-    Choice(
-        "unknown-choice",
-        (DROP, "each"),
-        "`drop` leaves out rows without an id; `each` makes each a person of its own",
-    ),
-]
+MissingId = Annotated[str, Choice("unknown-choice.missing-id", (DROP, "each"))]
 
 
 class ColumnShape(Shape):

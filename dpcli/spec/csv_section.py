@@ -34,16 +34,15 @@ TABS = ("tab", "\\t")
 """Other words for a tab."""
 
 
-def _mark(key: str, allowed: tuple[str, ...], more: str = "", words: tuple[str, ...] = ()) -> Read:
-    listing = " ".join("tab" if mark == "\t" else mark for mark in allowed if mark != " ")
+def _mark(allowed: tuple[str, ...], more: str = "", words: tuple[str, ...] = ()) -> Read:
+    marks = " ".join("tab" if mark == "\t" else mark for mark in allowed if mark != " ")
 
     def read(text: str) -> str:
         if text in allowed or text == NONE in words:
             return text
         if text in TABS and text in words:
             return "\t"
-        hint = f'write one character in quotes, as in `{key}: "{allowed[1]}"`'
-        raise refusal("csv-mark", f"one of {listing}{more}", hint)
+        raise refusal("csv-mark", marks=marks + more, example=allowed[1])
 
     return Read(read, {"type": "string", "enum": [*allowed, *words]})
 
@@ -52,35 +51,19 @@ def _encoding(text: str) -> str:
     found = encoding_of(text)
     if found is not None:
         return found
-    raise refusal(
-        "unknown-encoding",
-        "",
-        "use `utf-8`, `utf-16`, `windows-1252`, `iso-8859-15` or another of those that "
-        "`dpcli schema` lists",
-        choices=(*ENCODINGS, *OTHER_NAMES),
-        message=f"`encoding` is {shown(text)}, which this version does not know",
-    )
+    raise refusal("unknown-encoding", choices=(*ENCODINGS, *OTHER_NAMES))
 
 
 def _names(names: list[str]) -> list[str]:
     seen: set[str] = set()
     for place, name in enumerate(names):
         composed = unicodedata.normalize("NFC", name)
-        why = ""
         if not name:
-            why = "is empty"
-        elif composed in seen:
-            why = "occurs twice, perhaps in other Unicode characters"
-        elif len(name) > LONGEST_NAME:
-            why = f"is longer than {LONGEST_NAME:,} characters"
-        if why:
-            raise refusal(
-                "csv-names",
-                "",
-                "give every column of the file a name of its own, also those that are not used",
-                message=f"{f'the name {shown(name)}' if name else 'a name'} in `names` {why}",
-                at=(place,),
-            )
+            raise refusal("csv-names.empty", at=(place,))
+        if composed in seen:
+            raise refusal("csv-names", at=(place,), word=name)
+        if len(name) > LONGEST_NAME:
+            raise refusal("csv-names.long", at=(place,), word=name, most=LONGEST_NAME)
         seen.add(composed)
     return names
 
@@ -88,8 +71,8 @@ def _names(names: list[str]) -> list[str]:
 class CsvShape(Shape):
     """How the CSV files are written; as RFC 4180 has it where nothing is said."""
 
-    delimiter: Annotated[str, _mark("delimiter", DELIMITERS, " or a space", TABS)] | None = None
-    quote: Annotated[str, _mark("quote", QUOTES, f" or `{NONE}`", (NONE,))] | None = None
+    delimiter: Annotated[str, _mark(DELIMITERS, " or a space", TABS)] | None = None
+    quote: Annotated[str, _mark(QUOTES, f" or `{NONE}`", (NONE,))] | None = None
     encoding: (
         Annotated[str, Read(_encoding, {"type": "string", "examples": list(ENCODINGS)})] | None
     ) = None
@@ -97,7 +80,7 @@ class CsvShape(Shape):
         Annotated[Texts, AfterValidator(_names), Field(json_schema_extra={"uniqueItems": True})]
         | None
     ) = None
-    decimal: Annotated[str, _mark("decimal", DECIMALS)] | None = None
+    decimal: Annotated[str, _mark(DECIMALS)] | None = None
     multiline: Truth = True
 
 

@@ -52,8 +52,7 @@ NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,99}")
 def _name(text: str) -> str:
     if NAME.fullmatch(text):
         return text
-    hint = "begin with a letter or `_`, and use at most 100 characters"
-    raise refusal("bad-name", "letters, digits, `_` and `-`", hint)
+    raise refusal("bad-name")
 
 
 class Range(Shape):

@@ -64,9 +64,28 @@ class Findings:
         if not self.heard(span):
             self.add(code.partition(".")[0], *words(code, **facts), span)
 
-    def spoil(self, code: str, message: str, hint: str, span: Span) -> None:
+    def report_unknown(
+        self, code: str, word: str, choices: Iterable[str], span: Span, **facts: object
+    ) -> None:
+        """One more problem: a word that is none of the choices.
+
+        The hint names the likeliest choice. Without one it is that of the template, or all.
+        Templates may name the `word` and the `choices`.
+        """
+        if self.heard(span):
+            return
+        every = choices if isinstance(choices, Sequence) else list(choices)
+        message, hint = words(code, **{"word": word, "choices": every, **facts})
+        near = similar(word, every) if self._count < MOST else None
+        if near:
+            hint = f"did you mean {shown(near)}?"
+        elif not hint and every:
+            hint = f"use {'one of ' * (len(every) > 1)}{listed(every, 'or')}"
+        self.add(code.partition(".")[0], message, hint, span)
+
+    def spoil(self, code: str, span: Span, **facts: object) -> None:
         """A problem after which nothing more is said about its place."""
-        self.add(code, message, hint, span)
+        self.report(code, span, **facts)
         self._spoiled.add((span.line, span.column))
 
     def unknown(

@@ -11,7 +11,6 @@ from collections.abc import Callable, Collection
 from collections.abc import Mapping as Advice
 from dataclasses import dataclass
 from functools import lru_cache
-from types import MappingProxyType
 from typing import Any, Generic, TypeVar
 
 from pydantic import ValidationError, create_model
@@ -20,7 +19,7 @@ from pydantic.fields import FieldInfo
 from dpcli.fields import OfColumn, role_of
 from dpcli.messages import listed, shown
 from dpcli.spec.findings import ENOUGH, Findings, similar
-from dpcli.spec.nodes import Listing, Mapping, Word, at, described
+from dpcli.spec.nodes import Listing, Mapping, Node, Word, at, described
 from dpcli.spec.paths import Path, example_line, expected_form, keys_at, name_of, path_of
 from dpcli.values import Shape
 
@@ -56,6 +55,13 @@ MODELS = {
 """What to do with a section of the other model."""
 
 
+def facts_at(node: Node, path: Path) -> dict[str, object]:
+    """What messages call a value, what it is, and the last key on the path to it."""
+    found = shown(node.text) if isinstance(node, Word) else described(node)
+    key = next((part for part in reversed(path) if isinstance(part, str)), "")
+    return {"name": name_of(path), "found": found, "key": key}
+
+
 @dataclass(frozen=True)
 class Part(Generic[S]):
     """One mapping of a spec, and the values that its model read.
@@ -80,8 +86,9 @@ class Part(Generic[S]):
         return node.text if isinstance(node, Word) else ""
 
     def report(self, code: str, *path: str | int, **facts: object) -> None:
-        """Records what is wrong with the value at a path."""
-        self.findings.report(code, at(self.node, *path).span, **facts)
+        """Records what is wrong with the value at a path, by its name, found text and key."""
+        node = at(self.node, *path)
+        self.findings.report(code, node.span, **{**facts_at(node, path), **facts})
 
     def report_key(self, code: str, key: str, **facts: object) -> None:
         """Records what is wrong with a field, at its key; without the key, with the mapping."""
@@ -167,14 +174,11 @@ class _Reader:
                     self._missing(path, unknown)
                 case "literal_error":
                     choices = re.findall(r"'([^']*)'", context["expected"])
-                    hint = "write one of these, spelled exactly so"
-                    self._choice("unknown-choice", path, choices, hint)
+                    self._refused("unknown-choice", path, {"choices": choices})
                 case "too_short" | "too_long":
                     self._length(path)
-                case code if "hint" in context and "choices" in context:
-                    self._choice(code, path, context["choices"], context["hint"], context)
-                case code if "hint" in context:
-                    self._value(code, path, context)
+                case code if "facts" in context:
+                    self._refused(code, path, context["facts"], at_key=context["at_key"])
                 case _:
                     self._form(path, expected_form(error))
 
@@ -211,31 +215,21 @@ class _Reader:
             message = f"{self.what} needs {shown(key)}, and {self.user} has none"
         self.findings.add("missing-field", message, hint, parent.span)
 
-    def _choice(
-        self,
-        code: str,
-        path: Path,
-        choices: Collection[str],
-        hint: str,
-        context: Advice[str, Any] = MappingProxyType({}),
+    def _refused(
+        self, code: str, path: Path, given: Advice[str, Any], *, at_key: bool = False
     ) -> None:
-        """A word that is not one of a few."""
-        node, words = at(self.node, *path), list(choices)
+        """A value that its type refuses; perhaps a word that is not one of a few."""
+        node, parent = at(self.node, *path), at(self.node, *path[:-1])
+        facts = {**facts_at(node, path), **given}
+        span = node.span
+        if at_key and isinstance(parent, Mapping):
+            span = parent.key_span(str(path[-1]))
+        if "choices" not in facts:
+            self.findings.report(code, span, **facts)
+            return
         text = node.text if isinstance(node, Word) else ""
-        found = shown(text) if isinstance(node, Word) else described(node)
-        expected = context.get("expected") or listed(words, "or")
-        message = context.get("message") or f"{name_of(path)} is {found}, expected {expected}"
-        meant = context.get("meant") or text
-        self.findings.unknown(code, message, meant, words, node.span, otherwise=hint)
-
-    def _value(self, code: str, path: Path, context: Advice[str, Any]) -> None:
-        """A value that its type refuses."""
-        node = at(self.node, *path)
-        found = shown(node.text) if isinstance(node, Word) else described(node)
-        message = f"{name_of(path)} is {found}, expected {context['expected']}"
-        message = context.get("message", message).replace("{key}", name_of(path))
-        key = next((str(part) for part in reversed(path) if isinstance(part, str)), "")
-        self.findings.add(code, message, context["hint"].replace("{key}", key), node.span)
+        choices, meant = facts.pop("choices"), facts.pop("meant", "") or text
+        self.findings.report_unknown(code, meant, choices, span, **facts)
 
     def _length(self, path: Path) -> None:
         """A list with too few or too many items."""

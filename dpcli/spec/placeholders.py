@@ -75,8 +75,7 @@ def find_placeholders(node: Node, findings: Findings, key: str = "") -> None:
     match node:
         case Word(text, span) if NUMBERED.fullmatch(text):
             thing, how = DECISIONS.get(key, ELSEWHERE)
-            message = f"`{text}` is still here: decide {thing}"
-            findings.spoil("placeholder", message, how, span)
+            findings.spoil("placeholder", span, text=text, thing=thing, how=how)
         case Listing(items):
             for item in items:
                 find_placeholders(item, findings, key)

@@ -20,7 +20,6 @@ from dpcli.spec.fit import Part, fit
 from dpcli.spec.model import Privacy
 from dpcli.spec.nodes import Mapping, Word
 from dpcli.values import (
-    DELTA_HINT,
     MAPPING_TAG,
     MOST_BUDGET,
     TEXT_TAG,
@@ -38,17 +37,7 @@ MOST_ROWS = 1_000_000
 """A limit on rows that large protects no better than none."""
 
 
-Limit = Annotated[
-    int,
-    Exact(
-        "limit-not-whole",
-        f"a whole number from 1 to {MOST_ROWS:,}",
-        "write `{key}: 1` or more, the fewer the less noise",
-        least=1,
-        most=MOST_ROWS,
-        whole=True,
-    ),
-]
+Limit = Annotated[int, Exact("limit-not-whole", least=1, most=MOST_ROWS, whole=True)]
 
 
 class UnitShape(Shape):
@@ -65,28 +54,14 @@ class Budget(Shape):
 
     epsilon: Annotated[Fraction, limited_epsilon(MOST_BUDGET)] | None = None
     rho: Annotated[Fraction, limited_rho(MOST_BUDGET)] | None = None
-    delta: Annotated[
-        Fraction,
-        Exact(
-            "delta-out-of-range", "a number at least 0 and below 1", DELTA_HINT, least=0, below=1
-        ),
-    ] = Fraction(0)
+    delta: Annotated[Fraction, Exact("delta-out-of-range.budget", least=0, below=1)] = Fraction(0)
 
 
 class PrivacyShape(Shape):
     """The guarantee: who is protected, against what, and how far."""
 
     unit: Annotated[
-        Annotated[
-            str,
-            Choice(
-                "unknown-unit",
-                ("row",),
-                "write `unit: row`, or `unit: {column: ..., max_rows: ...}` to protect people",
-                expected="`row` or `{column: ..., max_rows: ...}`",
-            ),
-            Tag(TEXT_TAG),
-        ]
+        Annotated[str, Choice("unknown-unit", ("row",)), Tag(TEXT_TAG)]
         | Annotated[UnitShape, Tag(MAPPING_TAG)],
         Forms,
     ]

@@ -22,15 +22,8 @@ from dpcli.values import MAPPING_TAG, TEXT_TAG, Delta, Epsilon, Exact, Forms, Rh
 MOST_ROWS = 10**15
 """More rows than any file has."""
 
-ROWS = Exact(
-    "bad-minimum",
-    f"a whole number from 1 to {MOST_ROWS:,}",
-    "write the least number of rows that a complete file has, such as `min_rows: 1000`",
-    least=1,
-    most=MOST_ROWS,
-    whole=True,
-)
-SHARE = Exact("bad-minimum", "a share above 0, at most 1", "write `0.8` for 80%", above=0, most=1)
+ROWS = Exact("bad-minimum", least=1, most=MOST_ROWS, whole=True)
+SHARE = Exact("bad-minimum.share", above=0, most=1)
 
 
 class QualityShape(Shape):

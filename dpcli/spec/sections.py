@@ -37,56 +37,37 @@ def _dataset(text: str) -> str:
     fault = dataset_fault(text)
     if fault is None:
         return text
-    raise refusal("bad-name", fault.expected, fault.hint)
+    raise refusal("bad-name.dataset", expected=fault.expected, advice=fault.hint)
 
 
 def _rows_are(text: str) -> str:
     if PLURAL.fullmatch(text):
         return text
-    raise refusal(
-        "bad-name",
-        f"letters, spaces and hyphens, at most {MOST_LETTERS}",
-        "write what a row is, as a plural: `rows_are: visits`",
-    )
+    raise refusal("bad-name.rows", most=MOST_LETTERS)
 
 
 def _answer(text: str) -> str:
     if 1 <= len(text.strip()) <= LONGEST_ANSWER:
         return text.strip()
-    raise refusal(
-        "bad-declaration",
-        f"1 to {LONGEST_ANSWER:,} characters",
-        "answer in a few sentences, or omit the key: the report then lists it as open",
-        message=f"{{key}} has {len(text.strip()):,} characters, expected 1 to {LONGEST_ANSWER:,}",
-    )
+    raise refusal("bad-declaration", count=len(text.strip()), most=LONGEST_ANSWER)
 
 
-def _confidence_hint(text: str) -> str:
+def _proposed(text: str) -> str:
     """What a percentage was meant to be."""
-    return f"write `confidence: 0.{text if text.isdigit() and len(text) == 2 else '95'}`"
+    return f"0.{text}" if text.isdigit() and len(text) == 2 else "0.95"
 
 
 Population = Annotated[
-    int,
-    Exact(
-        "bad-declaration",
-        f"a whole number from 1 to {MOST_PEOPLE:,}",
-        "write how many people the data may be about, from what is known publicly; a rough "
-        "number is enough",
-        least=1,
-        most=MOST_PEOPLE,
-        whole=True,
-    ),
+    int, Exact("bad-declaration.population", least=1, most=MOST_PEOPLE, whole=True)
 ]
 Answer = Annotated[str, Read(_answer, {"type": ["string", "number", "boolean"]})]
 Confidence = Annotated[
     Fraction,
     Exact(
         "confidence-out-of-range",
-        "a number from `0.5` to `0.999999`",
-        _confidence_hint,
         least=Fraction(1, 2),
         most=Fraction(999_999, 1_000_000),
+        proposed=_proposed,
     ),
 ]
 
@@ -114,11 +95,7 @@ class Heading(Shape):
 
     dpcli: Annotated[
         str,
-        Choice(
-            "unknown-version",
-            (VERSION,),
-            f"write `dpcli: {VERSION}`: the version of the spec language, not of the program",
-        ),
+        Choice("unknown-version", (VERSION,)),
         Field(json_schema_extra={"type": ["integer", "string"], "enum": [1, "1"]}),
     ]
     model: Literal["central", "local"] | None = None

@@ -30,44 +30,40 @@ class StepForm(Read):
         elif isinstance(value, str):
             name, numbers = value, None
         else:
-            raise refusal(
-                "wrong-shape",
-                "one",
-                "write a list: `post: [nonnegative, {clamp: [0, 100]}]`",
-                message="a step of `post` has several names, expected one",
-            )
+            raise refusal("wrong-shape.step")
         example = STEP_EXAMPLES.get(name, name)
+        key: dict[str, Any] = {} if numbers is None else {"at": (name,), "at_key": True}
         if name not in names:
-            raise refusal("unknown-step", "", "", choices=names, meant=name)
+            raise refusal("unknown-step", **key, choices=names, meant=name, found=shown(name))
         if (name in plain) != (numbers is None):
-            needs = "takes no numbers" if name in plain else "needs numbers"
-            message = f"the step {shown(name)} {needs}"
-            raise refusal("step-numbers", "", f"write `{example}`", message=message)
+            code = "step-numbers" if name in plain else "step-numbers.needed"
+            raise refusal(code, **key, step=name, example=example)
         return plain[name] if numbers is None else self._numbered(name, numbers)
 
     @staticmethod
     def _numbered(name: str, given: object) -> Step:
         texts: list[Any] = given if isinstance(given, list) else [given]
         wanted = 2 if name == "clamp" else 1
-        if len(texts) != wanted or not all(isinstance(text, str) for text in texts):
-            message = f"the step {shown(name)} has {len(texts)} numbers, expected {wanted}"
-            raise refusal("step-numbers", "", f"write `{STEP_EXAMPLES[name]}`", message=message)
+        example = STEP_EXAMPLES[name]
+        if len(texts) != wanted:
+            facts: dict[str, Any] = {"step": name, "count": len(texts), "wanted": wanted}
+            raise refusal("step-numbers.count", at=(name,), example=example, **facts)
         read = []
-        for text in texts:
+        for place, text in enumerate(texts):
+            path, what = (
+                (name, place) if isinstance(given, list) else (name,),
+                f"a number of `{name}`",
+            )
+            if not isinstance(text, str):
+                raise refusal("wrong-shape.number", at=path, name=what, example=example)
             try:
                 read.append(number(text))
             except NotReadable as failure:
-                message = f"the number of {shown(name)} is {shown(text)}, expected a number"
-                raise refusal("not-a-number", "", failure.advice, message=message) from None
+                raise refusal("not-a-number", at=path, name=what, advice=failure.advice) from None
         if wanted == 1:
             return SuppressBelow(read[0])
         if read[0] > read[1]:
-            raise refusal(
-                "bounds-order",
-                "",
-                f"write `clamp: [{texts[1]}, {texts[0]}]`",
-                message=f"the lower end {shown(texts[0])} of `clamp` is above {shown(texts[1])}",
-            )
+            raise refusal("bounds-order.clamp", at=(name,), low=texts[0], high=texts[1])
         return Clamp(*read)
 
     def __get_pydantic_json_schema__(self, schema: Any, handler: Any) -> dict[str, Any]:
@@ -85,13 +81,7 @@ class StepForm(Read):
         return {"anyOf": [{"enum": [step.name for step in PLAIN]}, *numbered]}
 
 
-WIDER = Exact(
-    "not-in-range",
-    "a number above zero",
-    "write `withhold: {wider_than: 0.5}` to leave out numbers that can be off by half of their "
-    "value",
-    above=0,
-)
+WIDER = Exact("not-in-range.width", above=0)
 
 
 class WithholdShape(Shape):

@@ -80,9 +80,7 @@ class Composer:
             )
         if isinstance(event, yaml.AliasEvent):
             span, anchor = self._between(event, event), getattr(event, "anchor", "")
-            message = f"{shown(f'*{anchor}')} repeats another part of the text"
-            hint = "write the part out; a spec has no aliases"
-            self._findings.spoil("yaml-alias", message, hint, span)
+            self._findings.spoil("yaml-alias", span, text=f"*{anchor}")
             return Word("", span)
         self._refuse_properties(event)
         if depth > MOST_DEPTH:
@@ -127,48 +125,32 @@ class Composer:
     def _good_key(self, event: yaml.Event, key: Node, pairs: dict[str, tuple[Word, Node]]) -> bool:
         """Whether a key is a text, no merge, and new."""
         if not isinstance(key, Word):
-            message = "a list or mapping stands where a key is expected"
-            hint = "quote the key if brackets belong to it"
-            self._findings.spoil("key-not-text", message, hint, key.span)
+            self._findings.spoil("key-not-text", key.span)
             return False
         if key.text == "<<" and isinstance(event, yaml.ScalarEvent) and not event.style:
-            message = "`<<` merges another mapping into this one"
-            hint = "write the keys out; a spec has no merge keys"
-            self._findings.spoil("yaml-merge", message, hint, key.span)
+            self._findings.spoil("yaml-merge", key.span)
             return False
         if key.text in pairs and isinstance(event, yaml.ScalarEvent):
             before = pairs[key.text][0].span
-            self._findings.spoil(
-                "duplicate-key",
-                f"{shown(key.text)} is given twice: first on line {before.line} "
-                f"(column {before.column}), again on line {key.span.line}",
-                "keep one of them",
-                key.span,
-            )
+            facts = {"line": before.line, "column": before.column, "again": key.span.line}
+            self._findings.spoil("duplicate-key", key.span, key=key.text, **facts)
             return False
         return isinstance(event, yaml.ScalarEvent)
 
     def _refuse_void(self, node: Node, what: str, *, number: bool = False) -> None:
         """Reports a value that was left out, perhaps after a decimal comma."""
-        self._findings.spoil(
-            "empty-value",
-            f"{what} has no value",
-            "numbers have a point: `0.5`, not `0,5`"
-            if number
-            else 'give a value, or omit the key; `""` is the empty text',
-            node.span,
-        )
+        code = "empty-value.number" if number else "empty-value"
+        self._findings.spoil(code, node.span, what=what)
 
     def _refuse_properties(self, event: yaml.Event) -> None:
         anchor, tag = getattr(event, "anchor", None), getattr(event, "tag", None)
         if anchor is not None:
-            message = f"{shown(f'&{anchor}')} names a part of the text"
-            hint = "write the value itself; put the text in quotes if `&` belongs to it"
-            self._findings.spoil("yaml-alias", message, hint, self._between(event, event))
+            self._findings.spoil(
+                "yaml-alias.anchor", self._between(event, event), text=f"&{anchor}"
+            )
         if tag is not None:
-            message = f"{shown(str(tag).replace(YAML_TAG, '!!'))} is a YAML tag"
-            hint = "write the value without a tag; put the text in quotes if `!` belongs to it"
-            self._findings.spoil("yaml-tag", message, hint, self._between(event, event))
+            text = str(tag).replace(YAML_TAG, "!!")
+            self._findings.spoil("yaml-tag", self._between(event, event), text=text)
 
     def _whole(self, start: yaml.Event, end: yaml.Event, first: Span | None) -> Span:
         """A bracketed collection from end to end; a block by its first key or item."""

@@ -20,16 +20,7 @@ METHODS = ("moments", "output")
 
 
 Method = Annotated[str, Choice("unknown-method", METHODS)]
-Ridge = Annotated[
-    Fraction,
-    Exact(
-        "not-in-range",
-        "a number from `1e-9` to `1000`",
-        "write `0.1` or so: a part of the squared half-width of each column",
-        least=Fraction(1, 10**9),
-        most=1000,
-    ),
-]
+Ridge = Annotated[Fraction, Exact("not-in-range.ridge", least=Fraction(1, 10**9), most=1000)]
 Rows = Annotated[int, whole(10**12, "rows the file has: a public number")]
 
 

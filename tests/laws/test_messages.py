@@ -13,10 +13,11 @@ from dpcli import messages, reference
 
 PACKAGE = sorted(Path(messages.__file__).parent.rglob("*.py"))
 
-FILLING = {"report", "report_key", "report_unknown", "about", "problem", "words", "Fault"}
+FILLING = {"report", "report_key", "report_unknown", "spoil", "about", "problem", "words"}
+FILLING |= {"refusal", "Exact", "Choice", "Fault"}
 """Calls whose first argument is a code and whose keywords are facts."""
 
-GIVEN = {"name", "found", "key", "low", "high"}
+GIVEN = {"name", "found", "key", "low", "high", "word", "choices"}
 """Facts that the reader of specs adds by itself."""
 
 
@@ -45,19 +46,24 @@ def calls() -> Iterator[tuple[str, str, set[str] | None]]:
                         yield f"{path.name}:{node.lineno}", leaf.value, facts if whole else None
 
 
-def facts_of(code: str) -> set[str]:
-    """The facts that the words of a code name."""
+def facts_of(code: str) -> dict[str, object]:
+    """The facts that the words of a code name, each with a value that fits."""
     template = reference.template(code)
     every = [template.get(key, "") for key in ("message", "expected", "hint")]
-    return {field for text in every for _, field, _, _ in Formatter().parse(text) if field}
+    fitting: dict[str, object] = {"text": "", "or": ["a", "b"], "and": ["a", "b"]}
+    return {
+        field: fitting.get(form or "", 2)
+        for text in every
+        for _, field, form, _ in Formatter().parse(text)
+        if field
+    }
 
 
 @pytest.mark.parametrize("code", list(templates()))
 def test_a_template_has_a_message_and_is_used(code: str) -> None:
     """Every code with words, and every variant, occurs in the package and can be filled."""
     assert any(f'"{code}"' in path.read_text("utf-8") for path in PACKAGE)
-    facts: dict[str, object] = dict.fromkeys(facts_of(code), 2)
-    message, hint = messages.words(code, **{"name": "", "found": "", **facts})
+    message, hint = messages.words(code, **{"name": "", "found": "", **facts_of(code)})
     assert message and not message.endswith(".") and not hint.endswith(".")
 
 
@@ -67,7 +73,9 @@ def test_every_call_gives_the_facts_that_its_template_names() -> None:
     wanting = [
         (place, code, missing)
         for place, code, facts in calls()
-        if facts is not None and code in known and (missing := facts_of(code) - facts - GIVEN)
+        if facts is not None
+        and code in known
+        and (missing := facts_of(code).keys() - facts - GIVEN)
     ]
     assert not wanting
     assert sum(code in known for _, code, _ in calls()) > 3

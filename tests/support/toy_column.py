@@ -10,20 +10,13 @@ from pydantic import Field
 from dpcli.columns import Column, NumericColumn
 from dpcli.spec.column_types import ColumnShape
 from dpcli.spec.fit import Part
-from dpcli.values import Exact
+from dpcli.values import whole
 
 MOST_DECIMALS = 3
 
 Decimals = Annotated[
     int,
-    Exact(
-        "not-in-range",
-        f"a whole number from 1 to {MOST_DECIMALS}",
-        "write how many decimals percentages are rounded to",
-        least=1,
-        most=MOST_DECIMALS,
-        whole=True,
-    ),
+    whole(MOST_DECIMALS, "decimals percentages are rounded to"),
     Field(description="How many decimals percentages are rounded to.", examples=[1]),
 ]
 
