@@ -70,6 +70,12 @@ def fill(template: str, /, **facts: object) -> str:
     return _Sentence().vformat(template, (), facts)
 
 
+def note(name: str, /, **facts: object) -> str:
+    """A sentence of `reference/notes.toml`, such as `note("bounding.groups", groups=3)`."""
+    table, _, key = name.partition(".")
+    return fill(reference.texts("notes")[table][key], **facts)
+
+
 def one_line(text: str) -> str:
     """A text with an escape for every character that ends a line or acts on a terminal."""
     if text.isprintable():

@@ -8,16 +8,16 @@ from fractions import Fraction
 
 from dpcli.cli.tables import budget, draws, part, write_table
 from dpcli.ledger.outlook import MOST_RUNS, Outlook
-from dpcli.plan.counted import question_of
 from dpcli.plan.model import Part, Plan, PlannedEntry, standard_error
 from dpcli.plan.notes import (
     binning,
     bounding,
+    bounds_compared,
     composing,
-    hiding,
     post_processing,
-    rivals,
+    question_of,
     selections,
+    shuffle_condition,
     warnings,
 )
 from dpcli.plan.numbers import brief, exact_or_up, root_up, short
@@ -55,7 +55,7 @@ def print_plan(made: Plan, found: Outlook) -> None:
         *bounding(made),
         *composing(made),
         *selections(made),
-        *rivals(made),
+        *bounds_compared(made),
         *post_processing(made),
         *warnings(made),
         *(rule(made) or [f"warning: {ABSENT}"]),
@@ -152,7 +152,7 @@ def _print_shuffled(plan: Plan, found: Shuffled) -> None:
         f"delta {exact_or_up(found.delta)}"
     )
     print("(Feldman, McMillan and Talwar 2021, theorem 3.1; neighbours differ in one record)")
-    print(f"that counts {hiding(plan)}; the ledger charges epsilon {local}")
+    print(f"that counts {shuffle_condition(plan)}; the ledger charges epsilon {local}")
 
 
 def _print_measures(plan: Plan, found: Outlook, of: str, what: str) -> None:

@@ -10,8 +10,7 @@ from typing import TextIO
 from dpcli.cli.console import width_of
 from dpcli.cli.tables import BAR, PER_COLUMN, budget, draws, interval, natural_width, write_table
 from dpcli.ledger.charge import Standing
-from dpcli.plan.counted import counted
-from dpcli.plan.notes import bounding
+from dpcli.plan.notes import bounding, counted
 from dpcli.plan.numbers import brief, exact_or_up
 from dpcli.privacy.loss import loss_text
 from dpcli.release import Release

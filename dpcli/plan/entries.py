@@ -38,10 +38,12 @@ class EntryPlanner:
             epsilon = sum((part.loss.epsilon for part in parts), start=Fraction(0))
             delta = sum((part.loss.delta for part in parts), start=Fraction(0))
             target = Loss(epsilon, delta, target.rho)
-        rival = replace(entry, request=entry.rival, rival=None) if entry.rival else None
-        rivals = _parts(rival, mechanism, target, self.spec.privacy) if rival else ()
+        other: tuple[Part, ...] = ()
+        if entry.other_bound:
+            bounded = replace(entry, request=entry.other_bound, other_bound=None)
+            other = _parts(bounded, mechanism, target, self.spec.privacy)
         branch = self.branches.get(entry.request.name)
-        return PlannedEntry(entry, target, parts, rivals, branch)
+        return PlannedEntry(entry, target, parts, other, branch)
 
     def most_accurate(self, entry: Entry, target: Loss) -> PlannedEntry:
         """The entry by that of its mechanisms which adds the least noise."""

@@ -76,14 +76,14 @@ class PlannedEntry:
 
     `target` is the price in the spec, solved. Where it is about rows that no entry of
     other branches is about, `branch` names the column that tells them apart, and which of the
-    disjoint parts this is. `rival` is what would answer it if people were bounded in the
+    disjoint parts this is. `other_bound` is what would answer it if people were bounded in the
     other way.
     """
 
     entry: Entry
     target: Loss
     parts: tuple[Part, ...]
-    rival: tuple[Part, ...] = ()
+    other_bound: tuple[Part, ...] = ()
     branch: tuple[str, int] | None = None
 
     @property

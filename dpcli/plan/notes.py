@@ -1,4 +1,7 @@
-"""Sentences of plans and reports: limits, bounds on people, what is exact."""
+"""Sentences of plans and reports: what is counted, limited, exact or shown.
+
+Facts are filled into the templates of `reference/notes.toml`.
+"""
 
 from __future__ import annotations
 
@@ -6,61 +9,75 @@ from collections.abc import Iterator
 from fractions import Fraction
 
 from dpcli.columns import NumericColumn
-from dpcli.plan.meaning import one_of
-from dpcli.plan.model import Plan, PlannedEntry
+from dpcli.messages import note
+from dpcli.plan.model import Part, Plan, PlannedEntry
 from dpcli.plan.numbers import exact_or_up, short
 from dpcli.privacy.relation import Neighbors, PersonUnit
 from dpcli.queries import Key, LinearQuery
+from dpcli.reference import texts
 from dpcli.spec.model import Spec
 from dpcli.spec.names import mixed_scripts
 
-LIMITS = (
-    "Timing and memory use are not protected.",
-    "People who also appear in other datasets or releases lose privacy there too.",
-    (
-        "Rows are read by the rules of CSV: a writer that does not escape quotes can merge rows, "
-        "and merged rows count as one."
-    ),
-    (
-        "A privacy unit that is too small, or bounds chosen by looking at the data, "
-        "void the guarantee."
-    ),
-)
-"""What no release of this tool protects."""
-
-SELECTED = (
-    "groups near a threshold are shown when their noise is high: the values that select them tend "
-    "to be too large there, and their intervals contain the noise-free value less often than "
-    "stated"
-)
-
-DIFFERENT_IDS = (
-    "A person with several ids counts as several people: ids are compared as texts, without "
-    "the spaces around them."
-)
-
-REPEATED = (
-    "A person with several records reveals that many times as much, and a record that is "
-    "randomized again pays again: the mean of many responses reveals the true value."
-)
-ORDERED = (
-    "Responses stand in the order of the file: where the order reveals whose response is whose, "
-    "each is protected by its own noise alone, and an order by something private reveals that. "
-    "`--shuffle` hides the order."
-)
-BARE = "Rounding, clamping and constants for missing cells come before the noise and are public."
+COUNTING = ("count", "histogram", "marginals", "count_distinct")
+"""Statistics whose numbers are counts; the values of all others are taken over what is counted."""
 
 
-def limits(plan: Plan, *, shuffled: bool = False) -> list[str]:
-    """What this release or collection does not protect."""
-    condition = plan.spec.privacy.composition.condition
-    conditions = [condition] if condition else []
-    if plan.is_local:
-        mixed = mixed_scripts(plan.spec.dataset)
-        order = [] if shuffled else [ORDERED]
-        return [REPEATED, *order, BARE, *LIMITS, *conditions, *([mixed] if mixed else [])]
-    ids = [DIFFERENT_IDS] if isinstance(plan.spec.privacy.unit, PersonUnit) else []
-    return [*LIMITS, *ids, *conditions, *warnings(plan)]
+def counted(planned: PlannedEntry, spec: Spec) -> str:
+    """What is counted, or what values are taken over, as a plural: rows, visits or people."""
+    column, question = planned.entry.request.column, planned.parts[0].question
+    if question.role != "distinct":
+        return spec.rows_are
+    if isinstance(question.query, LinearQuery) or column is None:
+        return "people"
+    return f"different values of {column.name}"
+
+
+def in_words(planned: PlannedEntry, spec: Spec) -> str:
+    """The same as a heading continues: `counts visits`, or `over visits`."""
+    verb = "counts" if planned.entry.statistic.name in COUNTING else "over"
+    return f"{verb} {counted(planned, spec)}"
+
+
+def question_of(part: Part, planned: PlannedEntry, spec: Spec) -> str:
+    """The role of a question; where it counts, what it counts."""
+    role = part.question.role
+    if role == "distinct":
+        return f"number of {counted(planned, spec)}"
+    return f"{role} of {spec.rows_are}" if role == "count" else role
+
+
+def left_out(planned: PlannedEntry, spec: Spec) -> str:
+    """What the limits on people leave out, in a sentence; empty where rows are protected."""
+    unit, part = spec.privacy.unit, planned.parts[0]
+    if not isinstance(unit, PersonUnit):
+        return ""
+    key = _totals_key(part)
+    if not key and unit.rows == 1:
+        key = "one"
+    elif not key:
+        grouped = part.question.query.cells != 1
+        keys = ["groups"] if grouped and unit.cells < unit.rows else []
+        keys += ["in_group"] if grouped and unit.rows_per_cell < unit.rows else []
+        key = "_and_".join(keys) or "several"
+    return note(f"left_out.{key}", **_limits(unit, spec))
+
+
+def _totals_key(part: Part) -> str:
+    """Which sentence is about a query that bounds a person's totals; empty for any other."""
+    query = part.question.query
+    if not isinstance(query, LinearQuery) or query.totals is None:
+        return ""
+    key = "distinct" if part.question.role == "distinct" else "total"
+    return key if query.cells == 1 else f"{key}_groups"
+
+
+def _limits(unit: PersonUnit, spec: Spec) -> dict[str, object]:
+    return {
+        "rows": spec.rows_are,
+        "most": unit.rows,
+        "groups": unit.cells,
+        "in_group": unit.rows_per_cell,
+    }
 
 
 def bounding(plan: Plan) -> list[str]:
@@ -68,23 +85,41 @@ def bounding(plan: Plan) -> list[str]:
     unit = plan.spec.privacy.unit
     if not isinstance(unit, PersonUnit):
         return []
-    rows = plan.spec.rows_are
-    used = f"at most {unit.rows:,} {rows} of a person are used"
-    if unit.rows == 1:
-        used = f"at most one of the {rows} of a person is used"
-    notes = [f"{used}, chosen at random from those of that person alone"]
-    if unit.cells < unit.rows:
-        notes.append(
-            f"in each grouped statistic, these {rows} enter at most {many(unit.cells, 'group')}"
-        )
-    if unit.rows_per_cell < unit.rows:
-        notes.append(f"at most {unit.rows_per_cell:,} of them in each group")
-    notes.append(
-        f"{rows} without an id count as one person each"
-        if unit.each
-        else f"{rows} without an id are left out"
-    )
-    return [*notes, *(note for planned in plan.entries for note in _totals(planned, plan.spec))]
+    keys = ["one" if unit.rows == 1 else "several"]
+    keys += ["groups"] if unit.cells < unit.rows else []
+    keys += ["in_group"] if unit.rows_per_cell < unit.rows else []
+    keys += ["each" if unit.each else "no_id"]
+    limits = _limits(unit, plan.spec)
+    notes = [note(f"bounding.{key}", **limits) for key in keys]
+    for planned in plan.entries:
+        for part in planned.parts:
+            query, key = part.question.query, _totals_key(part)
+            if key and isinstance(query, LinearQuery) and query.totals is not None:
+                low, high = (exact_or_up(bound * part.question.unit) for bound in query.totals)
+                name = planned.entry.request.name
+                notes.append(note(f"bounding.{key}", name=name, low=low, high=high, **limits))
+    return notes
+
+
+def limits(plan: Plan, *, shuffled: bool = False) -> list[str]:
+    """What this release or collection does not protect."""
+    condition = plan.spec.privacy.composition.condition
+    keys, before, after = [], list[str](), [condition] if condition else []
+    if plan.is_local:
+        keys = ["again", *(["ordered"] if not shuffled else []), "exact"]
+        before = [note(f"local.{key}") for key in keys]
+    elif isinstance(plan.spec.privacy.unit, PersonUnit):
+        after.insert(0, note("central.ids"))
+    return [*before, *texts("notes")["limits"].values(), *after, *warnings(plan)]
+
+
+def warnings(plan: Plan) -> list[str]:
+    """What readers of the plan, and of some numbers, must know."""
+    mixed = mixed_scripts(plan.spec.dataset)
+    notes = [mixed] if mixed else []
+    for planned in plan.entries:
+        notes += planned.entry.statistic.warnings(planned.entry.request)
+    return notes
 
 
 def binning(plan: Plan) -> list[str]:
@@ -95,91 +130,69 @@ def binning(plan: Plan) -> list[str]:
             users.setdefault(key, []).append(planned.entry.request.name)
     notes = []
     for key, names in users.items():
-        last = f", the last {key.label(len(key) - 1)}" if len(key) > 1 else ""
-        bins = f"{many(len(key), 'bin')} of {key.column.name}"
         step = key.column.step if isinstance(key.column, NumericColumn) else Fraction(1)
-        rounded = "" if step == 1 else f"; values are rounded to multiples of {short(step)} first"
-        notes.append(f"{', '.join(names)}: {bins}, the first {key.label(0)}{last}{rounded}")
-    return notes
-
-
-def many(count: int, what: str) -> str:
-    """A number of things."""
-    return f"{count:,} {what}{'' if count == 1 else 's'}"
-
-
-def _totals(planned: PlannedEntry, spec: Spec) -> Iterator[str]:
-    """How a person's total was limited."""
-    unit, rows = spec.privacy.unit, spec.rows_are
-    assert isinstance(unit, PersonUnit)
-    for part in planned.parts:
-        query = part.question.query
-        if not isinstance(query, LinearQuery) or query.totals is None:
-            continue
-        grouped = bool(planned.entry.request.by)
-        groups = f", in at most {many(unit.cells, 'group')}" if grouped else ""
-        low, high = (exact_or_up(bound * part.question.unit) for bound in query.totals)
-        name = planned.entry.request.name
-        if part.question.role == "distinct":
-            yield f"{name}: a person counts once, by any of their {rows}{groups}"
-        else:
-            yield (
-                f"{name}: all {rows} of a person are used, and their total"
-                f"{' in a group' if grouped else ''} is clamped to [{low}, {high}]{groups}"
+        last = note("binning.last", last=key.label(len(key) - 1)) if len(key) > 1 else ""
+        notes.append(
+            note(
+                "binning.bins",
+                names=", ".join(names),
+                bins=len(key),
+                column=key.column.name,
+                first=key.label(0),
+                last=last,
+                rounded="" if step == 1 else note("binning.rounded", step=short(step)),
             )
+        )
+    return notes
 
 
 def composing(plan: Plan) -> list[str]:
     """How losses were added up, where not all of them were."""
-    notes = []
-    privacy = plan.spec.privacy
+    privacy, notes = plan.spec.privacy, []
     groups: dict[str, dict[int, list[str]]] = {}
     for planned in plan.entries:
         if planned.branch is not None:
             column, place = planned.branch
             groups.setdefault(column, {}).setdefault(place, []).append(planned.entry.request.name)
-    unit = one_of(privacy).removeprefix("one ")
+    key = "two_largest" if privacy.neighbors is Neighbors.CHANGE_ONE else "largest"
     for column, parts in groups.items():
         names = "; ".join(", ".join(part) for part in parts.values())
-        counted = "only the largest loss among them counts"
-        if privacy.neighbors is Neighbors.CHANGE_ONE:
-            counted = f"the two largest losses among them count: a {unit} can change between two"
-        notes.append(
-            f"{names}: about disjoint values of {column}, of which a {unit} has one, so {counted}"
-        )
-    if privacy.composition.name != "sequential":
-        notes.append(f"losses are added up by {privacy.composition.name}: {plan.bound.name}")
+        notes.append(note(f"composing.{key}", names=names, column=column, one=plan.spec.one))
+    rule = privacy.composition.name
+    if rule != "sequential":
+        notes.append(note("composing.rule", rule=rule, bound=plan.bound.name))
     return notes
 
 
 def selections(plan: Plan) -> list[str]:
     """From which noisy count on a private group is shown, and what that does to values."""
     rules = [
-        f"{planned.entry.request.name}: a group is shown when its noisy value reaches "
-        f"{part.selection.threshold:,}; a group that is in the data because of "
-        f"{one_of(plan.spec.privacy)} alone is shown with a probability of at most "
-        f"{exact_or_up(part.selection.delta)}"
+        note(
+            "selections.shown",
+            name=planned.entry.request.name,
+            threshold=part.selection.threshold,
+            one=plan.spec.one,
+            delta=exact_or_up(part.selection.delta),
+        )
         for planned in plan.entries
         for part in planned.parts
         if part.selection is not None
     ]
-    return [*rules, *([SELECTED] if rules else [])]
+    return [*rules, *([note("selections.too_large")] if rules else [])]
 
 
-def rivals(plan: Plan) -> list[str]:
+def bounds_compared(plan: Plan) -> list[str]:
     """What the noise would be if people were bounded in the other way, where both fit."""
     notes = []
     for planned in plan.entries:
-        if planned.rival:
-            used, other = (
-                parts[0].error(plan.spec.confidence) for parts in (planned.parts, planned.rival)
-            )
-            totals = planned.entry.request.totals is not None
-            first, second = ("sum", "rows") if totals else ("rows", "sum")
-            notes.append(
-                f"{planned.entry.request.name}: the error of the noise is {short(used, 6)} with "
-                f"`bound: {first}`, and {short(other, 6)} with `bound: {second}`"
-            )
+        if planned.other_bound:
+            both = (planned.parts[0], planned.other_bound[0])
+            used, unused = (short(part.error(plan.spec.confidence), 6) for part in both)
+            by_sum = planned.entry.request.totals is not None
+            bound, other = ("sum", "rows") if by_sum else ("rows", "sum")
+            name = planned.entry.request.name
+            facts = {"name": name, "used": used, "unused": unused, "bound": bound, "other": other}
+            notes.append(note("bounds.compared", **facts))
     return notes
 
 
@@ -191,48 +204,38 @@ def post_processing(plan: Plan) -> list[str]:
     for planned in plan.entries:
         entry = planned.entry
         done = [*entry.statistic.notes(entry.request), *(step.summary for step in entry.post)]
+        done += ["the noisy numbers before that are published too"] if entry.raw else []
         notes += [f"{entry.request.name}: {words}" for words in done]
-        if entry.raw:
-            notes.append(f"{entry.request.name}: the noisy numbers before that are published too")
     return notes
 
 
-def warnings(plan: Plan) -> list[str]:
-    """What readers of the plan, and of some numbers, must know."""
-    notes = [
-        words
-        for planned in plan.entries
-        for words in planned.entry.statistic.warnings(planned.entry.request)
-    ]
-    mixed = mixed_scripts(plan.spec.dataset)
-    return [*([mixed] if mixed else []), *notes]
-
-
-def unprotected(plan: Plan) -> list[str]:
+def unprotected(plan: Plan) -> Iterator[str]:
     """What is published exactly, and why that is within the guarantee."""
     if plan.is_local:
-        names = ", ".join(column.name for column in plan.spec.public)
-        public = [f"{names}: declared public, and published as they are"] if names else []
-        return ["the number of records", *public]
-    notes = []
-    if plan.spec.privacy.neighbors is Neighbors.CHANGE_ONE:
-        units = "people" if isinstance(plan.spec.privacy.unit, PersonUnit) else "rows"
-        notes.append(f"the number of {units} (public when neighbors are change-one)")
-    return notes + [
-        f"{planned.entry.request.name}: exact, no neighbor can change it"
-        for planned in plan.entries
-        if all(part.public for part in planned.parts)
-    ]
+        yield note("unprotected.records")
+        if plan.spec.public:
+            names = ", ".join(column.name for column in plan.spec.public)
+            yield note("unprotected.columns", names=names)
+    elif plan.spec.privacy.neighbors is Neighbors.CHANGE_ONE:
+        person = isinstance(plan.spec.privacy.unit, PersonUnit)
+        yield note("unprotected.size", units="people" if person else "rows")
+    for planned in plan.entries:
+        if all(part.public for part in planned.parts):
+            yield note("unprotected.exact", name=planned.entry.request.name)
 
 
-def hiding(plan: Plan) -> str:
-    """Which records hide each other, and from whom."""
+def shuffle_condition(plan: Plan) -> str:
+    """Which records protect each other when they are shuffled, and from whom."""
     names = ", ".join(column.name for column in plan.spec.public)
-    among = f" that agree in {names}, by which others can be distinguished" if names else ""
-    return f"this number of records{among}; against those who see the shuffled responses alone"
+    return note(f"shuffled.{'among' if names else 'any'}", names=names)
 
 
 def capital(sentence: str) -> str:
     """A sentence with a capital, unless it begins with the names of what it is about."""
     named = sentence.split(" ", maxsplit=1)[0].endswith((":", ","))
     return sentence if named else sentence[:1].upper() + sentence[1:]
+
+
+def many(count: int, what: str) -> str:
+    """A number of things."""
+    return f"{count:,} {what}{'' if count == 1 else 's'}"

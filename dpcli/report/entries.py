@@ -6,9 +6,9 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from dpcli.columns import CategoryColumn, NumericColumn
-from dpcli.plan.counted import counted, left_out
 from dpcli.plan.meaning import protection
 from dpcli.plan.model import Part, PlannedEntry, standard_error
+from dpcli.plan.notes import counted, left_out
 from dpcli.plan.numbers import Fact, Number, brief, exact_or_up, number, plain_short, root_up, short
 from dpcli.privacy.noise import CHOICE
 from dpcli.queries import Condition, Key
@@ -43,7 +43,7 @@ def statistic_facts(planned: PlannedEntry, spec: Spec) -> dict[str, Fact]:
         "delta": number(planned.target.delta),
         "rho": number(sum((one.rho for one in planned.guarantees), start=Fraction(0))),
         "error95": _error(planned, confidence),
-        "protected": list(protection(planned, spec.privacy, confidence)),
+        "protected": list(protection(planned, spec)),
         "parts": [_part(part, confidence, joint=planned.joint) for part in planned.parts],
         "bounds": _bounds(planned),
         "post": [step.summary for step in entry.post],

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from dpcli import __version__
 from dpcli.plan.compare import Pair, changes, compare
 from dpcli.plan.model import Plan
-from dpcli.plan.notes import hiding, limits, unprotected
+from dpcli.plan.notes import limits, shuffle_condition, unprotected
 from dpcli.plan.numbers import Fact, json_text, number
 from dpcli.privacy.amplification import Shuffled
 from dpcli.report.entries import response_facts, statistic_facts
@@ -64,7 +64,7 @@ def plan_json(
             "delta": number(amplified.delta),
             "epsilon": None if epsilon is None else number(epsilon),
             "enough_records": amplified.enough,
-            "condition": hiding(plan),
+            "condition": shuffle_condition(plan),
         }
     return json_text({**data, **({"compared": _comparison(plan)} if compared else {})})
 

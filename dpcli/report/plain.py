@@ -87,7 +87,7 @@ def guarantee_facts(plan: Plan, left: Loss | None, before: Loss | None = None) -
             "budget": loss_fact(privacy.budget),
             "before": loss_fact(before) if before else None,
             "remaining": loss_fact(left) if left else None,
-            "promise": promise(privacy),
+            "promise": promise(spec),
             "meaning": list(meaning(plan)),
         },
         "confidence": number(spec.confidence),

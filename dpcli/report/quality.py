@@ -34,7 +34,7 @@ def explained(plan: Plan) -> list[str]:
     """The rule of the check, which rows it counts, and how its counts were protected."""
     assert plan.quality is not None
     note = counted_note(plan)
-    protected = protection(plan.quality, plan.spec.privacy, plan.spec.confidence)
+    protected = protection(plan.quality, plan.spec)
     return [*rule(plan), *([note] if note else []), *protected]
 
 

@@ -49,7 +49,7 @@ def record(source: Release | Randomized) -> dict[str, object]:
     def answer(name: str, question: str) -> str:
         return spec.declarations.answer(name) or f"{TO_FILL}: {question}"
 
-    unit = [promise(privacy), *(f"{capital(one)}." for one in bounding(plan))]
+    unit = [promise(spec), *(f"{capital(one)}." for one in bounding(plan))]
     unit.append(answer("privacy_unit", "why the unit is a person, or is not"))
     bounds = answer("bounds", "how bounds, limits and epsilon were chosen")
     timing = answer("timing", "who can measure a release")

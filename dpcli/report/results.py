@@ -7,9 +7,8 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Literal
 
 from dpcli.columns import NumericColumn
-from dpcli.plan.counted import in_words, left_out
 from dpcli.plan.meaning import protection
-from dpcli.plan.notes import capital
+from dpcli.plan.notes import capital, in_words, left_out
 from dpcli.plan.numbers import exact_or_up
 from dpcli.queries import Key
 from dpcli.report.entries import asked, part_line
@@ -37,7 +36,7 @@ def statistic(released: Released, spec: Spec) -> Section:
     """One statistic: what it counts, its numbers, and how they were protected."""
     planned = released.planned
     limits = left_out(planned, spec)
-    sentences = protection(planned, spec.privacy, spec.confidence)
+    sentences = protection(planned, spec)
     if len(planned.parts) > FEW:
         count = len(planned.parts)
         sentences = (f"{count} questions were answered, each with noise of its own.",)

@@ -6,8 +6,9 @@ from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
 from dpcli import __version__
+from dpcli.messages import note
 from dpcli.plan.model import Plan
-from dpcli.plan.notes import SELECTED, many
+from dpcli.plan.notes import many
 from dpcli.plan.numbers import Fact, Number, exact_or_up, number, plain_short, short
 from dpcli.privacy.relation import PersonUnit
 from dpcli.report.entries import mechanism_text
@@ -226,8 +227,8 @@ def notes(findings: Findings) -> tuple[str, ...]:
         )
     if any(entry.entry.selects for entry in plan.entries):
         found.append(
-            f"private keys: compared on the groups that were shown; {SELECTED}, so noise is not "
-            "judged where it selects"
+            "private keys: compared on the groups that were shown; "
+            f"{note('selections.too_large')}, so noise is not judged where it selects"
         )
     if any(entry.entry.post for entry in plan.entries):
         found.append(

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 from dpcli import __version__
 from dpcli.plan import notes
-from dpcli.plan.counted import in_words
-from dpcli.plan.meaning import headline, meaning, one_of, promise
+from dpcli.plan.meaning import headline, meaning, promise
 from dpcli.plan.model import Plan
 from dpcli.plan.numbers import Fact, brief
 from dpcli.plan.risks import risks
@@ -146,7 +145,7 @@ def _published(release: Release) -> Iterator[str]:
         f"On {release.created[:10]}, {notes.many(numbers, 'number')} of "
         f"{notes.many(len(amounts), 'statistic')} {'was' if numbers == 1 else 'were'} published"
     )
-    who = one_of(plan.spec.privacy)
+    who = f"one {plan.spec.one}"
     noise = f"with noise that hides what {who} adds"
     if exact == numbers:
         yield f"{what}, exactly, because no change of {who} can change them."
@@ -154,7 +153,7 @@ def _published(release: Release) -> Iterator[str]:
         yield f"{what}, {exact:,} exactly, others {noise}." if exact else f"{what} {noise}."
     yield f"Protected: {_unit(plan)}."
     named = [
-        f"{one.planned.entry.request.name} ({in_words(one.planned, plan.spec)})"
+        f"{one.planned.entry.request.name} ({notes.in_words(one.planned, plan.spec)})"
         for one in release.entries[:MOST_NAMED]
     ]
     more = len(release.entries) - len(named)
@@ -188,7 +187,7 @@ def _promised(plan: Plan) -> Section:
         f"Neighbors: {privacy.neighbors.value}. Requested, as a plain sum: {asked}; spent by "
         f"{privacy.composition.name} composition: {spent}."
     )
-    return Section("What is promised", (promise(privacy), how), points=meaning(plan))
+    return Section("What is promised", (promise(plan.spec), how), points=tuple(meaning(plan)))
 
 
 def _noted(data: Mapping[str, Fact]) -> Iterator[Section]:
