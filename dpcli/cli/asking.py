@@ -1,14 +1,22 @@
-"""Questions on standard error, and answers from standard input, line by line."""
+"""Questions on standard error, and answers from standard input, line by line.
+
+The questions are in `questions.toml`.
+"""
 
 from __future__ import annotations
 
+import csv
+import re
 import sys
-from collections.abc import Callable, Iterable
+import tomllib
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
 from textwrap import fill
 from typing import BinaryIO, TypeVar
 
-from dpcli.errors import Problem, UsageError
-from dpcli.messages import inline, shown
+from dpcli.errors import UsageError
+from dpcli.messages import inline, listed, shown
 from dpcli.spec.findings import similar
 
 T = TypeVar("T")
@@ -25,18 +33,15 @@ WIDTH = 78
 class Refused(Exception):
     """An answer that will not do, and why; the question is asked again."""
 
-    def __init__(self, reasons: Iterable[str]) -> None:
-        self.reasons = tuple(reasons)
+    def __init__(self, *reasons: str) -> None:
+        self.reasons = reasons
         super().__init__()
 
 
-def refuse(problems: Iterable[Problem]) -> None:
-    """Raise Refused if there are problems, in the words of the loader."""
-    reasons = [
-        problem.message + (f"\n  {problem.hint}" if problem.hint else "") for problem in problems
-    ]
-    if reasons:
-        raise Refused(reasons)
+@cache
+def questions() -> dict[str, dict[str, str]]:
+    """The words of every question."""
+    return tomllib.loads(Path(__file__).with_name("questions.toml").read_text("utf-8"))
 
 
 class Asker:
@@ -45,43 +50,47 @@ class Asker:
     def __init__(self, answers: BinaryIO, *, terminal: bool) -> None:
         self._answers, self._terminal = answers, terminal
 
-    def say(self, text: str) -> None:
-        """A paragraph that explains what comes."""
-        sys.stderr.write("\n" + fill(text, WIDTH) + "\n")
+    def say(self, key: str, **facts: object) -> None:
+        """The paragraph before a question, if it has one."""
+        if before := questions()[key].get("before", ""):
+            sys.stderr.write("\n" + fill(before.format(**facts).strip(), WIDTH) + "\n")
 
-    def ask(self, question: str, check: Callable[[str], T], default: str = "") -> T:
+    def ask(
+        self, key: str, check: Callable[[str], T], default: str | None = None, **facts: object
+    ) -> T:
         """What `check` makes of the answer, or of the default if it is empty."""
+        question = questions()[key]
+        default = question.get("default", "") if default is None else default
+        self.say(key, **facts)
         for _ in range(MOST_TRIES):
-            sys.stderr.write(f"{question}{f' [{default}]' if default else ''}: ")
+            prompt = question["ask"].format(**facts)
+            sys.stderr.write(f"{prompt}{f' [{default}]' if default else ''}: ")
             sys.stderr.flush()
             try:
                 return check(self._line() or default)
             except Refused as refused:
-                for reason in refused.reasons:
-                    sys.stderr.write(f"- {reason}\n")
-        raise _ended("there were only wrong answers")
+                sys.stderr.writelines(f"- {reason}\n" for reason in refused.reasons)
+        sys.stderr.write("\n")
+        raise UsageError.about("no-answer.wrong")
 
     def _line(self) -> str:
         """One answer, without the spaces around it."""
         line = self._answers.readline(LONGEST)
         if not line:
-            raise _ended("the answers ended before the questions")
+            sys.stderr.write("\n")
+            raise UsageError.about("no-answer")
         text = line.decode("utf-8", "replace").strip()
         if not self._terminal:
             # What was piped in is shown, so that the dialogue can be read afterwards.
             sys.stderr.write(f"{inline(text)}\n")
         if "\ufffd" in text or not text.isprintable():
-            raise Refused(["the answer holds characters that cannot be shown"])
+            raise Refused("the answer holds characters that cannot be shown")
         return text
 
 
 def yes_or_no(text: str) -> bool:
     """What a word says."""
-    if text.casefold() in {"y", "yes"}:
-        return True
-    if text.casefold() in {"n", "no"}:
-        return False
-    raise Refused(["answer `yes` or `no`"])
+    return one_of("yes", "no", "y", "n")(text.casefold()).startswith("y")
 
 
 def one_of(*choices: str) -> Callable[[str], str]:
@@ -91,17 +100,48 @@ def one_of(*choices: str) -> Callable[[str], str]:
         if text in choices:
             return text
         near = similar(text, choices)
-        hint = f"did you mean {near}?" if near else f"answer one of {', '.join(choices)}"
-        raise Refused([f"{shown(text)} is none of the answers; {hint}"])
+        hint = f"did you mean {shown(near)}?" if near else f"answer {listed(choices, 'or')}"
+        raise Refused(f"{shown(text)} is none of the answers; {hint}")
 
     return check
 
 
-def _ended(message: str) -> UsageError:
-    """The error of a dialogue without an answer."""
-    sys.stderr.write("\n")
-    return UsageError.of(
-        "no-answer",
-        f"{message}; nothing was written",
-        "run `dpcli init DATA --ask` in a terminal, or pipe in one answer per line",
-    )
+def whole_number(text: str) -> int:
+    """A check that takes a number of things."""
+    if text.isascii() and text.isdigit() and int(text[:9]) >= 1 and len(text) <= 6:
+        return int(text)
+    raise Refused("answer a whole number from 1 to 999,999")
+
+
+def texts_between_commas(text: str) -> list[str]:
+    """Texts between commas; quotes keep a comma inside."""
+    if not text:
+        raise Refused("list the texts with commas between; quotes keep a comma inside")
+    try:
+        (found,) = csv.reader([text], skipinitialspace=True, strict=True)
+    except (csv.Error, ValueError):
+        raise Refused("a quote is not closed, or stands inside a text") from None
+    return [one.strip() for one in found]
+
+
+def pair(text: str) -> list[str]:
+    """Two values, between a comma, a space or `to`."""
+    found = [part for part in re.split(r"\s*,\s*|\s+to\s+|\s+", text.strip("[] ")) if part]
+    if len(found) == 2:
+        return found
+    raise Refused(f"{shown(text)} is not two values; the lower first, as in 0, 100")
+
+
+def values(text: str) -> list[str] | dict[str, str]:
+    """A list of texts, or a mapping from text to label."""
+    if text.startswith("{") and text.endswith("}"):
+        text = text[1:-1]
+    texts = texts_between_commas(text)
+    # As people type it here, and as specs write it.
+    mark = "=" if any("=" in one for one in texts) else ": "
+    if not any(mark in one for one in texts):
+        return texts
+    pairs = [one.partition(mark) for one in texts]
+    if not all(sign for _, sign, _ in pairs):
+        raise Refused("give every text a label, as in 0=no, 1=yes, or give none")
+    return {key.strip(): label.strip() for key, _, label in pairs}

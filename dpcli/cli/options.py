@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Annotated, Literal
@@ -18,6 +19,7 @@ from dpcli.numbers import NotReadable, number
 from dpcli.privacy.concentrated import zcdp_epsilon
 from dpcli.privacy.loss import Loss
 from dpcli.privacy.relation import PersonUnit, RowUnit, unit_text
+from dpcli.publish import is_device, require_writable
 from dpcli.spec.csv_section import load_dialect
 from dpcli.spec.names import dataset_fault
 from dpcli.values import LEAST_EPSILON, LEAST_RHO, MOST_BUDGET
@@ -48,6 +50,18 @@ def input_file(data: str) -> Path:
 def input_files(data: Sequence[str]) -> list[Path]:
     """The files that a command reads."""
     return [input_file(name) for name in data]
+
+
+def require_new(output: Path, source: Path) -> None:
+    """Raise UsageError for an output that exists already, is the input, or cannot be written."""
+    try:
+        require_writable([output], [source], force=is_device(output))
+    except UsageError as refused:
+        hint = "name a file that does not exist yet: this command replaces none"
+        raise UsageError(
+            replace(one, hint=hint) if one.code == "output-exists" else one
+            for one in refused.problems
+        ) from None
 
 
 def refuse_option(message: str, hint: str) -> UsageError:

@@ -5,21 +5,20 @@ from __future__ import annotations
 import secrets
 import sys
 import tempfile
-from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from dpcli.cli.console import write_json
-from dpcli.cli.options import AsJson, Quiet, SpecFile, refuse_option, require_whole
+from dpcli.cli.options import AsJson, Quiet, SpecFile, require_new, require_whole
 from dpcli.cli.tables import write_table
-from dpcli.errors import Failure, OutputError, Problem, UsageError
+from dpcli.errors import Failure, OutputError, UsageError
 from dpcli.plan.numbers import json_text
 from dpcli.plan.planner import make_plan, require_budget
 from dpcli.publish import is_device, publish, publish_file, require_writable
 from dpcli.report.facts import Facts
-from dpcli.report.simulation import WORDS, broken_text, simulation_facts
+from dpcli.report.simulation import WORDS, broken_problems, simulation_facts
 from dpcli.simulation.synthetic import SyntheticDataset
 from dpcli.simulation.trials import simulate as run_trials
 from dpcli.spec.load import read_any
@@ -49,24 +48,22 @@ def simulate(
     quiet: Quiet = False,
 ) -> None:
     """Try a spec on synthetic rows; reads no data."""
-    chosen = fresh_seed() if seed is None else seed
+    chosen = secrets.randbits(32) if seed is None else seed
     require_whole(
         ("--rows", rows, 1, MOST_ROWS),
         ("--runs", runs, 1, MOST_RUNS),
         ("--seed", chosen, 0, MOST_SEED),
     )
+    if dummy == Path("-"):
+        raise UsageError.about("bad-option.dummy-standard-output")
     if dummy is not None:
-        _require_free(dummy, spec)
+        require_new(dummy, spec)
     if into is not None:
         # Findings replace older findings at most.
         require_writable([into], [spec], force=is_device(into) or is_simulation(into))
     read = read_any(spec)
     if read.is_local:
-        raise UsageError.of(
-            "simulate-local",
-            "the spec is of the local model, which is not simulated",
-            "`dpcli plan SPEC --records N` shows the standard errors",
-        )
+        raise UsageError.about("simulate-local")
     plan = make_plan(read)
     with SyntheticDataset(read, rows, chosen) as invented:
         if dummy is not None:
@@ -79,36 +76,10 @@ def simulate(
         _print(facts, quiet=quiet)
     sys.stdout.flush()
     if findings.broken:
-        hint = "report it with the spec and the seed, and do not release until it is understood"
-        raise Failure(
-            Problem("promise-broken", broken_text(name, asked, plan), hint)
-            for name, asked in findings.broken
-        )
+        raise Failure(broken_problems(findings))
     if into is not None:
         publish({into: json_text(facts.data).encode()})
     require_budget(plan)
-
-
-def fresh_seed() -> int:
-    """A random seed."""
-    return secrets.randbits(32)
-
-
-def _require_free(dummy: Path, spec: Path) -> None:
-    """Raise UsageError unless a synthetic file can be written there without replacing one."""
-    if dummy == Path("-"):
-        raise refuse_option(
-            "`--dummy` names a file, for standard output is for the findings",
-            "name a file that does not exist yet",
-        )
-    try:
-        require_writable([dummy], [spec], force=is_device(dummy))
-    except UsageError as failure:
-        hint = "name a file that does not exist yet: a synthetic file replaces none"
-        raise UsageError(
-            replace(problem, hint=hint) if problem.code == "output-exists" else problem
-            for problem in failure.problems
-        ) from None
 
 
 def _keep(invented: SyntheticDataset, dummy: Path) -> None:
@@ -128,11 +99,10 @@ def _print(facts: Facts, *, quiet: bool) -> None:
     """Both tables, and what they mean."""
     print(facts.title, *facts.published, sep="\n")
     for section in facts.sections:
-        if section.table is None:
-            if not quiet:
-                print("\n" + "".join(f"{note}\n" for note in section.points), end="")
-            continue
-        header, rows = section.table.header, section.table.rows
-        print()
-        right = [place for place, name in enumerate(header) if name not in WORDS]
-        write_table(sys.stdout, section.title, header, rows, right)
+        if section.table is not None:
+            header, rows = section.table.header, section.table.rows
+            right = [place for place, name in enumerate(header) if name not in WORDS]
+            print()
+            write_table(sys.stdout, section.title, header, rows, right)
+        elif not quiet:
+            print("", *section.points, sep="\n")

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
 from dpcli import __version__
+from dpcli.errors import Problem, problem
 from dpcli.messages import note
-from dpcli.plan.model import Plan
 from dpcli.plan.notes import many
 from dpcli.plan.numbers import Fact, Number, exact_or_up, number, plain_short, short
 from dpcli.privacy.relation import PersonUnit
@@ -118,8 +118,8 @@ def _published(entry: Tried) -> Iterator[tuple[str, ...]]:
         )
 
 
-def _few(value: Fraction | None) -> str:
-    return "" if value is None else short(value)
+def _few(value: Fraction | None, digits: int = 4) -> str:
+    return "" if value is None else short(value, digits)
 
 
 def _percent(share: Fraction | None) -> str:
@@ -235,17 +235,21 @@ def notes(findings: Findings) -> tuple[str, ...]:
             "published numbers are compared after all steps of `post`, with what they would be "
             "without noise and without these steps"
         )
-    return (*found, *(broken_text(name, asked, plan) for name, asked in findings.broken))
+    return (*found, *(one.message for one in broken_problems(findings)))
 
 
-def broken_text(name: str, asked: Asked, plan: Plan) -> str:
-    """That noise is not what the plan says."""
-    assert asked.verdict is not None
-    percent = exact_or_up(plan.spec.confidence * 100)
-    seen = asked.errors.quantile
-    assert seen is not None
-    return (
-        f"{name}: the error of `{asked.part.question.role}` is {asked.verdict.value}: "
-        f"{short(asked.predicted, DIGITS)} with {percent}% confidence, observed "
-        f"{short(seen, DIGITS)} on {asked.errors.compared:,} answers"
-    )
+def broken_problems(findings: Findings) -> list[Problem]:
+    """For each question whose noise is not what the plan states: what was observed instead."""
+    return [
+        problem(
+            "promise-broken",
+            entry=name,
+            role=asked.part.question.role,
+            verdict=asked.verdict.value if asked.verdict else "",
+            predicted=short(asked.predicted, DIGITS),
+            percent=exact_or_up(findings.plan.spec.confidence * 100),
+            observed=_few(asked.errors.quantile, DIGITS),
+            count=asked.errors.compared,
+        )
+        for name, asked in findings.broken
+    ]

@@ -18,7 +18,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpcli.cli.asking import Asker
-from dpcli.cli.interview import interview
+from dpcli.cli.interview import Interview
 from dpcli.errors import UsageError
 from dpcli.plan.planner import make_plan, require_budget
 from dpcli.spec.load import load_spec
@@ -127,10 +127,10 @@ def test_all_defaults_but_one_column(ask: Ask, dpcli: Command, tmp_path: Path) -
         ("my data\n", "`dataset` is `my data`"),
         ("d\nperson-id\n", "did you mean `person_id`"),
         ("d\nperson_id\n0\n", "expected a whole number from 1"),
-        ("d\nrow\nswap\n", "`swap` is none of the answers"),
-        ("d\nrow\nadd-remove\n1,5\n", "`1,5` is not a number"),
+        ("d\nrow\nswap\n", "`neighbors` is `swap`"),
+        ("d\nrow\nadd-remove\n1,5\n", "`epsilon` is `1,5`"),
         ("d\nrow\nadd-remove\n-1\n", "`epsilon` is `-1`"),
-        ("d\nrow\n\n1\nint\n", "`int` is none of the answers; did you mean integer?"),
+        ("d\nrow\n\n1\nint\n", "`int` is none of the answers; did you mean `integer`?"),
         ("d\nrow\n\n1\ninteger\n100 0\n", "is not below the upper bound"),
         ("d\nrow\n\n1\ninteger\n7\n", "`7` is not two values"),
         ("d\nrow\n\n1\ninteger\n0 10\n11\n", "expected a value from `0` to `10`"),
@@ -142,8 +142,8 @@ def test_all_defaults_but_one_column(ask: Ask, dpcli: Command, tmp_path: Path) -
         ("d\nrow\n\n1\ncategory\na=1, b\n", "give every text a label"),
         ("d\nrow\n\n1\ncategory\na, a\n", "is listed twice"),
         ("d\nrow\n\n1\nboolean\nyes\n", "expected two"),
-        ("d\nrow\n\n1\ndone\nmaybe\n", "answer `yes` or `no`"),
-        ("d\nrow\n\n1\ninteger\n0 10\n\ndone\nyes\nmode\n", "is not offered for this column"),
+        ("d\nrow\n\n1\ndone\nmaybe\n", "answer `yes`, `no`, `y` or `n`"),
+        ("d\nrow\n\n1\ninteger\n0 10\n\ndone\nyes\nmedain\n", "did you mean `median`"),
         ("d\nrow\n\n1\ninteger\n0 10\n\ndone\nyes\nhistogram\n0\n", "`width` is `0`"),
         ("d\nrow\n\n1\ndone\nno\n", "A spec needs at least one statistic"),
         ("d\nrow\n\n1\ndone\nyes\n0\n", "a whole number from 1"),
@@ -212,8 +212,9 @@ ANSWERS = st.one_of(
 def test_whatever_is_answered(header: list[str], answers: list[str]) -> None:
     """Any dialogue ends in a spec that can be planned, or in the refusal of one."""
     lines = "".join(f"{answer}\n" for answer in answers).encode("utf-8", "surrogatepass")
+    asker = Asker(io.BytesIO(lines), terminal=False)
     try:
-        text = interview(Asker(io.BytesIO(lines), terminal=False), ["a", *header], "data", "")
+        text = Interview(asker, ["a", *header], "").spec("data")
     except UsageError as refused:
         assert refused.problems[0].code == "no-answer"
         return
