@@ -24,8 +24,8 @@ from dpcli.publish import publish, publish_to_stdout
 from dpcli.report.json_report import report_schema
 from dpcli.spec.draft import csv_line, draft_spec, twins_of, unfit
 from dpcli.spec.load import load_spec
-from dpcli.spec.placeholders import PLACEHOLDER, placeholder_names
 from dpcli.spec.schema import spec_schema
+from dpcli.spec.text import PLACEHOLDER
 
 ASSUMED = (
     "note: the first line of `{data}` was taken as column names; if it is a record, delete the "
@@ -79,7 +79,8 @@ def _columns(
         if header is False:
             if source.dialect is None:
                 raise UsageError.about("bad-option.parquet-header", data=data)
-            names = placeholder_names(columns_without_names(source))
+            count = columns_without_names(source)
+            names = tuple(f"{PLACEHOLDER}_{number}" for number in range(1, count + 1))
             return names, replace(dialect, names=names), True
         require_names(source, asserted=bool(header))
         if all(unfit(name, twins_of(source.header)) for name in source.header):

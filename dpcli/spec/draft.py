@@ -16,7 +16,7 @@ from dpcli.dialect import STANDARD, Dialect
 from dpcli.spec.columns import LONGEST_NAME, MOST_COLUMNS
 from dpcli.spec.csv_section import written
 from dpcli.spec.names import dataset_fault
-from dpcli.spec.placeholders import PLACEHOLDER
+from dpcli.spec.text import PLACEHOLDER
 
 PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 

@@ -14,12 +14,11 @@ from dpcli.spec.entries import resolve_entries
 from dpcli.spec.findings import Findings
 from dpcli.spec.model import Spec
 from dpcli.spec.nodes import Listing, Mapping
-from dpcli.spec.placeholders import find_placeholders
 from dpcli.spec.privacy import read_privacy
 from dpcli.spec.quality import read_quality
 from dpcli.spec.responses import Local, resolve_local
 from dpcli.spec.sections import declarations_of, read_heading, rows_name
-from dpcli.spec.text import MOST_BYTES, read_text
+from dpcli.spec.text import MOST_BYTES, find_placeholders, read_text
 
 LOCAL = "local"
 """The model in which each record is randomized by itself."""

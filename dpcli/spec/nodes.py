@@ -82,12 +82,12 @@ def at(node: Node, *path: str | int) -> Node:
     return node
 
 
+def words_of(node: Node | None) -> tuple[Word, ...]:
+    """The words of a list, or the only word."""
+    items = node.items if isinstance(node, Listing) else (node,)
+    return tuple(item for item in items if isinstance(item, Word))
+
+
 def described(node: Node) -> str:
     """What kind of node this is, in a few words."""
-    match node:
-        case Word():
-            return "a text"
-        case Listing():
-            return "a list"
-        case Mapping():
-            return "a mapping"
+    return {Word: "a text", Listing: "a list", Mapping: "a mapping"}[type(node)]

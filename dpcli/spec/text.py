@@ -1,7 +1,7 @@
 """From bytes to a tree with places, by a small and strict part of YAML.
 
-Scalars stay texts. Whatever could make a text mean something else than it seems
-to say is refused: aliases, tags, merge keys, directives, duplicate keys.
+Scalars stay texts. Whatever could make a text mean something else than it seems to say is
+refused: aliases, anchors, tags, merge keys, directives, duplicate keys, values left out.
 """
 
 from __future__ import annotations
@@ -12,86 +12,230 @@ import yaml
 
 from dpcli.messages import shown
 from dpcli.spec.findings import Findings
-from dpcli.spec.nodes import Mapping, Span
-from dpcli.spec.syntax import in_plain_words
-from dpcli.spec.tree import Composer, Stop
+from dpcli.spec.nodes import Listing, Mapping, Node, Span, Word, described, words_of
 
-MOST_BYTES = 2**20
+MOST_BYTES, MOST_NODES, MOST_DEPTH = 2**20, 100_000, 20
 
 LINE_BREAK = re.compile(r"\r\n|\r|\n")
-REFUSED = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
-REFUSED_BEYOND_ASCII = "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]"
-"""Left uncompiled: most specs are ASCII, and such a set takes long to compile."""
+CONTROLS = "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]"
+CONTROLS_BEYOND_ASCII = "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]"
+"""Used where a text needs it alone: such a set takes long to compile."""
 
-DIRECTIVE = re.compile(r"^%.*", re.MULTILINE)
+PLACEHOLDER = "FILL_IN"
+"""What `dpcli init` leaves open. In names of columns it is numbered: no two have one name."""
+
+DECISIONS = {
+    "bounds", "column", "dataset", "delta", "epsilon", "min_rows", "missing", "name", "names",
+    "neighbors", "statistic", "step", "type", "unit", "values", "width",
+}  # fmt: skip
+"""Keys whose placeholders ask for a decision in words of their own."""
+
+TO_THE_END = MOST_BYTES
+"""Length of a span that goes beyond its line."""
+
+COMPLAINTS = (
+    ("tab character", "yaml-syntax.tab"),
+    ("mapping values are not allowed", "yaml-syntax.colon"),
+    ("block sequence entries are not allowed", "yaml-syntax.item"),
+    ("block mapping", "yaml-syntax.mapping"),
+    ("block collection", "yaml-syntax.list"),
+    ("escape", "yaml-syntax.escape"),
+    ("hexdecimal", "yaml-syntax.hexadecimal"),
+    ("quoted scalar", "yaml-syntax.quote"),
+    ("expected ',' or ']'", "yaml-syntax.comma-in-list"),
+    ("expected ',' or '}'", "yaml-syntax.comma-in-mapping"),
+    ("expected ':'", "yaml-syntax.no-colon"),
+    ("alphabetic or numeric", "yaml-syntax.alias"),
+    ("node content", "yaml-syntax.no-value"),
+    ("<document start>", "yaml-syntax.after-end"),
+    ("tag", "yaml-syntax.mark"),
+    ("block scalar", "yaml-syntax.block"),
+)
+"""Parts of the parser's words, most telling first, with ours."""
+
+
+class Stop(Exception):
+    """Reading on would not help; what was found has been recorded."""
 
 
 def read_text(raw: bytes, source: str) -> tuple[Mapping | None, Findings, str]:
     """The tree of a text, its problems, and the text; no tree if it is unusable."""
-    if len(raw) > MOST_BYTES:
-        findings = Findings(source, _lines(raw[:1000].decode("utf-8", "replace"))[:1])
-        findings.add(
-            "spec-too-large",
-            f"the spec has more than {MOST_BYTES:,} bytes",
-            "name the spec first, then the data; a category with very many values can have private "
-            "keys instead (`dpcli explain keys`)",
-            Span(1, 1, 1),
-        )
-        return None, findings, ""
+    text = raw[: MOST_BYTES + 1].decode("utf-8", "replace").removeprefix("\ufeff")
+    findings = Findings(source, LINE_BREAK.split(text))
     try:
-        text = raw.decode("utf-8").removeprefix("\ufeff")
-    except UnicodeDecodeError as error:
-        return None, _not_utf8(raw, error.start, source), ""
-    findings = Findings(source, _lines(text))
-    try:
-        _refuse_characters(text, findings)
-        return _document(text, findings), findings, text
+        _require_plain(raw, text, findings)
+        return _Reader(text, findings).document(), findings, text
     except Stop:
-        return None, findings, text
-
-
-def _lines(text: str) -> list[str]:
-    return LINE_BREAK.split(text)
-
-
-def _not_utf8(raw: bytes, position: int, source: str) -> Findings:
-    """The problem of a byte that is no UTF-8, at its place."""
-    before = _lines(raw[:position].decode("utf-8").removeprefix("\ufeff"))
-    findings = Findings(source, _lines(raw.decode("utf-8", "replace").removeprefix("\ufeff")))
-    message = f"byte 0x{raw[position]:02x} is not UTF-8 text"
-    hint = "save the spec as UTF-8"
-    findings.add("not-utf8", message, hint, Span(len(before), len(before[-1]) + 1, 1))
-    return findings
-
-
-def _refuse_characters(text: str, findings: Findings) -> None:
-    """Stops at characters that cannot be seen, and at directives."""
-    found = REFUSED.search(text) if text.isascii() else re.search(REFUSED_BEYOND_ASCII, text)
-    if found:
-        message = f"the invisible character U+{ord(found[0]):04X} is in the text"
-        hint = "delete the character, or write it as an escape in double quotes"
-        findings.add("control-character", message, hint, _span(text, found.start(), 1))
-        raise Stop
-    found = DIRECTIVE.search(text)
-    if found:
-        message = f"the line begins with {shown('%')}, a YAML directive, expected the spec"
-        hint = "begin with `dpcli: 1`; a spec has no directives"
-        findings.add("yaml-directive", message, hint, _span(text, found.start(), len(found[0])))
-        raise Stop
-
-
-def _span(text: str, position: int, length: int) -> Span:
-    before = _lines(text[:position])
-    return Span(len(before), len(before[-1]) + 1, length)
-
-
-def _document(text: str, findings: Findings) -> Mapping | None:
-    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-    try:
-        return Composer(yaml.parse(text, Loader=loader), findings).document()
+        pass
     except yaml.MarkedYAMLError as error:
-        message, hint, mark = in_plain_words(error, findings.lines)
-        findings.add("yaml-syntax", message, hint, mark)
+        _report_syntax(error, findings)
     except (yaml.YAMLError, RecursionError):
-        findings.add("yaml-syntax", "the text is not YAML", "check its quotes", Span(1, 1, 1))
-    return None
+        findings.report("yaml-syntax", Span(1, 1, 1))
+    return None, findings, text
+
+
+def _require_plain(raw: bytes, text: str, findings: Findings) -> None:
+    """Stops at what is no text, at characters that cannot be seen, and at directives."""
+
+    def stop(code: str, start: int, length: int, **facts: object) -> None:
+        before = LINE_BREAK.split(text[:start])
+        findings.report(code, Span(len(before), len(before[-1]) + 1, length), **facts)
+        raise Stop
+
+    if len(raw) > MOST_BYTES:
+        stop("spec-too-large", 0, 1, most=MOST_BYTES)
+    try:
+        raw.decode("utf-8")
+    except UnicodeDecodeError as error:
+        readable = raw[: error.start].decode("utf-8").removeprefix("\ufeff")
+        stop("not-utf8", len(readable), 1, byte=f"0x{raw[error.start]:02x}")
+    found = re.search(CONTROLS if text.isascii() else CONTROLS_BEYOND_ASCII, text)
+    if found:
+        stop("control-character.text", found.start(), 1, character=f"U+{ord(found[0]):04X}")
+    found = re.search("(?m)^%.*", text)
+    if found:
+        stop("yaml-directive", found.start(), len(found[0]))
+
+
+class _Reader:
+    """Builds the tree from the events of a YAML parser, within limits of depth and size."""
+
+    def __init__(self, text: str, findings: Findings) -> None:
+        loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+        self._events, self._findings = yaml.parse(text, Loader=loader), findings
+        self._nodes = 0
+
+    def document(self) -> Mapping:
+        """The mapping of the only document."""
+        next(self._events)
+        start = next(self._events)
+        if isinstance(start, yaml.StreamEndEvent):
+            self._stop("empty-spec", start)
+        root = self._node(next(self._events), 1)
+        next(self._events)
+        more = next(self._events)
+        if isinstance(more, yaml.DocumentStartEvent):
+            self._stop("several-documents", more)
+        if isinstance(root, Mapping):
+            return root
+        if isinstance(root, Word) and not root.text:
+            self._stop("empty-spec", start)
+        self._findings.report("wrong-shape.spec", root.span, form=described(root))
+        raise Stop
+
+    def _node(self, event: yaml.Event, depth: int) -> Node:
+        if self._findings.full:
+            raise Stop
+        is_scalar = isinstance(event, yaml.ScalarEvent)
+        # The end of a collection is one more event to read.
+        self._nodes += 1 if is_scalar else 2
+        if self._nodes > MOST_NODES:
+            self._stop("too-many-nodes", event, most=MOST_NODES)
+        span, anchor = _span(event, event), getattr(event, "anchor", None)
+        if isinstance(event, yaml.AliasEvent):
+            self._findings.spoil("yaml-alias", span, text=f"*{anchor}")
+            return Word("", span)
+        if anchor is not None:
+            self._findings.spoil("yaml-alias.anchor", span, text=f"&{anchor}")
+        if (tag := getattr(event, "tag", None)) is not None:
+            text = str(tag).replace("tag:yaml.org,2002:", "!!")
+            self._findings.spoil("yaml-tag", span, text=text)
+        if isinstance(event, yaml.ScalarEvent):
+            return Word(event.value, span)
+        if depth > MOST_DEPTH:
+            self._stop("too-deep", event, most=MOST_DEPTH)
+        read = self._listing if isinstance(event, yaml.SequenceStartEvent) else self._mapping
+        return read(event, depth)
+
+    def _listing(self, start: yaml.Event, depth: int) -> Listing:
+        items: list[Node] = []
+        while not isinstance(event := next(self._events), yaml.SequenceEndEvent):
+            items.append(self._node(event, depth + 1))
+            if _is_void(event):
+                self._findings.spoil("empty-value", items[-1].span, what="the list item")
+        return Listing(tuple(items), _whole(start, event, items[0] if items else None))
+
+    def _mapping(self, start: yaml.Event, depth: int) -> Mapping:
+        pairs: dict[str, tuple[Word, Node]] = {}
+        first: Node | None = None
+        while not isinstance(event := next(self._events), yaml.MappingEndEvent):
+            key = self._node(event, depth + 1)
+            first = first or key
+            value_event = next(self._events)
+            value = self._node(value_event, depth + 1)
+            if not isinstance(key, Word):
+                self._findings.spoil("key-not-text", key.span)
+            elif key.text == "<<" and not getattr(event, "style", None):
+                self._findings.spoil("yaml-merge", key.span)
+            elif key.text in pairs:
+                line, column, _ = pairs[key.text][0].span
+                facts = {"line": line, "column": column, "again": key.span.line}
+                self._findings.spoil("duplicate-key", key.span, key=key.text, **facts)
+            else:
+                if _is_void(value_event):
+                    value = Word("", key.span)
+                    # Perhaps the text after a decimal comma in braces.
+                    code = "empty-value.number" if key.text.isdigit() else "empty-value"
+                    self._findings.spoil(code, key.span, what=shown(key.text))
+                pairs[key.text] = (key, value)
+        return Mapping(pairs, _whole(start, event, first))
+
+    def _stop(self, code: str, event: yaml.Event, **facts: object) -> None:
+        self._findings.report(code, _span(event, event), **facts)
+        raise Stop
+
+
+def _is_void(event: yaml.Event) -> bool:
+    """Whether a scalar was left out rather than written as an empty text."""
+    return isinstance(event, yaml.ScalarEvent) and not event.value and not event.style
+
+
+def _whole(start: yaml.Event, end: yaml.Event, first: Node | None) -> Span:
+    """A bracketed collection from end to end; a block by its first key or item."""
+    return first.span if first and not getattr(start, "flow_style", False) else _span(start, end)
+
+
+def _span(first: yaml.Event, last: yaml.Event) -> Span:
+    """From the start of an event to the end of another, or to the end of the line."""
+    start, end = first.start_mark, last.end_mark
+    assert start is not None and end is not None  # noqa: PT018
+    length = end.column - start.column if end.line == start.line else TO_THE_END
+    return Span(start.line + 1, start.column + 1, max(1, length))
+
+
+def _report_syntax(error: yaml.MarkedYAMLError, findings: Findings) -> None:
+    """Records in plain words what the parser complains about."""
+    complaint = f"{error.problem or ''} {error.context or ''}"
+    mark, opened = error.problem_mark or error.context_mark, error.context_mark
+    code = next((code for part, code in COMPLAINTS if part in complaint), "yaml-syntax.here")
+    text, unclosed = "", "quoted scalar" in complaint and "end of stream" in complaint
+    if unclosed or "alphabetic or numeric" in complaint:
+        mark = opened or mark
+    if mark is None:
+        findings.report("yaml-syntax", Span(1, 1, 1))
+        return
+    line = findings.lines[mark.line] if mark.line < len(findings.lines) else ""
+    if "cannot start any token" in complaint:
+        text = line[mark.column : mark.column + 1]
+        code = "yaml-syntax.tab" if text == "\t" else "yaml-syntax.start" if text else code
+    elif "flow" in complaint and "','" in complaint and opened and opened.line != mark.line:
+        code, mark, text = "yaml-syntax.open", opened, "[" if "sequence" in complaint else "{"
+    elif ("block mapping" in complaint or "block coll" in complaint) and line[
+        : mark.column
+    ].strip():
+        code = "yaml-syntax.ended"
+    findings.report(code, Span(mark.line + 1, mark.column + 1, 1), text=text)
+
+
+def find_placeholders(node: Node, findings: Findings, key: str = "") -> None:
+    """Records every placeholder of a tree, and keeps later readers quiet about it."""
+    if isinstance(node, Mapping):
+        for name, (_, value) in node.pairs.items():
+            find_placeholders(value, findings, name)
+    for word in words_of(node):
+        if re.fullmatch(f"{PLACEHOLDER}(_[0-9]+)?", word.text):
+            code = f"placeholder.{key}" if key in DECISIONS else "placeholder"
+            findings.spoil(code, word.span, text=word.text)
+    for item in node.items if isinstance(node, Listing) else ():
+        if not isinstance(item, Word):
+            find_placeholders(item, findings, key)

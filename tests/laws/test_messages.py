@@ -62,7 +62,9 @@ def facts_of(code: str) -> dict[str, object]:
 @pytest.mark.parametrize("code", list(templates()))
 def test_a_template_has_a_message_and_is_used(code: str) -> None:
     """Every code with words, and every variant, occurs in the package and can be filled."""
-    assert any(f'"{code}"' in path.read_text("utf-8") for path in PACKAGE)
+    name, _, variant = code.partition(".")
+    uses = {f'"{code}"', f'f"{name}.{{'} if variant else {f'"{name}"'}
+    assert any(use in path.read_text("utf-8") for path in PACKAGE for use in uses)
     message, hint = messages.words(code, **{"name": "", "found": "", **facts_of(code)})
     assert message and not message.endswith(".") and not hint.endswith(".")
 
