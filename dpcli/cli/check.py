@@ -17,9 +17,10 @@ from dpcli.engine.header import require_columns
 from dpcli.engine.progress import Progress
 from dpcli.engine.source import open_dataset
 from dpcli.errors import Failure, UsageError
+from dpcli.messages import note
 from dpcli.plan.model import Plan
 from dpcli.plan.planner import make_plan
-from dpcli.plan.quality import BLIND, is_blind
+from dpcli.plan.quality import is_blind
 from dpcli.report.table import visible
 from dpcli.spec.load import read_any
 
@@ -69,7 +70,7 @@ def check(
         raise
     blind = not plan.is_local and is_blind(plan)
     shared = sharing_warnings(plan.spec.dataset, account.shared)
-    found["warnings"] = [*shared, *warn([BLIND] if blind else [])]
+    found["warnings"] = [*shared, *warn([note("quality.blind")] if blind else [])]
     if as_json:
         print_json(found)
         return

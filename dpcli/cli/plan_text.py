@@ -8,6 +8,7 @@ from fractions import Fraction
 
 from dpcli.cli.tables import budget, draws, part, write_table
 from dpcli.ledger.outlook import MOST_RUNS, Outlook
+from dpcli.messages import note
 from dpcli.plan.model import Part, Plan, PlannedEntry, standard_error
 from dpcli.plan.notes import (
     binning,
@@ -21,7 +22,7 @@ from dpcli.plan.notes import (
     warnings,
 )
 from dpcli.plan.numbers import brief, exact_or_up, root_up, short
-from dpcli.plan.quality import ABSENT, rule
+from dpcli.plan.quality import rule
 from dpcli.privacy.amplification import Shuffled
 from dpcli.privacy.loss import loss_text
 from dpcli.spec.model import Response
@@ -58,7 +59,7 @@ def print_plan(made: Plan, found: Outlook) -> None:
         *bounds_compared(made),
         *post_processing(made),
         *warnings(made),
-        *(rule(made) or [f"warning: {ABSENT}"]),
+        *(list(rule(made)) or [f"warning: {note('quality.absent')}"]),
     ]
     print("".join(f"{note}\n" for note in [*notes, *([""] if notes else [])]), end="")
     _print_costs(made)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from dpcli.plan.meaning import protection
 from dpcli.plan.model import Plan
 from dpcli.plan.numbers import Fact, Number, number
-from dpcli.plan.quality import FALSE_STOP, counted_note, missed_sentence, names, percent, rule
+from dpcli.plan.quality import FALSE_STOP, counted_note, missed_sentence, percent, rule
 from dpcli.privacy.decimals import decimal_text
 from dpcli.report.entries import statistic_facts
 from dpcli.statistics.base import Estimate
@@ -60,7 +60,7 @@ def quality_facts(plan: Plan, checked: Checked | None = None) -> dict[str, Fact]
         "missed": list(missed_sentences(checked, plan)),
         "rows": _estimate(rows),
         "readable": {
-            name: _estimate(one) for name, one in zip(names(quality), columns, strict=True)
+            name: _estimate(one) for name, one in zip(quality.min_readable, columns, strict=True)
         },
     }
 
@@ -89,7 +89,7 @@ def rows_of(plan: Plan, checked: Checked) -> list[tuple[str, ...]]:
     below = quality.min_rows is not None and count < quality.min_rows
     words = _verdict(least, missed=None in missed, below=below)
     lines = [(plan.spec.rows_are, *_texts(rows, None), least, words)]
-    for name, estimate in zip(names(quality), columns, strict=True):
+    for name, estimate in zip(quality.min_readable, columns, strict=True):
         share = quality.min_readable[name]
         texts = _texts(estimate, max(count, Fraction(1)))
         below = (estimate.value or Fraction(0)) < share * count

@@ -113,7 +113,9 @@ def test_a_file_that_misses_a_minimum_clearly_is_rarely_passed(
     plan = plan_of(QUALITIES[quality], *UNITS[unit])
     column = next(one for one in minimums(plan) if one.column is not None)
     shares = thresholds(plan)
-    shares[0] = max(column.noticed_share(ROWS) - Fraction(1, ROWS // 2), Fraction(0))
+    noticed = replace(column, rows=ROWS).noticed
+    assert noticed is not None
+    shares[0] = max(noticed - Fraction(1, ROWS // 2), Fraction(0))
 
     passed = RUNS - sum(stops(plan, ROWS, shares))
 
@@ -127,7 +129,7 @@ def test_the_margin_is_not_larger_than_it_has_to_be(monkeypatch: pytest.MonkeyPa
     assert plan.quality is not None
     (part,) = plan.quality.parts
     assert isinstance(part.mechanism, Perturbing)
-    found = minimums(plan)
+    found = list(minimums(plan))
     stopped = 0
     for _ in range(RUNS):
         (sealed,) = exact_counts(plan, ROWS, thresholds(plan))
