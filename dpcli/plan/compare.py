@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from dpcli.composition import COMPOSITIONS
@@ -39,9 +39,10 @@ def delta_of(plan: Plan) -> Fraction:
 
 def compare(plan: Plan) -> tuple[Compared, ...]:
     """Every composition, with the same noise; the first of the cheapest is marked."""
-    budget, delta = plan.spec.privacy.budget, delta_of(plan)
-    answers = plan.answers
+    budget, delta, answers = plan.spec.privacy.budget, delta_of(plan), plan.answers
     found: list[Compared] = []
+    least: Fraction | None = None
+    cheapest = None
     for rule in COMPOSITIONS:
         try:
             bound = rule.bound(answers, delta)
@@ -49,20 +50,12 @@ def compare(plan: Plan) -> tuple[Compared, ...]:
             found.append(Compared(rule.name, None, str(missing)))
             continue
         loss = bound.loss
+        if loss.delta <= delta and (least is None or loss.epsilon < least):
+            least, cheapest = loss.epsilon, rule.name
         # A budget in rho bounds rho where that is counted, else the epsilon that it implies.
         limit = budget if loss.rho is not None else Loss(budget.epsilon, budget.delta)
         found.append(Compared(rule.name, bound, fits=loss.within(limit)))
-    valid = [one for one in found if one.bound is not None and one.bound.loss.delta <= delta]
-    least = min(valid, key=_epsilon, default=None)
-    return tuple(
-        Compared(one.name, one.bound, one.needs, one.fits, cheapest=one is least) for one in found
-    )
-
-
-def _epsilon(one: Compared) -> Fraction:
-    """The epsilon of a composition that could be evaluated."""
-    assert one.bound is not None
-    return one.bound.loss.epsilon
+    return tuple(replace(one, cheapest=one.name == cheapest) for one in found)
 
 
 SEARCHED = Fraction(1, 1000)
@@ -88,71 +81,52 @@ class Changed:
     mechanisms: tuple[str, ...]
 
 
-def changes(old: Plan, new: Plan) -> tuple[Changed, ...]:
+def changes(old: Plan, new: Plan) -> Iterator[Changed]:
     """Every statistic of either spec, in the order of the new one, then those removed."""
     before, after = ({one.entry.request.name: one for one in plan.priced} for plan in (old, new))
-    names = [*after, *(name for name in before if name not in after)]
-    return tuple(_changed(name, before.get(name), after.get(name), old, new) for name in names)
+    for name in after | before:
+        one, two = before.get(name), after.get(name)
+        kind = "added" if two else "removed"
+        if one and two:
+            same = one.parts == two.parts and one.entry.post == two.entry.post
+            kind = "" if same else "changed"
+        epsilon, rho, error = zip(_numbers(one, old), _numbers(two, new), strict=True)
+        mechanisms = dict.fromkeys(each.mechanism.name for each in (one, two) if each)
+        yield Changed(name, kind, epsilon, rho, error, tuple(mechanisms))
 
 
-def _changed(
-    name: str, before: PlannedEntry | None, after: PlannedEntry | None, old: Plan, new: Plan
-) -> Changed:
-    """One statistic, or what is left of it."""
-    epsilons, rhos, errors = zip(
-        *(
-            _numbers(one, plan.spec.confidence) if one else (None, None, None)
-            for one, plan in ((before, old), (after, new))
-        ),
-        strict=True,
-    )
-    kind = "added" if before is None else "removed"
-    if before and after:
-        same = before.parts == after.parts and before.entry.post == after.entry.post
-        kind = "" if same else "changed"
-    mechanisms = dict.fromkeys(one.mechanism.name for one in (before, after) if one)
-    return Changed(name, kind, epsilons, rhos, errors, tuple(mechanisms))
-
-
-def _numbers(
-    planned: PlannedEntry, confidence: Fraction
-) -> tuple[Fraction, Fraction, Fraction | None]:
-    """Epsilon, rho and error of a statistic."""
-    rho = sum((one.rho for one in planned.guarantees), start=Fraction(0))
-    parts = planned.parts
-    return planned.target.epsilon, rho, parts[0].error(confidence) if len(parts) == 1 else None
+def _numbers(planned: PlannedEntry | None, plan: Plan) -> tuple[Fraction | None, ...]:
+    if planned is None:
+        return None, None, None
+    return planned.target.epsilon, planned.rho, planned.error(plan.spec.confidence)
 
 
 def weaker(old: Plan, new: Plan) -> Iterator[str]:
     """Why the new spec protects less than the old one, or other people; nothing if not."""
-    for word, before, after in _terms(old, new):
+    one, two = old.spec.privacy, new.spec.privacy
+    terms = [
+        ("`dataset`", old.spec.dataset, new.spec.dataset),
+        ("`unit`", unit_text(one.unit), unit_text(two.unit)),
+        ("`neighbors`", one.neighbors.value, two.neighbors.value),
+    ]
+    for word, before, after in terms:
         if before != after:
             yield f"{word} was {before} and is {after}: the guarantee is a different one"
-    # Where budgets bound epsilon, rho only serves to compute it, and is no loss of its own.
-    rho = any(plan.spec.privacy.budget.rho is not None for plan in (old, new))
-    for rule in dict.fromkeys((old.spec.privacy.composition, new.spec.privacy.composition)):
+    for rule in dict.fromkeys((one.composition, two.composition)):
         # Each composition counts both, so that another rule does not look like other noise.
-        delta = max(plan.spec.privacy.budget.delta for plan in (old, new))
-        spent = [rule.total(plan.answers, delta) for plan in (old, new)]
-        yield from _larger(f"by {rule.name} composition, the release reveals", *spent, rho=rho)
-    yield from _larger(
-        "the budget allows", old.spec.privacy.budget, new.spec.privacy.budget, rho=True
-    )
+        delta = max(one.budget.delta, two.budget.delta)
+        totals = [rule.total(plan.answers, delta) for plan in (old, new)]
+        if one.budget.rho is None and two.budget.rho is None:
+            # Where budgets bound epsilon, rho only serves to compute it, and is no loss of its own.
+            totals = [Loss(total.epsilon, total.delta) for total in totals]
+        yield from _larger(f"by {rule.name} composition, the release reveals", *totals)
+    yield from _larger("the budget allows", one.budget, two.budget)
 
 
-def _terms(old: Plan, new: Plan) -> Iterator[tuple[str, str, str]]:
-    """What states who is protected, before and after."""
-    one, two = old.spec, new.spec
-    yield "`dataset`", one.dataset, two.dataset
-    yield "`unit`", unit_text(one.privacy.unit), unit_text(two.privacy.unit)
-    yield "`neighbors`", one.privacy.neighbors.value, two.privacy.neighbors.value
-
-
-def _larger(what: str, old: Loss, new: Loss, *, rho: bool) -> Iterator[str]:
+def _larger(what: str, old: Loss, new: Loss) -> Iterator[str]:
     """Each measure in which a loss has grown."""
-    measures = [("epsilon", old.epsilon, new.epsilon), ("delta", old.delta, new.delta)]
-    if rho and old.rho is not None and new.rho is not None:
-        measures.append(("rho", old.rho, new.rho))
-    for word, before, after in measures:
-        if after > before * (1 + SEARCHED):
+    for word in ("epsilon", "delta", "rho"):
+        before: Fraction | None = getattr(old, word)
+        after: Fraction | None = getattr(new, word)
+        if before is not None and after is not None and after > before * (1 + SEARCHED):
             yield f"{what} {word} {readable_text(after)} instead of {readable_text(before)}"

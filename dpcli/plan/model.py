@@ -103,6 +103,15 @@ class PlannedEntry:
         return (together(each),) if self.joint else each
 
     @property
+    def rho(self) -> Fraction:
+        """What its answers reveal together, in rho."""
+        return sum((one.rho for one in self.guarantees), start=Fraction(0))
+
+    def error(self, confidence: Fraction) -> Fraction | None:
+        """The half-width of a single answer; None of several, whose errors depend on values."""
+        return self.parts[0].error(confidence) if len(self.parts) == 1 else None
+
+    @property
     def cells(self) -> int | None:
         """How many numbers the entry publishes; None if its groups are private."""
         if self.entry.keys:

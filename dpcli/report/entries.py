@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 def statistic_facts(planned: PlannedEntry, spec: Spec) -> dict[str, Fact]:
     """One entry: what is asked, and how it is answered."""
-    confidence = spec.confidence
+    confidence, error = spec.confidence, planned.error(spec.confidence)
     entry = planned.entry
     request = entry.request
     first = planned.parts[0]
@@ -41,8 +41,8 @@ def statistic_facts(planned: PlannedEntry, spec: Spec) -> dict[str, Fact]:
         "sensitivity": _sensitivity(first),
         "epsilon": number(planned.target.epsilon),
         "delta": number(planned.target.delta),
-        "rho": number(sum((one.rho for one in planned.guarantees), start=Fraction(0))),
-        "error95": _error(planned, confidence),
+        "rho": number(planned.rho),
+        "error95": None if error is None else number(error),
         "protected": list(protection(planned, spec)),
         "parts": [_part(part, confidence, joint=planned.joint) for part in planned.parts],
         "bounds": _bounds(planned),
@@ -152,13 +152,6 @@ def _sensitivity(part: Part) -> Fact:
         "l2": number(root_up(moved.l2_squared * unit**2)),
         "linf": number(moved.linf * unit),
     }
-
-
-def _error(planned: PlannedEntry, confidence: Fraction) -> Fact:
-    """The half-width of a single answer; several make it depend on the values."""
-    if len(planned.parts) > 1:
-        return None
-    return number(planned.parts[0].error(confidence))
 
 
 def _keys(planned: PlannedEntry) -> Fact:
