@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from dpcli.columns import CategoryColumn, Column, IdColumn, NumericColumn, OpenColumn
 from dpcli.composition.base import Composition
 from dpcli.messages import listed, shown
-from dpcli.privacy.relation import Unit
+from dpcli.privacy.relation import Neighbors, Relation, RowUnit, Unit
 from dpcli.spec.column_types import COLUMN_TYPES
 from dpcli.spec.findings import Findings, a_column
 from dpcli.spec.fit import fit
@@ -52,6 +52,12 @@ class Scope:
     neighbors: str = ""
     composition: Composition | None = None
     taken: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def relation(self) -> Relation:
+        """Who is protected, and how neighbours differ: a guess where that cannot be read."""
+        neighbors = Neighbors(self.neighbors) if self.neighbors else Neighbors.ADD_REMOVE
+        return Relation(self.unit or RowUnit(), neighbors)
 
     def known(self, name: str, span: Span) -> bool:
         """Whether a column of that name is declared; recorded if not."""

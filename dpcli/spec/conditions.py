@@ -12,13 +12,7 @@ from dpcli.scores import Points
 from dpcli.spec.columns import Scope
 from dpcli.spec.findings import a_column, plain
 from dpcli.spec.grid import in_kind, on_column
-from dpcli.spec.nodes import Listing, Mapping, Node, Word
-
-MOST_CANDIDATES = 1_000_001
-"""A column of a million steps has one point more."""
-
-MOST_PRIVATE = 10_001
-"""Candidates in each group whose key is private: the number of groups is not known."""
+from dpcli.spec.nodes import Listing, Mapping, Node, Word, words_of
 
 Ranges = tuple[tuple[int, int], ...]
 
@@ -42,19 +36,13 @@ def conditions(node: Node | None, user: str, scope: Scope) -> tuple[Condition, .
     return tuple(found) if len(found) == len(node.pairs) else None
 
 
-def _words(node: Node) -> list[Word]:
-    """A value, or each value of a list."""
-    items = node.items if isinstance(node, Listing) else (node,)
-    return [item for item in items if isinstance(item, Word)]
-
-
 def _labels(column: CategoryColumn, node: Node, scope: Scope) -> Ranges | None:
     if isinstance(node, Mapping):
         message = f"{shown(column.name)} is {a_column(column.kind)}, expected a label or several"
         hint = f"write `{{{inline(column.name)}: [{inline(column.labels[0])}]}}`"
         scope.findings.add("condition-form", message, hint, node.span)
         return None
-    words = _words(node)
+    words = words_of(node)
     found = []
     for word in words:
         if word.text in column.positions:
@@ -84,7 +72,7 @@ def _unknown_label(column: CategoryColumn, word: Word, scope: Scope) -> None:
 
 def _values(column: NumericColumn, node: Node, scope: Scope) -> Ranges | None:
     found: list[int] = []
-    words = _words(node)
+    words = words_of(node)
     for word in words:
         what = f"the value of {shown(column.name)}"
         value = on_column(column, word, what, scope.findings)
@@ -146,29 +134,19 @@ def merged(positions: Iterable[int]) -> Ranges:
     return tuple(ranges)
 
 
-def candidates(
-    node: Node | None, column: NumericColumn, user: str, scope: Scope, *, private: bool
-) -> Points | str | None:
-    """The points of a list, or of a step; else the whole grid of the column.
-
-    None after a problem is recorded; a text says that there are too many.
-    """
-    points: Points | None = range(column.lower, column.upper + 1)
+def candidates(node: Node | None, column: NumericColumn, scope: Scope) -> Points | None:
+    """The points of a list, or of a step; else the whole grid. None after a problem."""
     if isinstance(node, Listing):
-        points = _listed(node, column, scope)
-    elif isinstance(node, Mapping):
-        points = _stepped(node, column, scope)
-    most = MOST_PRIVATE if private else MOST_CANDIDATES
-    if points is None or len(points) <= most:
-        return points
-    where = " in groups with private keys" if private else ""
-    return f"{user} chooses among {len(points):,} candidates, at most {most:,} are possible{where}"
+        return _listed(node, column, scope)
+    if isinstance(node, Mapping):
+        return _stepped(node, column, scope)
+    return range(column.lower, column.upper + 1)
 
 
 def _listed(node: Listing, column: NumericColumn, scope: Scope) -> Points | None:
     """Declared values: on the grid, within the bounds, rising."""
     points: list[int] = []
-    for word in _words(node):
+    for word in words_of(node):
         point = on_column(column, word, "the candidate", scope.findings)
         if point is None:
             return None

@@ -90,7 +90,7 @@ class Part(Generic[S]):
         node = at(self.node, *path)
         self.findings.report(code, node.span, **{**facts_at(node, path), **facts})
 
-    def report_key(self, code: str, key: str, **facts: object) -> None:
+    def report_key(self, code: str, key: str, /, **facts: object) -> None:
         """Records what is wrong with a field, at its key; without the key, with the mapping."""
         self.findings.report(code, self.node.key_span(key), **facts)
 

@@ -3,81 +3,83 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
 from dpcli.columns import CategoryColumn, Column, NumericColumn
-from dpcli.fields import MOST_TOGETHER, OfAxes, OfBins, OfColumn, OfColumns, OfGrid, role_of
+from dpcli.fields import MOST_TOGETHER, OfAxes, OfBins, OfColumn, OfColumns, OfGrid, Role, role_of
 from dpcli.messages import shown
-from dpcli.privacy.relation import Relation, RowUnit
+from dpcli.privacy.relation import RowUnit
 from dpcli.queries import Condition, Key
+from dpcli.scores import Points
 from dpcli.spec.axes import axis, groups
 from dpcli.spec.columns import Scope
 from dpcli.spec.conditions import candidates
 from dpcli.spec.fit import Part
-from dpcli.spec.grid import whole_steps
-from dpcli.spec.nodes import Listing, Word, at
+from dpcli.spec.grid import MOST_STEPS, whole_steps
+from dpcli.spec.nodes import Word, at, words_of
+from dpcli.spec.sizes import check_sizes
 from dpcli.statistics.base import Request, Statistic
 
-MOST_STEPS = 1 << 62
+MOST_CANDIDATES = 1_000_001
+"""A column of a million steps has one point more."""
+
+MOST_PRIVATE = 10_001
+"""Candidates in each group whose key is private: the number of groups is not known."""
 
 
 class RequestReader:
     """The fields that one statistic takes, by what each of them means."""
 
     def __init__(self, part: Part[Any], statistic: Statistic, scope: Scope, user: str) -> None:
-        self._part, self._node = part, part.node
-        self._statistic, self._scope, self._user = statistic, scope, user
+        self._part, self._node, self._scope = part, part.node, scope
+        self._statistic, self._user, self._who = statistic, user, shown(statistic.name)
 
     def request(
-        self, name: str | None, by: tuple[Key, ...] | None, where: tuple[Condition, ...] | None
+        self, by: tuple[Key, ...] | None, where: tuple[Condition, ...] | None
     ) -> Request | None:
         """What is asked: every field of the statistic by what it means."""
+        fields, part = self._statistic.fields.model_fields, self._part
         found: dict[str, Any] = {}
-        good = by is not None and where is not None
-        for key, field in self._statistic.fields.model_fields.items():
+        good = by is not None and where is not None and not part.bad & {"name", *fields}
+        for key, field in fields.items():
             if key in ("bound", "unit_bounds", "keys"):
                 continue
-            value = getattr(self._part.values, key)
-            role = None if key in self._part.bad else role_of(field)
-            column = found.get("column")
-            match role:
-                case OfColumn() if value is not None:
-                    span, who = at(self._node, key).span, shown(self._statistic.name)
-                    value = self._scope.of_kind(value, span, self._user, role.kinds, who)
-                    good = good and value is not None
-                case OfColumns() if value is not None:
-                    value = self._columns(key, role)
-                    good = good and value is not None
-                case OfAxes():
-                    value = self._axes(key, by or ())
-                    good = good and value is not None
-                case OfBins() if isinstance(column, CategoryColumn | NumericColumn):
-                    value = self._bins(column, by or ())
-                    good = good and value is not None
-                case OfGrid() if isinstance(column, NumericColumn):
-                    value = self._candidates(key, column, by or ())
-                    good = good and value is not None
-                case OfBins() | OfGrid():
-                    good = False
-                case _:
-                    pass
-            found[key] = value
-        if not good or self._part.bad or name is None:
+            found[key] = getattr(part.values, key)
+            role = None if key in part.bad else role_of(field)
+            optional = isinstance(role, OfColumn | OfColumns) and found[key] is None
+            if role is not None and not optional:
+                found[key] = self._resolved(key, role, found.get("column"), by or ())
+                good = good and found[key] is not None
+        if not good:
             return None
-        return self._statistic.request(Request(name, by=by or (), where=where or ()), found)
+        bare = Request(part.values.name, by=by or (), where=where or ())
+        return self._statistic.request(bare, found)
+
+    def _resolved(self, key: str, role: Role, column: Any, by: tuple[Key, ...]) -> Any:
+        """What a field means; None after a problem is recorded."""
+        word = at(self._node, key)
+        match role:
+            case OfColumn(kinds) if isinstance(word, Word):
+                return self._scope.of_kind(word.text, word.span, self._user, kinds, self._who)
+            case OfColumns():
+                return self._columns(key, role)
+            case OfAxes():
+                return self._axes(key, by)
+            case OfBins() if isinstance(column, CategoryColumn | NumericColumn):
+                return self._bins(column, by)
+            case OfGrid() if isinstance(column, NumericColumn):
+                return self._candidates(key, column, by)
+        return None
 
     def _columns(self, key: str, role: OfColumns) -> tuple[Column, ...] | None:
-        listing = self._node.get(key)
+        words = words_of(self._node.get(key))
         found: dict[str, Column] = {}
-        words = listing.items if isinstance(listing, Listing) else ()
         for word in words:
-            assert isinstance(word, Word)
-            who = shown(self._statistic.name)
-            column = self._scope.of_kind(word.text, word.span, self._user, role.kinds, who)
+            column = self._scope.of_kind(word.text, word.span, self._user, role.kinds, self._who)
             if word.text in found:
-                message = f"{shown(word.text)} is in `{key}` twice"
-                self._scope.findings.add("column-twice", message, "keep one of them", word.span)
+                self._scope.findings.report("column-twice", word.span, column=word.text, key=key)
             elif column is not None:
                 found[word.text] = column
         if len(found) < len(words) or not self._enough(key, len(found), role.least):
@@ -88,10 +90,8 @@ class RequestReader:
         """Whether there are not too few columns, nor too many; recorded if not."""
         good = least <= count <= MOST_TOGETHER
         if not good:
-            columns = "column" if count == 1 else "columns"
-            message = f"`{key}` has {count} {columns}, expected {least} to {MOST_TOGETHER}"
-            hint = "name the columns that belong together; the fewer, the less noise"
-            self._part.refuse_key("columns-count", message, hint, key)
+            facts = {"key": key, "count": count, "least": least, "most": MOST_TOGETHER}
+            self._part.report_key("columns-count", key, **facts)
         return good
 
     def _axes(self, key: str, by: tuple[Key, ...]) -> tuple[Key, ...] | None:
@@ -99,88 +99,81 @@ class RequestReader:
         axes = groups(self._node.get(key), self._user, self._scope, key)
         if axes is None or not self._enough(key, len(axes), 1):
             return None
-        grouped = {one.column.name for one in by}
+        grouped = [one.column.name for one in by]
         for one in axes:
-            name = shown(one.column.name)
-            if one.column.name in grouped:
-                code, message = "duplicate-key-column", f"{name} is in `{key}` and in `by` at once"
-                self._part.refuse_key(code, message, "keep it in one of them", key)
-            elif one.open:
-                code, message = "values-required", f"{name} has no declared `values`"
-                hint = "add `values: [...]`: tables are made of declared labels"
-                self._part.refuse_key(code, message, hint, key)
-            else:
-                continue
-            return None
+            name = one.column.name
+            if name in grouped or one.open:
+                code = "values-required.table" if one.open else "duplicate-key-column.both"
+                self._part.report_key(code, key, column=name, key=key)
+                return None
         return axes
 
     def _bins(self, column: CategoryColumn | NumericColumn, by: tuple[Key, ...]) -> Key | None:
         word = self._node.word("column")
         assert word is not None
         if any(key.column is column for key in by):
-            message = f"{shown(column.name)} is counted and in `by` at once"
-            hint = "omit it from `by`: the histogram already counts each of its labels or bins"
-            self._part.refuse("duplicate-key-column", message, hint, "column")
+            self._part.report("duplicate-key-column.histogram", "column", column=column.name)
             return None
         return axis(column, self._node.get("bins"), word, self._scope, "bins: {width: ...}")
 
-    def _candidates(self, key: str, column: NumericColumn, by: tuple[Key, ...]) -> Any:
+    def _candidates(self, key: str, column: NumericColumn, by: tuple[Key, ...]) -> Points | None:
         node, private = self._node.get(key), any(one.open for one in by)
-        points = candidates(node, column, self._user, self._scope, private=private)
-        if isinstance(points, str):
-            hint = "write `candidates: {step: ...}`, or a list of the values that are useful"
-            self._part.refuse_key("too-many-candidates", points, hint, key if node else "column")
-            return None
-        return points
+        points = candidates(node, column, self._scope)
+        most = MOST_PRIVATE if private else MOST_CANDIDATES
+        if points is None or len(points) <= most:
+            return points
+        code = "too-many-candidates.private" if private else "too-many-candidates"
+        facts = {"user": self._user, "count": len(points), "most": most}
+        self._part.report_key(code, key if node else "column", **facts)
+        return None
 
-    def without_faults(self, request: Request, relation: Relation) -> bool:
-        """Whether the statistic finds its fields right together; what is not is recorded."""
+    def fits_together(self, request: Request) -> bool:
+        """Whether fields that are right one by one suit each other; what does not is recorded."""
+        part, scope, statistic = self._part, self._scope, self._statistic
         good = True
-        for fault in self._statistic.faults(request, relation):
+        for fault in statistic.faults(request, scope.relation):
             good = False
-            report = self._part.report if fault.at_value else self._part.report_key
+            report = part.report if fault.at_value else part.report_key
             report(fault.code, fault.key, **fault.facts)
-        return good
+        if not good:
+            return False
+        counts_people = statistic.counts_people and request.column is None
+        if counts_people and isinstance(scope.unit, RowUnit):
+            part.report("nobody-to-count", user=self._user)
+            return False
+        return check_sizes(part, scope, statistic, request, self._user)
 
-    def totals(self, column: Column | None) -> tuple[bool, tuple[int, int] | None] | None:
-        """Whether a person's total is clamped instead of rows, and to what, in steps.
-
-        None after problems are recorded.
-        """
-        part, values = self._part, self._part.values
-        if "bound" not in type(values).model_fields:
-            return False, None
-        summed, clamp = values.bound == "sum", None
-        if part.bad & {"bound", "unit_bounds"}:
-            return None
-        if values.unit_bounds is not None:
-            clamp = self._clamp(column, values.unit_bounds)
+    def bounded(self, request: Request) -> tuple[Request, Request | None] | None:
+        """The request, clamping rows or totals of people, and the one that does the other."""
+        part, fields = self._part, self._statistic.fields.model_fields
+        if "bound" not in fields:
+            return request, None
+        bound, limits, code, key = part.values.bound, part.values.unit_bounds, "", "bound"
+        clamp = None
+        if limits is not None:
+            clamp = self._clamp(request.column, limits)
             if clamp is None:
                 return None
-        code = message = hint = ""
-        key = "bound"
-        if values.bound is None and clamp is not None:
+        if bound is None and clamp is not None:
             code, key = "bound-required", "unit_bounds"
-            message = f"{self._user} has `unit_bounds`, and does not say whether they are used"
-            hint = "add `bound: sum` to use them, or `bound: rows` to compare both in the plan"
-        elif values.bound is not None and isinstance(self._scope.unit, RowUnit):
+        elif bound is not None and isinstance(self._scope.unit, RowUnit):
             code = "bound-needs-person"
-            message = f"{self._user} says `bound: {values.bound}`, but `unit` is `row`"
-            hint = "omit `bound`, or protect people by `unit: {column: ..., max_rows: ...}`"
-        elif summed and clamp is None:
+        elif bound == "sum" and clamp is None:
             code = "unit-bounds-required"
-            message = f"{self._user} adds up the rows of a person, and no bounds limit the total"
-            hint = "add `unit_bounds: [0, ...]`: what one person's total in a group is clamped to"
         if code:
-            part.refuse_key(code, message, hint, key)
+            part.report_key(code, key, user=self._user, bound=bound)
             return None
-        return summed, clamp
+        if clamp is None:
+            return request, None
+        summed = replace(request, totals=clamp)
+        return (summed, request) if bound == "sum" else (request, summed)
 
     def _clamp(self, column: Column | None, bounds: Sequence[Fraction]) -> tuple[int, int] | None:
-        part = self._part
-        numeric = isinstance(column, NumericColumn) and column.kind != "date"
-        step = column.step if isinstance(column, NumericColumn) and numeric else Fraction(1)
-        found = [
+        """Bounds of one person's total in steps of the column."""
+        part, step = self._part, Fraction(1)
+        if isinstance(column, NumericColumn) and column.kind != "date":
+            step = column.step
+        low, high = (
             whole_steps(
                 value,
                 step,
@@ -191,18 +184,11 @@ class RequestReader:
                 place,
             )
             for place, (value, side) in enumerate(zip(bounds, ("lower", "upper"), strict=True))
-        ]
-        low, high = found
+        )
         if low is None or high is None:
             return None
-        if low >= high:
-            message = "the lower one of `unit_bounds` is not below the upper one"
-            hint = "write the least and the most that one person's total can be"
-            part.refuse_key("bounds-order", message, hint, "unit_bounds")
-            return None
-        if max(abs(low), abs(high)) >= MOST_STEPS:
-            message = f"`unit_bounds` are 2^62 steps of {shown(str(step))} or more from zero"
-            hint = "use narrower bounds, or a larger step of the column"
-            part.refuse_key("grid-too-fine", message, hint, "unit_bounds")
-            return None
-        return low, high
+        if low < high and max(abs(low), abs(high)) < MOST_STEPS:
+            return low, high
+        code = "grid-too-fine.unit_bounds" if low < high else "bounds-order.unit_bounds"
+        part.report_key(code, "unit_bounds", step=str(step))
+        return None

@@ -3,27 +3,43 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from math import prod
 from pathlib import Path
-from typing import Any
+from typing import Annotated
+
+from pydantic import Field, Tag
 
 from dpcli import randomizers
 from dpcli.columns import FORMULA, CategoryColumn
 from dpcli.fields import LABELLED, NUMERIC
-from dpcli.messages import listed, shown
+from dpcli.messages import shown
 from dpcli.privacy.decimals import plain_text
-from dpcli.privacy.relation import Neighbors, RowUnit
-from dpcli.randomizers.base import CannotRandomize, Channel, Randomizer
+from dpcli.privacy.relation import Neighbors, PersonUnit
+from dpcli.randomizers.base import Asked, CannotRandomize, Randomizer, Table
+from dpcli.spec.answering import single_way
 from dpcli.spec.columns import Scope
-from dpcli.spec.entries import mappings
+from dpcli.spec.entries import entries_of
 from dpcli.spec.findings import a_column, misread
 from dpcli.spec.fit import Part, fit
 from dpcli.spec.model import Cell, Response
-from dpcli.spec.nodes import Listing, Mapping, Word, at
-from dpcli.spec.response_price import STEPS, ResponsePrices, ResponseShape
-from dpcli.values import MOST_EPSILON
+from dpcli.spec.nodes import Listing, Mapping, Word, at, words_of
+from dpcli.spec.tables import fitted, mapped_table, read_bytes, table_of
+from dpcli.values import (
+    MAPPING_TAG,
+    MOST_EPSILON,
+    TEXT_TAG,
+    Chance,
+    Choice,
+    Delta,
+    Epsilon,
+    Forms,
+    Shape,
+    Text,
+    Texts,
+    described,
+)
 
 RESERVED = (
     "column", "estimate", "item", "records", "value", "standard_error", "lower", "upper",
@@ -32,6 +48,36 @@ RESERVED = (
 
 MOST_GROUPS = 1_000_000
 """Numbers that are counted of one response."""
+
+PRICES = ("epsilon", "probability", "matrix")
+"""How the price of a response can be given."""
+
+STEPS = {"simplex": False, "clamp": True}
+"""Steps of `post`, and whether they are for means."""
+
+
+class ResponseShape(Shape):
+    """How every record responds for one column, and what is estimated from that."""
+
+    column: Text
+    mechanism: Annotated[
+        str, Choice("unknown-mechanism", lambda: described(randomizers.RANDOMIZERS))
+    ]
+    epsilon: Epsilon | None = None
+    delta: Delta | None = None
+    probability: Chance | None = None
+    matrix: (
+        Annotated[
+            Annotated[Text, Tag(TEXT_TAG)]
+            | Annotated[dict[str, dict[str, Chance]], Tag(MAPPING_TAG)],
+            Forms,
+        ]
+        | None
+    ) = None
+    by: Texts | None = None
+    post: list[Annotated[str, Choice("unknown-step", tuple(STEPS))]] | None = Field(
+        None, min_length=1
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,215 +91,181 @@ class Local:
 
 def resolve_local(root: Mapping, scope: Scope, folder: Path) -> Local:
     """Everything that is particular to the local model; problems are recorded."""
-    privacy = root.get("privacy")
-    if isinstance(privacy, Mapping):
-        _require_records(privacy, scope)
-    public: dict[str, Cell] = {}
-    listing = root.get("public")
-    for word in listing.items if isinstance(listing, Listing) else ():
-        column = None
-        if isinstance(word, Word):
-            column = scope.usable(word.text, word.span, "`public`")
-        if column is not None:
-            public[column.name] = column
+    findings = scope.findings
+    if isinstance(scope.unit, PersonUnit):
+        findings.report("local-unit", at(root, "privacy", "unit").span)
+    if scope.neighbors == Neighbors.ADD_REMOVE.value:
+        findings.report("local-neighbors", at(root, "privacy", "neighbors").span)
+    found = [scope.usable(one.text, one.span, "`public`") for one in words_of(root.get("public"))]
+    public = {column.name: column for column in found if column is not None}
     reader = _Responses(scope, public, folder)
     section = root.get("responses")
-    found = reader.read(section) if isinstance(section, Listing) else ()
-    _require_names(found, tuple(public.values()), root, scope)
-    return Local(found, tuple(public.values()), tuple(reader.tables))
-
-
-def _require_records(privacy: Mapping, scope: Scope) -> None:
-    """Records a unit or neighbors that records cannot protect by themselves."""
-    unit, neighbors = privacy.get("unit"), privacy.word("neighbors")
-    if scope.unit is not None and not isinstance(scope.unit, RowUnit) and unit is not None:
-        message = "in the local model each record responds by itself, and `unit` is a person"
-        hint = "write `unit: row`; a person with k records reveals k times as much"
-        scope.findings.add("local-unit", message, hint, unit.span)
-    if neighbors is not None and neighbors.text == Neighbors.ADD_REMOVE.value:
-        scope.findings.add(
-            "local-neighbors",
-            "every record responds, so that the number of records is public, and `neighbors` "
-            "is `add-remove`",
-            "write `neighbors: change-one`: the content of a record is protected, not its presence",
-            neighbors.span,
-        )
-
-
-def _require_names(
-    responses: tuple[Response, ...], public: tuple[Cell, ...], root: Mapping, scope: Scope
-) -> None:
-    """Records two collected columns of one name, and names that spreadsheets misread."""
-    names = [column.name for column in public]
-    names += [name for response in responses for name in response.names]
-    for name in names:
+    listing = section if isinstance(section, Listing) else None
+    example = "{column: ..., mechanism: ..., epsilon: ...}"
+    nodes = entries_of(listing, "responses", example, findings)
+    read = [reader.response(node) for node in nodes]
+    responses = tuple(one for one in read if one is not None)
+    names = [*public, *(name for response in responses for name in response.names)]
+    for name, count in Counter(names).items():
         if name.startswith(FORMULA):
-            scope.findings.add(
-                "formula-label",
-                f"the collected column {shown(name)} begins with {shown(name[0])}: "
-                f"{misread(name, 'its name')}",
-                "rename the column in the data file",
-                root.key_span("responses"),
-            )
-    for name in sorted(name for name, count in Counter(names).items() if count > 1):
-        message = f"two collected columns would be called {shown(name)}"
-        hint = "map the label to another one, or rename the column"
-        scope.findings.add("collected-twice", message, hint, root.key_span("responses"))
+            facts = {"column": name, "first": name[0], "misread": misread(name, "its name")}
+            findings.report("formula-label.collected", root.key_span("responses"), **facts)
+        if count > 1:
+            findings.report("collected-twice", root.key_span("responses"), column=name)
+    return Local(responses, tuple(public.values()), tuple(reader.tables))
 
 
 class _Responses:
-    """Every response of a spec, and the files of tables that they name."""
+    """The responses of a spec one by one, and the files of `folder` that hold their tables."""
 
     def __init__(self, scope: Scope, public: dict[str, Cell], folder: Path) -> None:
         self._scope, self._findings = scope, scope.findings
-        self._prices = ResponsePrices(scope.findings, folder)
-        self._public = public
+        self._public, self._folder = public, folder
         self._taken: dict[str, Word] = {}
+        self.tables: list[tuple[Path, bytes]] = []
 
-    @property
-    def tables(self) -> list[tuple[Path, bytes]]:
-        """The paths of tables, and what the files hold."""
-        return self._prices.tables
-
-    def read(self, section: Listing) -> tuple[Response, ...]:
-        """The responses without problems; those with problems are recorded."""
-        if not section.items:
-            message = "`responses` is empty, expected at least one entry"
-            hint = "add `- {column: ..., mechanism: randomized_response, epsilon: 1}`"
-            self._findings.add("no-responses", message, hint, section.span)
-        example = "{column: ..., mechanism: ..., epsilon: ...}"
-        nodes = mappings(section, "responses", example, self._scope)
-        found = (self._response(node) for node in nodes)
-        return tuple(one for one in found if one is not None)
-
-    def _response(self, node: Mapping) -> Response | None:
+    def response(self, node: Mapping) -> Response | None:
+        """The response, or None after its problems are recorded."""
         part = fit(ResponseShape, node, "a response", self._findings)
         name = part.values.mechanism
-        every = randomizers.RANDOMIZERS
-        randomizer = next((one for one in every if one.name == name), None)
-        column = self._column(node, randomizer)
-        asked = self._prices.asked(part, randomizer, column) if randomizer else None
-        by = self._by(node)
-        steps = self._steps(part, randomizer)
-        if part.bad or None in (randomizer, column, asked, by, steps):
+        randomizer = next((one for one in randomizers.RANDOMIZERS if one.name == name), None)
+        column, by = self._column(node, randomizer), self._by(node)
+        if randomizer is None:
             return None
-        assert randomizer is not None and column is not None  # noqa: PT018
-        assert asked is not None and by is not None and steps is not None  # noqa: PT018
+        asked, steps = self._asked(part, randomizer, column), self._steps(part, randomizer)
+        if part.bad or column is None or asked is None or by is None or steps is None:
+            return None
         try:
             channel = randomizer.fit(asked)
         except CannotRandomize as failure:
-            self._findings.add("cannot-randomize", failure.reason, failure.hint, node.span)
+            facts = {"column": column.name, "reason": failure.reason, "advice": failure.hint}
+            self._findings.report("cannot-randomize", node.span, **facts)
             return None
-        code = message = hint = ""
+        labels = len(column.labels) if isinstance(column, CategoryColumn) else 1
+        numbers = prod(len(one.labels) for one in by) * max(labels, len(channel.outputs))
         if channel.loss.epsilon > MOST_EPSILON:
-            code = "epsilon-out-of-range"
-            message = (
-                f"that is an epsilon of {shown(plain_text(channel.loss.epsilon))}, expected at "
-                f"most `{MOST_EPSILON}`"
+            epsilon, most = plain_text(channel.loss.epsilon), int(MOST_EPSILON)
+            self._findings.report(
+                "epsilon-out-of-range.response", node.span, epsilon=epsilon, most=most
             )
-            hint = "choose probabilities that differ less; above that, a response protects no one"
-        elif _numbers_of(column, channel, by) > MOST_GROUPS:
-            code, hint = "too-many-cells", "use fewer keys in `by`"
-            message = f"the keys in `by` have too many combinations for {shown(column.name)}"
-        if code:
-            self._findings.add(code, message, hint, node.span)
-            return None
-        return Response(column, randomizer, channel, by, steps)
+        elif numbers > MOST_GROUPS:
+            self._findings.report("too-many-cells.response", node.span, column=column.name)
+        else:
+            return Response(column, randomizer, channel, by, steps)
+        return None
 
     def _column(self, node: Mapping, randomizer: Randomizer | None) -> Cell | None:
         word = node.word("column")
         if word is None:
             return None
-        name = word.text
+        name, span, report = word.text, word.span, self._findings.report
         twin = self._taken.setdefault(name, word)
-        if twin is not word or name in self._public:
-            already = f"on line {twin.span.line}" if twin is not word else "declared public"
-            self._findings.add(
-                "column-twice",
-                f"{shown(name)} is randomized here, and {already}",
-                "keep one of them: two responses cost twice, and randomizing does not hide what is "
-                "public",
-                word.span,
-            )
+        if twin is not word:
+            report("column-twice.randomized", span, column=name, line=twin.span.line)
             return None
-        column = self._scope.usable(name, word.span, "a response")
+        if name in self._public:
+            report("column-twice.public", span, column=name)
+            return None
+        column = self._scope.usable(name, span, "a response")
         if column is None or randomizer is None:
             return None
         kinds = NUMERIC if randomizer.numeric else LABELLED
         if column.kind not in kinds:
-            others = [
-                one.name for one in randomizers.RANDOMIZERS if one.numeric != randomizer.numeric
-            ]
-            self._findings.add(
-                "wrong-column-type",
-                f"{shown(name)} is {a_column(column.kind)}, and {shown(randomizer.name)} "
-                f"needs {' or '.join(a_column(kind) for kind in kinds)}",
-                "days cannot be randomized; declare labels for spans of time"
+            every = randomizers.RANDOMIZERS
+            report(
+                "wrong-column-type.date"
                 if column.kind == "date"
-                else f"name a column of that type, or use {listed(others, 'or')}",
-                word.span,
+                else "wrong-column-type.randomized",
+                span,
+                column=name,
+                a_column=a_column(column.kind),
+                user=randomizer.name,
+                kinds=kinds,
+                others=[one.name for one in every if one.numeric != randomizer.numeric],
             )
             return None
         if column.missing is None:
-            labels = column.labels if isinstance(column, CategoryColumn) else ()
-            what = "label" if labels else "value within the bounds"
-            self._findings.add(
-                "missing-constant",
-                f"{shown(name)} does not say what a missing cell counts as, and every record "
-                "must respond",
-                f"add `missing: {labels[0] if labels else '0'}` or another {what} to the column; a "
-                "blank response would reveal that the cell is missing",
-                self._scope.spans[name],
-            )
+            code, example = "missing-constant", "0"
+            if isinstance(column, CategoryColumn):
+                code, example = "missing-constant.label", column.labels[0]
+            report(code, self._scope.spans[name], column=name, example=example)
             return None
         return column
 
     def _by(self, node: Mapping) -> tuple[CategoryColumn, ...] | None:
         """The public columns whose groups estimates are made for."""
-        listing = node.get("by")
-        words: Sequence[Any] = listing.items if isinstance(listing, Listing) else ()
+        words = words_of(node.get("by"))
         found: list[CategoryColumn] = []
-        for word in (one for one in words if isinstance(one, Word)):
+        for word in words:
             column = self._public.get(word.text)
             if word.text in RESERVED:
-                self._findings.add(
-                    "reserved-name",
-                    f"{shown(word.text)} cannot be a key: the estimates have a column of that name",
-                    f"rename the column in the data file; reserved are {listed(RESERVED)}",
-                    word.span,
-                )
+                facts = {"column": word.text, "reserved": RESERVED}
+                self._findings.report("reserved-name.estimates", word.span, **facts)
             elif isinstance(column, CategoryColumn) and column not in found:
                 found.append(column)
             else:
-                self._findings.add(
-                    "by-not-public",
-                    f"{shown(word.text)} in `by` is not a category among the public columns, or "
-                    "is listed twice",
-                    "estimates can be grouped by columns that are collected as they are: declare "
-                    "it under `public:`, or group by another column",
-                    word.span,
-                )
+                self._findings.report("by-not-public", word.span, column=word.text)
         return tuple(found) if len(found) == len(words) else None
 
-    def _steps(
-        self, part: Part[ResponseShape], randomizer: Randomizer | None
-    ) -> tuple[str, ...] | None:
-        steps = part.values.post or []
-        if randomizer is None or "post" in part.bad:
-            return None
+    def _steps(self, part: Part[ResponseShape], randomizer: Randomizer) -> tuple[str, ...] | None:
         able = [name for name, numeric in STEPS.items() if numeric == randomizer.numeric]
-        for place, name in enumerate(steps):
+        for place, name in enumerate(part.values.post or ()):
             if name not in able:
-                message = (
-                    f"a step of `post` is {shown(name)}, for {shown(randomizer.name)} there is "
-                    f"{listed(able)}"
+                span, user = at(part.node, "post", place).span, randomizer.name
+                self._findings.report_unknown(
+                    "unknown-step.response", name, able, span, mechanism=user
                 )
-                span = at(part.node, "post", place).span
-                self._findings.unknown("unknown-step", message, name, able, span)
                 return None
-        return tuple(dict.fromkeys(steps))
+        return tuple(dict.fromkeys(part.values.post or ()))
 
+    def _asked(
+        self, part: Part[ResponseShape], randomizer: Randomizer, column: Cell | None
+    ) -> Asked | None:
+        """What the response may reveal, or None after problems are recorded."""
+        name, ways, needs_delta = randomizer.name, randomizer.prices, randomizer.needs_delta
+        wrong = next((way for way in PRICES if part.has(way) and way not in ways), None)
+        if wrong:
+            part.report_key("field-not-taken.price", wrong, mechanism=name, ways=ways, wrong=wrong)
+            return None
+        way = single_way(part, ways, f"the response by {shown(name)}", "price-required.response")
+        if needs_delta != part.has("delta"):
+            code = "delta-required.response" if needs_delta else "delta-not-taken.response"
+            able = [one.name for one in randomizers.RANDOMIZERS if one.needs_delta]
+            part.report_key(code, "delta", mechanism=name, able=able)
+            return None
+        values = part.values
+        if values.probability is not None and not 0 < values.probability < 1:
+            part.report("not-a-probability.certain", "probability")
+            return None
+        matrix = self._matrix(part, column) if way == "matrix" else None
+        if way is None or column is None or (way == "matrix" and matrix is None):
+            return None
+        delta = values.delta or Fraction(0)
+        return Asked(column, values.epsilon, delta, values.probability, matrix)
 
-def _numbers_of(column: Cell, channel: Channel, by: Sequence[CategoryColumn]) -> int:
-    labels = len(column.labels) if isinstance(column, CategoryColumn) else 1
-    return prod(len(one.labels) for one in by) * max(labels, len(channel.outputs))
+    def _matrix(self, part: Part[ResponseShape], column: Cell | None) -> Table | None:
+        given, node = part.values.matrix, at(part.node, "matrix")
+        table = None
+        if isinstance(given, dict) and isinstance(node, Mapping):
+            table = mapped_table(given, node, self._findings)
+        elif isinstance(given, str) and isinstance(node, Word):
+            table = self._file(node)
+        if table is None or not isinstance(column, CategoryColumn):
+            return None
+        return fitted(table, column, node.span, self._findings)
+
+    def _file(self, word: Word) -> Table | None:
+        """The table in a file, whose problems are reported with their lines in that file."""
+        path = self._folder / word.text
+        try:
+            raw = read_bytes(path)
+        except (OSError, ValueError):
+            self._findings.report("table-unreadable", word.span, file=word.text)
+            return None
+        table, found = table_of(raw, word.text)
+        for problem in found.problems:
+            where = problem.place.line if problem.place else 1
+            message = f"line {where} of {shown(word.text)}: {problem.message}"
+            self._findings.add(problem.code, message, problem.hint, word.span)
+        self.tables.append((path, raw))
+        return table

@@ -23,7 +23,7 @@ from dpcli.spec.load import LOCAL
 from dpcli.spec.nodes import Listing, Mapping, Node, Word
 from dpcli.spec.privacy import PrivacyShape
 from dpcli.spec.quality import QualityShape
-from dpcli.spec.response_price import PRICES, ResponseShape
+from dpcli.spec.responses import PRICES, ResponseShape
 from dpcli.spec.sections import Document, LocalDocument
 from dpcli.spec.text import read_text
 from dpcli.statistics.quality import QUALITY

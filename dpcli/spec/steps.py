@@ -6,130 +6,123 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import Annotated, Any
 
-from dpcli.messages import listed, shown
+from pydantic import WithJsonSchema
+
+from dpcli.messages import shown
 from dpcli.numbers import NotReadable, number
 from dpcli.privacy.relation import PersonUnit, Unit
 from dpcli.spec.fit import Part
-from dpcli.spec.nodes import Mapping, at
+from dpcli.spec.nodes import Listing, Mapping, Node, Word, at, described
 from dpcli.statistics.base import Statistic
 from dpcli.statistics.post import PLAIN, STEPS, Clamp, Step, SuppressBelow, Withhold
-from dpcli.values import Exact, Read, Shape, refusal
+from dpcli.values import Exact, Shape
 
-STEP_EXAMPLES = {"clamp": "{clamp: [0, 100]}", "suppress_below": "{suppress_below: 10}"}
+EXAMPLES = {"clamp": "{clamp: [0, 100]}", "suppress_below": "{suppress_below: 10}"}
+"""How steps with numbers are written."""
 
+FIGURE = {"type": ["number", "string"]}
+FORMS = (
+    (Clamp, {"type": "array", "items": FIGURE, "minItems": 2, "maxItems": 2}),
+    (SuppressBelow, FIGURE),
+)
+NUMBERED = [
+    {
+        "type": "object",
+        "properties": {step.name: {**form, "description": (step.__doc__ or "").strip()}},
+        "required": [step.name],
+        "additionalProperties": False,
+    }
+    for step, form in FORMS
+]
+ITEM = {"anyOf": [{"enum": [step.name for step in PLAIN]}, *NUMBERED]}
 
-class StepForm(Read):
-    """One step of `post`: its name, or its name and numbers."""
-
-    def read(self, value: object) -> Step:
-        """The step, or its refusal."""
-        plain = {step.name: step for step in PLAIN}
-        names = [step.name for step in STEPS]
-        if isinstance(value, dict) and len(value) == 1:
-            ((name, numbers),) = value.items()
-        elif isinstance(value, str):
-            name, numbers = value, None
-        else:
-            raise refusal("wrong-shape.step")
-        example = STEP_EXAMPLES.get(name, name)
-        key: dict[str, Any] = {} if numbers is None else {"at": (name,), "at_key": True}
-        if name not in names:
-            raise refusal("unknown-step", **key, choices=names, meant=name, found=shown(name))
-        if (name in plain) != (numbers is None):
-            code = "step-numbers" if name in plain else "step-numbers.needed"
-            raise refusal(code, **key, step=name, example=example)
-        return plain[name] if numbers is None else self._numbered(name, numbers)
-
-    @staticmethod
-    def _numbered(name: str, given: object) -> Step:
-        texts: list[Any] = given if isinstance(given, list) else [given]
-        wanted = 2 if name == "clamp" else 1
-        example = STEP_EXAMPLES[name]
-        if len(texts) != wanted:
-            facts: dict[str, Any] = {"step": name, "count": len(texts), "wanted": wanted}
-            raise refusal("step-numbers.count", at=(name,), example=example, **facts)
-        read = []
-        for place, text in enumerate(texts):
-            path, what = (
-                (name, place) if isinstance(given, list) else (name,),
-                f"a number of `{name}`",
-            )
-            if not isinstance(text, str):
-                raise refusal("wrong-shape.number", at=path, name=what, example=example)
-            try:
-                read.append(number(text))
-            except NotReadable as failure:
-                raise refusal("not-a-number", at=path, name=what, advice=failure.advice) from None
-        if wanted == 1:
-            return SuppressBelow(read[0])
-        if read[0] > read[1]:
-            raise refusal("bounds-order.clamp", at=(name,), low=texts[0], high=texts[1])
-        return Clamp(*read)
-
-    def __get_pydantic_json_schema__(self, schema: Any, handler: Any) -> dict[str, Any]:
-        figure = {"type": ["number", "string"]}
-        pair = {"type": "array", "items": figure, "minItems": 2, "maxItems": 2}
-        numbered = [
-            {
-                "type": "object",
-                "properties": {step.name: {**form, "description": (step.__doc__ or "").strip()}},
-                "required": [step.name],
-                "additionalProperties": False,
-            }
-            for step, form in ((Clamp, pair), (SuppressBelow, figure))
-        ]
-        return {"anyOf": [{"enum": [step.name for step in PLAIN]}, *numbered]}
-
-
-WIDER = Exact("not-in-range.width", above=0)
+Steps = Annotated[list[Any], WithJsonSchema({"type": "array", "items": ITEM})]
+"""Each step by its name, or by its name and numbers; `read_steps` knows which suit."""
 
 
 class WithholdShape(Shape):
     """Which numbers are left out because their intervals are wide."""
 
-    wider_than: Annotated[Fraction, WIDER]
+    wider_than: Annotated[Fraction, Exact("not-in-range.width", above=0)]
 
 
 def read_steps(part: Part[Any], statistic: Statistic, unit: Unit | None) -> tuple[Step, ...] | None:
     """The steps of `post` and `withhold`; None after problems are recorded."""
-    values = part.values
-    good = not part.bad & {"post", "withhold"}
-    steps: Sequence[Step] = values.post or ()
-    if not part.has("post"):
+    withhold = part.values.withhold
+    if part.has("withhold") and statistic.chooses:
+        part.report_key("field-not-taken.withhold", "withhold", statistic=statistic.name)
+        return None
+    if part.bad & {"post", "withhold"}:
+        return None
+    if part.has("post"):
+        found = [_step(part, statistic, place) for place in range(len(part.values.post))]
+        steps = [step for step in found if step is not None]
+        if len(steps) < len(found):
+            return None
+        if any(step.name == "consistent" for step in steps[1:]):
+            part.report_key("step-order", "post")
+            return None
+    else:
         # Where limits on people keep other rows for each table, tables need not agree.
         limited = isinstance(unit, PersonUnit) and unit.limits_groups
         names = () if limited else statistic.default_steps
         steps = [step for step in PLAIN if step.name in names]
-    for place, step in enumerate(steps):
-        if step.name not in statistic.steps:
-            good = False
-            takes = listed(statistic.steps) if statistic.steps else "none"
-            _refuse_step(part, statistic, step, takes, place)
-    if good and any(step.name == "consistent" for step in steps[1:]):
-        good = False
-        message = "`consistent` is made of the noisy answers, and is not the first step of `post`"
-        part.refuse_key("step-order", message, "write it first: `post: [consistent, ...]`", "post")
-    withhold: list[Step] = []
-    if values.withhold is not None:
-        withhold = [Withhold(values.withhold.wider_than)]
-    if part.has("withhold") and statistic.chooses:
-        message = f"{shown(statistic.name)} takes no `withhold`: a choice has no interval"
-        hint = "omit `withhold`: the quality of a choice is not published"
-        part.refuse_key("field-not-taken", message, hint, "withhold")
+    return (*steps, *([Withhold(withhold.wider_than)] if withhold else []))
+
+
+def _step(part: Part[Any], statistic: Statistic, place: int) -> Step | None:
+    node, findings = at(part.node, "post", place), part.findings
+    pairs = list(node.pairs.values()) if isinstance(node, Mapping) else [(node, None)]
+    word, numbers = pairs[0] if len(pairs) == 1 else (None, None)
+    if not isinstance(word, Word):
+        findings.report("wrong-shape.step", node.span)
         return None
-    return (*steps, *withhold) if good else None
+    name, span = word.text, word.span
+    if name not in {step.name for step in STEPS}:
+        names, facts = [step.name for step in STEPS], {"name": "a step of `post`"}
+        findings.report_unknown("unknown-step", name, names, span, found=shown(name), **facts)
+        return None
+    if name not in statistic.steps:
+        code = "step-not-taken" if statistic.steps else "step-not-taken.none"
+        findings.report(code, span, statistic=statistic.name, step=name, takes=statistic.steps)
+        return None
+    plain = next((step for step in PLAIN if step.name == name), None)
+    if (plain is None) == (numbers is None):
+        code = "step-numbers" if plain else "step-numbers.needed"
+        findings.report(code, span, step=name, example=EXAMPLES.get(name, name))
+        return None
+    return plain or _numbered(part, name, numbers)
 
 
-def _refuse_step(part: Part[Any], statistic: Statistic, step: Step, takes: str, place: int) -> None:
-    node = at(part.node, "post", place)
-    span = next(iter(node.pairs.values()))[0].span if isinstance(node, Mapping) else node.span
-    message = (
-        f"{shown(statistic.name)} takes no step {shown(step.name)} in `post`; it takes {takes}"
-    )
-    hint = "use one of those, or post-process the published table instead"
-    if takes == "none":
-        hint = "omit `post` here"
-    part.findings.add("step-not-taken", message, hint, span)
+def _numbered(part: Part[Any], name: str, node: Node | None) -> Step | None:
+    """A step with its numbers: two for `clamp`, else one."""
+    assert node is not None
+    items: Sequence[Any] = node.items if isinstance(node, Listing) else (node,)
+    findings = part.findings
+    wanted, example = 2 if name == "clamp" else 1, EXAMPLES[name]
+    if len(items) != wanted:
+        count = {"count": len(items), "wanted": wanted}
+        findings.report("step-numbers.count", node.span, step=name, example=example, **count)
+        return None
+    found, what = [], f"a number of `{name}`"
+    for item in items:
+        if not isinstance(item, Word):
+            facts = {"name": what, "found": described(item), "example": example}
+            findings.report("wrong-shape.number", item.span, **facts)
+            return None
+        try:
+            found.append(number(item.text))
+        except NotReadable as failure:
+            facts = {"name": what, "found": shown(item.text), "advice": failure.advice}
+            findings.report("not-a-number", item.span, **facts)
+            return None
+    if name != "clamp":
+        return SuppressBelow(found[0])
+    if found[0] <= found[1]:
+        return Clamp(*found)
+    low, high = items
+    findings.report("bounds-order.clamp", node.span, low=low.text, high=high.text)
+    return None
 
 
 def read_raw(
@@ -141,23 +134,15 @@ def read_raw(
     what is left out must not stand in the table under another name.
     """
     names = {step.name for step in steps or ()}
+    raw: bool | None = part.values.raw
     if "raw" in part.bad:
         return None
-    raw = part.values.raw
     if raw is None:
         return bool(statistic.default_steps) and names == {"consistent"}
-    code = message = hint = ""
     if raw and not statistic.keeps_raw:
-        code, hint = "raw-not-taken", "omit `raw`: the published number is the only one"
-        message = f"{shown(statistic.name)} has no number of its own before what is done to it"
-    elif raw and Withhold.name in names:
-        code = "raw-of-withheld"
-        message = (
-            f"{user} withholds wide intervals, and `raw: true` would publish the "
-            "numbers that are left out"
-        )
-        hint = "omit `raw`; without `withhold`, the column `flag` still marks wide intervals"
-    if code:
-        part.refuse_key(code, message, hint, "raw")
+        part.report_key("raw-not-taken", "raw", statistic=statistic.name)
         return None
-    return bool(raw)
+    if raw and Withhold.name in names:
+        part.report_key("raw-of-withheld", "raw", user=user)
+        return None
+    return raw

@@ -1,4 +1,4 @@
-"""Probabilities, and tables of them: exact decimals and fractions."""
+"""Tables of exact probabilities, in a spec or in a CSV file."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from fractions import Fraction
 from pathlib import Path
 
 from dpcli.columns import CategoryColumn
-from dpcli.messages import listed, shown
+from dpcli.messages import shown
 from dpcli.numbers import NotReadable, probability
 from dpcli.privacy.decimals import plain_text
 from dpcli.randomizers.base import Table
 from dpcli.spec.findings import Findings
 from dpcli.spec.labels import good_text, no_formula
 from dpcli.spec.nodes import Mapping as Branch
-from dpcli.spec.nodes import Node, Span, Word, at
+from dpcli.spec.nodes import Span, Word, at
 
 MOST_CHANCES = 10_000
 """Probabilities in one table: it is recorded in the ledger whole."""
@@ -27,46 +27,24 @@ MOST_BYTES = 1 << 20
 LONGEST = 20
 """Digits of a sum that people still compare."""
 
-
-def read_chance(word: Word, name: str, findings: Findings) -> Fraction | None:
-    """The probability that a word says, or None after its problem is recorded."""
-    try:
-        return probability(word.text)
-    except NotReadable as refusal:
-        message = f"{name} is {shown(word.text)}, expected a probability"
-        hint = refusal.advice or "write a decimal or a fraction, such as `0.75` or `3/4`"
-        findings.add("not-a-probability", message, hint, word.span)
-        return None
+Row = tuple[Word, Mapping[str, Fraction] | None]
+"""An input, and the probability of each output; None if one of them is not readable."""
 
 
 def mapped_table(
-    rows: Mapping[str, Mapping[str, Fraction]], node: Node, findings: Findings
+    rows: Mapping[str, Mapping[str, Fraction]], node: Branch, findings: Findings
 ) -> Table | None:
     """A table from a mapping of labels to mappings of outputs to probabilities.
 
     An output that a label does not name has probability zero there.
     """
-    outputs = tuple(dict.fromkeys(output for row in rows.values() for output in row))
-    if len(rows) * len(outputs) > MOST_CHANCES:
-        _too_large(len(rows) * len(outputs), node.span, findings)
-        return None
-    if not rows or not outputs:
-        message = "the table has no inputs or no outputs"
-        hint = "write a row for each label, as in `{yes: {yes: 0.7, no: 0.3}, no: {...}}`"
-        findings.add("table-form", message, hint, node.span)
-        return None
-    names: dict[str, Word] = {}
-    read: list[tuple[Fraction, ...] | None] = []
-    for label, row in rows.items():
-        place = at(node, label)
-        assert isinstance(node, Branch)
-        assert isinstance(place, Branch)
-        names |= {output: place.pairs[output][0] for output in row}
-        chances = [row.get(output, Fraction(0)) for output in outputs]
-        read.append(_whole_row(chances, shown(label), node.key_span(label), findings))
-    good = _good_outputs(list(names.values()), findings)
-    whole = tuple(row for row in read if row is not None)
-    return Table(tuple(rows), outputs, whole) if good and len(whole) == len(read) else None
+    outputs: dict[str, Word] = {}
+    for label in rows:
+        inner = at(node, label)
+        assert isinstance(inner, Branch)
+        outputs |= {output: key for output, (key, _) in inner.pairs.items()}
+    found = [(Word(label, node.key_span(label)), row) for label, row in rows.items()]
+    return _table(list(outputs.values()), found, node.span, findings)
 
 
 def read_bytes(path: Path) -> bytes:
@@ -83,84 +61,72 @@ def table_of(raw: bytes, source: str) -> tuple[Table | None, Findings]:
     """
     text = raw.decode("utf-8-sig", "replace")
     findings = Findings(source, text.splitlines() or [""])
+    top = Span(1, 1, len(findings.lines[0]))
     if len(raw) > MOST_BYTES:
-        _too_large(None, Span(1, 1, 1), findings)
+        findings.report("table-too-large.bytes", top, bytes=MOST_BYTES, most=MOST_CHANCES)
         return None, findings
     csv.field_size_limit(sys.maxsize)
     reader = csv.reader(io.StringIO(text, newline=""))
     lines = [(reader.line_num, [cell.strip() for cell in row]) for row in reader if any(row)]
-    if not lines:
-        message = "the table is empty"
-        hint = "begin with a line that names the outputs, then a line for each input"
-        findings.add("table-form", message, hint, Span(1, 1, 1))
-        return None, findings
-    if all(_is_chance(cell) for cell in lines[0][1]):
-        outputs = tuple(str(place) for place in range(1, len(lines[0][1]) + 1))
+    first = lines[0][1] if lines else []
+    if all(_is_chance(cell) for cell in first):
+        outputs = [str(place) for place in range(1, len(first) + 1)]
         rows = [(line, str(place), cells) for place, (line, cells) in enumerate(lines, 1)]
     else:
-        outputs = tuple(lines[0][1][1:])
+        outputs = first[1:]
         rows = [(line, cells[0], cells[1:]) for line, cells in lines[1:]]
-    return _table(outputs, rows, findings), findings
+    for what, names in (("output", outputs), ("input", [label for _, label, _ in rows])):
+        if len(set(names)) < len(names) or not all(names):
+            findings.report("table-form.names", top, what=what)
+    found: list[Row] = []
+    for line, label, cells in rows:
+        span = Span(line, 1, len(findings.lines[line - 1]))
+        row: dict[str, Fraction] | None = None
+        if len(cells) == len(outputs):
+            pairs = zip(outputs, cells, strict=True)
+            chances = [_chance(cell, output, span, findings) for output, cell in pairs]
+            known = [chance for chance in chances if chance is not None]
+            if len(known) == len(outputs):
+                row = dict(zip(outputs, known, strict=True))
+        else:
+            facts = {"label": label, "fields": len(cells), "outputs": len(outputs)}
+            findings.report("table-form", span, **facts)
+        found.append((Word(label, span), row))
+    table = _table([Word(output, top) for output in outputs if output], found, top, findings)
+    return None if findings else table, findings
 
 
 def _table(
-    outputs: tuple[str, ...], rows: Sequence[tuple[int, str, list[str]]], findings: Findings
+    outputs: Sequence[Word], rows: Sequence[Row], whole: Span, findings: Findings
 ) -> Table | None:
-    names = [outputs, tuple(label for _, label, _ in rows)]
-    for what, words in zip(("output", "input"), names, strict=True):
-        if len(set(words)) < len(words) or not all(words):
-            message = f"two {what}s of the table have the same name, or one has none"
-            findings.add("table-form", message, "give each a name of its own", Span(1, 1, 1))
-    if not outputs or not rows:
-        message = "the table has no outputs or no inputs"
-        hint = "begin with a line that names the outputs, then a line for each input"
-        findings.add("table-form", message, hint, Span(1, 1, 1))
-    if len(outputs) * len(rows) > MOST_CHANCES:
-        _too_large(len(outputs) * len(rows), Span(1, 1, 1), findings)
+    """The table, after its problems are recorded; None if there are any."""
+    count = len(outputs) * len(rows)
+    if not count or count > MOST_CHANCES:
+        code = "table-too-large" if count else "table-form.empty"
+        findings.report(code, whole, count=count, most=MOST_CHANCES)
         return None
-    top = Span(1, 1, len(findings.lines[0]))
-    _good_outputs([Word(output, top) for output in outputs if output], findings)
-    read = []
-    for line, label, cells in rows:
-        span = Span(line, 1, len(findings.lines[line - 1]))
-        if len(cells) != len(outputs):
-            findings.add(
-                "table-form",
-                f"the row of {shown(label)} does not have as many fields as the table has "
-                f"outputs: {len(cells)} for {len(outputs)}",
-                "write one for each output, 0 where it is impossible",
-                span,
-            )
-            continue
-        chances = [
-            read_chance(Word(cell, span), f"the probability of {shown(output)}", findings)
-            for output, cell in zip(outputs, cells, strict=True)
-        ]
-        read.append(_whole_row(chances, shown(label), span, findings))
-    good = [row for row in read if row is not None]
-    return None if findings else Table(names[1], outputs, tuple(good))
-
-
-def _good_outputs(words: Sequence[Word], findings: Findings) -> bool:
-    """Whether outputs can stand in a CSV file that people open."""
-    good = [good_text(word, "output", findings) and no_formula(word, findings) for word in words]
-    return all(good)
-
-
-def _whole_row(
-    chances: Sequence[Fraction | None], label: str, span: Span, findings: Findings
-) -> tuple[Fraction, ...] | None:
-    """A row of probabilities that sum to one, or None after its problem is recorded."""
-    known = tuple(one for one in chances if one is not None)
-    if len(known) < len(chances):
+    good = [good_text(one, "output", findings) and no_formula(one, findings) for one in outputs]
+    for label, row in rows:
+        total = None if row is None else sum(row.values(), start=Fraction(0))
+        good.append(total == 1)
+        if total is not None and total != 1:
+            facts = {"total": _brief(total), "change": _brief(1 - total)}
+            findings.report("row-sum", label.span, label=label.text, **facts)
+    if not all(good):
         return None
-    total = sum(known, start=Fraction(0))
-    if total == 1:
-        return known
-    message = f"the probabilities of {label} sum to {shown(_brief(total))}, expected 1"
-    hint = f"change one by {shown(_brief(1 - total))}; write thirds and the like as fractions"
-    findings.add("row-sum", message, hint, span)
-    return None
+    names = tuple(output.text for output in outputs)
+    chances = (tuple((row or {}).get(name, Fraction(0)) for name in names) for _, row in rows)
+    return Table(tuple(label.text for label, _ in rows), names, tuple(chances))
+
+
+def _chance(text: str, output: str, span: Span, findings: Findings) -> Fraction | None:
+    try:
+        return probability(text)
+    except NotReadable as refusal:
+        name, found = f"the probability of {shown(output)}", shown(text)
+        advice = refusal.advice
+        findings.report("not-a-probability", span, name=name, found=found, advice=advice)
+        return None
 
 
 def _brief(value: Fraction) -> str:
@@ -178,29 +144,15 @@ def _is_chance(text: str) -> bool:
     return True
 
 
-def _too_large(count: int | None, span: Span, findings: Findings) -> None:
-    size = f"{count:,} probabilities" if count else f"more than {MOST_BYTES:,} bytes"
-    message = f"the table has {size}, at most {MOST_CHANCES:,} probabilities can be used"
-    hint = "use `generalized_randomized_response` or `unary_encoding` for many labels"
-    findings.add("table-too-large", message, hint, span)
-
-
 def fitted(table: Table, column: CategoryColumn, span: Span, findings: Findings) -> Table | None:
     """The table with its rows in the order of the column's labels."""
-    if sorted(table.inputs) != sorted(column.labels):
-        absent = [label for label in column.labels if label not in table.inputs]
-        unknown = [label for label in table.inputs if label not in column.labels]
-        findings.add(
-            "table-labels",
-            f"the rows of the table are not the labels of {shown(column.name)}: "
-            + "; ".join(
-                f"{shown(words[0])} {verdict}"
-                for words, verdict in ((absent, "has no row"), (unknown, "is no label"))
-                if words
-            ),
-            f"write one row for each of {listed(column.labels)}",
-            span,
-        )
+    absent = [shown(label) for label in column.labels if label not in table.inputs]
+    unknown = [shown(label) for label in table.inputs if label not in column.labels]
+    if absent or unknown:
+        odd = [f"{label} has no row" for label in absent[:1]]
+        odd += [f"{label} is no label" for label in unknown[:1]]
+        facts = {"column": column.name, "odd": "; ".join(odd), "labels": column.labels}
+        findings.report("table-labels", span, **facts)
         return None
     order = [table.inputs.index(label) for label in column.labels]
     return Table(column.labels, table.outputs, tuple(table.rows[place] for place in order))
