@@ -19,9 +19,10 @@ from typing import Any
 
 from dpcli import __version__
 from dpcli.charge import charge_for
-from dpcli.errors import LedgerError, Problem, SpecError, UsageError
+from dpcli.errors import LedgerError, Problem, SpecError
 from dpcli.ledger.balance import RECOVERED, period_number
-from dpcli.ledger.reports import Proof
+from dpcli.ledger.recovery import Proof
+from dpcli.ledger.reports import UNREADABLE, entry_named, not_a_report, read_report
 from dpcli.ledger.terms import Payload, terms_of
 from dpcli.plan.model import Plan
 from dpcli.plan.numbers import Fact, json_text
@@ -68,19 +69,18 @@ def proofs_of(paths: Sequence[Path]) -> list[Proof]:
 
 
 def _proof(path: Path) -> Proof:
-    content, report = _read(path)
+    content, report = read_report(path)
     try:
-        place, privacy = report["ledger"], report["privacy"]
-        entry, head, named = int(place["entry"]), str(place["head"]), str(report["release_id"])
+        privacy, (entry, head, named) = report["privacy"], entry_named(report)
         created, digest = str(report["created"]), str(report["spec"]["digest"])
         words = (HASH.fullmatch(head), ID.fullmatch(named), INSTANT.fullmatch(created))
-        window, period = _window(place)
+        window, period = _window(report["ledger"])
         stated, before, asked = _stated(report), _loss(privacy["before"]), _loss(privacy["asked"])
-        text, first = report["spec"]["text"], place.get("first_release")
-    except (KeyError, TypeError, ValueError, ArithmeticError, AttributeError):
-        raise _unread(path) from None
+        text, first = report["spec"]["text"], report["ledger"].get("first_release")
+    except UNREADABLE:
+        raise not_a_report(path) from None
     if entry < 1 or not isinstance(text, str) or not all(words):
-        raise _unread(path)
+        raise not_a_report(path)
     spec = _spec(text, digest, path)
     if not stated.within(asked):
         raise _changed(path, "its losses do not add up to what it says was asked")
@@ -90,18 +90,6 @@ def _proof(path: Path) -> Proof:
         path, hashlib.sha256(content).hexdigest(), entry, head, named, digest, created, terms,
         period, before, parts, exact, first if isinstance(first, bool) else None,
     )  # fmt: skip
-
-
-def _read(path: Path) -> tuple[bytes, Facts]:
-    """A file, and the JSON that it is, numbers as their digits."""
-    try:
-        content = path.read_bytes() if path.is_file() else b""
-        report = json.loads(content, parse_float=str, parse_int=str, parse_constant=str)
-    except (OSError, ValueError, RecursionError):
-        raise _unread(path) from None
-    if not isinstance(report, dict):
-        raise _unread(path)
-    return content, report
 
 
 def _window(place: Facts) -> tuple[int | None, str | None]:
@@ -124,13 +112,9 @@ def _loss(fact: Facts) -> Loss:
 
 def _stated(report: Facts) -> Loss:
     """The plain sum of what its answers revealed, less what rounding each of them up may add."""
-    answers = [_loss(one) for one in _answers(report)]
-    total = Loss(
-        sum((one.epsilon for one in answers), start=Fraction(0)),
-        sum((one.delta for one in answers), start=Fraction(0)),
-    )
-    kept = 1 - Fraction(1, 10**9)
-    return Loss(total.epsilon * kept, total.delta * kept)
+    answers, kept = [_loss(one) for one in _answers(report)], 1 - Fraction(1, 10**9)
+    epsilon, delta = sum(one.epsilon for one in answers), sum(one.delta for one in answers)
+    return Loss(epsilon * kept, delta * kept)
 
 
 def _answers(report: Facts) -> list[Facts]:
@@ -150,22 +134,17 @@ def _spec(text: str, digest: str, path: Path) -> Spec:
 
     Tables that a local spec names lie next to the report, or nothing vouches for its text.
     """
-    failure: SpecError | None = None
+    unread = ""
     for raw in (text, BOM + text):
         try:
             spec = load_any(raw, str(path), path.parent)
-        except SpecError as problem:
-            failure = problem
-            continue
-        if spec.digest == digest:
-            return spec
-    if failure is not None:
-        raise LedgerError.of(
-            "report-unusable",
-            f"the spec in `{path}` cannot be read: {failure.problems[0].message}",
-            "use the version of dpcli that the report names; put tables that the spec names next "
-            "to the report",
-        )
+        except SpecError as failure:
+            unread = failure.problems[0].message
+        else:
+            if spec.digest == digest:
+                return spec
+    if unread:
+        raise LedgerError.about("report-unusable", report=path, why=unread)
     raise _changed(path, "its spec does not have the digest that it says")
 
 
@@ -223,17 +202,5 @@ def _facts_of(report: Facts) -> object:
     return privacy, answers
 
 
-def _changed(path: Path, reason: str) -> LedgerError:
-    return LedgerError.of(
-        "report-changed",
-        f"the report `{path}` is not as it was published: {reason}",
-        "name the report as it was published, with every byte",
-    )
-
-
-def _unread(path: Path) -> UsageError:
-    return UsageError.of(
-        "not-a-report",
-        f"`{path}` is not a report in JSON that names its entry",
-        "name reports as `dpcli release --report NAME.json` writes them",
-    )
+def _changed(path: Path, why: str) -> LedgerError:
+    return LedgerError.about("report-changed", report=path, why=why)

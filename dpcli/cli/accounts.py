@@ -9,15 +9,14 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from dpcli.errors import Failure, Problem, QualityError, Stopped
+from dpcli.errors import Failure, LedgerError, Problem, QualityError, Stopped
 from dpcli.ledger import sqlite
-from dpcli.ledger.acceptance import Account, accepted
-from dpcli.ledger.balance import Spend, balance, period_number
+from dpcli.ledger.account import Account, Outlook
+from dpcli.ledger.account import outlook as account_outlook
+from dpcli.ledger.balance import Spend, period_number
 from dpcli.ledger.charge import Stored, resolved
-from dpcli.ledger.creation import create_ledger
-from dpcli.ledger.ledger import Ledger
-from dpcli.ledger.outlook import Outlook, Runs, too_many
-from dpcli.ledger.place import is_absent, require_no_history, require_place, required
+from dpcli.ledger.ledger import Ledger, create_ledger
+from dpcli.ledger.place import is_absent, require_no_history, require_place
 from dpcli.ledger.sqlite import translated_errors
 from dpcli.ledger.store import Store
 from dpcli.ledger.terms import Terms, terms_of
@@ -46,7 +45,7 @@ def open_ledger(named: Path | None, spec: Path, *, must_exist: bool = False) -> 
     _announce_waiting()
     path = named or spec.parent / DEFAULT
     if named is None and must_exist and is_absent(path):
-        raise required(path)
+        raise LedgerError.about("ledger-must-exist", path=path)
     ledger = Ledger(create_ledger(path) if named is None else Store.open(path))
     if ledger.store.created:
         print(
@@ -129,52 +128,18 @@ def outlook(request: Request, times: int | None = None) -> Outlook:
 
 def _in_ledger(request: Request, times: int | None) -> Outlook:
     """What the ledger allows; LedgerError if it cannot be used."""
-    path = request.path
+    path, dataset = request.path, request.plan.spec.dataset
+    opens = not must_exist(request.plan.spec)
+    asked = request.terms, request.spend, times
     if request.ledger is None and is_absent(path):
-        if must_exist(request.plan.spec):
-            raise required(path)
+        if not opens:
+            raise LedgerError.about("ledger-must-exist", path=path)
         require_place(path)
         require_no_history(path)
-        return _accepted(request, Account(path), times, exists=False)
-    with existing_ledger(path) as ledger:
-        dataset = request.plan.spec.dataset
-        with translated_errors(path):
-            found = _accepted(request, ledger.account(dataset), times, exists=True)
+        return account_outlook(Account(path), *asked, opens=opens, exists=False)
+    with existing_ledger(path) as ledger, translated_errors(path):
+        found = account_outlook(ledger.account(dataset), *asked, opens=opens, exists=True)
         return replace(found, shared=tuple(ledger.sharing(dataset, resolved(request.data))))
-
-
-def _accepted(request: Request, account: Account, times: int | None, *, exists: bool) -> Outlook:
-    """What an account allows."""
-    terms, spend = account.terms or request.terms, request.spend
-    found = Outlook(account.ledger, exists, account.terms)
-    try:
-        opens = not must_exist(request.plan.spec)
-        taken = accepted(account, request.terms, spend, opens=opens)
-        found = replace(found, before=taken.before, after=taken.after)
-    except Failure as failure:
-        after, needs_day = None, failure.problems[0].code == "period-required"
-        if needs_day:
-            # What is left depends on the day: shown is a window without other releases.
-            account, spend = replace(account, spends=()), replace(spend, period=0)
-        day = spend.period if terms.window else None
-        if needs_day:
-            after = balance(terms, [spend], day)
-        found = replace(
-            found,
-            before=account.balance(terms, day),
-            after=after if after is not None and after.within else None,
-            refused=failure,
-        )
-        if not needs_day and not found.exhausted:
-            return found
-    if times is None:
-        return found
-    runs = Runs(terms, account.spends, spend.answers, request.day)
-    repeated = runs.repeated(times)
-    if account.closed:
-        repeated = replace(repeated, fits=False, most=0)
-    many = too_many(terms, repeated) if found.refused is None and not repeated.fits else None
-    return replace(found, repeated=repeated, unrepeatable=many)
 
 
 @contextmanager

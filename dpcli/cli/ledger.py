@@ -26,8 +26,8 @@ from dpcli.cli.options import (
 )
 from dpcli.cli.outputs import Wanted
 from dpcli.errors import LedgerError, Problem
-from dpcli.ledger.creation import create_ledger
-from dpcli.ledger.place import require_file_name
+from dpcli.ledger.ledger import create_ledger
+from dpcli.ledger.place import removed_if_empty, require_file_name
 from dpcli.ledger.recovery import Recovered
 from dpcli.ledger.recovery import recover as recover_ledger
 from dpcli.ledger.reports import faults, report_faults
@@ -48,13 +48,8 @@ def init(
     with translated_errors(path):
         if path.exists() or path.is_symlink():
             raise LedgerError.of("ledger-exists", f"`{path}` exists already", "name a new file")
-    try:
+    with removed_if_empty(path):
         create_ledger(path, anchor.absolute() if anchor else None, network=network).close()
-    except LedgerError:
-        # An empty file that was made just now must not look like a lost ledger.
-        if path.is_file() and not path.stat().st_size:
-            path.unlink()
-        raise
     say(f"{path}: a new ledger", file=sys.stdout)
 
 

@@ -18,9 +18,9 @@ from dpcli.cli.console import print_json
 from dpcli.cli.options import AsJson, LedgerFile, checked_day
 from dpcli.cli.tables import write_table
 from dpcli.errors import Failure, LedgerError
+from dpcli.ledger.account import Runs
 from dpcli.ledger.balance import Balance, balance, period_number, spend
 from dpcli.ledger.ledger import Ledger
-from dpcli.ledger.outlook import Runs
 from dpcli.ledger.sqlite import translated_errors
 from dpcli.ledger.store import Store
 from dpcli.ledger.terms import Terms, terms_from, terms_of

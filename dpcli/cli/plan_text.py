@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from fractions import Fraction
 
 from dpcli.cli.tables import budget, draws, part, write_table
-from dpcli.ledger.outlook import MOST_RUNS, Outlook
+from dpcli.ledger.account import MOST_RUNS, Outlook
 from dpcli.messages import note
 from dpcli.plan.model import Part, Plan, PlannedEntry, standard_error
 from dpcli.plan.notes import (

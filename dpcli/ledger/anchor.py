@@ -20,6 +20,11 @@ class ForeignAnchor(Exception):
     """The file is no anchor, or that of another ledger; the message says which."""
 
 
+def usual_anchor(path: Path) -> Path:
+    """Where the anchor of a ledger is unless another place is chosen."""
+    return path.with_name(path.name + ".anchor")
+
+
 def read_anchor(path: Path, identity: str | None) -> dict[int, str]:
     """The seals by number; empty if there is no file.
 
@@ -41,21 +46,21 @@ def read_anchor(path: Path, identity: str | None) -> dict[int, str]:
     return {int(match[1]): match[2] for match in found}
 
 
-def identity_of(path: Path) -> str:
-    """The ledger that an anchor belongs to; ForeignAnchor if it is none."""
+def identity_of(path: Path) -> str | None:
+    """The ledger that an anchor belongs to, None if there is no file; or ForeignAnchor."""
     read_anchor(path, None)
-    with path.open(encoding="ascii", errors="replace") as file:
-        return file.readline().removeprefix(f"{MARK} ").rstrip("\n")
+    return _first_line(path).removeprefix(f"{MARK} ") if path.exists() else None
 
 
 def follow(path: Path) -> Path:
     """Where the anchor is that the file at its usual place points to, if it does so."""
-    if path.is_file():
-        with path.open(encoding="utf-8", errors="replace") as file:
-            first = file.readline().rstrip("\n")
-        if first.startswith(f"{ELSEWHERE} "):
-            return Path(first.removeprefix(f"{ELSEWHERE} "))
-    return path
+    first = _first_line(path) if path.is_file() else ""
+    return Path(first.removeprefix(f"{ELSEWHERE} ")) if first.startswith(f"{ELSEWHERE} ") else path
+
+
+def _first_line(path: Path) -> str:
+    with path.open(encoding="utf-8", errors="replace") as file:
+        return file.readline().rstrip("\n")
 
 
 def begin_anchor(path: Path, identity: str) -> None:

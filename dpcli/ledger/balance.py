@@ -137,7 +137,6 @@ class Balance:
 
 
 def _greatest(losses: Sequence[Loss]) -> Loss:
-    """The greatest of losses, measure by measure."""
     return Loss(
         max(loss.epsilon for loss in losses),
         max(loss.delta for loss in losses),
@@ -153,7 +152,8 @@ def balance(
     With a window, that of the worst window; with a `period` too, of the worst that holds one of
     the `days` from there on.
     """
-    rule, budget = rule_of(terms), terms.budget
+    rule = next(rule for rule in COMPOSITIONS if rule.name == terms.composition)
+    budget = terms.budget
     lifetime = _total(rule, spends, budget.delta)
     if terms.window is None:
         return Balance(budget, lifetime, lifetime, rule.remaining(budget, lifetime))
@@ -201,7 +201,6 @@ def _windows(
 
 
 def _total(rule: Composition, spends: Iterable[Spend], delta: Fraction) -> Loss:
-    """The loss of publishing all answers of these releases."""
     counted: Counter[Answers] = Counter()
     for one in spends:
         counted[one.answers] += one.count
@@ -216,11 +215,6 @@ def _counted(releases: Mapping[Answers, int]) -> Counter[Guarantee]:
             for guarantee, times in answers:
                 found[guarantee] += times * count
     return found
-
-
-def rule_of(terms: Terms) -> Composition:
-    """The composition that an account fixed."""
-    return next(rule for rule in COMPOSITIONS if rule.name == terms.composition)
 
 
 def spend(parts: str, period: str | None, neighbors: str, count: int = 1) -> Spend:

@@ -1,4 +1,4 @@
-"""One line of the ledger, and the chain that shows when one was changed.
+"""The chain of entries, and how it shows that one was changed.
 
 Every entry hashes its content together with the seal of the entry before it, and
 its seal hashes that with the bytes that it published. A report can therefore print
@@ -12,7 +12,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from dpcli.ledger.terms import Payload, Terms
+from dpcli.ledger.terms import Payload
 
 OPEN, RELEASE = "open", "release"
 """An account that is opened, and a release that is charged."""
@@ -27,7 +27,7 @@ class Entry:
 
     `parts` and `payload` are canonical JSON: the mechanisms with their parameters,
     and all else. `head` is the hash that a report prints, `seal` what the next entry
-    builds on; they are empty in an entry that is not in a ledger yet.
+    builds on; they are empty until the entry has them.
     """
 
     number: int
@@ -62,28 +62,16 @@ class Entry:
         recovered = self.recovered
         return (self.seal, recovered.get("replaces")) if recovered else (self.seal,)
 
+    def is_named(self, head: str, release_id: str) -> bool:
+        """Whether a report with that head and name is of this entry."""
+        recovered = self.recovered
+        mine = self.head if recovered is None else recovered.get("head")
+        return (mine, self.release_id) == (head, release_id)
+
     def expected_head(self) -> str:
         """The hash of everything but the bytes that the entry published."""
         named = (self.kind, self.dataset, self.release_id, self.period)
         return _hash(self.previous, str(self.number), *named, self.parts, self.payload)
-
-
-def unplaced(
-    kind: str,
-    dataset: str,
-    payload: Payload,
-    *,
-    parts: Sequence[Payload] = (),
-    release_id: str | None = None,
-    period: str | None = None,
-) -> Entry:
-    """An entry before it has its place in the chain."""
-    return Entry(0, kind, dataset, release_id, period, canonical(parts), canonical(payload), "")
-
-
-def opening(terms: Terms, created: str) -> Entry:
-    """The entry of a new account, before it has its place."""
-    return unplaced(OPEN, terms.dataset, {**terms.payload(), "created": created})
 
 
 def genesis(facts: Mapping[str, str]) -> str:

@@ -7,19 +7,50 @@ can be published again at no cost. Nothing is ever refunded.
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 
 from dpcli.errors import LedgerError
-from dpcli.ledger.acceptance import Accepted, Account, accepted
-from dpcli.ledger.balance import Balance, Spend, spend
-from dpcli.ledger.chain import CLOSE, LOST, RELEASE, Entry, opening, seal_of, unplaced
+from dpcli.ledger.account import Account
+from dpcli.ledger.anchor import begin_anchor, point_elsewhere, usual_anchor
+from dpcli.ledger.balance import Balance, spend
+from dpcli.ledger.chain import CLOSE, LOST, OPEN, RELEASE, Entry, canonical, seal_of
 from dpcli.ledger.charge import Charge, Render, Slot, Standing, Stored
+from dpcli.ledger.place import is_absent, require_file_name, require_no_history, require_place
 from dpcli.ledger.sqlite import translated_errors
 from dpcli.ledger.store import Store
-from dpcli.ledger.terms import Terms, terms_from
+from dpcli.ledger.terms import Payload, Terms, terms_from
+from dpcli.sampling.entropy import random_bytes
+
+
+def create_ledger(path: Path, anchor: Path | None = None, *, network: bool = False) -> Store:
+    """The ledger at `path`: the one that is there, or a new one with its anchor.
+
+    With `network` it may be on a network drive. LedgerError if an anchor shows that
+    there was a ledger before. The store says whether it was `created` by this call.
+    """
+    require_file_name(path)
+    with translated_errors(path), ExitStack() as undo:
+        if path.is_file() and not is_absent(path):
+            return Store.open(path)
+        require_place(path, network=network)
+        store = Store(path)
+        undo.callback(store.close)
+        with store.writing():
+            if not store.is_ledger():
+                place, identity = anchor or usual_anchor(path), random_bytes(16).hex()
+                require_no_history(path, place)
+                # The anchor comes first, so that it is never missing.
+                begin_anchor(place, identity)
+                store.begin(place, identity, network=network)
+        store.check()
+        if anchor is not None and store.anchor != usual_anchor(path):
+            with suppress(OSError):
+                point_elsewhere(usual_anchor(path), store.anchor)
+        undo.pop_all()
+    return store
 
 
 class Ledger:
@@ -68,17 +99,15 @@ class Ledger:
         """What is recorded of an account, equal charges counted together."""
         with translated_errors(self.path):
             terms = self.accounts().get(dataset)
-            spends = [] if terms is None else self._spends(terms)
-            closed = bool(self.store.entries("kind = ? AND dataset = ?", CLOSE, dataset))
-            lost = terms is None and bool(self.store.entries("kind = ?", LOST))
-            return Account(self.path, terms, spends, closed, opens=not lost)
-
-    def _spends(self, terms: Terms) -> list[Spend]:
-        """What an account was charged for."""
-        return [
-            spend(parts, period, terms.neighbors, count)
-            for parts, period, count in self.store.spends(terms.dataset)
-        ]
+            spends = () if terms is None else self.store.spends(dataset)
+            neighbors = "" if terms is None else terms.neighbors
+            return Account(
+                self.path,
+                terms,
+                [spend(parts, period, neighbors, count) for parts, period, count in spends],
+                closed=bool(self.store.entries("kind = ? AND dataset = ?", CLOSE, dataset)),
+                opens=terms is not None or not self.store.entries("kind = ?", LOST),
+            )
 
     def sharing(self, dataset: str, files: Sequence[str] = ()) -> list[str]:
         """Other accounts that were charged for a file that this one was, or for one of these."""
@@ -102,21 +131,21 @@ class Ledger:
                 _require_same(entry, same)
             packed = self.store.outputs(entry.number)
             if entry.seal != seal_of(entry.head, packed):
-                raise LedgerError.of(
-                    "ledger-in-doubt",
-                    f"the ledger `{self.path}` cannot be trusted: entry {entry.number} was changed",
-                    "the stored outputs are not the ones that were published",
+                raise LedgerError.about(
+                    "ledger-in-doubt.outputs", path=self.path, number=entry.number
                 )
             if not packed:
-                raise _without_outputs(entry)
+                recovered = "recovered" in entry.content()
+                code = "release-recovered" if recovered else "release-void"
+                raise LedgerError.about(code, name=release_id)
             outputs = {name: zlib.decompress(content) for name, content in packed.items()}
             return Stored(release_id, outputs, fresh=False)
 
-    def require_room(self, charge: Charge) -> Accepted:
-        """The balances around a charge; BudgetError or LedgerError if it may not be made."""
+    def require_room(self, charge: Charge) -> None:
+        """Raise BudgetError or LedgerError if the charge may not be made."""
         with translated_errors(self.path):
             account = self.account(charge.terms.dataset)
-            return accepted(account, charge.terms, charge.spend, opens=charge.opens)
+            account.accept(charge.terms, charge.spend, opens=charge.opens)
 
     def open_account(self, terms: Terms, created: str) -> bool:
         """Open an account; whether it is new.
@@ -127,13 +156,9 @@ class Ledger:
             with self.charging():
                 there = self.accounts().get(terms.dataset)
                 if there is not None and there != terms:
-                    raise LedgerError.of(
-                        "account-exists",
-                        f"the dataset `{terms.dataset}` has an account on other terms",
-                        "an account keeps its terms; see `dpcli ledger show`",
-                    )
+                    raise LedgerError.about("account-exists", dataset=terms.dataset)
                 if there is None:
-                    self.append(opening(terms, created))
+                    self.append(OPEN, terms.dataset, terms.payload() | {"created": created})
             self.store.update_anchor()
         return there is None
 
@@ -166,70 +191,53 @@ class Ledger:
         """Add the charge and what `render` makes of its place, within a transaction."""
         if charge.reserved:
             self.require_room(replace(charge, parts=charge.reserved))
-        found, dataset = self.require_room(charge), charge.terms.dataset
-        if dataset not in self.accounts():
-            self.append(opening(charge.terms, charge.created))
-        first = not self.releases(dataset)
-        entry = self._placed(
-            unplaced(
-                RELEASE,
-                dataset,
-                charge.payload,
-                parts=charge.parts,
-                release_id=charge.release_id,
-                period=charge.period,
-            )
-        )
-        standing = Standing(
-            self.path.name, entry.number, entry.head, found.terms, charge.period,
-            found.before.spent, found.after, first,
-        )  # fmt: skip
-        outputs = dict(render(standing))
-        packed = {name: zlib.compress(content) for name, content in outputs.items()}
-        self.store.insert(replace(entry, seal=seal_of(entry.head, packed)), packed)
+        dataset = charge.terms.dataset
+        account = self.account(dataset)
+        before, after = account.accept(charge.terms, charge.spend, opens=charge.opens)
+        if account.terms is None:
+            self.append(OPEN, dataset, charge.terms.payload() | {"created": charge.created})
+
+        def publish(entry: Entry) -> Mapping[str, bytes]:
+            terms = account.terms or charge.terms
+            standing = Standing(
+                self.path.name, entry.number, entry.head, terms, charge.period, before.spent, after,
+                first=not account.spends,
+            )  # fmt: skip
+            return render(standing)
+
+        named = charge.release_id, charge.period
+        outputs = self.append(RELEASE, dataset, charge.payload, charge.parts, *named, publish)
         return Stored(charge.release_id, outputs, fresh=True)
 
-    def append(self, entry: Entry) -> None:
-        """Add an entry without outputs to the end of the chain, within a transaction."""
-        placed = self._placed(entry)
-        self.store.insert(replace(placed, seal=seal_of(placed.head, {})), {})
+    def append(
+        self,
+        kind: str,
+        dataset: str,
+        payload: Payload,
+        parts: Sequence[Payload] = (),
+        release_id: str | None = None,
+        period: str | None = None,
+        publish: Callable[[Entry], Mapping[str, bytes]] = lambda _: {},
+    ) -> dict[str, bytes]:
+        """Add an entry to the end of the chain, within a transaction.
 
-    def _placed(self, entry: Entry) -> Entry:
-        """The entry at the end of the chain, without its seal."""
+        It gets its seal when `publish` has made its outputs, which are returned.
+        """
         last = self.store.last()
-        number = last.number + 1 if last else 1
-        previous = last.seal if last else self.store.genesis()
-        placed = replace(entry, number=number, previous=previous)
-        return replace(placed, head=placed.expected_head())
+        number, previous = (last.number + 1, last.seal) if last else (1, self.store.genesis())
+        content = canonical(parts), canonical(payload)
+        entry = Entry(number, kind, dataset, release_id, period, *content, previous)
+        entry = replace(entry, head=entry.expected_head())
+        outputs = dict(publish(entry))
+        packed = {name: zlib.compress(content) for name, content in outputs.items()}
+        self.store.insert(entry, packed)
+        return outputs
 
 
 def _require_same(entry: Entry, charge: Charge) -> None:
     """Raise LedgerError unless a recorded release is the one that is asked for."""
     if entry.content()["digest"] != charge.digest:
-        other = "from another spec"
-    elif entry.period != charge.period:
-        other = f"for {'the period ' + entry.period if entry.period else 'no period'}"
-    else:
-        return
-    raise LedgerError.of(
-        "release-id-taken",
-        f"release `{charge.release_id}` was made {other}",
-        "ask for the same again, or give this release an id of its own",
-    )
-
-
-def _without_outputs(entry: Entry) -> LedgerError:
-    """A release that was charged, and whose bytes the ledger does not have."""
-    if "recovered" in entry.content():
-        return LedgerError.of(
-            "release-recovered",
-            f"the release `{entry.release_id}` was recovered from its report: it is charged, and "
-            "the ledger does not have its outputs",
-            "use the files that were published then; a new release needs another --release-id",
-        )
-    return LedgerError.of(
-        "release-void",
-        f"the release `{entry.release_id}` failed after its noise was drawn: it is charged, and "
-        "nothing was stored",
-        "give the next one another --release-id, and report the fault",
-    )
+        raise LedgerError.about("release-id-taken", name=charge.release_id)
+    if entry.period != charge.period:
+        code = "release-id-taken.period" if entry.period else "release-id-taken.no-period"
+        raise LedgerError.about(code, name=charge.release_id, period=entry.period or "")

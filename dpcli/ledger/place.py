@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import errno
 import os
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from dpcli.errors import LedgerError, describe_system_error
-from dpcli.ledger.anchor import ForeignAnchor, read_anchor
+from dpcli.ledger.anchor import ForeignAnchor, read_anchor, usual_anchor
 
 NETWORK = frozenset(
     {"9p", "afs", "beegfs", "ceph", "cifs", "davfs", "glusterfs", "gpfs", "lustre", "ncpfs", "nfs",
@@ -27,7 +28,7 @@ MOUNTS = Path("/proc/self/mountinfo")
 """What is mounted where, on Linux; elsewhere nothing is known, and nothing refused."""
 
 
-def network_file_system(path: Path) -> str | None:
+def _network_file_system(path: Path) -> str | None:
     """The kind of network drive that holds `path`, or None if it is on none.
 
     Two machines that write one ledger at once rely on locks that some network drives
@@ -47,11 +48,6 @@ def network_file_system(path: Path) -> str | None:
     return None
 
 
-def usual_anchor(path: Path) -> Path:
-    """Where the anchor of a ledger is unless another place is chosen."""
-    return path.with_name(path.name + ".anchor")
-
-
 def is_absent(path: Path) -> bool:
     """Whether there is no ledger yet: no file, or an empty one."""
     try:
@@ -65,23 +61,14 @@ def require_file_name(path: Path) -> None:
     try:
         str(path).encode("utf-8")
     except UnicodeEncodeError:
-        raise LedgerError.of(
-            "ledger-unusable",
-            "the ledger cannot be used: its name is not UTF-8",
-            "rename it, with plain letters",
-        ) from None
+        raise LedgerError.about("ledger-unusable.name") from None
 
 
 def require_local(path: Path) -> None:
     """Refuse a ledger on a network drive."""
-    kind = network_file_system(path)
+    kind = _network_file_system(path)
     if kind is not None:
-        raise LedgerError.of(
-            "ledger-on-network",
-            f"the ledger `{path}` is on a network drive ({kind}), which may not keep its locks",
-            "keep it on a local disk and name it by --ledger; if only one machine ever uses it, "
-            "`dpcli ledger init PATH --network` makes one there",
-        )
+        raise LedgerError.about("ledger-on-network", path=path, kind=kind)
 
 
 def require_place(path: Path, *, network: bool = False) -> None:
@@ -114,53 +101,29 @@ def require_no_history(path: Path, anchor: Path | None = None) -> None:
         raise doubt(path, f"`{anchor}` is the anchor of another ledger")
 
 
-def doubt(path: Path, reason: str) -> LedgerError:
+@contextmanager
+def removed_if_empty(path: Path) -> Iterator[None]:
+    """Remove a file that was made and stayed empty: it must not look like a lost ledger."""
+    is_new = not path.exists()
+    try:
+        yield
+    finally:
+        if is_new and path.is_file() and not path.stat().st_size:
+            path.unlink()
+
+
+def doubt(path: Path, why: str) -> LedgerError:
     """A ledger that cannot be trusted."""
-    return LedgerError.of(
-        "ledger-in-doubt",
-        f"the ledger `{path}` cannot be trusted: {reason}",
-        "find out who changed it, and compare it with published reports by `dpcli ledger verify "
-        "--against`; after a lost disk, `dpcli ledger recover --from` charges what they prove",
-    )
+    return LedgerError.about("ledger-in-doubt", path=path, why=why)
 
 
 def unusable(path: Path, error: OSError) -> LedgerError:
     """A ledger that the file system does not let this tool use."""
     why, fix = describe_system_error(error)
-    return LedgerError.of("ledger-unusable", f"the ledger `{path}` cannot be used: {why}", fix)
-
-
-def newer(path: Path) -> LedgerError:
-    """A ledger of a later version of this tool."""
-    return LedgerError.of(
-        "ledger-unusable",
-        f"the ledger `{path}` cannot be used: it was written by a newer version of dpcli",
-        "nothing was charged; install that version",
-    )
-
-
-def required(path: Path) -> LedgerError:
-    """A ledger that does not exist where one is required."""
-    return LedgerError.of(
-        "ledger-must-exist",
-        f"there is no ledger `{path}`, and `ledger: must-exist` in the spec or "
-        "DPCLI_LEDGER_MUST_EXIST demands one: nothing was created",
-        "put the ledger of this spec there or name it by --ledger; to begin with an empty "
-        "history on purpose, `dpcli ledger init PATH`",
-    )
+    return LedgerError.about("ledger-unusable", path=path, why=why, fix=fix)
 
 
 def missing(path: Path) -> LedgerError:
     """A ledger that was named and is not there."""
-    if path.exists():
-        return LedgerError.of(
-            "ledger-unusable",
-            f"the ledger `{path}` cannot be used: it is no regular file",
-            "name the file itself, `dpcli-ledger.sqlite` or the name given to `ledger init`",
-        )
-    return LedgerError.of(
-        "ledger-missing",
-        f"there is no ledger `{path}`",
-        "check the name: the ledger of a spec is next to it, unless --ledger named another; "
-        "`dpcli ledger init PATH` makes a new one, with an empty history",
-    )
+    code = "ledger-unusable.no-file" if path.exists() else "ledger-missing"
+    return LedgerError.about(code, path=path)

@@ -7,26 +7,67 @@ close every account.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
 
-from dpcli.errors import LedgerError
-from dpcli.ledger.anchor import ForeignAnchor, begin_anchor, follow, identity_of, read_anchor
+from dpcli.errors import LedgerError, Problem, problem
+from dpcli.ledger.anchor import (
+    ForeignAnchor,
+    begin_anchor,
+    follow,
+    identity_of,
+    read_anchor,
+    usual_anchor,
+)
 from dpcli.ledger.balance import period_number
-from dpcli.ledger.chain import CLOSE, LOST, Entry, canonical, opening, unplaced
-from dpcli.ledger.creation import make_tables, require_empty
+from dpcli.ledger.chain import CLOSE, LOST, OPEN, RELEASE, Entry
 from dpcli.ledger.ledger import Ledger
-from dpcli.ledger.place import doubt, is_absent, missing, require_place, usual_anchor
-from dpcli.ledger.reports import Proof, disagreeing, other_terms, unknown
-from dpcli.ledger.sqlite import connect, touch, translated_errors
+from dpcli.ledger.place import doubt, is_absent, missing, removed_if_empty, require_place
+from dpcli.ledger.sqlite import translated_errors
 from dpcli.ledger.store import Store
+from dpcli.ledger.terms import Payload, Terms
+from dpcli.privacy.loss import Loss
 from dpcli.sampling.entropy import random_bytes
 
 NEARLY = Fraction(999_999, 1_000_000)
 """Of what a report says was spent before it: the floats of `pld` differ between machines."""
+
+
+@dataclass(frozen=True, slots=True)
+class Proof:
+    """A release as its report describes it.
+
+    `entry` and `head` name its entry in the ledger that was lost, `report` is the SHA-256 of the
+    report, and `before` what the account had spent until then; `first` says whether that was
+    nothing, unless the report is too old to say so. The `parts` are those of the entry
+    if they are `exact`, else one that stands for the plain sum of all losses.
+    """
+
+    path: Path
+    report: str
+    entry: int
+    head: str
+    release_id: str
+    digest: str
+    created: str
+    terms: Terms
+    period: str | None
+    before: Loss
+    parts: tuple[Payload, ...]
+    exact: bool
+    first: bool | None = None
+
+    @property
+    def facts(self) -> Payload:
+        """What the entry that charges for it again records of the lost one."""
+        return {"entry": self.entry, "head": self.head, "report": self.report, "exact": self.exact}
+
+    def disagrees(self, why: str) -> Problem:
+        """A report that does not belong to the ledger, or was changed."""
+        return problem("report-disagrees", report=self.path, why=why)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,9 +101,9 @@ def recover(
     changes nothing, for a ledger that was changed, for reports that do not belong to it, and for
     more missing entries than allowed.
     """
-    with translated_errors(path), _opened(path, proofs) as store:
+    with translated_errors(path), _opened(path, proofs) as (store, is_new):
         with store.writing():
-            known = _begun if store.created else _remembered
+            known = _begun if is_new else _remembered
             remembered = known(store, anchor_lost=anchor_lost)
             found = _charged(Ledger(store), remembered or {}, proofs, created, unproven)
         if not store.anchor.exists():
@@ -70,49 +111,38 @@ def recover(
             begin_anchor(store.anchor, store.meta("identity"))
         store.require_anchor()
         store.check()
-    return replace(found, anchored=remembered is not None, created=store.created)
+    return replace(found, anchored=remembered is not None, created=is_new)
 
 
 @contextmanager
-def _opened(path: Path, proofs: Sequence[Proof]) -> Iterator[Store]:
+def _opened(path: Path, proofs: Sequence[Proof]) -> Iterator[tuple[Store, bool]]:
     """The ledger, in doubt or not; a new empty file if there is none and there are proofs."""
     if not is_absent(path):
-        store = Store.open(path, doubtful=True)
-        try:
-            yield store
-        finally:
-            store.close()
+        with closing(Store.open(path, doubtful=True)) as store:
+            yield store, False
         return
     if not proofs:
         raise missing(path)
     require_place(path)
-    is_new = not path.exists()
-    touch(path)
-    store = Store(path, connect(path))
-    store.created = True
-    try:
-        yield store
-    finally:
-        store.close()
-        if is_new and not path.stat().st_size:
-            path.unlink()
+    with removed_if_empty(path), closing(Store(path)) as store:
+        yield store, True
 
 
 def _begun(store: Store, *, anchor_lost: bool) -> dict[int, str] | None:
     """Make the tables of a new ledger; what the anchor of the lost one remembers, if any."""
-    require_empty(store)
-    anchor = follow(usual_anchor(store.path))
-    if anchor != usual_anchor(store.path) and not anchor.exists():
-        if not anchor_lost:
-            raise _anchor_lost(store.path, anchor)
-        anchor = usual_anchor(store.path)
-        anchor.unlink()
+    usual = usual_anchor(store.path)
+    anchor = follow(usual)
+    is_lost = anchor != usual and not anchor.exists()
+    if is_lost and not anchor_lost:
+        raise LedgerError.about("anchor-lost", anchor=anchor, path=store.path)
     try:
-        identity = identity_of(anchor) if anchor.exists() else None
+        identity = None if is_lost else identity_of(anchor)
         remembered = read_anchor(anchor, identity) if identity else None
     except ForeignAnchor as foreign:
         raise doubt(store.path, f"it is missing or empty, and `{anchor}` {foreign}") from None
-    make_tables(store, anchor, identity or random_bytes(16).hex())
+    store.begin(usual if is_lost else anchor, identity or random_bytes(16).hex())
+    if is_lost:
+        usual.unlink()
     return remembered
 
 
@@ -122,19 +152,8 @@ def _remembered(store: Store, *, anchor_lost: bool) -> dict[int, str] | None:
     if store.anchor.exists():
         return read_anchor(store.anchor, store.meta("identity"))
     if not anchor_lost:
-        raise _anchor_lost(store.path, store.anchor)
+        raise LedgerError.about("anchor-lost", anchor=store.anchor, path=store.path)
     return None
-
-
-def _anchor_lost(path: Path, anchor: Path) -> LedgerError:
-    """An anchor that should be somewhere, and is not."""
-    return LedgerError.of(
-        "anchor-lost",
-        f"the anchor `{anchor}` of the ledger `{path}` is missing: nothing shows how far the "
-        "ledger had come",
-        "put the anchor back; if it is lost, name every report that was published, and add "
-        "`--anchor-lost`",
-    )
 
 
 def _charged(
@@ -146,57 +165,102 @@ def _charged(
 ) -> Recovered:
     """Append what is missing, within a transaction."""
     entries = {entry.number: entry for entry in book.store.entries()}
-    new = unknown(proofs, entries)
-    problems = list(other_terms(new, book.accounts()))
-    if problems:
-        raise LedgerError(problems)
-    by_number = {proof.entry: proof for proof in new}
     accounts = book.accounts()
-    firsts = {one.terms.dataset: one for one in reversed(new) if one.terms.dataset not in accounts}
+    new = _unknown(proofs, entries)
+    _refuse(_other_terms(new.values(), accounts))
+    firsts: dict[str, Proof] = {}
+    for proof in new.values():
+        if proof.terms.dataset not in accounts:
+            firsts.setdefault(proof.terms.dataset, proof)
     last = max(entries, default=0)
-    end = max([last, *remembered, *by_number])
+    end = max([last, *remembered, *new])
     lost = end - last - len(new) - len(firsts)
     if lost > unproven:
-        raise _unproven(book.path, lost)
-    gaps = [number for number in range(last + 1, end + 1) if number not in by_number]
+        code = "releases-unproven" if lost != 1 else "releases-unproven.one"
+        raise LedgerError.about(code, lost=lost, path=book.path)
+    gaps = [number for number in range(last + 1, end + 1) if number not in new]
     openings = _openings(firsts, gaps)
     for number in range(last + 1, end + 1):
-        replaces = remembered.get(number)
-        if number in by_number:
-            proof = by_number[number]
+        place: Payload = {"replaces": remembered.get(number)}
+        if number in new:
+            proof = new[number]
             if not lost:
                 _require_history(book, proof)
-            book.append(proof.recovered(replaces))
+            payload: Payload = {"digest": proof.digest, "created": proof.created}
+            payload["recovered"] = proof.facts | place
+            named = proof.release_id, proof.period
+            book.append(RELEASE, proof.terms.dataset, payload, proof.parts, *named)
         elif number in openings:
-            book.append(
-                _marked(opening(openings[number].terms, openings[number].created), replaces)
-            )
+            terms, when = openings[number].terms, openings[number].created
+            payload = {**terms.payload(), "created": when, "recovered": place}
+            book.append(OPEN, terms.dataset, payload)
         else:
-            book.append(_marked(unplaced(LOST, "", {"created": created}), replaces))
+            book.append(LOST, "", {"created": created, "recovered": place})
     closed = tuple(book.accounts()) if lost > 0 else ()
     for dataset in closed:
-        book.append(unplaced(CLOSE, dataset, {"created": created}))
-    return Recovered(tuple(new), tuple(firsts), max(lost, 0), closed)
+        book.append(CLOSE, dataset, {"created": created})
+    return Recovered(tuple(new.values()), tuple(firsts), max(lost, 0), closed)
+
+
+def _refuse(problems: Iterator[Problem]) -> None:
+    found = list(problems)
+    if found:
+        raise LedgerError(found)
+
+
+def _unknown(proofs: Sequence[Proof], entries: Mapping[int, Entry]) -> dict[int, Proof]:
+    """Those that the ledger does not have, in the order of their entries.
+
+    LedgerError with every report that contradicts the ledger, or another report.
+    """
+    ids = {entry.release_id for entry in entries.values()}
+    new: dict[int, Proof] = {}
+    problems = []
+    for proof in sorted(proofs, key=lambda one: one.entry):
+        entry, other, why = entries.get(proof.entry), new.get(proof.entry), ""
+        if entry is not None:
+            recovered = entry.recovered or {}
+            if not entry.is_named(proof.head, proof.release_id):
+                why = f"entry {proof.entry} of the ledger is another release"
+            elif recovered.get("report", proof.report) != proof.report:
+                why = f"entry {proof.entry} was recovered from another text of this report"
+        elif other is not None:
+            if other.report != proof.report:
+                why = f"`{other.path}` names the same entry"
+        elif proof.release_id in ids:
+            why = f"the ledger has the release `{proof.release_id}` in another entry"
+        else:
+            ids.add(proof.release_id)
+            new[proof.entry] = proof
+        if why:
+            problems.append(proof.disagrees(why))
+    _refuse(iter(problems))
+    return new
+
+
+def _other_terms(proofs: Iterable[Proof], accounts: Mapping[str, Terms]) -> Iterator[Problem]:
+    """Every report of an account whose terms are others in the ledger, or in another report."""
+    known = dict(accounts)
+    for proof in proofs:
+        terms = known.setdefault(proof.terms.dataset, proof.terms)
+        words = [word for word, _, _ in terms.differences(proof.terms)]
+        words += ["window"] if terms.window != proof.terms.window else []
+        if words:
+            yield proof.disagrees(
+                f"the account `{terms.dataset}` has another {' and '.join(words)}"
+            )
 
 
 def _openings(firsts: Mapping[str, Proof], gaps: Sequence[int]) -> dict[int, Proof]:
     """A missing entry before its first release for each account that the ledger lacks."""
-    free = list(gaps)
     found: dict[int, Proof] = {}
-    for proof in sorted(firsts.values(), key=lambda one: one.entry):
-        if not free or free[0] > proof.entry:
+    for place, proof in enumerate(firsts.values()):
+        if place >= len(gaps) or gaps[place] > proof.entry:
             name = proof.terms.dataset
-            reason = f"there is no entry before it that could have opened the account `{name}`"
-            raise LedgerError([disagreeing(proof, reason)])
-        found[free.pop(0)] = proof
+            why = f"there is no entry before it that could have opened the account `{name}`"
+            raise LedgerError([proof.disagrees(why)])
+        found[gaps[place]] = proof
     return found
-
-
-def _marked(entry: Entry, replaces: str | None) -> Entry:
-    """An entry that says what the anchor remembered in its place."""
-    return replace(
-        entry, payload=canonical({**entry.content(), "recovered": {"replaces": replaces}})
-    )
 
 
 def _require_history(book: Ledger, proof: Proof) -> None:
@@ -204,21 +268,10 @@ def _require_history(book: Ledger, proof: Proof) -> None:
     is_first = not book.releases(proof.terms.dataset)
     if proof.first is not None and proof.first != is_first:
         others = "releases" if is_first else "no release"
-        raise LedgerError([disagreeing(proof, f"its account had {others} before it")])
+        raise LedgerError([proof.disagrees(f"its account had {others} before it")])
     terms = book.accounts()[proof.terms.dataset]
     period = period_number(proof.period) if proof.period else None
     before = book.balance(terms, period).spent
     if before.epsilon < proof.before.epsilon * NEARLY or before.delta < proof.before.delta * NEARLY:
-        reason = "its account had spent more before it than this ledger and the reports show"
-        raise LedgerError([disagreeing(proof, reason)])
-
-
-def _unproven(path: Path, lost: int) -> LedgerError:
-    """Entries that were made, and that no report proves."""
-    many = f"{lost:,} entries are" if lost != 1 else "1 entry is"
-    return LedgerError.of(
-        "releases-unproven",
-        f"{many} missing in the ledger `{path}` that no report proves",
-        f"name the reports of all releases; if they are lost as well, `--unproven {lost}` closes "
-        "every account for good",
-    )
+        why = "its account had spent more before it than this ledger and the reports show"
+        raise LedgerError([proof.disagrees(why)])

@@ -6,10 +6,9 @@ and can be interrupted.
 
 from __future__ import annotations
 
-import os
 import sqlite3
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -129,10 +128,21 @@ def connect(path: Path) -> RetryingConnection:
     return connection
 
 
-def touch(path: Path) -> None:
-    """An empty file, made here rather than by SQLite, so that only its owner may read it."""
-    if not path.exists():
-        os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
+def is_empty(connection: sqlite3.Connection) -> bool:
+    """Whether the file holds nothing yet."""
+    return not connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
+
+
+def make_tables(connection: sqlite3.Connection, facts: Mapping[str, str]) -> None:
+    """Make the tables of a ledger with what it knows of itself, in a transaction."""
+    for statement in TABLES:
+        connection.execute(statement)
+    for fact in facts.items():
+        connection.execute("INSERT INTO meta VALUES (?, ?)", fact)
+    for statement in TRIGGERS:
+        connection.execute(statement)
+    connection.execute(f"PRAGMA application_id = {APPLICATION}")
+    connection.execute(f"PRAGMA user_version = {VERSION}")
 
 
 def tables_fault(connection: sqlite3.Connection) -> str:
@@ -154,30 +164,18 @@ def translated_errors(path: Path) -> Iterator[None]:
     try:
         yield
     except UnknownMechanism as unknown:
-        raise LedgerError.of(
-            "ledger-unusable",
-            f"the ledger `{path}` cannot be used: it records a mechanism that this version does "
-            f"not know, `{unknown}`",
-            "nothing was charged; install the version of dpcli that wrote it",
-        ) from None
-    except Missing as missing_package:
-        raise LedgerError.of(
-            "package-missing",
-            f"an account in `{path}` needs a package that is not installed: {missing_package}",
-            "nothing was charged; install the package",
-        ) from None
+        name = str(unknown)
+        raise LedgerError.about("ledger-unusable.mechanism", path=path, name=name) from None
+    except Missing as package:
+        raise LedgerError.about("package-missing.ledger", path=path, why=str(package)) from None
     except sqlite3.Error as error:
-        raise sqlite_failure(path, error) from None
+        raise LedgerError.about("ledger-unusable.sqlite", path=path, why=reason(error)) from None
     except OSError as error:
         raise unusable(path, error) from None
 
 
-def sqlite_failure(path: Path, error: sqlite3.Error) -> LedgerError:
+def reason(error: sqlite3.Error) -> str:
     """An error of SQLite in plain words."""
     name = getattr(error, "sqlite_errorname", "") or ""
-    known = [text for code, text in REASONS.items() if name.startswith(code)]
-    return LedgerError.of(
-        "ledger-unusable",
-        f"the ledger `{path}` cannot be used: {known[0] if known else 'SQLite refused it'}",
-        "nothing was charged; check the file, its folder and the disk, then try again",
-    )
+    known = (text for code, text in REASONS.items() if name.startswith(code))
+    return next(known, "SQLite refused it")

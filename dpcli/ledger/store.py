@@ -8,23 +8,25 @@ covers.
 
 from __future__ import annotations
 
+import os
 import sqlite3
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import astuple, replace
 from json import JSONDecoder
 from pathlib import Path
 
 from dpcli.errors import LedgerError, describe_system_error
 from dpcli.ledger.anchor import ForeignAnchor, append_anchor, read_anchor
-from dpcli.ledger.chain import Entry, chain_fault, genesis, missing_fault, seals_fault
-from dpcli.ledger.place import doubt, missing, newer, require_file_name, require_local
+from dpcli.ledger.chain import Entry, chain_fault, genesis, missing_fault, seal_of, seals_fault
+from dpcli.ledger.place import doubt, missing, require_file_name, require_local
 from dpcli.ledger.sqlite import (
     APPLICATION,
     VERSION,
-    RetryingConnection,
     connect,
-    sqlite_failure,
+    is_empty,
+    make_tables,
+    reason,
     tables_fault,
     translated_errors,
 )
@@ -36,12 +38,15 @@ COLUMNS = "number, kind, dataset, release_id, period, parts, payload, previous, 
 
 
 class Store:
-    """An open ledger file; `created` if it was made just now."""
+    """A ledger file, connected to; `created` if it was made a ledger just now."""
 
-    def __init__(self, path: Path, connection: RetryingConnection) -> None:
+    def __init__(self, path: Path) -> None:
         self.path = path
         self.created = False
-        self.connection = connection
+        if not path.exists():
+            # Made here rather than by SQLite, so that only its owner may read it.
+            os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
+        self.connection = connect(path)
         self._file = _identity(path)
 
     @classmethod
@@ -51,25 +56,35 @@ class Store:
         `doubtful` opens one whose chain or anchor is broken, to be examined.
         """
         require_file_name(path)
-        with translated_errors(path):
+        with translated_errors(path), ExitStack() as undo:
             if not path.is_file():
                 raise missing(path)
-            store = cls(path, connect(path))
-        with translated_errors(path), store.closed_on_failure():
+            store = cls(path)
+            undo.callback(store.close)
             if not store.is_ledger():
                 raise doubt(path, "it is empty, or not a ledger of dpcli")
             if "network" not in store.facts():
                 require_local(path)
             if not doubtful:
                 store.check()
+            undo.pop_all()
         return store
+
+    def begin(self, anchor: Path, identity: str, *, network: bool = False) -> None:
+        """Make a ledger of an empty file, in a transaction; LedgerError if it holds anything."""
+        if not is_empty(self.connection):
+            raise doubt(self.path, "it is a database of something else")
+        home = self.path.resolve().parent
+        facts = {"identity": identity, "anchor": os.path.relpath(anchor.resolve(), home)}
+        make_tables(self.connection, facts | ({"network": "allowed"} if network else {}))
+        self.created = True
 
     def is_ledger(self) -> bool:
         """Whether the file says that it is a ledger; LedgerError if of a later version."""
         application = self.connection.execute("PRAGMA application_id").fetchone()[0]
         version = self.connection.execute("PRAGMA user_version").fetchone()[0]
         if application == APPLICATION and version > VERSION:
-            raise newer(self.path)
+            raise LedgerError.about("ledger-unusable.newer", path=self.path)
         return bool(application == APPLICATION and version == VERSION)
 
     def check(self, *, incomplete: bool = False) -> None:
@@ -178,7 +193,8 @@ class Store:
         return dict(self.connection.execute(query, (number,)))
 
     def insert(self, entry: Entry, outputs: Mapping[str, bytes]) -> None:
-        """Add an entry and what it publishes, within a transaction, and read them back."""
+        """Seal an entry and what it publishes, add both in a transaction, and read them back."""
+        entry = replace(entry, seal=seal_of(entry.head, outputs))
         self.connection.execute(
             f"INSERT INTO entries ({COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",  # noqa: S608
             astuple(entry),
@@ -209,11 +225,9 @@ class Store:
             raise doubt(self.path, f"its anchor `{self.anchor.name}` {foreign}") from None
         except OSError as error:
             why, fix = describe_system_error(error)
-            raise LedgerError.of(
-                "ledger-unusable",
-                f"the ledger `{self.path}` cannot be used: its anchor `{self.anchor.name}` cannot "
-                f"be written: {why}",
-                f"nothing was charged; {fix}, so that this user can write the anchor",
+            name = self.anchor.name
+            raise LedgerError.about(
+                "ledger-unusable.anchor", path=self.path, anchor=name, why=why, fix=fix
             ) from None
 
     def _append_to_anchor(self) -> None:
@@ -244,21 +258,8 @@ class Store:
         try:
             self.connection.execute("COMMIT")
         except sqlite3.Error as error:
-            (problem,) = sqlite_failure(self.path, error).problems
-            hint = (
-                "if a charge was being written, it was made or it was not: `dpcli ledger history` "
-                "shows which, and the same --release-id charges it once at most"
-            )
-            raise LedgerError([replace(problem, hint=hint)]) from None
-
-    @contextmanager
-    def closed_on_failure(self) -> Iterator[None]:
-        """Close the file if what follows fails."""
-        try:
-            yield
-        except BaseException:
-            self.connection.close()
-            raise
+            code, why = "ledger-unusable.commit", reason(error)
+            raise LedgerError.about(code, path=self.path, why=why) from None
 
     def close(self) -> None:
         """Close the file."""

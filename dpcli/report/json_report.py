@@ -17,7 +17,7 @@ from dpcli.report.plain import guarantee_facts, loss_fact, notes_facts, stewards
 from dpcli.report.quality import quality_facts
 
 if TYPE_CHECKING:
-    from dpcli.ledger.outlook import Outlook
+    from dpcli.ledger.account import Outlook
 
 
 def report_schema() -> str:

@@ -13,8 +13,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[2]))
 from dpcli.charge import charge_for
 from dpcli.ledger.charge import Charge, Standing
-from dpcli.ledger.creation import create_ledger
-from dpcli.ledger.ledger import Ledger
+from dpcli.ledger.ledger import Ledger, create_ledger
 from dpcli.plan.planner import make_plan
 from dpcli.release import Release, answer
 from dpcli.report.formats import render

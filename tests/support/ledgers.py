@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from dpcli.ledger.charge import Charge, Standing
-from dpcli.ledger.creation import create_ledger
-from dpcli.ledger.ledger import Ledger
+from dpcli.ledger.ledger import Ledger, create_ledger
 from dpcli.ledger.terms import Terms
 from dpcli.privacy.loss import Loss
 

@@ -13,9 +13,8 @@ from random import Random
 
 import pytest
 
-from dpcli.ledger.chain import CLOSE, Entry
-from dpcli.ledger.creation import create_ledger
-from dpcli.ledger.ledger import Ledger
+from dpcli.ledger.chain import CLOSE
+from dpcli.ledger.ledger import Ledger, create_ledger
 from dpcli.ledger.store import Store
 from dpcli.ledger.terms import Terms, terms_of
 from dpcli.privacy.loss import Loss
@@ -285,7 +284,7 @@ def test_a_closed_account_is_refused_by_all(dpcli: Command, tmp_path: Path) -> N
     assert dpcli("release", spec, data, "-q").status == 0
     book = Ledger(Store.open(tmp_path / "dpcli-ledger.sqlite"))
     with book.charging():
-        book.append(Entry(0, CLOSE, "town", None, None, "[]", '{"created":"now"}', ""))
+        book.append(CLOSE, "town", {"created": "now"})
     book.store.update_anchor()
     book.close()
     told = [dpcli(*words, spec, *([] if words == ["plan"] else [data]))

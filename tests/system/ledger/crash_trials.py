@@ -17,7 +17,7 @@ import pytest
 
 import dpcli
 from dpcli.cli import main
-from dpcli.ledger import anchor, creation, store
+from dpcli.ledger import anchor, ledger, store
 from dpcli.ledger.ledger import Ledger
 from dpcli.ledger.reports import faults
 from dpcli.ledger.store import Store
@@ -43,7 +43,7 @@ POINTS = [
     (os, "open"),
     (store.Store, "_commit"),
     (store.Store, "insert"),
-    (creation, "begin_anchor"),
+    (ledger, "begin_anchor"),
     (store, "append_anchor"),
     (anchor, "read_anchor"),
 ]

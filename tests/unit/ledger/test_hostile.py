@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from dpcli import release
-from dpcli.ledger.creation import create_ledger
+from dpcli.ledger.ledger import create_ledger
 from tests.support.cli import Command, data, dpcli, spec
 
 __all__ = ["data", "dpcli", "spec"]

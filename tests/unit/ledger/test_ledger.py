@@ -16,8 +16,7 @@ from dpcli.composition.base import Composition
 from dpcli.errors import BudgetError, Failure, LedgerError
 from dpcli.ledger.balance import Answers, Spend, balance
 from dpcli.ledger.chain import Entry
-from dpcli.ledger.creation import create_ledger
-from dpcli.ledger.ledger import Ledger
+from dpcli.ledger.ledger import Ledger, create_ledger
 from dpcli.ledger.store import Store
 from dpcli.ledger.terms import Terms
 from dpcli.privacy.guarantee import Guarantee

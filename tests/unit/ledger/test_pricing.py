@@ -18,8 +18,7 @@ from dpcli.errors import BudgetError, LedgerError
 from dpcli.ledger.balance import UnknownMechanism, answers_of, balance, spend
 from dpcli.ledger.chain import canonical
 from dpcli.ledger.charge import Charge
-from dpcli.ledger.creation import create_ledger
-from dpcli.ledger.ledger import Ledger
+from dpcli.ledger.ledger import Ledger, create_ledger
 from dpcli.ledger.terms import Terms, terms_of
 from dpcli.plan.model import Plan
 from dpcli.plan.planner import make_plan

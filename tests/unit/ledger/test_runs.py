@@ -10,9 +10,8 @@ import pytest
 from dpcli.composition import COMPOSITIONS
 from dpcli.composition.base import Composition
 from dpcli.errors import BudgetError
-from dpcli.ledger.acceptance import Account, accepted
+from dpcli.ledger.account import MOST_RUNS, Account, Runs
 from dpcli.ledger.balance import Answers, Spend, balance
-from dpcli.ledger.outlook import MOST_RUNS, Runs, too_many
 from dpcli.ledger.terms import Terms
 from dpcli.privacy.guarantee import pure
 from dpcli.privacy.loss import Loss
@@ -37,7 +36,7 @@ def one_by_one(terms: Terms, spends: list[Spend], run: Answers, first: int | Non
     while count < 60:
         spend = Spend(run, None if first is None else first + count)
         try:
-            accepted(Account(Path("l"), terms, held), terms, spend)
+            Account(Path("l"), terms, held).accept(terms, spend)
         except BudgetError:
             break
         held.append(spend)
@@ -102,6 +101,6 @@ def test_the_refusal_says_how_many_fit(rule: Composition) -> None:
     runs = Runs(terms, [], answers(Fraction(1, 4)))
     repeated = runs.repeated(40)
     assert not repeated.fits and repeated.exact
-    (problem,) = too_many(terms, repeated).problems
+    (problem,) = repeated.refusal(terms).problems
     assert problem.code == "too-many-runs"
-    assert "40 runs" in problem.message and problem.hint.startswith(f"{runs.most} runs fit")
+    assert "40 runs" in problem.message and f"it allows {runs.most} runs" in problem.hint

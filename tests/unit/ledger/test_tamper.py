@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 
 from dpcli.errors import LedgerError
-from dpcli.ledger.creation import create_ledger
-from dpcli.ledger.ledger import Ledger
+from dpcli.ledger.ledger import Ledger, create_ledger
 from dpcli.ledger.reports import faults
 from dpcli.ledger.store import Store
 from tests.support.ledgers import charge, render
