@@ -14,7 +14,7 @@ from typing import ClassVar, final
 from dpcli.privacy.decimals import short_up
 from dpcli.privacy.guarantee import PUBLIC, Guarantee, Pair
 from dpcli.privacy.interval import sqrt_down
-from dpcli.privacy.loss import NOTHING, Loss
+from dpcli.privacy.loss import NOTHING, Loss, add_up
 from dpcli.privacy.noise import NONE, Distribution, Noise
 from dpcli.privacy.search import least_scale
 from dpcli.privacy.sensitivity import Sensitivity
@@ -102,10 +102,8 @@ class Mechanism(ABC):
         self, noises: Sequence[Noise], moved: Sequence[Sensitivity], epsilon: Fraction
     ) -> Loss:
         """A proven loss of several answers together: their sum, if each is pure."""
-        losses = [self.loss(noise, one, epsilon) for noise, one in zip(noises, moved, strict=True)]
-        return Loss(
-            sum((loss.epsilon for loss in losses), start=Fraction(0)),
-            sum((loss.delta for loss in losses), start=Fraction(0)),
+        return add_up(
+            self.loss(noise, one, epsilon) for noise, one in zip(noises, moved, strict=True)
         )
 
     @final

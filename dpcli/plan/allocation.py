@@ -8,9 +8,8 @@ from dataclasses import replace
 from fractions import Fraction
 
 from dpcli.errors import Problem, SpecError
-from dpcli.mechanisms.calibration import CannotCalibrate, Mechanism
-from dpcli.plan.disjoint import branches
-from dpcli.plan.entries import EntryPlanner
+from dpcli.mechanisms.calibration import Mechanism
+from dpcli.plan.entries import EntryPlanner, branches
 from dpcli.plan.model import Part, PlannedEntry, counted
 from dpcli.plan.shares import DIGITS, Shares
 from dpcli.privacy.decimals import readable_text, short_up
@@ -47,30 +46,20 @@ def allocate(spec: Spec) -> list[PlannedEntry]:
 def _allocated(entries: Sequence[Entry], planner: EntryPlanner) -> list[PlannedEntry]:
     """Every entry; SpecError with all problems if one cannot be answered."""
     found: dict[str, PlannedEntry] = {}
-    problems = []
+    problems: list[Problem] = []
     for entry in entries:
         if not entry.price.share:
             try:
                 found[entry.request.name] = _alone(entry, planner)
-            except CannotCalibrate as refusal:
-                problems.append(_refused(entry, refusal))
+            except SpecError as refusal:
+                problems += refusal.problems
     if problems:
         raise SpecError(problems)
     sharing = [entry for entry in entries if entry.price.share]
     if sharing:
-        shares = Shares(list(found.values()), sharing, planner)
-        try:
-            shared = shares.largest()
-        except CannotCalibrate as refusal:
-            raise SpecError([_refused(shares.asked, refusal)]) from None
+        shared = Shares(list(found.values()), sharing, planner).largest()
         found |= {entry.entry.request.name: entry for entry in shared}
     return [found[entry.request.name] for entry in entries]
-
-
-def _refused(entry: Entry, refusal: CannotCalibrate) -> Problem:
-    """An entry that cannot be answered."""
-    message = f"`{entry.request.name}` cannot be answered: {refusal.reason}"
-    return Problem("cannot-calibrate", message, refusal.hint)
 
 
 def _preference(entries: Sequence[PlannedEntry], planner: EntryPlanner) -> tuple[bool, float]:
@@ -105,18 +94,10 @@ def _reaching(entry: Entry, error: Fraction, planner: EntryPlanner) -> PlannedEn
     ]
     found = [one for one in reached if one is not None]
     if not found:
-        what = "rho" if planner.spec.privacy.composition.takes_rho else "epsilon"
-        raise CannotCalibrate(
-            f"no {what} that protects anyone reaches an error of {readable_text(error)}",
-            "allow a larger error, or ask about fewer groups",
-        )
-    return min(found, key=_cost)
-
-
-def _cost(planned: PlannedEntry) -> Fraction:
-    """How much an entry reveals, for a comparison of mechanisms."""
-    target = planned.target
-    return target.epsilon if target.rho is None else target.rho
+        name, word = entry.request.name, planner.measure
+        text = readable_text(error)
+        raise SpecError.about("cannot-calibrate.out-of-reach", name=name, word=word, error=text)
+    return min(found, key=lambda one: getattr(one.target, planner.measure))
 
 
 def _least(
@@ -126,11 +107,8 @@ def _least(
     takes_rho, confidence = planner.spec.privacy.composition.takes_rho, planner.spec.confidence
     first = planner.at(entry, mechanism, planner.target(Fraction(1), entry))
     if len(first.parts) > 1:
-        raise CannotCalibrate(
-            "its error is not known before it is answered",
-            f"give `{'rho' if takes_rho else 'epsilon'}` or `share`; `error` is for "
-            "statistics with a single question",
-        )
+        name, word = entry.request.name, planner.measure
+        raise SpecError.about("cannot-calibrate.several-answers", name=name, word=word)
     (part,) = first.parts
     if part.public:
         return planner.at(entry, mechanism, planner.target(LEAST_EPSILON, entry))

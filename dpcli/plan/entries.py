@@ -1,4 +1,7 @@
-"""One entry at a given loss: sensitivities and calibrated noise of its queries."""
+"""One entry at a given loss: sensitivities and calibrated noise of its queries.
+
+And which entries are provably about disjoint rows, by conditions on a column.
+"""
 
 from __future__ import annotations
 
@@ -6,10 +9,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import log
+from typing import Literal
 
+from dpcli.errors import SpecError
 from dpcli.mechanisms.calibration import CannotCalibrate, Mechanism
 from dpcli.plan.model import Part, PlannedEntry
-from dpcli.privacy.loss import NOTHING, Loss
+from dpcli.privacy.loss import NOTHING, Loss, add_up
 from dpcli.privacy.relation import Neighbors, PersonUnit
 from dpcli.privacy.sensitivity import Sensitivity, readability_sensitivity, sensitivity
 from dpcli.privacy.threshold import selection
@@ -18,30 +23,37 @@ from dpcli.spec.model import Entry, Privacy, Spec
 from dpcli.statistics.base import Question
 from dpcli.vector_queries import MinimiserQuery, ReadabilityQuery
 
+Ranges = tuple[tuple[int, int], ...]
+
+Branch = tuple[str, int]
+"""A column, and which of the disjoint parts of the rows by it."""
+
 
 @dataclass(frozen=True, slots=True)
 class EntryPlanner:
     """Plans the entries of a spec one by one; `branches` has the disjoint ones.
 
-    Raises CannotCalibrate where an entry cannot be answered at a loss.
+    Raises SpecError where an entry cannot be answered at a loss.
     """
 
     spec: Spec
-    branches: Mapping[str, tuple[str, int]]
+    branches: Mapping[str, Branch]
 
     def at(self, entry: Entry, mechanism: Mechanism, target: Loss) -> PlannedEntry:
         """The entry at that loss by that mechanism; a delta that it cannot use is not charged."""
         if not mechanism.needs_delta and not entry.selects:
             target = replace(target, delta=Fraction(0))
-        parts = _parts(entry, mechanism, target, self.spec.privacy)
-        if target.rho is not None:
-            epsilon = sum((part.loss.epsilon for part in parts), start=Fraction(0))
-            delta = sum((part.loss.delta for part in parts), start=Fraction(0))
-            target = Loss(epsilon, delta, target.rho)
         other: tuple[Part, ...] = ()
-        if entry.other_bound:
-            bounded = replace(entry, request=entry.other_bound, other_bound=None)
-            other = _parts(bounded, mechanism, target, self.spec.privacy)
+        try:
+            parts = self._parts(entry, mechanism, target)
+            if target.rho is not None:
+                target = replace(add_up(part.loss for part in parts), rho=target.rho)
+            if entry.other_bound:
+                bounded = replace(entry, request=entry.other_bound, other_bound=None)
+                other = self._parts(bounded, mechanism, target)
+        except CannotCalibrate as refusal:
+            facts = {"name": entry.request.name, "reason": refusal.reason, "hint": refusal.hint}
+            raise SpecError.about("cannot-calibrate", **facts) from None
         branch = self.branches.get(entry.request.name)
         return PlannedEntry(entry, target, parts, other, branch)
 
@@ -62,54 +74,59 @@ class EntryPlanner:
         errors = (part.error(self.spec.confidence) for part in planned.parts)
         return sum(log(error) for error in errors if error)
 
+    @property
+    def measure(self) -> Literal["rho", "epsilon"]:
+        """What sizes of losses are counted in."""
+        return "rho" if self.spec.privacy.composition.takes_rho else "epsilon"
+
     def target(self, size: Fraction, entry: Entry) -> Loss:
         """A loss of that size in the measure that entries are solved in."""
-        if self.spec.privacy.composition.takes_rho:
+        if self.measure == "rho":
             return Loss(Fraction(0), entry.price.delta, size)
         return Loss(size, entry.price.delta)
 
-
-def _parts(entry: Entry, mechanism: Mechanism, target: Loss, privacy: Privacy) -> tuple[Part, ...]:
-    """The parts of an entry, answered jointly, each with its share of the target."""
-    questions = entry.statistic.questions(entry.request, privacy.relation)
-    if entry.selects:
-        (question,) = questions
-        return (_selection(question, entry, mechanism, target, privacy),)
-    moved = [query_sensitivity(one.query, privacy, privacy.neighbors) for one in questions]
-    shares = [question.share for question in questions]
-    noises = mechanism.fit_jointly(moved, shares, target, entry.calibration)
-    changed = [place for place, change in enumerate(moved) if change.l1]
-    if target.rho is None:
-        found = [Loss(target.epsilon * shares[at], target.delta * shares[at]) for at in changed]
-    else:
-        found = mechanism.losses_at(
-            [noises[place] for place in changed],
-            [moved[place] for place in changed],
-            privacy.budget.delta,
+    def _parts(self, entry: Entry, mechanism: Mechanism, target: Loss) -> tuple[Part, ...]:
+        """The parts of an entry, answered jointly, each with its share of the target."""
+        privacy = self.spec.privacy
+        questions = entry.statistic.questions(entry.request, privacy.relation)
+        moved = [query_sensitivity(one.query, privacy, privacy.neighbors) for one in questions]
+        if entry.selects:
+            return (_selection(questions[0], moved[0], entry, mechanism, target, privacy),)
+        shares = [question.share for question in questions]
+        noises = mechanism.fit_jointly(moved, shares, target, entry.calibration)
+        changed = [place for place, change in enumerate(moved) if change.l1]
+        if target.rho is None:
+            found = [Loss(target.epsilon * shares[at], target.delta * shares[at]) for at in changed]
+        else:
+            found = mechanism.losses_at(
+                [noises[place] for place in changed],
+                [moved[place] for place in changed],
+                privacy.budget.delta,
+            )
+        losses = dict(zip(changed, found, strict=True))
+        return tuple(
+            Part(question, moved[place], mechanism, noises[place], losses.get(place, NOTHING))
+            for place, question in enumerate(questions)
         )
-    losses = dict(zip(changed, found, strict=True))
-    return tuple(
-        Part(question, moved[place], mechanism, noises[place], losses.get(place, NOTHING))
-        for place, question in enumerate(questions)
-    )
 
 
 def _selection(
-    question: Question, entry: Entry, mechanism: Mechanism, target: Loss, privacy: Privacy
+    question: Question,
+    change: Sensitivity,
+    entry: Entry,
+    mechanism: Mechanism,
+    target: Loss,
+    privacy: Privacy,
 ) -> Part:
     """The noisy counts that select groups: half of delta for the noise if it needs any."""
     needs = mechanism.needs_delta and target.rho is None
     spent = target.delta / 2 if needs else Fraction(0)
     if target.delta - spent <= 0:
-        raise CannotCalibrate(
-            "private keys need a delta above zero",
-            "add `delta: 1e-7` or so, or allow more under `privacy: budget:`",
-        )
-    change = query_sensitivity(question.query, privacy, privacy.neighbors)
-    alone = query_sensitivity(question.query, privacy, Neighbors.ADD_REMOVE)
+        raise SpecError.about("cannot-calibrate.no-delta", name=entry.request.name)
     (noise,) = mechanism.fit_jointly(
         [change], [Fraction(1)], replace(target, delta=spent), entry.calibration
     )
+    alone = query_sensitivity(question.query, privacy, Neighbors.ADD_REMOVE)
     rule = selection(noise, alone, target.delta - spent)
     charged = target
     if target.rho is not None:
@@ -133,3 +150,55 @@ def query_sensitivity(query: Query, privacy: Privacy, neighbors: Neighbors) -> S
             unit = unit.ungrouped
     moved = sensitivity(query.influence, neighbors, unit, query.cells)
     return moved.repeated(query.picks) if isinstance(query, ScoreQuery) else moved
+
+
+def branches(spec: Spec) -> dict[str, Branch]:
+    """The entries about disjoint rows; those about the same rows share a part.
+
+    Every row has one value in a column, so conditions on it that no value satisfies
+    together select disjoint rows. A unit is in one part only if it is a row, or a person
+    with a single row in all; what people add up over all of their rows is left out.
+    """
+    unit = spec.privacy.unit
+    if isinstance(unit, PersonUnit) and unit.rows > 1:
+        return {}
+    columns: dict[str, dict[str, Ranges]] = {}
+    for entry in spec.entries:
+        if not _adds_up_rows(entry, spec):
+            for condition in entry.request.where:
+                named = columns.setdefault(condition.column.name, {})
+                named[entry.request.name] = condition.ranges
+    found: dict[str, Branch] = {}
+    # Columns that tell more parts apart go first; an entry belongs to one column.
+    for column in sorted(columns, key=lambda column: -len(_separate(columns[column]))):
+        left = {name: ranges for name, ranges in columns[column].items() if name not in found}
+        parts = _separate(left)
+        if len(parts) > 1:
+            for place, part in enumerate(parts):
+                found |= dict.fromkeys(part, (column, place))
+    return found
+
+
+def _adds_up_rows(entry: Entry, spec: Spec) -> bool:
+    """Whether a person adds up rows in an entry, whatever the limit on rows."""
+    questions = entry.statistic.questions(entry.request, spec.privacy.relation)
+    return any(
+        isinstance(one.query, LinearQuery) and one.query.totals is not None for one in questions
+    )
+
+
+def _separate(conditioned: Mapping[str, Ranges]) -> list[list[str]]:
+    """The entries in groups that share values with no other group, in spec order."""
+    spans = sorted(
+        (low, high, name) for name, ranges in conditioned.items() for low, high in ranges
+    )
+    part_of: dict[str, set[str]] = {name: {name} for name in conditioned}
+    reached, holder = None, ""
+    for low, high, name in spans:
+        if reached is not None and low <= reached and part_of[name] is not part_of[holder]:
+            merged = part_of[name] | part_of[holder]
+            part_of |= dict.fromkeys(merged, merged)
+        if reached is None or high > reached:
+            reached, holder = high, name
+    distinct = {id(part_of[name]): part_of[name] for name in conditioned}
+    return [[name for name in conditioned if name in part] for part in distinct.values()]

@@ -18,7 +18,7 @@ from dpcli.composition.parallel import Placed, worst_unit
 from dpcli.mechanisms.calibration import Mechanism
 from dpcli.privacy.amplification import Shuffled, shuffled
 from dpcli.privacy.guarantee import Guarantee, together
-from dpcli.privacy.loss import Loss
+from dpcli.privacy.loss import Loss, add_up
 from dpcli.privacy.noise import Noise
 from dpcli.privacy.sensitivity import Sensitivity
 from dpcli.privacy.threshold import Selection
@@ -157,11 +157,7 @@ class Plan:
     def asked(self) -> Loss:
         """What the entries or responses ask for, one by one: the plain sum of their losses."""
         losses = [entry.target for entry in self.priced]
-        losses += [response.channel.loss for response in self.spec.responses]
-        return Loss(
-            sum((loss.epsilon for loss in losses), start=Fraction(0)),
-            sum((loss.delta for loss in losses), start=Fraction(0)),
-        )
+        return add_up([*losses, *(response.channel.loss for response in self.spec.responses)])
 
     @property
     def spent(self) -> Loss:

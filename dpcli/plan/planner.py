@@ -20,12 +20,8 @@ def make_plan(spec: Spec) -> Plan:
         entries = allocate(spec)
         bound = privacy.composition.bound(counted(entries, spec), privacy.budget.delta)
     except Missing as missing:
-        raise SpecError.of(
-            "package-missing",
-            f"`composition: {privacy.composition.name}` needs a package that is not installed: "
-            f"{missing}",
-            "install it, or use `composition: zcdp`, which needs none",
-        ) from None
+        rule, package = privacy.composition.name, str(missing)
+        raise SpecError.about("package-missing", rule=rule, package=package) from None
     if spec.quality is None:
         return Plan(spec, tuple(entries), bound)
     quality, *statistics = entries

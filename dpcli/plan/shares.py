@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
 
-from dpcli.mechanisms.calibration import CannotCalibrate
+from dpcli.errors import SpecError
 from dpcli.plan.entries import EntryPlanner
 from dpcli.plan.model import PlannedEntry, counted
 from dpcli.privacy.concentrated import zcdp_rho
@@ -27,7 +27,7 @@ class Shares:
 
     Under sequential composition shares divide epsilon, exactly; elsewhere they divide
     rho (or epsilon, where there is none), and are stretched until the budget is used. No
-    entry gets more than it could be given. `asked` is the entry that was planned last.
+    entry gets more than it could be given.
     """
 
     def __init__(
@@ -36,15 +36,15 @@ class Shares:
         self._first, self._planner, self._spec = first, planner, planner.spec
         privacy = self._spec.privacy
         self._rule, self._budget = privacy.composition, privacy.budget
-        self._sharing, self.asked = self._with_deltas(sharing), sharing[0]
+        self._sharing = self._with_deltas(sharing)
         self._units = sum((_share(entry) for entry in sharing), start=Fraction(0))
 
     def largest(self) -> list[PlannedEntry]:
-        """The entries at the largest size that fits; CannotCalibrate if nothing is left."""
+        """The entries at the largest size that fits; SpecError if nothing is left."""
         exact = self._rule.name == "sequential"
         low = self._start()
         if low <= 0 and exact:
-            raise _nothing_left()
+            raise self._nothing_left()
         if low > 0:
             best = self._at(low)
             # What is most accurate hardly depends on the size; so it is not asked each time.
@@ -63,7 +63,7 @@ class Shares:
         while not self._fits(best := self._at(low)):
             low, shrink = short_down(low * shrink, DIGITS), max(shrink**2, Fraction(1, 10))
             if low * self._units < least:
-                raise _nothing_left()
+                raise self._nothing_left()
         least_share = min(_share(entry) for entry in self._sharing)
         factor = Fraction(2)
         while factor > 1 + FINE and low * least_share < MOST_EPSILON:
@@ -73,6 +73,10 @@ class Shares:
             else:
                 factor = 1 + (factor - 1) / 4
         return best
+
+    def _nothing_left(self) -> SpecError:
+        name = self._sharing[0].request.name
+        return SpecError.about("cannot-calibrate.nothing-left", name=name)
 
     def _with_deltas(self, sharing: Sequence[Entry]) -> list[Entry]:
         """The entries, those that can spend a delta with a share of what is left of it."""
@@ -97,12 +101,11 @@ class Shares:
 
     def _at(self, size: Fraction) -> list[PlannedEntry]:
         """The sharing entries, with that loss for each share of one."""
-        found = []
-        for entry in self._sharing:
-            self.asked = entry
-            target = self._planner.target(min(size * _share(entry), MOST_EPSILON), entry)
-            found.append(self._planner.most_accurate(entry, target))
-        return found
+        targets = [
+            self._planner.target(min(size * _share(entry), MOST_EPSILON), entry)
+            for entry in self._sharing
+        ]
+        return list(map(self._planner.most_accurate, self._sharing, targets))
 
     def _spent(self, entries: Sequence[PlannedEntry]) -> Loss:
         """What the first entries and these reveal."""
@@ -139,11 +142,3 @@ def _share(entry: Entry) -> Fraction:
     """The share of an entry that has one."""
     assert entry.price.share is not None
     return entry.price.share
-
-
-def _nothing_left() -> CannotCalibrate:
-    """There is nothing to divide."""
-    return CannotCalibrate(
-        "the other entries leave nothing of the budget to share",
-        "lower their losses, or allow more under `privacy: budget:`",
-    )

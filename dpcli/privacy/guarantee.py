@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import Literal
 
 from dpcli.privacy.concentrated import pure_rho
-from dpcli.privacy.loss import NOTHING, Loss
+from dpcli.privacy.loss import NOTHING, Loss, add_up
 from dpcli.privacy.noise import Noise
 from dpcli.privacy.sensitivity import Sensitivity
 
@@ -93,10 +93,7 @@ def together(guarantees: Iterable[Guarantee]) -> Guarantee:
     """Several answers as one: every measure is the sum of theirs."""
     each = tuple(guarantees)
     return Guarantee(
-        Loss(
-            sum((one.loss.epsilon for one in each), start=Fraction(0)),
-            sum((one.loss.delta for one in each), start=Fraction(0)),
-        ),
+        add_up(one.loss for one in each),
         sum((one.rho for one in each), start=Fraction(0)),
         tuple(pair for one in each for pair in one.pairs),
         sum((one.slack for one in each), start=Fraction(0)),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -26,6 +27,13 @@ class Loss:
         """Whether this reveals no more than `limit`, compared exactly."""
         concentrated = limit.rho is None or (self.rho is not None and self.rho <= limit.rho)
         return self.epsilon <= limit.epsilon and self.delta <= limit.delta and concentrated
+
+
+def add_up(losses: Iterable[Loss]) -> Loss:
+    """The plain sum of losses: of epsilons, and of deltas."""
+    each = tuple(losses)
+    zero = Fraction(0)
+    return Loss(sum((one.epsilon for one in each), zero), sum((one.delta for one in each), zero))
 
 
 NOTHING = Loss(Fraction(0))

@@ -9,7 +9,7 @@ from random import Random
 import pytest
 
 from dpcli.columns import CategoryColumn, NumericColumn
-from dpcli.plan.disjoint import branches
+from dpcli.plan.entries import branches
 from dpcli.plan.model import Plan
 from dpcli.plan.planner import make_plan
 from dpcli.spec.load import load_spec
