@@ -151,11 +151,6 @@ def check_quality(plan: Plan, exact: Sequence[Sealed]) -> Checked | None:
     return Checked(estimates, missed_minimums(plan, answers))
 
 
-def answer(plan: Plan, data: tuple[str, ...]) -> tuple[Released, ...]:
-    """Read the data once and answer every question once, each cell with its own noise."""
-    return estimates_of(plan, aggregate_data(plan, data))
-
-
 def aggregate_data(
     plan: Plan, data: tuple[str, ...], progress: Progress | None = None
 ) -> Sequence[Sealed]:
@@ -178,30 +173,28 @@ def estimates_of(plan: Plan, exact: Sequence[Sealed]) -> tuple[Released, ...]:
 def add_noise(plan: Plan, exact: Sequence[Sealed]) -> tuple[NoisyEntry, ...]:
     """Noise for every part of every entry.
 
-    Entries that select groups come first: the others tell of those groups alone.
+    Entries that select groups come first: the others are about those groups alone.
     """
-    sealed: dict[str, list[tuple[Part, Sealed]]] = {}
-    parts = iter(exact[len(plan.quality.parts) if plan.quality else 0 :])
-    for planned in plan.entries:
-        sealed[planned.entry.request.name] = [(part, next(parts)) for part in planned.parts]
+    sealed = iter(exact[len(plan.quality.parts) if plan.quality else 0 :])
+    asked = [(each, [(part, next(sealed)) for part in each.parts]) for each in plan.entries]
     counts: dict[str, dict[Group, int]] = {}
-    for planned in plan.entries:
+    for planned, parts in asked:
         if planned.entry.selects:
-            ((part, groups),) = sealed[planned.entry.request.name]
+            ((part, groups),) = parts
             assert part.selection is not None
             assert isinstance(part.mechanism, Perturbing)
             noisy = part.mechanism.select(part.noise, part.selection, cast("_Groups", groups))
             counts[planned.entry.request.name] = _in_order(planned.entry.request.by, noisy.value)
     found = []
-    for planned in plan.entries:
+    for planned, parts in asked:
         entry = planned.entry
         selected = tuple(counts[entry.keys]) if entry.keys else None
-        answers = tuple(
-            Answer(tuple(counts[entry.request.name].values()), part.noise)
-            if entry.selects
-            else _answer(part, answer, selected)
-            for part, answer in sealed[entry.request.name]
-        )
+        answers: tuple[Answer, ...]
+        if entry.selects:
+            values = tuple(counts[entry.request.name].values())
+            answers = (Answer(values, planned.parts[0].noise),)
+        else:
+            answers = tuple(_answer(part, answer, selected) for part, answer in parts)
         found.append(NoisyEntry(planned, answers, selected))
     return tuple(found)
 

@@ -3,30 +3,23 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
 from itertools import pairwise, zip_longest
 
 from dpcli.privacy.guarantee import PUBLIC, Guarantee, Pair, together
 from dpcli.privacy.loss import Loss
 from dpcli.privacy.relation import Neighbors
 
-ADD_REMOVE = Neighbors.ADD_REMOVE
+Branch = tuple[str, int]
+"""Which rows answers are about: those of the same name and other numbers are disjoint.
+
+Of disjoint rows a unit has one.
+"""
 
 
-@dataclass(frozen=True, slots=True)
-class Placed:
-    """What some answers reveal, and which rows they are about.
-
-    Two that have the same first part of `branch` and different second parts are about
-    disjoint rows, of which a unit has one.
-    """
-
-    guarantees: tuple[Guarantee, ...]
-    branch: tuple[str, int] | None = None
-
-
-def worst_unit(placed: Sequence[Placed], neighbors: Neighbors) -> dict[Guarantee, int]:
+def worst_unit(
+    answers: Iterable[tuple[Iterable[Guarantee], Branch | None]], neighbors: Neighbors
+) -> dict[Guarantee, int]:
     """Guarantees that are, added up, no less than what any unit can lose.
 
     Privacy: adding or removing a row changes the answers about one part of the disjoint
@@ -36,19 +29,20 @@ def worst_unit(placed: Sequence[Placed], neighbors: Neighbors) -> dict[Guarantee
     """
     found: Counter[Guarantee] = Counter()
     branches: dict[str, dict[int, list[Guarantee]]] = {}
-    for one in placed:
-        if one.branch is None:
-            found.update(one.guarantees)
+    for guarantees, branch in answers:
+        if branch is None:
+            found.update(guarantees)
         else:
-            group, part = one.branch
-            branches.setdefault(group, {}).setdefault(part, []).extend(one.guarantees)
+            name, part = branch
+            branches.setdefault(name, {}).setdefault(part, []).extend(guarantees)
+    changed = 1 if neighbors is Neighbors.ADD_REMOVE else 2
     for parts in branches.values():
-        found.update(_worst_parts(list(parts.values()), 1 if neighbors is ADD_REMOVE else 2))
+        found.update(_worst_parts(parts.values(), changed))
     del found[PUBLIC]
     return dict(found)
 
 
-def _worst_parts(parts: Sequence[list[Guarantee]], changed: int) -> list[Guarantee]:
+def _worst_parts(parts: Iterable[list[Guarantee]], changed: int) -> list[Guarantee]:
     """What the worst of these parts lose, if this number of them changes.
 
     If each part is no worse than the one before it, answer by answer, the first ones do.

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from fractions import Fraction
-from importlib import import_module
 from math import sqrt
 from typing import TYPE_CHECKING
 
@@ -72,7 +71,7 @@ class Pld(Composition):
         pairs: Counter[Pair] = Counter()
         for guarantee, times in answers.items():
             for pair in guarantee.pairs:
-                pairs[_once(pair)] += pair.times * times
+                pairs[Pair(pair.kind, pair.scale, pair.shift)] += pair.times * times
         wrong = FLOAT_ERROR + FLOAT_ERROR_EACH * sum(pairs.values())
         left = (delta - slack_of(answers)) * (1 - FLOAT_ERROR) - wrong
         if left <= 0 or not pairs:
@@ -82,20 +81,18 @@ class Pld(Composition):
             yield Bound(Loss(epsilon, delta), "privacy loss distributions")
 
 
-def _once(pair: Pair) -> Pair:
-    """The pair without how often it occurs."""
-    return Pair(pair.kind, pair.scale, pair.shift)
-
-
 def composed_epsilon(pairs: Mapping[Pair, int], delta: float) -> Fraction | None:
     """Epsilon of all pairs at `delta`; None where floats are not precise enough.
 
     `Missing` without the library.
     """
     try:
-        import_module("dp_accounting.pld.privacy_loss_distribution")
+        from dp_accounting.pld.pld_pmf import DensePLDPmf
+        from dp_accounting.pld.privacy_loss_distribution import PrivacyLossDistribution
     except ImportError:
         raise Missing("`dp-accounting`: pip install 'dpcli[pld]'") from None
+    from dpcli.composition.profiles import on_grid
+
     strengths = {pair: float(pair.shift / pair.scale) for pair in pairs}
     count = sum(pairs.values())
     variance = sum(times * strengths[pair] ** 2 for pair, times in pairs.items())
@@ -103,10 +100,11 @@ def composed_epsilon(pairs: Mapping[Pair, int], delta: float) -> Fraction | None
     width = max(fine * sqrt(variance / count), (20 * sqrt(variance) + variance) / POINTS)
     if not SMALLEST_WIDTH < width < 1:
         return None
-    found = [
-        _repeated(_distribution(pair, width), times)
-        for pair, times in (_fewer(pairs) if len(pairs) > MOST_PAIRS else pairs).items()
-    ]
+    found = []
+    for pair, times in (_fewer(pairs) if len(pairs) > MOST_PAIRS else pairs).items():
+        lowest, probabilities, beyond = on_grid(pair, width)
+        losses = DensePLDPmf(width, lowest, probabilities, beyond, True)
+        found.append(_repeated(PrivacyLossDistribution(losses), times))
     # In pairs, so that sums stay short for as long as possible.
     while len(found) > 1:
         odd = [found.pop()] if len(found) % 2 else []
@@ -138,14 +136,3 @@ def _fewer(pairs: Mapping[Pair, int]) -> Counter[Pair]:
         scale = round_down(pair.scale, 7) if pair.ordered else pair.scale
         rounded[Pair(pair.kind, scale, pair.shift)] += times
     return rounded
-
-
-def _distribution(pair: Pair, width: float) -> PrivacyLossDistribution:
-    """The losses of a pair on the grid."""
-    from dp_accounting.pld.pld_pmf import DensePLDPmf
-    from dp_accounting.pld.privacy_loss_distribution import PrivacyLossDistribution
-
-    from dpcli.composition.profiles import on_grid
-
-    lowest, probabilities, beyond = on_grid(pair, width)
-    return PrivacyLossDistribution(DensePLDPmf(width, lowest, probabilities, beyond, True))

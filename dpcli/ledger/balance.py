@@ -18,7 +18,7 @@ from operator import itemgetter
 
 from dpcli.composition import COMPOSITIONS
 from dpcli.composition.base import Composition
-from dpcli.composition.parallel import Placed, worst_unit
+from dpcli.composition.parallel import Branch, worst_unit
 from dpcli.ledger.terms import Terms
 from dpcli.mechanisms import MECHANISMS
 from dpcli.privacy.guarantee import PUBLIC, Guarantee, approximate, pure, together
@@ -59,7 +59,7 @@ def answers_of(parts: str, neighbors: str) -> Answers:
         del found[PUBLIC]
         return tuple(found.items())
     joint: dict[object, list[Guarantee]] = {}
-    branches: dict[object, tuple[str, int] | None] = {}
+    branches: dict[object, Branch | None] = {}
     for place, part in enumerate(recorded):
         # Parts that are protected jointly count as one answer.
         name = (part["statistic"], "" if part.get("joint") else place)
@@ -67,7 +67,7 @@ def answers_of(parts: str, neighbors: str) -> Answers:
         disjoint = part.get("disjoint")
         branches[name] = (str(disjoint[0]), int(disjoint[1])) if disjoint else None
     placed = [
-        Placed((together(each) if len(each) > 1 else each[0],), branches[name])
+        ((together(each) if len(each) > 1 else each[0],), branches[name])
         for name, each in joint.items()
     ]
     return tuple(worst_unit(placed, Neighbors(neighbors)).items())

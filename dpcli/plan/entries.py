@@ -11,6 +11,7 @@ from fractions import Fraction
 from math import log
 from typing import Literal
 
+from dpcli.composition.parallel import Branch
 from dpcli.errors import SpecError
 from dpcli.mechanisms.calibration import CannotCalibrate, Mechanism
 from dpcli.plan.model import Part, PlannedEntry
@@ -24,9 +25,6 @@ from dpcli.statistics.base import Question
 from dpcli.vector_queries import MinimiserQuery, ReadabilityQuery
 
 Ranges = tuple[tuple[int, int], ...]
-
-Branch = tuple[str, int]
-"""A column, and which of the disjoint parts of the rows by it."""
 
 
 @dataclass(frozen=True, slots=True)

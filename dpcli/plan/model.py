@@ -14,7 +14,7 @@ from math import sqrt
 
 from dpcli.columns import CategoryColumn
 from dpcli.composition.base import Bound
-from dpcli.composition.parallel import Placed, worst_unit
+from dpcli.composition.parallel import Branch, worst_unit
 from dpcli.mechanisms.calibration import Mechanism
 from dpcli.privacy.amplification import Shuffled, shuffled
 from dpcli.privacy.guarantee import Guarantee, together
@@ -84,7 +84,7 @@ class PlannedEntry:
     target: Loss
     parts: tuple[Part, ...]
     other_bound: tuple[Part, ...] = ()
-    branch: tuple[str, int] | None = None
+    branch: Branch | None = None
 
     @property
     def mechanism(self) -> Mechanism:
@@ -215,5 +215,5 @@ def counted(entries: Sequence[PlannedEntry], spec: Spec) -> dict[Guarantee, int]
     """
     if spec.is_local:
         return Counter(response.channel.guarantee for response in spec.responses)
-    placed = [Placed(entry.guarantees, entry.branch) for entry in entries]
-    return worst_unit(placed, spec.privacy.neighbors)
+    answers = ((entry.guarantees, entry.branch) for entry in entries)
+    return worst_unit(answers, spec.privacy.neighbors)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 import re
 from fractions import Fraction
-from math import isqrt
+from math import ceil, isqrt
 
-from dpcli.privacy.decimals import decimal_places, decimal_text, with_exponent
+from dpcli.privacy.decimals import decimal_places, decimal_text, plain_text, rounded, with_exponent
 
 LONGEST = 60
 """Decimals up to which an exact number is written out."""
@@ -44,14 +44,11 @@ def plain_or_up(value: Fraction) -> str:
         needed = LONGEST + 1
     if needed <= LONGEST:
         return decimal_text(value, needed)
-    places = _places(value, DIGITS)
-    scaled = -(-value.numerator * 10**places // value.denominator)
-    text = decimal_text(Fraction(scaled, 10**places), places)
-    return text.rstrip("0").rstrip(".") if places else text
+    finest = 10 ** _places(value, DIGITS)
+    return plain_text(Fraction(ceil(value * finest), finest))
 
 
 def _places(value: Fraction, digits: int) -> int:
-    """How many decimals show that many significant digits of `value`."""
     places = 0
     while value and abs(value) * 10**places < 10 ** (digits - 1) and places < LONGEST * 2:
         places += 1
@@ -71,9 +68,7 @@ def short(value: Fraction, digits: int = 4) -> str:
 
 def plain_short(value: Fraction, digits: int) -> str:
     """`value` rounded to a few significant digits, as a plain decimal."""
-    places = _places(value, digits)
-    text = decimal_text(value, places)
-    return text.rstrip("0").rstrip(".") if "." in text else text
+    return plain_text(rounded(value, _places(value, digits)))
 
 
 def root_up(square: Fraction) -> Fraction:
@@ -98,7 +93,6 @@ def json_text(fact: Fact) -> str:
 
 
 def _marked(fact: Fact) -> Fact:
-    """Numbers as marked texts, so that no float ever stands between."""
     if isinstance(fact, Number):
         return _MARK + fact
     if isinstance(fact, dict):

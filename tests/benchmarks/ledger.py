@@ -15,7 +15,7 @@ from dpcli.charge import charge_for
 from dpcli.ledger.charge import Charge, Standing
 from dpcli.ledger.ledger import Ledger, create_ledger
 from dpcli.plan.planner import make_plan
-from dpcli.release import Release, answer
+from dpcli.release import Release, aggregate_data, estimates_of
 from dpcli.report.formats import render
 from dpcli.spec.load import read_spec
 from tests.benchmarks.timing import in_turn, show
@@ -53,7 +53,7 @@ def main() -> None:
 def fill(book: Ledger, spec: Path, data: Path, releases: int) -> None:
     """Charge for that many releases of the same answers, without syncing each."""
     plan = make_plan(read_spec(spec))
-    entries = answer(plan, (str(data),))
+    entries = estimates_of(plan, aggregate_data(plan, (str(data),)))
     book.store.connection.execute("PRAGMA synchronous = OFF")
     for number in range(releases):
         charge = charge_for(plan, f"night-{number}", None)

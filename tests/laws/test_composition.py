@@ -11,7 +11,7 @@ import pytest
 
 from dpcli.composition import COMPOSITIONS
 from dpcli.composition.base import Composition
-from dpcli.composition.parallel import Placed, worst_unit
+from dpcli.composition.parallel import worst_unit
 from dpcli.composition.pld import composed_epsilon
 from dpcli.mechanisms import MECHANISMS
 from dpcli.mechanisms.base import Choosing
@@ -140,7 +140,7 @@ def test_n_times_one_is_count_n(rule: Composition, mechanism: Mechanism) -> None
     _, one = stated(mechanism, Fraction(30), SENSITIVITIES[1])
     delta, times = Fraction(1, 10**5), 12
     counted = rule.total({one: times}, delta)
-    placed = [Placed((one,))] * times
+    placed = [((one,), None)] * times
     assert rule.total(worst_unit(placed, Neighbors.ADD_REMOVE), delta) == counted
     if rule.name != "advanced":
         assert rule.total({together([one] * 4): 3}, delta).epsilon == counted.epsilon
@@ -195,19 +195,14 @@ def test_of_disjoint_rows_the_worst_counts() -> None:
     _, a = stated(MECHANISMS[0], Fraction(10), SENSITIVITIES[0])
     _, b = stated(MECHANISMS[0], Fraction(20), SENSITIVITIES[0])
     _, c = stated(MECHANISMS[1], Fraction(30), SENSITIVITIES[0])
-    placed = [
-        Placed((a, b), ("x", 0)),
-        Placed((b,), ("x", 1)),
-        Placed((b,), ("x", 2)),
-        Placed((c,)),
-    ]
+    placed = [((a, b), ("x", 0)), ((b,), ("x", 1)), ((b,), ("x", 2)), ((c,), None)]
     assert worst_unit(placed, Neighbors.ADD_REMOVE) == {a: 1, b: 1, c: 1}
     assert worst_unit(placed, Neighbors.CHANGE_ONE) == {a: 1, b: 2, c: 1}
-    crossed = [Placed((b, b, b), ("x", 0)), Placed((a,), ("x", 1))]
+    crossed = [((b, b, b), ("x", 0)), ((a,), ("x", 1))]
     ((whole, times),) = worst_unit(crossed, Neighbors.ADD_REMOVE).items()
     assert whole.loss.epsilon == b.loss.epsilon * 3 and whole.rho == a.rho and times == 1
     delta = Fraction(1, 10**5)
-    mixed = [Placed((a,), ("x", 0)), Placed((c, b), ("x", 1))]
+    mixed = [((a,), ("x", 0)), ((c, b), ("x", 1))]
     for rule in COMPOSITIONS:
         for neighbors, parts in (
             (Neighbors.ADD_REMOVE, [Counter([a]), Counter([c, b])]),
@@ -226,7 +221,7 @@ def test_parts_with_other_gaussian_noise_are_not_ordered() -> None:
         for scale in (Fraction(1, 4), Fraction(27, 100))
     )
     delta = Fraction(5, 10**4)
-    placed = [Placed((one,), ("x", 0)), Placed((two,), ("x", 1))]
+    placed = [((one,), ("x", 0)), ((two,), ("x", 1))]
     whole = pld.total(worst_unit(placed, Neighbors.ADD_REMOVE), delta).epsilon
     for part in (one, two):
         assert pld.total({part: 1}, delta).epsilon <= whole

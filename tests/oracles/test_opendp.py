@@ -17,7 +17,7 @@ from dpcli.plan.planner import make_plan
 from dpcli.privacy.noise import LAPLACE, Noise
 from dpcli.privacy.sensitivity import Sensitivity
 from dpcli.privacy.threshold import selection
-from dpcli.release import answer
+from dpcli.release import aggregate_data, estimates_of
 from dpcli.spec.load import read_spec
 from tests.oracles.opened import cells_of
 from tests.oracles.plain import evaluate
@@ -142,7 +142,8 @@ def test_errors_are_no_larger_than_opendp_s_at_equal_epsilon(tmp_path: Path) -> 
     squares = {"ours": [0.0] * 3, "theirs": [0.0] * 3}
     for _ in range(RELEASES):
         ours = [
-            [float(e.value or 0) for e in each.estimates] for each in answer(plan, (str(PEOPLE),))
+            [float(e.value or 0) for e in each.estimates]
+            for each in estimates_of(plan, aggregate_data(plan, (str(PEOPLE),)))
         ]
         for who, found in (("ours", ours), ("theirs", theirs(counts, sums, 11, 110))):
             for place, values in enumerate(found):
