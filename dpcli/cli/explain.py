@@ -5,21 +5,23 @@ from __future__ import annotations
 import inspect
 import re
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
-from typing import Annotated
+from functools import cache, partial
+from typing import Annotated, Any
 
 import typer
 
 from dpcli import reference
 from dpcli.cli.console import WIDEST, width_of
-from dpcli.cli.options import checked_budget, refuse_option
+from dpcli.cli.options import checked_budget
 from dpcli.cli.tables import plain_table
 from dpcli.composition import COMPOSITIONS
 from dpcli.errors import UsageError
 from dpcli.mechanisms import MECHANISMS
-from dpcli.privacy import meaning as bound
+from dpcli.messages import note
+from dpcli.privacy import meaning
 from dpcli.privacy.loss import Loss, loss_text
 from dpcli.randomizers import RANDOMIZERS
 from dpcli.spec.field_pages import field_pages
@@ -36,10 +38,24 @@ KINDS = {
     "idea": "words of a spec",
     "command line": "words of the command line",
 }
-"""How the list of words calls the kinds of pages."""
+"""How the list of words calls the kinds of pages, in its order."""
+
+REGISTRIES: tuple[tuple[str, str, str, Iterable[Any]], ...] = (
+    ("statistics", "statistic", "statistic", STATISTICS),
+    ("mechanisms", "mechanism", "mechanism", MECHANISMS),
+    ("mechanisms of the local model", "mechanism of the local model", "responses", RANDOMIZERS),
+    ("compositions", "composition", "composition", COMPOSITIONS),
+    ("steps of `post`", "step of `post`", "post", STEPS),
+)
+"""What describes itself by its docstring: in the list, in a title, and the key that names it."""
 
 PRIORS = (0.001, 0.01, 0.1, 0.5, 0.9)
 ALARMS = (0.001, 0.01, 0.05, 0.1)
+
+QUOTED, WORD = re.compile(r"`([^`]+)`"), re.compile(r"(?<![\w.-])[\w-]+(?![\w.-])")
+
+MOST_RELATED = 5
+"""Other words that a page names at its end."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,42 +64,69 @@ class Explanation:
 
     name: str
     kind: str
-    page: reference.Page | reference.Code | Docstring
+    page: Callable[[int], str]
+    see: tuple[str, ...] = ()
 
     def text(self, width: int = reference.WIDTH) -> str:
-        """The whole page, as plain text."""
-        return self.page.text(width)
+        """The whole page as plain text, with the words to read next."""
+        text = self.page(width).rstrip()
+        if "\nSee also: " in text:
+            return text
+        known = {one.name for one in explanations()} - {self.name, "dpcli"}
+        quoted = WORD.findall(" ".join(QUOTED.findall(text)))
+        named = [word for word in (*self.see, *quoted) if word in known]
+        named = named or [word for word in self.name.split("-") if word in known]
+        if not named:
+            return text
+        related = list(dict.fromkeys(named))[:MOST_RELATED]
+        return f"{text}\n\n{reference.see_also(related, width)}"
 
     @property
     def brief(self) -> str:
         """What the title says that the word is: shells show it next to the word."""
-        title = self.text().split("\n", 1)[0]
+        title = self.page(reference.WIDTH).split("\n", 1)[0]
         return title.removeprefix(self.name).strip(" ()").replace("`", "")
 
 
-@dataclass(frozen=True, slots=True)
-class Docstring:
-    """A page that is the docstring of a statistic, a mechanism or another part of dpcli."""
+@cache
+def explanations() -> tuple[Explanation, ...]:
+    """Every page, in the order of the list of words."""
+    pages = (*reference.word_pages(), *field_pages())
+    found = [
+        Explanation(page.name, KINDS[kind], page.text)
+        for kind in KINDS
+        for page in pages
+        if page.kind == kind
+    ]
+    for kinds, kind, key, registry in REGISTRIES:
+        for one in registry:
+            page = partial(_docstring, f"{one.name} ({kind})", one)
+            found.append(Explanation(one.name, kinds, page, (key,)))
+    for name, utility in UTILITIES.items():
+        page = partial(_docstring, f"{name} (utility)", utility)
+        found.append(Explanation(name, "utilities", page, ("utility",)))
+    codes = (
+        Explanation(code.name, f"error codes: {code.family}", code.text)
+        for code in reference.codes()
+    )
+    return (*found, *codes)
 
-    name: str
-    kind: str
-    thing: object
 
-    def text(self, width: int) -> str:
-        """Its paragraphs, filled; blocks that are indented stay as they are."""
-        paragraphs = [
-            part if re.search("^ ", part, re.MULTILINE) else reference.filled(part, width)
-            for part in (inspect.getdoc(self.thing) or "").split("\n\n")
-        ]
-        return "\n\n".join([f"{self.name} ({self.kind})", *paragraphs])
+def _docstring(title: str, thing: object, width: int) -> str:
+    """The docstring of a thing as a page: filled, but for blocks that are indented."""
+    paragraphs = [
+        part if re.search("^ ", part, re.MULTILINE) else reference.filled(part, width)
+        for part in (inspect.getdoc(thing) or "").split("\n\n")
+    ]
+    return "\n\n".join([title, *paragraphs])
 
 
 def words(incomplete: str) -> Iterator[tuple[str, str]]:
     """The words that begin so, each with what it is; a shell offers them."""
-    seen: set[str] = set()
+    # Of several pages of a word, the first one says what it is.
+    pages = {page.name: page for page in reversed(explanations())}
     for page in explanations():
-        if page.name.startswith(incomplete) and page.name not in seen:
-            seen.add(page.name)
+        if page.name.startswith(incomplete) and pages[page.name] is page:
             yield page.name, page.brief
 
 
@@ -94,67 +137,34 @@ def explain(
 ) -> None:
     """Explain a word: a key of specs, a statistic, an error code."""
     if (epsilon is not None or delta is not None) and word != PRIVACY:
-        raise refuse_option(
-            "`--epsilon` and `--delta` are not for "
-            + ("the list of words" if word is None else f"the page of `{word}`"),
-            "write `dpcli explain privacy --epsilon 1 --delta 1e-6`",
-        )
+        raise UsageError.about("bad-option.loss")
     width = min(width_of(sys.stdout), WIDEST) - 2
     if word is None:
-        _list(width)
+        sys.stdout.write(_list(width))
         return
+    found = [page.text(width) for page in explanations() if page.name == word]
     if word == PRIVACY:
-        _print_meaning(checked_budget(epsilon or "1", None, delta or "0", "sequential"), width)
-    found = [page.text(width).rstrip() for page in find(word)]
+        loss = checked_budget(epsilon or "1", None, delta or "0", "sequential")
+        found.insert(0, "\n\n".join(_meaning(loss, width)))
     if not found:
-        raise UsageError.of("unknown-word", f"there is no page for `{word}`", _advice(word))
+        raise _unknown(word)
     sys.stdout.write("\n\n".join(found) + "\n")
 
 
-def find(word: str) -> list[Explanation]:
-    """The pages of a word: usually one, none if the word is unknown."""
-    return [page for page in explanations() if page.name == word]
-
-
-def explanations() -> Iterator[Explanation]:
-    """Every page, in the order of the list of words."""
-    order = list(KINDS)
-    for page in sorted(
-        (*reference.word_pages(), *field_pages()), key=lambda page: order.index(page.kind)
-    ):
-        yield Explanation(page.name, KINDS[page.kind], page)
-    yield from _registered()
-    for code in reference.codes():
-        yield Explanation(code.name, f"error codes: {code.family}", code)
-
-
-def _registered() -> Iterator[Explanation]:
-    """Statistics, mechanisms and so on, from their docstrings."""
-    local = "mechanism of the local model"
-    members: list[tuple[str, str, str, object]] = [
-        *((one.name, "statistics", "statistic", type(one)) for one in STATISTICS),
-        *((one.name, "mechanisms", "mechanism", type(one)) for one in MECHANISMS),
-        *((one.name, "mechanisms of the local model", local, type(one)) for one in RANDOMIZERS),
-        *((one.name, "compositions", "composition", type(one)) for one in COMPOSITIONS),
-        *((step.name, "steps of `post`", "step of `post`", step) for step in STEPS),
-        *((name, "utilities", "utility", utility) for name, utility in UTILITIES.items()),
-    ]
-    for name, plural, kind, thing in members:
-        yield Explanation(name, plural, Docstring(name, kind, thing))
-
-
-def _list(width: int) -> None:
+def _list(width: int) -> str:
     """Every word, by kind."""
     kinds: dict[str, dict[str, None]] = {}
     for page in explanations():
         kinds.setdefault(page.kind, {})[page.name] = None
-    for kind, names in kinds.items():
-        sys.stdout.write(f"{kind}\n{reference.filled(', '.join(names), width, '  ', '  ')}\n\n")
-    sys.stdout.write("`dpcli explain WORD` explains one of them.\n")
+    lists = [
+        f"{kind}\n{reference.filled(', '.join(names), width, '  ', '  ')}\n\n"
+        for kind, names in kinds.items()
+    ]
+    return "".join([*lists, "`dpcli explain WORD` explains one of them.\n"])
 
 
-def _advice(word: str) -> str:
-    """The words that are nearest to one that is unknown."""
+def _unknown(word: str) -> UsageError:
+    """The error for a word without a page, with the words that are nearest to it."""
     synonyms = reference.synonyms()
     names = list(dict.fromkeys(page.name for page in explanations()))
     plain = word.strip().casefold().replace(" ", "-")
@@ -162,75 +172,44 @@ def _advice(word: str) -> str:
     close += [name for name in names if plain and (plain in name.split("-") or plain == name)]
     for form in (plain, plain.replace("-", "_")):
         close += get_close_matches(form, names, n=3, cutoff=0.7)
-    near = " or ".join(f"`{name}`" for name in list(dict.fromkeys(close))[:3])
-    return f"{f'did you mean {near}? ' if near else ''}`dpcli explain` lists all words"
+    near = list(dict.fromkeys(close))[:3]
+    if not near:
+        return UsageError.about("unknown-word", word=word)
+    return UsageError.about("unknown-word.near", word=word, near=near)
 
 
-def _print_meaning(loss: Loss, width: int) -> None:
+def _meaning(loss: Loss, width: int) -> Iterator[str]:
     """What an observer can learn about one person from answers with that loss."""
-    sys.stdout.write(f"What {loss_text(loss)} means for one person\n\n")
-    for part in _meaning(loss):
-        text = part if part.startswith(" ") else reference.filled(part, width) + "\n"
-        sys.stdout.write(text + "\n")
+    most, least = meaning.percent_at_most, meaning.percent_at_least
+    beliefs = [(prior, *meaning.beliefs(loss, prior)) for prior in PRIORS]
+    believed = _table(
+        ("before", "after, at least", "after, at most"),
+        [(f"{100 * prior:g}%", f"{least(low)}%", f"{most(high)}%") for prior, low, high in beliefs],
+    )
+    found = _table(
+        ("false alarms", "found, at most"),
+        [(f"{100 * alarm:g}%", f"{most(meaning.power(loss, alarm))}%") for alarm in ALARMS],
+    )
+    facts = {
+        "times": meaning.times_at_most(meaning.factor(loss)),
+        "plus": f", plus {meaning.at_most(loss.delta)}" if loss.delta else "",
+        "guess": most(meaning.guess(loss)),
+        "change": meaning.times_at_most(meaning.change(loss)),
+        "excess": f"{meaning.EXCESS:g}",
+        "chance": meaning.one_in(meaning.failure(loss)) if loss.delta else "",
+    }
 
+    def said(key: str) -> str:
+        return reference.filled(note(f"observer.{key}", **facts), width)
 
-def _meaning(loss: Loss) -> Iterator[str]:
-    """Paragraphs, and tables that are indented."""
-    plus = f", plus {bound.at_most(loss.delta)}" if loss.delta else ""
-    most, least = bound.percent_at_most, bound.percent_at_least
-    yield (
-        "Whatever was published could as well have come from neighboring data: data without this "
-        "person (`neighbors: add-remove`), or with other data about them (`change-one`). No set "
-        f"of outputs is more than {bound.times_at_most(bound.factor(loss))} as likely under one "
-        f"as under the other{plus}."
-    )
-    yield (
-        "What an observer believed before (that the person is in the data or, with change-one, "
-        "that they have an illness, for example), and what the observer can believe after seeing "
-        "everything that was published:"
-    )
-    beliefs = [(prior, *bound.beliefs(loss, prior)) for prior in PRIORS]
-    rows = [
-        (f"{100 * prior:g}%", f"{least(low)}%", f"{most(high)}%") for prior, low, high in beliefs
-    ]
-    yield _table(("before", "after, at least", "after, at most"), rows)
-    yield (
-        "With add-remove, whether a person who is in the data has an illness is two such steps "
-        "away: from data with them to data without them, and then to data with other values of "
-        "theirs. For such beliefs, read the table at twice the epsilon."
-    )
-    yield (
-        "The best test of whether a person is in the data. If it raises a false alarm for this "
-        "share of the people who are not in the data, it finds at most this share of those who "
-        "are:"
-    )
-    tests = [(f"{100 * alarm:g}%", f"{most(bound.power(loss, alarm))}%") for alarm in ALARMS]
-    yield _table(("false alarms", "found, at most"), tests)
-    yield (
-        "Guessing which of two neighboring datasets is the true one, if both were equally likely "
-        "before, is right in 50% of cases without the publication, and in at most "
-        f"{most(bound.guess(loss))}% with it."
-    )
-    yield (
-        "Any belief, compared with what it would be after a publication from the neighboring "
-        f"data, changes by at most {bound.times_at_most(bound.change(loss))} itself "
-        "(e^(2 epsilon) - 1)."
-    )
+    yield f"What {loss_text(loss)} means for one person"
+    yield from (said("likely"), said("belief"), believed, said("two_steps"))
+    yield from (said("test"), found, said("guess"), said("change"))
     if loss.delta:
-        yield (
-            f"Delta: outputs that reveal more than epsilon + {bound.EXCESS:g} (which the first "
-            "table and the previous paragraph allow for) occur with a probability of at most "
-            f"{bound.one_in(bound.failure(loss))}, and then anything may be learned about the "
-            "person. Keep delta far below one divided by the number of people."
-        )
-    yield (
-        "This holds whatever else an observer knows, and for anything that is ever computed from "
-        "the publication. It does not hide what is true of everyone: that smoking harms smokers "
-        "is learned with or without any one of them."
-    )
+        yield said("failure")
+    yield said("always")
 
 
 def _table(header: tuple[str, ...], rows: Sequence[Sequence[str]]) -> str:
-    """A table, indented."""
     text = plain_table(header, rows, range(len(header)))
-    return "".join(f"    {line}\n" for line in text.splitlines())
+    return "\n".join(f"    {line}" for line in text.splitlines())

@@ -7,6 +7,7 @@ file is read when a text of it is needed.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -98,7 +99,7 @@ class Page:
             filled(f"Allowed:   {self.values}", width, "", " " * 11) if self.values else "",
             example if len(example) < width else f"Example:\n  {self.example}",
             filled(f"If absent: {self.absent}", width, "", " " * 11) if self.absent else "",
-            filled(f"See also:  dpcli explain {' | '.join(self.see)}", width, "", " " * 11),
+            see_also(self.see, width),
         ]
         return "\n\n".join([*parts, "\n".join(line for line in lines if line)]) + "\n"
 
@@ -184,6 +185,11 @@ def filled(text: str, width: int, first: str = "", rest: str = "") -> str:
         break_on_hyphens=False,
         break_long_words=False,
     )
+
+
+def see_also(words: Iterable[str], width: int) -> str:
+    """The last lines of a page: words to read next."""
+    return filled(f"See also:  dpcli explain {' | '.join(words)}", width, "", " " * 11)
 
 
 def _page(name: str, table: dict[str, Any]) -> Page:
