@@ -7,7 +7,7 @@ report, a ledger, a log or an exit status.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -15,7 +15,7 @@ import polars as pl
 
 from dpcli.columns import CategoryColumn, Column, without_constant
 from dpcli.engine.aggregate import scanned
-from dpcli.engine.decode import BLANKS, encoded
+from dpcli.engine.decode import encoded, stripped
 from dpcli.engine.dialect import Inspection
 from dpcli.engine.progress import Progress, run_with_retry
 from dpcli.engine.redaction import redacted_errors
@@ -25,15 +25,20 @@ from dpcli.engine.table import Tables
 Amount = Literal["all", "most", "some", "none"]
 
 MOST_SHARE = (9, 10)
-"""From this share on, most cells are readable."""
+"""From this share on, most cells are so."""
 
 
 @dataclass(frozen=True, slots=True)
 class ColumnCells:
-    """How many of the cells of a column can be read, and declared texts that never occur."""
+    """How many cells of a column can be read, are blank, or are neither.
+
+    `absent` are declared texts that never occur.
+    """
 
     column: Column
     readable: Amount
+    blank: Amount
+    unreadable: Amount
     absent: tuple[str, ...]
 
 
@@ -52,53 +57,56 @@ def check_cells(
     """Read all files once. DataError `data-unreadable` if that fails, without a reason."""
     inspection = Inspection(dataset, progress)
     wanted = tuple(map(without_constant, columns))
+
+    def scan(tables: Tables) -> tuple[pl.DataFrame, bool]:
+        """One line per file: rows, and of each column what `_facts` counts; any blank rows."""
+        facts = [pl.len().alias("rows"), pl.col("blank").any()]
+        facts += [fact for place, column in enumerate(wanted) for fact in _facts(column, place)]
+        frames = [frame.select(facts) for frame in tables.frames()]
+        results = run_with_retry(lambda: pl.collect_all(frames, engine="streaming"), progress)
+        counted = pl.concat(results)
+        return counted, bool(counted["blank"].any())
+
     with redacted_errors(dataset):
-        counted = scanned(
-            dataset, inspection, wanted, lambda tables: _scan(tables, wanted, progress), progress
-        )
+        counted = scanned(dataset, inspection, wanted, scan, progress)
     rows = int(counted["rows"].sum())
-    return CellsCheck(
-        tuple(_found(column, place, counted, rows) for place, column in enumerate(columns)),
-        rows > 0,
-        None if min_rows is None else rows >= min_rows,
-    )
+    found = tuple(_found(column, place, counted, rows) for place, column in enumerate(wanted))
+    return CellsCheck(found, rows > 0, None if min_rows is None else rows >= min_rows)
 
 
-def _scan(
-    tables: Tables, wanted: Sequence[Column], progress: Progress
-) -> tuple[pl.DataFrame, bool]:
-    """One line per file: rows, readable cells and occurring texts of each column, any blanks."""
-    facts = [pl.len().alias("rows"), pl.col("blank").any()]
-    for place, column in enumerate(wanted):
-        text = pl.col(f"t{place}")
-        facts.append(encoded(column, f"t{place}").is_not_null().sum().alias(f"n{place}"))
-        if isinstance(column, CategoryColumn):
-            stripped = text.str.strip_chars(BLANKS)
-            declared = [text for text, _ in column.values]
-            facts.append(
-                stripped.filter(stripped.is_in(declared)).unique().implode().alias(f"o{place}")
-            )
-    frames = [frame.select(facts) for frame in tables.frames()]
-    results = run_with_retry(lambda: pl.collect_all(frames, engine="streaming"), progress)
-    counted = pl.concat(results)
-    return counted, bool(counted["blank"].any())
+def _facts(column: Column, place: int) -> Iterator[pl.Expr]:
+    """Readable cells, blank cells, and declared texts that occur."""
+    text = f"t{place}"
+    cell = stripped(pl.col(text))
+    yield encoded(column, text).is_not_null().sum().alias(f"readable{place}")
+    yield cell.is_null().sum().alias(f"blank{place}")
+    if isinstance(column, CategoryColumn):
+        declared = [text for text, _ in column.values]
+        yield cell.filter(cell.is_in(declared)).unique().implode().alias(f"texts{place}")
 
 
 def _found(column: Column, place: int, counted: pl.DataFrame, rows: int) -> ColumnCells:
     """One column over all files."""
-    readable = int(counted[f"n{place}"].sum())
+    readable, blank = (int(counted[f"{what}{place}"].sum()) for what in ("readable", "blank"))
     absent: tuple[str, ...] = ()
     if isinstance(column, CategoryColumn):
-        occurring = set(counted[f"o{place}"].explode().drop_nulls().to_list())
+        occurring = set(counted[f"texts{place}"].explode().drop_nulls().to_list())
         absent = tuple(text for text, _ in column.values if text not in occurring)
-    return ColumnCells(column, _amount(readable, rows), absent)
+    unreadable = rows - readable - blank
+    return ColumnCells(
+        column,
+        readable=_amount(readable, rows),
+        blank=_amount(blank, rows),
+        unreadable=_amount(unreadable, rows),
+        absent=absent,
+    )
 
 
-def _amount(readable: int, rows: int) -> Amount:
+def _amount(count: int, rows: int) -> Amount:
     """How much of the whole, in a word."""
-    if not readable:
+    if not count:
         return "none"
-    if readable == rows:
+    if count == rows:
         return "all"
     above, below = MOST_SHARE
-    return "most" if readable * below >= rows * above else "some"
+    return "most" if count * below >= rows * above else "some"

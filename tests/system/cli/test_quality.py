@@ -348,7 +348,8 @@ def test_check_cells_shows_on_a_terminal_what_cannot_be_read(name: str, tmp_path
     assert shown.status == 0
     assert "CONFIDENTIAL" in shown.out
     (line,) = [line for line in shown.out.splitlines() if line.strip().startswith(f"{column} ")]
-    assert line.split()[1] == "none"
+    assert line.split()[1:4] == ["none", "none", "all"]
+    assert f"no cell of `{column}` can be read" in shown.out
     assert "3000" not in shown.out and "3,000" not in shown.out
     for cell in set(data.read_text(encoding="utf-8").splitlines()[1:20]):
         assert cell.strip('" ') not in shown.out or len(cell) == 1
@@ -374,6 +375,30 @@ def test_check_cells_says_how_much_in_a_word(cells: list[str], amount: str, tmp_
         amount
     ]
     assert "rows: fewer than `min_rows`" in shown
+
+
+def test_check_cells_tells_blank_cells_from_unreadable_ones(tmp_path: Path) -> None:
+    """Half of the cells are blank, one is a word, and the rest are ages."""
+    spec, data = write(tmp_path, "open-ended ages")
+    data.write_text("age,x\n" + ",1\n" * 50 + "x,1\n" + "7,1\n" * 49, encoding="utf-8")
+    shown = on_terminal("check", spec, data, "--cells").out
+    (line,) = [line for line in shown.splitlines() if line.strip().startswith("age")]
+
+    assert line.split()[1:4] == ["some", "some", "some"]
+    assert "no cell of" not in shown
+
+
+def test_check_notes_what_reports_will_not_state(dpcli: Command, tmp_path: Path) -> None:
+    """Who answers for a release is asked for in one line, unless the spec says it."""
+    spec, _ = readable(tmp_path)
+    text = spec.read_text(encoding="utf-8")
+    spec.write_text(text + "declarations: {curator: A, region: B}\n", encoding="utf-8")
+    noted = dpcli("check", spec).err
+    assert noted.count("\n") == 1
+    assert "`not stated` for `contact` and `intended_use`" in noted
+    every = "{curator: A, contact: B, intended_use: C, region: D}"
+    spec.write_text(f"{text}declarations: {every}\n", encoding="utf-8")
+    assert dpcli("check", spec).err == ""
 
 
 def test_check_cells_names_declared_texts_that_never_occur(tmp_path: Path) -> None:
