@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
+from fractions import Fraction
 
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from dpcli.dialect import Dialect
 from dpcli.errors import SpecError
 from dpcli.spec.draft import draft_spec
 from dpcli.spec.load import load_spec
@@ -47,6 +50,31 @@ def test_a_filled_draft_passes() -> None:
     spec = load_spec(filled(draft_spec(["age", "no", "a: b"], "survey")), "draft.yaml")
     assert [column.name for column in spec.columns] == ["age", "no", "a: b"]
     assert spec.dataset == "survey"
+
+
+def test_a_draft_is_easy_to_edit() -> None:
+    """Lines fit a narrow window, and the commented declarations hold once uncommented."""
+    text = draft_spec([f"column_{place}" for place in range(40)], "survey", Dialect(";"))
+    assert all(len(line) <= 80 for line in text.splitlines())
+    assert '`decimal: ","`' in text and '`decimal: ","`' not in draft_spec(["age"], "survey")
+    spec = load_spec(filled(re.sub("(?m)^#(?=[d ] ?[a-z_]+:)", "", text)), "draft.yaml")
+    assert spec.declarations.population and spec.declarations.answer("contact")
+
+
+def test_the_quality_check_of_a_draft_grows_with_its_columns() -> None:
+    """More columns share more epsilon, within limits."""
+    drafts = [draft_spec([f"c{place}" for place in range(count)], "survey") for count in (1, 9, 99)]
+    checks = [load_spec(filled(text), "draft.yaml").quality for text in drafts]
+    prices = [check.entry.price.epsilon for check in checks if check is not None]
+    assert prices == [Fraction(1, 50), Fraction(1, 20), Fraction(1, 10)]
+
+
+def test_many_names_of_a_draft_stand_on_lines_of_their_own() -> None:
+    """The names of a wide file without a header line can be edited one by one."""
+    names = tuple(f"name {place}" for place in range(30))
+    text = draft_spec(names, "survey", Dialect(names=names))
+    assert max(map(len, text.splitlines())) <= 80
+    assert load_spec(filled(text), "draft.yaml").dialect.names == names
 
 
 def test_a_dataset_that_is_no_name() -> None:
