@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pydantic.fields import FieldInfo
-
 from dpcli import statistics
 from dpcli.reference import Page, Use, word_pages
 from dpcli.spec.column_types import COLUMN_TYPES
@@ -13,33 +11,20 @@ from dpcli.spec.paths import example_line
 def field_pages() -> tuple[Page, ...]:
     """Pages of what has none in the reference: fields and types that describe themselves."""
     known = {(page.name, page.kind) for page in word_pages()}
-    found: dict[str, Page] = {}
-    for statistic in statistics.STATISTICS:
-        for key, field in statistic.fields.model_fields.items():
-            if (key, "key") not in known:
-                found.setdefault(key, _field_page(key, field, ("statistic",), (statistic.name,)))
+    pages: list[Page] = []
     for shape in COLUMN_TYPES:
-        if (shape.kind, "type") not in known:
-            meaning, keys = (shape.__doc__ or "").strip(), shape.model_fields
-            own = [key for key in keys if key != "type"]
-            line = ", ".join([f"type: {shape.kind}", *(example_line(k, keys[k]) for k in own)])
-            found[shape.kind] = Page(
-                shape.kind,
-                "type",
-                meaning,
-                f"keys: {', '.join(own)}",
-                f"x: {{{line}}}",
-                "",
-                ("type",),
-            )
-            for key in own:
-                if (key, "key") not in known:
-                    found[key] = _field_page(key, keys[key], (shape.kind,), (shape.kind,))
+        keys, meaning = shape.model_fields, (shape.__doc__ or "").strip()
+        own = {key: example_line(key, field) for key, field in keys.items() if key != "type"}
+        example = f"x: {{{', '.join([f'type: {shape.kind}', *own.values()])}}}"
+        values = f"keys: {', '.join(own)}"
+        pages.append(Page(shape.kind, "type", meaning, values, example, "", ("type",)))
+    owners = [(one.name, "statistic", one.fields) for one in statistics.STATISTICS]
+    owners += [(shape.kind, shape.kind, shape) for shape in COLUMN_TYPES]
+    for owner, place, model in owners:
+        for key, field in model.model_fields.items():
+            says, example = field.description or "", example_line(key, field)
+            absent = f"`{owner}` is refused." if field.is_required() else ""
+            uses = (Use((place,), says),)
+            pages.append(Page(key, "key", says, "", example, absent, (owner,), uses))
+    found = {page.name: page for page in reversed(pages) if (page.name, page.kind) not in known}
     return tuple(found.values())
-
-
-def _field_page(key: str, field: FieldInfo, places: tuple[str, ...], see: tuple[str, ...]) -> Page:
-    says = field.description or ""
-    absent = f"`{see[0]}` is refused." if field.is_required() else ""
-    example = example_line(key, field)
-    return Page(key, "key", says, "", example, absent, see, (Use(places, says),))

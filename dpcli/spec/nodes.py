@@ -61,6 +61,16 @@ class Mapping:
         node = self.get(key)
         return node if isinstance(node, Word) else None
 
+    def mapping(self, key: str) -> Mapping | None:
+        """The value of a key, if the key is there and its value is a mapping."""
+        node = self.get(key)
+        return node if isinstance(node, Mapping) else None
+
+    def listing(self, key: str) -> Listing | None:
+        """The value of a key, if the key is there and its value is a list."""
+        node = self.get(key)
+        return node if isinstance(node, Listing) else None
+
     def key_span(self, key: str) -> Span:
         """Where a key is written, or the mapping itself without it."""
         pair = self.pairs.get(key)

@@ -13,7 +13,7 @@ from dpcli.spec.answering import MechanismName, read_answering
 from dpcli.spec.columns import Scope
 from dpcli.spec.fit import Part, fit
 from dpcli.spec.model import Entry, Quality
-from dpcli.spec.nodes import Mapping, Node
+from dpcli.spec.nodes import Mapping
 from dpcli.statistics.base import Request
 from dpcli.statistics.quality import QUALITY
 from dpcli.values import MAPPING_TAG, TEXT_TAG, Delta, Epsilon, Exact, Forms, Rho, Shape
@@ -47,9 +47,9 @@ class QualityShape(Shape):
     ) = None
 
 
-def read_quality(node: Node | None, scope: Scope) -> Quality | None:
+def read_quality(node: Mapping | None, scope: Scope) -> Quality | None:
     """The check, or None after its problems are recorded, or if there is none."""
-    if not isinstance(node, Mapping):
+    if node is None:
         return None
     scope.taken[QUALITY.name] = "the section `quality:`"
     part = fit(QualityShape, node, "`quality`", scope.findings)

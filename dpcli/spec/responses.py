@@ -24,7 +24,7 @@ from dpcli.spec.entries import entries_of
 from dpcli.spec.findings import a_column, misread
 from dpcli.spec.fit import Part, fit
 from dpcli.spec.model import Cell, Response
-from dpcli.spec.nodes import Listing, Mapping, Word, at, words_of
+from dpcli.spec.nodes import Mapping, Word, at, words_of
 from dpcli.spec.tables import fitted, mapped_table, read_bytes, table_of
 from dpcli.values import (
     MAPPING_TAG,
@@ -99,10 +99,8 @@ def resolve_local(root: Mapping, scope: Scope, folder: Path) -> Local:
     found = [scope.usable(one.text, one.span, "`public`") for one in words_of(root.get("public"))]
     public = {column.name: column for column in found if column is not None}
     reader = _Responses(scope, public, folder)
-    section = root.get("responses")
-    listing = section if isinstance(section, Listing) else None
     example = "{column: ..., mechanism: ..., epsilon: ...}"
-    nodes = entries_of(listing, "responses", example, findings)
+    nodes = entries_of(root.listing("responses"), "responses", example, findings)
     read = [reader.response(node) for node in nodes]
     responses = tuple(one for one in read if one is not None)
     names = [*public, *(name for response in responses for name in response.names)]

@@ -6,7 +6,7 @@ are declared) is left to `dpcli check`.
 
 from __future__ import annotations
 
-import re
+import json
 from typing import Any
 
 from pydantic.json_schema import GenerateJsonSchema
@@ -18,9 +18,7 @@ from dpcli.spec.column_types import COLUMN_TYPES
 from dpcli.spec.csv_section import CsvShape
 from dpcli.spec.entries import MOST_STATISTICS
 from dpcli.spec.entry import Common
-from dpcli.spec.field_pages import field_pages
 from dpcli.spec.load import LOCAL
-from dpcli.spec.nodes import Listing, Mapping, Node, Word
 from dpcli.spec.privacy import PrivacyShape
 from dpcli.spec.quality import QualityShape
 from dpcli.spec.responses import PRICES, ResponseShape
@@ -31,24 +29,14 @@ from dpcli.values import Shape
 
 Json = dict[str, Any]
 
-PLACES: dict[str, str] = {
+PLACES = {
     "Document": "spec",
     "LocalDocument": "spec",
-    "PrivacyShape": "privacy",
-    "Budget": "budget",
-    "UnitShape": "unit",
     "Common": "statistic",
-    "KeyShape": "key",
-    "Bins": "bins",
-    "WithholdShape": "withhold",
-    "Range": "range",
     "Stepped": "candidates",
-    "ResponseShape": "response",
     "Stewardship": "declarations",
-    "CsvShape": "csv",
-    "QualityShape": "quality",
 }
-"""For each model of a spec, the place that its keys stand at."""
+"""What pages call the places of some models; of others their names say it."""
 
 
 class _Editors(GenerateJsonSchema):
@@ -67,8 +55,9 @@ class _Editors(GenerateJsonSchema):
 def spec_schema() -> dict[str, object]:
     """The schema in the dialect of 2020-12."""
     definitions: Json = {}
-    document = _schema(Document, definitions)
-    local = _schema(LocalDocument, definitions)
+    document, local, response = (
+        _schema(shape, definitions) for shape in (Document, LocalDocument, ResponseShape)
+    )
     for shape in COLUMN_TYPES:
         definitions[f"{shape.kind}_column"] = _schema(shape, definitions, shape.kind)
     definitions["privacy"] = _schema(PrivacyShape, definitions)
@@ -76,42 +65,26 @@ def spec_schema() -> dict[str, object]:
     definitions["quality"] = _quality(_schema(QualityShape, definitions))
     definitions["statistic"] = _statistic(definitions)
     definitions["column"] = _column()
-    fields: Json = document["properties"]
+    fields, own = document["properties"], local["properties"]
     for section in ("csv", "privacy", "quality"):
-        fields[section] |= {"$ref": f"#/$defs/{section}"}
-        for key in ("type", "additionalProperties"):
-            fields[section].pop(key)
+        field = {"$ref": f"#/$defs/{section}", **fields[section]}
+        fields[section] = {key: field[key] for key in ("description", "examples", "$ref")}
     fields["columns"] |= {
         "propertyNames": {"minLength": 1},
         "additionalProperties": {"$ref": "#/$defs/column"},
     }
-    fields["statistics"] |= {
-        "minItems": 1,
-        "maxItems": MOST_STATISTICS,
-        "items": {"$ref": "#/$defs/statistic"},
-    }
-    responses = _schema(ResponseShape, definitions)
-    own = local["properties"]
+    items = {"$ref": "#/$defs/statistic"}
+    fields["statistics"] |= {"minItems": 1, "maxItems": MOST_STATISTICS, "items": items}
     rules = [_by_randomizer(one) for one in randomizers.RANDOMIZERS]
-    own["responses"] |= {"minItems": 1, "items": responses | {"allOf": rules}}
+    own["responses"] |= {"minItems": 1, "items": response | {"allOf": rules}}
     fields |= {"responses": own["responses"], "public": own["public"]}
     document["required"].remove("statistics")
-    document["allOf"] = [
-        {
-            "if": _is("model", LOCAL),
-            "then": {"required": ["responses"], "properties": {"statistics": False}},
-            "else": {
-                "required": ["statistics"],
-                "properties": {"responses": False, "public": False},
-            },
-        }
-    ]
-    return {
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "title": "dpcli spec",
-        **document,
-        "$defs": definitions,
-    }
+    is_local: Json = {"required": ["responses"], "properties": {"statistics": False}}
+    refused = {"responses": False, "public": False}
+    is_central = {"required": ["statistics"], "properties": refused}
+    document["allOf"] = [{"if": _is("model", LOCAL), "then": is_local, "else": is_central}]
+    dialect = "https://json-schema.org/draft/2020-12/schema"
+    return {"$schema": dialect, "title": "dpcli spec", **document, "$defs": definitions}
 
 
 def _schema(shape: type[Shape], definitions: Json, place: str = "") -> Json:
@@ -120,15 +93,15 @@ def _schema(shape: type[Shape], definitions: Json, place: str = "") -> Json:
     inner: Json = schema.pop("$defs", {})
     for name, one in {**inner, shape.__name__: schema}.items():
         one.pop("title", None)
-        _describe(one, PLACES.get(name, place))
+        own = PLACES.get(name) or name.removesuffix("Shape").lower()
+        _describe(one, place if place and one is schema else own)
     definitions |= inner
     return schema
 
 
 def _describe(schema: Json, place: str) -> None:
     """Puts a description and an example to every key of a model that has a page."""
-    pages = (*word_pages(), *field_pages())
-    keys = {page.name: page for page in pages if page.kind == "key"}
+    keys = {page.name: page for page in word_pages() if page.kind == "key"}
     for key, field in schema.get("properties", {}).items():
         page = keys.get(key)
         use = page.use(place) if page else None
@@ -140,32 +113,28 @@ def _describe(schema: Json, place: str) -> None:
 
 def _description(page: Page, use: Use) -> str:
     """The sentence of this place, then the page."""
-    parts = [use.says, page.meaning]
-    if page.absent and len(page.uses) == 1:
-        parts.append(f"If absent: {page.absent}")
-    return "\n\n".join([*parts, f"`dpcli explain {page.name}` says more."])
+    absent = f"If absent: {page.absent}" if page.absent and len(page.uses) == 1 else ""
+    more = f"`dpcli explain {page.name}` says more."
+    return "\n\n".join(part for part in (use.says, page.meaning, absent, more) if part)
 
 
 def _value(example: str) -> Any:
     """The value in a line of YAML, as a reader of YAML 1.2 resolves it."""
     root, _, _ = read_text(example.encode(), "example")
     assert root is not None
-    ((_, value),) = root.pairs.values()
+    (value,) = root.plain().values()
     return _resolved(value)
 
 
-def _resolved(node: Node) -> Any:
-    match node:
-        case Word(text):
-            if re.fullmatch(r"-?[0-9]+", text):
-                return int(text)
-            if re.fullmatch(r"-?[0-9]+(\.[0-9]+)?(e-?[0-9]+)?", text):
-                return float(text)
-            return {"true": True, "false": False}.get(text, text)
-        case Listing(items):
-            return [_resolved(item) for item in items]
-        case Mapping(pairs):
-            return {key: _resolved(value) for key, (_, value) in pairs.items()}
+def _resolved(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_resolved(item) for item in value]
+    if isinstance(value, dict):
+        return {key: _resolved(item) for key, item in value.items()}
+    try:
+        return json.loads(value)
+    except ValueError:
+        return value
 
 
 def _quality(schema: Json) -> Json:
