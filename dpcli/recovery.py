@@ -28,9 +28,8 @@ from dpcli.plan.model import Plan
 from dpcli.plan.numbers import Fact, json_text
 from dpcli.plan.planner import make_plan
 from dpcli.privacy.loss import Loss
-from dpcli.report.entries import response_facts, statistic_facts
-from dpcli.report.plain import guarantee_facts
-from dpcli.report.quality import quality_facts
+from dpcli.report.answers import quality_facts, response_facts, statistic_facts
+from dpcli.report.data import guarantee_facts
 from dpcli.spec.load import load_any
 from dpcli.spec.model import Spec
 

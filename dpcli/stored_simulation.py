@@ -15,7 +15,7 @@ from typing import TypeVar
 
 from dpcli.errors import UsageError, describe_system_error
 from dpcli.plan.model import Plan
-from dpcli.plan.numbers import Fact, exact_or_up, number
+from dpcli.plan.numbers import Fact, exact_or_up
 from dpcli.release import Shift, Simulated
 
 MOST_BYTES = 1 << 24
@@ -157,11 +157,7 @@ def simulation_facts(simulated: Simulated, plan: Plan) -> dict[str, Fact]:
         "seed": simulated.seed,
         "runs": simulated.runs,
         "limits": [
-            {
-                "statistic": shift.statistic,
-                "item": shift.item or None,
-                "change": number(shift.change),
-            }
+            {"statistic": shift.statistic, "item": shift.item or None, "change": shift.change}
             for shift in simulated.shifts
         ],
         "notes": list(simulation_notes(simulated, plan)),

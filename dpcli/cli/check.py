@@ -22,7 +22,6 @@ from dpcli.plan.model import Plan
 from dpcli.plan.planner import make_plan
 from dpcli.plan.quality import is_blind
 from dpcli.report.stated import STEWARDS
-from dpcli.report.table import visible
 from dpcli.spec.load import read_any
 
 if TYPE_CHECKING:
@@ -75,7 +74,7 @@ def check(
     if as_json:
         print_json(found)
         return
-    missing = [key for _, key in STEWARDS if not plan.spec.declarations.answer(key)]
+    missing = [key for key in STEWARDS.values() if not plan.spec.declarations.answer(key)]
     if missing:
         say(note("check.undeclared", keys=missing))
     end = note("check.unreadable", columns=unreadable) if unreadable else "no problems"
@@ -111,7 +110,7 @@ def _show_cells(data: tuple[str, ...], plan: Plan) -> list[str]:
     print(NOTICE)
     header = ("column", "readable", "blank", "unreadable", "")
     rows = [
-        (visible(one.column.name), one.readable, one.blank, one.unreadable, visible(_remark(one)))
+        (one.column.name, one.readable, one.blank, one.unreadable, _remark(one))
         for one in found.columns
     ]
     write_table(sys.stdout, "cells", header, rows, ())

@@ -21,7 +21,7 @@ from dpcli.engine.source import open_dataset
 from dpcli.errors import DataError, Stopped, UsageError
 from dpcli.plan.planner import make_plan, require_budget
 from dpcli.publish import publish, publish_to_stdout
-from dpcli.report.json_report import report_schema
+from dpcli.report.formats import report_schema
 from dpcli.spec.draft import csv_line, draft_spec, twins_of, unfit
 from dpcli.spec.load import load_spec
 from dpcli.spec.schema import spec_schema

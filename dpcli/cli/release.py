@@ -56,9 +56,9 @@ from dpcli.plan.planner import make_plan, require_budget
 from dpcli.publish import require_writable
 from dpcli.release import Release, new_release_id
 from dpcli.release import release as make_release
+from dpcli.report.data import plan_json
 from dpcli.report.formats import render
-from dpcli.report.json_report import plan_json
-from dpcli.report.wide import wide_names
+from dpcli.report.table import wide_names
 from dpcli.spec.load import read_spec
 from dpcli.stored_simulation import read_simulation
 

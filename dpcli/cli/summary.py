@@ -14,8 +14,9 @@ from dpcli.plan.notes import bounding, counted
 from dpcli.plan.numbers import brief, exact_or_up
 from dpcli.privacy.loss import loss_text
 from dpcli.release import Release
-from dpcli.report.quality import HEADER, rows_of
-from dpcli.report.table import Cell, cells, flags_of, meaning_of
+from dpcli.report.answers import HEADER, rows_of
+from dpcli.report.facts import flags_of, meaning_of
+from dpcli.report.table import Cell, cells
 from dpcli.statistics.flags import Flag
 
 MARKS = {Flag.NONE: "", Flag.UNRELIABLE: "*", Flag.NO_INFORMATION: "**", Flag.SUPPRESSED: "x"}
@@ -67,7 +68,7 @@ def print_notes(made: Release) -> None:
 def _print_quality(made: Release) -> None:
     """The noisy number of rows, and how readable the columns are."""
     assert made.checked is not None
-    rows = rows_of(made.plan, made.checked)
+    rows = list(rows_of(made.plan, made.checked))
     if made.checked.missed:
         write_table(sys.stderr, "quality check: failed", HEADER, rows, (1, 2, 3, 4))
         return

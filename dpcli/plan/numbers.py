@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil, isqrt
 
 from dpcli.privacy.decimals import decimal_places, decimal_text, plain_text, rounded, with_exponent
+from dpcli.privacy.loss import Loss
 
 LONGEST = 60
 """Decimals up to which an exact number is written out."""
@@ -16,19 +19,15 @@ DIGITS = 12
 """Significant digits of a number that has no such decimal."""
 
 
-class Number(str):
+@dataclass(frozen=True, slots=True)
+class Number:
     """A plain decimal that JSON shows as a number, digit for digit."""
 
-    __slots__ = ()
+    digits: str
 
 
-Fact = None | bool | int | str | Number | list["Fact"] | dict[str, "Fact"]
-"""What a report is made of, before it has a format."""
-
-
-def number(value: Fraction) -> Number:
-    """A rational as a decimal: exact if short, else rounded up."""
-    return Number(plain_or_up(value))
+Fact = None | bool | int | str | Number | Fraction | Loss | Sequence["Fact"] | Mapping[str, "Fact"]
+"""What a report is made of, before it has a format; rationals are exact if short, or rounded up."""
 
 
 def exact_or_up(value: Fraction) -> str:
@@ -88,15 +87,12 @@ _MARKED = re.compile(r'"\\u0000number:(-?[0-9]+(?:\.[0-9]+)?)"')
 
 def json_text(fact: Fact) -> str:
     """Indented JSON in a fixed order."""
-    text = json.dumps(_marked(fact), indent=2, ensure_ascii=False)
+    text = json.dumps(fact, indent=2, ensure_ascii=False, default=_marked)
     return _MARKED.sub(r"\1", text) + "\n"
 
 
-def _marked(fact: Fact) -> Fact:
-    if isinstance(fact, Number):
-        return _MARK + fact
-    if isinstance(fact, dict):
-        return {key: _marked(value) for key, value in fact.items()}
-    if isinstance(fact, list):
-        return [_marked(value) for value in fact]
-    return fact
+def _marked(fact: Number | Fraction | Loss) -> object:
+    """A number as a marked text, so that no float ever stands between; a loss by its measures."""
+    if isinstance(fact, Loss):
+        return {"epsilon": fact.epsilon, "delta": fact.delta, "rho": fact.rho}
+    return _MARK + (fact.digits if isinstance(fact, Number) else plain_or_up(fact))

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from html import escape
+from itertools import pairwise
 from math import ceil, floor, log10
 
 from dpcli.columns import NumericColumn
@@ -131,7 +132,7 @@ def over_bins(cells: Sequence[Cell], key: Key, scale: Scale, percent: str) -> st
     """The numbers of the bins of a column: bars, or a line for dates and for many bins."""
     column = key.column
     assert isinstance(column, NumericColumn)
-    as_line = column.kind == "date" or len(cells) > MOST_BARS
+    as_line = is_line(key)
     low, high = map(column.text, column.limits)
     what = f"{'line' if as_line else 'histogram'} over {len(cells)} bins of {column.name}"
     marks = _band(cells, key, column, scale) if as_line else _bars(cells, scale)
@@ -206,6 +207,25 @@ def _band(cells: Sequence[Cell], key: Key, column: NumericColumn, scale: Scale) 
             if len(cells) <= MOST_BARS or len(run) == 1 or grey:
                 y = _y(Fraction(cell.value), scale)
                 yield _tag("circle", cx=x, cy=y, r=3, c=f"dot{grey}")
+
+
+def is_line(key: Key) -> bool:
+    """Whether a chart over these bins is a line: over days, or over many bins."""
+    return len(key) > MOST_BARS or (
+        isinstance(key.column, NumericColumn) and key.column.kind == "date"
+    )
+
+
+def widths_note(key: Key) -> str:
+    """What a reader of a line must know of bins that are not equally wide; else empty."""
+    column = key.column
+    if not isinstance(column, NumericColumn) or not is_line(key):
+        return ""
+    edges = [*key.starts, column.upper + 1]
+    *widths, last = (end - start for start, end in pairwise(edges))
+    if len({*widths}) > 1:
+        return "; bins differ in width"
+    return "; the last bin is narrower" if widths and last < widths[0] else ""
 
 
 def _grid(scale: Scale) -> Iterator[str]:

@@ -7,14 +7,16 @@ Formats decide on form alone, so they state the same under the same headings.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Literal
 
-from dpcli.plan.numbers import Fact
+from dpcli.plan.numbers import Fact, exact_or_up
 from dpcli.plan.risks import Finding, Verdict
 from dpcli.queries import Key
 from dpcli.report.table import Cell
+from dpcli.statistics.flags import UNRELIABLE, Flag
 
 if TYPE_CHECKING:
     from dpcli.local.randomize import Randomized
@@ -70,8 +72,9 @@ class Facts:
     """Everything that a report states.
 
     The summary comes first: what was `published` about whom; the `stewards` who answer for it,
-    blank where the spec does not say; the loss before and after, with its meaning in one sentence;
-    the `risks` that are warned of or open. A simulation publishes nothing and has no loss.
+    and how to declare those who are `undeclared`; the loss before and after, with its meaning in
+    one sentence; the `risks` that are warned of or open. A simulation publishes nothing and has no
+    loss.
     """
 
     title: str
@@ -79,6 +82,7 @@ class Facts:
     published: tuple[str, ...]
     sections: tuple[Section, ...]
     stewards: tuple[Pair, ...] = ()
+    undeclared: str = ""
     headline: str = ""
     loss: Table | None = None
     risks: tuple[Finding, ...] = ()
@@ -93,3 +97,34 @@ class Facts:
     def open(self) -> tuple[Finding, ...]:
         """The questions that only the data owner can answer, and has not."""
         return tuple(one for one in self.risks if one.verdict is Verdict.OPEN)
+
+
+MEANINGS = {
+    Flag.UNRELIABLE: "half the width of the {}% interval is more than {} of the value",
+    Flag.NO_INFORMATION: (
+        "the interval covers all that is possible, so the number says nothing about the data"
+    ),
+    Flag.SUPPRESSED: (
+        "left out because of its noisy value or of its interval, as the post-processing says, "
+        "never because of the exact value"
+    ),
+}
+"""What every flag means."""
+
+
+def meaning_of(flag: Flag, confidence: Fraction) -> str:
+    """What a flag means, in a sentence that begins with it."""
+    words = MEANINGS[flag].format(exact_or_up(confidence * 100), exact_or_up(UNRELIABLE))
+    return f"{flag.value}: {words}"
+
+
+def flags_of(cells: Iterable[Cell]) -> list[Flag]:
+    """The flags that some of these numbers have."""
+    found = {cell.flag for cell in cells}
+    return [flag for flag in MEANINGS if flag in found]
+
+
+def flag_facts(confidence: Fraction) -> dict[str, Fact]:
+    """What every flag means, and the share of the value from which numbers are unreliable."""
+    meanings = {flag.value: meaning_of(flag, confidence) for flag in MEANINGS}
+    return {"unreliable_above": UNRELIABLE, **meanings}

@@ -11,12 +11,11 @@ from typing import TYPE_CHECKING
 from dpcli.errors import UsageError
 from dpcli.ledger.charge import STOPPED
 from dpcli.plan.numbers import json_text
+from dpcli.report.answers import missed_sentences
 from dpcli.report.facts import Facts
-from dpcli.report.quality import missed_sentences
 from dpcli.report.render import as_html, as_markdown, as_registry
 from dpcli.report.stated import collection_facts, release_facts
-from dpcli.report.table import long_table, parquet_bytes
-from dpcli.report.wide import wide_tables
+from dpcli.report.table import long_table, wide_tables
 
 if TYPE_CHECKING:
     from dpcli.local.randomize import Randomized
@@ -68,21 +67,23 @@ def render(release: Release) -> dict[str, bytes]:
 
     Of one that its quality check stopped, reports and the reasons alone.
     """
-    facts = release_facts(release)
-    reports = {one.output: one.render(facts) for one in FORMATS}
+    reports = _reports(release_facts(release))
     if release.checked is not None and release.checked.missed:
         reasons = json.dumps(missed_sentences(release.checked, release.plan), ensure_ascii=False)
         return {STOPPED: reasons.encode(), **reports}
-    long, wide = long_table(release), wide_tables(release)
-    outputs = {LONG: long.csv, LONG_PARQUET: parquet_bytes(long)}
-    for name, table in wide.items():
-        outputs |= {f"{WIDE}{name}": table.csv, f"{WIDE_PARQUET}{name}": parquet_bytes(table)}
+    long = long_table(release)
+    outputs = {LONG: long.csv, LONG_PARQUET: long.parquet}
+    for name, wide in wide_tables(release).items():
+        outputs |= {f"{WIDE}{name}": wide.csv, f"{WIDE_PARQUET}{name}": wide.parquet}
     return outputs | reports
 
 
 def render_local(collection: Randomized) -> dict[str, bytes]:
     """The reports of a local collection; its responses are not kept."""
-    facts = collection_facts(collection)
+    return _reports(collection_facts(collection))
+
+
+def _reports(facts: Facts) -> dict[str, bytes]:
     return {one.output: one.render(facts) for one in FORMATS}
 
 
@@ -95,14 +96,12 @@ def report_name(path: Path, named: str | None = None) -> str:
         if named == one.name if named else path.name.lower().endswith(one.endings):
             return one.output
     if named:
-        raise UsageError.of(
-            "report-format",
-            f"`{named}` is no format of a report",
-            f"use one of {', '.join(one.name for one in FORMATS)}",
-        )
-    known = ", ".join(one.endings[0] for one in FORMATS)
-    raise UsageError.of(
-        "report-format",
-        f"`{path}` does not say which report is wanted",
-        f"end the name of a report in one of {known}, or give --format",
-    )
+        names = [one.name for one in FORMATS]
+        raise UsageError.about("report-format.named", named=named, formats=names)
+    endings = [one.endings[0] for one in FORMATS]
+    raise UsageError.about("report-format", path=path, endings=endings)
+
+
+def report_schema() -> str:
+    """The JSON Schema of the reports of releases and of local collections."""
+    return Path(__file__).with_name("report.schema.json").read_text(encoding="utf-8")

@@ -9,8 +9,8 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Iterable
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -22,13 +22,14 @@ from jinja2 import (
     StrictUndefined,
     select_autoescape,
 )
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from dpcli import __version__
+from dpcli.plan import notes
 from dpcli.report import charts
 from dpcli.report.facts import Facts, Numbers, Table
-from dpcli.report.registry import record, yaml_scalar
-from dpcli.report.table import Cell, visible
+from dpcli.report.registry import listed, record, yaml_scalar
+from dpcli.report.table import FIXED, Cell
 
 if TYPE_CHECKING:
     from jinja2 import Template
@@ -45,15 +46,17 @@ MOST_BINS = 5_000
 LONGEST_WORD = 24
 """Letters of a word that a column of a table can hold on a narrow page."""
 
-LONGEST_NUMBER = 40
-"""Characters of a number, or of two, that always have room on a line."""
-
 LONGEST_SUMMARY = 300
 """Characters of a declared text in the summary of a page; all of it stands below."""
+
+TURNING = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+"""Characters that show what is around them in another order."""
 
 _DECIMAL = re.compile(r"(-?)(\d{4,})(\.\d+)?")
 _NUMBER = re.compile(r"-?[\d,]+(\.\d+)?(e-\d+)?")
 _UNIT = re.compile(r"(?<=\d) (?=[^\W\d_])|(?<=\b1 in) (?=\d)")
+_CODE = re.compile("`([^`]+)`")
+_BLOCK = re.compile(r"^(\d*)([-+=.)])")
 
 
 def as_markdown(facts: Facts) -> bytes:
@@ -63,7 +66,7 @@ def as_markdown(facts: Facts) -> bytes:
 
 def as_html(facts: Facts) -> bytes:
     """A report for people, as one page without scripts and without anything from elsewhere."""
-    return _template("report.html.j2").render(facts=facts).encode()
+    return _template("report.html.j2").render(facts=facts, most=MOST_LINES).encode()
 
 
 def as_registry(facts: Facts) -> bytes:
@@ -94,14 +97,18 @@ def _environment() -> Environment:
     )
     environment.filters |= {
         "md": markdown_text,
+        "md_block": markdown_block,
         "yaml": yaml_scalar,
+        "listed": listed,
         "grouped": grouped,
-        "unbroken": unbroken,
+        "prose": prose,
         "shortened": shortened,
         "kind": kind_of,
         "figures": figures,
-        "lines": lines,
-        "listed": listed,
+        "shown": shown,
+        "drawing": drawing,
+        "table": table,
+        "sentence": lambda text: f"{notes.capital(text)}.",
         "slug": lambda text: re.sub(r"\W+", "-", text),
     }
     environment.globals["version"] = __version__
@@ -110,7 +117,7 @@ def _environment() -> Environment:
 
 def markdown_text(text: str) -> str:
     """Text that Markdown shows as it is, on one line, without links and in its own direction."""
-    text = visible(text.replace("&", "&amp;"))
+    text = TURNING.sub("\ufffd", text.replace("&", "&amp;"))
     for character in "\\`*_[]<>|#~@":
         text = text.replace(character, "\\" + character)
     for start in ("://", "www."):
@@ -119,15 +126,21 @@ def markdown_text(text: str) -> str:
     return text.replace("\n", " ")
 
 
+def markdown_block(text: str) -> str:
+    """The same at the beginning of a line, where it is no list, heading or ruler."""
+    return _BLOCK.sub(r"\1\\\2", markdown_text(text).lstrip())
+
+
 def grouped(text: str) -> str:
     """A plain decimal with a comma between thousands; any other text as it is."""
     found = _DECIMAL.fullmatch(text)
     return text if found is None else f"{found[1]}{int(found[2]):,}{found[3] or ''}"
 
 
-def unbroken(text: str) -> str:
-    """A sentence whose numbers stay on one line with the word that they count."""
-    return _UNIT.sub("\u00a0", text)
+def prose(text: str) -> Markup:
+    """A sentence for a page: keys as code, and numbers on one line with what they count."""
+    joined = str(escape(_UNIT.sub("\u00a0", text)))
+    return Markup(_CODE.sub(r"<code>\1</code>", joined))  # noqa: S704 - escaped before
 
 
 def shortened(text: str) -> str:
@@ -143,67 +156,43 @@ def kind_of(text: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
-    """One line of a page's table of numbers; texts that are very long may be broken."""
+class Shown:
+    """The numbers of a statistic on a page, or those before its post-processing.
 
-    labels: tuple[str, ...]
-    drawing: Markup
-    value: str
-    interval: str
-    flag: str
-    whole: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Lines:
-    """The numbers of a statistic, or those before its post-processing, as a page shows them."""
+    Where they are `drawn` they share a scale, or have one each.
+    """
 
     title: str
+    cells: list[Cell]
     drawn: bool
-    ends: tuple[str, ...]
-    lines: tuple[Line, ...]
-    more: int
-    intervals: bool
-    flags: bool
+    scale: charts.Scale | None
+
+    @property
+    def ends(self) -> tuple[str, ...]:
+        """The numbers at both ends of the shared scale."""
+        scale = self.scale
+        return (charts.tick_text(scale.low), charts.tick_text(scale.high)) if scale else ()
 
 
-def lines(numbers: Numbers, figures: int) -> list[Lines]:
+def shown(numbers: Numbers, figures: int) -> list[Shown]:
     """The tables of a statistic on a page; without `figures` above, each line has a drawing."""
     tables = []
     for name in dict.fromkeys(cell.statistic for cell in numbers.cells):
-        shown = [cell for cell in numbers.cells if cell.statistic == name]
-        scale, bars = None, numbers.drawn == "bars"
+        found = [cell for cell in numbers.cells if cell.statistic == name]
         drawn = numbers.drawn != "nothing" and not (figures and name == numbers.name)
-        if drawn and numbers.shared:
-            scale = charts.Scale.over([*numbers.over, *charts.numbers_of(shown)], zero=bars)
-        tables.append(
-            Lines(
-                "" if name == numbers.name else name,
-                drawn,
-                (charts.tick_text(scale.low), charts.tick_text(scale.high)) if scale else (),
-                tuple(_line(cell, scale, drawn=drawn, bars=bars) for cell in shown[:MOST_LINES]),
-                max(0, len(shown) - MOST_LINES),
-                any(cell.lower != cell.upper for cell in shown),
-                any(cell.flag for cell in shown),
-            )
-        )
+        scale = _scale(numbers, found, numbers.over) if drawn and numbers.shared else None
+        tables.append(Shown("" if name == numbers.name else name, found, drawn, scale))
     return tables
 
 
-def _line(cell: Cell, scale: charts.Scale | None, *, drawn: bool, bars: bool) -> Line:
-    interval = f"{grouped(cell.lower)} to {grouped(cell.upper)}" if cell.lower else ""
-    return Line(
-        _labels(cell),
-        Markup(charts.row(cell, scale, bars=bars) if drawn else ""),  # noqa: S704
-        grouped(cell.value),
-        interval,
-        cell.flag.value,
-        max(len(cell.value), len(interval)) <= LONGEST_NUMBER,
-    )
+def _scale(numbers: Numbers, cells: list[Cell], over: tuple[Fraction, ...] = ()) -> charts.Scale:
+    """A scale that holds these cells, from zero for amounts."""
+    return charts.Scale.over([*over, *charts.numbers_of(cells)], zero=numbers.drawn == "bars")
 
 
-def _labels(cell: Cell) -> tuple[str, ...]:
-    return (*cell.keys.values(), *([cell.item] if cell.item else []))
+def drawing(cell: Cell, numbers: Numbers, scale: charts.Scale | None) -> Markup:
+    """One line of a table as a bar or a point."""
+    return Markup(charts.row(cell, scale, bars=numbers.drawn == "bars"))  # noqa: S704
 
 
 def figures(numbers: Numbers) -> list[tuple[Markup, str]]:
@@ -212,29 +201,22 @@ def figures(numbers: Numbers) -> list[tuple[Markup, str]]:
     shown = [cell for cell in numbers.cells if cell.statistic == numbers.name]
     if key is None or not len(key) <= len(shown) <= MOST_CHARTS * len(key) or len(key) > MOST_BINS:
         return []
-    scale = charts.Scale.over(charts.numbers_of(shown), zero=numbers.drawn == "bars")
+    scale = _scale(numbers, shown)
     groups = [shown[start : start + len(key)] for start in range(0, len(shown), len(key))]
     return [
         (
             Markup(charts.over_bins(group, key, scale, numbers.percent)),  # noqa: S704
-            ", ".join([key.column.name, *_labels(group[0])[:-1]]),
+            ", ".join([key.column.name, *group[0].labels[:-1]]) + charts.widths_note(key),
         )
         for group in groups
     ]
 
 
-def listed(numbers: Numbers) -> Table:
-    """All numbers of a statistic as a plain table."""
-    both = len({cell.statistic for cell in numbers.cells}) > 1
+def table(numbers: Numbers) -> Table:
+    """All numbers of a statistic as a plain table, named if there are raw ones as well."""
+    first = int(len({cell.statistic for cell in numbers.cells}) == 1)
+    keys = list(numbers.cells[0].keys)
     ends = (f"lower {numbers.percent}%", f"upper {numbers.percent}%")
-    keys = list(numbers.cells[0].keys) if numbers.cells else []
-    header = (*(["statistic"] * both), *keys, "item", "value", *ends, "flag")
-    rows: Iterable[tuple[str, ...]] = (
-        (
-            *([cell.statistic] * both),
-            *cell.keys.values(),
-            *(cell.item, cell.value, cell.lower, cell.upper, cell.flag.value),
-        )
-        for cell in numbers.cells
-    )
-    return Table(header, tuple(rows))
+    header = (FIXED[0], *keys, *FIXED[1:3], *ends, FIXED[-1])
+    rows = tuple(tuple(cell.line(keys)[first:]) for cell in numbers.cells)
+    return Table(header[first:], rows)

@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Literal
 
 from dpcli.columns import NumericColumn
 from dpcli.plan.meaning import protection
+from dpcli.plan.model import Part, PlannedEntry
 from dpcli.plan.notes import capital, in_words, left_out
-from dpcli.plan.numbers import exact_or_up
+from dpcli.plan.numbers import Fact, brief, exact_or_up, plain_or_up, root_up, short
 from dpcli.queries import Key
-from dpcli.report.entries import asked, part_line
-from dpcli.report.facts import Numbers, Section, Table
-from dpcli.report.table import Cell, cells, chooses_labels, flags_of, meaning_of
+from dpcli.report.answers import columns_of, condition_text, mechanism_text, options
+from dpcli.report.facts import Numbers, Section, Table, flags_of, meaning_of
+from dpcli.report.table import Cell, cells, chooses_labels
 from dpcli.spec.model import Spec
 
 if TYPE_CHECKING:
@@ -40,17 +41,51 @@ def statistic(released: Released, spec: Spec) -> Section:
     if len(planned.parts) > FEW:
         count = len(planned.parts)
         sentences = (f"{count} questions were answered, each with noise of its own.",)
+    protected = Section(
+        "How it was protected",
+        points=sentences,
+        table=Table(PARTS, tuple(map(_part, planned.parts))),
+    )
     return Section(
         f"{planned.entry.request.name}: {in_words(planned, spec)}",
-        (asked(planned), *([f"{capital(limits)}."] if limits else [])),
+        (_asked(planned), *([f"{capital(limits)}."] if limits else [])),
         _numbers(released, spec.confidence),
-        parts=(
-            Section(
-                "How it was protected",
-                points=sentences,
-                table=Table(PARTS, tuple(map(part_line, planned.parts))),
-            ),
-        ),
+        parts=(protected,),
+    )
+
+
+def _asked(planned: PlannedEntry) -> str:
+    """What an entry asks, in a line."""
+    request = planned.entry.request
+    column = request.column.name if request.column else ""
+    others = [name for name in columns_of(request) if name != column]
+    words = [planned.entry.statistic.name]
+    words += [f"of {column}"] if column else []
+    words += [f"{'on' if column else 'of'} {', '.join(others)}"] if others else []
+    words += [f"with {name} {_in_words(fact)}" for name, fact in options(request).items()]
+    words += [f"by {', '.join(key.column.name for key in request.by)}"] if request.by else []
+    words += [f"where {' and '.join(map(condition_text, request.where))}"] if request.where else []
+    return f"Requested: {' '.join(words)}."
+
+
+def _in_words(fact: Fact) -> str:
+    if isinstance(fact, tuple):
+        return ", ".join(map(_in_words, fact))
+    return plain_or_up(fact) if isinstance(fact, Fraction) else str(fact)
+
+
+def _part(part: Part) -> tuple[str, ...]:
+    """How one question was answered."""
+    unit, moved = part.question.unit, part.sensitivity
+    return (
+        part.question.role,
+        mechanism_text(part).replace("-", " "),
+        short(part.noise.scale * unit, 6),
+        exact_or_up(moved.l1 * unit),
+        short(root_up(moved.l2_squared * unit**2), 6),
+        brief(part.loss.epsilon),
+        brief(part.loss.delta),
+        short(part.guarantee.rho, 6),
     )
 
 

@@ -9,9 +9,9 @@ from dpcli import __version__
 from dpcli.errors import Problem, problem
 from dpcli.messages import note
 from dpcli.plan.notes import many
-from dpcli.plan.numbers import Fact, Number, exact_or_up, number, plain_short, short
+from dpcli.plan.numbers import Fact, Number, exact_or_up, plain_short, short
 from dpcli.privacy.relation import PersonUnit
-from dpcli.report.entries import mechanism_text
+from dpcli.report.answers import mechanism_text
 from dpcli.report.facts import Facts, Section, Table
 from dpcli.simulation.noise_test import Asked, Errors
 from dpcli.simulation.trials import Findings, PublishedItem, Tried
@@ -142,7 +142,7 @@ def _data(findings: Findings) -> dict[str, Fact]:
         "runs": findings.runs,
         "readings": findings.readings,
         "stopped_by_quality": findings.stopped,
-        "confidence": number(plan.spec.confidence),
+        "confidence": plan.spec.confidence,
         "fits": plan.fits,
         "kept": not findings.broken,
         "statistics": [
@@ -168,7 +168,7 @@ def _asked(asked: Asked) -> Fact:
     return {
         "role": asked.part.question.role,
         "mechanism": mechanism_text(asked.part),
-        "predicted95": number(asked.predicted),
+        "predicted95": asked.predicted,
         **_errors(asked.errors),
         "within": _observed(asked.within),
         "best": _observed(asked.best),

@@ -6,22 +6,24 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from dpcli import __version__
+from dpcli.messages import listed
 from dpcli.plan import notes
-from dpcli.plan.meaning import headline, meaning, promise
+from dpcli.plan.meaning import headline, meaning, promise, protection
 from dpcli.plan.model import Plan
 from dpcli.plan.numbers import Fact, brief
+from dpcli.plan.quality import counted_note, rule
 from dpcli.plan.risks import risks
 from dpcli.privacy.loss import loss_text
 from dpcli.privacy.relation import RowUnit
-from dpcli.report import quality
+from dpcli.report.answers import HEADER, missed_sentences, rows_of
+from dpcli.report.data import a_year_at_most, collection_data, release_data, window_facts
 from dpcli.report.facts import Facts, Pair, Section, Table
-from dpcli.report.plain import a_year_at_most, collection_data, release_data, window_facts
 from dpcli.report.results import statistic
 
 if TYPE_CHECKING:
     from dpcli.ledger.charge import Standing
     from dpcli.local.randomize import Randomized
-    from dpcli.release import Release
+    from dpcli.release import Checked, Release
 
 MOST_NAMED = 8
 """Statistics that the summary names."""
@@ -37,25 +39,24 @@ NOTED = (
 )
 """Sentences of the data, in the order of a report, and their headings."""
 
-STEWARDS = (
-    ("Publisher", "curator"),
-    ("Contact", "contact"),
-    ("Purpose", "intended_use"),
-    ("Region", "region"),
-)
+STEWARDS = {
+    "Publisher": "curator",
+    "Contact": "contact",
+    "Purpose": "intended_use",
+    "Region": "region",
+}
 """Who answers for a release, and under which key of `declarations` a spec says so."""
 
 
 def release_facts(release: Release) -> Facts:
     """What the report of a release states."""
-    plan = release.plan
+    plan, checked, data = release.plan, release.checked, release_data(release)
     results = Section("Results", parts=tuple(statistic(one, plan.spec) for one in release.entries))
     if not release.entries:
         words = "Nothing: the quality check failed, and no statistic was answered."
         results = Section("Results", (words,))
-    data = release_data(release)
-    methods = [results, *_quality(release), _promised(plan), *_noted(data)]
-    return _facts(release, data, _published(release), methods)
+    quality = [_quality(plan, checked)] if checked is not None else []
+    return _facts(release, data, _published(release), [results, *quality])
 
 
 def collection_facts(collection: Randomized) -> Facts:
@@ -80,45 +81,42 @@ def collection_facts(collection: Randomized) -> Facts:
         )
         for one in plan.spec.responses
     )
-    methods = [
-        Section(
-            "How each record responded",
-            table=Table(("column", "mechanism", "how", "post", "epsilon", "delta"), rows),
-        ),
-        _promised(plan),
-        *_noted(data),
-    ]
-    responses = ("Responses, SHA-256", collection.digest)
-    return _facts(collection, data, published, methods, responses)
+    header = ("column", "mechanism", "how", "post", "epsilon", "delta")
+    responded = Section("How each record responded", table=Table(header, rows))
+    digest = ("Responses, SHA-256", collection.digest)
+    return _facts(collection, data, published, [responded], digest)
 
 
 def _facts(
     source: Release | Randomized,
     data: dict[str, Fact],
     published: Iterable[str],
-    methods: Iterable[Section],
+    results: Iterable[Section],
     *recorded: Pair,
 ) -> Facts:
-    """The summary, the methods, and the sections that every report ends with."""
+    """The summary, the results, and the sections that every report ends with."""
     plan, standing = source.plan, source.standing
     declared = plan.spec.declarations
     found = risks(plan, standing.terms.window)
-    people = declared.population
     local = ", randomized record by record" if plan.is_local else ""
-    declarations = (
-        *([("population", f"{people:,}")] if people is not None else []),
-        *declared.answers,
-    )
-    sections = [*methods, Section("Risks", risks=found)]
-    if declarations:
-        sections.append(Section("Declarations", pairs=declarations))
-    sections += [_account(source, standing, recorded), Section("The spec", code=plan.spec.text)]
+    declarations = declared.answers
+    if declared.population is not None:
+        declarations = (("population", f"{declared.population:,}"), *declarations)
     return Facts(
         title=f"Privacy report: {plan.spec.dataset}{local}",
         data=data,
         published=tuple(filter(None, (declared.answer("description"), *published))),
-        sections=tuple(sections),
-        stewards=tuple((name, declared.answer(key)) for name, key in STEWARDS),
+        sections=(
+            *results,
+            _promised(plan),
+            *_noted(data),
+            Section("Risks", risks=found),
+            *([Section("Declarations", pairs=declarations)] if declarations else []),
+            _account(source, standing, recorded),
+            Section("The spec", code=plan.spec.text),
+        ),
+        stewards=tuple((one, declared.answer(key)) for one, key in STEWARDS.items()),
+        undeclared=_undeclared([key for key in STEWARDS.values() if not declared.answer(key)]),
         headline=headline(plan),
         loss=_loss(plan, standing),
         risks=found,
@@ -126,13 +124,19 @@ def _facts(
     )
 
 
+def _undeclared(keys: list[str]) -> str:
+    """How the maker of the report adds what it does not state."""
+    named = f"To state what is not, write {listed(keys)} under `declarations:` in the spec."
+    return named if keys else ""
+
+
 def _published(release: Release) -> Iterator[str]:
     """What was published, when, about whom, and what hides them."""
-    plan = release.plan
+    plan, day = release.plan, release.created[:10]
     if not release.entries:
         yield (
-            f"On {release.created[:10]}, the file failed the quality check: no statistic was "
-            "answered, and only the check was charged."
+            f"On {day}, the file failed the quality check: no statistic was answered, and only "
+            "the check was charged."
         )
         return
     amounts = [
@@ -141,16 +145,16 @@ def _published(release: Release) -> Iterator[str]:
     ]
     numbers = sum(count for count, _ in amounts)
     exact = sum(count for count, public in amounts if public)
-    what = (
-        f"On {release.created[:10]}, {notes.many(numbers, 'number')} of "
-        f"{notes.many(len(amounts), 'statistic')} {'was' if numbers == 1 else 'were'} published"
-    )
     who = f"one {plan.spec.one}"
-    noise = f"with noise that hides what {who} adds"
+    how = f" with noise that hides what {who} adds"
     if exact == numbers:
-        yield f"{what}, exactly, because no change of {who} can change them."
-    else:
-        yield f"{what}, {exact:,} exactly, others {noise}." if exact else f"{what} {noise}."
+        how = f", exactly, because no change of {who} can change them"
+    elif exact:
+        how = f", {exact:,} exactly, others{how}"
+    yield (
+        f"On {day}, {notes.many(numbers, 'number')} of {notes.many(len(amounts), 'statistic')} "
+        f"{'was' if numbers == 1 else 'were'} published{how}."
+    )
     yield f"Protected: {_unit(plan)}."
     named = [
         f"{one.planned.entry.request.name} ({notes.in_words(one.planned, plan.spec)})"
@@ -168,15 +172,33 @@ def _unit(plan: Plan) -> str:
 
 
 def _loss(plan: Plan, standing: Standing) -> Table:
-    before, after, budget = standing.before, standing.balance.spent, standing.balance.budget
-    losses = (before, plan.spent, after, budget)
+    after, budget = standing.balance.spent, standing.balance.budget
+    losses = (standing.before, plan.spent, after, budget)
     rows = [("epsilon", *(brief(one.epsilon) for one in losses))]
     if any(one.delta for one in losses):
         rows.append(("delta", *(brief(one.delta) for one in losses)))
     if budget.rho is not None:
         rows.append(("rho", *("" if one.rho is None else brief(one.rho) for one in losses)))
-    header = ("privacy loss", "before", "this release", "after", "budget")
-    return Table(header, tuple(rows))
+    return Table(("privacy loss", "before", "this release", "after", "budget"), tuple(rows))
+
+
+def _quality(plan: Plan, checked: Checked) -> Section:
+    """What came of the quality check, its rule, and how its counts were protected."""
+    assert plan.quality is not None
+    verdict = ["No minimum was missed by more than the noise explains."]
+    if checked.missed:
+        verdict = [
+            "The release was stopped: no statistic was answered, and only the check was charged.",
+            *(f"{notes.capital(words)}." for words in missed_sentences(checked, plan)),
+        ]
+    protected = protection(plan.quality, plan.spec)
+    points = filter(None, (*rule(plan), counted_note(plan), *protected))
+    return Section(
+        "Was the file complete and readable?",
+        tuple(verdict),
+        points=tuple(map(notes.capital, points)),
+        table=Table(HEADER, tuple(rows_of(plan, checked))),
+    )
 
 
 def _promised(plan: Plan) -> Section:
@@ -194,20 +216,9 @@ def _noted(data: Mapping[str, Fact]) -> Iterator[Section]:
     """The sentences of the data under their headings."""
     for key, title in NOTED:
         found = data.get(key)
-        sentences = found["notes"] if isinstance(found, dict) else found
+        sentences = found["notes"] if isinstance(found, Mapping) else found
         if isinstance(sentences, list) and sentences:
             yield Section(title, points=tuple(notes.capital(str(one)) for one in sentences))
-
-
-def _quality(release: Release) -> Iterator[Section]:
-    if release.checked is not None:
-        plan, checked = release.plan, release.checked
-        yield Section(
-            "Was the file complete and readable?",
-            tuple(f"{notes.capital(words)}." for words in quality.verdict(checked, plan)),
-            points=tuple(map(notes.capital, quality.explained(plan))),
-            table=Table(quality.HEADER, tuple(quality.rows_of(plan, checked))),
-        )
 
 
 def _account(source: Release | Randomized, standing: Standing, more: Iterable[Pair]) -> Section:

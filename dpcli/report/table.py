@@ -1,4 +1,4 @@
-"""The noisy table: every published number on a line of its own."""
+"""The published tables: a line per number, or a line per group for spreadsheets."""
 
 from __future__ import annotations
 
@@ -14,11 +14,12 @@ from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
 from dpcli.columns import FORMULA
-from dpcli.plan.numbers import Fact, exact_or_up, number
+from dpcli.plan.model import Plan
 from dpcli.privacy.decimals import decimal_text
+from dpcli.queries import Key
 from dpcli.spec.responses import RESERVED
 from dpcli.statistics.base import Estimate
-from dpcli.statistics.flags import UNRELIABLE, Flag, flag_of
+from dpcli.statistics.flags import Flag, flag_of
 
 if TYPE_CHECKING:
     from dpcli.local.estimate import Estimated
@@ -27,12 +28,13 @@ if TYPE_CHECKING:
 FIXED = ("statistic", "item", "value", "lower", "upper", "flag")
 """The columns of a long table that are not keys."""
 
-
-_NUMBER = re.compile(r"-?[0-9]+(\.[0-9]+)?")
-
-
 RAW = ".raw"
 """What is added to the name of a statistic for its raw noisy numbers."""
+
+ENDS = ("", "_lower", "_upper")
+"""What is added to the name of a statistic for its columns in a wide table."""
+
+_NUMBER = re.compile(r"-?[0-9]+(\.[0-9]+)?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +49,21 @@ class Cell:
     upper: str
     flag: Flag
 
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The group and the item, where they have names."""
+        return (*self.keys.values(), *([self.item] if self.item else []))
+
+    @property
+    def exact(self) -> bool:
+        """Whether there is no interval around it."""
+        return self.lower == self.upper
+
+    def line(self, keys: Iterable[str]) -> list[str]:
+        """The number as a line of a long table with these keys."""
+        group = [self.keys.get(key, "") for key in keys]
+        return [self.statistic, *group, self.item, self.value, self.lower, self.upper, self.flag]
+
 
 _MADE: WeakKeyDictionary[Released, tuple[Cell, ...]] = WeakKeyDictionary()
 """The cells of entries that are being published: every table and report takes the same ones."""
@@ -55,60 +72,46 @@ _MADE: WeakKeyDictionary[Released, tuple[Cell, ...]] = WeakKeyDictionary()
 def cells(released: Released) -> tuple[Cell, ...]:
     """The published numbers of an entry, in the order of the spec; raw ones after them."""
     if released not in _MADE:
-        name = released.planned.entry.request.name
-        found = list(_cells(released, name, released.estimates))
-        if released.raw is not None:
-            found += _cells(released, f"{name}{RAW}", released.raw)
+        numbers = (released.estimates, released.raw or ())
+        found = (
+            _cell(name, group, item, estimate)
+            for name, estimates in zip(names(released), numbers, strict=False)
+            for (group, item), estimate in zip(places(released), estimates, strict=True)
+        )
         _MADE[released] = tuple(found)
     return _MADE[released]
 
 
-def _cells(released: Released, name: str, estimates: Sequence[Estimate]) -> Iterator[Cell]:
-    """Numbers under one name."""
-    keys = [key.column.name for key in released.planned.entry.request.by]
-    for (group, item), estimate in zip(places(released), estimates, strict=True):
-        chosen = item if estimate.item is None else estimate.item
-        named = dict(zip(keys, group, strict=True))
-        yield Cell(name, named, chosen, *_texts(estimate), flag_of(estimate))
+def names(released: Released) -> tuple[str, ...]:
+    """The names under which an entry publishes numbers: its own, and that of raw ones."""
+    name = released.planned.entry.request.name
+    return (name,) if released.raw is None else (name, name + RAW)
 
 
-def places(released: Released) -> Iterator[tuple[tuple[str, ...], str]]:
-    """The group and the item of every number of an entry, the items fastest."""
-    entry = released.planned.entry
-    items = entry.statistic.items(entry.request)
-    groups: Iterable[tuple[str, ...]]
-    if released.groups is None:
-        groups = product(*(key.labels for key in entry.request.by))
-    else:
-        groups = released.groups
-    for group in groups:
-        for item in items:
-            yield group, item
-
-
-def _texts(estimate: Estimate) -> tuple[str, str, str]:
-    """Value, lower and upper as plain decimals; blank where there is none."""
+def _cell(name: str, keys: dict[str, str], item: str, estimate: Estimate) -> Cell:
     value, lower, upper = (
         "" if number is None else decimal_text(number, estimate.places)
         for number in (estimate.value, estimate.lower, estimate.upper)
     )
-    return value, lower, upper
+    chosen = item if estimate.item is None else estimate.item
+    return Cell(name, keys, chosen, value, lower, upper, flag_of(estimate))
+
+
+def places(released: Released) -> Iterator[tuple[dict[str, str], str]]:
+    """The group and the item of every number of an entry, the items fastest."""
+    entry = released.planned.entry
+    groups: Iterable[tuple[str, ...]] | None = released.groups
+    if groups is None:
+        groups = product(*(key.labels for key in entry.request.by))
+    items, by = entry.statistic.items(entry.request), [key.column.name for key in entry.request.by]
+    for group in groups:
+        for item in items:
+            yield dict(zip(by, group, strict=True)), item
 
 
 def chooses_labels(released: Released) -> bool:
     """Whether what an entry publishes are labels that were chosen, and their ranks."""
     return any(estimate.item is not None for estimate in released.estimates)
-
-
-def key_columns(release: Release) -> tuple[str, ...]:
-    """The names of all keys, in the order in which the spec first uses them."""
-    return tuple(
-        dict.fromkeys(
-            key.column.name
-            for released in release.entries
-            for key in released.planned.entry.request.by
-        )
-    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,46 +127,114 @@ class Table:
         """The table as CSV."""
         return csv_text([self.header, *self.lines])
 
+    @property
+    def parquet(self) -> bytes:
+        """The table as Parquet: texts as texts, numbers as 64-bit floats, blank cells as null.
+
+        A number that has more digits than a float holds is rounded; the CSV has them all.
+        """
+        import polars as pl
+
+        columns = []
+        for place, name in enumerate(self.header):
+            texts = pl.Series(name, [line[place] or None for line in self.lines], dtype=pl.String)
+            columns.append(texts.cast(pl.Float64) if place in self.numbers else texts)
+        written = io.BytesIO()
+        pl.DataFrame(columns).write_parquet(written, compression="zstd", statistics=False)
+        return written.getvalue()
+
 
 def long_table(release: Release) -> Table:
     """One line per published number: statistic, keys, item, value, lower, upper, flag.
 
-    Next to a key that is called `flag`, the last column is `flag_2`.
+    Keys stand in the order in which the spec first uses them. Next to a key that is called
+    `flag`, the last column is `flag_2`.
     """
-    keys = key_columns(release)
-    lines = [
-        [
-            cell.statistic,
-            *(cell.keys.get(key, "") for key in keys),
-            *(cell.item, cell.value, cell.lower, cell.upper, cell.flag.value),
-        ]
-        for released in release.entries
-        for cell in cells(released)
-    ]
+    requests = [released.planned.entry.request for released in release.entries]
+    keys = dict.fromkeys(key.column.name for request in requests for key in request.by)
+    lines = [cell.line(keys) for released in release.entries for cell in cells(released)]
     header = distinct([FIXED[0], *keys, *FIXED[1:]])
     last = len(header) - 1
     return Table(header, lines, frozenset(range(last - 3, last)))
 
 
-def distinct(names: Sequence[str]) -> list[str]:
-    """The headings of a table; one that is there already gets a number."""
+@dataclass(frozen=True, slots=True)
+class _Lines:
+    """What two statistics must share to stand in one wide table, line by line.
+
+    The same keys have other lines where other groups were selected.
+    """
+
+    by: tuple[Key, ...]
+    item_name: str
+    items: tuple[str, ...]
+    keys: str | None
+
+    @property
+    def heading(self) -> list[str]:
+        """The columns that say which line is which."""
+        return [key.column.name for key in self.by] + [self.item_name] * bool(self.item_name)
+
+
+def wide_tables(release: Release) -> dict[str, Table]:
+    """One table per distinct set of keys, by short name.
+
+    Three columns per statistic: the value and the ends of its interval. Items are a key of their
+    table: the bins of a histogram under the name of its column.
+    """
+    by_name = {released.planned.entry.request.name: released for released in release.entries}
+    return {
+        name: _wide_table(lines, [by_name[member] for member in members])
+        for name, (lines, members) in _wide_groups(release.plan).items()
+    }
+
+
+def wide_names(plan: Plan) -> tuple[str, ...]:
+    """The short names of the wide tables of a plan, known before any row is read."""
+    return tuple(_wide_groups(plan))
+
+
+def _wide_groups(plan: Plan) -> dict[str, tuple[_Lines, list[str]]]:
+    """The lines and the statistics of each wide table, by short name."""
+    groups: dict[_Lines, list[str]] = {}
+    for entry in (planned.entry for planned in plan.entries):
+        request, used = entry.request, entry.statistic
+        lines = _Lines(request.by, used.item_name(request), used.items(request), entry.keys)
+        groups.setdefault(lines, []).append(request.name)
+    words = ["-".join(lines.heading) or "total" for lines in groups]
+    plain = ["".join(one if one.isalnum() else "-" for one in word)[:80] for word in words]
+    return dict(zip(distinct(plain, "-"), groups.items(), strict=True))
+
+
+def _wide_table(lines: _Lines, members: Sequence[Released]) -> Table:
+    """One wide table; a chosen label stands for its rank."""
+    header = lines.heading
+    first = [[*group.values(), item][: len(header)] for group, item in places(members[0])]
+    columns: list[Iterable[str]] = []
+    texts = set(range(len(header)))
+    for released in members:
+        chosen = chooses_labels(released)
+        for name in names(released):
+            shown = [cell for cell in cells(released) if cell.statistic == name]
+            if chosen:
+                texts.add(len(header))
+            header += [name + end for end in ENDS]
+            columns.append([cell.item if chosen else cell.value for cell in shown])
+            columns += [[cell.lower for cell in shown], [cell.upper for cell in shown]]
+    found = [[*start, *values] for start, *values in zip(first, *columns, strict=True)]
+    return Table(distinct(header), found, frozenset(range(len(header))) - texts)
+
+
+def distinct(words: Iterable[str], mark: str = "_") -> list[str]:
+    """Names as they are; one that is there already gets a number."""
     found: list[str] = []
-    for name in names:
-        heading, number = name, 1
-        while heading in found:
+    for word in words:
+        name, number = word, 1
+        while name in found:
             number += 1
-            heading = f"{name}_{number}"
-        found.append(heading)
+            name = f"{word}{mark}{number}"
+        found.append(name)
     return found
-
-
-TURNING = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
-"""Characters that show what is around them in another order."""
-
-
-def visible(text: str) -> str:
-    """A text for people, in which nothing turns the words around it."""
-    return TURNING.sub("\ufffd", text)
 
 
 def csv_text(lines: Iterable[Iterable[str]]) -> bytes:
@@ -181,58 +252,6 @@ def _harmless(cell: str) -> str:
     data get an apostrophe before them.
     """
     return f"'{cell}" if cell.startswith(FORMULA) and not _NUMBER.fullmatch(cell) else cell
-
-
-def parquet_bytes(table: Table) -> bytes:
-    """A table as Parquet: texts as texts, numbers as 64-bit floats, blank cells as null.
-
-    A number that has more digits than a float holds is rounded; the CSV has them all.
-    """
-    import polars as pl
-
-    columns: list[pl.Series] = []
-    for place, name in enumerate(table.header):
-        texts: Sequence[str] = [line[place] for line in table.lines]
-        if place in table.numbers:
-            floats = [float(text) if text else None for text in texts]
-            columns.append(pl.Series(name, floats, dtype=pl.Float64))
-        else:
-            columns.append(pl.Series(name, [text or None for text in texts], dtype=pl.String))
-    written = io.BytesIO()
-    pl.DataFrame(columns).write_parquet(written, compression="zstd", statistics=False)
-    return written.getvalue()
-
-
-def meaning_of(flag: Flag, confidence: Fraction) -> str:
-    """What a flag means, in a sentence that begins with it."""
-    if flag is Flag.UNRELIABLE:
-        return (
-            f"{flag.value}: half the width of the {exact_or_up(confidence * 100)}% interval is "
-            f"more than {exact_or_up(UNRELIABLE)} of the value"
-        )
-    if flag is Flag.NO_INFORMATION:
-        return (
-            f"{flag.value}: the interval covers all that is possible, so the number says nothing "
-            "about the data"
-        )
-    return (
-        f"{flag.value}: left out because of its noisy value or of its interval, as the "
-        "post-processing says, never because of the exact value"
-    )
-
-
-def flags_of(cells: Sequence[Cell]) -> list[Flag]:
-    """The flags that some of these numbers have."""
-    found = {cell.flag for cell in cells}
-    return [flag for flag in Flag if flag and flag in found]
-
-
-def flag_facts(confidence: Fraction) -> dict[str, Fact]:
-    """What every flag means, and the share of the value from which numbers are unreliable."""
-    return {
-        "unreliable_above": number(UNRELIABLE),
-        **{flag.value: meaning_of(flag, confidence) for flag in Flag if flag},
-    }
 
 
 BEYOND = 3

@@ -72,9 +72,9 @@ class _Text(HTMLParser):
 
 
 def visible_text(page: str) -> str:
-    """The visible text of an HTML page."""
+    """The visible text of an HTML page, code in backticks."""
     parser = _Text()
-    parser.feed(page)
+    parser.feed(re.sub("</?code>", "`", page))
     return "\n".join(parser.lines) + "\n"
 
 

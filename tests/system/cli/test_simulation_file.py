@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
-from dpcli.report.json_report import report_schema
+from dpcli.report.formats import report_schema
 from tests.support.cli import Command
 
 SPEC = """\

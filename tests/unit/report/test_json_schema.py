@@ -17,7 +17,7 @@ from tests.support.reports import Reports
 @pytest.fixture(scope="module")
 def schema() -> dict[str, Any]:
     """The schema that the package ships."""
-    from dpcli.report.json_report import report_schema
+    from dpcli.report.formats import report_schema
 
     told: dict[str, Any] = json.loads(report_schema())
     return told

@@ -1,0 +1,275 @@
+"""What a report states of each answer: query, mechanism, price and numbers.
+
+The quality check is an answer too; its noisy counts are also a table for people.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from dpcli.columns import CategoryColumn, NumericColumn
+from dpcli.plan.meaning import protection
+from dpcli.plan.model import Part, Plan, PlannedEntry, standard_error
+from dpcli.plan.notes import counted, left_out
+from dpcli.plan.numbers import Fact, Number, plain_short, root_up
+from dpcli.plan.quality import FALSE_STOP, missed_sentence, percent, rule
+from dpcli.privacy.decimals import decimal_text
+from dpcli.privacy.noise import CHOICE
+from dpcli.queries import Condition
+from dpcli.report.table import RAW, cells
+from dpcli.spec.model import Response, Spec
+from dpcli.statistics.base import Estimate, Request
+
+if TYPE_CHECKING:
+    from dpcli.release import Checked, Released
+
+
+def statistic_facts(planned: PlannedEntry, spec: Spec) -> dict[str, Fact]:
+    """One entry: what is asked, and how it is answered."""
+    entry, first = planned.entry, planned.parts[0]
+    request, rule = entry.request, first.selection
+    return {
+        "name": request.name,
+        "statistic": entry.statistic.name,
+        "counts": counted(planned, spec),
+        "left_out": left_out(planned, spec) or None,
+        "column": request.column.name if request.column else None,
+        "columns": columns_of(request),
+        **options(request),
+        "by": [key.column.name for key in request.by],
+        "bins": [
+            {
+                "column": key.column.name,
+                "count": len(key),
+                "first": key.label(0),
+                "last": key.label(len(key) - 1),
+            }
+            for key in request.cuts
+        ],
+        "where": [condition_text(condition) for condition in request.where],
+        "mechanism": _mechanism(first),
+        "sensitivity": _sensitivity(first),
+        "epsilon": planned.target.epsilon,
+        "delta": planned.target.delta,
+        "rho": planned.rho,
+        "error95": planned.error(spec.confidence),
+        "protected": protection(planned, spec),
+        "parts": [_part(part, spec.confidence, joint=planned.joint) for part in planned.parts],
+        "bounds": _bounds(request),
+        "post": [step.summary for step in entry.post],
+        "raw": entry.raw,
+        "keys": {
+            "selected_by": entry.keys,
+            "threshold": rule.threshold if rule else None,
+            "delta": rule.delta if rule else None,
+        }
+        if entry.keys is not None
+        else None,
+    }
+
+
+def cell_facts(released: Released) -> list[Fact]:
+    """The published numbers of an entry, with the digits of the table."""
+    return [
+        {
+            **({"raw": True} if cell.statistic.endswith(RAW) else {}),
+            "keys": cell.keys,
+            "item": cell.item or None,
+            "value": Number(cell.value) if cell.value else None,
+            "lower": Number(cell.lower) if cell.lower else None,
+            "upper": Number(cell.upper) if cell.upper else None,
+            "flag": cell.flag.value or None,
+        }
+        for cell in cells(released)
+    ]
+
+
+def _part(part: Part, confidence: Fraction, *, joint: bool) -> Fact:
+    """One query of a statistic; shares of a joint answer mean something only in sum."""
+    query, unit = part.question.query, part.question.unit
+    return {
+        "role": part.question.role,
+        "joint": joint,
+        "cells": query.cells,
+        "influence": [query.influence.low * unit, query.influence.high * unit],
+        "mechanism": _mechanism(part),
+        "sensitivity": _sensitivity(part),
+        "epsilon": part.loss.epsilon,
+        "delta": part.loss.delta,
+        "error95": part.error(confidence),
+    }
+
+
+CHECK = ("mechanism", "sensitivity", "epsilon", "delta", "rho", "protected", "parts")
+"""What is stated of the quality check as of any statistic."""
+
+
+def quality_facts(plan: Plan, checked: Checked | None = None) -> dict[str, Fact] | None:
+    """The check as data; with its noisy counts once it was made. None without a check."""
+    quality = plan.spec.quality
+    if plan.quality is None or quality is None:
+        return None
+    asked = statistic_facts(plan.quality, plan.spec)
+    facts: dict[str, Fact] = {
+        **{key: asked[key] for key in CHECK},
+        "min_rows": quality.min_rows,
+        "min_readable": quality.min_readable,
+        "false_stop": FALSE_STOP,
+        "rule": list(rule(plan)),
+    }
+    if checked is None:
+        return facts
+    rows, *columns = map(_estimate, checked.estimates)
+    return facts | {
+        "passed": not checked.missed,
+        "missed": missed_sentences(checked, plan),
+        "rows": rows,
+        "readable": dict(zip(quality.min_readable, columns, strict=True)),
+    }
+
+
+def missed_sentences(checked: Checked, plan: Plan) -> list[str]:
+    """Why the check failed, a sentence for each minimum."""
+    return [missed_sentence(one, plan.spec.rows_are) for one in checked.missed]
+
+
+def _estimate(estimate: Estimate) -> Fact:
+    ends = zip(("value", "lower", "upper"), _numbers(estimate), strict=True)
+    return {name: Number(decimal_text(end, estimate.places)) for name, end in ends}
+
+
+def _numbers(estimate: Estimate) -> list[Fraction]:
+    return [end or Fraction(0) for end in (estimate.value, estimate.lower, estimate.upper)]
+
+
+HEADER = ("what", "about", "lower", "upper", "minimum", "verdict")
+"""The columns of the table of noisy counts."""
+
+
+def rows_of(plan: Plan, checked: Checked) -> Iterator[tuple[str, ...]]:
+    """The noisy counts as a table: rows, then the readable share of each column."""
+    quality = plan.spec.quality
+    assert quality is not None
+    missed = {one.minimum.column for one in checked.missed}
+    count = max(checked.estimates[0].value or Fraction(0), Fraction(1))
+    for column, estimate in zip((None, *quality.min_readable), checked.estimates, strict=True):
+        whole = None if column is None else count
+        least = quality.min_rows if column is None else quality.min_readable[column] * count
+        numbers, verdict = _numbers(estimate), "met"
+        if least is None:
+            verdict = "not checked"
+        elif column in missed:
+            verdict = "missed"
+        elif numbers[0] < least:
+            verdict = "below, within the noise"
+        yield (
+            plan.spec.rows_are if column is None else f"readable: {column}",
+            *(_shown(number, whole) for number in numbers),
+            "" if least is None else _shown(Fraction(least), whole),
+            verdict,
+        )
+
+
+def _shown(value: Fraction, whole: Fraction | None) -> str:
+    """A noisy count, or its share of a whole."""
+    if whole is None:
+        return f"{max(0, round(value)):,}"
+    return percent(min(max(value / whole, Fraction(0)), Fraction(1)))
+
+
+def _mechanism(part: Part) -> Fact:
+    """The noise of a part, in the answer's own unit."""
+    unit = part.question.unit
+    return {"kind": mechanism_text(part), "scale": part.noise.scale * unit, "grid": unit}
+
+
+def mechanism_text(part: Part) -> str:
+    """How a part is answered, in a word."""
+    if part.public:
+        return "exact"
+    if part.noise.distribution == CHOICE:
+        return part.mechanism.name.replace("_", "-")
+    return f"discrete-{part.noise.kind}".replace("_", "-")
+
+
+def _sensitivity(part: Part) -> Fact:
+    """How far one unit can move the answer, in the answer's own unit."""
+    unit, moved = part.question.unit, part.sensitivity
+    return {
+        "l0": moved.l0,
+        "l1": moved.l1 * unit,
+        "l2": root_up(moved.l2_squared * unit**2),
+        "linf": moved.linf * unit,
+    }
+
+
+def options(request: Request) -> dict[str, Fact]:
+    """What else an entry says of its question; nothing where it says nothing."""
+    found: dict[str, Fact] = {
+        "quantiles": request.quantiles or None,
+        "utility": request.utility or None,
+        "label": request.label.name if request.label else None,
+        "k": request.picks if request.picks > 1 else None,
+        "ways": request.ways if request.margins else None,
+        "method": request.method or None,
+        "ridge": request.ridge,
+        "rows": request.rows or None,
+        "candidates": len(request.candidates) or None,
+    }
+    return {key: fact for key, fact in found.items() if fact is not None}
+
+
+def columns_of(request: Request) -> list[str]:
+    """The names of several columns that an entry asks about together."""
+    return [column.name for column in (*request.columns, *(key.column for key in request.margins))]
+
+
+def _bounds(request: Request) -> Fact:
+    """The declared bounds of the column as they are written."""
+    column = request.column
+    if not isinstance(column, NumericColumn) or column.bounds is None:
+        return None
+    texts = [column.text(bound) for bound in column.bounds]
+    return texts if column.kind == "date" else [Number(text) for text in texts]
+
+
+def condition_text(condition: Condition) -> str:
+    """A filter in plain words, such as `income from 100000 to 200000`."""
+    column, ranges = condition.column, condition.ranges
+    if isinstance(column, CategoryColumn):
+        labels = [label for low, high in ranges for label in column.labels[low : high + 1]]
+        return f"{column.name} is {' or '.join(labels)}"
+    spans = [
+        column.text(low) if low == high else f"from {column.text(low)} to {column.text(high)}"
+        for low, high in ranges
+    ]
+    return f"{column.name} {' or '.join(spans)}"
+
+
+def response_facts(response: Response, records: int | None = None) -> dict[str, Fact]:
+    """How records respond for one column; with `records`, the expected error too."""
+    channel = response.channel
+    facts: dict[str, Fact] = {
+        "column": response.column.name,
+        "collected": response.names,
+        "mechanism": response.randomizer.name,
+        "parameters": {name: _parameter(value) for name, value in channel.record().items()},
+        "told": channel.describe(),
+        "by": [column.name for column in response.by],
+        "post": response.steps,
+        "epsilon": channel.loss.epsilon,
+        "delta": channel.loss.delta,
+        "rho": channel.guarantee.rho,
+    }
+    if records is not None:
+        error = standard_error(response, records)
+        facts["standard_error"] = None if error is None else Number(plain_short(Fraction(error), 6))
+    return facts
+
+
+def _parameter(value: object) -> Fact:
+    if isinstance(value, list):
+        return [_parameter(item) for item in value]
+    return value if isinstance(value, int) else str(value)

@@ -1,0 +1,299 @@
+"""Plans, reports and differences of plans as plain data, for programs.
+
+A report is a function of the spec, the released values, the version, and the release's name and
+date, under stable keys. No row counts, no digests of the data, no timings.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from dpcli import __version__
+from dpcli.ledger.balance import DAYS_A_YEAR
+from dpcli.plan import notes
+from dpcli.plan.compare import changes, compare
+from dpcli.plan.meaning import meaning, promise
+from dpcli.plan.model import Plan
+from dpcli.plan.numbers import Fact, json_text
+from dpcli.plan.risks import risks
+from dpcli.privacy.loss import Loss
+from dpcli.privacy.relation import RowUnit, Unit
+from dpcli.report.answers import cell_facts, quality_facts, response_facts, statistic_facts
+from dpcli.report.facts import flag_facts
+from dpcli.stored_simulation import simulation_facts
+
+if TYPE_CHECKING:
+    from dpcli.ledger.account import Outlook
+    from dpcli.ledger.charge import Standing
+    from dpcli.local.randomize import Randomized
+    from dpcli.privacy.amplification import Shuffled
+    from dpcli.release import Release
+
+Facts = dict[str, Fact]
+
+TIMES = ("asked", "fits", "needed", "most", "exact")
+"""What is stated of many runs."""
+
+
+def release_data(release: Release) -> Facts:
+    """Everything that the report of a release states."""
+    plan, simulated = release.plan, release.simulated
+    return {
+        **_start(release),
+        "quality": quality_facts(plan, release.checked),
+        "statistics": [
+            {**statistic_facts(released.planned, plan.spec), "cells": cell_facts(released)}
+            for released in release.entries
+        ],
+        **_notes(plan),
+        **({"simulation": simulation_facts(simulated, plan)} if simulated else {}),
+        **_end(release),
+    }
+
+
+def collection_data(collection: Randomized) -> Facts:
+    """Everything that the report of a local collection states."""
+    plan = collection.plan
+    return {
+        **_start(collection),
+        "responses": [response_facts(one) for one in plan.spec.responses],
+        "shuffled": collection.shuffled,
+        "responses_sha256": collection.digest,
+        "unprotected": list(notes.unprotected(plan)),
+        "limits": notes.limits(plan, shuffled=collection.shuffled),
+        **_end(collection),
+    }
+
+
+def _start(source: Release | Randomized) -> Facts:
+    """The name and the guarantee of a release or collection."""
+    plan, standing = source.plan, source.standing
+    return {
+        **_version(plan),
+        "release_id": source.release_id,
+        "created": source.created,
+        **guarantee_facts(plan, standing.balance.remaining, standing.before),
+    }
+
+
+def _version(plan: Plan) -> Facts:
+    return {"dpcli_version": __version__, **({"model": "local"} if plan.is_local else {})}
+
+
+def _end(source: Release | Randomized) -> Facts:
+    """The risks of a release or collection, and its place in the ledger."""
+    standing, window = source.standing, window_facts(source.standing)
+    return {
+        **_stewardship(source.plan, standing.terms.window),
+        "ledger": {
+            "name": standing.ledger,
+            "entry": standing.entry,
+            "head": standing.head,
+            "first_release": standing.first,
+            **({"window": window} if window is not None else {}),
+        },
+    }
+
+
+def guarantee_facts(plan: Plan, left: Loss | None, before: Loss | None = None) -> Facts:
+    """The spec, what it asks for, and what that costs and means.
+
+    What was spent `before` and what is `left` of the budget are stated if they are known.
+    """
+    spec, privacy = plan.spec, plan.spec.privacy
+    return {
+        "spec": {"dataset": spec.dataset, "digest": spec.digest, "text": spec.text},
+        "privacy": {
+            "unit": _unit(privacy.unit),
+            "neighbors": privacy.neighbors.value,
+            "composition": privacy.composition.name,
+            "asked": plan.asked,
+            "spent": plan.spent,
+            "bound": plan.bound.name,
+            "budget": privacy.budget,
+            "before": before,
+            "remaining": left,
+            "promise": promise(spec),
+            "meaning": list(meaning(plan)),
+        },
+        "confidence": spec.confidence,
+    }
+
+
+def _unit(unit: Unit) -> Fact:
+    """Who is protected, as a spec says it."""
+    if isinstance(unit, RowUnit):
+        return "row"
+    return {
+        "column": unit.column,
+        "max_rows": unit.rows,
+        "max_groups": unit.cells,
+        "max_rows_per_group": unit.rows_per_cell,
+    }
+
+
+def window_facts(standing: Standing) -> Facts | None:
+    """What a window protects and what not, with the loss of each span of time."""
+    window = standing.terms.window
+    if window is None:
+        return None
+    return {
+        "periods": window,
+        "period": standing.period,
+        "per_window": standing.balance.spent,
+        "per_year_at_most": a_year_at_most(standing),
+        "lifetime": standing.balance.lifetime,
+        "protects": (
+            f"what any person did within any {window} consecutive days, whatever is known of "
+            "the other days, provided that the data of each release contain only what was done on "
+            "the day that it names"
+        ),
+        "does_not_protect": (
+            "a person who is in the data in every window: what they reveal adds up over windows, "
+            "to the loss per year and over the lifetime"
+        ),
+    }
+
+
+def a_year_at_most(standing: Standing) -> Loss:
+    """What the budget of a window allows in a year, which a number of windows cover."""
+    windows, budget = -(-DAYS_A_YEAR // (standing.terms.window or 1)), standing.terms.budget
+    return Loss(budget.epsilon * windows, budget.delta * windows)
+
+
+def _notes(plan: Plan) -> Facts:
+    """What is said in sentences."""
+    return {
+        "bounding": notes.bounding(plan),
+        "composition": notes.composing(plan),
+        "selections": notes.selections(plan),
+        "flags": flag_facts(plan.spec.confidence),
+        "post_processing": notes.post_processing(plan),
+        "unprotected": list(notes.unprotected(plan)),
+        "limits": notes.limits(plan),
+    }
+
+
+def _stewardship(plan: Plan, window: int | None) -> Facts:
+    """What is found of each risk, and what the data owner declares; None if nothing is."""
+    declared = plan.spec.declarations
+    population = {} if declared.population is None else {"population": declared.population}
+    return {
+        "hazards": [
+            {
+                "hazard": one.risk,
+                "question": one.question,
+                "verdict": one.verdict.value,
+                "found": one.words,
+                "answer": one.declared or None,
+                "declared_as": one.asks or None,
+            }
+            for one in risks(plan, window)
+        ],
+        "declarations": {**population, **dict(declared.answers)} or None,
+    }
+
+
+def plan_json(
+    plan: Plan,
+    found: Outlook,
+    *,
+    compared: bool = False,
+    records: int | None = None,
+    amplified: Shuffled | None = None,
+) -> str:
+    """What is known of a release or collection before any row is read, and of its account.
+
+    If `compared`, also what it would cost under every composition. In the local model,
+    `records` give the expected errors, and `amplified` is the central guarantee of responses
+    in random order.
+    """
+    asked: Facts
+    if plan.is_local:
+        asked = {
+            "records": records,
+            "responses": [response_facts(one, records) for one in plan.spec.responses],
+            "unprotected": list(notes.unprotected(plan)),
+            "limits": notes.limits(plan, shuffled=amplified is not None),
+        }
+    else:
+        asked = {
+            "quality": quality_facts(plan),
+            "statistics": [statistic_facts(planned, plan.spec) for planned in plan.entries],
+            **_notes(plan),
+        }
+    return json_text(
+        {
+            **_version(plan),
+            **_outlook(plan, found),
+            **asked,
+            **_stewardship(plan, found.window),
+            **({} if amplified is None else {"shuffled": _amplified(plan, amplified)}),
+            **({"compared": _comparison(plan)} if compared else {}),
+        }
+    )
+
+
+def _outlook(plan: Plan, found: Outlook) -> Facts:
+    """The guarantee, whether a release would be allowed, and what its account says.
+
+    What `remaining` is left is that after the release; nothing is known of it if it is refused.
+    """
+    before, after, times = found.before, found.after, found.repeated
+    refused = found.refused.problems if found.refused else ()
+    left, spent = after.remaining if after else None, before.spent if before else None
+    return {
+        **guarantee_facts(plan, left, spent),
+        "fits": found.refused is None,
+        "account": {
+            "ledger": str(found.ledger),
+            "ledger_exists": found.exists,
+            "opened": found.terms is not None,
+            "window": found.window,
+            "refused": [{"code": one.code, "message": one.message} for one in refused],
+            "shares_files_with": found.shared,
+        },
+        "times": None if times is None else {key: getattr(times, key) for key in TIMES},
+    }
+
+
+def _amplified(plan: Plan, found: Shuffled) -> Facts:
+    """The central guarantee of responses in random order."""
+    return {
+        "records": found.records,
+        "delta": found.delta,
+        "epsilon": found.epsilon,
+        "enough_records": found.enough,
+        "condition": notes.shuffle_condition(plan),
+    }
+
+
+def _comparison(plan: Plan) -> list[Fact]:
+    return [
+        {
+            "composition": one.name,
+            "total": None if one.bound is None else one.bound.loss,
+            "bound": None if one.bound is None else one.bound.name,
+            "fits": one.fits,
+            "cheapest": one.cheapest,
+            "needs": one.needs or None,
+        }
+        for one in compare(plan)
+    ]
+
+
+def difference_json(old: Plan, new: Plan, weaker: Sequence[str]) -> str:
+    """What a change of the spec does to each statistic and in all, and why it is weaker."""
+    statistics = [
+        {
+            "name": one.name,
+            "change": one.kind or None,
+            "epsilon": one.epsilon,
+            "rho": one.rho,
+            "error95": one.error,
+        }
+        for one in changes(old, new)
+    ]
+    spent = [old.spent, new.spent]
+    return json_text({"statistics": statistics, "spent": spent, "weaker": weaker})
