@@ -144,6 +144,11 @@ def texts(name: str) -> dict[str, dict[str, str]]:
     return _prose(_read(FOLDER / f"{name}.toml"))
 
 
+def variant(code: str, name: str) -> str:
+    """The variant of a code that is about a `name`, if it has words for it; else the code."""
+    return f"{code}.{name}" if isinstance(_code_tables()[code][1].get(name), dict) else code
+
+
 @cache
 def pages(part: str) -> tuple[Page, ...]:
     """The pages of one file of words, in its order."""

@@ -6,9 +6,10 @@ from math import ceil
 
 from dpcli.columns import FORMULA, CategoryColumn, NumericColumn, OpenColumn
 from dpcli.messages import inline, listed, shown
+from dpcli.privacy.decimals import readable_text
 from dpcli.queries import Key
 from dpcli.spec.columns import Scope
-from dpcli.spec.findings import a_column, misread, plain
+from dpcli.spec.findings import a_column, misread
 from dpcli.spec.grid import in_kind, on_column
 from dpcli.spec.nodes import Listing, Mapping, Node, Word, at
 
@@ -118,7 +119,7 @@ def _by_width(column: NumericColumn, word: Word, scope: Scope) -> tuple[int, ...
         scope.findings.add(
             "width-not-positive" if value <= 0 else "off-grid",
             f"`width` is {shown(word.text)}, expected {unit} above zero",
-            f"write `width: {plain(nearest)}`",
+            f"write `width: {readable_text(nearest)}`",
             word.span,
         )
         return None

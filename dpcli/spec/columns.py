@@ -201,9 +201,7 @@ def _column(key: Word, node: Node, findings: Findings) -> Column | None:
             otherwise="write one of these, spelled exactly so",
         )
     else:
-        advice = {
-            "step": f"add `step: {proposed_step(node)}`: values are rounded to multiples of it"
-        }
+        advice = {"step": f"`step: {proposed_step(node)}`: values are rounded to multiples of it"}
         part = fit(types[text], node, a_column(text), findings, advice=advice)
         fields = types[text].model_fields
         if not any(fields[key].is_required() for key in part.bad & fields.keys()):

@@ -7,10 +7,11 @@ from math import ceil, floor
 
 from dpcli.columns import CategoryColumn, NumericColumn
 from dpcli.messages import inline, listed, shown
+from dpcli.privacy.decimals import readable_text
 from dpcli.queries import Condition
 from dpcli.scores import Points
 from dpcli.spec.columns import Scope
-from dpcli.spec.findings import a_column, plain
+from dpcli.spec.findings import a_column
 from dpcli.spec.grid import in_kind, on_column
 from dpcli.spec.nodes import Listing, Mapping, Node, Word, words_of
 
@@ -112,7 +113,7 @@ def _range(column: NumericColumn, node: Mapping, scope: Scope) -> Ranges | None:
     last = column.upper if high is None else min(column.upper, floor(high))
     if first <= last:
         return ((first, last),)
-    steps = "" if column.kind == "date" else f" in steps of {shown(plain(column.step))}"
+    steps = "" if column.kind == "date" else f" in steps of {shown(readable_text(column.step))}"
     scope.findings.add(
         "impossible-condition",
         f"no value of {name} satisfies the condition",
@@ -176,7 +177,9 @@ def _stepped(node: Mapping, column: NumericColumn, scope: Scope) -> Points | Non
     steps = value / column.step
     if value > 0 and steps.denominator == 1:
         return range(column.lower, column.upper + 1, steps.numerator)
-    message = f"`step` is {shown(word.text)}, expected a multiple of {shown(plain(column.step))}"
-    hint = f"write `candidates: {{step: {plain(column.step)}}}` or a multiple of it"
+    message = (
+        f"`step` is {shown(word.text)}, expected a multiple of {shown(readable_text(column.step))}"
+    )
+    hint = f"write `candidates: {{step: {readable_text(column.step)}}}` or a multiple of it"
     scope.findings.add("off-grid", message, hint, word.span)
     return None

@@ -34,7 +34,7 @@ def entries_of(
     for node in section.items:
         if not isinstance(node, Mapping):
             facts = {"name": f"an entry of `{name}`", "found": described(node)}
-            findings.report("wrong-shape.entry", node.span, example=example, **facts)
+            findings.report("wrong-shape.one-entry", node.span, example=example, **facts)
     return tuple(node for node in section.items if isinstance(node, Mapping))
 
 

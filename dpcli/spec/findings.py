@@ -7,11 +7,9 @@ later readers find at that place is a consequence, and is not reported.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from fractions import Fraction
 
 from dpcli.errors import Place, Problem
 from dpcli.messages import SHOWN, listed, shown, words
-from dpcli.privacy.decimals import readable_text
 from dpcli.spec.nodes import Span
 
 MOST = 100
@@ -181,8 +179,3 @@ def slips(one: str, other: str, limit: int) -> int:
         if min(row) > limit:
             return limit + 1
     return row[-1]
-
-
-def plain(value: Fraction) -> str:
-    """A decimal as people read it."""
-    return readable_text(value)

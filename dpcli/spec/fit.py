@@ -17,42 +17,14 @@ from pydantic import ValidationError, create_model
 from pydantic.fields import FieldInfo
 
 from dpcli.fields import OfColumn, role_of
-from dpcli.messages import listed, shown
+from dpcli.messages import shown
+from dpcli.reference import variant
 from dpcli.spec.findings import ENOUGH, Findings, similar
 from dpcli.spec.nodes import Listing, Mapping, Node, Word, at, described
 from dpcli.spec.paths import Path, example_line, expected_form, keys_at, name_of, path_of
 from dpcli.values import Shape
 
 S = TypeVar("S", bound=Shape)
-PAIRS = {
-    "bounds": "lower and upper bound",
-    "unit_bounds": "the least and the most of one person's total",
-    "values": "the texts for false and true",
-}
-
-NEEDED = {
-    "dpcli": "add `dpcli: 1`, the version of the spec language",
-    "dataset": "add `dataset: NAME`, the ledger account that pays",
-    "privacy": "add `privacy: {unit: row, neighbors: add-remove, budget: {epsilon: ...}}`",
-    "columns": "add `columns:` with a line for each column that is used",
-    "statistics": "add `statistics:` with an entry for each statistic",
-    "unit": "add `unit: row` if no person has two rows",
-    "neighbors": "add `neighbors: add-remove`, or `change-one` if the number of rows is public",
-    "budget": "add `budget: {epsilon: ...}`: the most that all releases may reveal",
-    "max_rows": "add `max_rows: ...`: the maximum number of rows used of one person",
-    "values": "add `values: [...]`: the texts in the file, or a mapping from text to label",
-    "name": "add `name: ...`: what the statistic is called in the output",
-}
-"""What to add, for keys that deserve more than their name."""
-
-MODELS = {
-    "quality": "the check exists in the central model alone: no one counts rows before they are "
-    "randomized",
-    "statistics": "list what is estimated under `responses`, or write `model: central`",
-    "responses": "add `model: local` to randomize records one by one, or use `statistics`",
-    "public": "add `model: local` to randomize records one by one, or use `columns` alone",
-}
-"""What to do with a section of the other model."""
 
 
 def facts_at(node: Node, path: Path) -> dict[str, object]:
@@ -190,14 +162,8 @@ class _Reader:
             return
         fields = [*(self.also if len(path) == 1 else ()), *keys_at(self.shape, path[:-1])]
         fields = list(dict.fromkeys(fields))
-        self.findings.unknown(
-            "unknown-field",
-            f"{shown(key)} is not a field of {self._owner(path)}; expected {listed(fields, 'or')}",
-            key,
-            fields,
-            parent.key_span(key),
-            otherwise=MODELS.get(key, "use one of these; `dpcli explain KEY` describes a key"),
-        )
+        code, span = variant("unknown-field", key), parent.key_span(key)
+        self.findings.report_unknown(code, key, fields, span, owner=self._owner(path))
 
     def _missing(self, path: Path, unknown: set[Path]) -> None:
         """A required key that is not there, unless a misspelled one stands for it."""
@@ -207,13 +173,15 @@ class _Reader:
             return
         field = self.shape.model_fields.get(key) if len(path) == 1 else None
         role = role_of(field) if field else None
-        hint = self.advice.get(key) or NEEDED.get(key) or f"add `{example_line(key, field)}`"
-        if isinstance(role, OfColumn):
-            hint = f"add `{key}: ...`, of type {listed(role.kinds, 'or')}"
-        message = f"{self._owner(path)} has no {shown(key)}"
-        if self.user and len(path) == 1:
-            message = f"{self.what} needs {shown(key)}, and {self.user} has none"
-        self.findings.add("missing-field", message, hint, parent.span)
+        owner = f"the {self.what} {self.user}" if self.user and field else self._owner(path)
+        facts: dict[str, Any] = {"owner": owner, "key": key}
+        if key in self.advice:
+            self.findings.report("missing-field", parent.span, line=self.advice[key], **facts)
+        elif isinstance(role, OfColumn):
+            self.findings.report("missing-field.of-column", parent.span, kinds=role.kinds, **facts)
+        else:
+            code, line = variant("missing-field", key), f"`{example_line(key, field)}`"
+            self.findings.report(code, parent.span, line=line, **facts)
 
     def _refused(
         self, code: str, path: Path, given: Advice[str, Any], *, at_key: bool = False
@@ -233,38 +201,27 @@ class _Reader:
 
     def _length(self, path: Path) -> None:
         """A list with too few or too many items."""
-        node, name, last = at(self.node, *path), name_of(path), str(path[-1])
+        node, facts = at(self.node, *path), facts_at(at(self.node, *path), path)
         count = len(node.items) if isinstance(node, Listing) else 0
-        if not count:
-            self.findings.add(
-                "empty-list", f"{name} is empty", "list at least one value", node.span
-            )
-            return
-        items = f"{count} item" if count == 1 else f"{count} items"
-        if last == "edges":
-            expected, hint = "at least two", "begin with the lower bound and end with the upper"
-        else:
-            expected, hint = f"two: {PAIRS.get(last, 'both')}", f"write `{last}: [..., ...]`"
-        message = f"{name} has {items}, expected {expected}"
-        self.findings.add("wrong-shape", message, hint, node.span)
+        code = variant("wrong-shape", str(path[-1])) if count else "empty-list"
+        if code == "wrong-shape":
+            code = "wrong-shape.other-length"
+        self.findings.report(code, node.span, count=count, **facts)
 
-    def _form(self, path: Path, expected: str) -> None:
+    def _form(self, path: Path, form: str) -> None:
         """A text, list or mapping where another form is expected."""
-        node, name = at(self.node, *path), name_of(path)
-        word = shown(node.text).strip("`") if isinstance(node, Word) else "..."
-        hint = f"write `{name.strip('`')}: ...` with one value"
-        if isinstance(node, Word) and expected.endswith("a list"):
-            hint = f"write `[{word}]`"
-        elif isinstance(node, Listing) and "single value" in expected:
-            hint = "write the value without brackets" if len(node.items) == 1 else "write one value"
-        elif expected == "a list":
-            hint = "write `[..., ...]`, or lines below it that begin with `- `"
-        elif expected == "a mapping":
-            hint = "write `{key: value}` or indented `key: value` lines below it"
-        elif expected != "a single value" or isinstance(path[-1], int):
-            hint = ""
-        message = f"{name} is {described(node)}, expected {expected}"
-        self.findings.add("wrong-shape", message, hint, node.span)
+        node, code = at(self.node, *path), "wrong-shape"
+        facts = facts_at(node, path) | {"found": described(node), "form": form}
+        if isinstance(node, Word) and form.endswith("a list"):
+            code = "wrong-shape.listed-word"
+            facts["text"] = node.text
+        elif isinstance(node, Listing) and "single value" in form:
+            code = f"wrong-shape.{'listed-value' if len(node.items) == 1 else 'several-values'}"
+        elif form in ("a list", "a mapping"):
+            code = f"wrong-shape.no-{form[2:]}"
+        elif form == "a single value" and isinstance(path[-1], str):
+            code = "wrong-shape.no-value"
+        self.findings.report(code, node.span, **facts)
 
     def _owner(self, path: Path) -> str:
         """What a key belongs to."""

@@ -10,7 +10,8 @@ from typing import Any, Literal
 from dpcli.columns import NumericColumn
 from dpcli.messages import shown
 from dpcli.numbers import NotReadable, day, number
-from dpcli.spec.findings import Findings, plain
+from dpcli.privacy.decimals import readable_text
+from dpcli.spec.findings import Findings
 from dpcli.spec.fit import Part
 from dpcli.spec.nodes import Mapping, Word
 
@@ -74,19 +75,19 @@ def _limits(
             factor *= 10
         fits = (low / factor).denominator == (high / factor).denominator == 1
         code = "grid-too-fine.step" if fits else "grid-too-fine"
-        part.report(code, "bounds", step=plain(step), larger=plain(step * factor))
+        part.report(code, "bounds", step=readable_text(step), larger=readable_text(step * factor))
         return None
     near = [floor(one + Fraction(1, 2)) for one in (low, high)]
     fine = _dividing(step, *bounds)
     ways = []
     if near[0] != near[1]:
-        ways.append(f"`bounds: [{plain(near[0] * step)}, {plain(near[1] * step)}]`")
+        ways.append(f"`bounds: [{readable_text(near[0] * step)}, {readable_text(near[1] * step)}]`")
     if not ways or kind != "integer" or fine >= 1:
-        ways.append(f"`step: {plain(fine)}`")
+        ways.append(f"`step: {readable_text(fine)}`")
     side = 0 if low.denominator != 1 else 1
     part.report(
         "off-grid.bound", "bounds", side, which=("lower", "upper")[side], bound=texts[side],
-        step=plain(step), ways=" or ".join(ways),
+        step=readable_text(step), ways=" or ".join(ways),
     )  # fmt: skip
     return None
 
@@ -104,7 +105,7 @@ def proposed_step(node: Mapping) -> str:
         step *= 10
     while step * 1000 > high - low:
         step /= 10
-    return plain(_dividing(step, low, high))
+    return readable_text(_dividing(step, low, high))
 
 
 def _dividing(step: Fraction, low: Fraction, high: Fraction) -> Fraction:
@@ -127,8 +128,10 @@ def whole_steps(
     steps = value / step
     if steps.denominator == 1:
         return steps.numerator
-    below, above = (plain((floor(steps) + side) * step) for side in (0, 1))
-    report("off-grid", *path, name=name, value=text, step=plain(step), below=below, above=above)
+    below, above = (readable_text((floor(steps) + side) * step) for side in (0, 1))
+    report(
+        "off-grid", *path, name=name, value=text, step=readable_text(step), below=below, above=above
+    )
     return None
 
 

@@ -75,7 +75,7 @@ def _step(part: Part[Any], statistic: Statistic, place: int) -> Step | None:
     pairs = list(node.pairs.values()) if isinstance(node, Mapping) else [(node, None)]
     word, numbers = pairs[0] if len(pairs) == 1 else (None, None)
     if not isinstance(word, Word):
-        findings.report("wrong-shape.step", node.span)
+        findings.report("wrong-shape.one-step", node.span)
         return None
     name, span = word.text, word.span
     if name not in {step.name for step in STEPS}:
@@ -108,7 +108,7 @@ def _numbered(part: Part[Any], name: str, node: Node | None) -> Step | None:
     for item in items:
         if not isinstance(item, Word):
             facts = {"name": what, "found": described(item), "example": example}
-            findings.report("wrong-shape.number", item.span, **facts)
+            findings.report("wrong-shape.one-number", item.span, **facts)
             return None
         try:
             found.append(number(item.text))

@@ -11,6 +11,7 @@ import re
 import yaml
 
 from dpcli.messages import shown
+from dpcli.reference import variant
 from dpcli.spec.findings import Findings
 from dpcli.spec.nodes import Listing, Mapping, Node, Span, Word, described, words_of
 
@@ -23,12 +24,6 @@ CONTROLS_BEYOND_ASCII = "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028\u2029\ufeff\
 
 PLACEHOLDER = "FILL_IN"
 """What `dpcli init` leaves open. In names of columns it is numbered: no two have one name."""
-
-DECISIONS = {
-    "bounds", "column", "dataset", "delta", "epsilon", "min_rows", "missing", "name", "names",
-    "neighbors", "statistic", "step", "type", "unit", "values", "width",
-}  # fmt: skip
-"""Keys whose placeholders ask for a decision in words of their own."""
 
 TO_THE_END = MOST_BYTES
 """Length of a span that goes beyond its line."""
@@ -120,7 +115,7 @@ class _Reader:
             return root
         if isinstance(root, Word) and not root.text:
             self._stop("empty-spec", start)
-        self._findings.report("wrong-shape.spec", root.span, form=described(root))
+        self._findings.report("wrong-shape.whole-spec", root.span, form=described(root))
         raise Stop
 
     def _node(self, event: yaml.Event, depth: int) -> Node:
@@ -234,8 +229,7 @@ def find_placeholders(node: Node, findings: Findings, key: str = "") -> None:
             find_placeholders(value, findings, name)
     for word in words_of(node):
         if re.fullmatch(f"{PLACEHOLDER}(_[0-9]+)?", word.text):
-            code = f"placeholder.{key}" if key in DECISIONS else "placeholder"
-            findings.spoil(code, word.span, text=word.text)
+            findings.spoil(variant("placeholder", key), word.span, text=word.text)
     for item in node.items if isinstance(node, Listing) else ():
         if not isinstance(item, Word):
             find_placeholders(item, findings, key)

@@ -91,9 +91,9 @@ class LinearRegression(Statistic):
                 yield Fault("rows-not-taken", "rows")
             return
         if request.ridge is None:
-            yield Fault("missing-field.ridge", "method", user=request.name)
+            yield Fault("missing-field.output-ridge", "method", user=request.name)
         if not request.rows:
-            yield Fault("missing-field.rows", "method", user=request.name)
+            yield Fault("missing-field.output-rows", "method", user=request.name)
         for holds, reason in (
             (relation.neighbors is not Neighbors.CHANGE_ONE, "`neighbors` are not `change-one`"),
             (not isinstance(relation.unit, RowUnit), "the unit is not `row`"),
