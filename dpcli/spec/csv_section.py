@@ -20,7 +20,6 @@ from dpcli.dialect import (
     encoding_of,
 )
 from dpcli.errors import SpecError
-from dpcli.messages import shown
 from dpcli.spec.columns import LONGEST_NAME
 from dpcli.spec.findings import Findings
 from dpcli.spec.fit import Part, fit
@@ -95,15 +94,8 @@ def read_dialect(node: Node | None, columns: Node | None, findings: Findings) ->
         names = tuple(one.text for one in listing.items if isinstance(one, Word))
     for column in columns.pairs if names and isinstance(columns, Mapping) else ():
         if column not in names:
-            findings.unknown(
-                "column-not-named",
-                f"{shown(column)} is declared, but `csv` does not have it among its `names`",
-                column,
-                names,
-                columns.key_span(column),  # type: ignore[union-attr]
-                otherwise="add it to `names` where the file has it, or declare only columns "
-                "that it lists",
-            )
+            span = columns.key_span(column)  # type: ignore[union-attr]
+            findings.report_unknown("column-not-named", column, names, span)
     dialect = Dialect(
         values.delimiter or STANDARD.delimiter,
         None if values.quote == NONE else values.quote or STANDARD.quote,
@@ -121,19 +113,10 @@ def read_dialect(node: Node | None, columns: Node | None, findings: Findings) ->
 def _require_apart(dialect: Dialect, part: Part[CsvShape]) -> None:
     """Records marks of which no reader could tell which is meant."""
     if dialect.delimiter == dialect.quote:
-        part.refuse_key(
-            "csv-ambiguous",
-            f"`delimiter` and `quote` are both {shown(dialect.delimiter)}",
-            "write the two that the file has; `quote: none` if cells are never quoted",
-            "quote" if part.has("quote") else "delimiter",
-        )
+        key = "quote" if part.has("quote") else "delimiter"
+        part.report_key("csv-ambiguous.quote", key, mark=dialect.delimiter)
     if dialect.delimiter == dialect.decimal:
-        part.refuse_key(
-            "csv-ambiguous",
-            f"`delimiter` and `decimal` are both {shown(dialect.decimal)}: 1,5 would be two cells",
-            'write the `delimiter` of the file, as in `delimiter: ";"`',
-            "decimal",
-        )
+        part.report_key("csv-ambiguous.decimal", "decimal", mark=dialect.decimal)
 
 
 def load_dialect(given: Words[str, str]) -> Dialect:

@@ -62,9 +62,11 @@ class Part(Generic[S]):
         node = at(self.node, *path)
         self.findings.report(code, node.span, **{**facts_at(node, path), **facts})
 
-    def report_key(self, code: str, key: str, /, **facts: object) -> None:
+    def report_key(self, code: str, *path: str, **facts: object) -> None:
         """Records what is wrong with a field, at its key; without the key, with the mapping."""
-        self.findings.report(code, self.node.key_span(key), **facts)
+        parent = at(self.node, *path[:-1])
+        span = parent.key_span(path[-1]) if isinstance(parent, Mapping) else parent.span
+        self.findings.report(code, span, **facts)
 
     def refuse(self, code: str, message: str, hint: str, *path: str | int) -> None:
         """Records what is wrong with the value at a path."""
@@ -84,26 +86,22 @@ def fit(
     advice: Advice[str, str] | None = None,
     user: str = "",
     refuse_unknown: Callable[[str], bool] | None = None,
-    also: Collection[str] = (),
-    meant: Collection[str] = (),
 ) -> Part[S]:
     """The mapping as its model reads it, after all of its errors are recorded.
 
     `what` names it in messages, with its article; `advice` says what to add for a missing
-    field, and `user` whose mapping it is. `refuse_unknown` may record an unknown field itself;
-    `also` are fields that are read elsewhere. `meant` are fields whose keys are misspelled
-    elsewhere.
+    field, and `user` whose mapping it is. `refuse_unknown` may record an unknown field itself.
     """
     plain = node.plain()
     try:
-        return Part(node, what, findings, shape.model_validate(plain), frozenset(meant))
+        return Part(node, what, findings, shape.model_validate(plain), frozenset())
     except ValidationError as failure:
         errors = failure.errors(include_url=False, include_input=False)[:ENOUGH]
-    reader = _Reader(shape, node, what, findings, advice or {}, user, refuse_unknown, also, meant)
+    reader = _Reader(shape, node, what, findings, advice or {}, user, refuse_unknown)
     reader.explain(errors)
     bad = {str(error["loc"][0]) for error in errors if error["loc"]}
     near = (similar(key, list(shape.model_fields)) for key in bad - shape.model_fields.keys())
-    bad |= {*meant, *(key for key in near if key)}
+    bad |= {key for key in near if key}
     rest = {key: value for key, value in plain.items() if key not in bad}
     return Part(node, what, findings, _lenient(shape).model_validate(rest), frozenset(bad))
 
@@ -130,8 +128,6 @@ class _Reader:
     advice: Advice[str, str]
     user: str
     refuse_unknown: Callable[[str], bool] | None
-    also: Collection[str]
-    meant: Collection[str]
 
     def explain(self, errors: list[Any]) -> None:
         """Records every error."""
@@ -160,8 +156,7 @@ class _Reader:
         assert isinstance(parent, Mapping)
         if len(path) == 1 and self.refuse_unknown and self.refuse_unknown(key):
             return
-        fields = [*(self.also if len(path) == 1 else ()), *keys_at(self.shape, path[:-1])]
-        fields = list(dict.fromkeys(fields))
+        fields = list(dict.fromkeys(keys_at(self.shape, path[:-1])))
         code, span = variant("unknown-field", key), parent.key_span(key)
         self.findings.report_unknown(code, key, fields, span, owner=self._owner(path))
 
@@ -169,7 +164,7 @@ class _Reader:
         """A required key that is not there, unless a misspelled one stands for it."""
         key, parent = str(path[-1]), at(self.node, *path[:-1])
         misspelled = any(similar(str(p[-1]), [key]) for p in unknown if p[:-1] == path[:-1])
-        if misspelled or (len(path) == 1 and key in self.meant):
+        if misspelled:
             return
         field = self.shape.model_fields.get(key) if len(path) == 1 else None
         role = role_of(field) if field else None

@@ -79,35 +79,20 @@ def _rewritten(text: str, better: str) -> str:
     return f"write {shown(better)}, with U+{ord(letter):04X} ({name}) at position {place + 1}"
 
 
-def scripts(text: str) -> frozenset[str]:
-    """The scripts that the letters of a text belong to, as Unicode names them."""
-    found = set()
-    for letter in text:
-        if letter.isalpha():
-            first = unicodedata.name(letter, "OTHER").split(" ")[0]
-            found.add(WRITTEN.get(first, first))
-    return frozenset(found)
-
-
 def mixed_scripts(text: str) -> str | None:
     """A warning about a name in scripts that are not written together; None without one."""
-    found = scripts(text)
-    if len(found) < 2 or any(found <= allowed for allowed in TOGETHER):
+    firsts: dict[str, str] = {}
+    for letter in text:
+        if letter.isalpha():
+            name = unicodedata.name(letter, "OTHER").split(" ")[0]
+            firsts.setdefault(WRITTEN.get(name, name), letter)
+    if len(firsts) < 2 or any(firsts.keys() <= allowed for allowed in TOGETHER):
         return None
     letters = [
         f"{letter} (U+{ord(letter):04X}, {unicodedata.name(letter, 'OTHER').split(' ')[0].title()})"
-        for letter in _firsts(text)
+        for letter in firsts.values()
     ]
     return (
         f"the dataset name {text} mixes the scripts of {', '.join(letters)}: "
         "a name that looks the same is another account with another budget"
     )
-
-
-def _firsts(text: str) -> list[str]:
-    """The first letter of each script in a text."""
-    found: dict[frozenset[str], str] = {}
-    for letter in text:
-        if letter.isalpha():
-            found.setdefault(scripts(letter), letter)
-    return list(found.values())

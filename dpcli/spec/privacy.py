@@ -10,12 +10,10 @@ from pydantic import Tag
 from dpcli.columns import IdColumn
 from dpcli.composition import COMPOSITIONS
 from dpcli.composition.base import Composition
-from dpcli.messages import shown
 from dpcli.privacy.concentrated import zcdp_epsilon
 from dpcli.privacy.loss import Loss
 from dpcli.privacy.relation import Neighbors, PersonUnit, RowUnit, Unit
 from dpcli.spec.columns import Scope
-from dpcli.spec.findings import a_column
 from dpcli.spec.fit import Part, fit
 from dpcli.spec.model import Privacy
 from dpcli.spec.nodes import Mapping, Word
@@ -87,31 +85,18 @@ def read_privacy(node: Mapping, scope: Scope) -> Privacy | None:
 
 
 def _unit(part: Part[PrivacyShape], scope: Scope) -> Unit | None:
-    unit = part.values.unit
-    if unit is None:
-        node = part.node.get("unit")
-        word = node.word("column") if isinstance(node, Mapping) else None
-        if word is not None:
-            _ids(word, scope)
-        return None
-    if isinstance(unit, str):
-        return RowUnit()
-    node = part.node.get("unit")
-    assert isinstance(node, Mapping)
-    column = _ids(node.word("column"), scope)
-    groups = unit.max_groups or unit.max_rows
+    unit, node = part.values.unit, part.node.get("unit")
+    column = _ids(node.word("column"), scope) if isinstance(node, Mapping) else None
+    if not isinstance(unit, UnitShape):
+        return RowUnit() if unit else None
     per_group = unit.max_rows_per_group or unit.max_rows
     if per_group > unit.max_rows:
-        scope.findings.add(
-            "limit-idle",
-            f"`max_rows_per_group` is {per_group:,}, but `max_rows` keeps {unit.max_rows:,} rows "
-            "in all",
-            "lower it, raise `max_rows`, or omit it",
-            node.key_span("max_rows_per_group"),
-        )
+        path, facts = ("unit", "max_rows_per_group"), {"limit": per_group, "rows": unit.max_rows}
+        part.report_key("limit-idle", *path, **facts)
         return None
     if column is None:
         return None
+    groups = unit.max_groups or unit.max_rows
     return PersonUnit(column.name, per_group, groups, unit.max_rows, column.each)
 
 
@@ -121,47 +106,29 @@ def _ids(word: Word | None, scope: Scope) -> IdColumn | None:
     column = scope.columns[word.text]
     if column is None or isinstance(column, IdColumn):
         return column
-    message = f"{shown(word.text)} is {a_column(column.kind)}, `unit` needs one of type `id`"
-    hint = f"declare {shown(word.text)} as `{{type: id}}`"
-    scope.findings.add("wrong-column-type", message, hint, word.span)
+    facts = {"column": column.name, "kind": column.kind}
+    scope.findings.report("wrong-column-type.unit", word.span, **facts)
     return None
 
 
 def _budget(part: Part[PrivacyShape], composition: Composition | None) -> Loss | None:
     """The budget in epsilon and delta, or in rho at a delta; None after problems."""
-    node = part.node.get("budget")
-    if "budget" in part.bad or not isinstance(node, Mapping):
-        return None
     budget = part.values.budget
-    if (budget.epsilon is None) == (budget.rho is None):
-        if budget.rho is None:
-            message, code = "`budget` has no `epsilon`", "missing-field"
-            hint = "add `epsilon: ...`, such as `epsilon: 0.5`; smaller protects more"
-            part.refuse(code, message, hint, "budget")
-        else:
-            message, hint = "`budget` has `epsilon` and `rho`", "keep one of them"
-            part.findings.add("price-twice", message, hint, node.key_span("rho"))
+    if "budget" in part.bad or budget is None:
         return None
-    if composition is None:
-        return None
-    if budget.rho is not None and composition.name != "zcdp":
-        part.findings.add(
-            "rho-not-taken",
-            f"the budget is a `rho`, which {shown(composition.name)} composition does not bound",
-            "use `composition: zcdp`, or give `epsilon`",
-            node.key_span("rho"),
-        )
-        return None
-    if composition.needs_delta and not budget.delta:
-        part.refuse(
-            "delta-required",
-            f"{shown(composition.name)} composition needs a `delta`, and the budget has none",
-            "add `delta: 1e-6` or so to `budget`, far below one divided by the number of people, "
-            "or use `composition: sequential`",
-            "budget",
-        )
-        return None
-    if budget.rho is None:
-        assert budget.epsilon is not None
-        return Loss(budget.epsilon, budget.delta)
-    return Loss(zcdp_epsilon(budget.rho, budget.delta), budget.delta, budget.rho)
+    epsilon, rho, delta = budget.epsilon, budget.rho, budget.delta
+    if epsilon is None and rho is None:
+        part.report("missing-field.budget-epsilon", "budget")
+    elif epsilon is not None and rho is not None:
+        part.report_key("price-twice.budget", "budget", "rho")
+    elif composition is None:
+        pass
+    elif rho is not None and composition.name != "zcdp":
+        part.report_key("rho-not-taken.budget", "budget", "rho", composition=composition.name)
+    elif composition.needs_delta and not delta:
+        part.report("delta-required.budget", "budget", composition=composition.name)
+    elif epsilon is not None:
+        return Loss(epsilon, delta)
+    elif rho is not None:
+        return Loss(zcdp_epsilon(rho, delta), delta, rho)
+    return None

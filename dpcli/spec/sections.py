@@ -8,7 +8,6 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from dpcli.messages import shown
 from dpcli.privacy.relation import PersonUnit, Unit
 from dpcli.spec.findings import Findings
 from dpcli.spec.fit import Part, fit
@@ -143,8 +142,5 @@ def rows_name(part: Part[Any], unit: Unit | None) -> str:
     """What rows are called. Rows of people are not people: readers would count too many."""
     name = getattr(part.values, "rows_are", None) or "rows"
     if isinstance(unit, PersonUnit) and name.casefold() in PEOPLE:
-        many = f"{unit.rows:,} of them" if unit.rows > 1 else "several of them"
-        message = f"`rows_are` is {shown(name)}, but a person may have {many}"
-        hint = "write what one row is, such as `rows_are: visits`; `count_distinct` counts people"
-        part.refuse("rows-are-people", message, hint, "rows_are")
+        part.report("rows-are-people", "rows_are")
     return str(name)
