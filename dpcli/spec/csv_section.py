@@ -114,7 +114,7 @@ def _require_apart(dialect: Dialect, part: Part[CsvShape]) -> None:
     """Records marks of which no reader could tell which is meant."""
     if dialect.delimiter == dialect.quote:
         key = "quote" if part.has("quote") else "delimiter"
-        part.report_key("csv-ambiguous.quote", key, mark=dialect.delimiter)
+        part.report_key("csv-ambiguous", key, mark=dialect.delimiter)
     if dialect.delimiter == dialect.decimal:
         part.report_key("csv-ambiguous.decimal", "decimal", mark=dialect.decimal)
 

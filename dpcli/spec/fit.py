@@ -7,7 +7,7 @@ refers to it later is silent.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from collections.abc import Mapping as Advice
 from dataclasses import dataclass
 from functools import lru_cache

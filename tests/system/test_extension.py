@@ -57,7 +57,7 @@ def run(folder: Path, *words: str, status: int = 0, stdin: str = "") -> str:
     [
         ("high_count", "high_cuont", "did you mean `high_count`?"),
         ("top: 500", "tpo: 500", "did you mean `top`?"),
-        ("top: 500, ", "", "`high_count` needs `top`, and `best` has none"),
+        ("top: 500, ", "", "the `high_count` `best` has no `top`"),
         ("top: 500", "top: -1", "`top` is `-1`, expected a whole number above zero"),
         ("top: 500", "top: 1002", "expected a whole number from 1 to 1,001"),
         ("column: score", "column: scoer", "`scoer` is not a declared column"),
