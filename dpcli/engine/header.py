@@ -21,20 +21,18 @@ from dpcli.errors import DataError, Problem
 SEPARATORS = {";": "semicolon", "\t": "tab", "|": "vertical bar", ",": "comma"}
 """What probably stands between names where a first line seems to be a single one."""
 
-VALUE = re.compile(
+VALUE = (
     r"[+-]?(inf|infinity|nan)|0x[0-9a-f]+|[+-]?[0-9.,]+e[+-]?[0-9]+"
     r"|n/?a|#n/a|none|null|nil|true|false"
     r"|[^@\s]+@[^@\s]+\.[^@\s]+"
     r"|[0-9]{4}-[0-9]{2}-[0-9]{2}[t ].*"
-    r"|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}",
-    re.IGNORECASE,
+    r"|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}"
 )
 """Cells with letters that are no names: numbers, missing marks, addresses, instants, UUIDs."""
 
-MONTH = re.compile(
+MONTH = (
     r"(?<![a-z])(jan(uary)?|feb(ruary)?|mar(ch)?|apr(il)?|may|june?|july?|aug(ust)?"
-    r"|sept?(ember)?|oct(ober)?|nov(ember)?|dec(ember)?)(?![a-z])",
-    re.IGNORECASE,
+    r"|sept?(ember)?|oct(ober)?|nov(ember)?|dec(ember)?)(?![a-z])"
 )
 """The only letters of a date such as 7 March 2021."""
 
@@ -217,7 +215,7 @@ def _doubt(header: Sequence[str], delimiter: str) -> tuple[str, str] | None:
 
 def _is_value(cell: str) -> bool:
     """Whether a cell is more likely a value than a name."""
-    if VALUE.fullmatch(cell):
+    if re.fullmatch(VALUE, cell, re.IGNORECASE):
         return True
-    rest = MONTH.sub("", cell) if len(cell) <= LONGEST_DATE else cell
+    rest = re.sub(MONTH, "", cell, flags=re.IGNORECASE) if len(cell) <= LONGEST_DATE else cell
     return any(letter.isnumeric() for letter in cell) and not any(map(str.isalpha, rest))
