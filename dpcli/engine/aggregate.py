@@ -4,21 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
 from typing import TypeVar
 
 import polars as pl
 
 from dpcli.columns import Column, IdColumn
 from dpcli.engine.batching import Batch, Grouping, batches_of
-from dpcli.engine.decode import encoded
+from dpcli.engine.decode import Decoder
 from dpcli.engine.dialect import Inspection
 from dpcli.engine.progress import READING, Progress, run_with_retry
 from dpcli.engine.redaction import redacted_errors
 from dpcli.engine.rollup import Sealed, rolled_up
 from dpcli.engine.shard import RowSampler
 from dpcli.engine.source import Dataset
-from dpcli.engine.sums import PlainSum, distinct_counts, distinct_values, expressions, sums_of
+from dpcli.engine.sums import distinct_counts, distinct_values, expressions, sums_of
 from dpcli.engine.table import Tables
 from dpcli.engine.user_level import UserLevelAggregation
 from dpcli.privacy.relation import PersonUnit, Unit
@@ -27,6 +26,9 @@ from dpcli.queries import Query
 Answers = list[Sealed]
 
 Found = TypeVar("Found")
+
+Flags = Mapping[str, bool | None]
+"""For each column of texts whether a cell was undecided, and whether a row was `blank`."""
 
 
 def aggregate(
@@ -48,29 +50,29 @@ def aggregate(
     )
     if isinstance(unit, PersonUnit):
         used |= {IdColumn(unit.column, unit.each): None}
-    wanted = {column: place for place, column in enumerate(used)}
     batches = batches_of(queries, unit)
 
-    def scan(tables: Tables) -> tuple[Answers, bool]:
+    def scan(texts: list[pl.LazyFrame], decoder: Decoder) -> tuple[Answers, Flags]:
         if isinstance(unit, PersonUnit):
-            arguments = (queries, batches, unit, sampler, dataset.size, wanted)
-            results = run_with_retry(
-                lambda: UserLevelAggregation(*arguments).frames(tables.frames()), progress
+            arguments = (queries, batches, unit, sampler, dataset.size, decoder)
+            results, flags = run_with_retry(
+                lambda: UserLevelAggregation(*arguments).frames(texts), progress
             )
         else:
-            texts = pl.concat(tables.frames())
-            frames = [
-                RowLevelAggregation(
-                    batch, sums_of(queries, batch), dataset.size, tables, wanted
-                ).frame(texts)
-                for batch in batches
-            ]
-            results = run_with_retry(lambda: pl.collect_all(frames, engine="streaming"), progress)
+            names = {column: f"v{place}" for place, column in enumerate(used)}
+            rows = pl.concat(texts)
+            cells = rows.select(*decoder.values(names), "blank")
+            frames = [_aggregated(cells, batch, queries, names, dataset.size) for batch in batches]
+            marks = (*decoder.undecided(), pl.col("blank"))
+            frames.append(rows.select(mark.any() for mark in marks))
+            *results, found = run_with_retry(
+                lambda: pl.collect_all(frames, engine="streaming"), progress
+            )
+            flags = found.row(0, named=True)
         answers: dict[int, Sealed] = {}
         for batch, result in zip(batches, results, strict=True):
             answers |= rolled_up(result, queries, batch)
-        blank = any(result["blank"].any() for result in results)
-        return [answers[position] for position in range(len(queries))], blank
+        return [answers[position] for position in range(len(queries))], flags
 
     with redacted_errors(dataset):
         sampler = RowSampler()
@@ -81,78 +83,53 @@ def scanned(
     dataset: Dataset,
     inspection: Inspection,
     columns: Sequence[Column],
-    scan: Callable[[Tables], tuple[Found, bool]],
+    scan: Callable[[list[pl.LazyFrame], Decoder], tuple[Found, Flags]],
     progress: Progress,
 ) -> Found:
     """What `scan` finds in the files as they are if they are plain, else in plain copies.
 
-    It also states whether some row was blank in every column that was read.
+    It also states whether some row was `blank` in every column that was read, and for which
+    columns of texts a cell was undecided: then the files are read again, as these need it.
     """
+    decoder = Decoder(columns)
     with ExitStack() as copies:
         tables = Tables(dataset, inspection, columns, copies)
         while True:
             # The reader is far ahead of the sums, so its place in the files reveals nothing.
             progress.begin(READING, dataset.bytes)
             try:
-                found, blank = scan(tables)
+                found, flags = scan(tables.frames(), decoder)
+                undecided = [name for name, flag in flags.items() if flag and name != "blank"]
+                if undecided:
+                    decoder.improve(undecided, pl.concat(tables.frames()))
             except (pl.exceptions.PolarsError, OSError):
                 # Bytes that are not UTF-8 end up here: the copy decodes them by rule.
                 if not tables.copy(blank=False):
                     raise
             else:
-                if not blank or not tables.copy(blank=True):
+                if not (flags.get("blank") and tables.copy(blank=True)) and not undecided:
                     return found
 
 
-@dataclass(frozen=True, slots=True)
-class RowLevelAggregation:
-    """One batch of queries over rows that stand for themselves.
+def _aggregated(
+    cells: pl.LazyFrame,
+    batch: Batch,
+    queries: Sequence[Query],
+    names: Mapping[Column, str],
+    size: int,
+) -> pl.LazyFrame:
+    """One row per occupied cell of a batch: where it is, and its sums.
 
-    There are at most `size` rows; `wanted` are the columns with their places.
+    Rows stand for themselves; there are at most `size`. `names` are the decoded columns.
     """
-
-    batch: Batch
-    sums: Sequence[PlainSum]
-    size: int
-    tables: Tables
-    wanted: Mapping[Column, int]
-
-    def frame(self, texts: pl.LazyFrame) -> pl.LazyFrame:
-        """One row per occupied cell: where it is, its sums, any blanks."""
-        columns, distinct = self.batch.columns, self.batch.kind.distinct
-        needed = {column for plain in self.sums for column in plain.columns}
-        if distinct is not None:
-            needed |= set(distinct.columns)
-        names = {column: f"v{place}" for column, place in self.wanted.items() if column in needed}
-        if columns and distinct is None:
-            places = [self.wanted[axis.column] for axis in self.batch.axes]
-            if not places or self.tables.few_distinct(places):
-                return self._by_text(texts, names)
-        names |= {column: f"v{self.wanted[column]}" for column in columns}
-        grouping = Grouping(self.batch, names)
-        placed = grouping.placed(texts.select(*self._encodings(names), "blank"))
-        if distinct is not None:
-            values = distinct_values(placed, distinct, names, grouping.keys)
-            return distinct_counts(values, grouping.keys)
-        if columns:
-            return placed.group_by(grouping.keys).agg(self._added(names))
-        # All rows lie in one cell, also if there are none.
-        return placed.select(pl.lit(0, dtype=pl.Int64).alias("cell"), *self._added(names))
-
-    def _encodings(self, names: Mapping[Column, str]) -> list[pl.Expr]:
-        return [encoded(each, f"t{self.wanted[each]}").alias(name) for each, name in names.items()]
-
-    def _added(self, names: Mapping[Column, str]) -> list[pl.Expr]:
-        return [*expressions(self.sums, names, self.size), pl.col("blank").any()]
-
-    def _by_text(self, texts: pl.LazyFrame, values: Mapping[Column, str]) -> pl.LazyFrame:
-        """Group by raw texts, and encode only one text per group."""
-        raw = [pl.col(f"t{self.wanted[column]}") for column in self.batch.columns]
-        row = pl.lit(1, dtype=pl.Int64).alias("row")
-        rows = texts.select(*self._encodings(values), *raw, "blank").with_columns(row)
-        grouped = rows.group_by(raw).agg(self._added(values))
-        names = {column: f"k{self.wanted[column]}" for column in self.batch.columns}
-        decided = grouped.select(*self._encodings(names), pl.col(r"^s\d+$"), "blank")
-        grouping = Grouping(self.batch, names)
-        added = (pl.col(r"^s\d+$").sum(), pl.col("blank").any())
-        return grouping.placed(decided).group_by(grouping.keys).agg(*added)
+    grouping, distinct = Grouping(batch, names), batch.kind.distinct
+    placed = grouping.placed(cells)
+    if distinct is not None:
+        return distinct_counts(
+            distinct_values(placed, distinct, names, grouping.keys), grouping.keys
+        )
+    added = expressions(sums_of(queries, batch), names, size)
+    if batch.columns:
+        return placed.group_by(grouping.keys).agg(added)
+    # All rows lie in one cell, also if there are none.
+    return placed.select(pl.lit(0, dtype=pl.Int64).alias("cell"), *added)

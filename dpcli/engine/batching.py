@@ -148,12 +148,7 @@ def _place(axis: Key, name: str) -> pl.Expr:
         # Every value is a bin of its own.
         value = value - axis.starts[0]
     elif isinstance(axis.column, NumericColumn):
-        inner = pl.Series(axis.starts[1:], dtype=pl.Int64)
-        value = value.map_batches(
-            lambda values: (
-                inner.search_sorted(values, side="right").cast(pl.Int64).set(values.is_null(), None)
-            ),
-            return_dtype=pl.Int64,
-            is_elementwise=True,
-        )
+        inner = pl.lit(pl.Series(axis.starts[1:], dtype=pl.Int64))
+        bins = inner.search_sorted(value, side="right").cast(pl.Int64)
+        value = pl.when(value.is_not_null()).then(bins)
     return value.fill_null(len(axis))

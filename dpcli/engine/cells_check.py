@@ -14,13 +14,12 @@ from typing import Literal
 import polars as pl
 
 from dpcli.columns import CategoryColumn, Column, without_constant
-from dpcli.engine.aggregate import scanned
-from dpcli.engine.decode import encoded, stripped
+from dpcli.engine.aggregate import Flags, scanned
+from dpcli.engine.decode import Decoder, stripped
 from dpcli.engine.dialect import Inspection
 from dpcli.engine.progress import Progress, run_with_retry
 from dpcli.engine.redaction import redacted_errors
 from dpcli.engine.source import Dataset
-from dpcli.engine.table import Tables
 
 Amount = Literal["all", "most", "some", "none"]
 
@@ -58,14 +57,17 @@ def check_cells(
     inspection = Inspection(dataset, progress)
     wanted = tuple(map(without_constant, columns))
 
-    def scan(tables: Tables) -> tuple[pl.DataFrame, bool]:
-        """One line per file: rows, and of each column what `_facts` counts; any blank rows."""
-        facts = [pl.len().alias("rows"), pl.col("blank").any()]
+    def scan(texts: list[pl.LazyFrame], decoder: Decoder) -> tuple[pl.DataFrame, Flags]:
+        """One line per file: rows, and of each column what `_facts` counts."""
+        marks = [mark.any().name.prefix("odd_") for mark in (*decoder.undecided(), pl.col("blank"))]
+        values = decoder.values({column: f"readable{at}" for at, column in enumerate(wanted)})
+        facts = [pl.len().alias("rows"), *marks, *(value.is_not_null().sum() for value in values)]
         facts += [fact for place, column in enumerate(wanted) for fact in _facts(column, place)]
-        frames = [frame.select(facts) for frame in tables.frames()]
+        frames = [frame.select(facts) for frame in texts]
         results = run_with_retry(lambda: pl.collect_all(frames, engine="streaming"), progress)
         counted = pl.concat(results)
-        return counted, bool(counted["blank"].any())
+        flags = counted.select(pl.col("^odd_.*$").any().name.replace("^odd_", ""))
+        return counted, flags.row(0, named=True)
 
     with redacted_errors(dataset):
         counted = scanned(dataset, inspection, wanted, scan, progress)
@@ -75,10 +77,8 @@ def check_cells(
 
 
 def _facts(column: Column, place: int) -> Iterator[pl.Expr]:
-    """Readable cells, blank cells, and declared texts that occur."""
-    text = f"t{place}"
-    cell = stripped(pl.col(text))
-    yield encoded(column, text).is_not_null().sum().alias(f"readable{place}")
+    """Blank cells, and declared texts that occur."""
+    cell = stripped(pl.col(f"t{place}"))
     yield cell.is_null().sum().alias(f"blank{place}")
     if isinstance(column, CategoryColumn):
         declared = [text for text, _ in column.values]

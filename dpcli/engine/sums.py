@@ -133,16 +133,15 @@ def expressions(sums: Iterable[PlainSum], names: Mapping[Column, str], size: int
 def distinct_values(
     placed: pl.LazyFrame, query: DistinctQuery, names: Mapping[Column, str], keys: Sequence[str]
 ) -> pl.LazyFrame:
-    """Each value once in each cell, null for rows that do not count, and any blanks."""
+    """Each value once in each cell, null for rows that do not count."""
     known = [column for column in query.present if column.missing is None]
     mask = passing(query.where, known, names)
     value = pl.col(names[query.column])
     value = value if mask is None else pl.when(mask).then(value)
-    blank = pl.col("blank").any()
-    return placed.with_columns(value.alias("value")).group_by([*keys, "value"]).agg(blank)
+    return placed.select(*keys, value.alias("value")).unique()
 
 
 def distinct_counts(values: pl.LazyFrame, keys: Sequence[str]) -> pl.LazyFrame:
     """The number of values in each cell."""
     count = pl.col("value").is_not_null().cast(pl.Int64).sum()
-    return values.group_by(keys).agg(count.alias("s0"), pl.col("blank").any())
+    return values.group_by(keys).agg(count.alias("s0"))

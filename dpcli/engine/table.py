@@ -32,17 +32,6 @@ T = TypeVar("T")
 BLOCK = 1 << 24
 """Bytes that are read at a time in order; memory grows with this, not with the file."""
 
-WORTHWHILE = 1 << 24
-"""Bytes: smaller files are read in no time, however their rows are grouped."""
-
-WINDOW = 1 << 19
-"""Bytes that are looked at in each of three places of a CSV file."""
-
-FIRST = 1 << 16
-"""Rows of a Parquet file that are looked at."""
-
-MOST_GROUPS = 1 << 14
-
 
 class Tables:
     """The files of a dataset, each read as it is or by way of a plain copy."""
@@ -87,33 +76,6 @@ class Tables:
         for place in chosen:
             self._copy(place)
         return bool(chosen)
-
-    def few_distinct(self, places: Sequence[int]) -> bool:
-        """Whether some wanted columns have few joint texts, by a look at the largest file.
-
-        Grouping by raw texts and encoding one text per group is much faster than encoding
-        every cell, unless nearly every row has a text of its own. The choice changes time
-        and memory, never an answer.
-        """
-        source = max(self._dataset.sources, key=lambda source: source.size)
-        names = [f"t{place}" for place in dict.fromkeys(places)]
-        if source.size < WORTHWHILE or not names:
-            return False
-        try:
-            if source.dialect is None:
-                frame = self._frame(source).head(FIRST)
-            else:
-                starts = (0, (source.size - WINDOW) // 2, source.size - WINDOW)
-                windows = [os.pread(source.file.fileno(), WINDOW, start) for start in starts]
-                lines = [text[text.find(b"\n") + 1 : text.rfind(b"\n") + 1] for text in windows]
-                dialect = replace(source.dialect, quote=None)
-                block = replace(_block(source, b"".join(lines)), dialect=dialect)
-                frame = csv_frame(block, self._wanted, self._decimal, is_lossy=True)
-            rows = frame.select(names).collect()
-            groups = rows.n_unique()
-        except (pl.exceptions.PolarsError, OSError):
-            return False
-        return groups <= MOST_GROUPS and groups * 4 <= len(rows)
 
     def blocks(self, progress: Progress) -> Iterator[pl.DataFrame]:
         """The rows of all files in their own order, with the columns `t0`, `t1` and so on."""
@@ -203,9 +165,7 @@ def prefetch(items: Iterator[T]) -> Iterator[T]:
             yield item
 
 
-def csv_frame(
-    source: Source, wanted: Sequence[Column], decimal: str, *, is_lossy: bool = False
-) -> pl.LazyFrame:
+def csv_frame(source: Source, wanted: Sequence[Column], decimal: str) -> pl.LazyFrame:
     """The wanted columns of a plain CSV file, without the quotes that are in its dialect.
 
     The names are given and the header line is skipped, so that the file is never mapped into
@@ -225,7 +185,6 @@ def csv_frame(
         glob=False,
         truncate_ragged_lines=True,
         quote_char=dialect.quote,
-        encoding="utf8-lossy" if is_lossy else "utf8",
     )
     read = [names[source.header.index(column.name)] for column in wanted]
     texts = [

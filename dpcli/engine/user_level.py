@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
 import polars as pl
 
 from dpcli.columns import CategoryColumn, Column, NumericColumn
 from dpcli.engine.batching import Batch, Grouping
 from dpcli.engine.contribution_bounding import ContributionBounder
-from dpcli.engine.decode import encoded
+from dpcli.engine.decode import Decoder
 from dpcli.engine.group_limits import ClampedTotals, cap_rows_per_group
 from dpcli.engine.shard import RowSampler
 from dpcli.engine.sums import distinct_counts, distinct_values, expressions, sums_of
@@ -28,21 +28,21 @@ class UserLevelAggregation:
         unit: PersonUnit,
         sampler: RowSampler,
         size: int,
-        wanted: Mapping[Column, int],
+        decoder: Decoder,
     ) -> None:
         self._queries, self._unit, self._sampler, self._size = queries, unit, sampler, size
-        self._wanted, self._dictionary = wanted, Dictionary()
+        self._decoder, self._dictionary = decoder, Dictionary()
         self._names = {
             column: "user" if column.name == unit.column else f"v{place}"
-            for column, place in wanted.items()
+            for place, column in enumerate(decoder.columns)
         }
         self._batches = [(batch, Grouping(batch, self._names)) for batch in batches]
 
-    def frames(self, tables: Sequence[pl.LazyFrame]) -> list[pl.DataFrame]:
-        """For each batch one row per occupied cell: where it is, its sums, any blanks.
+    def frames(self, tables: Sequence[pl.LazyFrame]) -> tuple[list[pl.DataFrame], dict[str, bool]]:
+        """For each batch one row per occupied cell: where it is, and its sums.
 
-        Each of `tables` has a column `t0`, `t1` and so on for each wanted column, and
-        `blank` for rows that are blank wherever they are read.
+        Each of `tables` has the texts of the decoder's columns, and `blank` for rows that are
+        blank wherever they are read. Also which columns have an undecided cell, as flags.
         """
         carried = {
             name: _absent(column) if column.missing is None else None
@@ -56,39 +56,42 @@ class UserLevelAggregation:
         ]
         arguments = (self._unit.rows, carried, totals, self._sampler, self._size)
         with ContributionBounder(*arguments) as bounder:
-            blank = self._read(tables, bounder)
-            return self._aggregated(bounder, blank=blank)
+            flags = self._read(tables, bounder)
+            return self._aggregated(bounder), flags
 
-    def _read(self, tables: Sequence[pl.LazyFrame], bounder: ContributionBounder) -> bool:
-        """Give the bounder all rows; whether some row was blank wherever it was read.
+    def _read(
+        self, tables: Sequence[pl.LazyFrame], bounder: ContributionBounder
+    ) -> dict[str, bool]:
+        """Give the bounder all rows; what was found in any of them.
 
         File after file: which rows of a user are kept depends on the order of theirs.
         """
-        columns = [
-            self._encoding(column, name, bounder).alias(name)
-            for column, name in self._names.items()
-        ]
-        blank = False
+        marks = [*self._decoder.undecided(), pl.col("blank")]
+        flags: dict[str, bool] = {}
         for texts in tables:
-            rows = texts.select(*columns, "blank")
+            rows = texts.select(*self._values(), *(mark.name.prefix("odd_") for mark in marks))
             for batch in rows.collect_batches(engine="streaming", maintain_order=True):
-                blank = blank or bool(batch["blank"].any())
-                bounder.add(batch if self._unit.each else batch.filter(pl.col("user") != NULL_ID))
-        return blank
+                found = batch.select(pl.col("^odd_.*$").any().name.replace("^odd_", ""))
+                for name, flag in found.row(0, named=True).items():
+                    flags[name] = flags.get(name, False) or bool(flag)
+                users = bounder.users.numbers(batch["user"])
+                kept = batch.with_columns(users.alias("user"))
+                bounder.add(kept if self._unit.each else kept.filter(pl.col("user") != NULL_ID))
+        return flags
 
-    def _encoding(self, column: Column, name: str, bounder: ContributionBounder) -> pl.Expr:
-        """A column of the file as whole numbers, with a number of its own for null."""
-        text = f"t{self._wanted[column]}"
-        if name == "user":
-            return pl.col(text).map_batches(
-                bounder.users.numbers, return_dtype=pl.Int64(), is_elementwise=True
-            )
-        value = encoded(column, text)
-        if not isinstance(column, CategoryColumn | NumericColumn):
-            value = self._dictionary.numbers(value)
-        return value.fill_null(_absent(column)) if column.missing is None else value
+    def _values(self) -> Iterator[pl.Expr]:
+        """The columns of the file as whole numbers, with a number of its own for null."""
+        for value, (column, name) in zip(
+            self._decoder.values(self._names), self._names.items(), strict=True
+        ):
+            if name == "user":
+                yield pl.col(self._decoder.columns[column]).alias(name)
+                continue
+            whole = isinstance(column, CategoryColumn | NumericColumn)
+            number = value if whole else self._dictionary.numbers(value)
+            yield number.fill_null(_absent(column)) if column.missing is None else number
 
-    def _aggregated(self, bounder: ContributionBounder, *, blank: bool) -> list[pl.DataFrame]:
+    def _aggregated(self, bounder: ContributionBounder) -> list[pl.DataFrame]:
         """The sums over all shards, batch by batch."""
         parts: list[list[pl.DataFrame]] = [[] for _ in self._batches]
         for rows, totals in bounder.bounded():
@@ -99,13 +102,13 @@ class UserLevelAggregation:
                 else:
                     found.append(self._partial(rows, batch, grouping))
         return [
-            self._whole(found, batch, grouping, blank=blank)
+            self._whole(found, batch, grouping)
             for found, (batch, grouping) in zip(parts, self._batches, strict=True)
         ]
 
     def _partial(self, rows: pl.DataFrame, batch: Batch, grouping: Grouping) -> pl.DataFrame:
         """One shard of a batch: its sums in each cell, or the values there."""
-        placed = grouping.placed(rows.lazy().with_columns(blank=pl.lit(value=False))).collect()
+        placed = grouping.placed(rows.lazy()).collect()
         if batch.kind.groups is not None:
             users, priorities = placed["user"].to_numpy(), placed["priority"].to_numpy()
             limits = (self._unit.cells, self._unit.rows_per_cell)
@@ -118,22 +121,21 @@ class UserLevelAggregation:
         return placed.group_by(grouping.keys).agg(expressions(sums, self._names, self._size))
 
     def _whole(
-        self, parts: Sequence[pl.DataFrame], batch: Batch, grouping: Grouping, *, blank: bool
+        self, parts: Sequence[pl.DataFrame], batch: Batch, grouping: Grouping
     ) -> pl.DataFrame:
         """All shards of a batch together, open axes as texts."""
         keys = grouping.keys
         if not parts:
             count = len(batch.members) + len(sums_of(self._queries, batch))
             names = [*keys, *(f"s{number}" for number in range(count))]
-            return pl.DataFrame(schema=dict.fromkeys(names, pl.Int64)).with_columns(blank=blank)
+            return pl.DataFrame(schema=dict.fromkeys(names, pl.Int64))
         together = pl.concat(parts)
         if batch.kind.distinct is not None:
-            values = together.lazy().group_by([*keys, "value"]).agg(pl.col("blank").any())
-            whole = distinct_counts(values, keys).collect()
+            whole = distinct_counts(together.lazy().unique(), keys).collect()
         else:
             whole = together.group_by(keys).agg(pl.col(r"^s\d+$").sum())
         named = [self._dictionary.texts(pl.col(name)).alias(name) for name in grouping.open]
-        return whole.with_columns(pl.lit(blank).alias("blank"), *named)
+        return whole.with_columns(named)
 
 
 def _absent(column: Column) -> int:

@@ -17,7 +17,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from dpcli.columns import CategoryColumn, NumericColumn
-from dpcli.engine.decode import encoded
+from dpcli.engine.decode import Decoder
 from dpcli.engine.header import require_columns
 from dpcli.engine.redaction import redacted_errors
 from dpcli.engine.source import open_dataset
@@ -125,16 +125,13 @@ def _cells(
         for one in spec.responses
         if one.channel.limits is not None
     }
-    chosen = []
-    for place, (name, column) in enumerate(columns.items()):
-        text = f"t{place}"
+    cells = dict(zip(columns, Decoder(columns.values()).decoded(frame).get_columns(), strict=True))
+    for place, name in enumerate(columns):
         if name in numbers:
-            value = pl.col(text).str.strip_chars(" \t").cast(pl.Float64, strict=False)
-            chosen.append(pl.when(value.is_between(*numbers[name])).then(value).alias(text))
-        else:
-            chosen.append(encoded(column, text).alias(text))
-    decided = frame.select(chosen)
-    return dict(zip(columns, decided.get_columns(), strict=True))
+            value = pl.col(f"t{place}").str.strip_chars(" \t").cast(pl.Float64, strict=False)
+            known = pl.when(value.is_between(*numbers[name])).then(value)
+            cells[name] = frame.select(known).to_series()
+    return cells
 
 
 def _groups(response: Response, cells: Mapping[str, pl.Series], count: int) -> Numbers:

@@ -11,7 +11,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from dpcli.columns import CategoryColumn, NumericColumn
-from dpcli.engine.decode import encoded
+from dpcli.engine.decode import Decoder
 from dpcli.engine.header import require_columns
 from dpcli.engine.progress import Progress
 from dpcli.engine.redaction import redacted_errors
@@ -143,13 +143,11 @@ def responses(
     """
     columns = _columns(spec)
     with texts_of(dataset, columns, progress) as texts:
-        chosen = [
-            encoded(column, f"t{place}").alias(f"t{place}") for place, column in enumerate(columns)
-        ]
+        decoder = Decoder(columns)
         # A block of short rows has many of them, and a response may have many columns.
         most = max(1, CELLS // len(spec.header))
         frames = (part for frame in texts for part in frame.iter_slices(most))
-        for cells in prefetch(frame.select(chosen) for frame in frames):
+        for cells in prefetch(map(decoder.decoded, frames)):
             collected: dict[str, pl.Series] = {}
             for one, series in zip(spec.kept, cells.get_columns(), strict=True):
                 if isinstance(one, Response):

@@ -348,7 +348,7 @@ def _date(column: NumericColumn, text: str) -> int | None:
 
 
 def _number(column: NumericColumn, text: str) -> int | None:
-    """The nearest whole number of steps, halves upwards, within the bounds."""
+    """The nearest whole number of steps, halves to the even one, within the bounds."""
     infinite = INFINITY.fullmatch(text)
     if infinite is not None:
         return column.lower if infinite[1] == "-" else column.upper
@@ -369,7 +369,10 @@ def _number(column: NumericColumn, text: str) -> int | None:
     if -size > len(str(2 * column.step.denominator)):
         return _clamped(column, 0)
     number = sign * digits * Fraction(10) ** power
-    return _clamped(column, floor(number / column.step + Fraction(1, 2)))
+    below = floor(number / column.step)
+    rest = number / column.step - below
+    above = rest > Fraction(1, 2) or (rest == Fraction(1, 2) and below % 2 == 1)
+    return _clamped(column, below + above)
 
 
 def _integer(text: str) -> int:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 import zlib
-from contextlib import ExitStack
 from fractions import Fraction
 from pathlib import Path
 
@@ -13,11 +12,9 @@ import pytest
 
 from dpcli.columns import CategoryColumn, IdColumn, NumericColumn
 from dpcli.dialect import STANDARD, Dialect
-from dpcli.engine import table
-from dpcli.engine.dialect import Inspection
 from dpcli.engine.header import require_columns
 from dpcli.engine.source import open_dataset
-from dpcli.engine.table import Tables, texts_of
+from dpcli.engine.table import texts_of
 from dpcli.errors import DataError
 from dpcli.privacy.relation import RowUnit
 from dpcli.queries import Key, LinearQuery
@@ -57,23 +54,6 @@ def test_a_first_record_is_a_record(magic: str, tmp_path: Path) -> None:
     assert cells_of(engine([COUNTS], RowUnit(), path, dialect=HEADLESS)[0]) == [7, 3]
     with open_dataset((str(path),), HEADLESS) as dataset, texts_of(dataset, [KIND]) as frames:
         assert [row[0] for frame in frames for row in frame.rows()][1:] == ["x"] * 7 + ["y"] * 3
-
-
-@pytest.mark.parametrize("magic", MAGIC)
-def test_a_line_that_is_looked_at_is_a_line(
-    magic: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The look at three places of a large file takes no record for a compressed file."""
-    monkeypatch.setattr(table, "WORTHWHILE", 1 << 19)
-    monkeypatch.setattr(table, "WINDOW", 1 << 17)
-    path = tmp_path / "data.csv"
-    line = MAGIC[magic].replace(b"\n", b"").replace(b'"', b"") + b",1," + b"z" * 5 + b"\n"
-    path.write_bytes(b"a,n,z\n" + line + b"x,1,zzzzz\n" * (table.WORTHWHILE // 8))
-    with open_dataset((str(path),)) as dataset, ExitStack() as copies:
-        tables = Tables(dataset, Inspection(dataset), [KIND], copies)
-
-        assert tables.few_distinct([0])
-    assert cells_of(engine([COUNTS], RowUnit(), path)[0])[0] == table.WORTHWHILE // 8
 
 
 @pytest.mark.parametrize("name", ["x^2", "xÚ", "PARENT", "PAR1", "BZhours", "BZh9"])

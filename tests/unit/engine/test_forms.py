@@ -16,10 +16,10 @@ from dpcli.columns import CategoryColumn, Column, NumericColumn
 from dpcli.dialect import DELIMITERS, ENCODINGS, QUOTES, STANDARD, Dialect, encoding_of
 from dpcli.engine import contribution_bounding, copying
 from dpcli.engine import table as reader
-from dpcli.engine.decode import encoded
+from dpcli.engine.decode import Decoder
 from dpcli.engine.redaction import redacted_errors
 from dpcli.engine.source import open_dataset
-from dpcli.engine.table import Tables, texts_of
+from dpcli.engine.table import texts_of
 from dpcli.privacy.relation import RowUnit
 from dpcli.queries import Factor, LinearQuery
 from tests.oracles import crowds, files
@@ -216,7 +216,6 @@ def test_every_form_gives_the_same_answers(
     monkeypatch.setattr(copying, "BLOCK", 7)
     tried = 0
     for seed in range(1000):
-        monkeypatch.setattr(Tables, "few_distinct", lambda *_, seed=seed: bool(seed % 2))
         data, columns, queries = files.generate(seed)
         paths = written(form, data, columns, tmp_path)
         if paths is None:
@@ -277,7 +276,6 @@ def test_damaged_files_are_read_by_the_written_rules(
     """Quotes in odd places, ragged rows and broken characters: the oracle reads them alike."""
     path = tmp_path / "data.csv"
     for seed in range(FILES):
-        monkeypatch.setattr(Tables, "few_distinct", lambda *_, seed=seed: bool(seed % 2))
         data, _, queries = files.generate(seed)
         random = Random(seed)
         header, _ = table(data)
@@ -358,13 +356,13 @@ def by_rows(
     columns: Sequence[Column], paths: Sequence[Path], dialect: Dialect
 ) -> list[tuple[int | None, ...]]:
     """Every row of some files as whole numbers."""
-    chosen = [encoded(column, f"t{at}").alias(f"t{at}") for at, column in enumerate(columns)]
+    decoder = Decoder(columns)
     with (
         open_dataset(tuple(map(str, paths)), dialect) as dataset,
         redacted_errors(dataset),
         texts_of(dataset, columns) as frames,
     ):
-        return [row for frame in frames for row in frame.select(chosen).rows()]
+        return [row for frame in frames for row in decoder.decoded(frame).rows()]
 
 
 @pytest.mark.parametrize("encoding", ENCODINGS)

@@ -16,7 +16,7 @@ from dpcli.dialect import STANDARD, Dialect
 from dpcli.engine import records
 from dpcli.engine.redaction import redacted_errors
 from dpcli.engine.source import open_dataset
-from dpcli.engine.table import Tables, texts_of
+from dpcli.engine.table import texts_of
 from dpcli.errors import DataError
 from dpcli.privacy.relation import PersonUnit, RowUnit
 from dpcli.queries import Key, LinearQuery
@@ -109,13 +109,11 @@ def test_one_column(tmp_path: Path) -> None:
     assert cells_of(engine([query], RowUnit(), path, dialect=LINES)[0]) == [1, 4]
 
 
-@pytest.mark.parametrize("raw_keys", [False, True])
 @pytest.mark.parametrize("start", batches(FILES, PER_TEST, 200))
 def test_odd_files_are_read_by_the_written_rule(
-    start: int, raw_keys: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    start: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """However lines are damaged, engine and oracle agree to the integer, in blocks of any size."""
-    monkeypatch.setattr(Tables, "few_distinct", lambda *_: raw_keys)
     path = tmp_path / "data.csv"
     read_at_all = 0
     for seed in range(start, start + PER_TEST):

@@ -11,7 +11,6 @@ from random import Random
 import pytest
 
 from dpcli.columns import CategoryColumn, Column, NumericColumn
-from dpcli.engine.table import Tables
 from dpcli.privacy.relation import RowUnit
 from dpcli.queries import Factor, Key, LinearQuery, Query, ScoreQuery
 from dpcli.sampling import entropy
@@ -72,13 +71,11 @@ def squared(random: Random, query: LinearQuery) -> LinearQuery:
     return replace(query, factors=pair, offset=random.choice((0, 1, -3, 10**6)))
 
 
-@pytest.mark.parametrize("raw_keys", [False, True])
 @pytest.mark.parametrize("start", batches(400, 100, 200))
 def test_scores_and_products_of_odd_files_are_exact(
-    start: int, raw_keys: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    start: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Whatever the file, scores and products are those of their definitions."""
-    monkeypatch.setattr(Tables, "few_distinct", lambda *_: raw_keys)
     path = tmp_path / "data.csv"
     for seed in range(start, start + 100):
         random = Random(seed)

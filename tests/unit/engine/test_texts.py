@@ -8,7 +8,7 @@ import pytest
 
 from dpcli.columns import CategoryColumn, Column, NumericColumn
 from dpcli.engine import table as reader
-from dpcli.engine.decode import encoded
+from dpcli.engine.decode import Decoder
 from dpcli.engine.redaction import redacted_errors
 from dpcli.engine.source import open_dataset
 from dpcli.engine.table import texts_of
@@ -18,7 +18,7 @@ from tests.oracles.plain import table, value
 
 def cells(path: Path, columns: list[Column]) -> list[tuple[int | None, ...]]:
     """Every row of a file as whole numbers."""
-    chosen = [encoded(column, f"t{at}").alias(f"t{at}") for at, column in enumerate(columns)]
+    decoder = Decoder(columns)
     rows: list[tuple[int | None, ...]] = []
     with (
         open_dataset((str(path),)) as dataset,
@@ -26,7 +26,7 @@ def cells(path: Path, columns: list[Column]) -> list[tuple[int | None, ...]]:
         texts_of(dataset, columns) as frames,
     ):
         for frame in frames:
-            rows += frame.select(chosen).rows()
+            rows += decoder.decoded(frame).rows()
     return rows
 
 
