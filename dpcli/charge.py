@@ -33,7 +33,7 @@ def charged_parts(plan: Plan) -> tuple[Payload, ...]:
         return tuple(_response(response) for response in plan.spec.responses)
     return tuple(
         {
-            "statistic": planned.entry.request.name,
+            "statistic": planned.name,
             "question": part.question.role,
             "mechanism": part.mechanism.name
             if part.noise.distribution == CHOICE

@@ -184,7 +184,7 @@ def add_noise(plan: Plan, exact: Sequence[Sealed]) -> tuple[NoisyEntry, ...]:
             assert part.selection is not None
             assert isinstance(part.mechanism, Perturbing)
             noisy = part.mechanism.select(part.noise, part.selection, cast("_Groups", groups))
-            counts[planned.entry.request.name] = _in_order(planned.entry.request.by, noisy.value)
+            counts[planned.name] = _in_order(planned.entry.request.by, noisy.value)
     found = []
     for planned, parts in asked:
         entry = planned.entry

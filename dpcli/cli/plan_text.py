@@ -72,7 +72,7 @@ def _row(entry: PlannedEntry, part: Part, made: Plan, *, first: bool) -> tuple[s
     influence = part.question.query.influence
     low, high = (exact_or_up(step * unit) for step in (influence.low, influence.high))
     return (
-        entry.entry.request.name if first else "",
+        entry.name if first else "",
         question_of(part, entry, made.spec),
         "private" if part.question.query.cells is None else str(part.question.query.cells),
         low if low == high else f"{low} to {high}",
@@ -221,7 +221,7 @@ def _print_costs(plan: Plan) -> None:
     most = max(planned.target.epsilon for planned in plan.priced)
     rows = [
         (
-            planned.entry.request.name,
+            planned.name,
             part(planned.target.epsilon, most, 16),
             brief(planned.target.epsilon),
             _error(planned, plan),

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator
 from fractions import Fraction
 
-from dpcli.composition.base import PLANNED, Bound, Composition, Counted, plain_sum
+from dpcli.composition.base import Bound, Composition, Counted, plain_sum
 from dpcli.privacy.concentrated import logarithm, pure_rho, sum_up
 from dpcli.privacy.decimals import short_up
 from dpcli.privacy.interval import Interval, exp, exp_up, log, round_down, sqrt, sqrt_up
@@ -43,7 +43,6 @@ class Advanced(Composition):
     """
 
     name = "advanced"
-    condition = PLANNED
 
     def bounds(self, answers: Counted, delta: Fraction) -> Iterator[Bound]:
         """The plain sum, then what the delta that is left can buy."""

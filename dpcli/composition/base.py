@@ -24,13 +24,6 @@ class Bound:
     name: str
 
 
-PLANNED = (
-    "The total holds if the privacy parameters of later releases are not chosen by looking at "
-    "the results of earlier ones."
-)
-"""What most bounds demand of those who plan releases."""
-
-
 class Missing(Exception):
     """A rule needs a package that is not installed; the message says which."""
 
@@ -48,14 +41,17 @@ class Composition(ABC):
     that were planned beforehand.
 
     The docstring of a subclass carries its argument and is what `dpcli explain` prints.
-    `takes_rho` says whether losses may be given in rho, `needs_delta` whether it tells more
-    than the plain sum only with a delta in the budget, `condition` what users must heed.
+    `takes_rho` says whether losses may be given in rho, `needs_delta` whether it bounds less
+    than the plain sum only with a delta in the budget, `condition` what users must keep to.
     """
 
     name: ClassVar[str]
     takes_rho: ClassVar[bool] = False
     needs_delta: ClassVar[bool] = True
-    condition: ClassVar[str] = ""
+    condition: ClassVar[str] = (
+        "The total holds if the privacy parameters of later releases are not chosen by looking at "
+        "the results of earlier ones."
+    )
 
     @abstractmethod
     def bounds(self, answers: Counted, delta: Fraction) -> Iterator[Bound]:
@@ -91,7 +87,7 @@ def plain_sum(answers: Counted, rho: Fraction | None = None) -> Bound:
 
 def slack_of(answers: Counted) -> Fraction:
     """The delta that is spent on what only holds except with some probability."""
-    return sum((times * one.slack for one, times in answers.items()), start=Fraction(0))
+    return Fraction(sum(times * one.slack for one, times in answers.items()))
 
 
 class Sequential(Composition):
@@ -104,18 +100,18 @@ class Sequential(Composition):
 
     name = "sequential"
     needs_delta = False
+    condition = ""
 
     def remaining(self, budget: Loss, spent: Loss) -> Loss:
         """What is left of the budget, in each of epsilon and delta."""
+        zero = Fraction(0)
         return Loss(
-            max(budget.epsilon - spent.epsilon, Fraction(0)),
-            max(budget.delta - spent.delta, Fraction(0)),
+            max(budget.epsilon - spent.epsilon, zero), max(budget.delta - spent.delta, zero)
         )
 
     def bounds(self, answers: Counted, delta: Fraction) -> Iterator[Bound]:
         """The exact sums; nothing is rounded."""
-        epsilon, delta = Fraction(0), Fraction(0)
-        for guarantee, times in answers.items():
-            epsilon += times * guarantee.loss.epsilon
-            delta += times * guarantee.loss.delta
+        zero, each = Fraction(0), answers.items()
+        epsilon = sum((times * one.loss.epsilon for one, times in each), zero)
+        delta = sum((times * one.loss.delta for one, times in each), zero)
         yield Bound(Loss(epsilon, delta), "plain sum")

@@ -8,7 +8,7 @@ from fractions import Fraction
 from math import sqrt
 from typing import TYPE_CHECKING
 
-from dpcli.composition.base import PLANNED, Bound, Composition, Counted, Missing, slack_of
+from dpcli.composition.base import Bound, Composition, Counted, Missing, slack_of
 from dpcli.composition.zcdp import Zcdp
 from dpcli.privacy.decimals import short_up
 from dpcli.privacy.guarantee import Pair
@@ -61,7 +61,6 @@ class Pld(Composition):
     """
 
     name = "pld"
-    condition = PLANNED
     takes_rho = True
 
     def bounds(self, answers: Counted, delta: Fraction) -> Iterator[Bound]:

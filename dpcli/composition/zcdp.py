@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from fractions import Fraction
 
-from dpcli.composition.base import PLANNED, Bound, Composition, Counted, plain_sum, slack_of
+from dpcli.composition.base import Bound, Composition, Counted, plain_sum, slack_of
 from dpcli.privacy.concentrated import MANY, sum_up, zcdp_epsilon, zcdp_rho
 from dpcli.privacy.loss import Loss
 
@@ -32,7 +32,6 @@ class Zcdp(Composition):
     """
 
     name = "zcdp"
-    condition = PLANNED
     takes_rho = True
 
     def remaining(self, budget: Loss, spent: Loss) -> Loss:

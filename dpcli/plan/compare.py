@@ -83,7 +83,7 @@ class Changed:
 
 def changes(old: Plan, new: Plan) -> Iterator[Changed]:
     """Every statistic of either spec, in the order of the new one, then those removed."""
-    before, after = ({one.entry.request.name: one for one in plan.priced} for plan in (old, new))
+    before, after = ({one.name: one for one in plan.priced} for plan in (old, new))
     for name in after | before:
         one, two = before.get(name), after.get(name)
         kind = "added" if two else "removed"

@@ -87,6 +87,11 @@ class PlannedEntry:
     branch: Branch | None = None
 
     @property
+    def name(self) -> str:
+        """What the spec calls it."""
+        return self.entry.request.name
+
+    @property
     def mechanism(self) -> Mechanism:
         """How it is answered."""
         return self.parts[0].mechanism

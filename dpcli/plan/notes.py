@@ -96,7 +96,7 @@ def bounding(plan: Plan) -> list[str]:
             query, key = part.question.query, _totals_key(part)
             if key and isinstance(query, LinearQuery) and query.totals is not None:
                 low, high = (exact_or_up(bound * part.question.unit) for bound in query.totals)
-                name = planned.entry.request.name
+                name = planned.name
                 notes.append(note(f"bounding.{key}", name=name, low=low, high=high, **limits))
     return notes
 
@@ -127,7 +127,7 @@ def binning(plan: Plan) -> list[str]:
     users: dict[Key, list[str]] = {}
     for planned in plan.entries:
         for key in planned.entry.request.cuts:
-            users.setdefault(key, []).append(planned.entry.request.name)
+            users.setdefault(key, []).append(planned.name)
     notes = []
     for key, names in users.items():
         step = key.column.step if isinstance(key.column, NumericColumn) else Fraction(1)
@@ -153,7 +153,7 @@ def composing(plan: Plan) -> list[str]:
     for planned in plan.entries:
         if planned.branch is not None:
             column, place = planned.branch
-            groups.setdefault(column, {}).setdefault(place, []).append(planned.entry.request.name)
+            groups.setdefault(column, {}).setdefault(place, []).append(planned.name)
     key = "two_largest" if privacy.neighbors is Neighbors.CHANGE_ONE else "largest"
     for column, parts in groups.items():
         names = "; ".join(", ".join(part) for part in parts.values())
@@ -169,7 +169,7 @@ def selections(plan: Plan) -> list[str]:
     rules = [
         note(
             "selections.shown",
-            name=planned.entry.request.name,
+            name=planned.name,
             threshold=part.selection.threshold,
             one=plan.spec.one,
             delta=exact_or_up(part.selection.delta),
@@ -190,7 +190,7 @@ def bounds_compared(plan: Plan) -> list[str]:
             used, unused = (short(part.error(plan.spec.confidence), 6) for part in both)
             by_sum = planned.entry.request.totals is not None
             bound, other = ("sum", "rows") if by_sum else ("rows", "sum")
-            name = planned.entry.request.name
+            name = planned.name
             facts = {"name": name, "used": used, "unused": unused, "bound": bound, "other": other}
             notes.append(note("bounds.compared", **facts))
     return notes
@@ -221,7 +221,7 @@ def unprotected(plan: Plan) -> Iterator[str]:
         yield note("unprotected.size", units="people" if person else "rows")
     for planned in plan.entries:
         if all(part.public for part in planned.parts):
-            yield note("unprotected.exact", name=planned.entry.request.name)
+            yield note("unprotected.exact", name=planned.name)
 
 
 def shuffle_condition(plan: Plan) -> str:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil, isqrt
 
-from dpcli.privacy.decimals import decimal_places, decimal_text, plain_text, rounded, with_exponent
+from dpcli.privacy.decimals import decimal_places, plain_text, rounded, with_exponent
 from dpcli.privacy.loss import Loss
 
 LONGEST = 60
@@ -30,19 +31,16 @@ Fact = None | bool | int | str | Number | Fraction | Loss | Sequence["Fact"] | M
 """What a report is made of, before it has a format; rationals are exact if short, or rounded up."""
 
 
-def exact_or_up(value: Fraction) -> str:
-    """`value` for people to read: exact if it is a decimal, else rounded up."""
-    return with_exponent(plain_or_up(value))
+def plain(value: Fraction, digits: int | None = None) -> str:
+    """`value` as a plain decimal: exact if that is short, else rounded up.
 
-
-def plain_or_up(value: Fraction) -> str:
-    """`value` as a decimal: exact if it is one, else rounded up."""
-    try:
-        needed = decimal_places(value)
-    except ValueError:
-        needed = LONGEST + 1
-    if needed <= LONGEST:
-        return decimal_text(value, needed)
+    With `digits`, rounded to that many significant digits.
+    """
+    if digits is not None:
+        return plain_text(rounded(value, _places(value, digits)))
+    with suppress(ValueError):
+        if decimal_places(value) <= LONGEST:
+            return plain_text(value)
     finest = 10 ** _places(value, DIGITS)
     return plain_text(Fraction(ceil(value * finest), finest))
 
@@ -54,20 +52,20 @@ def _places(value: Fraction, digits: int) -> int:
     return places
 
 
+def exact_or_up(value: Fraction) -> str:
+    """`value` for people to read: exact if that is short, else rounded up."""
+    return with_exponent(plain(value))
+
+
+def short(value: Fraction, digits: int = 4) -> str:
+    """`value` for people to read, rounded to a few significant digits."""
+    return with_exponent(plain(value, digits))
+
+
 def brief(value: Fraction) -> str:
     """`value` exactly if that is short, else to six digits, for a column of a table."""
     text = exact_or_up(value)
     return text if len(text) <= 10 else short(value, 6)
-
-
-def short(value: Fraction, digits: int = 4) -> str:
-    """`value` rounded to a few significant digits, for people to read."""
-    return with_exponent(plain_short(value, digits))
-
-
-def plain_short(value: Fraction, digits: int) -> str:
-    """`value` rounded to a few significant digits, as a plain decimal."""
-    return plain_text(rounded(value, _places(value, digits)))
 
 
 def root_up(square: Fraction) -> Fraction:
@@ -95,4 +93,4 @@ def _marked(fact: Number | Fraction | Loss) -> object:
     """A number as a marked text, so that no float ever stands between; a loss by its measures."""
     if isinstance(fact, Loss):
         return {"epsilon": fact.epsilon, "delta": fact.delta, "rho": fact.rho}
-    return _MARK + (fact.digits if isinstance(fact, Number) else plain_or_up(fact))
+    return _MARK + (fact.digits if isinstance(fact, Number) else plain(fact))

@@ -111,7 +111,7 @@ def _allocated(entries: Sequence[Entry], planner: EntryPlanner) -> list[PlannedE
     sharing = [entry for entry in entries if entry.price.share]
     if sharing:
         shared = Shares(list(found.values()), sharing, planner).largest()
-        found |= {entry.entry.request.name: entry for entry in shared}
+        found |= {entry.name: entry for entry in shared}
     return [found[entry.request.name] for entry in entries]
 
 

@@ -124,9 +124,9 @@ def _facts(plan: Plan, window: int | None) -> dict[str, object]:
         "enough": at_least(Fraction(1, people * FEWEST_FAILURES), 1),
         "clamped": _few(one.name for one in spec.columns if isinstance(one, NumericColumn)),
         "steps": _few(one.column.name for one in spec.responses if one.steps),
-        "changed": _few(one.entry.request.name for one in entries if _changes(one)),
-        "raw": _few(one.entry.request.name for one in entries if one.entry.raw),
-        "grouped": _few(one.entry.request.name for one in entries if one.entry.request.by),
+        "changed": _few(one.name for one in entries if _changes(one)),
+        "raw": _few(one.name for one in entries if one.entry.raw),
+        "grouped": _few(one.name for one in entries if one.entry.request.by),
     }
 
 

@@ -13,7 +13,7 @@ from dpcli.columns import CategoryColumn, NumericColumn
 from dpcli.plan.meaning import protection
 from dpcli.plan.model import Part, Plan, PlannedEntry, standard_error
 from dpcli.plan.notes import counted, left_out
-from dpcli.plan.numbers import Fact, Number, plain_short, root_up
+from dpcli.plan.numbers import Fact, Number, plain, root_up
 from dpcli.plan.quality import FALSE_STOP, missed_sentence, percent, rule
 from dpcli.privacy.decimals import decimal_text
 from dpcli.privacy.noise import CHOICE
@@ -265,7 +265,7 @@ def response_facts(response: Response, records: int | None = None) -> dict[str, 
     }
     if records is not None:
         error = standard_error(response, records)
-        facts["standard_error"] = None if error is None else Number(plain_short(Fraction(error), 6))
+        facts["standard_error"] = None if error is None else Number(plain(Fraction(error), 6))
     return facts
 
 

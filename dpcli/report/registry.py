@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from dpcli.plan import notes
 from dpcli.plan.meaning import promise
 from dpcli.plan.model import Plan
-from dpcli.plan.numbers import exact_or_up, plain_or_up
+from dpcli.plan.numbers import exact_or_up, plain
 from dpcli.privacy.loss import loss_text
 from dpcli.privacy.relation import Neighbors, RowUnit
 
@@ -74,7 +74,7 @@ def _mechanisms(plan: Plan) -> Iterator[str]:
             scale = exact_or_up(part.noise.scale * part.question.unit)
             how = f"{part.mechanism.name.replace('_', ' ')}, scale {scale}"
             role = part.question.role
-            yield f"{planned.entry.request.name}, {role}: {'exact' if part.public else how}"
+            yield f"{planned.name}, {role}: {'exact' if part.public else how}"
 
 
 def listed(sentences: Iterable[str]) -> str:
@@ -89,7 +89,7 @@ def yaml_scalar(value: str | int | Fraction, depth: int = 0) -> str:
     Texts are quoted in characters that every reader of YAML takes.
     """
     if isinstance(value, Fraction):
-        return plain_or_up(value)
+        return plain(value)
     if isinstance(value, int):
         return str(value)
     lines = value.split("\n")

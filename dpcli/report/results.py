@@ -10,7 +10,7 @@ from dpcli.columns import NumericColumn
 from dpcli.plan.meaning import protection
 from dpcli.plan.model import Part, PlannedEntry
 from dpcli.plan.notes import capital, in_words, left_out
-from dpcli.plan.numbers import Fact, brief, exact_or_up, plain_or_up, root_up, short
+from dpcli.plan.numbers import Fact, brief, exact_or_up, plain, root_up, short
 from dpcli.queries import Key
 from dpcli.report.answers import columns_of, condition_text, mechanism_text, options
 from dpcli.report.facts import Numbers, Section, Table, flags_of, meaning_of
@@ -47,7 +47,7 @@ def statistic(released: Released, spec: Spec) -> Section:
         table=Table(PARTS, tuple(map(_part, planned.parts))),
     )
     return Section(
-        f"{planned.entry.request.name}: {in_words(planned, spec)}",
+        f"{planned.name}: {in_words(planned, spec)}",
         (_asked(planned), *([f"{capital(limits)}."] if limits else [])),
         _numbers(released, spec.confidence),
         parts=(protected,),
@@ -71,7 +71,7 @@ def _asked(planned: PlannedEntry) -> str:
 def _in_words(fact: Fact) -> str:
     if isinstance(fact, tuple):
         return ", ".join(map(_in_words, fact))
-    return plain_or_up(fact) if isinstance(fact, Fraction) else str(fact)
+    return plain(fact) if isinstance(fact, Fraction) else str(fact)
 
 
 def _part(part: Part) -> tuple[str, ...]:

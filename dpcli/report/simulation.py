@@ -9,7 +9,7 @@ from dpcli import __version__
 from dpcli.errors import Problem, problem
 from dpcli.messages import note
 from dpcli.plan.notes import many
-from dpcli.plan.numbers import Fact, Number, exact_or_up, plain_short, short
+from dpcli.plan.numbers import Fact, Number, exact_or_up, plain, short
 from dpcli.privacy.relation import PersonUnit
 from dpcli.report.answers import mechanism_text
 from dpcli.report.facts import Facts, Section, Table
@@ -199,7 +199,7 @@ def _errors(errors: Errors) -> dict[str, Fact]:
 
 def _observed(value: Fraction | None) -> Fact:
     """What was observed, to a few digits."""
-    return None if value is None else Number(plain_short(value, DIGITS))
+    return None if value is None else Number(plain(value, DIGITS))
 
 
 def notes(findings: Findings) -> tuple[str, ...]:

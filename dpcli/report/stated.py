@@ -157,7 +157,7 @@ def _published(release: Release) -> Iterator[str]:
     )
     yield f"Protected: {_unit(plan)}."
     named = [
-        f"{one.planned.entry.request.name} ({notes.in_words(one.planned, plan.spec)})"
+        f"{one.planned.name} ({notes.in_words(one.planned, plan.spec)})"
         for one in release.entries[:MOST_NAMED]
     ]
     more = len(release.entries) - len(named)

@@ -84,7 +84,7 @@ def cells(released: Released) -> tuple[Cell, ...]:
 
 def names(released: Released) -> tuple[str, ...]:
     """The names under which an entry publishes numbers: its own, and that of raw ones."""
-    name = released.planned.entry.request.name
+    name = released.planned.name
     return (name,) if released.raw is None else (name, name + RAW)
 
 
@@ -182,7 +182,7 @@ def wide_tables(release: Release) -> dict[str, Table]:
     Three columns per statistic: the value and the ends of its interval. Items are a key of their
     table: the bins of a histogram under the name of its column.
     """
-    by_name = {released.planned.entry.request.name: released for released in release.entries}
+    by_name = {released.planned.name: released for released in release.entries}
     return {
         name: _wide_table(lines, [by_name[member] for member in members])
         for name, (lines, members) in _wide_groups(release.plan).items()

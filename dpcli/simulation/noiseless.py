@@ -87,7 +87,7 @@ class NoiselessRun:
         sealed = iter(self.__sealed[len(quality.parts) if quality else 0 :])
         own = [[(part, next(sealed)) for part in planned.parts] for planned in self._plan.entries]
         groups = {
-            planned.entry.request.name: _groups(parts[0][1])
+            planned.name: _groups(parts[0][1])
             for planned, parts in zip(self._plan.entries, own, strict=True)
             if planned.entry.selects
         }
