@@ -8,7 +8,7 @@ from dataclasses import replace
 from dpcli.messages import inline
 from dpcli.queries import Key
 from dpcli.spec.columns import Scope
-from dpcli.spec.entry import read_entry
+from dpcli.spec.entry import EntryReader
 from dpcli.spec.findings import Findings
 from dpcli.spec.model import Entry
 from dpcli.spec.nodes import Listing, Mapping, Word, described
@@ -50,7 +50,7 @@ def resolve_entries(section: Listing | None, scope: Scope) -> tuple[Entry, ...]:
     totals = Sizes(scope)
     found: list[Placed] = []
     for node in nodes:
-        entry = read_entry(node, scope, names)
+        entry = EntryReader(node, scope).entry(names)
         if entry is not None:
             if not totals.add(entry, node):
                 return ()

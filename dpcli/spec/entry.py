@@ -99,47 +99,30 @@ def takers_of(key: str) -> list[str]:
     return [one.name for one in statistics.STATISTICS if key in one.fields.model_fields]
 
 
-def read_entry(node: Mapping, scope: Scope, names: dict[str, Word]) -> Entry | None:
-    """One entry, or None after its problems are recorded; `names` gains its name."""
-    word = node.word("statistic")
-    every = statistics.STATISTICS
-    statistic = next((one for one in every if word is not None and one.name == word.text), None)
-    if statistic is not None:
-        return _EntryReader(node, scope, statistic).entry(names)
-    part = fit(
-        Common, node, "a statistic", scope.findings, refuse_unknown=lambda key: bool(takers_of(key))
-    )
-    user = _user(node)
-    groups(part.node.get("by"), user, scope)
-    conditions(part.node.get("where"), user, scope)
-    return None
+class EntryReader:
+    """One entry; the problems of every field are recorded."""
 
-
-def _user(node: Mapping) -> str:
-    name = node.word("name")
-    return shown(name.text) if name else "a statistic"
-
-
-class _EntryReader:
-    """An entry of a known statistic; the problems of every field are recorded."""
-
-    def __init__(self, node: Mapping, scope: Scope, statistic: Statistic) -> None:
-        self._node, self._scope, self._statistic = node, scope, statistic
-        self._user, self._who = _user(node), shown(statistic.name)
+    def __init__(self, node: Mapping, scope: Scope) -> None:
+        self._node, self._scope = node, scope
+        name, word = node.word("name"), node.word("statistic")
+        self._user = shown(name.text) if name else "a statistic"
+        every = statistics.STATISTICS
+        self._statistic = next((one for one in every if word and one.name == word.text), None)
         self._part = fit(
-            _shape(statistic.fields),
+            _shape(self._statistic.fields) if self._statistic else Common,
             node,
-            self._who,
+            shown(self._statistic.name) if self._statistic else "a statistic",
             scope.findings,
-            user=self._user if node.word("name") else "",
+            user=self._user if name and self._statistic else "",
             refuse_unknown=self._refuse_taken,
         )
 
     def _refuse_taken(self, key: str) -> bool:
-        """Records a field that only other statistics take."""
-        others, own = takers_of(key), list(self._statistic.fields.model_fields)
-        if not others:
-            return False
+        """Records a field that only other statistics take; without a statistic, it may be one."""
+        others = takers_of(key)
+        if not others or self._statistic is None:
+            return bool(others)
+        own = list(self._statistic.fields.model_fields)
         facts = {"statistic": self._statistic.name, "key": key, "others": others}
         span, report = self._node.key_span(key), self._scope.findings.report
         if key == "keys":
@@ -161,9 +144,11 @@ class _EntryReader:
         where = None
         if "where" not in part.bad:
             where = conditions(node.get("where"), self._user, scope)
+        if statistic is None:
+            return None
         reader = RequestReader(part, statistic, scope, self._user)
         request = reader.request(by, where)
-        selects = self._selects(by)
+        selects = self._selects(statistic, by)
         answering = read_answering(part, scope, self._user, statistic, keys=selects)
         steps = read_steps(part, statistic, scope.unit)
         raw = read_raw(part, statistic, self._user, steps)
@@ -188,14 +173,14 @@ class _EntryReader:
         elif (first := names.setdefault(name, word)) is not word:
             report("duplicate-name", word.span, statistic=name, line=first.span.line)
 
-    def _selects(self, by: tuple[Key, ...] | None) -> bool | None:
+    def _selects(self, statistic: Statistic, by: tuple[Key, ...] | None) -> bool | None:
         """Whether an entry says `keys: private`; None after a problem is recorded."""
         if "keys" in self._part.bad:
             return None
         if getattr(self._part.values, "keys", None) is None:
             return False
         if self._part.has("column"):
-            name, others = self._statistic.name, takers_of("keys")
+            name, others = statistic.name, takers_of("keys")
             self._part.report("keys-not-taken.column", "keys", statistic=name, others=others)
             return None
         if by is None or any(key.open for key in by):

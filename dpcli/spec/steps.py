@@ -4,39 +4,46 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
+from inspect import getdoc
 from typing import Annotated, Any
 
 from pydantic import WithJsonSchema
 
 from dpcli.messages import shown
 from dpcli.numbers import NotReadable, number
+from dpcli.privacy.decimals import plain_text
 from dpcli.privacy.relation import PersonUnit, Unit
+from dpcli.spec.findings import Findings
 from dpcli.spec.fit import Part
 from dpcli.spec.nodes import Listing, Mapping, Node, Word, at, described
 from dpcli.statistics.base import Statistic
-from dpcli.statistics.post import PLAIN, STEPS, Clamp, Step, SuppressBelow, Withhold
+from dpcli.statistics.post import STEPS, Step, Withhold
 from dpcli.values import Exact, Shape
 
-EXAMPLES = {"clamp": "{clamp: [0, 100]}", "suppress_below": "{suppress_below: 10}"}
-"""How steps with numbers are written."""
-
 FIGURE = {"type": ["number", "string"]}
-FORMS = (
-    (Clamp, {"type": "array", "items": FIGURE, "minItems": 2, "maxItems": 2}),
-    (SuppressBelow, FIGURE),
+FORMS: tuple[tuple[str, Any], ...] = (
+    ("{name}", None),
+    ("{{{name}: 10}}", FIGURE),
+    ("{{{name}: [0, 100]}}", {"type": "array", "items": FIGURE, "minItems": 2, "maxItems": 2}),
 )
-NUMBERED = [
-    {
-        "type": "object",
-        "properties": {step.name: {**form, "description": (step.__doc__ or "").strip()}},
-        "required": [step.name],
-        "additionalProperties": False,
-    }
-    for step, form in FORMS
-]
-ITEM = {"anyOf": [{"enum": [step.name for step in PLAIN]}, *NUMBERED]}
+"""How steps with no, one and two numbers are written, and the form of these numbers."""
 
-Steps = Annotated[list[Any], WithJsonSchema({"type": "array", "items": ITEM})]
+
+def _schema() -> dict[str, Any]:
+    numbered = [
+        {
+            "type": "object",
+            "properties": {step.name: FORMS[step.numbers][1] | {"description": getdoc(step)}},
+            "required": [step.name],
+            "additionalProperties": False,
+        }
+        for step in STEPS
+        if step.numbers
+    ]
+    return {"anyOf": [{"enum": [step.name for step in STEPS if not step.numbers]}, *numbered]}
+
+
+Steps = Annotated[list[Any], WithJsonSchema({"type": "array", "items": _schema()})]
 """Each step by its name, or by its name and numbers; `read_steps` knows which suit."""
 
 
@@ -66,63 +73,57 @@ def read_steps(part: Part[Any], statistic: Statistic, unit: Unit | None) -> tupl
         # Where limits on people keep other rows for each table, tables need not agree.
         limited = isinstance(unit, PersonUnit) and unit.limits_groups
         names = () if limited else statistic.default_steps
-        steps = [step for step in PLAIN if step.name in names]
+        steps = [step() for step in STEPS if step.name in names]
     return (*steps, *([Withhold(withhold.wider_than)] if withhold else []))
 
 
 def _step(part: Part[Any], statistic: Statistic, place: int) -> Step | None:
     node, findings = at(part.node, "post", place), part.findings
     pairs = list(node.pairs.values()) if isinstance(node, Mapping) else [(node, None)]
-    word, numbers = pairs[0] if len(pairs) == 1 else (None, None)
+    word, value = pairs[0] if len(pairs) == 1 else (None, None)
     if not isinstance(word, Word):
         findings.report("wrong-shape.one-step", node.span)
         return None
     name, span = word.text, word.span
-    if name not in {step.name for step in STEPS}:
-        names, facts = [step.name for step in STEPS], {"name": "a step of `post`"}
-        findings.report_unknown("unknown-step", name, names, span, found=shown(name), **facts)
+    step = next((one for one in STEPS if one.name == name), None)
+    if step is None:
+        facts = {"name": "a step of `post`", "found": shown(name)}
+        names = [one.name for one in STEPS]
+        findings.report_unknown("unknown-step", name, names, span, **facts)
         return None
     if name not in statistic.steps:
         code = "step-not-taken" if statistic.steps else "step-not-taken.none"
         findings.report(code, span, statistic=statistic.name, step=name, takes=statistic.steps)
         return None
-    plain = next((step for step in PLAIN if step.name == name), None)
-    if (plain is None) == (numbers is None):
-        code = "step-numbers" if plain else "step-numbers.needed"
-        findings.report(code, span, step=name, example=EXAMPLES.get(name, name))
+    items = value.items if isinstance(value, Listing) else () if value is None else (value,)
+    where = span if value is None else value.span
+    example = FORMS[step.numbers][0].format(name=name)
+    if len(items) != step.numbers:
+        count = {"count": len(items), "wanted": step.numbers}
+        findings.report("step-numbers", where, step=name, example=example, **count)
         return None
-    return plain or _numbered(part, name, numbers)
+    found = [_number(item, f"a number of `{name}`", example, findings) for item in items]
+    read = [one for one in found if one is not None]
+    if len(read) < len(found):
+        return None
+    if read != sorted(read):
+        low, high = (plain_text(one) for one in read)
+        findings.report("bounds-order.clamp", where, low=low, high=high)
+        return None
+    return step(*read)
 
 
-def _numbered(part: Part[Any], name: str, node: Node | None) -> Step | None:
-    """A step with its numbers: two for `clamp`, else one."""
-    assert node is not None
-    items: Sequence[Any] = node.items if isinstance(node, Listing) else (node,)
-    findings = part.findings
-    wanted, example = 2 if name == "clamp" else 1, EXAMPLES[name]
-    if len(items) != wanted:
-        count = {"count": len(items), "wanted": wanted}
-        findings.report("step-numbers.count", node.span, step=name, example=example, **count)
+def _number(node: Node, name: str, example: str, findings: Findings) -> Fraction | None:
+    if not isinstance(node, Word):
+        facts = {"found": described(node), "example": example}
+        findings.report("wrong-shape.one-number", node.span, name=name, **facts)
         return None
-    found, what = [], f"a number of `{name}`"
-    for item in items:
-        if not isinstance(item, Word):
-            facts = {"name": what, "found": described(item), "example": example}
-            findings.report("wrong-shape.one-number", item.span, **facts)
-            return None
-        try:
-            found.append(number(item.text))
-        except NotReadable as failure:
-            facts = {"name": what, "found": shown(item.text), "advice": failure.advice}
-            findings.report("not-a-number", item.span, **facts)
-            return None
-    if name != "clamp":
-        return SuppressBelow(found[0])
-    if found[0] <= found[1]:
-        return Clamp(*found)
-    low, high = items
-    findings.report("bounds-order.clamp", node.span, low=low.text, high=high.text)
-    return None
+    try:
+        return number(node.text)
+    except NotReadable as failure:
+        facts = {"found": shown(node.text), "advice": failure.advice}
+        findings.report("not-a-number", node.span, name=name, **facts)
+        return None
 
 
 def read_raw(

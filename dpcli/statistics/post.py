@@ -24,9 +24,10 @@ Agree = Callable[[Estimates], Estimates]
 
 
 class Step(ABC):
-    """One step of `post`."""
+    """One step of `post`; it is made of as many `numbers` as the spec gives for it."""
 
     name: ClassVar[str]
+    numbers: ClassVar[int] = 0
 
     @property
     @abstractmethod
@@ -46,6 +47,7 @@ class Clamp(Step):
     """
 
     name = "clamp"
+    numbers = 2
     low: Fraction | None
     high: Fraction | None
 
@@ -84,6 +86,7 @@ class Clamp(Step):
         return value if self.high is None else min(value, self.high)
 
 
+@dataclass(frozen=True)
 class Nonnegative(Clamp):
     """Replaces negative numbers by zero. Totals of small numbers become too large.
 
@@ -91,7 +94,10 @@ class Nonnegative(Clamp):
     """
 
     name = "nonnegative"
+    numbers = 0
     summary = "negative numbers replaced by zero"
+    low: Fraction | None = Fraction(0)
+    high: Fraction | None = None
 
 
 @dataclass(frozen=True)
@@ -133,6 +139,7 @@ class SuppressBelow(Step):
     """
 
     name = "suppress_below"
+    numbers = 1
     threshold: Fraction
 
     @property
@@ -191,9 +198,6 @@ class Consistent(Step):
         """The numbers as the statistic makes them agree."""
         return agree(estimates)
 
-
-PLAIN: tuple[Step, ...] = (Nonnegative(Fraction(0), None), Integer(), Consistent())
-"""Steps that are named alone."""
 
 STEPS: tuple[type[Step], ...] = (Nonnegative, Integer, Clamp, SuppressBelow, Consistent)
 """Every step that a spec may name."""
