@@ -16,6 +16,7 @@ from dpcli.engine.source import open_dataset
 from dpcli.ledger.charge import Slot, Standing, Stored
 from dpcli.mechanisms.base import Choosing, Perturbing, in_groups
 from dpcli.plan.model import Part, Plan, PlannedEntry
+from dpcli.plan.numbers import Fact
 from dpcli.plan.planner import require_budget
 from dpcli.plan.quality import Missed, missed_minimums
 from dpcli.privacy.confidential import Cells, Confidential, Group, Groups
@@ -62,36 +63,12 @@ class Checked:
 
 
 @dataclass(frozen=True, slots=True)
-class Shift:
-    """By how much the limits change a number of a statistic on average, before any noise."""
-
-    statistic: str
-    item: str
-    change: Fraction
-
-
-@dataclass(frozen=True, slots=True)
-class Simulated:
-    """The invented rows of a simulation, and what the limits on people changed there.
-
-    `people` is their number where they are the unit, and `above` is how many of them have more
-    rows than the limit lets in.
-    """
-
-    rows: int
-    people: int | None
-    above: int | None
-    seed: int
-    runs: int
-    shifts: tuple[Shift, ...]
-
-
-@dataclass(frozen=True, slots=True)
 class Release:
     """All that may be published: a function of the plan, the noisy answers and the ledger.
 
     If the quality check missed a minimum there are no entries, and the plan has none.
-    `simulated` is what a simulation of the plan found, if its file was given: public as well.
+    `simulated` is what the report states about a simulation of the plan, if its file was given:
+    public as well.
     """
 
     plan: Plan
@@ -100,7 +77,7 @@ class Release:
     entries: tuple[Released, ...]
     standing: Standing
     checked: Checked | None = None
-    simulated: Simulated | None = None
+    simulated: dict[str, Fact] | None = None
 
 
 def new_release_id() -> str:

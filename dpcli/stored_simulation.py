@@ -8,15 +8,14 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping
 from fractions import Fraction
 from pathlib import Path
-from typing import TypeVar
+from typing import Any
 
 from dpcli.errors import UsageError, describe_system_error
+from dpcli.messages import note
 from dpcli.plan.model import Plan
 from dpcli.plan.numbers import Fact, exact_or_up
-from dpcli.release import Shift, Simulated
 
 MOST_BYTES = 1 << 24
 """A simulation of a thousand statistics is far smaller."""
@@ -27,142 +26,104 @@ LARGEST = 10**15
 MOST_NUMBER = 64
 """Characters of a number; those of a simulation have a few digits."""
 
-AGAIN = "make it by `dpcli simulate SPEC --rows N --into FILE`"
+DECIMAL = re.compile(r"-?[0-9]+(\.[0-9]+)?")
 
-_DECIMAL = re.compile(r"-?[0-9]+(\.[0-9]+)?")
+PEOPLE = ("people", "people_above_max_rows")
+"""Numbers that a simulation has together or not at all."""
 
-Value = TypeVar("Value")
+MALFORMED = (ValueError, KeyError, TypeError, RecursionError)
+"""What reading a file raises that holds no findings."""
 
 
-def read_simulation(path: Path, plan: Plan) -> Simulated:
-    """The findings in a file; UsageError unless they are about the spec of the plan."""
+def read_simulation(path: Path, plan: Plan) -> dict[str, Fact]:
+    """What a report states about the findings in a file.
+
+    UsageError unless they are about the spec of the plan.
+    """
     try:
-        with path.open("rb") as file:
-            raw = file.read(MOST_BYTES + 1)
+        digest, found, shifts = _findings(path)
     except OSError as error:
         why, _ = describe_system_error(error)
-        raise _unreadable(path, f"cannot be read: {why}") from None
-    if len(raw) > MOST_BYTES:
-        raise _unreadable(path, "is larger than any simulation")
-    try:
-        found = json.loads(raw, parse_float=str, parse_int=str)
-        digest = _text(found["spec"]["digest"])
-        simulated = _simulated(found)
-    except (ValueError, KeyError, TypeError, RecursionError):
-        raise _unreadable(path, "holds no findings of `dpcli simulate`") from None
+        raise UsageError.about("simulation-unreadable.system", path=path, why=why) from None
+    except MALFORMED:
+        raise UsageError.about("simulation-unreadable", path=path) from None
     if digest != plan.spec.digest:
-        raise UsageError.of(
-            "simulation-of-another-spec",
-            f"`{path}` is a simulation of another spec, or of an older text of this one",
-            f"simulate this spec: {AGAIN}",
-        )
+        raise UsageError.about("simulation-of-another-spec", path=path)
     items = {
-        (entry.entry.request.name, item)
-        for entry in plan.entries
-        for item in ("", *entry.entry.statistic.items(entry.entry.request))
+        (planned.entry.request.name, item)
+        for planned in plan.entries
+        for item in ("", *planned.entry.statistic.items(planned.entry.request))
     }
-    if any((shift.statistic, shift.item) not in items for shift in simulated.shifts):
-        raise _unreadable(path, "names a number that the spec does not ask for")
-    return simulated
+    if not shifts.keys() <= items:
+        raise UsageError.about("simulation-unreadable.item", path=path)
+    limits: list[Fact] = [
+        {"statistic": name, "item": item or None, "change": change}
+        for (name, item), change in shifts.items()
+    ]
+    key = "unlimited" if found["people"] is None else "source"
+    source = note(f"simulation.{key}", units=plan.spec.rows_are, **found)
+    changes = [
+        note(
+            "simulation.changed" if change else "simulation.unchanged",
+            name=f"{name} {item}".strip(),
+            change=exact_or_up(change),
+        )
+        for (name, item), change in (shifts.items() if key == "source" else ())
+    ]
+    return {**found, "limits": limits, "notes": [source, *changes]}
 
 
 def is_simulation(path: Path) -> bool:
     """Whether a file holds findings, which newer ones may replace."""
     try:
-        with path.open("rb") as file:
-            found = json.loads(file.read(MOST_BYTES), parse_float=str, parse_int=str)
-        _simulated(found)
-    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        _findings(path)
+    except (OSError, *MALFORMED):
         return False
     return True
 
 
-def _simulated(found: object) -> Simulated:
-    """The findings in plain JSON; ValueError, KeyError or TypeError if it holds none."""
-    if not isinstance(found, Mapping) or found["simulation"] is not True:
+def _findings(path: Path) -> tuple[str, dict[str, int | None], dict[tuple[str, str], Fraction]]:
+    """The digest of the spec, the invented rows, and the change of each number by the limits.
+
+    OSError, or an error that is MALFORMED, if the file holds no findings.
+    """
+    with path.open("rb") as file:
+        raw = file.read(MOST_BYTES + 1)
+    if len(raw) > MOST_BYTES:
+        raise ValueError("too large")
+    found = json.loads(raw, parse_float=_decimal, parse_int=_decimal)
+    if found["simulation"] is not True:
         raise ValueError("no simulation")
-    dummy = found["dummy"]
-    return Simulated(
-        rows=_whole(dummy["rows"]),
-        people=_perhaps(_whole, dummy["people"]),
-        above=_perhaps(_whole, dummy["people_above_max_rows"]),
-        seed=_whole(dummy["seed"]),
-        runs=_whole(found["runs"]),
-        shifts=tuple(
-            Shift(_text(entry["name"]), _perhaps(_text, one["item"]) or "", _number(one["limits"]))
-            for entry in found["statistics"]
-            for one in entry["published"]
-            if one["limits"] is not None
-        ),
-    )
+    rows = {key: _count(found["dummy"][key]) for key in ("rows", *PEOPLE, "seed")}
+    if None in (rows["rows"], rows["seed"]) or len({rows[key] is None for key in PEOPLE}) > 1:
+        raise ValueError("no rows")
+    shifts = {
+        (_typed(str, entry["name"]), _typed(str, one["item"] or "")): _typed(
+            Fraction, one["limits"]
+        )
+        for entry in found["statistics"]
+        for one in entry["published"]
+        if one["limits"] is not None
+    }
+    return _typed(str, found["spec"]["digest"]), {**rows, "runs": _count(found["runs"])}, shifts
 
 
-def _text(value: object) -> str:
-    if not isinstance(value, str):
-        raise TypeError("no text")
-    return value
-
-
-def _number(value: object) -> Fraction:
-    """A decimal that is not absurdly long."""
-    text = _text(value)
-    if len(text) > MOST_NUMBER or not _DECIMAL.fullmatch(text):
+def _decimal(text: str) -> Fraction:
+    if len(text) > MOST_NUMBER or not DECIMAL.fullmatch(text):
         raise ValueError("no decimal")
     return Fraction(text)
 
 
-def _whole(value: object) -> int:
-    parsed = _number(value)
-    if parsed.denominator != 1 or not 0 <= parsed <= LARGEST:
+def _count(value: Any) -> int | None:
+    if value is None:
+        return None
+    count: Fraction = _typed(Fraction, value)
+    if count.denominator != 1 or not 0 <= count <= LARGEST:
         raise ValueError("no number of things")
-    return parsed.numerator
+    return count.numerator
 
 
-def _perhaps(read: Callable[[object], Value], value: object) -> Value | None:
-    return None if value is None else read(value)
-
-
-def simulation_notes(simulated: Simulated | None, plan: Plan) -> list[str]:
-    """What the limits on people changed on invented rows, in sentences; none without a file."""
-    if simulated is None:
-        return []
-    rows = plan.spec.rows_are
-    if simulated.people is None:
-        source = f"a simulation on {simulated.rows:,} invented {rows} (seed {simulated.seed})"
-        return [f"{source} found no bias of limits: there are none, as each is protected alone"]
-    source = (
-        f"found by a simulation on {simulated.rows:,} invented {rows} of {simulated.people:,} "
-        f"invented people (seed {simulated.seed}), {simulated.above or 0:,} of whom have more than "
-        "`max_rows`: how many real people do is private, so the bias of the published numbers "
-        "can be smaller or larger"
-    )
-    shifts = [
-        f"{' '.join(filter(None, (shift.statistic, shift.item)))}: "
-        + (
-            f"the limits change each number by {exact_or_up(shift.change)} on average, before noise"
-            if shift.change
-            else "the limits change nothing on average"
-        )
-        for shift in simulated.shifts
-    ]
-    return [source, *shifts]
-
-
-def simulation_facts(simulated: Simulated, plan: Plan) -> dict[str, Fact]:
-    """The same as plain data."""
-    return {
-        "rows": simulated.rows,
-        "people": simulated.people,
-        "people_above_max_rows": simulated.above,
-        "seed": simulated.seed,
-        "runs": simulated.runs,
-        "limits": [
-            {"statistic": shift.statistic, "item": shift.item or None, "change": shift.change}
-            for shift in simulated.shifts
-        ],
-        "notes": list(simulation_notes(simulated, plan)),
-    }
-
-
-def _unreadable(path: Path, what: str) -> UsageError:
-    return UsageError.of("simulation-unreadable", f"`{path}` {what}", AGAIN)
+def _typed(kind: type[Any], value: Any) -> Any:
+    if not isinstance(value, kind):
+        raise TypeError(f"no {kind.__name__}")
+    return value

@@ -21,7 +21,6 @@ from dpcli.privacy.loss import Loss
 from dpcli.privacy.relation import RowUnit, Unit
 from dpcli.report.answers import cell_facts, quality_facts, response_facts, statistic_facts
 from dpcli.report.facts import flag_facts
-from dpcli.stored_simulation import simulation_facts
 
 if TYPE_CHECKING:
     from dpcli.ledger.account import Outlook
@@ -38,7 +37,7 @@ TIMES = ("asked", "fits", "needed", "most", "exact")
 
 def release_data(release: Release) -> Facts:
     """Everything that the report of a release states."""
-    plan, simulated = release.plan, release.simulated
+    plan = release.plan
     return {
         **_start(release),
         "quality": quality_facts(plan, release.checked),
@@ -47,7 +46,7 @@ def release_data(release: Release) -> Facts:
             for released in release.entries
         ],
         **_notes(plan),
-        **({"simulation": simulation_facts(simulated, plan)} if simulated else {}),
+        **({"simulation": release.simulated} if release.simulated else {}),
         **_end(release),
     }
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 
 from dpcli import __version__
@@ -14,121 +14,44 @@ from dpcli.privacy.relation import PersonUnit
 from dpcli.report.answers import mechanism_text
 from dpcli.report.facts import Facts, Section, Table
 from dpcli.simulation.noise_test import Asked, Errors
-from dpcli.simulation.trials import Findings, PublishedItem, Tried
+from dpcli.simulation.trials import Findings, PublishedItem
 
 HEADING = "simulation: synthetic data made from the spec, no release"
 """What stands above everything that a simulation states."""
 
-WHOSE = (
-    (
-        "predicted: the error that `dpcli plan` states; observed: the error that this percentage "
-        "of errors did not exceed; within: the share that did not exceed the predicted one"
-    ),
-    (
-        "stated: the median half-width of published intervals; held: the share of intervals that "
-        "contained the number without noise; bias: the mean error, with its standard error"
-    ),
-    (
-        "errors are those of the noise: noisy numbers minus the same without noise, of the same "
-        "synthetic rows, sampled alike, clamped to bounds and filled where they are missing"
-    ),
-    (
-        "the rows are synthetic: errors of counts and sums will be like these with any data; those "
-        "of means, quantiles and other numbers made of several answers depend on the data"
-    ),
-)
-"""What every reader of findings must know."""
-
 DIGITS = 6
 """Significant digits of what was observed."""
 
+ANSWERS = {
+    "role": "question", "mechanism": "mechanism", "compared": "answers",
+    "predicted95": "predicted {}%", "observed95": "observed {}%", "within": "within",
+    "best": "best", "bias": "bias", "bias_standard_error": "std error", "verdict": "verdict",
+}  # fmt: skip
+PUBLISHED = {
+    "item": "item", "compared": "numbers", "stated95": "stated {}%",
+    "observed95": "observed {}%", "held": "held", "bias": "bias",
+    "bias_standard_error": "std error", "limits": "limits", "suppressed": "suppressed",
+}  # fmt: skip
+"""The columns of both tables: which fact each shows, and how it is headed."""
+
+SHARES = frozenset({"within", "best", "held", "suppressed"})
+"""Facts that tables show as percentages."""
+
+BIAS = frozenset({"bias", "bias_standard_error"})
+
 WORDS = frozenset({"statistic", "question", "mechanism", "verdict", "item"})
 """Columns of texts; all others hold numbers."""
+
+Row = dict[str, int | str | Fraction | None]
 
 
 def simulation_facts(findings: Findings) -> Facts:
     """What is stated about a simulation: data for programs, and both tables for people."""
     plan = findings.plan
-    percent = exact_or_up(plan.spec.confidence * 100)
-    whose = "" if findings.people is None else f" of {findings.people:,} people"
-    what = (
-        f"{plan.spec.dataset}: {findings.rows:,} rows{whose}, seed {findings.seed}, "
-        f"{many(findings.runs, 'run')}"
-    )
-    groups = [
-        f"{entry.name}: {_few(entry.shown.shown)} of {entry.shown.groups:,} groups shown on average"
-        for entry in findings.entries
-        if entry.shown is not None
-    ]
-    answers = (
-        "statistic", "question", "mechanism", "answers", f"predicted {percent}%",
-        f"observed {percent}%", "within", "best", "bias", "std error", "verdict",
-    )  # fmt: skip
-    published = (
-        "statistic", "item", "numbers", f"stated {percent}%", f"observed {percent}%", "held",
-        "bias", "std error", "limits", "suppressed",
-    )  # fmt: skip
-    sections = [
-        Section(
-            "errors of the noise, as dpcli plan predicts them and as they were",
-            table=_filled(answers, [row for one in findings.entries for row in _answers(one)]),
-        ),
-        Section(
-            "published numbers, less what they would be without noise",
-            table=_filled(published, [row for one in findings.entries for row in _published(one)]),
-        ),
-        Section("what this means", points=(*groups, *notes(findings))),
-    ]
-    shown = tuple(one for one in sections if one.table is None or one.table.rows)
-    return Facts(HEADING, _data(findings), (what,), shown)
-
-
-def _filled(header: Sequence[str], rows: Sequence[Sequence[str]]) -> Table:
-    """A table without the columns that are empty."""
-    kept = [place for place in range(len(header)) if any(row[place] for row in rows)]
-    cells = tuple(tuple(row[place] for place in kept) for row in rows)
-    return Table(tuple(header[place] for place in kept), cells)
-
-
-def _answers(entry: Tried) -> Iterator[tuple[str, ...]]:
-    for place, asked in enumerate(entry.asked):
-        errors = asked.errors
-        yield (
-            "" if place else entry.name,
-            asked.part.question.role,
-            mechanism_text(asked.part),
-            f"{errors.compared:,}",
-            *(_few(asked.predicted), _few(errors.quantile)),
-            *(_percent(asked.within), _percent(asked.best)),
-            *(("", "") if asked.best is not None else (_few(errors.bias), _few(errors.spread))),
-            asked.verdict.value if asked.verdict else "not judged",
-        )
-
-
-def _published(entry: Tried) -> Iterator[tuple[str, ...]]:
-    for place, published in enumerate(entry.published):
-        errors = published.errors
-        yield (
-            "" if place else entry.name,
-            published.item,
-            f"{errors.compared:,}",
-            *(_few(published.stated), _few(errors.quantile), _percent(published.held)),
-            *(_few(errors.bias), _few(errors.spread), _few(published.limits)),
-            _percent(published.left_out) if published.left_out else "",
-        )
-
-
-def _few(value: Fraction | None, digits: int = 4) -> str:
-    return "" if value is None else short(value, digits)
-
-
-def _percent(share: Fraction | None) -> str:
-    return "" if share is None else f"{float(share * 100):.1f}%"
-
-
-def _data(findings: Findings) -> dict[str, Fact]:
-    plan = findings.plan
-    return {
+    answers = [[_answer(asked) for asked in entry.asked] for entry in findings.entries]
+    numbers = [[_number(item) for item in entry.published] for entry in findings.entries]
+    explained = list(notes(findings))
+    data: dict[str, Fact] = {
         "simulation": True,
         "release": False,
         "dpcli_version": __version__,
@@ -153,89 +76,131 @@ def _data(findings: Findings) -> dict[str, Fact]:
                 if entry.shown is None
                 else {
                     "in_dummy": entry.shown.groups,
-                    "shown_on_average": _observed(entry.shown.shown),
+                    "shown_on_average": _fact("shown_on_average", entry.shown.shown),
                 },
-                "answers": [_asked(asked) for asked in entry.asked],
-                "published": [_item_fact(item) for item in entry.published],
+                "answers": [{key: _fact(key, row[key]) for key in row} for row in asked],
+                "published": [{key: _fact(key, row[key]) for key in row} for row in published],
             }
-            for entry in findings.entries
+            for entry, asked, published in zip(findings.entries, answers, numbers, strict=True)
         ],
-        "notes": list(notes(findings)),
+        "notes": list(explained),
     }
+    what = note(
+        "simulation.what",
+        dataset=plan.spec.dataset,
+        rows=findings.rows,
+        people="" if findings.people is None else f" of {findings.people:,} people",
+        seed=str(findings.seed),
+        runs=many(findings.runs, "run"),
+    )
+    groups = [
+        note(
+            "simulation.groups",
+            name=one.name,
+            shown=short(one.shown.shown),
+            groups=one.shown.groups,
+        )
+        for one in findings.entries
+        if one.shown is not None
+    ]
+    sections = (
+        Section(note("simulation.answers"), table=_table(ANSWERS, findings, answers)),
+        Section(note("simulation.published"), table=_table(PUBLISHED, findings, numbers)),
+        Section(note("simulation.meaning"), points=(*groups, *explained)),
+    )
+    shown = tuple(one for one in sections if one.table is None or one.table.rows)
+    return Facts(HEADING, data, (what,), shown)
 
 
-def _asked(asked: Asked) -> Fact:
+def _answer(asked: Asked) -> Row:
     return {
         "role": asked.part.question.role,
         "mechanism": mechanism_text(asked.part),
         "predicted95": asked.predicted,
         **_errors(asked.errors),
-        "within": _observed(asked.within),
-        "best": _observed(asked.best),
+        "within": asked.within,
+        "best": asked.best,
         "verdict": asked.verdict.value if asked.verdict else None,
     }
 
 
-def _item_fact(published: PublishedItem) -> Fact:
+def _number(published: PublishedItem) -> Row:
     return {
         "item": published.item or None,
-        "stated95": _observed(published.stated),
+        "stated95": published.stated,
         **_errors(published.errors),
-        "held": _observed(published.held),
-        "suppressed": _observed(published.left_out),
-        "without_interval": _observed(published.without),
-        "limits": _observed(published.limits),
+        "held": published.held,
+        "suppressed": published.left_out,
+        "without_interval": published.without,
+        "limits": published.limits,
     }
 
 
-def _errors(errors: Errors) -> dict[str, Fact]:
+def _errors(errors: Errors) -> Row:
     return {
         "compared": errors.compared,
-        "observed95": _observed(errors.quantile),
-        "bias": _observed(errors.bias),
-        "bias_standard_error": _observed(errors.spread),
+        "observed95": errors.quantile,
+        "bias": errors.bias,
+        "bias_standard_error": errors.spread,
     }
 
 
-def _observed(value: Fraction | None) -> Fact:
-    """What was observed, to a few digits."""
-    return None if value is None else Number(plain(value, DIGITS))
+def _fact(key: str, value: int | str | Fraction | None) -> Fact:
+    """A value for programs: what was observed, to a few digits; what was predicted, exactly."""
+    if isinstance(value, Fraction) and key != "predicted95":
+        return Number(plain(value, DIGITS))
+    return value
 
 
-def notes(findings: Findings) -> tuple[str, ...]:
+def _table(columns: Mapping[str, str], findings: Findings, rows: Sequence[Sequence[Row]]) -> Table:
+    """The rows of all entries, each named once, without the columns that are empty."""
+    cells = [
+        [entry.name if place == 0 else "", *(_cell(key, row) for key in columns)]
+        for entry, own in zip(findings.entries, rows, strict=True)
+        for place, row in enumerate(own)
+    ]
+    percent = exact_or_up(findings.plan.spec.confidence * 100)
+    header = ["statistic", *(heading.format(percent) for heading in columns.values())]
+    kept = [place for place in range(len(header)) if any(row[place] for row in cells)]
+    return Table(
+        tuple(header[place] for place in kept),
+        tuple(tuple(row[place] for place in kept) for row in cells),
+    )
+
+
+def _cell(key: str, row: Row) -> str:
+    """A value for people."""
+    value = row[key]
+    if key == "verdict":
+        return str(value or "not judged")
+    if value is None or (key == "suppressed" and not value):
+        return ""
+    # The error of a choice is never below zero: its mean is no bias.
+    if key in BIAS and row.get("best") is not None:
+        return ""
+    if isinstance(value, Fraction):
+        return f"{float(value * 100):.1f}%" if key in SHARES else short(value)
+    return f"{value:,}" if isinstance(value, int) else value
+
+
+def notes(findings: Findings) -> Iterator[str]:
     """What the findings mean, and what not."""
     plan = findings.plan
-    found = [*WHOSE]
-    unit = plan.spec.privacy.unit
+    unit, entries = plan.spec.privacy.unit, [planned.entry for planned in plan.entries]
+    yield from (note(f"simulation.{key}") for key in ("errors", "intervals", "noise", "synthetic"))
     if isinstance(unit, PersonUnit):
-        found.append(
-            "limits: what the limits on people change on average, before any noise; "
-            f"{findings.above or 0:,} of {findings.people or 0:,} synthetic people have more rows "
-            f"than max_rows ({unit.rows:,}), and up to twice as many. Compare that with what you "
-            "know of your data"
-        )
+        above, people = findings.above or 0, findings.people or 0
+        yield note("simulation.limits", above=above, people=people, rows=unit.rows)
     if findings.stopped is not None:
-        found.append(
-            f"quality: the check would have stopped {findings.stopped:,} of {findings.runs:,} runs "
-            f"with {findings.rows:,} rows, all of them readable where no constant is declared"
-        )
-    if any(entry.entry.statistic.chooses for entry in plan.entries):
-        found.append(
-            "the error of a choice is by how much its utility falls short of the best; the plan "
-            "bounds it for the worst data, and it is usually much smaller; best: the share of "
-            "choices that no candidate was better than"
-        )
-    if any(entry.entry.selects for entry in plan.entries):
-        found.append(
-            "private keys: compared on the groups that were shown; "
-            f"{note('selections.too_large')}, so noise is not judged where it selects"
-        )
-    if any(entry.entry.post for entry in plan.entries):
-        found.append(
-            "published numbers are compared after all steps of `post`, with what they would be "
-            "without noise and without these steps"
-        )
-    return (*found, *(one.message for one in broken_problems(findings)))
+        stopped, runs, rows = findings.stopped, findings.runs, findings.rows
+        yield note("simulation.stopped", stopped=stopped, runs=runs, rows=rows)
+    if any(entry.statistic.chooses for entry in entries):
+        yield note("simulation.choices")
+    if any(entry.selects for entry in entries):
+        yield note("simulation.selected", too_large=note("selections.too_large"))
+    if any(entry.post for entry in entries):
+        yield note("simulation.post")
+    yield from (one.message for one in broken_problems(findings))
 
 
 def broken_problems(findings: Findings) -> list[Problem]:
@@ -248,7 +213,7 @@ def broken_problems(findings: Findings) -> list[Problem]:
             verdict=asked.verdict.value if asked.verdict else "",
             predicted=short(asked.predicted, DIGITS),
             percent=exact_or_up(findings.plan.spec.confidence * 100),
-            observed=_few(asked.errors.quantile, DIGITS),
+            observed=short(asked.errors.quantile or Fraction(0), DIGITS),
             count=asked.errors.compared,
         )
         for name, asked in findings.broken
