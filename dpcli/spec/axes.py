@@ -5,13 +5,12 @@ from __future__ import annotations
 from math import ceil
 
 from dpcli.columns import FORMULA, CategoryColumn, NumericColumn, OpenColumn
-from dpcli.messages import inline, listed, shown
 from dpcli.privacy.decimals import readable_text
 from dpcli.queries import Key
 from dpcli.spec.columns import Scope
-from dpcli.spec.findings import a_column, misread
-from dpcli.spec.grid import in_kind, on_column
-from dpcli.spec.nodes import Listing, Mapping, Node, Word, at
+from dpcli.spec.findings import Findings
+from dpcli.spec.grid import in_steps, on_grid
+from dpcli.spec.nodes import Listing, Mapping, Node, Word, at, words_of
 
 MOST_BINS = 10_001
 """A column of ten thousand steps has one value more."""
@@ -22,157 +21,117 @@ RESERVED = ("statistic", "item", "value", "lower", "upper")
 
 def groups(node: Node | None, user: str, scope: Scope, field: str = "by") -> tuple[Key, ...] | None:
     """The keys of a list such as `by`, or None after their problems are recorded."""
-    found: list[Key | None] = []
+    items = node.items if isinstance(node, Listing) else ()
+    found: dict[str, Key] = {}
     seen: set[str] = set()
-    for item in node.items if isinstance(node, Listing) else ():
+    for item in items:
         word = at(item, "column")
         if not isinstance(word, Word):
-            found.append(None)
-        elif word.text in seen:
-            message = f"{shown(word.text)} is in `{field}` twice"
-            scope.findings.add("duplicate-key-column", message, "keep one of them", word.span)
-            found.append(None)
-        else:
-            seen.add(word.text)
-            found.append(_group(item, word, user, scope))
-    keys = tuple(key for key in found if key is not None)
-    return keys if len(keys) == len(found) else None
-
-
-def _group(item: Node, word: Word, user: str, scope: Scope) -> Key | None:
-    """One axis of groups."""
-    column = scope.key(word.text, word.span, user)
-    if column is None:
-        return None
-    if column.name in RESERVED:
-        message = f"{shown(column.name)} cannot be a key: the output has a column of that name"
-        hint = f"rename the column in the data file; reserved are {listed(RESERVED)}"
-        scope.findings.add("reserved-name", message, hint, word.span)
-        return None
-    bins = item.get("bins") if isinstance(item, Mapping) else None
-    return axis(column, bins, word, scope, f"{{column: {inline(word.text)}, bins: {{width: ...}}}}")
+            continue
+        if word.text in seen:
+            scope.findings.report("duplicate-key-column", word.span, column=word.text, field=field)
+            continue
+        seen.add(word.text)
+        column = scope.key(word.text, word.span, user)
+        if column is not None and column.name in RESERVED:
+            facts = {"column": column.name, "reserved": RESERVED}
+            scope.findings.report("reserved-name", word.span, **facts)
+        elif column is not None:
+            bins = item.get("bins") if isinstance(item, Mapping) else None
+            key = axis(column, bins, word, scope.findings, "missing-bins")
+            if key is not None:
+                found[word.text] = key
+    return tuple(found.values()) if len(found) == len(items) else None
 
 
 def axis(
     column: CategoryColumn | NumericColumn | OpenColumn,
     bins: Node | None,
     word: Word,
-    scope: Scope,
-    example: str,
+    findings: Findings,
+    missing: str,
 ) -> Key | None:
-    """The labels of a category, or the bins of a number; `example` shows the latter."""
-    name, add = shown(column.name), scope.findings.add
+    """The labels of a category, or the bins of a number; `missing` says that it has none."""
+    facts = {"column": column.name, "kind": column.kind}
     if column.name.startswith(FORMULA):
-        message = (
-            f"the key column {name} begins with {shown(column.name[0])}: "
-            f"{misread(column.name, 'its heading')}"
-        )
-        add("formula-label", message, "rename the column in the data file", word.span)
-        return None
-    if isinstance(column, CategoryColumn | OpenColumn):
+        findings.report("formula-label.key", word.span, first=column.name[0], **facts)
+    elif not isinstance(column, NumericColumn):
         if bins is None:
             return Key(column)
-        message = f"{name} is {a_column(column.kind)}, its labels are the bins"
-        hint = "omit `bins`: each label is a group of its own"
-        add("bins-not-taken", message, hint, bins.span)
-        return None
-    if bins is None:
-        message = f"{name} is {a_column(column.kind)}, expected `bins` that cut it"
-        add("missing-bins", message, f"write `{example}`", word.span)
-        return None
+        findings.report("bins-not-taken", bins.span, **facts)
+    elif bins is None:
+        findings.report(missing, word.span, **facts)
+    else:
+        starts = _starts(column, bins, findings)
+        return Key(column, starts) if starts else None
+    return None
+
+
+def _starts(column: NumericColumn, bins: Node, findings: Findings) -> tuple[int, ...] | None:
     width, edges = at(bins, "width"), at(bins, "edges")
-    has_width, has_edges = isinstance(width, Word), isinstance(edges, Listing)
-    if has_width == has_edges:
-        message = "has both `width` and" if has_width else "has neither `width` nor"
-        add(
-            "bins-form",
-            f"`bins` {message} `edges`, expected one of them",
-            "write `bins: {width: ...}` or `bins: {edges: [...]}`",
-            bins.span,
-        )
-        return None
-    starts = (
-        _by_width(column, width, scope)
-        if isinstance(width, Word)
-        else _by_edges(column, edges, scope)
-        if isinstance(edges, Listing)
-        else None
-    )
-    return Key(column, starts) if starts else None
+    if isinstance(width, Word) == isinstance(edges, Listing):
+        code = "bins-form.both" if isinstance(width, Word) else "bins-form"
+        findings.report(code, bins.span)
+    elif isinstance(width, Word):
+        return _by_width(column, width, findings)
+    elif isinstance(edges, Listing):
+        return _by_edges(column, edges, findings)
+    return None
 
 
-def _by_width(column: NumericColumn, word: Word, scope: Scope) -> tuple[int, ...] | None:
+def _by_width(column: NumericColumn, word: Word, findings: Findings) -> tuple[int, ...] | None:
     """Bins of one width from the lower bound; the last may be narrower.
 
     Bins of whole numbers and days are ranges of that many values, so the upper bound may
     be a bin of its own. The last interval of finer numbers includes it instead.
     """
     # The width of a date's bins is a number of days: the step of a date is one.
-    number = NumericColumn("", "number", column.step)
-    value = in_kind(number, word, "`width`", scope.findings)
-    if value is None:
+    steps = in_steps(NumericColumn("", "number", column.step), word, "`width`", findings)
+    if steps is None:
         return None
-    steps = value / column.step
-    if value <= 0 or steps.denominator != 1:
+    if steps <= 0 or steps.denominator != 1:
+        code = "width-not-positive" if steps <= 0 else "off-grid.width"
         unit = "a whole number of days" if column.kind == "date" else "a multiple of the step"
-        nearest = max(1, ceil(steps)) * column.step
-        scope.findings.add(
-            "width-not-positive" if value <= 0 else "off-grid",
-            f"`width` is {shown(word.text)}, expected {unit} above zero",
-            f"write `width: {readable_text(nearest)}`",
-            word.span,
-        )
+        nearest = readable_text(max(1, ceil(steps)) * column.step)
+        findings.report(code, word.span, width=word.text, unit=unit, nearest=nearest)
         return None
     end = column.upper + 1 if column.whole else column.upper
     starts = range(column.lower, end, steps.numerator)
-    return None if _too_many(len(starts), word, scope) else tuple(starts)
+    return None if _are_too_many(len(starts), word, findings) else tuple(starts)
 
 
-def _by_edges(column: NumericColumn, node: Listing, scope: Scope) -> tuple[int, ...] | None:
+def _by_edges(column: NumericColumn, node: Listing, findings: Findings) -> tuple[int, ...] | None:
     """Given edges: on the grid, rising, from bound to bound.
 
     Each edge but the last begins a bin. The last is the upper bound, which the last bin
     includes; or, for whole numbers and days, the value after it, where the next bin would
     begin.
     """
-    words = [word for word in node.items if isinstance(word, Word)]
-    read = [on_column(column, word, "the edge", scope.findings) for word in words]
+    words = words_of(node)
+    read = [on_grid(column, word, "the edge", findings) for word in words]
     edges = [edge for edge in read if edge is not None]
-    if len(edges) < len(node.items) or _too_many(len(edges) - 1, node, scope):
+    if len(edges) < len(node.items) or _are_too_many(len(edges) - 1, node, findings):
         return None
-    for position in range(1, len(edges)):
-        if edges[position] <= edges[position - 1]:
-            scope.findings.add(
-                "edges-order",
-                f"the edge {shown(words[position].text)} follows "
-                f"{shown(words[position - 1].text)}, expected a greater one",
-                "list the edges from the lowest to the highest, each once",
-                words[position].span,
-            )
+    for place in range(1, len(edges)):
+        if edges[place] <= edges[place - 1]:
+            facts = {"edge": words[place].text, "before": words[place - 1].text}
+            findings.report("edges-order", words[place].span, **facts)
             return None
-    for position, bound, side in ((0, column.lower, "lower"), (-1, column.upper, "upper")):
-        after = column.whole and side == "upper" and edges[position] == bound + 1
-        if edges[position] != bound and not after:
-            place = "first" if position == 0 else "last"
-            beyond = not column.lower <= edges[position] <= column.upper
-            scope.findings.add(
-                "edges-bounds",
-                f"the {place} edge is {shown(words[position].text)}, "
-                f"expected the {side} bound {shown(column.text(bound))}",
-                f"begin and end with the bounds: leave out edges beyond {column.text(bound)}, or "
-                "widen the bounds"
-                if beyond
-                else f"add the edge {shown(column.text(bound))}",
-                words[position].span,
+    for place, bound in ((0, column.lower), (-1, column.upper)):
+        after = column.whole and place == -1 and edges[place] == bound + 1
+        if edges[place] != bound and not after:
+            beyond = not column.lower <= edges[place] <= column.upper
+            ends = (
+                {"place": "last", "side": "upper"} if place else {"place": "first", "side": "lower"}
             )
+            code = "edges-bounds.beyond" if beyond else "edges-bounds"
+            edge, text = words[place], column.text(bound)
+            findings.report(code, edge.span, edge=edge.text, bound=text, **ends)
             return None
     return tuple(edges[:-1])
 
 
-def _too_many(count: int, node: Node, scope: Scope) -> bool:
-    """Whether there are more bins than anyone reads; recorded if so."""
+def _are_too_many(count: int, node: Node, findings: Findings) -> bool:
     if count > MOST_BINS:
-        message = f"there are {count:,} bins, at most {MOST_BINS:,} are possible"
-        hint = "use wider bins; the noise of each bin is the same however narrow it is"
-        scope.findings.add("too-many-bins", message, hint, node.span)
+        findings.report("too-many-bins", node.span, count=count, most=MOST_BINS)
     return count > MOST_BINS

@@ -1,17 +1,24 @@
-"""The types of columns: one model and one registry line for each."""
+"""The types of columns: one model and one registry line for each.
+
+Texts and labels are visible, each once, and harmless in a spreadsheet.
+"""
 
 from __future__ import annotations
 
+import unicodedata
+from collections.abc import Sequence
 from fractions import Fraction
-from typing import Annotated, ClassVar, Literal
+from functools import partial
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, Tag
 
-from dpcli.columns import CategoryColumn, Column, IdColumn, OpenColumn
-from dpcli.messages import shown
+from dpcli.columns import FORMULA, CategoryColumn, Column, IdColumn, NumericColumn, OpenColumn
+from dpcli.numbers import NotReadable, number
+from dpcli.spec.findings import Findings
 from dpcli.spec.fit import Part
-from dpcli.spec.grid import numeric_column
-from dpcli.spec.labels import BOOLEAN_LABELS, DROP, TextChecks, with_missing, written_texts
+from dpcli.spec.grid import bounds_in_steps, whole_steps
+from dpcli.spec.nodes import Mapping, Word, words_of
 from dpcli.values import (
     LIST_TAG,
     MAPPING_TAG,
@@ -27,6 +34,12 @@ from dpcli.values import (
     read_day,
     refusal,
 )
+
+DROP = "drop"
+BOOLEAN_LABELS = ("false", "true")
+
+INVISIBLE = ("Cc", "Cs", "Zl", "Zp")
+"""Unicode categories of characters that a text must not hold."""
 
 
 def _number_or_drop(text: str) -> Fraction | None:
@@ -51,8 +64,8 @@ def _step(text: str, *, whole: bool) -> Fraction:
 
 TEXT_SCHEMA = {"type": ["string", "number", "boolean"]}
 NUMBER_SCHEMA = Exact().schema
-WholeStep = Annotated[Fraction, Read(lambda text: _step(text, whole=True), NUMBER_SCHEMA)]
-Step = Annotated[Fraction, Read(lambda text: _step(text, whole=False), NUMBER_SCHEMA)]
+WholeStep = Annotated[Fraction, Read(partial(_step, whole=True), NUMBER_SCHEMA)]
+Step = Annotated[Fraction, Read(partial(_step, whole=False), NUMBER_SCHEMA)]
 MissingNumber = Annotated[Fraction | None, Read(_number_or_drop, TEXT_SCHEMA)]
 MissingDay = Annotated[Fraction | None, Read(_day_or_drop, TEXT_SCHEMA)]
 MissingId = Annotated[str, Choice("unknown-choice.missing-id", (DROP, "each"))]
@@ -63,7 +76,7 @@ class ColumnShape(Shape):
 
     kind: ClassVar[str]
 
-    def column(self, name: str, part: Part[ColumnShape]) -> Column | None:
+    def column(self, name: str, part: Part[Any]) -> Column | None:
         """The column, or None after its problems are recorded."""
         raise NotImplementedError
 
@@ -77,9 +90,9 @@ class IntegerColumn(ColumnShape):
     step: WholeStep = Fraction(1)
     missing: MissingNumber = None
 
-    def column(self, name: str, part: Part[ColumnShape]) -> Column | None:
+    def column(self, name: str, part: Part[Any]) -> Column | None:
         """The column on its grid."""
-        return numeric_column(name, "integer", part, self.bounds, self.step, self.missing)
+        return _numeric("integer", name, part, self.step)
 
 
 class NumberColumn(ColumnShape):
@@ -91,9 +104,9 @@ class NumberColumn(ColumnShape):
     step: Step
     missing: MissingNumber = None
 
-    def column(self, name: str, part: Part[ColumnShape]) -> Column | None:
+    def column(self, name: str, part: Part[Any]) -> Column | None:
         """The column on its grid."""
-        return numeric_column(name, "number", part, self.bounds, self.step, self.missing)
+        return _numeric("number", name, part, self.step)
 
 
 class DateColumn(ColumnShape):
@@ -104,10 +117,9 @@ class DateColumn(ColumnShape):
     bounds: Annotated[list[Day], Field(min_length=2, max_length=2)] | None = None
     missing: MissingDay = None
 
-    def column(self, name: str, part: Part[ColumnShape]) -> Column | None:
+    def column(self, name: str, part: Part[Any]) -> Column | None:
         """The column, in days."""
-        days = None if self.bounds is None else [Fraction(one) for one in self.bounds]
-        return numeric_column(name, "date", part, days, Fraction(1), self.missing)
+        return _numeric("date", name, part, Fraction(1))
 
 
 class CategoryShape(ColumnShape):
@@ -125,25 +137,22 @@ class CategoryShape(ColumnShape):
     ) = None
     missing: Text = DROP
 
-    def column(self, name: str, part: Part[ColumnShape]) -> Column | None:
+    def column(self, name: str, part: Part[Any]) -> Column | None:
         """The column; without values, one whose groups are private."""
         if "values" in part.bad:
             return None
         if self.values is None:
             if self.missing == DROP:
                 return OpenColumn(name)
-            message = f"`missing` is {shown(self.missing)}, expected `drop`: no labels are declared"
-            hint = f"write `missing: {DROP}` to leave such rows out"
-            part.refuse("unknown-label", message, hint, "missing")
+            part.report("unknown-label.open", "missing")
             return None
-        words = written_texts(part.node)
-        checks = TextChecks(part.findings)
-        good = [checks.pair(text, label) for text, label in words]
-        if part.findings.full:
-            return None
-        pairs = tuple((text.text, label.text) for text, label in words)
-        column = CategoryColumn(name, "category", pairs)
-        return with_missing(column, self.missing, part, good=all(good))
+        values = part.node.get("values")
+        pairs = [(word, word) for word in words_of(values)]
+        if isinstance(values, Mapping):
+            pairs = [(key, one) for key, one in values.pairs.values() if isinstance(one, Word)]
+        good = good_texts(pairs, part.findings)
+        column = CategoryColumn(name, "category", tuple((key.text, one.text) for key, one in pairs))
+        return None if part.findings.full else _with_missing(column, part, good=good)
 
 
 class BooleanColumn(ColumnShape):
@@ -154,13 +163,14 @@ class BooleanColumn(ColumnShape):
     values: Annotated[list[Text], Field(min_length=2, max_length=2)] | None = None
     missing: Text = DROP
 
-    def column(self, name: str, part: Part[ColumnShape]) -> Column | None:
+    def column(self, name: str, part: Part[Any]) -> Column | None:
         """The column with the labels false and true."""
-        checks = TextChecks(part.findings)
-        good = [checks.text(text) for text, _ in written_texts(part.node)]
+        if "values" in part.bad:
+            return None
+        texts = words_of(part.node.get("values"))
+        good = good_texts([(text, None) for text in texts], part.findings)
         pairs = tuple(zip(self.values or BOOLEAN_LABELS, BOOLEAN_LABELS, strict=True))
-        column = CategoryColumn(name, "boolean", pairs)
-        return with_missing(column, self.missing, part, good=all(good))
+        return _with_missing(CategoryColumn(name, "boolean", pairs), part, good=good)
 
 
 class IdShape(ColumnShape):
@@ -170,7 +180,7 @@ class IdShape(ColumnShape):
     type: Literal["id"]
     missing: MissingId = DROP
 
-    def column(self, name: str, part: Part[ColumnShape]) -> Column | None:  # noqa: ARG002
+    def column(self, name: str, part: Part[Any]) -> Column | None:  # noqa: ARG002
         """The column, and what becomes of rows without an id."""
         return IdColumn(name, each=self.missing == "each")
 
@@ -179,3 +189,103 @@ COLUMN_TYPES: tuple[type[ColumnShape], ...] = (
     IntegerColumn, NumberColumn, CategoryShape, BooleanColumn, DateColumn, IdShape,
 )  # fmt: skip
 """Every type that a column may have."""
+
+
+def _numeric(
+    kind: Literal["integer", "number", "date"], name: str, part: Part[Any], step: Fraction
+) -> NumericColumn | None:
+    """The column with bounds and constant in whole steps, after its problems are recorded."""
+    limits, bounds, missing = None, part.values.bounds, part.values.missing
+    low, high = (part.text("bounds", side) for side in (0, 1))
+    if bounds is not None:
+        if bounds[0] >= bounds[1]:
+            code = "bounds-order.equal" if bounds[0] == bounds[1] else "bounds-order"
+            part.report(code, "bounds", low=low, high=high)
+            return None
+        if "step" in part.bad:
+            return None
+        exact = [Fraction(one) for one in bounds]
+        limits = bounds_in_steps(exact, step, part.report, whole=kind == "integer")
+        if limits is None:
+            return None
+    word = part.node.word("missing")
+    if missing is None or word is None:
+        return NumericColumn(name, kind, step, limits)
+    steps = whole_steps(missing / step, step, word, "`missing`", part.findings)
+    if steps is None:
+        return None
+    if limits is None:
+        if "bounds" not in part.bad:
+            part.report_key("missing-bounds.constant", "missing", column=name)
+        return None
+    if not limits[0] <= steps <= limits[1]:
+        part.report("out-of-bounds.missing", "missing", low=low, high=high)
+        return None
+    return NumericColumn(name, kind, step, limits, steps)
+
+
+def _with_missing(column: CategoryColumn, part: Part[Any], *, good: bool) -> CategoryColumn | None:
+    """The column with the label for missing cells, if it asks for one."""
+    missing = part.node.word("missing")
+    if missing is None or missing.text == DROP or "missing" in part.bad:
+        return column if good else None
+    position = column.positions.get(missing.text)
+    if position is None:
+        part.findings.report_unknown("unknown-label", missing.text, column.labels, missing.span)
+        return None
+    return CategoryColumn(column.name, column.kind, column.values, position) if good else None
+
+
+def is_invisible(text: str) -> bool:
+    """Whether a text holds a character that cannot be seen."""
+    return any(unicodedata.category(character) in INVISIBLE for character in text)
+
+
+def good_texts(pairs: Sequence[tuple[Word, Word | None]], findings: Findings) -> bool:
+    """Whether texts, and labels that are published for them, are good; each text once."""
+    seen: dict[str, Word] = {}
+    good = True
+    for text, label in pairs:
+        if findings.full:
+            return False
+        fine = good_text(text, "value", findings)
+        if label is text:
+            fine = fine and no_formula(text, findings)
+        elif label is not None:
+            fine = good_text(label, "label", findings) and no_formula(label, findings) and fine
+        first = seen.setdefault(text.text, text)
+        if first is not text:
+            line, column, _ = first.span
+            findings.report("duplicate-value", text.span, value=text.text, line=line, column=column)
+        good = good and fine and first is text
+    return good
+
+
+def good_text(word: Word, what: str, findings: Findings) -> bool:
+    """Whether a text can be found in a cell, or published as a label."""
+    text, code = word.text, ""
+    if findings.heard(word.span):
+        return False
+    if not text:
+        code = "empty-text"
+    elif is_invisible(text):
+        code = "control-character"
+    elif text.strip() != text:
+        code = "surrounding-space"
+    if code:
+        findings.report(code, word.span, what=what, text=text, stripped=text.strip())
+    return not code
+
+
+def no_formula(label: Word, findings: Findings) -> bool:
+    """Whether a spreadsheet will show the label instead of evaluating it."""
+    text = label.text
+    if not text.startswith(FORMULA):
+        return True
+    try:
+        number(text)
+    except NotReadable:
+        quoted = text.replace("'", "''")
+        findings.report("formula-label", label.span, label=text, first=text[0], quoted=quoted)
+        return False
+    return True

@@ -8,13 +8,12 @@ from dataclasses import dataclass, field
 
 from dpcli.columns import CategoryColumn, Column, IdColumn, NumericColumn, OpenColumn
 from dpcli.composition.base import Composition
-from dpcli.messages import listed, shown
+from dpcli.messages import shown
 from dpcli.privacy.relation import Neighbors, Relation, RowUnit, Unit
-from dpcli.spec.column_types import COLUMN_TYPES
-from dpcli.spec.findings import Findings, a_column
+from dpcli.spec.column_types import COLUMN_TYPES, is_invisible
+from dpcli.spec.findings import Findings
 from dpcli.spec.fit import fit
-from dpcli.spec.grid import ADD_BOUNDS, proposed_step
-from dpcli.spec.labels import invisible
+from dpcli.spec.grid import proposed_step
 from dpcli.spec.nodes import Mapping, Node, Span, Word, described
 
 MOST_COLUMNS = 10_000
@@ -63,17 +62,14 @@ class Scope:
         """Whether a column of that name is declared; recorded if not."""
         if name in self.columns or not self.declared:
             return name in self.columns
-        message = f"{shown(name)} is not a declared column"
-        self.findings.unknown("unknown-column", message, name, self.columns, span)
+        self.findings.report_unknown("unknown-column", name, self.columns, span)
         return False
 
     def usable(self, name: str, span: Span, user: str) -> CategoryColumn | NumericColumn | None:
         """The column of that name if a statistic may read its values."""
         column = self.key(name, span, user)
         if isinstance(column, OpenColumn):
-            message = f"{shown(name)} has no declared `values`, and {user} needs them"
-            hint = "add `values: [...]`; without them the column can only stand in `by`"
-            self.findings.add("values-required", message, hint, self.spans[name])
+            self.findings.report("values-required", self.spans[name], column=name, user=user)
             return None
         return column
 
@@ -83,21 +79,13 @@ class Scope:
         """The column of that name if rows may be grouped by it."""
         column = self.columns[name] if self.known(name, span) else None
         if isinstance(column, IdColumn):
-            self.findings.add(
-                "id-column",
-                f"{shown(name)} is an `id` column, expected one that a statistic can read",
-                "ids say whose row it is; they are never published, and only "
-                "`count_distinct` can count them",
-                span,
-            )
+            self.findings.report("id-column", span, column=name)
             return None
         if isinstance(column, NumericColumn) and column.bounds is None:
-            if column.name not in self.unbounded:
-                self.unbounded.add(column.name)
-                example = "[2010-01-01, 2024-12-31]" if column.kind == "date" else "[0, 100]"
-                message = f"{shown(column.name)} has no bounds, and {user} uses it"
-                hint = f"add `bounds: {example}` {ADD_BOUNDS}"
-                self.findings.add("missing-bounds", message, hint, self.spans[column.name])
+            if name not in self.unbounded:
+                self.unbounded.add(name)
+                code = "missing-bounds.date" if column.kind == "date" else "missing-bounds"
+                self.findings.report(code, self.spans[name], column=name, user=user)
             return None
         return column
 
@@ -110,15 +98,10 @@ class Scope:
             column = self.usable(name, span, user)
         if column is None or column.kind in kinds:
             return column
-        self.findings.add(
-            "wrong-column-type",
-            f"{shown(name)} is {a_column(column.kind)}, {who} needs one of type "
-            f"{listed(kinds, 'or')}",
-            "a `histogram` counts the rows of each label"
-            if isinstance(column, CategoryColumn)
-            else "name a column of that type, or choose another statistic",
-            span,
-        )
+        is_category = isinstance(column, CategoryColumn)
+        code = "wrong-column-type.labels" if is_category else "wrong-column-type"
+        facts = {"column": name, "kind": column.kind, "kinds": kinds}
+        self.findings.report(code, span, who=who, **facts)
         return None
 
 
@@ -128,12 +111,8 @@ def declare(section: Mapping | None, findings: Findings) -> Scope:
     if section is None:
         return scope
     if len(section.pairs) > MOST_COLUMNS:
-        findings.add(
-            "too-many-columns",
-            f"{len(section.pairs):,} columns are declared, at most {MOST_COLUMNS:,} are possible",
-            "declare only those that the statistics use",
-            section.span,
-        )
+        facts = {"count": len(section.pairs), "most": MOST_COLUMNS}
+        findings.report("too-many-columns", section.span, **facts)
     twins: dict[str, Word] = {}
     for name, (key, value) in section.pairs.items():
         if findings.full:
@@ -143,13 +122,7 @@ def declare(section: Mapping | None, findings: Findings) -> Scope:
         good = _good_name(key, findings)
         twin = twins.setdefault(unicodedata.normalize("NFC", name), key)
         if twin is not key:
-            findings.add(
-                "twin-names",
-                f"{shown(name)} looks the same as the column on line {twin.span.line}, "
-                "but is made of other characters",
-                "rename one of them in the data file and here",
-                key.span,
-            )
+            findings.report("twin-names", key.span, column=name, line=twin.span.line)
         column = _column(key, value, findings)
         scope.columns[name] = column if good else None
     return scope
@@ -157,54 +130,47 @@ def declare(section: Mapping | None, findings: Findings) -> Scope:
 
 def _good_name(key: Word, findings: Findings) -> bool:
     """Whether a text can be the name of a column."""
-    code, message, hint = "", "", "rename the column in the data file"
-    if not key.text:
-        code, message = "empty-text", "a column has an empty name"
-        hint = "give the column a name in the data file"
-    elif len(key.text) > LONGEST_NAME:
-        code, hint = "name-too-long", "shorten the name in the data file"
-        message = f"a column name has {len(key.text):,} characters, at most {LONGEST_NAME:,} fit"
-    elif invisible(key.text):
-        code = "control-character"
-        message = f"the column name {shown(key.text)} holds an invisible character"
+    code, name = "", key.text
+    if not name:
+        code = "empty-text.column"
+    elif len(name) > LONGEST_NAME:
+        code = "name-too-long"
+    elif is_invisible(name):
+        code = "control-character.column"
     if code:
-        findings.add(code, message, hint, key.span)
+        findings.report(code, key.span, column=name, count=len(name), most=LONGEST_NAME)
     return not code
 
 
 def _column(key: Word, node: Node, findings: Findings) -> Column | None:
     """One declared column, or None after its problems are recorded."""
     types = {shape.kind: shape for shape in COLUMN_TYPES}
-    name = shown(key.text)
+    facts = {"column": key.text}
     if not isinstance(node, Mapping):
         text = node.text if isinstance(node, Word) else ""
-        findings.add(
-            "wrong-shape",
-            f"the declaration of {name} is {shown(text) if text else described(node)}, "
-            "expected a mapping",
-            f"write `{{type: {text if text in types else '...'}}}`",
-            node.span,
-        )
+        proposed = text if text in types else "..."
+        found = shown(text) if text else described(node)
+        findings.report("wrong-shape.column", node.span, found=found, proposed=proposed, **facts)
         return None
     kind = node.get("type")
     text = kind.text if isinstance(kind, Word) else ""
     if kind is None:
-        message = f"the column {name} has no `type`"
-        findings.add("missing-field", message, f"add `type: ...`: {listed(types, 'or')}", key.span)
-    elif text not in types:
-        findings.unknown(
-            "unknown-choice",
-            f"`type` is {shown(text) if text else described(kind)}, expected {listed(types, 'or')}",
+        findings.report("missing-field.type", key.span, choices=types, **facts)
+        return None
+    if text not in types:
+        meant, found = (
             ELSEWHERE.get(text.casefold(), text),
-            types,
-            kind.span,
-            otherwise="write one of these, spelled exactly so",
+            shown(text) if text else described(kind),
         )
-    else:
-        advice = {"step": f"`step: {proposed_step(node)}`: values are rounded to multiples of it"}
-        part = fit(types[text], node, a_column(text), findings, advice=advice)
-        fields = types[text].model_fields
-        if not any(fields[key].is_required() for key in part.bad & fields.keys()):
-            column = part.values.column(key.text, part)
-            return None if part.bad else column
-    return None
+        findings.report_unknown(
+            "unknown-choice", meant, types, kind.span, name="`type`", found=found
+        )
+        return None
+    advice = {"step": f"`step: {proposed_step(node)}`: values are rounded to multiples of it"}
+    article = "an" if text.startswith("i") else "a"
+    part = fit(types[text], node, f"{article} `{text}` column", findings, advice=advice)
+    fields = types[text].model_fields
+    if any(fields[field].is_required() for field in part.bad & fields.keys()):
+        return None
+    column = part.values.column(key.text, part)
+    return None if part.bad else column

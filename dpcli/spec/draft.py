@@ -17,9 +17,9 @@ from string import Template
 
 from dpcli.dialect import STANDARD, Dialect
 from dpcli.privacy.decimals import plain_text
+from dpcli.spec.column_types import is_invisible
 from dpcli.spec.columns import LONGEST_NAME, MOST_COLUMNS
 from dpcli.spec.csv_section import written
-from dpcli.spec.labels import invisible
 from dpcli.spec.names import dataset_fault
 from dpcli.spec.text import PLACEHOLDER
 
@@ -106,7 +106,7 @@ def unfit(column: str, twins: frozenset[str]) -> str:
         return "its name is empty"
     if len(column) > LONGEST_NAME:
         return f"its name is longer than {LONGEST_NAME:,} characters"
-    if invisible(column):
+    if is_invisible(column):
         return "its name holds an invisible character"
     if unicodedata.normalize("NFC", column) in twins:
         return "another column has the same name"

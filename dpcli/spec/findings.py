@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from dpcli.errors import Place, Problem
+from dpcli.errors import Place, Problem, problem
 from dpcli.messages import SHOWN, listed, shown, words
 from dpcli.spec.nodes import Span
 
@@ -86,62 +86,18 @@ class Findings:
         self.report(code, span, **facts)
         self._spoiled.add((span.line, span.column))
 
-    def unknown(
-        self,
-        code: str,
-        message: str,
-        word: str,
-        choices: Iterable[str],
-        span: Span,
-        *,
-        otherwise: str = "",
-    ) -> None:
-        """A word that is none of the choices.
-
-        The hint names the likeliest choice; without one it is `otherwise`, or all.
-        """
-        if self.heard(span) or self._count >= MOST:
-            self.add(code, message, "", span)
-            return
-        every = choices if isinstance(choices, Sequence) else list(choices)
-        near = similar(word, every)
-        if near:
-            hint = f"did you mean {shown(near)}?"
-        elif otherwise or not every:
-            hint = otherwise
-        else:
-            hint = f"use one of {listed(every, 'or')}" if len(every) > 1 else f"use {listed(every)}"
-        self.add(code, message, hint, span)
-
     @property
     def problems(self) -> list[Problem]:
         """All problems by place, the first hundred in full."""
         found = [problem for _, problem in sorted(self._found, key=lambda pair: pair[0][:2])]
         if self._count <= MOST:
             return found
-        more = Problem(
-            "more-problems",
-            f"{'more than ' * self.full}{self._count - MOST} other problems are not listed",
-            "fix those above and check again",
-        )
+        more = problem("more-problems", count=self._count - MOST, than="more than " * self.full)
         return [*found[:MOST], more]
 
 
 COMPARED = 500
 """Above this number of choices no similar one is looked for: it would take too long."""
-
-
-def misread(text: str, what: str) -> str:
-    """What spreadsheets do with a text that begins as formulas do."""
-    if text.startswith("'"):
-        return f"spreadsheets would hide the first character of {what}"
-    return f"spreadsheets would read {what} as a formula"
-
-
-def a_column(kind: str) -> str:
-    """A kind of column, with its article."""
-    article = "an" if kind.startswith("i") else "a"
-    return f"{article} `{kind}` column"
 
 
 def similar(word: str, choices: Iterable[str]) -> str | None:

@@ -68,14 +68,6 @@ class Part(Generic[S]):
         span = parent.key_span(path[-1]) if isinstance(parent, Mapping) else parent.span
         self.findings.report(code, span, **facts)
 
-    def refuse(self, code: str, message: str, hint: str, *path: str | int) -> None:
-        """Records what is wrong with the value at a path."""
-        self.findings.add(code, message, hint, at(self.node, *path).span)
-
-    def refuse_key(self, code: str, message: str, hint: str, key: str) -> None:
-        """Records what is wrong with a field, at its key; without the key, with the mapping."""
-        self.findings.add(code, message, hint, self.node.key_span(key))
-
 
 def fit(
     shape: type[S],

@@ -114,11 +114,13 @@ class RequestReader:
         if any(key.column is column for key in by):
             self._part.report("duplicate-key-column.histogram", "column", column=column.name)
             return None
-        return axis(column, self._node.get("bins"), word, self._scope, "bins: {width: ...}")
+        return axis(
+            column, self._node.get("bins"), word, self._part.findings, "missing-bins.histogram"
+        )
 
     def _candidates(self, key: str, column: NumericColumn, by: tuple[Key, ...]) -> Points | None:
         node, private = self._node.get(key), any(one.open for one in by)
-        points = candidates(node, column, self._scope)
+        points = candidates(node, column, self._part.findings)
         most = MOST_PRIVATE if private else MOST_CANDIDATES
         if points is None or len(points) <= most:
             return points
@@ -173,17 +175,10 @@ class RequestReader:
         part, step = self._part, Fraction(1)
         if isinstance(column, NumericColumn) and column.kind != "date":
             step = column.step
+        words = words_of(part.node.get("unit_bounds"))
         low, high = (
-            whole_steps(
-                value,
-                step,
-                f"the {side} bound",
-                part.text("unit_bounds", place),
-                part.report,
-                "unit_bounds",
-                place,
-            )
-            for place, (value, side) in enumerate(zip(bounds, ("lower", "upper"), strict=True))
+            whole_steps(value / step, step, word, f"the {side} bound", part.findings)
+            for value, word, side in zip(bounds, words, ("lower", "upper"), strict=True)
         )
         if low is None or high is None:
             return None

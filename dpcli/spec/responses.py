@@ -21,7 +21,6 @@ from dpcli.randomizers.base import Asked, CannotRandomize, Randomizer, Table
 from dpcli.spec.answering import single_way
 from dpcli.spec.columns import Scope
 from dpcli.spec.entries import entries_of
-from dpcli.spec.findings import a_column, misread
 from dpcli.spec.fit import Part, fit
 from dpcli.spec.model import Cell, Response
 from dpcli.spec.nodes import Mapping, Word, at, words_of
@@ -106,7 +105,7 @@ def resolve_local(root: Mapping, scope: Scope, folder: Path) -> Local:
     names = [*public, *(name for response in responses for name in response.names)]
     for name, count in Counter(names).items():
         if name.startswith(FORMULA):
-            facts = {"column": name, "first": name[0], "misread": misread(name, "its name")}
+            facts = {"column": name, "first": name[0]}
             findings.report("formula-label.collected", root.key_span("responses"), **facts)
         if count > 1:
             findings.report("collected-twice", root.key_span("responses"), column=name)
@@ -176,7 +175,7 @@ class _Responses:
                 else "wrong-column-type.randomized",
                 span,
                 column=name,
-                a_column=a_column(column.kind),
+                kind=column.kind,
                 user=randomizer.name,
                 kinds=kinds,
                 others=[one.name for one in every if one.numeric != randomizer.numeric],

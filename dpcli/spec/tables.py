@@ -14,8 +14,8 @@ from dpcli.messages import shown
 from dpcli.numbers import NotReadable, probability
 from dpcli.privacy.decimals import plain_text
 from dpcli.randomizers.base import Table
+from dpcli.spec.column_types import good_text, no_formula
 from dpcli.spec.findings import Findings
-from dpcli.spec.labels import good_text, no_formula
 from dpcli.spec.nodes import Mapping as Branch
 from dpcli.spec.nodes import Span, Word, at
 
