@@ -12,24 +12,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Annotated, Any, get_args
 
-from pydantic import AfterValidator, Field, Tag
+from pydantic import AfterValidator, Field
 from pydantic.fields import FieldInfo
 
-from dpcli.values import (
-    LIST_TAG,
-    MAPPING_TAG,
-    TEXT_TAG,
-    Choice,
-    Exact,
-    Forms,
-    GridNumber,
-    Listed,
-    Pair,
-    Shape,
-    Text,
-    Texts,
-    refusal,
-)
+from dpcli.values import Choice, Exact, Forms, GridNumber, Listed, Pair, Shape, Text, Texts, refusal
 
 NUMERIC = ("integer", "number")
 LABELLED = ("category", "boolean")
@@ -105,12 +91,8 @@ class Stepped(Shape):
     step: GridNumber
 
 
-KeyForm = Annotated[Annotated[Text, Tag(TEXT_TAG)] | Annotated[KeyShape, Tag(MAPPING_TAG)], Forms]
-CandidateForms = Annotated[
-    Annotated[Annotated[list[GridNumber], Field(min_length=1)], Tag(LIST_TAG)]
-    | Annotated[Stepped, Tag(MAPPING_TAG)],
-    Forms,
-]
+KeyForm = Annotated[Text | KeyShape, Forms]
+CandidateForms = Annotated[Annotated[list[GridNumber], Field(min_length=1)] | Stepped, Forms]
 
 NumericColumnName = Annotated[Text, OfColumn(NUMERIC), Field(examples=["income"])]
 LabelColumnName = Annotated[Text, OfColumn(LABELLED), Field(examples=["sex"])]

@@ -4,16 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from fractions import Fraction
-from typing import Annotated, Any
+from typing import Annotated, Any, get_args, get_origin
 
-from pydantic import (
-    BaseModel,
-    ConfigDict,
-    Discriminator,
-    Field,
-    GetCoreSchemaHandler,
-    WithJsonSchema,
-)
+from pydantic import BaseModel, ConfigDict, Field, GetCoreSchemaHandler, WithJsonSchema
 from pydantic_core import PydanticCustomError, PydanticKnownError, core_schema
 
 from dpcli.numbers import DATE, NotReadable, day, number, probability
@@ -188,15 +181,24 @@ class Listed:
         return {"anyOf": [many["items"], many]}
 
 
-def kind_of(value: Any) -> str:
-    """The alternative that a plain value takes."""
-    if isinstance(value, dict):
-        return MAPPING_TAG
-    return LIST_TAG if isinstance(value, list) else TEXT_TAG
+class _Forms:
+    def __get_pydantic_core_schema__(
+        self, source: Any, handler: GetCoreSchemaHandler
+    ) -> core_schema.CoreSchema:
+        choices = {self._form(one): handler.generate_schema(one) for one in get_args(source)}
+        return core_schema.tagged_union_schema(choices, lambda value: self._form(type(value)))
+
+    @staticmethod
+    def _form(given: Any) -> str:
+        plain = get_args(given)[0] if hasattr(given, "__metadata__") else given
+        plain = get_origin(plain) or plain
+        if issubclass(plain, dict | BaseModel):
+            return MAPPING_TAG
+        return LIST_TAG if issubclass(plain, list) else TEXT_TAG
 
 
-Forms = Discriminator(kind_of)
-"""Tells alternatives by their form: a text, a list or a mapping."""
+Forms = _Forms()
+"""Tells the types of a union by their form: a text, a list or a mapping."""
 
 Text = Annotated[str, WithJsonSchema({"type": ["string", "number", "boolean"]})]
 Number = Annotated[Fraction, Exact()]

@@ -46,7 +46,7 @@ def able_to_answer(statistic: Statistic) -> list[Mechanism]:
     return [one for one in every if isinstance(one, Choosing) == statistic.chooses]
 
 
-def single_way(part: Part[Any], ways: Collection[str], user: str, absent: str) -> str | None:
+def single_way(part: Part[Any], ways: Collection[str], absent: str) -> str | None:
     """Which of several keys is written; a problem is recorded unless it is one.
 
     Without any of them that is the problem `absent`.
@@ -55,16 +55,15 @@ def single_way(part: Part[Any], ways: Collection[str], user: str, absent: str) -
     if len(given) == 1:
         return given[0]
     if given:
-        part.report_key("price-twice", given[1], user=user, given=given, first=given[0])
+        part.report_key("price-twice", given[1], given=given, first=given[0])
     else:
-        part.report(absent, user=user, ways=ways)
+        part.report(absent, ways=ways)
     return None
 
 
 def read_answering(
     part: Part[Any],
     scope: Scope,
-    user: str,
     statistic: Statistic,
     *,
     keys: bool | None,
@@ -77,7 +76,7 @@ def read_answering(
     """
     able = able_to_answer(statistic)
     chosen = _chosen(part, statistic, able)
-    way = _way(part, scope, user, absent)
+    way = _way(part, scope, absent)
     if not chosen or way is None:
         return None
     calibration = _calibration(part, chosen, way)
@@ -92,12 +91,12 @@ def read_answering(
         other = next((one.name for one in able if one.needs_delta), None)
         code = "delta-not-taken.rho" if in_rho else "delta-not-taken.mechanism"
         code = code if in_rho or other else "delta-not-taken"
-        part.report_key(code, "delta", user=user, mechanism=chosen[0].name, other=other)
+        part.report_key(code, "delta", mechanism=chosen[0].name, other=other)
         return None
     if delta is None and (all(needs) or keys) and (way != "share" or (keys and in_rho)):
         needing = shown(chosen[0].name) if all(needs) else "`keys: private`"
         place = ["mechanism"] if part.has("mechanism") else []
-        part.report("delta-required", *place, needing=needing, user=user)
+        part.report("delta-required", *place, needing=needing)
         return None
     if calibration is None or way in part.bad:
         return None
@@ -116,22 +115,22 @@ def _chosen(part: Part[Any], statistic: Statistic, able: list[Mechanism]) -> tup
     if not found:
         code = "mechanism-not-taken.choice" if statistic.chooses else "mechanism-not-taken"
         names = [one.name for one in able]
-        part.report(code, "mechanism", statistic=statistic.name, mechanism=name, able=names)
+        part.report(code, "mechanism", mechanism=name, able=names)
     return found
 
 
-def _way(part: Part[Any], scope: Scope, user: str, absent: str) -> str | None:
+def _way(part: Part[Any], scope: Scope, absent: str) -> str | None:
     """How the price is given, where the composition adds up prices of that kind."""
     ways = [way for way in WAYS if way in type(part.values).model_fields]
     rule = scope.composition
     if rule is None or rule.takes_rho:
-        return single_way(part, ways, user, absent)
+        return single_way(part, ways, absent)
     if not part.has("rho"):
         ways.remove("rho")
-    way = single_way(part, ways, user, absent)
+    way = single_way(part, ways, absent)
     if way != "rho":
         return way
-    part.report_key("rho-not-taken", "rho", user=user, composition=rule.name)
+    part.report_key("rho-not-taken", "rho", composition=rule.name)
     return None
 
 

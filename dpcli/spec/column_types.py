@@ -11,7 +11,7 @@ from fractions import Fraction
 from functools import partial
 from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import Field, Tag
+from pydantic import Field
 
 from dpcli.columns import FORMULA, CategoryColumn, Column, IdColumn, NumericColumn, OpenColumn
 from dpcli.numbers import NotReadable, number
@@ -20,8 +20,6 @@ from dpcli.spec.fit import Part
 from dpcli.spec.grid import bounds_in_steps, whole_steps
 from dpcli.spec.nodes import Mapping, Word, words_of
 from dpcli.values import (
-    LIST_TAG,
-    MAPPING_TAG,
     Choice,
     Day,
     Exact,
@@ -127,14 +125,7 @@ class CategoryShape(ColumnShape):
 
     kind = "category"
     type: Literal["category"]
-    values: (
-        Annotated[
-            Annotated[Texts, Tag(LIST_TAG)]
-            | Annotated[Annotated[dict[str, Text], Field(min_length=1)], Tag(MAPPING_TAG)],
-            Forms,
-        ]
-        | None
-    ) = None
+    values: Annotated[Texts | Annotated[dict[str, Text], Field(min_length=1)], Forms] | None = None
     missing: Text = DROP
 
     def column(self, name: str, part: Part[Any]) -> Column | None:

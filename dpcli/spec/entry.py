@@ -7,7 +7,7 @@ from fractions import Fraction
 from functools import cache
 from typing import Annotated, Any
 
-from pydantic import Tag, create_model
+from pydantic import create_model
 
 from dpcli import statistics
 from dpcli.fields import KeyForm
@@ -23,11 +23,7 @@ from dpcli.spec.model import Entry
 from dpcli.spec.nodes import Mapping, Word, at
 from dpcli.spec.request import RequestReader
 from dpcli.spec.steps import Steps, WithholdShape, read_raw, read_steps
-from dpcli.statistics.base import Statistic
 from dpcli.values import (
-    LIST_TAG,
-    MAPPING_TAG,
-    TEXT_TAG,
     Choice,
     Delta,
     Epsilon,
@@ -59,12 +55,7 @@ class Range(Shape):
     max: Text | None = None
 
 
-ConditionForm = Annotated[
-    Annotated[Text, Tag(TEXT_TAG)]
-    | Annotated[Texts, Tag(LIST_TAG)]
-    | Annotated[Range, Tag(MAPPING_TAG)],
-    Forms,
-]
+ConditionForm = Annotated[Text | Texts | Range, Forms]
 
 
 class Common(Shape):
@@ -91,7 +82,7 @@ class Common(Shape):
 @cache
 def _shape(fields: Any) -> type[Common]:
     """The model of an entry whose statistic takes these fields."""
-    return create_model("Entry", __base__=(fields, Common))
+    return Common if fields is Shape else create_model("Entry", __base__=(fields, Common))
 
 
 def takers_of(key: str) -> list[str]:
@@ -105,15 +96,15 @@ class EntryReader:
     def __init__(self, node: Mapping, scope: Scope) -> None:
         self._node, self._scope = node, scope
         name, word = node.word("name"), node.word("statistic")
-        self._user = shown(name.text) if name else "a statistic"
         every = statistics.STATISTICS
         self._statistic = next((one for one in every if word and one.name == word.text), None)
+        fields = self._statistic.fields if self._statistic else Shape
         self._part = fit(
-            _shape(self._statistic.fields) if self._statistic else Common,
+            _shape(fields),
             node,
             shown(self._statistic.name) if self._statistic else "a statistic",
             scope.findings,
-            user=self._user if name and self._statistic else "",
+            user=shown(name.text) if name and self._statistic else "",
             refuse_unknown=self._refuse_taken,
         )
 
@@ -123,7 +114,7 @@ class EntryReader:
         if not others or self._statistic is None:
             return bool(others)
         own = list(self._statistic.fields.model_fields)
-        facts = {"statistic": self._statistic.name, "key": key, "others": others}
+        facts = {"what": shown(self._statistic.name), "key": key, "others": others}
         span, report = self._node.key_span(key), self._scope.findings.report
         if key == "keys":
             report("keys-not-taken", at(self._node, "keys").span, **facts)
@@ -140,18 +131,18 @@ class EntryReader:
         """The entry, or None after its problems are recorded; `names` gains its name."""
         part, node, scope, statistic = self._part, self._node, self._scope, self._statistic
         self._check_name(names)
-        by = None if "by" in part.bad else groups(node.get("by"), self._user, scope)
+        by = None if "by" in part.bad else groups(node.get("by"), part.user, scope)
         where = None
         if "where" not in part.bad:
-            where = conditions(node.get("where"), self._user, scope)
+            where = conditions(node.get("where"), part.user, scope)
         if statistic is None:
             return None
-        reader = RequestReader(part, statistic, scope, self._user)
+        reader = RequestReader(part, statistic, scope)
         request = reader.request(by, where)
-        selects = self._selects(statistic, by)
-        answering = read_answering(part, scope, self._user, statistic, keys=selects)
+        selects = self._selects(by)
+        answering = read_answering(part, scope, statistic, keys=selects)
         steps = read_steps(part, statistic, scope.unit)
-        raw = read_raw(part, statistic, self._user, steps)
+        raw = read_raw(part, statistic, steps)
         bounded = None
         if request is not None and reader.fits_together(request):
             bounded = reader.bounded(request)
@@ -173,15 +164,14 @@ class EntryReader:
         elif (first := names.setdefault(name, word)) is not word:
             report("duplicate-name", word.span, statistic=name, line=first.span.line)
 
-    def _selects(self, statistic: Statistic, by: tuple[Key, ...] | None) -> bool | None:
+    def _selects(self, by: tuple[Key, ...] | None) -> bool | None:
         """Whether an entry says `keys: private`; None after a problem is recorded."""
         if "keys" in self._part.bad:
             return None
         if getattr(self._part.values, "keys", None) is None:
             return False
         if self._part.has("column"):
-            name, others = statistic.name, takers_of("keys")
-            self._part.report("keys-not-taken.column", "keys", statistic=name, others=others)
+            self._part.report("keys-not-taken.column", "keys", others=takers_of("keys"))
             return None
         if by is None or any(key.open for key in by):
             return True

@@ -38,12 +38,13 @@ def facts_at(node: Node, path: Path) -> dict[str, object]:
 class Part(Generic[S]):
     """One mapping of a spec, and the values that its model read.
 
-    `bad` are the fields with recorded errors: those have their default, or None. `name` is how
-    messages call the mapping.
+    `bad` are the fields with recorded errors: those have their default, or None. Messages call
+    the mapping `what`, and the thing that it is about `user`.
     """
 
     node: Mapping
-    name: str
+    what: str
+    user: str
     findings: Findings
     values: S
     bad: frozenset[str]
@@ -60,13 +61,14 @@ class Part(Generic[S]):
     def report(self, code: str, *path: str | int, **facts: object) -> None:
         """Records what is wrong with the value at a path, by its name, found text and key."""
         node = at(self.node, *path)
-        self.findings.report(code, node.span, **{**facts_at(node, path), **facts})
+        given = {"what": self.what, "user": self.user, **facts_at(node, path), **facts}
+        self.findings.report(code, node.span, **given)
 
     def report_key(self, code: str, *path: str, **facts: object) -> None:
         """Records what is wrong with a field, at its key; without the key, with the mapping."""
         parent = at(self.node, *path[:-1])
         span = parent.key_span(path[-1]) if isinstance(parent, Mapping) else parent.span
-        self.findings.report(code, span, **facts)
+        self.findings.report(code, span, **{"what": self.what, "user": self.user, **facts})
 
 
 def fit(
@@ -86,7 +88,8 @@ def fit(
     """
     plain = node.plain()
     try:
-        return Part(node, what, findings, shape.model_validate(plain), frozenset())
+        values = shape.model_validate(plain)
+        return Part(node, what, user or what, findings, values, frozenset())
     except ValidationError as failure:
         errors = failure.errors(include_url=False, include_input=False)[:ENOUGH]
     reader = _Reader(shape, node, what, findings, advice or {}, user, refuse_unknown)
@@ -95,7 +98,8 @@ def fit(
     near = (similar(key, list(shape.model_fields)) for key in bad - shape.model_fields.keys())
     bad |= {key for key in near if key}
     rest = {key: value for key, value in plain.items() if key not in bad}
-    return Part(node, what, findings, _lenient(shape).model_validate(rest), frozenset(bad))
+    values = _lenient(shape).model_validate(rest)
+    return Part(node, what, user or what, findings, values, frozenset(bad))
 
 
 @lru_cache

@@ -5,8 +5,6 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Annotated
 
-from pydantic import Tag
-
 from dpcli.columns import IdColumn
 from dpcli.composition import COMPOSITIONS
 from dpcli.composition.base import Composition
@@ -18,9 +16,7 @@ from dpcli.spec.fit import Part, fit
 from dpcli.spec.model import Privacy
 from dpcli.spec.nodes import Mapping, Word
 from dpcli.values import (
-    MAPPING_TAG,
     MOST_BUDGET,
-    TEXT_TAG,
     Choice,
     Exact,
     Forms,
@@ -58,11 +54,7 @@ class Budget(Shape):
 class PrivacyShape(Shape):
     """The guarantee: who is protected, against what, and how far."""
 
-    unit: Annotated[
-        Annotated[str, Choice("unknown-unit", ("row",)), Tag(TEXT_TAG)]
-        | Annotated[UnitShape, Tag(MAPPING_TAG)],
-        Forms,
-    ]
+    unit: Annotated[Annotated[str, Choice("unknown-unit", ("row",))] | UnitShape, Forms]
     neighbors: Annotated[str, Choice("unknown-choice", ("add-remove", "change-one"))]
     budget: Budget
     composition: Annotated[str, Choice("unknown-composition", lambda: described(COMPOSITIONS))] = (

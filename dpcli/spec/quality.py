@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Annotated
 
-from pydantic import Field, Tag
+from pydantic import Field
 
 from dpcli.columns import without_constant
 from dpcli.privacy.relation import PersonUnit
@@ -16,13 +16,13 @@ from dpcli.spec.model import Entry, Quality
 from dpcli.spec.nodes import Mapping
 from dpcli.statistics.base import Request
 from dpcli.statistics.quality import QUALITY
-from dpcli.values import MAPPING_TAG, TEXT_TAG, Delta, Epsilon, Exact, Forms, Rho, Shape
+from dpcli.values import Delta, Epsilon, Exact, Forms, Rho, Shape
 
 MOST_ROWS = 10**15
 """More rows than any file has."""
 
 ROWS = Exact("bad-minimum", least=1, most=MOST_ROWS, whole=True)
-SHARE = Exact("bad-minimum.share", above=0, most=1)
+Share = Annotated[Fraction, Exact("bad-minimum.share", above=0, most=1)]
 
 
 class QualityShape(Shape):
@@ -35,15 +35,7 @@ class QualityShape(Shape):
 
     min_rows: Annotated[int, ROWS] | None = None
     min_readable: (
-        Annotated[
-            Annotated[Fraction, SHARE, Tag(TEXT_TAG)]
-            | Annotated[
-                Annotated[dict[str, Annotated[Fraction, SHARE]], Field(min_length=1)],
-                Tag(MAPPING_TAG),
-            ],
-            Forms,
-        ]
-        | None
+        Annotated[Share | Annotated[dict[str, Share], Field(min_length=1)], Forms] | None
     ) = None
 
 
@@ -56,9 +48,7 @@ def read_quality(node: Mapping | None, scope: Scope) -> Quality | None:
     if not part.has("min_rows") and not part.has("min_readable"):
         part.report("quality-without-minimum")
     shares = _shares(part, scope)
-    answering = read_answering(
-        part, scope, "`quality`", QUALITY, keys=False, absent="price-required.quality"
-    )
+    answering = read_answering(part, scope, QUALITY, keys=False, absent="price-required.quality")
     if part.bad or answering is None:
         return None
     columns = (scope.columns.get(name) for name in shares)

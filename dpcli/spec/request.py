@@ -9,7 +9,6 @@ from typing import Any
 
 from dpcli.columns import CategoryColumn, Column, NumericColumn
 from dpcli.fields import MOST_TOGETHER, OfAxes, OfBins, OfColumn, OfColumns, OfGrid, Role, role_of
-from dpcli.messages import shown
 from dpcli.privacy.relation import RowUnit
 from dpcli.queries import Condition, Key
 from dpcli.scores import Points
@@ -32,9 +31,9 @@ MOST_PRIVATE = 10_001
 class RequestReader:
     """The fields that one statistic takes, by what each of them means."""
 
-    def __init__(self, part: Part[Any], statistic: Statistic, scope: Scope, user: str) -> None:
+    def __init__(self, part: Part[Any], statistic: Statistic, scope: Scope) -> None:
         self._part, self._node, self._scope = part, part.node, scope
-        self._statistic, self._user, self._who = statistic, user, shown(statistic.name)
+        self._statistic = statistic
 
     def request(
         self, by: tuple[Key, ...] | None, where: tuple[Condition, ...] | None
@@ -62,7 +61,9 @@ class RequestReader:
         word = at(self._node, key)
         match role:
             case OfColumn(kinds) if isinstance(word, Word):
-                return self._scope.of_kind(word.text, word.span, self._user, kinds, self._who)
+                return self._scope.of_kind(
+                    word.text, word.span, self._part.user, kinds, self._part.what
+                )
             case OfColumns():
                 return self._columns(key, role)
             case OfAxes():
@@ -73,11 +74,17 @@ class RequestReader:
                 return self._candidates(key, column, by)
         return None
 
+    def _column(self, word: Word, kinds: Sequence[str]) -> Column | None:
+        user, what = self._part.user, self._part.what
+        return self._scope.of_kind(word.text, word.span, user, kinds, what)
+
     def _columns(self, key: str, role: OfColumns) -> tuple[Column, ...] | None:
         words = words_of(self._node.get(key))
         found: dict[str, Column] = {}
         for word in words:
-            column = self._scope.of_kind(word.text, word.span, self._user, role.kinds, self._who)
+            column = self._scope.of_kind(
+                word.text, word.span, self._part.user, role.kinds, self._part.what
+            )
             if word.text in found:
                 self._scope.findings.report("column-twice", word.span, column=word.text, key=key)
             elif column is not None:
@@ -96,7 +103,7 @@ class RequestReader:
 
     def _axes(self, key: str, by: tuple[Key, ...]) -> tuple[Key, ...] | None:
         """The axes of tables: declared labels or bins, none of them in `by`."""
-        axes = groups(self._node.get(key), self._user, self._scope, key)
+        axes = groups(self._node.get(key), self._part.user, self._scope, key)
         if axes is None or not self._enough(key, len(axes), 1):
             return None
         grouped = [one.column.name for one in by]
@@ -125,7 +132,7 @@ class RequestReader:
         if points is None or len(points) <= most:
             return points
         code = "too-many-candidates.private" if private else "too-many-candidates"
-        facts = {"user": self._user, "count": len(points), "most": most}
+        facts = {"count": len(points), "most": most}
         self._part.report_key(code, key if node else "column", **facts)
         return None
 
@@ -141,9 +148,9 @@ class RequestReader:
             return False
         counts_people = statistic.counts_people and request.column is None
         if counts_people and isinstance(scope.unit, RowUnit):
-            part.report("nobody-to-count", user=self._user)
+            part.report("nobody-to-count")
             return False
-        return check_sizes(part, scope, statistic, request, self._user)
+        return check_sizes(part, scope, statistic, request)
 
     def bounded(self, request: Request) -> tuple[Request, Request | None] | None:
         """The request, clamping rows or totals of people, and the one that does the other."""
@@ -163,7 +170,7 @@ class RequestReader:
         elif bound == "sum" and clamp is None:
             code = "unit-bounds-required"
         if code:
-            part.report_key(code, key, user=self._user, bound=bound)
+            part.report_key(code, key, bound=bound)
             return None
         if clamp is None:
             return request, None

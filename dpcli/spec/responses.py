@@ -9,7 +9,7 @@ from math import prod
 from pathlib import Path
 from typing import Annotated
 
-from pydantic import Field, Tag
+from pydantic import Field
 
 from dpcli import randomizers
 from dpcli.columns import FORMULA, CategoryColumn
@@ -26,9 +26,7 @@ from dpcli.spec.model import Cell, Response
 from dpcli.spec.nodes import Mapping, Word, at, words_of
 from dpcli.spec.tables import fitted, mapped_table, read_bytes, table_of
 from dpcli.values import (
-    MAPPING_TAG,
     MOST_EPSILON,
-    TEXT_TAG,
     Chance,
     Choice,
     Delta,
@@ -65,14 +63,7 @@ class ResponseShape(Shape):
     epsilon: Epsilon | None = None
     delta: Delta | None = None
     probability: Chance | None = None
-    matrix: (
-        Annotated[
-            Annotated[Text, Tag(TEXT_TAG)]
-            | Annotated[dict[str, dict[str, Chance]], Tag(MAPPING_TAG)],
-            Forms,
-        ]
-        | None
-    ) = None
+    matrix: Annotated[Text | dict[str, dict[str, Chance]], Forms] | None = None
     by: Texts | None = None
     post: list[Annotated[str, Choice("unknown-step", tuple(STEPS))]] | None = Field(
         None, min_length=1
@@ -224,7 +215,7 @@ class _Responses:
         if wrong:
             part.report_key("field-not-taken.price", wrong, mechanism=name, ways=ways, wrong=wrong)
             return None
-        way = single_way(part, ways, f"the response by {shown(name)}", "price-required.response")
+        way = single_way(part, ways, "price-required.response")
         if needs_delta != part.has("delta"):
             code = "delta-required.response" if needs_delta else "delta-not-taken.response"
             able = [one.name for one in randomizers.RANDOMIZERS if one.needs_delta]

@@ -22,9 +22,7 @@ MOST_PRODUCT = 1 << 80
 """Products of steps stay below it, so that the sums of any file fit 128 bits."""
 
 
-def check_sizes(
-    part: Part[Any], scope: Scope, statistic: Statistic, request: Request, user: str
-) -> bool:
+def check_sizes(part: Part[Any], scope: Scope, statistic: Statistic, request: Request) -> bool:
     """Whether there are not too many numbers, nor too large ones; recorded if so."""
     for code, count, most in (
         ("too-many-cells.joint", _joint(request), MOST_JOINT),
@@ -32,13 +30,13 @@ def check_sizes(
         ("too-many-cells.scores", _scores(request), MOST_SCORES),
     ):
         if count > most:
-            part.report(code, user=user, count=count, most=most)
+            part.report(code, count=count, most=most)
             return False
     if statistic.chooses:
         return True
     items = statistic.items(request) if request.columns or request.margins else ()
     if len(set(items)) < len(items):
-        part.report("ambiguous-items", user=user)
+        part.report("ambiguous-items")
         return False
     queries = [question.query for question in statistic.questions(request, scope.relation)]
     parts = [
@@ -48,7 +46,7 @@ def check_sizes(
     ]
     if all(one.influence.big < MOST_PRODUCT for one in parts if isinstance(one, LinearQuery)):
         return True
-    part.report("grid-too-fine.product", user=user)
+    part.report("grid-too-fine.product")
     return False
 
 

@@ -57,7 +57,7 @@ def read_steps(part: Part[Any], statistic: Statistic, unit: Unit | None) -> tupl
     """The steps of `post` and `withhold`; None after problems are recorded."""
     withhold = part.values.withhold
     if part.has("withhold") and statistic.chooses:
-        part.report_key("field-not-taken.withhold", "withhold", statistic=statistic.name)
+        part.report_key("field-not-taken.withhold", "withhold")
         return None
     if part.bad & {"post", "withhold"}:
         return None
@@ -126,9 +126,7 @@ def _number(node: Node, name: str, example: str, findings: Findings) -> Fraction
         return None
 
 
-def read_raw(
-    part: Part[Any], statistic: Statistic, user: str, steps: Sequence[Step] | None
-) -> bool | None:
+def read_raw(part: Part[Any], statistic: Statistic, steps: Sequence[Step] | None) -> bool | None:
     """Whether noisy answers are published too; None after a problem is recorded.
 
     By default they are where totals were made consistent, unless some numbers are left out:
@@ -141,9 +139,9 @@ def read_raw(
     if raw is None:
         return bool(statistic.default_steps) and names == {"consistent"}
     if raw and not statistic.keeps_raw:
-        part.report_key("raw-not-taken", "raw", statistic=statistic.name)
+        part.report_key("raw-not-taken", "raw")
         return None
     if raw and Withhold.name in names:
-        part.report_key("raw-of-withheld", "raw", user=user)
+        part.report_key("raw-of-withheld", "raw")
         return None
     return raw

@@ -17,7 +17,7 @@ FILLING = {"report", "report_key", "report_unknown", "spoil", "about", "problem"
 FILLING |= {"refusal", "Exact", "Choice", "Fault"}
 """Calls whose first argument is a code and whose keywords are facts."""
 
-GIVEN = {"name", "found", "key", "low", "high", "word", "choices"}
+GIVEN = {"name", "found", "key", "low", "high", "word", "choices", "what", "user"}
 """Facts that the reader of specs adds by itself."""
 
 
