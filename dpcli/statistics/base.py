@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 
 from dpcli.columns import CategoryColumn, Column, NumericColumn
 from dpcli.fields import Fault
+from dpcli.privacy.decimals import decimal_places
 from dpcli.privacy.noise import Noise
 from dpcli.privacy.relation import Relation
 from dpcli.queries import Condition, Key, Query
@@ -97,6 +98,13 @@ Limits = tuple[Fraction | None, Fraction | None]
 ANY: Limits = (None, None)
 
 
+def clamped(value: Fraction, within: Limits) -> Fraction:
+    """The nearest value within limits."""
+    low, high = within
+    value = value if low is None else max(value, low)
+    return value if high is None else min(value, high)
+
+
 @dataclass(frozen=True, slots=True)
 class Estimate:
     """A published number and the interval for its noise-free value.
@@ -119,13 +127,15 @@ class Estimate:
 
 
 class Statistic(ABC):
-    """Something that may be asked; one subclass, one file, one registry line.
+    """Something that may be asked; one subclass, one registry line.
 
     The docstring of a subclass carries its privacy argument and is what
     `dpcli explain` prints. `fields` is the model of the fields that it takes beyond those of
     every entry; `counts_people` says that without a column it counts people. `chooses` says
     that its answers are choices among candidates, `steps` which steps of `post` it takes, and
-    `keeps_raw` whether there is a noisy number before anything is done to it.
+    `keeps_raw` whether there is a noisy number before anything is done to it. `made` says what
+    is done to the noisy answers before they are published, `warning` what readers of the numbers
+    must know, and `item` what several items are.
     """
 
     name: ClassVar[str]
@@ -135,16 +145,26 @@ class Statistic(ABC):
     steps: ClassVar[tuple[str, ...]] = NUMBER_STEPS
     default_steps: ClassVar[tuple[str, ...]] = ()
     keeps_raw: ClassVar[bool] = True
+    made: ClassVar[str] = ""
+    warning: ClassVar[str] = ""
+    item: ClassVar[str] = ""
 
     @abstractmethod
     def questions(self, request: Request, relation: Relation) -> tuple[Question, ...]:
         """The queries that answer `request`; their shares sum to one."""
 
-    @abstractmethod
     def estimate(
         self, request: Request, answers: Sequence[Answer], confidence: Fraction
     ) -> tuple[Estimate, ...]:
-        """Published numbers from noisy answers alone, group by group, item by item."""
+        """Published numbers from noisy answers alone, group by group, item by item.
+
+        Unless a statistic says otherwise, those of a single query as they are.
+        """
+        return shifted(answers[0], confidence, self.unit(request))
+
+    def unit(self, request: Request) -> Fraction:
+        """What one step of a noisy answer is worth that is published as it is."""
+        return Fraction(1)
 
     def request(self, bare: Request, given: Mapping[str, Any]) -> Request:
         """The request with the fields of the statistic, whose names are resolved."""
@@ -167,15 +187,15 @@ class Statistic(ABC):
 
     def item_name(self, request: Request) -> str:
         """What the items are, as the heading of a column; empty for a single number."""
-        return ""
+        return self.item
 
     def notes(self, request: Request) -> tuple[str, ...]:
         """What is done to the noisy answers before they are published, in sentences."""
-        return ()
+        return (self.made,) if self.made else ()
 
     def warnings(self, request: Request) -> tuple[str, ...]:
         """What a reader of the numbers must know, in sentences."""
-        return ()
+        return (f"{request.name}: {self.warning}",) if self.warning else ()
 
     def consistent(
         self,
@@ -193,11 +213,9 @@ def groups(request: Request) -> int:
     return prod(len(key) for key in request.by)
 
 
-def shifted(
-    answer: Answer, confidence: Fraction, unit: Fraction, places: int
-) -> tuple[Estimate, ...]:
+def shifted(answer: Answer, confidence: Fraction, unit: Fraction) -> tuple[Estimate, ...]:
     """Noisy values in natural units, each with the interval of its own noise."""
-    width = answer.noise.half_width(confidence)
+    width, places = answer.noise.half_width(confidence), decimal_places(unit)
     return tuple(
         Estimate(value * unit, (value - width) * unit, (value + width) * unit, places)
         for value in answer.values

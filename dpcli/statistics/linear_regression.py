@@ -73,6 +73,8 @@ class LinearRegression(Statistic):
     name = "linear_regression"
     keeps_raw = False
     fields = RegressionFields
+    item = "coefficient"
+    made = "least squares of noisy moments, with a ridge where noise could leave no slope"
 
     def request(self, bare: Request, given: Mapping[str, Any]) -> Request:
         """The inputs and the outcome as columns, the outcome last."""
@@ -130,12 +132,8 @@ class LinearRegression(Statistic):
         """The intercept and the inputs."""
         return ("intercept", *(column.name for column in request.columns[:-1]))
 
-    def item_name(self, request: Request) -> str:
-        """Each item is a coefficient."""
-        return "coefficient"
-
     def notes(self, request: Request) -> tuple[str, ...]:
         """How the answers become coefficients."""
         if request.method == "output":
             return ("noisy coefficients of scaled columns, brought to the columns' own units",)
-        return ("least squares of noisy moments, with a ridge where noise could leave no slope",)
+        return super().notes(request)

@@ -22,7 +22,6 @@ from dpcli.statistics.base import (
     Question,
     Request,
     Statistic,
-    groups,
     shifted,
 )
 from dpcli.values import UNLIMITED, Shape, whole
@@ -61,6 +60,7 @@ class Marginals(Statistic):
     fields = MarginalsFields
     steps = ("consistent", *NUMBER_STEPS)
     default_steps = ("consistent",)
+    item = "cell"
 
     def request(self, bare: Request, given: Mapping[str, Any]) -> Request:
         """The axes, and how many of them each table has."""
@@ -88,7 +88,7 @@ class Marginals(Statistic):
         self, request: Request, answers: Sequence[Answer], confidence: Fraction
     ) -> tuple[Estimate, ...]:
         """The noisy counts as they are, group by group, table by table."""
-        found = [shifted(answer, confidence, Fraction(1), 0) for answer in answers]
+        found = [shifted(answer, confidence, Fraction(1)) for answer in answers]
         many = _groups(request, answers)
         sizes = [prod(len(key) for key in table) for table in _tables(request)]
         return tuple(
@@ -109,10 +109,6 @@ class Marginals(Statistic):
     def size(self, request: Request) -> int:
         """How many cells all tables have."""
         return sum(prod(len(key) for key in table) for table in _tables(request))
-
-    def item_name(self, request: Request) -> str:
-        """Each item is a cell of a table."""
-        return "cell"
 
     def consistent(
         self,
@@ -142,7 +138,5 @@ def _tables(request: Request) -> list[tuple[Key, ...]]:
 
 def _groups(request: Request, answers: Sequence[Answer]) -> int:
     """How many groups there are answers for."""
-    if not any(key.open for key in request.by):
-        return groups(request)
     (first, *_) = _tables(request)
     return len(answers[0].values) // prod(len(key) for key in first)

@@ -17,7 +17,7 @@ from math import ceil, floor, isfinite
 from typing import TYPE_CHECKING
 
 from dpcli.privacy.noise import Distribution, Noise
-from dpcli.statistics.base import Answer, Estimate, Limits
+from dpcli.statistics.base import Answer, Estimate, Limits, clamped
 
 if TYPE_CHECKING:
     import numpy as np
@@ -141,13 +141,6 @@ def moved(estimate: Estimate, by: Fraction) -> Estimate:
     ends = (estimate.value, estimate.lower, estimate.upper, estimate.raw, *estimate.within)
     value, lower, upper, raw, low, high = (None if end is None else end + by for end in ends)
     return replace(estimate, value=value, lower=lower, upper=upper, raw=raw, within=(low, high))
-
-
-def clamped(value: Fraction, within: Limits) -> Fraction:
-    """The nearest value within limits."""
-    low, high = within
-    value = value if low is None else max(value, low)
-    return value if high is None else min(value, high)
 
 
 def _rounded(way: Callable[[Fraction], int], value: Fraction, places: int) -> Fraction:

@@ -13,8 +13,8 @@ from fractions import Fraction
 from math import ceil, floor
 from typing import ClassVar
 
-from dpcli.privacy.decimals import readable_text
-from dpcli.statistics.base import Estimate, Limits
+from dpcli.privacy.decimals import readable_text, rounded
+from dpcli.statistics.base import Estimate, clamped
 from dpcli.statistics.flags import wider_than
 
 Estimates = tuple[Estimate, ...]
@@ -24,7 +24,10 @@ Agree = Callable[[Estimates], Estimates]
 
 
 class Step(ABC):
-    """One step of `post`; it is made of as many `numbers` as the spec gives for it."""
+    """One step of `post`, made of as many `numbers` as the spec gives for it.
+
+    It changes each published number by itself, or all of them together.
+    """
 
     name: ClassVar[str]
     numbers: ClassVar[int] = 0
@@ -34,9 +37,13 @@ class Step(ABC):
     def summary(self) -> str:
         """What the step does, in a few words."""
 
-    @abstractmethod
+    def one(self, estimate: Estimate) -> Estimate:
+        """A number after the step."""
+        return estimate
+
     def taken(self, estimates: Estimates, agree: Agree) -> Estimates:
         """The numbers after the step."""
+        return tuple(map(self.one, estimates))
 
 
 @dataclass(frozen=True)
@@ -57,33 +64,14 @@ class Clamp(Step):
         ends = ["..." if end is None else readable_text(end) for end in (self.low, self.high)]
         return f"clamped to [{', '.join(ends)}]"
 
-    def taken(self, estimates: Estimates, agree: Agree) -> Estimates:
-        """The nearest numbers within the range."""
-        return tuple(
-            replace(
-                one,
-                value=self._within(one.value),
-                lower=self._within(one.lower),
-                upper=self._within(one.upper),
-                within=self._narrowed(one.within),
-            )
-            for one in estimates
+    def one(self, estimate: Estimate) -> Estimate:
+        """The nearest number within the range, which the spec says that truth cannot leave."""
+        numbers = (estimate.value, estimate.lower, estimate.upper, *estimate.within)
+        value, lower, upper, least, most = (
+            None if number is None else clamped(number, (self.low, self.high)) for number in numbers
         )
-
-    def _narrowed(self, within: Limits) -> Limits:
-        """What is possible, within the range: the spec says that truth cannot leave it."""
-        low, high = within
-        return (
-            self.low if low is None else self._within(low),
-            self.high if high is None else self._within(high),
-        )
-
-    def _within(self, value: Fraction | None) -> Fraction | None:
-        """The nearest number within the range."""
-        if value is None:
-            return None
-        value = value if self.low is None else max(value, self.low)
-        return value if self.high is None else min(value, self.high)
+        least, most = self.low if least is None else least, self.high if most is None else most
+        return replace(estimate, value=value, lower=lower, upper=upper, within=(least, most))
 
 
 @dataclass(frozen=True)
@@ -110,24 +98,16 @@ class Integer(Step):
     name = "integer"
     summary = "rounded to whole numbers"
 
-    def taken(self, estimates: Estimates, agree: Agree) -> Estimates:
-        """The nearest whole numbers."""
-        return tuple(
-            replace(
-                one,
-                value=None if one.value is None else _nearest(one.value),
-                lower=None if one.lower is None else Fraction(floor(one.lower)),
-                upper=None if one.upper is None else Fraction(ceil(one.upper)),
-                places=0,
-            )
-            for one in estimates
+    def one(self, estimate: Estimate) -> Estimate:
+        """The nearest whole number."""
+        value, lower, upper = estimate.value, estimate.lower, estimate.upper
+        return replace(
+            estimate,
+            value=None if value is None else rounded(value, 0),
+            lower=None if lower is None else Fraction(floor(lower)),
+            upper=None if upper is None else Fraction(ceil(upper)),
+            places=0,
         )
-
-
-def _nearest(value: Fraction) -> Fraction:
-    """The nearest whole number, halves away from zero."""
-    whole = floor(abs(value) + Fraction(1, 2))
-    return Fraction(whole if value > 0 else -whole)
 
 
 @dataclass(frozen=True)
@@ -147,16 +127,13 @@ class SuppressBelow(Step):
         """What the step does, in a few words."""
         return f"noisy numbers below {readable_text(self.threshold)} left out"
 
-    def taken(self, estimates: Estimates, agree: Agree) -> Estimates:
-        """The numbers that reach the threshold."""
-        return tuple(
-            _left_out(one) if one.value is None or one.value < self.threshold else one
-            for one in estimates
-        )
+    def one(self, estimate: Estimate) -> Estimate:
+        """The number if it reaches the threshold."""
+        reached = estimate.value is not None and estimate.value >= self.threshold
+        return estimate if reached else _left_out(estimate)
 
 
 def _left_out(estimate: Estimate) -> Estimate:
-    """A number that is not published."""
     return replace(estimate, value=None, lower=None, upper=None)
 
 
@@ -179,9 +156,9 @@ class Withhold(Step):
             f"{readable_text(self.share)} of the value"
         )
 
-    def taken(self, estimates: Estimates, agree: Agree) -> Estimates:
-        """The numbers that are precise enough."""
-        return tuple(_left_out(one) if wider_than(one, self.share) else one for one in estimates)
+    def one(self, estimate: Estimate) -> Estimate:
+        """The number if it is precise enough."""
+        return _left_out(estimate) if wider_than(estimate, self.share) else estimate
 
 
 @dataclass(frozen=True)

@@ -88,6 +88,7 @@ class Quantile(Statistic):
 
     name = "quantile"
     keeps_raw = False
+    item = "quantile"
     fields: ClassVar[type[Shape]] = QuantileFields
     chooses = True
     steps: ClassVar[tuple[str, ...]] = ("consistent",)
@@ -131,10 +132,6 @@ class Quantile(Statistic):
         """The quantiles."""
         return tuple(plain_text(quantile) for quantile in request.quantiles)
 
-    def item_name(self, request: Request) -> str:
-        """Each item is a quantile."""
-        return "quantile"
-
     def consistent(
         self,
         request: Request,
@@ -174,20 +171,18 @@ class Median(Quantile):
     """
 
     name = "median"
+    item = ""
     fields = MedianFields
     steps = ()
+    quantile: ClassVar[Fraction] = Fraction(1, 2)
 
     def quantiles(self, request: Request) -> tuple[Fraction, ...]:
-        """One half."""
-        return (Fraction(1, 2),)
+        """The one that is meant."""
+        return (self.quantile,)
 
     def items(self, request: Request) -> tuple[str, ...]:
         """A single number."""
         return ("",)
-
-    def item_name(self, request: Request) -> str:
-        """A single number."""
-        return ""
 
 
 PART = Fraction(1, 100)
@@ -208,14 +203,8 @@ class Minimum(Median):
     """
 
     name = "min"
-
-    def quantiles(self, request: Request) -> tuple[Fraction, ...]:
-        """The first hundredth."""
-        return (PART,)
-
-    def warnings(self, request: Request) -> tuple[str, ...]:
-        """What is published is no extreme."""
-        return (f"{request.name}: not the least value, but the one below which 1 % of rows lie",)
+    quantile = PART
+    warning = "not the least value, but the one below which 1 % of rows lie"
 
 
 class Maximum(Median):
@@ -232,11 +221,5 @@ class Maximum(Median):
     """
 
     name = "max"
-
-    def quantiles(self, request: Request) -> tuple[Fraction, ...]:
-        """The last hundredth."""
-        return (1 - PART,)
-
-    def warnings(self, request: Request) -> tuple[str, ...]:
-        """What is published is no extreme."""
-        return (f"{request.name}: not the greatest value, but the one above which 1 % of rows lie",)
+    quantile = 1 - PART
+    warning = "not the greatest value, but the one above which 1 % of rows lie"

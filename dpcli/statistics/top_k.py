@@ -46,6 +46,7 @@ class TopK(Statistic):
 
     name = "top_k"
     keeps_raw = False
+    item = "rank"
     fields: ClassVar[type[Shape]] = TopFields
     chooses = True
     steps = ()
@@ -85,10 +86,6 @@ class TopK(Statistic):
         """The ranks, from one."""
         return tuple(str(rank + 1) for rank in range(request.picks))
 
-    def item_name(self, request: Request) -> str:
-        """Each item has a rank."""
-        return "rank"
-
 
 def categories(request: Request) -> CategoryColumn:
     """The category column of a request; the spec has checked that it is one."""
@@ -119,6 +116,7 @@ class Mode(TopK):
 
     name = "mode"
     fields = ModeFields
+    item = ""
 
     def items(self, request: Request) -> tuple[str, ...]:
         """A single label."""

@@ -54,4 +54,4 @@ class HighCount(Statistic):
         self, request: Request, answers: Sequence[Answer], confidence: Fraction
     ) -> tuple[Estimate, ...]:
         """The noisy counts."""
-        return shifted(answers[0], confidence, Fraction(1), 0)
+        return shifted(answers[0], confidence, Fraction(1))
