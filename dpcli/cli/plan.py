@@ -37,7 +37,7 @@ COLOURS = {"met": "32", "warned": "33", "for the steward to answer": "35"}
 def plan(
     spec: SpecFile,
     as_json: AsJson = False,
-    show_risks: Annotated[bool, typer.Option("--hazards")] = False,
+    show_risks: Annotated[bool, typer.Option("--risks", "--hazards")] = False,
     compare: Annotated[bool, typer.Option("--compare")] = False,
     diff: Annotated[Path | None, typer.Option("--diff", metavar="OLD.yaml")] = None,
     fail_on_weaker: Annotated[bool, typer.Option("--fail-on-weaker")] = False,
@@ -49,7 +49,7 @@ def plan(
     times: Annotated[int | None, typer.Option(min=1, max=MOST_TIMES, metavar="N")] = None,
 ) -> None:
     """Print what a release would ask, hide and reveal; reads no data."""
-    tables = {"--hazards": show_risks, "--compare": compare, "--diff": diff is not None}
+    tables = {"--risks": show_risks, "--compare": compare, "--diff": diff is not None}
     about_account = times is not None or period is not None
     named = [name for name, wanted in tables.items() if wanted]
     _require_together(named, about_account, fail_on_weaker, diff is not None)

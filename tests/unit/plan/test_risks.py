@@ -138,8 +138,8 @@ def test_change_one_does_not_hide_presence() -> None:
 
 
 def test_the_plan_prints_them_all(dpcli: Command) -> None:
-    """`dpcli plan --hazards` has every question, and counts the verdicts."""
-    printed = dpcli("plan", SPECS[0], "--hazards")
+    """`dpcli plan --risks` has every question, and counts the verdicts."""
+    printed = dpcli("plan", SPECS[0], "--risks")
 
     assert printed.status == 0
     for one in found(SPECS[0].read_text(encoding="utf-8")).values():
