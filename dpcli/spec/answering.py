@@ -121,17 +121,14 @@ def _chosen(part: Part[Any], statistic: Statistic, able: list[Mechanism]) -> tup
 
 def _way(part: Part[Any], scope: Scope, absent: str) -> str | None:
     """How the price is given, where the composition adds up prices of that kind."""
-    ways = [way for way in WAYS if way in type(part.values).model_fields]
-    rule = scope.composition
-    if rule is None or rule.takes_rho:
-        return single_way(part, ways, absent)
-    if not part.has("rho"):
-        ways.remove("rho")
+    rule, fields = scope.composition, type(part.values).model_fields
+    in_rho = rule is None or rule.takes_rho
+    ways = [way for way in WAYS if way in fields and (way != "rho" or in_rho or part.has("rho"))]
     way = single_way(part, ways, absent)
-    if way != "rho":
-        return way
-    part.report_key("rho-not-taken", "rho", composition=rule.name)
-    return None
+    if way == "rho" and rule is not None and not in_rho:
+        part.report_key("rho-not-taken", "rho", composition=rule.name)
+        return None
+    return way
 
 
 def _calibration(part: Part[Any], chosen: tuple[Mechanism, ...], way: str) -> str | None:

@@ -20,7 +20,7 @@ from dpcli.spec.columns import Scope
 from dpcli.spec.conditions import conditions
 from dpcli.spec.fit import fit
 from dpcli.spec.model import Entry
-from dpcli.spec.nodes import Mapping, Word, at
+from dpcli.spec.nodes import Mapping, Word
 from dpcli.spec.request import RequestReader
 from dpcli.spec.steps import Steps, WithholdShape, read_raw, read_steps
 from dpcli.values import (
@@ -113,18 +113,11 @@ class EntryReader:
         others = takers_of(key)
         if not others or self._statistic is None:
             return bool(others)
+        code = {"keys": "keys-not-taken", "bound": "bound-not-taken"}.get(key, "field-not-taken")
+        what, span = shown(self._statistic.name), self._node.key_span(key)
         own = list(self._statistic.fields.model_fields)
-        facts = {"what": shown(self._statistic.name), "key": key, "others": others}
-        span, report = self._node.key_span(key), self._scope.findings.report
-        if key == "keys":
-            report("keys-not-taken", at(self._node, "keys").span, **facts)
-        elif key == "bound":
-            report("bound-not-taken", span, **facts)
-        else:
-            takes = [*Common.model_fields, *own]
-            self._scope.findings.report_unknown(
-                "field-not-taken", key, own, span, takes=takes, **facts
-            )
+        facts = {"key": key, "others": others, "takes": [*Common.model_fields, *own]}
+        self._scope.findings.report_unknown(code, key, own, span, what=what, **facts)
         return True
 
     def entry(self, names: dict[str, Word]) -> Entry | None:
@@ -171,9 +164,9 @@ class EntryReader:
         if getattr(self._part.values, "keys", None) is None:
             return False
         if self._part.has("column"):
-            self._part.report("keys-not-taken.column", "keys", others=takers_of("keys"))
+            self._part.report_key("keys-not-taken.column", "keys", others=takers_of("keys"))
             return None
         if by is None or any(key.open for key in by):
             return True
-        self._part.report("keys-declared", "keys")
+        self._part.report_key("keys-declared", "keys")
         return None

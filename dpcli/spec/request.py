@@ -61,9 +61,7 @@ class RequestReader:
         word = at(self._node, key)
         match role:
             case OfColumn(kinds) if isinstance(word, Word):
-                return self._scope.of_kind(
-                    word.text, word.span, self._part.user, kinds, self._part.what
-                )
+                return self._column(word, kinds)
             case OfColumns():
                 return self._columns(key, role)
             case OfAxes():
@@ -82,9 +80,7 @@ class RequestReader:
         words = words_of(self._node.get(key))
         found: dict[str, Column] = {}
         for word in words:
-            column = self._scope.of_kind(
-                word.text, word.span, self._part.user, role.kinds, self._part.what
-            )
+            column = self._column(word, role.kinds)
             if word.text in found:
                 self._scope.findings.report("column-twice", word.span, column=word.text, key=key)
             elif column is not None:
@@ -139,18 +135,15 @@ class RequestReader:
     def fits_together(self, request: Request) -> bool:
         """Whether fields that are right one by one suit each other; what does not is recorded."""
         part, scope, statistic = self._part, self._scope, self._statistic
-        good = True
-        for fault in statistic.faults(request, scope.relation):
-            good = False
+        faults = list(statistic.faults(request, scope.relation))
+        for fault in faults:
             report = part.report if fault.at_value else part.report_key
             report(fault.code, fault.key, **fault.facts)
-        if not good:
-            return False
         counts_people = statistic.counts_people and request.column is None
-        if counts_people and isinstance(scope.unit, RowUnit):
+        nobody = counts_people and isinstance(scope.unit, RowUnit)
+        if nobody:
             part.report("nobody-to-count")
-            return False
-        return check_sizes(part, scope, statistic, request)
+        return not faults and not nobody and check_sizes(part, scope, statistic, request)
 
     def bounded(self, request: Request) -> tuple[Request, Request | None] | None:
         """The request, clamping rows or totals of people, and the one that does the other."""

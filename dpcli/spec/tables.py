@@ -69,7 +69,7 @@ def table_of(raw: bytes, source: str) -> tuple[Table | None, Findings]:
     reader = csv.reader(io.StringIO(text, newline=""))
     lines = [(reader.line_num, [cell.strip() for cell in row]) for row in reader if any(row)]
     first = lines[0][1] if lines else []
-    if all(_is_chance(cell) for cell in first):
+    if all(isinstance(_chance(cell), Fraction) for cell in first):
         outputs = [str(place) for place in range(1, len(first) + 1)]
         rows = [(line, str(place), cells) for place, (line, cells) in enumerate(lines, 1)]
     else:
@@ -81,17 +81,18 @@ def table_of(raw: bytes, source: str) -> tuple[Table | None, Findings]:
     found: list[Row] = []
     for line, label, cells in rows:
         span = Span(line, 1, len(findings.lines[line - 1]))
-        row: dict[str, Fraction] | None = None
-        if len(cells) == len(outputs):
-            pairs = zip(outputs, cells, strict=True)
-            chances = [_chance(cell, output, span, findings) for output, cell in pairs]
-            known = [chance for chance in chances if chance is not None]
-            if len(known) == len(outputs):
-                row = dict(zip(outputs, known, strict=True))
-        else:
+        row: dict[str, Fraction] = {}
+        if len(cells) != len(outputs):
             facts = {"label": label, "fields": len(cells), "outputs": len(outputs)}
             findings.report("table-form", span, **facts)
-        found.append((Word(label, span), row))
+        for output, cell in zip(outputs, cells, strict=False):
+            chance = _chance(cell)
+            if isinstance(chance, Fraction):
+                row[output] = chance
+            else:
+                facts = {"name": f"the probability of {shown(output)}", "found": shown(cell)}
+                findings.report("not-a-probability", span, advice=chance, **facts)
+        found.append((Word(label, span), row if len(row) == len(cells) == len(outputs) else None))
     table = _table([Word(output, top) for output in outputs if output], found, top, findings)
     return None if findings else table, findings
 
@@ -119,14 +120,12 @@ def _table(
     return Table(tuple(label.text for label, _ in rows), names, tuple(chances))
 
 
-def _chance(text: str, output: str, span: Span, findings: Findings) -> Fraction | None:
+def _chance(text: str) -> Fraction | str:
+    """The probability that a text says, or what to write instead."""
     try:
         return probability(text)
-    except NotReadable as refusal:
-        name, found = f"the probability of {shown(output)}", shown(text)
-        advice = refusal.advice
-        findings.report("not-a-probability", span, name=name, found=found, advice=advice)
-        return None
+    except NotReadable as failure:
+        return failure.advice
 
 
 def _brief(value: Fraction) -> str:
@@ -134,14 +133,6 @@ def _brief(value: Fraction) -> str:
     if value.denominator < 10**LONGEST:
         return plain_text(value)
     return f"about {float(value):.12g}"
-
-
-def _is_chance(text: str) -> bool:
-    try:
-        probability(text)
-    except NotReadable:
-        return False
-    return True
 
 
 def fitted(table: Table, column: CategoryColumn, span: Span, findings: Findings) -> Table | None:
