@@ -8,10 +8,10 @@ probability that the plan states. A verdict against the plan has a probability o
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from enum import Enum
 from fractions import Fraction
-from math import inf, log, sqrt
+from functools import cached_property
+from math import ceil, inf, log, sqrt
 
 import numpy as np
 import numpy.typing as npt
@@ -24,9 +24,6 @@ Numbers = npt.NDArray[np.float64]
 MISTAKEN = log(1e-9 / 4)
 """Logarithm of the probability of a mistake; a question is judged in up to four ways."""
 
-LEVELS = (Fraction(1, 2), None)
-"""Confidences at which noise is judged; None stands for that of the spec."""
-
 
 class Verdict(Enum):
     """What was observed, compared with what the plan states."""
@@ -36,87 +33,73 @@ class Verdict(Enum):
     SMALLER = "smaller than predicted"
 
 
-@dataclass(frozen=True, slots=True)
 class Errors:
-    """How far numbers were off: on how many, by how much, and in which direction.
+    """How far numbers of many runs were off; None where too little was compared."""
 
-    `quantile` is what the error did not exceed as often as the confidence of the spec says;
-    `bias` the mean of signed errors, `spread` its standard error. None where nothing, or too
-    little, could be compared.
-    """
-
-    compared: int
-    quantile: Fraction | None
-    bias: Fraction | None
-    spread: Fraction | None
-
-
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """The noisy answers to one question, next to what the plan states of their noise.
-
-    `within` is the share of errors up to the predicted one. For choices the error is by how much
-    the utility of what was chosen falls short of the best, and `best` the share of choices
-    that nothing was better than. There is no verdict where groups were selected by the same
-    noise.
-    """
-
-    part: Part
-    predicted: Fraction
-    errors: Errors
-    within: Fraction | None
-    best: Fraction | None
-    verdict: Verdict | None
-
-
-class Differences:
-    """Signed errors of many runs, in some unit."""
-
-    def __init__(self) -> None:
+    def __init__(self, confidence: Fraction, unit: Fraction = Fraction(1)) -> None:
+        self._confidence, self._unit = confidence, unit
         self._runs: list[Numbers] = []
 
     def add(self, errors: Sequence[float]) -> None:
-        """The errors of one run."""
+        """The signed errors of one run, counted in units."""
         self._runs.append(np.array(errors, dtype=np.float64))
 
     @property
-    def all(self) -> Numbers:
-        """The errors of all runs."""
-        return np.concatenate([*self._runs, np.zeros(0)])
+    def compared(self) -> int:
+        """How many numbers there were."""
+        return sum(map(len, self._runs))
 
-    def errors(self, confidence: Fraction, unit: Fraction = Fraction(1)) -> Errors:
-        """How far they are from zero.
+    @property
+    def sizes(self) -> Numbers:
+        """How large each error was, counted in units."""
+        sizes: Numbers = np.abs(np.concatenate([*self._runs, np.zeros(0)]))
+        return sizes
 
-        Errors of a run may depend on each other, so the standard error of the bias is that of
-        the means of runs.
-        """
-        every = self.all
-        if not len(every):
-            return Errors(0, None, None, None)
-        sizes = np.sort(np.abs(every))
-        least = -(-len(sizes) * confidence.numerator // confidence.denominator)
-        means = np.array([run.mean() for run in self._runs if len(run)])
-        bias = Fraction(float(means.mean())) * unit
-        spread = None
-        if len(means) > 1:
-            spread = Fraction(float(means.std(ddof=1)) / sqrt(len(means))) * unit
-        quantile = Fraction(float(sizes[max(least, 1) - 1])) * unit
-        return Errors(len(sizes), quantile, bias, spread)
+    @property
+    def quantile(self) -> Fraction | None:
+        """What the error did not exceed as often as the confidence says."""
+        if not self.compared:
+            return None
+        least = max(ceil(self.compared * self._confidence), 1)
+        return Fraction(float(np.sort(self.sizes)[least - 1])) * self._unit
+
+    @property
+    def bias(self) -> Fraction | None:
+        """The mean of signed errors."""
+        means = self._means()
+        return Fraction(float(means.mean())) * self._unit if len(means) else None
+
+    @property
+    def spread(self) -> Fraction | None:
+        """The standard error of the bias: errors of one run may depend on each other."""
+        means = self._means()
+        if len(means) < 2:
+            return None
+        return Fraction(float(means.std(ddof=1)) / sqrt(len(means))) * self._unit
+
+    def _means(self) -> Numbers:
+        return np.array([run.mean() for run in self._runs if len(run)])
 
 
-class NoiseTest:
-    """The errors of the answers to one part of an entry, run by run."""
+class Asked:
+    """The noisy answers to one question, next to what the plan states about their noise.
 
-    def __init__(self, part: Part, confidence: Fraction, *, selecting: bool) -> None:
-        self._part, self._confidence, self._selecting = part, confidence, selecting
-        self._steps = Differences()
+    For choices the error is by how much the utility of what was chosen falls short of the best.
+    There is no verdict if groups were `selected` by the same noise.
+    """
+
+    def __init__(self, part: Part, confidence: Fraction, *, selected: bool) -> None:
+        self.part, self._confidence, self._selected = part, confidence, selected
+        self._query, self._unit = part.question.query, part.question.unit
+        self.predicted = part.error(confidence)
+        self.errors = Errors(confidence, self._unit)
         self._largest_gaps: list[float] = []
 
     def add(self, noisy: Sequence[int], exact: Sequence[int]) -> None:
         """One run: noisy numbers and those behind them, or choices and their scores."""
-        query = self._part.question.query
+        query = self._query
         if not isinstance(query, ScoreQuery):
-            self._steps.add([float(a - b) for a, b in zip(noisy, exact, strict=True)])
+            self.errors.add([float(a - b) for a, b in zip(noisy, exact, strict=True)])
             return
         missed: list[float] = []
         for group in range(len(noisy) // query.picks):
@@ -124,34 +107,36 @@ class NoiseTest:
             gaps = _gaps(scores, noisy[group * query.picks : (group + 1) * query.picks])
             missed += gaps
             self._largest_gaps.append(max(gaps))
-        self._steps.add(missed)
+        self.errors.add(missed)
 
-    def asked(self) -> Asked:
-        """What was found, in the unit of the answer."""
-        part, confidence, unit = self._part, self._confidence, self._part.question.unit
-        predicted = part.error(confidence)
-        sizes = np.abs(self._steps.all)
-        within = share(int((sizes <= float(predicted / unit)).sum()), len(sizes))
-        best = None
-        if isinstance(part.question.query, ScoreQuery):
-            best = share(int((sizes == 0).sum()), len(sizes))
-        verdict = None if self._selecting or not len(sizes) else self._verdict(sizes)
-        errors = self._steps.errors(confidence, unit)
-        return Asked(part, predicted, errors, within, best, verdict)
+    @property
+    def within(self) -> Fraction | None:
+        """The share of errors up to the predicted one."""
+        sizes = self.errors.sizes
+        return share(int((sizes <= float(self.predicted / self._unit)).sum()), len(sizes))
 
-    def _verdict(self, sizes: Numbers) -> Verdict:
-        """Whether the noise is what the plan states."""
-        part = self._part
-        if part.public:
+    @property
+    def best(self) -> Fraction | None:
+        """The share of choices that nothing was better than; None for numbers."""
+        sizes = self.errors.sizes
+        choices = isinstance(self._query, ScoreQuery)
+        return share(int((sizes == 0).sum()), len(sizes)) if choices else None
+
+    @cached_property
+    def verdict(self) -> Verdict | None:
+        """Whether the noise is what the plan states; read after the last run."""
+        sizes = self.errors.sizes
+        if self._selected or not len(sizes):
+            return None
+        if self.part.public:
             return Verdict.LARGER if sizes.any() else Verdict.KEPT
-        if isinstance(part.question.query, ScoreQuery):
-            most = float(part.error(self._confidence) / part.question.unit)
+        if isinstance(self._query, ScoreQuery):
+            most = float(self.predicted / self._unit)
             failed = sum(one > most for one in self._largest_gaps)
             large, _ = unlikely(failed, len(self._largest_gaps), 1 - self._confidence)
             return Verdict.LARGER if large else Verdict.KEPT
-        for level in LEVELS:
-            confidence = self._confidence if level is None else level
-            width = part.noise.half_width(confidence)
+        for confidence in (Fraction(1, 2), self._confidence):
+            width = self.part.noise.half_width(confidence)
             outside = 1 - confidence
             # P[|noise| > width] <= outside < P[|noise| >= width], for the least such width.
             if unlikely(int((sizes > width).sum()), len(sizes), outside)[0]:

@@ -7,12 +7,11 @@ import io
 import tempfile
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
-from types import TracebackType
 from typing import BinaryIO, final
 
 import numpy as np
 
-from dpcli.columns import IdColumn, NumericColumn
+from dpcli.columns import NumericColumn
 from dpcli.dialect import ENCODINGS, STANDARD, UTF16, Dialect
 from dpcli.engine.source import Dataset, Source
 from dpcli.errors import DataError, UsageError
@@ -67,12 +66,14 @@ class _People:
         """The number of the person behind each row."""
         return rows if self._whose is None else self._whose[rows]
 
-    def places(self, column: str, rows: Places) -> Places:
-        """Where each cell of a column is generated: most of a person's in one place."""
+    def spread(self, cells: Cells, column: str) -> Cells:
+        """The cells of a column by its rows: most of a person's are generated in one place."""
         if self._whose is None:
-            return rows
-        repeated = self._stream.named("repeated").named(column).happens(REPEATED, rows)
-        return np.where(repeated, FIRST_PERSON + self._whose[rows], rows)
+            return cells
+        whose, stream = self._whose, self._stream.named("repeated").named(column)
+        return lambda rows: cells(
+            np.where(stream.happens(REPEATED, rows), FIRST_PERSON + whose[rows], rows)
+        )
 
 
 @final
@@ -86,36 +87,32 @@ class SyntheticDataset(AbstractContextManager["SyntheticDataset"]):
 
     def __init__(self, spec: Spec, rows: int, seed: int) -> None:
         self.rows, self.seed, self._spec = rows, seed, spec
-        stream = Stream(seed)
-        people = _People(spec.privacy.unit, rows, stream.named("people"))
+        stream, unit = Stream(seed), spec.privacy.unit
+        people = _People(unit, rows, stream.named("people"))
         self.people, self.above = people.count, people.above
-        self._columns = _columns(spec, people, stream, rows)
-        names = [column.name for column in spec.columns]
+        conditions = [one for entry in spec.entries for one in entry.request.where]
+        self._cells: dict[str, Cells] = {}
+        for column in spec.columns:
+            own = stream.named("column").named(column.name)
+            if isinstance(unit, PersonUnit) and column.name == unit.column:
+                self._cells[column.name] = ids(own, people.whose)
+            else:
+                cells = cells_of(column, conditions, own, rows)
+                self._cells[column.name] = people.spread(cells, column.name)
         mark = MARK
-        while mark in names:
+        while mark in self._cells:
             mark += "_"
-        self.header = (*names, mark)
+        self.header = (*self._cells, mark)
         self.__file: BinaryIO = tempfile.TemporaryFile(prefix="dpcli-")  # noqa: SIM115 - closed by `close`
         try:
             self._write(self.__file, STANDARD)
-        except OSError:
+        except BaseException as error:
             self.close()
-            raise DataError.of(
-                "no-space",
-                "there is no room for the synthetic rows in a temporary file",
-                "ask for fewer rows, free space in the temporary folder, or set TMPDIR to a "
-                "folder with more space",
-            ) from None
-        except BaseException:
-            self.close()
+            if isinstance(error, OSError):
+                raise DataError.about("no-space.synthetic") from None
             raise
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        failure: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def close(self) -> None:
@@ -170,37 +167,16 @@ class SyntheticDataset(AbstractContextManager["SyntheticDataset"]):
 
     def _texts(self, rows: Places, dialect: Dialect) -> list[list[str]]:
         """The columns of some rows, as a file of the dialect has them."""
-        columns = dict(zip(self.header, self._columns, strict=False))
         numeric = {one.name for one in self._spec.columns if isinstance(one, NumericColumn)}
         found = []
-        for name in (*dialect.names, MARKED) if dialect.names else self.header:
-            cells = columns[name](rows) if name in columns else [""] * len(rows)
+        for name in dialect.names or self._cells:
+            cells = self._cells[name](rows) if name in self._cells else [""] * len(rows)
             if dialect.decimal == "," and name in numeric:
                 cells = [cell.replace(".", ",") for cell in cells]
             if dialect.quote is None:
                 cells = ["" if dialect.delimiter in one or "\n" in one else one for one in cells]
             found.append(cells)
-        found[-1] = [MARKED] * len(rows)
-        return found
-
-
-def _columns(spec: Spec, people: _People, stream: Stream, rows: int) -> list[Cells]:
-    """For each column its texts, by the numbers of rows."""
-    conditions = [one for entry in spec.entries for one in entry.request.where]
-    unit = spec.privacy.unit
-
-    def column(cells: Cells, name: str) -> Cells:
-        return lambda numbers: cells(people.places(name, numbers))
-
-    found: list[Cells] = []
-    for one in spec.columns:
-        own = stream.named("column").named(one.name)
-        if isinstance(unit, PersonUnit) and one.name == unit.column:
-            assert isinstance(one, IdColumn)
-            found.append(ids(own, people.whose))
-        else:
-            found.append(column(cells_of(one, conditions, own, rows), one.name))
-    return found
+        return [*found, [MARKED] * len(rows)]
 
 
 def _require_writable(header: Sequence[str], dialect: Dialect) -> None:
@@ -209,8 +185,4 @@ def _require_writable(header: Sequence[str], dialect: Dialect) -> None:
     for name in header:
         kept = name.encode(encoding, "replace").decode(encoding) == name
         if not kept or (dialect.quote is None and dialect.delimiter in name):
-            raise UsageError.of(
-                "dummy-names",
-                f"the column `{name}` cannot stand in a header line that is written as `csv` says",
-                "change `csv` or the name, or leave --dummy out",
-            )
+            raise UsageError.about("dummy-names", column=name)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from dpcli.privacy.confidential import Cells, Group
 from dpcli.privacy.relation import PersonUnit
 from dpcli.queries import ScoreQuery
 from dpcli.release import NoisyEntry, estimate
-from dpcli.simulation.noise_test import Asked, Differences, Errors, NoiseTest, Verdict, share
+from dpcli.simulation.noise_test import Asked, Errors, Verdict, share
 from dpcli.simulation.noiseless import Exact, NoiselessRun
 from dpcli.simulation.synthetic import SyntheticDataset
 from dpcli.statistics.base import Answer, Estimate
@@ -29,42 +29,150 @@ AT_MOST = 1_000_000
 """Rows that are read in all readings together, unless two readings have more."""
 
 
-@dataclass(frozen=True, slots=True)
 class PublishedItem:
-    """Published numbers, next to what they would be without noise.
+    """The published numbers of one item, next to what they would be without noise."""
 
-    `stated` is the median half-width of intervals, `held` the share of intervals that held the
-    noise-free number. `left_out` is the share of numbers that were suppressed, `without`
-    the share without an interval. `limits` is what the limits on people change on average,
-    before any noise.
-    """
+    def __init__(self, item: str, confidence: Fraction) -> None:
+        self.item = item
+        self.errors, self._shifts = Errors(confidence), Errors(confidence)
+        self._widths: list[float] = []
+        self._held = self._numbers = 0
 
-    item: str
-    errors: Errors
-    stated: Fraction | None
-    held: Fraction | None
-    left_out: Fraction
-    without: Fraction
-    limits: Fraction | None
+    def shift(self, changes: Sequence[float]) -> None:
+        """What the limits on people change in one reading, before any noise."""
+        self._shifts.add(changes)
+
+    def add(self, estimates: Sequence[Estimate], exact: Sequence[Fraction]) -> None:
+        """One run: estimates and the noise-free numbers that belong to them."""
+        errors = []
+        for one, number in zip(estimates, exact, strict=True):
+            self._numbers += 1
+            if one.value is None:
+                continue
+            errors.append(float(one.value - number))
+            if one.lower is not None and one.upper is not None:
+                self._widths.append(float(one.upper - one.lower) / 2)
+                self._held += one.lower <= number <= one.upper
+        self.errors.add(errors)
+
+    @property
+    def stated(self) -> Fraction | None:
+        """The median half-width of intervals."""
+        return Fraction(float(np.median(self._widths))) if self._widths else None
+
+    @property
+    def held(self) -> Fraction | None:
+        """The share of intervals that held the noise-free number."""
+        return share(self._held, len(self._widths))
+
+    @property
+    def left_out(self) -> Fraction:
+        """The share of numbers that were suppressed."""
+        return share(self._numbers - self.errors.compared, self._numbers) or Fraction(0)
+
+    @property
+    def without(self) -> Fraction:
+        """The share of shown numbers without an interval."""
+        shown = self.errors.compared
+        return share(shown - len(self._widths), shown) or Fraction(0)
+
+    @property
+    def limits(self) -> Fraction | None:
+        """What the limits on people change on average, before any noise."""
+        return self._shifts.bias
 
 
-@dataclass(frozen=True, slots=True)
-class Shown:
+class Shown(NamedTuple):
     """How many private groups the dataset has, and how many were shown on average."""
 
     groups: int
     shown: Fraction
 
 
-@dataclass(frozen=True, slots=True)
 class Tried:
-    """What was found about one entry."""
+    """The runs of one entry, and what they show."""
 
-    name: str
-    statistic: str
-    asked: tuple[Asked, ...]
-    published: tuple[PublishedItem, ...]
-    shown: Shown | None
+    def __init__(self, planned: PlannedEntry, confidence: Fraction) -> None:
+        entry = planned.entry
+        self.name, self.statistic = entry.request.name, entry.statistic.name
+        self._planned, self._entry, self._confidence = planned, entry, confidence
+        self.asked = [Asked(part, confidence, selected=entry.selects) for part in planned.parts]
+        # The cells of a table are alike; other items may have units of their own.
+        tabled = any(part.question.query.items for part in planned.parts)
+        alone = tabled or entry.statistic.size(entry.request) == 1
+        names = ("",) if alone else entry.statistic.items(entry.request)
+        self._items = [PublishedItem(name, confidence) for name in names]
+        self._shown: list[int] = []
+        self._groups: list[int] = []
+        self._values: list[dict[Group, Sequence[int]]] = []
+        self._behind: dict[Group, Sequence[Estimate]] = {}
+
+    @property
+    def published(self) -> tuple[PublishedItem, ...]:
+        """The items of which some number was compared."""
+        return tuple(item for item in self._items if item.errors.compared)
+
+    @property
+    def shown(self) -> Shown | None:
+        """Private groups; None where groups are public."""
+        if self._entry.keys is None:
+            return None
+        return Shown(max(self._groups), Fraction(sum(self._shown), len(self._shown)))
+
+    def begin(self, exact: Exact, free: Exact | None) -> None:
+        """The numbers behind the next runs, with limits on people and without."""
+        self._values = [_by_group(cells, exact.groups) for cells in exact.values]
+        if exact.groups is not None:
+            self._groups.append(len(exact.groups))
+        if self._entry.statistic.chooses:
+            return
+        self._behind = _by_group(self._estimates(exact.values), exact.groups)
+        if free is None:
+            return
+        unlimited = _by_group(self._estimates(free.values), free.groups)
+        groups = [group for group in self._behind if group in unlimited]
+        pairs = zip(_joined(self._behind, groups), _joined(unlimited, groups), strict=True)
+        changes = [float(_value(one) - _value(other)) for one, other in pairs]
+        for place, item in enumerate(self._items):
+            item.shift(changes[place :: len(self._items)])
+
+    def add(self, noisy: NoisyEntry) -> None:
+        """One run."""
+        groups: Sequence[Group] = [()]
+        if noisy.groups is not None:
+            groups = noisy.groups
+            self._shown.append(len(groups))
+        behind = [_joined(values, groups) for values in self._values]
+        for asked, answer, exact in zip(self.asked, noisy.answers, behind, strict=True):
+            asked.add(answer.values, exact)
+        found = estimate(noisy, self._confidence).estimates
+        if any(one.item is not None for one in found):
+            return
+        expected: Sequence[Estimate] = (
+            self._estimates(self._nearest(noisy, behind))
+            if self._entry.statistic.chooses
+            else _joined(self._behind, groups)
+        )
+        step = len(self._items)
+        for place, item in enumerate(self._items):
+            item.add(found[place::step], [_value(one) for one in expected[place::step]])
+
+    def _nearest(self, noisy: NoisyEntry, behind: Sequence[Cells]) -> list[Cells]:
+        """The best candidates, of equally good ones the nearest to what was chosen."""
+        best = []
+        for part, answer, scores in zip(self._planned.parts, noisy.answers, behind, strict=True):
+            query = part.question.query
+            assert isinstance(query, ScoreQuery)
+            every = [
+                scores[start : start + query.width] for start in range(0, len(scores), query.width)
+            ]
+            best.append(tuple(map(_best, every, answer.values)))
+        return best
+
+    def _estimates(self, values: Sequence[Cells]) -> tuple[Estimate, ...]:
+        """Estimates from answers without noise, before any step of `post`."""
+        answers = [Answer(cells, UNCHANGEABLE) for cells in values]
+        return self._entry.statistic.estimate(self._entry.request, answers, self._confidence)
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,158 +213,22 @@ def simulate(plan: Plan, rows: SyntheticDataset, runs: int) -> Findings:
     """
     limited = isinstance(plan.spec.privacy.unit, PersonUnit)
     readings = min(runs, READINGS, max(2, AT_MOST // rows.rows)) if limited else 1
-    trials = [_Trial(planned, plan.spec.confidence) for planned in plan.entries]
+    entries = tuple(Tried(planned, plan.spec.confidence) for planned in plan.entries)
     free = NoiselessRun(plan, rows, limited=False).exact() if limited else None
     stopped = 0
     for number in range(readings):
         reading = NoiselessRun(plan, rows)
         exact = reading.exact()
-        for place, trial in enumerate(trials):
-            trial.begin(exact[place], free[place] if free else None)
+        for place, tried in enumerate(entries):
+            tried.begin(exact[place], free[place] if free else None)
         for _ in range(runs * number // readings, runs * (number + 1) // readings):
             stopped += reading.stopped()
-            for trial, noisy in zip(trials, reading.noisy(), strict=True):
-                trial.add(noisy)
+            for tried, noisy in zip(entries, reading.noisy(), strict=True):
+                tried.add(noisy)
     return Findings(
-        plan,
-        rows.rows,
-        rows.seed,
-        rows.people,
-        rows.above,
-        runs,
-        readings,
-        tuple(trial.tried() for trial in trials),
+        plan, rows.rows, rows.seed, rows.people, rows.above, runs, readings, entries,
         stopped if plan.quality is not None else None,
-    )
-
-
-class _Trial:
-    """The runs of one entry."""
-
-    def __init__(self, planned: PlannedEntry, confidence: Fraction) -> None:
-        entry = planned.entry
-        self._planned, self._entry, self._confidence = planned, entry, confidence
-        self._tests = [
-            NoiseTest(part, confidence, selecting=entry.selects) for part in planned.parts
-        ]
-        self._size = entry.statistic.size(entry.request)
-        # The cells of a table are alike; other items may have units of their own.
-        tabled = any(part.question.query.items for part in planned.parts)
-        names = ("",) if tabled or self._size == 1 else entry.statistic.items(entry.request)
-        self._items = [_Item(name, confidence) for name in names]
-        self._shown: list[int] = []
-        self._groups: list[int] = []
-        self._values: list[dict[Group, Sequence[int]]] = []
-        self._behind: dict[Group, Sequence[Estimate]] = {}
-
-    def begin(self, exact: Exact, free: Exact | None) -> None:
-        """The numbers behind the next runs, with limits on people and without."""
-        self._values = [_by_group(cells, exact.groups) for cells in exact.values]
-        if exact.groups is not None:
-            self._groups.append(len(exact.groups))
-        if self._entry.statistic.chooses:
-            return
-        self._behind = _by_group(self._estimates(exact.values), exact.groups)
-        if free is None:
-            return
-        unlimited = _by_group(self._estimates(free.values), free.groups)
-        groups = [group for group in self._behind if group in unlimited]
-        pairs = zip(_joined(self._behind, groups), _joined(unlimited, groups), strict=True)
-        changes = [float(_value(one) - _value(other)) for one, other in pairs]
-        for place, item in enumerate(self._items):
-            item.limits.add(changes[place :: len(self._items)])
-
-    def add(self, noisy: NoisyEntry) -> None:
-        """One run."""
-        groups: Sequence[Group] = [()]
-        if noisy.groups is not None:
-            groups = noisy.groups
-            self._shown.append(len(groups))
-        behind = [_joined(values, groups) for values in self._values]
-        for test, answer, exact in zip(self._tests, noisy.answers, behind, strict=True):
-            test.add(answer.values, exact)
-        found = estimate(noisy, self._confidence).estimates
-        if any(one.item is not None for one in found):
-            return
-        expected: Sequence[Estimate] = (
-            self._estimates(self._nearest(noisy, behind))
-            if self._entry.statistic.chooses
-            else _joined(self._behind, groups)
-        )
-        step = len(self._items)
-        for place, item in enumerate(self._items):
-            item.add(found[place::step], [_value(one) for one in expected[place::step]])
-
-    def _nearest(self, noisy: NoisyEntry, behind: Sequence[Cells]) -> list[Cells]:
-        """The best candidates, of equally good ones the nearest to what was chosen."""
-        best = []
-        for part, answer, scores in zip(self._planned.parts, noisy.answers, behind, strict=True):
-            query = part.question.query
-            assert isinstance(query, ScoreQuery)
-            best.append(
-                tuple(
-                    _best(scores[group * query.width : (group + 1) * query.width], chosen)
-                    for group, chosen in enumerate(answer.values)
-                )
-            )
-        return best
-
-    def _estimates(self, values: Sequence[Cells]) -> tuple[Estimate, ...]:
-        """Estimates from answers without noise, before any step of `post`."""
-        answers = [Answer(cells, UNCHANGEABLE) for cells in values]
-        return self._entry.statistic.estimate(self._entry.request, answers, self._confidence)
-
-    def tried(self) -> Tried:
-        """What was found."""
-        entry = self._entry
-        shown = None
-        if entry.keys is not None:
-            shown = Shown(max(self._groups), Fraction(sum(self._shown), len(self._shown)))
-        return Tried(
-            entry.request.name,
-            entry.statistic.name,
-            tuple(test.asked() for test in self._tests),
-            tuple(
-                published for item in self._items if (published := item.published()).errors.compared
-            ),
-            shown,
-        )
-
-
-class _Item:
-    """The published numbers of one item."""
-
-    def __init__(self, name: str, confidence: Fraction) -> None:
-        self._name, self._confidence = name, confidence
-        self._errors, self.limits = Differences(), Differences()
-        self._widths: list[float] = []
-        self._held = self._numbers = 0
-
-    def add(self, estimates: Sequence[Estimate], exact: Sequence[Fraction]) -> None:
-        """One run: estimates and the noise-free numbers that belong to them."""
-        errors = []
-        for one, number in zip(estimates, exact, strict=True):
-            self._numbers += 1
-            if one.value is None:
-                continue
-            errors.append(float(one.value - number))
-            if one.lower is not None and one.upper is not None:
-                self._widths.append(float(one.upper - one.lower) / 2)
-                self._held += one.lower <= number <= one.upper
-        self._errors.add(errors)
-
-    def published(self) -> PublishedItem:
-        """What was found, in the unit of the number."""
-        shown, widths, nothing = len(self._errors.all), len(self._widths), Fraction(0)
-        return PublishedItem(
-            self._name,
-            self._errors.errors(self._confidence),
-            Fraction(float(np.median(self._widths))) if widths else None,
-            share(self._held, widths),
-            share(self._numbers - shown, self._numbers) or nothing,
-            share(shown - widths, shown) or nothing,
-            self.limits.errors(self._confidence).bias,
-        )
+    )  # fmt: skip
 
 
 def _value(plain: Estimate) -> Fraction:
