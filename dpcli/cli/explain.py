@@ -24,7 +24,9 @@ from dpcli.messages import note
 from dpcli.privacy import meaning
 from dpcli.privacy.loss import Loss, loss_text
 from dpcli.randomizers import RANDOMIZERS
-from dpcli.spec.field_pages import field_pages
+from dpcli.reference import Page, Use
+from dpcli.spec.column_types import COLUMN_TYPES
+from dpcli.spec.paths import example_line
 from dpcli.statistics import STATISTICS
 from dpcli.statistics.choose import UTILITIES
 from dpcli.statistics.post import STEPS
@@ -88,10 +90,32 @@ class Explanation:
         return title.removeprefix(self.name).strip(" ()").replace("`", "")
 
 
+def _described_pages() -> Iterator[Page]:
+    """Pages of fields and types that have none in the reference: their models describe them."""
+    known = {(page.name, page.kind) for page in reference.word_pages()}
+    owners = [(one.name, "statistic", one.fields) for one in STATISTICS]
+    owners += [(shape.kind, shape.kind, shape) for shape in COLUMN_TYPES]
+    for owner, place, model in owners:
+        fields = {key: field for key, field in model.model_fields.items() if key != "type"}
+        lines = {key: example_line(key, field) for key, field in fields.items()}
+        if owner == place and (owner, "type") not in known:
+            example = f"x: {{{', '.join([f'type: {owner}', *lines.values()])}}}"
+            meaning, values = inspect.getdoc(model) or "", f"keys: {', '.join(fields)}"
+            yield Page(owner, "type", meaning, values, example, "", ("type",))
+        for key, field in fields.items():
+            if (key, "key") not in known:
+                known.add((key, "key"))
+                says, absent = field.description or "", ""
+                if field.is_required():
+                    absent = f"`{owner}` is refused."
+                uses = (Use((place,), says),)
+                yield Page(key, "key", says, "", lines[key], absent, (owner,), uses)
+
+
 @cache
 def explanations() -> tuple[Explanation, ...]:
     """Every page, in the order of the list of words."""
-    pages = (*reference.word_pages(), *field_pages())
+    pages = (*reference.word_pages(), *_described_pages())
     found = [
         Explanation(page.name, KINDS[kind], page.text)
         for kind in KINDS

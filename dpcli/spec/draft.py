@@ -85,12 +85,11 @@ def csv_line(dialect: Dialect) -> str:
 
 def csv_section(words: Mapping[str, str], names: Sequence[str]) -> str:
     """The section `csv` with these words and these names of columns; empty if there are none."""
-    parts = [
-        f"{key}: {word if key == 'multiline' else as_word(word)}" for key, word in words.items()
-    ]
+    bare = {key: word if key == "multiline" else as_word(word) for key, word in words.items()}
+    parts = [f"{key}: {word}" for key, word in bare.items()]
     if names:
-        short = sum(map(len, names)) < WIDTH
-        parts.append(f"names: [{(', ' if short else f',{chr(10)}  ').join(map(as_word, names))}]")
+        separator = ", " if sum(map(len, names)) < WIDTH else ",\n  "
+        parts.append(f"names: [{separator.join(map(as_word, names))}]")
     return f"csv: {{{', '.join(parts)}}}" if parts else ""
 
 

@@ -126,21 +126,19 @@ class _Responses:
         try:
             channel = randomizer.fit(asked)
         except CannotRandomize as failure:
-            facts = {"column": column.name, "reason": failure.reason, "advice": failure.hint}
-            self._findings.report("cannot-randomize", node.span, **facts)
+            facts = {"reason": failure.reason, "advice": failure.hint}
+            part.report("cannot-randomize", column=column.name, **facts)
             return None
         labels = len(column.labels) if isinstance(column, CategoryColumn) else 1
         numbers = prod(len(one.labels) for one in by) * max(labels, len(channel.outputs))
         if channel.loss.epsilon > MOST_EPSILON:
             epsilon, most = plain_text(channel.loss.epsilon), int(MOST_EPSILON)
-            self._findings.report(
-                "epsilon-out-of-range.response", node.span, epsilon=epsilon, most=most
-            )
-        elif numbers > MOST_GROUPS:
-            self._findings.report("too-many-cells.response", node.span, column=column.name)
-        else:
-            return Response(column, randomizer, channel, by, steps)
-        return None
+            part.report("epsilon-out-of-range.response", epsilon=epsilon, most=most)
+            return None
+        if numbers > MOST_GROUPS:
+            part.report("too-many-cells.response", column=column.name)
+            return None
+        return Response(column, randomizer, channel, by, steps)
 
     def _column(self, node: Mapping, randomizer: Randomizer | None) -> Cell | None:
         word = node.word("column")
@@ -148,35 +146,26 @@ class _Responses:
             return None
         name, span, report = word.text, word.span, self._findings.report
         twin = self._taken.setdefault(name, word)
-        if twin is not word:
-            report("column-twice.randomized", span, column=name, line=twin.span.line)
-            return None
-        if name in self._public:
-            report("column-twice.public", span, column=name)
+        if twin is not word or name in self._public:
+            code = "column-twice.public" if twin is word else "column-twice.randomized"
+            report(code, span, column=name, line=twin.span.line)
             return None
         column = self._scope.usable(name, span, "a response")
         if column is None or randomizer is None:
             return None
         kinds = NUMERIC if randomizer.numeric else LABELLED
         if column.kind not in kinds:
-            every = randomizers.RANDOMIZERS
-            report(
-                "wrong-column-type.date"
-                if column.kind == "date"
-                else "wrong-column-type.randomized",
-                span,
-                column=name,
-                kind=column.kind,
-                user=randomizer.name,
-                kinds=kinds,
-                others=[one.name for one in every if one.numeric != randomizer.numeric],
-            )
+            others = [one for one in randomizers.RANDOMIZERS if one.numeric != randomizer.numeric]
+            facts = {"kind": column.kind, "kinds": kinds, "user": randomizer.name}
+            names = [one.name for one in others]
+            is_date = column.kind == "date"
+            code = "wrong-column-type.date" if is_date else "wrong-column-type.randomized"
+            report(code, span, column=name, others=names, **facts)
             return None
         if column.missing is None:
-            code, example = "missing-constant", "0"
-            if isinstance(column, CategoryColumn):
-                code, example = "missing-constant.label", column.labels[0]
-            report(code, self._scope.spans[name], column=name, example=example)
+            labels = column.labels if isinstance(column, CategoryColumn) else ()
+            code = "missing-constant.label" if labels else "missing-constant"
+            report(code, self._scope.spans[name], column=name, example=(*labels, "0")[0])
             return None
         return column
 
