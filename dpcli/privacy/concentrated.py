@@ -50,7 +50,12 @@ def zcdp_delta(rho: Fraction, epsilon: Fraction) -> Fraction:
     """
     if not rho:
         return Fraction(0)
-    above = _best_order(float(rho), float(epsilon))
+
+    def logarithm_of_bound(power: float) -> float:
+        u: float = 2.0**power
+        return u * ((1 + u) * float(rho) - float(epsilon)) + u * log(u) - (1 + u) * log(1 + u)
+
+    above = Fraction(2.0 ** _least(logarithm_of_bound))
     alpha = 1 + above
     try:
         exponent = certified_log(Interval.of(above / alpha)) * alpha
@@ -117,16 +122,6 @@ def sum_up(values: Iterable[tuple[Fraction, int]]) -> Fraction:
 def logarithm(value: Fraction) -> float:
     """The natural logarithm of a positive number that a float may not hold."""
     return log(value.numerator) - log(value.denominator)
-
-
-def _best_order(rho: float, epsilon: float) -> Fraction:
-    """alpha - 1 where the logarithm of the bound of `zcdp_delta` is about least."""
-
-    def bound(power: float) -> float:
-        u: float = 2.0**power
-        return u * ((1 + u) * rho - epsilon) + u * log(u) - (1 + u) * log(1 + u)
-
-    return Fraction(2.0 ** _least(bound))
 
 
 def _least(function: Callable[[float], float]) -> float:

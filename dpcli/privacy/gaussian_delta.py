@@ -90,12 +90,9 @@ def _line_delta(variance: Fraction, shift: int, epsilon: Fraction) -> Fraction:
         total = sqrt(pi() * (2 * variance)).low
     else:
         near, far, total = _narrow_tails(variance, first, first + shift, epsilon)
-    return (near.high - _exp_or_nothing(epsilon) * max(far.low, Fraction(0))) / total
-
-
-def _exp_or_nothing(epsilon: Fraction) -> Fraction:
-    """exp(epsilon) rounded down; nothing at all where it is too large to write."""
-    return exp_down(epsilon) if epsilon < HOPELESS else Fraction(0)
+    # Rounded down; zero where it is too large to write.
+    rising = exp_down(epsilon) if epsilon < HOPELESS else Fraction(0)
+    return (near.high - rising * max(far.low, Fraction(0))) / total
 
 
 def _wide_tail(variance: Fraction, first: int) -> Interval:
