@@ -66,14 +66,18 @@ OTHER_NAMES = {
     "usascii": UTF8,
     "utf8sig": UTF8,
     "unicode": UTF16,
-    "latin1": "iso-8859-1",
+    "latin1": "windows-1252",
     "latin2": "iso-8859-2",
     "latin9": "iso-8859-15",
     "macroman": "macintosh",
     "sjis": "shift_jis",
     "windows31j": "shift_jis",
 }
-"""What else encodings are called, in letters and digits alone; `cp1252` is `windows-1252`."""
+"""What else encodings are called, in letters and digits alone; `cp1252` is `windows-1252`.
+
+So is `latin1`, as in browsers: files that are called so have the letters of both, and often the
+quotes, dashes and euro signs that ISO 8859-1 has not.
+"""
 
 
 def encoding_of(name: str) -> str | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
@@ -19,6 +20,7 @@ from dpcli.dialect import STANDARD, Dialect
 from dpcli.engine.header import columns_without_names, require_names
 from dpcli.engine.source import open_dataset
 from dpcli.errors import DataError, Stopped, UsageError
+from dpcli.messages import note
 from dpcli.plan.planner import make_plan, require_budget
 from dpcli.publish import publish, publish_to_stdout
 from dpcli.report.formats import report_schema
@@ -26,12 +28,6 @@ from dpcli.spec.draft import csv_line, draft_spec, twins_of, unfit
 from dpcli.spec.load import load_spec
 from dpcli.spec.schema import spec_schema
 from dpcli.spec.text import PLACEHOLDER
-
-ASSUMED = (
-    "note: the first line of `{data}` was taken as column names; if it is a record, delete the "
-    "draft and use --no-header"
-)
-"""What no program can find out about a first line that could be one."""
 
 
 def init(
@@ -50,7 +46,8 @@ def init(
     if output is not None:
         require_new(output, input_file(data))
     dialect = checked_dialect(delimiter, quote, encoding, multiline="false").of_file(data)
-    name = "data" if data == "-" else Path(data).name.split(".")[0]
+    stem = "data" if data == "-" else Path(data).name.split(".")[0]
+    name = re.sub("[^A-Za-z0-9_-]+", "-", stem).strip("-")
     names, dialect, certain = _columns(data, dialect, header)
     draft = (
         _asked(names, name, dialect, certain=certain) if ask else draft_spec(names, name, dialect)
@@ -63,7 +60,7 @@ def init(
         spec = output or "SPEC"
         say(f"next: dpcli check {spec} {data}; dpcli plan {spec}")
     elif not certain:
-        say(ASSUMED.format(data=data))
+        say(note("init.assumed", data=data, count=len(names)))
 
 
 def _columns(

@@ -51,7 +51,10 @@ BINS, CANDIDATES = 10, 1000
 NOT_ASKED = ("type", "id.missing")
 """Fields of columns that nothing is asked about."""
 
-PLAIN_NUMBER = re.compile(r"-?[0-9]+(\.[0-9]+)?(e-?[0-9]+)?|[0-9]{4}-[0-9]{2}-[0-9]{2}")
+PLAIN = re.compile(
+    r"-?[0-9]+(\.[0-9]+)?(e-?[0-9]+)?|[0-9]{4}-[0-9]{2}-[0-9]{2}|[A-Za-z]+(-[A-Za-z]+)+"
+)
+"""Numbers, days and words with hyphens, which need no quotes."""
 
 SPEC = """\
 {schema}
@@ -272,12 +275,12 @@ class Interview:
 
 
 def _written(value: Any) -> str:
-    """Plain data as YAML in one line; numbers and days without quotes."""
+    """Plain data as YAML in one line."""
     if isinstance(value, dict):
         return f"{{{', '.join(f'{as_word(key)}: {_written(one)}' for key, one in value.items())}}}"
     if isinstance(value, list):
         return f"[{', '.join(map(_written, value))}]"
-    return value if PLAIN_NUMBER.fullmatch(value) else as_word(value)
+    return value if PLAIN.fullmatch(value) else as_word(value)
 
 
 def _part(column: NumericColumn, parts: int) -> str:

@@ -105,7 +105,7 @@ def test_names_are_names(line: str, data: Path, dpcli: Command) -> None:
     outcome = dpcli("init", data)
 
     assert outcome.status == 0
-    assert "was taken as column names" in outcome.err and "--no-header" in outcome.err
+    assert "was taken as the names of" in outcome.err and "--no-header" in outcome.err
     assert outcome.err.count("\n") == 1
 
 

@@ -386,7 +386,8 @@ def test_blocks_are_decoded_as_if_they_were_one(encoding: str) -> None:
     [
         ("UTF8", "utf-8"),
         ("utf_8", "utf-8"),
-        ("Latin-1", "iso-8859-1"),
+        ("Latin-1", "windows-1252"),
+        ("ISO8859-1", "iso-8859-1"),
         ("ISO8859-15", "iso-8859-15"),
         ("cp1252", "windows-1252"),
         ("CP 437", "ibm437"),
