@@ -15,7 +15,6 @@ from dpcli.engine.dialect import Inspection
 from dpcli.engine.progress import READING, Progress, run_with_retry
 from dpcli.engine.redaction import redacted_errors
 from dpcli.engine.rollup import Sealed, rolled_up
-from dpcli.engine.shard import RowSampler
 from dpcli.engine.source import Dataset
 from dpcli.engine.sums import distinct_counts, distinct_values, expressions, sums_of
 from dpcli.engine.table import Tables
@@ -41,8 +40,7 @@ def aggregate(
     """The exact answer to every query, sealed, from one scan of the files.
 
     The files must have every column the queries read. Nothing that happens here
-    is reported beyond one fixed sentence: DataError `data-unreadable`. There is one random
-    generator, however often files have to be copied.
+    is reported beyond one fixed sentence: DataError `data-unreadable`.
     """
     progress = progress or Progress()
     used: dict[Column, None] = dict.fromkeys(
@@ -54,7 +52,7 @@ def aggregate(
 
     def scan(texts: list[pl.LazyFrame], decoder: Decoder) -> tuple[Answers, Flags]:
         if isinstance(unit, PersonUnit):
-            arguments = (queries, batches, unit, sampler, dataset.size, decoder)
+            arguments = (queries, batches, unit, dataset.size, decoder)
             results, flags = run_with_retry(
                 lambda: UserLevelAggregation(*arguments).frames(texts), progress
             )
@@ -75,7 +73,6 @@ def aggregate(
         return [answers[position] for position in range(len(queries))], flags
 
     with redacted_errors(dataset):
-        sampler = RowSampler()
         return scanned(dataset, inspection, tuple(used), scan, progress)
 
 

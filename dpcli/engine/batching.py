@@ -8,21 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from math import prod
 
-import numpy as np
 import polars as pl
 
 from dpcli.columns import Column, NumericColumn
-from dpcli.engine.user_ids import Numbers
 from dpcli.privacy.relation import PersonUnit, Unit
 from dpcli.queries import DistinctQuery, Key, LinearQuery, Query
 
 JOINT_CELLS = 1 << 14
 """Up to this many groups an aggregation costs about as much as with one."""
-
-FARTHEST = 1 << 62
-"""Numbers of groups stay below this."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,62 +89,60 @@ def _kind(query: Query, unit: Unit) -> Kind:
 
 
 class Grouping:
-    """The columns that state where a row lies, made of encoded columns by their names.
+    """The columns that state where a row lies, made of decoded columns by their names.
 
     `cell` is the joint cell of the closed axes, the last one fastest, one place past
     the end of an axis for nowhere; `o0`, `o1` and so on are open axes, null for
-    nowhere.
+    nowhere. `g0` and so on are the places on axes whose cells are a user's groups.
     """
 
     def __init__(self, batch: Batch, encoded: Mapping[Column, str]) -> None:
         self._batch, self.encoded = batch, encoded
         self.open = [f"o{place}" for place in range(len(batch.kind.open))]
         self.keys = ["cell", *self.open]
+        closed = [axis for axis in batch.axes if axis in (batch.kind.groups or ())]
+        self._closed = {f"g{place}": axis for place, axis in enumerate(closed)}
+        self.groups = [*self._closed, *self.open]
 
     def placed(self, rows: pl.LazyFrame) -> pl.LazyFrame:
         """The rows with the columns to group by, and a `row` to count by."""
+        places = {axis: _place(axis, self.encoded[axis.column]) for axis in self._batch.axes}
         opened = [
             pl.col(self.encoded[axis.column]).alias(name)
             for axis, name in zip(self._batch.kind.open, self.open, strict=True)
         ]
+        grouped = [places[axis].alias(name) for name, axis in self._closed.items()]
         cell = pl.lit(0, dtype=pl.Int64)
         for axis in self._batch.axes:
-            cell = cell * (len(axis) + 1) + _place(axis, self.encoded[axis.column])
+            cell = cell * (len(axis) + 1) + places[axis]
         row = pl.lit(1, dtype=pl.Int64).alias("row")
-        return rows.with_columns(cell.alias("cell"), row, *opened)
+        return rows.with_columns(cell.alias("cell"), row, *opened, *grouped)
 
-    def numbers(self, table: pl.DataFrame) -> Numbers:
-        """A number for the group of each row of a placed table, below zero for nowhere."""
-        axes, groups = self._batch.axes, self._batch.kind.groups
-        cell = table["cell"].to_numpy()
-        number: Numbers = np.zeros(len(table), dtype=np.int64)
-        nowhere = np.zeros(len(table), dtype=bool)
-        span = 1
-        for axis in reversed(axes):
-            cell, place = np.divmod(cell, len(axis) + 1)
-            if groups is None or axis in groups:
-                nowhere |= place == len(axis)
-                number += place * span
-                span *= len(axis) + 1
-        for name in self.open:
-            code = table[name].cast(pl.Int64).fill_null(-1).to_numpy()
-            nowhere |= code < 0
-            span = int(code.max(initial=0)) + 1
-            if int(number.max(initial=0)) >= FARTHEST // span:
-                number = np.unique(number, return_inverse=True)[1].astype(np.int64)
-            number = number * span + np.maximum(code, 0)
-        number[nowhere] = -1
-        return number
+    @property
+    def somewhere(self) -> pl.Expr:
+        """Whether a placed row lies in a group of its user."""
+        inside = [pl.col(name) < len(axis) for name, axis in self._closed.items()]
+        inside += [pl.col(name).is_not_null() for name in self.open]
+        return pl.all_horizontal(inside) if inside else pl.lit(value=True)
 
 
 def _place(axis: Key, name: str) -> pl.Expr:
     """Where a row lies along an axis; one past the end for nowhere."""
     value = pl.col(name).cast(pl.Int64)
-    if isinstance(axis.starts, range):
-        # Every value is a bin of its own.
-        value = value - axis.starts[0]
-    elif isinstance(axis.column, NumericColumn):
-        inner = pl.lit(pl.Series(axis.starts[1:], dtype=pl.Int64))
-        bins = inner.search_sorted(value, side="right").cast(pl.Int64)
-        value = pl.when(value.is_not_null()).then(bins)
+    if isinstance(axis.column, NumericColumn):
+        inner = axis.starts[1:]
+        steps = {inner.step} if isinstance(inner, range) else _differences(inner)
+        if not inner:
+            value = value * 0
+        elif len(steps) == 1:
+            # The first and the last bin may be cut by the bounds.
+            value = ((value - inner[0]) // steps.pop() + 1).clip(0, len(inner))
+        else:
+            reached = ((value >= start).cast(pl.Int64) for start in inner)
+            value = pl.sum_horizontal(reached, ignore_nulls=False)
     return value.fill_null(len(axis))
+
+
+def _differences(values: Sequence[int]) -> set[int]:
+    """By how much rising numbers rise; one if there is nothing to compare."""
+    return {later - earlier for earlier, later in pairwise(values)} or {1}

@@ -6,16 +6,24 @@ from collections.abc import Iterator, Sequence
 
 import polars as pl
 
-from dpcli.columns import CategoryColumn, Column, NumericColumn
+from dpcli.columns import CategoryColumn, NumericColumn
 from dpcli.engine.batching import Batch, Grouping
-from dpcli.engine.contribution_bounding import ContributionBounder
+from dpcli.engine.bounding import Dictionary, Priorities, Shard, UserTotals, within_groups
 from dpcli.engine.decode import Decoder
-from dpcli.engine.group_limits import ClampedTotals, cap_rows_per_group
-from dpcli.engine.shard import RowSampler
 from dpcli.engine.sums import distinct_counts, distinct_values, expressions, sums_of
-from dpcli.engine.user_ids import NULL_ID, Dictionary
 from dpcli.privacy.relation import PersonUnit
 from dpcli.queries import Query
+
+WAITING = 1 << 23
+"""Rows that may wait in all shards together before one is compacted."""
+
+SHARD = 1 << 26
+"""Bytes of the file per shard: to compact one takes memory for its rows twice."""
+
+MOST_SHARDS = 1 << 6
+
+FIRST_ANONYMOUS = -(1 << 62)
+"""From here downwards: rows without an id, each of which is a user of its own."""
 
 
 class UserLevelAggregation:
@@ -26,12 +34,11 @@ class UserLevelAggregation:
         queries: Sequence[Query],
         batches: Sequence[Batch],
         unit: PersonUnit,
-        sampler: RowSampler,
         size: int,
         decoder: Decoder,
     ) -> None:
-        self._queries, self._unit, self._sampler, self._size = queries, unit, sampler, size
-        self._decoder, self._dictionary = decoder, Dictionary()
+        self._queries, self._unit, self._size = queries, unit, size
+        self._decoder, self._dictionary, self._users = decoder, Dictionary(), Dictionary()
         self._names = {
             column: "user" if column.name == unit.column else f"v{place}"
             for place, column in enumerate(decoder.columns)
@@ -44,81 +51,77 @@ class UserLevelAggregation:
         Each of `tables` has the texts of the decoder's columns, and `blank` for rows that are
         blank wherever they are read. Also which columns have an undecided cell, as flags.
         """
-        carried = {
-            name: _absent(column) if column.missing is None else None
-            for column, name in self._names.items()
-            if name != "user"
-        }
         totals = [
-            ClampedTotals(grouping, batch.linear(self._queries), self._size, self._unit.cells)
+            UserTotals(grouping, batch.linear(self._queries), self._size, self._unit.cells)
             for batch, grouping in self._batches
             if batch.kind.totals
         ]
-        arguments = (self._unit.rows, carried, totals, self._sampler, self._size)
-        with ContributionBounder(*arguments) as bounder:
-            flags = self._read(tables, bounder)
-            return self._aggregated(bounder), flags
+        count = min(max(self._size // SHARD, 1), MOST_SHARDS)
+        shards = [
+            Shard(self._unit.rows, [each.empty() for each in totals], WAITING // count)
+            for _ in range(count)
+        ]
+        flags = self._read(tables, shards)
+        parts: list[list[pl.DataFrame]] = [[] for _ in self._batches]
+        while shards:
+            shard = shards.pop()
+            shard.compact()
+            if not len(shard.rows):
+                continue
+            for found, result in zip(parts, self._partials(shard), strict=True):
+                found.append(result)
+        pairs = zip(parts, self._batches, strict=True)
+        return [self._whole(found, *batch) for found, batch in pairs], flags
 
-    def _read(
-        self, tables: Sequence[pl.LazyFrame], bounder: ContributionBounder
-    ) -> dict[str, bool]:
-        """Give the bounder all rows; what was found in any of them.
-
-        File after file: which rows of a user are kept depends on the order of theirs.
-        """
-        marks = [*self._decoder.undecided(), pl.col("blank")]
+    def _read(self, tables: Sequence[pl.LazyFrame], shards: Sequence[Shard]) -> dict[str, bool]:
+        """Give the shards all rows; what was found in any of them."""
+        marks = [mark.name.prefix("odd_") for mark in (*self._decoder.undecided(), pl.col("blank"))]
+        priorities, anonymous = Priorities(), 0
         flags: dict[str, bool] = {}
         for texts in tables:
-            rows = texts.select(*self._values(), *(mark.name.prefix("odd_") for mark in marks))
+            rows = texts.select(*self._values(), *marks)
             for batch in rows.collect_batches(engine="streaming", maintain_order=True):
                 found = batch.select(pl.col("^odd_.*$").any().name.replace("^odd_", ""))
                 for name, flag in found.row(0, named=True).items():
                     flags[name] = flags.get(name, False) or bool(flag)
-                users = bounder.users.numbers(batch["user"])
-                kept = batch.with_columns(users.alias("user"))
-                bounder.add(kept if self._unit.each else kept.filter(pl.col("user") != NULL_ID))
+                whole = batch.with_columns(priorities.of(batch)).drop("^odd_.*$", "id")
+                if self._unit.each:
+                    own = FIRST_ANONYMOUS - anonymous - pl.int_range(pl.len())
+                    anonymous += len(whole)
+                    whole = whole.with_columns(pl.col("user").fill_null(own))
+                else:
+                    whole = whole.filter(pl.col("user").is_not_null())
+                _distribute(whole, shards)
         return flags
 
     def _values(self) -> Iterator[pl.Expr]:
-        """The columns of the file as whole numbers, with a number of its own for null."""
-        for value, (column, name) in zip(
-            self._decoder.values(self._names), self._names.items(), strict=True
-        ):
+        """The columns of the file as whole numbers, and the texts of ids."""
+        values = self._decoder.values(self._names)
+        for value, (column, name) in zip(values, self._names.items(), strict=True):
             if name == "user":
-                yield pl.col(self._decoder.columns[column]).alias(name)
-                continue
-            whole = isinstance(column, CategoryColumn | NumericColumn)
-            number = value if whole else self._dictionary.numbers(value)
-            yield number.fill_null(_absent(column)) if column.missing is None else number
+                yield self._users.users(pl.col(self._decoder.columns[column])).alias(name)
+                yield pl.col(self._decoder.columns[column]).alias("id")
+            elif isinstance(column, CategoryColumn | NumericColumn):
+                yield value
+            else:
+                yield self._dictionary.numbers(value)
 
-    def _aggregated(self, bounder: ContributionBounder) -> list[pl.DataFrame]:
-        """The sums over all shards, batch by batch."""
-        parts: list[list[pl.DataFrame]] = [[] for _ in self._batches]
-        for rows, totals in bounder.bounded():
-            added_up = iter(totals)
-            for found, (batch, grouping) in zip(parts, self._batches, strict=True):
-                if batch.kind.totals:
-                    found.append(next(added_up).sums())
-                else:
-                    found.append(self._partial(rows, batch, grouping))
-        return [
-            self._whole(found, batch, grouping)
-            for found, (batch, grouping) in zip(parts, self._batches, strict=True)
-        ]
+    def _partials(self, shard: Shard) -> list[pl.DataFrame]:
+        """One shard: for each batch its sums in each cell, or the values there."""
+        totals = iter(shard.totals)
+        return pl.collect_all(
+            next(totals).sums() if batch.kind.totals else self._partial(shard, batch, grouping)
+            for batch, grouping in self._batches
+        )
 
-    def _partial(self, rows: pl.DataFrame, batch: Batch, grouping: Grouping) -> pl.DataFrame:
-        """One shard of a batch: its sums in each cell, or the values there."""
-        placed = grouping.placed(rows.lazy()).collect()
+    def _partial(self, shard: Shard, batch: Batch, grouping: Grouping) -> pl.LazyFrame:
+        placed = grouping.placed(shard.rows.lazy())
         if batch.kind.groups is not None:
-            users, priorities = placed["user"].to_numpy(), placed["priority"].to_numpy()
-            limits = (self._unit.cells, self._unit.rows_per_cell)
-            stays = cap_rows_per_group(users, priorities, grouping.numbers(placed), *limits)
-            placed = placed.filter(pl.Series(stays))
-        distinct = batch.kind.distinct
-        if distinct is not None:
-            return distinct_values(placed.lazy(), distinct, self._names, grouping.keys).collect()
-        sums = sums_of(self._queries, batch)
-        return placed.group_by(grouping.keys).agg(expressions(sums, self._names, self._size))
+            placed = within_groups(placed.filter(grouping.somewhere), grouping, self._unit)
+        if batch.kind.distinct is not None:
+            return distinct_values(placed, batch.kind.distinct, self._names, grouping.keys)
+        sums = expressions(sums_of(self._queries, batch), self._names, self._size)
+        return placed.group_by(grouping.keys).agg(sums)
 
     def _whole(
         self, parts: Sequence[pl.DataFrame], batch: Batch, grouping: Grouping
@@ -138,6 +141,11 @@ class UserLevelAggregation:
         return whole.with_columns(named)
 
 
-def _absent(column: Column) -> int:
-    """The number of a missing cell in an encoded column."""
-    return column.lower - 1 if isinstance(column, NumericColumn) else -1
+def _distribute(rows: pl.DataFrame, shards: Sequence[Shard]) -> None:
+    """Give each shard the rows of its users; which shard decides no answer."""
+    if len(shards) == 1:
+        shards[0].add(rows)
+        return
+    numbered = rows.with_columns((pl.col("user").hash() % len(shards)).alias("shard"))
+    for part in numbered.partition_by("shard", maintain_order=False):
+        shards[part["shard"][0]].add(part.drop("shard"))

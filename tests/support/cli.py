@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from dpcli.sampling import entropy
+from tests.support.priorities import freeze_priorities
 from tests.support.streams import Stream
 
 ROOT = Path(__file__).parents[2]
@@ -98,6 +99,7 @@ def freeze(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[[], None
     def again() -> None:
         forget(tmp_path)
         monkeypatch.setattr(entropy, "source", Stream("frozen"))
+        freeze_priorities(monkeypatch)
         monkeypatch.setattr("dpcli.charge.now", lambda: "2026-01-01T00:00:00Z")
 
     return again

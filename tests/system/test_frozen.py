@@ -23,6 +23,7 @@ from tests.support.frozen import (
     visible_text,
     without_prose,
 )
+from tests.support.priorities import freeze_priorities
 from tests.support.streams import Stream
 
 UPDATE = bool(os.environ.get("UPDATE_FROZEN"))
@@ -64,6 +65,8 @@ def _outputs(
 
     def call(*words: str) -> str:
         monkeypatch.setattr(entropy, "source", Stream("frozen"))
+        if words[0] == "release":
+            freeze_priorities(monkeypatch)
         monkeypatch.setattr("dpcli.charge.now", lambda: "2026-01-01T00:00:00Z")
         done = dpcli(*words)
         assert done.status == 0, done.err

@@ -14,7 +14,7 @@ import pytest
 
 from dpcli.columns import CategoryColumn, Column, NumericColumn
 from dpcli.dialect import DELIMITERS, ENCODINGS, QUOTES, STANDARD, Dialect, encoding_of
-from dpcli.engine import contribution_bounding, copying
+from dpcli.engine import copying, user_level
 from dpcli.engine import table as reader
 from dpcli.engine.decode import Decoder
 from dpcli.engine.redaction import redacted_errors
@@ -24,10 +24,8 @@ from dpcli.privacy.relation import RowUnit
 from dpcli.queries import Factor, LinearQuery
 from tests.oracles import crowds, files
 from tests.oracles.opened import engine
-from tests.oracles.plain import evaluate, table, value
-from tests.unit.engine.test_people import freeze, priorities, without_empty
-
-__all__ = ["freeze"]
+from tests.oracles.plain import Priority, evaluate, table, value
+from tests.unit.engine.test_people import without_empty
 
 Rows = list[list[str]]
 
@@ -231,13 +229,11 @@ def test_every_form_gives_the_same_answers(
 
 @pytest.mark.parametrize("form", FORMS, ids=lambda form: form.name)
 def test_people_are_the_same_in_every_form(
-    form: Form, freeze: Callable[[], None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    form: Form, priority: Priority, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Rows of a person in several files are rows of one person, in the order of the files."""
-    monkeypatch.setattr(contribution_bounding, "SHARD", 64)
-    monkeypatch.setattr(contribution_bounding, "SCATTERED", 3)
-    monkeypatch.setattr(contribution_bounding, "WAITING", 1)
-    priority = priorities(freeze)
+    monkeypatch.setattr(user_level, "SHARD", 64)
+    monkeypatch.setattr(user_level, "WAITING", 1)
     tried = 0
     for seed in range(1000):
         data, unit, queries = crowds.generate(seed)
@@ -247,7 +243,6 @@ def test_people_are_the_same_in_every_form(
             continue
         tried += 1
         expected = evaluate(queries, as_csv(*rectangle(data), STANDARD), unit, priority)
-        freeze()
         found = engine(queries, unit, *paths, dialect=named(form, data))
         assert without_empty(found) == without_empty(expected), seed
         if tried == FILES:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from functools import cache
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -11,9 +10,8 @@ import polars as pl
 import pytest
 
 from dpcli.columns import NumericColumn
-from dpcli.engine import contribution_bounding, group_limits, user_ids
-from dpcli.engine.shard import RowSampler, smallest
-from dpcli.engine.user_ids import Dictionary, UserIdIndex, grouped_by_user
+from dpcli.engine import bounding, user_level
+from dpcli.engine.bounding import Dictionary
 from dpcli.privacy.relation import PersonUnit, RowUnit
 from dpcli.queries import Key, LinearQuery
 from dpcli.sampling import entropy
@@ -21,30 +19,9 @@ from tests.oracles.crowds import generate
 from tests.oracles.files import batches, readability
 from tests.oracles.opened import cells_of, engine
 from tests.oracles.plain import Answer, Priority, evaluate
-from tests.support.streams import Stream
 
 FILES = 200
 PER_TEST = 50
-
-
-def priorities(freeze: Callable[[], None]) -> Priority:
-    """The priorities that the engine assigns after the same freezing."""
-    freeze()
-    draw, people = RowSampler(), UserIdIndex()
-
-    @cache
-    def priority(name: str, ordinal: int) -> int:
-        number = people.numbers(pl.Series([name]))
-        word = people.words(number.to_numpy())
-        return int(draw.priorities(word, np.array([ordinal], dtype=np.uint32))[0])
-
-    return priority
-
-
-@pytest.fixture
-def freeze(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
-    """Begin the same randomness, each time it is called."""
-    return lambda: monkeypatch.setattr(entropy, "source", Stream("people"))
 
 
 def without_empty(answers: Sequence[Answer]) -> list[Answer]:
@@ -60,29 +37,21 @@ def without_empty(answers: Sequence[Answer]) -> list[Answer]:
 @pytest.mark.parametrize("hurried", [False, True])
 @pytest.mark.parametrize("start", batches(FILES, PER_TEST, 100))
 def test_people_are_bounded_by_the_written_rules(
-    start: int,
-    hurried: bool,
-    freeze: Callable[[], None],
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
+    start: int, hurried: bool, priority: Priority, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Whatever the file, engine and oracle keep the same rows of every user.
 
     Hurried: many shards that are compacted after every few rows.
     """
     if hurried:
-        monkeypatch.setattr(contribution_bounding, "SHARD", 64)
-        monkeypatch.setattr(contribution_bounding, "SCATTERED", 3)
-        monkeypatch.setattr(contribution_bounding, "WAITING", 1)
-        monkeypatch.setattr(group_limits, "PENDING", 1)
+        monkeypatch.setattr(user_level, "SHARD", 64)
+        monkeypatch.setattr(user_level, "WAITING", 1)
     path = tmp_path / "data.csv"
-    priority = priorities(freeze)
     for seed in range(start, start + PER_TEST):
         data, unit, asked = generate(seed)
         columns = dict.fromkeys(column for query in asked for column in query.columns)
         queries = [*asked, readability(seed, columns)]
         path.write_bytes(data)
-        freeze()
         found = without_empty(engine(queries, unit, path))
         assert found == without_empty(evaluate(queries, data, unit, priority)), seed
 
@@ -101,19 +70,20 @@ def test_single_rows_have_private_keys_and_distinct_values_too(start: int, tmp_p
 
 def test_numbers_are_equal_exactly_when_ids_are() -> None:
     """Ids are compared as texts without blanks around them, across batches."""
-    people = UserIdIndex()
+    dictionary = Dictionary()
     batches = [
-        ["1", " 1\t", "01", "+1", "1.0", "-1", "a"],
+        ["1", " 1\t", "01", "+1", "1.0", "-1", "a", "1e3", "1000"],
         ["A", "a ", "9223372036854775807", "9223372036854775808", "", " ", "0", "00", "b", "1"],
     ]
-    numbers: dict[str, set[int]] = {}
+    numbers: dict[str, set[int | None]] = {}
     for batch in batches:
-        found = people.numbers(pl.Series(batch, dtype=pl.String())).to_list()
+        frame = pl.DataFrame({"t": batch}, schema={"t": pl.String()})
+        found = frame.select(dictionary.users(pl.col("t"))).to_series().to_list()
         for text, number in zip(batch, found, strict=True):
             numbers.setdefault(text.strip(" \t"), set()).add(number)
 
     assert all(len(each) == 1 for each in numbers.values())
-    assert numbers.pop("") == {-(1 << 63)}
+    assert numbers.pop("") == {None}
     assert len({number for each in numbers.values() for number in each}) == len(numbers)
 
 
@@ -129,40 +99,6 @@ def test_a_dictionary_keeps_its_numbers_when_no_column_holds_them() -> None:
     assert numbers("c", "b", "a") == [2, *reversed(first)]
     back = pl.DataFrame({"n": [2, None, 0]}).select(dictionary.texts(pl.col("n")))
     assert back.to_series().to_list() == ["c", None, "a"]
-
-
-def test_words_of_people_do_not_depend_on_who_came_before() -> None:
-    """The same id has the same word, whatever number it got."""
-    first, second = UserIdIndex(), UserIdIndex()
-    first.numbers(pl.Series(["x", "y", "z"]))
-    words = [
-        people.words(people.numbers(pl.Series(["z", "7"])).to_numpy()).tolist()
-        for people in (first, second)
-    ]
-    assert words[0] == words[1]
-
-
-@pytest.mark.parametrize("colliding", [False, True])
-def test_rows_are_brought_together_by_person_alone(
-    colliding: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Even if mixed words of many people agree, no two people are taken for one."""
-    if colliding:
-        monkeypatch.setattr(
-            user_ids,
-            "scattered",
-            lambda people: people.view(np.uint64) % np.uint64(3) << np.uint64(62),
-        )
-    draws = np.random.default_rng(1).integers(-5, 40, 3000)
-    found = grouped_by_user(draws)
-    whose = draws[found.order]
-
-    assert sorted(found.order.tolist()) == list(range(3000))
-    assert len(found.first) == len(set(draws.tolist()))
-    for first, length in zip(found.first, found.lengths, strict=True):
-        assert len(set(whose[first : first + length].tolist())) == 1
-        assert (np.diff(found.order[first : first + length]) > 0).all()
-    assert (found.rank == np.arange(3000) - found.first[found.group]).all()
 
 
 def test_every_row_of_a_person_is_kept_equally_often(tmp_path: Path) -> None:
@@ -194,17 +130,19 @@ def test_people_with_neighbouring_ids_keep_rows_of_their_own(tmp_path: Path) -> 
         assert 0.75 < inner.var() < 1.15
 
 
-def test_how_priorities_are_compared_does_not_depend_on_other_users() -> None:
-    """Priorities that differ in their last bits alone are ordered, however many users there are."""
-    priorities = np.array([0b1011, 0b1000, *([5 << 40] * 90)], dtype=np.uint64)
-    for people in (1, 2, 3, 40):
-        run = np.array(
-            [0, 0, *(1 + place // 2 for place in range(2 * people - 2))], dtype=np.uint32
-        )
-        rank = np.array([0, 1] * people, dtype=np.uint32)
-        chosen = smallest(run, rank, priorities[: len(run)], np.uint32(1))
-        assert chosen[0] == 1
-        assert len(chosen) == people
+def test_no_two_rows_have_the_same_priority(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Even if all random bytes are equal: a tie could keep a row too many."""
+    monkeypatch.setattr(entropy, "source", bytes)
+    priorities, rows = bounding.Priorities(), pl.DataFrame({"x": range(1000)})
+    found = [value for _ in range(3) for value in priorities.of(rows).to_list()]
+
+    assert len(set(found)) == 3000
+
+
+def test_priorities_are_random_in_their_leading_bits() -> None:
+    """Which of two rows comes first does not depend on their order in the file."""
+    found = bounding.Priorities().of(pl.DataFrame({"x": range(20_000)})).to_numpy()
+    assert abs((found[1:] > found[:-1]).mean() - 0.5) < 0.02
 
 
 def test_clamped_totals_do_not_wrap(tmp_path: Path) -> None:

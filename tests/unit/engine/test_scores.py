@@ -13,15 +13,13 @@ import pytest
 from dpcli.columns import CategoryColumn, Column, NumericColumn
 from dpcli.privacy.relation import RowUnit
 from dpcli.queries import Factor, Key, LinearQuery, Query, ScoreQuery
-from dpcli.sampling import entropy
 from dpcli.scores import Accuracy, Frequency, Points, Rank, Revenue
 from dpcli.statistics.quantile import at_and_between, from_each
 from tests.oracles import crowds, files
 from tests.oracles.files import batches
 from tests.oracles.opened import engine
-from tests.oracles.plain import evaluate
-from tests.support.streams import Stream
-from tests.unit.engine.test_people import priorities, without_empty
+from tests.oracles.plain import Priority, evaluate
+from tests.unit.engine.test_people import without_empty
 
 FLAG = CategoryColumn("flag", "boolean", (("no", "no"), ("yes", "yes")))
 
@@ -88,7 +86,7 @@ def test_scores_and_products_of_odd_files_are_exact(
 
 @pytest.mark.parametrize("start", batches(200, 50, 100))
 def test_scores_and_products_of_people_are_exact(
-    start: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    start: int, tmp_path: Path, priority: Priority
 ) -> None:
     """Of people within limits too, in groups with declared and with private keys."""
     path = tmp_path / "data.csv"
@@ -104,10 +102,5 @@ def test_scores_and_products_of_people_are_exact(
         asked += [scored(random, query, columns) for query in linear]
         path.write_bytes(data)
 
-        def freeze() -> None:
-            monkeypatch.setattr(entropy, "source", Stream("people"))
-
-        priority = priorities(freeze)
-        freeze()
         found = without_empty(engine(asked, unit, path))
         assert found == without_empty(evaluate(asked, data, unit, priority)), seed

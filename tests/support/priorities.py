@@ -1,0 +1,57 @@
+"""Repeatable priorities of rows: from the id and how many rows of it came before."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+from dpcli.engine import user_level
+from dpcli.engine.aggregate import aggregate
+from dpcli.engine.rollup import Sealed
+from dpcli.sampling.entropy import random_bytes
+from dpcli.sampling.splitmix import ODD, scrambled
+
+
+class KeyedPriorities:
+    """Priorities that depend on a secret, an id and its rows before, never on other rows.
+
+    So that with frozen noise a user more changes no other user's rows.
+    """
+
+    secret = bytes(16)
+
+    def __init__(self) -> None:
+        self._seen: Counter[str] = Counter()
+
+    def of(self, rows: pl.DataFrame) -> pl.Series:
+        """Priorities for the next rows."""
+        ids = [(text or "").strip(" \t") for text in rows["id"].to_list()]
+        found = []
+        for name in ids:
+            found.append(self.priority(name, self._seen[name]))
+            self._seen[name] += 1
+        return pl.Series("priority", found, dtype=pl.UInt64)
+
+    @classmethod
+    def priority(cls, name: str, ordinal: int) -> int:
+        """The priority of a row of an id."""
+        plain = name.isascii() and name.isdigit() and name[0] != "0" and int(name) < 1 << 63
+        word = np.array([int(name) if plain else pl.Series([name]).hash(0)[0]], np.uint64)
+        first, second = np.frombuffer(cls.secret, "<u8")
+        mixed = scrambled((word ^ first) * ODD) + np.array([ordinal], np.uint64) * ODD
+        return int(scrambled(mixed ^ second)[0])
+
+
+def freeze_priorities(patch: pytest.MonkeyPatch) -> None:
+    """Keep the same rows of users in each release from now on, by a secret drawn in it."""
+    patch.setattr(user_level, "Priorities", KeyedPriorities)
+
+    def keyed(*arguments: Any) -> list[Sealed]:
+        patch.setattr(KeyedPriorities, "secret", random_bytes(16))
+        return aggregate(*arguments)
+
+    patch.setattr("dpcli.engine.aggregate.aggregate", keyed)
