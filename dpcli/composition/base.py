@@ -79,7 +79,7 @@ class Composition(ABC):
 
 
 def plain_sum(answers: Counted, rho: Fraction | None = None) -> Bound:
-    """The sums of epsilons and of deltas, exactly, or rounded up once they are immense."""
+    """The sums of epsilons and of deltas, exactly, or rounded up if there are thousands."""
     epsilon = sum_up((one.loss.epsilon, times) for one, times in answers.items())
     delta = sum_up((one.loss.delta, times) for one, times in answers.items())
     return Bound(Loss(epsilon, delta, rho), "plain sum")

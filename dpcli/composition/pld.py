@@ -28,7 +28,7 @@ POINTS = 1 << 17
 """Points of the grid that the sum of all losses may take."""
 
 SMALLEST_WIDTH = 1e-7
-"""Below it, floats cannot distinguish neighbouring losses well enough."""
+"""Below it, floats cannot distinguish neighboring losses well enough."""
 
 MOST_PAIRS = 1000
 """Different pairs that are composed as they are; more are rounded to fewer."""
@@ -37,7 +37,7 @@ FEW = 64
 """Repetitions up to which doubling is fast."""
 
 SMALL, TAIL = 8, 1e-15
-"""So few sums are long, and lose tails of that probability to an infinite loss."""
+"""So few sums are long: they lose tails of that probability to an infinite loss."""
 
 FLOAT_ERROR = Fraction(1, 10**13)
 """Of delta, what sums of floats may get wrong, and of epsilon."""
@@ -118,7 +118,7 @@ def composed_epsilon(pairs: Mapping[Pair, int], delta: float) -> Fraction | None
 
 
 def _repeated(one: PrivacyLossDistribution, times: int) -> PrivacyLossDistribution:
-    """The same answered so often; a few times sooner by doubling than by its own method."""
+    """The same answered `times` times; doubling is faster than its own method for a few."""
     if times > FEW:
         return one.self_compose(times)
     whole = one

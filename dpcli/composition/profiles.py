@@ -119,4 +119,4 @@ PROFILES: dict[str, Callable[[Pair, Floats], Floats]] = {
     "response": _response,
     "range": _range,
 }
-"""How each kind of pair tells neighbours apart."""
+"""How each kind of pair distinguishes neighbors."""

@@ -5,7 +5,7 @@ And which entries are provably about disjoint rows, by conditions on a column.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import log
@@ -14,7 +14,7 @@ from typing import Literal
 from dpcli.composition.parallel import Branch
 from dpcli.errors import SpecError
 from dpcli.mechanisms.calibration import CannotCalibrate, Mechanism
-from dpcli.plan.model import Part, PlannedEntry
+from dpcli.plan.model import Part, PlannedEntry, counted
 from dpcli.privacy.loss import NOTHING, Loss, add_up
 from dpcli.privacy.relation import Neighbors, PersonUnit
 from dpcli.privacy.sensitivity import Sensitivity, readability_sensitivity, sensitivity
@@ -57,20 +57,25 @@ class EntryPlanner:
 
     def most_accurate(self, entry: Entry, target: Loss) -> PlannedEntry:
         """The entry by that of its mechanisms which adds the least noise."""
-        found = [self.at(entry, one, target) for one in self.able(entry, target)]
-        return min(found, key=self.roughness)
+        found = [self.at(entry, one, target) for one in self.usable(entry, target)]
+        return min(found, key=self.noisiness)
 
-    def able(self, entry: Entry, target: Loss) -> list[Mechanism]:
+    def usable(self, entry: Entry, target: Loss) -> list[Mechanism]:
         """The mechanisms that could be taken at that loss."""
         if len(entry.mechanisms) == 1:
             return list(entry.mechanisms)
         paid = target.delta > 0 or target.rho is not None
         return [one for one in entry.mechanisms if paid or not one.needs_delta]
 
-    def roughness(self, planned: PlannedEntry) -> float:
+    def noisiness(self, planned: PlannedEntry) -> float:
         """The errors of all parts, as a sum of logarithms."""
         errors = (part.error(self.spec.confidence) for part in planned.parts)
         return sum(log(error) for error in errors if error)
+
+    def total(self, entries: Sequence[PlannedEntry]) -> Loss:
+        """What these entries reveal together, by the composition of the spec."""
+        privacy = self.spec.privacy
+        return privacy.composition.total(counted(entries, self.spec), privacy.budget.delta)
 
     @property
     def measure(self) -> Literal["rho", "epsilon"]:
@@ -87,23 +92,23 @@ class EntryPlanner:
         """The parts of an entry, answered jointly, each with its share of the target."""
         privacy = self.spec.privacy
         questions = entry.statistic.questions(entry.request, privacy.relation)
-        moved = [query_sensitivity(one.query, privacy, privacy.neighbors) for one in questions]
+        changes = [query_sensitivity(one.query, privacy, privacy.neighbors) for one in questions]
         if entry.selects:
-            return (_selection(questions[0], moved[0], entry, mechanism, target, privacy),)
+            return (_selection(questions[0], changes[0], entry, mechanism, target, privacy),)
         shares = [question.share for question in questions]
-        noises = mechanism.fit_jointly(moved, shares, target, entry.calibration)
-        changed = [place for place, change in enumerate(moved) if change.l1]
+        noises = mechanism.fit_jointly(changes, shares, target, entry.calibration)
+        changed = [place for place, change in enumerate(changes) if change.l1]
         if target.rho is None:
             found = [Loss(target.epsilon * shares[at], target.delta * shares[at]) for at in changed]
         else:
             found = mechanism.losses_at(
                 [noises[place] for place in changed],
-                [moved[place] for place in changed],
+                [changes[place] for place in changed],
                 privacy.budget.delta,
             )
         losses = dict(zip(changed, found, strict=True))
         return tuple(
-            Part(question, moved[place], mechanism, noises[place], losses.get(place, NOTHING))
+            Part(question, changes[place], mechanism, noises[place], losses.get(place, NOTHING))
             for place, question in enumerate(questions)
         )
 
@@ -134,7 +139,7 @@ def _selection(
 
 
 def query_sensitivity(query: Query, privacy: Privacy, neighbors: Neighbors) -> Sensitivity:
-    """How far one unit can move the answer to a query."""
+    """How far one unit can change the answer to a query."""
     if isinstance(query, MinimiserQuery):
         return query.sensitivity
     unit = privacy.unit
@@ -146,8 +151,8 @@ def query_sensitivity(query: Query, privacy: Privacy, neighbors: Neighbors) -> S
             unit = unit.in_totals
         elif not query.axes:
             unit = unit.ungrouped
-    moved = sensitivity(query.influence, neighbors, unit, query.cells)
-    return moved.repeated(query.picks) if isinstance(query, ScoreQuery) else moved
+    once = sensitivity(query.influence, neighbors, unit, query.cells)
+    return once.repeated(query.picks) if isinstance(query, ScoreQuery) else once
 
 
 def branches(spec: Spec) -> dict[str, Branch]:
@@ -167,7 +172,7 @@ def branches(spec: Spec) -> dict[str, Branch]:
                 named = columns.setdefault(condition.column.name, {})
                 named[entry.request.name] = condition.ranges
     found: dict[str, Branch] = {}
-    # Columns that tell more parts apart go first; an entry belongs to one column.
+    # Columns that separate more parts go first; an entry belongs to one column.
     for column in sorted(columns, key=lambda column: -len(_separate(columns[column]))):
         left = {name: ranges for name, ranges in columns[column].items() if name not in found}
         parts = _separate(left)

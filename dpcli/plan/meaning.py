@@ -88,7 +88,7 @@ def protection(planned: PlannedEntry, spec: Spec) -> tuple[str, ...]:
 
 
 def _protected(part: Part, spec: Spec) -> str:
-    unit, moved, query = part.question.unit, part.sensitivity, part.question.query
+    unit, sensitivity, query = part.question.unit, part.sensitivity, part.question.query
     facts: dict[str, object] = {
         "role": part.question.role[:1].upper() + part.question.role[1:],
         "one": spec.one,
@@ -98,14 +98,17 @@ def _protected(part: Part, spec: Spec) -> str:
     if part.public:
         return note("protection.exact", **facts)
     if isinstance(query, ScoreQuery):
-        mechanism, most = part.mechanism.name.replace("_", "-"), exact_or_up(moved.linf * unit)
+        mechanism, most = (
+            part.mechanism.name.replace("_", "-"),
+            exact_or_up(sensitivity.linf * unit),
+        )
         facts |= {"mechanism": mechanism, "candidates": query.width, "most": most}
         return note("protection.chosen", **facts)
     if part.noise.distribution.norm == "l2":
         distance = "" if query.cells == 1 else " (as a distance)"
-        most = f"{short(root_up(moved.l2_squared * unit**2), 6)}{distance}"
+        most = f"{short(root_up(sensitivity.l2_squared * unit**2), 6)}{distance}"
     else:
-        most = exact_or_up(moved.l1 * unit)
+        most = exact_or_up(sensitivity.l1 * unit)
     key = {None: "private", 1: "one"}.get(query.cells, "several")
     noise, scale = part.noise.distribution.title, short(part.noise.scale * unit, 6)
     facts |= {"most": most, "noise": noise, "scale": scale, "cells": query.cells}

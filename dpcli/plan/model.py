@@ -1,6 +1,6 @@
 """What a plan is: complete and public before any row is read.
 
-What will be asked, how far one unit can move each answer, which noise hides that, and
+What will be asked, how far one unit can change each answer, which noise covers that, and
 what all of it reveals.
 """
 
@@ -32,7 +32,7 @@ class Part:
     """One question with all that is needed to answer it, and what that reveals.
 
     Sensitivity and noise count steps of the question's grid. `loss` is what is
-    charged: the part's share of the entry; nothing when no neighbour can change the
+    charged: the part's share of the entry; nothing when no neighbor can change the
     answer. The recomputed loss of all parts together does not exceed the entry's. Of
     pure mechanisms, each part's own does not exceed its share either; Gaussian parts are
     protected jointly, and their shares have a meaning only in sum. With a `selection`
@@ -54,7 +54,7 @@ class Part:
 
     @property
     def public(self) -> bool:
-        """Whether the answer is the same for all neighbours, and given exactly."""
+        """Whether the answer is the same for all neighbors, and given exactly."""
         return self.sensitivity.l1 == 0
 
     def error(self, confidence: Fraction) -> Fraction:
@@ -75,7 +75,7 @@ class PlannedEntry:
     """An entry of the spec, what it may reveal, and the parts that answer it.
 
     `target` is the price in the spec, solved. Where it is about rows that no entry of
-    other branches is about, `branch` names the column that tells them apart, and which of the
+    other branches is about, `branch` names the column that separates them, and which of the
     disjoint parts this is. `other_bound` is what would answer it if people were bounded in the
     other way.
     """

@@ -120,11 +120,10 @@ def _preference(entries: Sequence[PlannedEntry], planner: EntryPlanner) -> tuple
 
     An account adds up rhos, release by release.
     """
-    privacy = planner.spec.privacy
-    answers = counted(entries, planner.spec)
-    over = not privacy.composition.total(answers, privacy.budget.delta).within(privacy.budget)
+    over = not planner.total(entries).within(planner.spec.privacy.budget)
     if any(planned.entry.price.share for planned in entries):
-        return over, sum(map(planner.roughness, entries))
+        return over, sum(map(planner.noisiness, entries))
+    answers = counted(entries, planner.spec)
     return over, float(sum(one.rho * times for one, times in answers.items()))
 
 
@@ -143,7 +142,7 @@ def _reaching(entry: Entry, error: Fraction, planner: EntryPlanner) -> PlannedEn
     """The entry with the least loss whose error is at most `error`."""
     reached = [
         _least(entry, mechanism, error, planner)
-        for mechanism in planner.able(entry, planner.target(Fraction(1), entry))
+        for mechanism in planner.usable(entry, planner.target(Fraction(1), entry))
     ]
     found = [one for one in reached if one is not None]
     if not found:
@@ -194,14 +193,14 @@ def _most_noise(part: Part, error: Fraction, confidence: Fraction) -> Noise:
 
 def _size_of(part: Part, noise: Noise, entry: Entry, *, takes_rho: bool) -> Fraction:
     """How much an answer with that noise reveals, in the measure that is searched."""
-    mechanism, moved = part.mechanism, part.sensitivity
+    mechanism, sensitivity = part.mechanism, part.sensitivity
     if takes_rho:
-        return short_up(mechanism.rho(noise, moved), DIGITS)
+        return short_up(mechanism.rho(noise, sensitivity), DIGITS)
     if not mechanism.needs_delta:
-        return short_up(mechanism.loss(noise, moved, Fraction(0)).epsilon, DIGITS)
+        return short_up(mechanism.loss(noise, sensitivity, Fraction(0)).epsilon, DIGITS)
     delta = entry.price.delta / 2 if entry.selects else entry.price.delta
     _, found = bisect(
-        lambda epsilon: mechanism.loss(noise, moved, epsilon).delta <= delta,
+        lambda epsilon: mechanism.loss(noise, sensitivity, epsilon).delta <= delta,
         LEAST_EPSILON,
         MOST_EPSILON,
         lambda low, high: high <= low * (1 + Fraction(1, 10**DIGITS)),

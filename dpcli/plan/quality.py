@@ -116,7 +116,7 @@ def percent(share: Fraction) -> str:
 
 
 def is_blind(plan: Plan) -> bool:
-    """Whether the noise of the check hides that a file is empty or no cell can be read."""
+    """Whether the noise of the check covers that a file is empty or no cell can be read."""
     return any(one.noticed is not None and one.noticed <= 0 for one in minimums(plan))
 
 

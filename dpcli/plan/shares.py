@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
 
+from dpcli.composition.base import slack_of
 from dpcli.errors import SpecError
 from dpcli.plan.entries import EntryPlanner
 from dpcli.plan.model import PlannedEntry, counted
@@ -109,8 +110,7 @@ class Shares:
 
     def _spent(self, entries: Sequence[PlannedEntry]) -> Loss:
         """What the first entries and these reveal."""
-        answers = counted([*self._first, *entries], self._spec)
-        return self._rule.total(answers, self._budget.delta)
+        return self._planner.total([*self._first, *entries])
 
     def _fits(self, entries: Sequence[PlannedEntry]) -> bool:
         """Whether the budget allows the first entries and these."""
@@ -118,9 +118,8 @@ class Shares:
 
     def _start(self) -> Fraction:
         """A size that should fit; just what is left where losses are added up."""
-        first = counted(self._first, self._spec)
         if not self._rule.takes_rho:
-            left = self._budget.epsilon - self._rule.total(first, self._budget.delta).epsilon
+            left = self._budget.epsilon - self._spent([]).epsilon
             # What a size of one costs: less than its shares, if some of it is disjoint or free.
             small = min(left, MOST_EPSILON) / self._units / 2
             if small <= 0:
@@ -128,9 +127,9 @@ class Shares:
             answers = counted(self._at(small), self._spec)
             cost = sum((one.loss.epsilon * n for one, n in answers.items()), start=Fraction(0))
             return left * small / cost if cost else MOST_EPSILON / self._units
+        first = counted(self._first, self._spec)
         slack = sum((one.price.delta for one in self._sharing if one.selects), start=Fraction(0))
-        slack += sum((one.slack * n for one, n in first.items()), start=Fraction(0))
-        delta = self._budget.delta - slack
+        delta = self._budget.delta - slack - slack_of(first)
         if delta <= 0:
             return Fraction(0)
         allowed = zcdp_rho(self._budget.epsilon, delta)

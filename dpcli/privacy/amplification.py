@@ -44,7 +44,7 @@ def worst_ratio(rows: Sequence[Sequence[Fraction]]) -> Worst:
     """Over all outputs and all pairs of inputs, the greatest ratio of probabilities.
 
     Row i holds the probabilities of the outputs for input i. A mechanism with these
-    probabilities is epsilon-private just for epsilon at least the logarithm of that ratio
+    probabilities is epsilon-private exactly for epsilon at least the logarithm of that ratio
     (Kasiviswanathan, Lee, Nissim, Raskhodnikova and Smith 2011). An output that no input
     gives reveals nothing.
     """
@@ -78,7 +78,7 @@ class Shuffled:
 def shuffled(epsilon: Fraction, records: int, delta: Fraction) -> Shuffled:
     """The guarantee of publishing responses in random order, for epsilon-private ones.
 
-    If epsilon <= log(n / (16 log(2/delta))), neighbours that differ in one record cannot be
+    If epsilon <= log(n / (16 log(2/delta))), neighbors that differ in one record cannot be
     distinguished at delta by more than
 
         log(1 + (e^epsilon - 1)/(e^epsilon + 1) (8 sqrt(e^epsilon log(4/delta)/n) + 8 e^epsilon/n))

@@ -1,7 +1,7 @@
 """Zero-concentrated privacy: what rho means as epsilon and delta, rounded safely.
 
 A mechanism is rho-zCDP if the Renyi divergence of every order alpha > 1 between its
-outputs on neighbours is at most alpha rho (Bun and Steinke 2016). Rhos add up, even
+outputs on neighbors is at most alpha rho (Bun and Steinke 2016). Rhos add up, even
 when each question is chosen after seeing the answers before it.
 """
 
@@ -27,7 +27,7 @@ SHORT = 48
 def pure_rho(epsilon: Fraction) -> Fraction:
     """The least rho of every epsilon-private mechanism, rounded up.
 
-    epsilon tanh(epsilon/2): each such mechanism tells no more than randomized response
+    epsilon tanh(epsilon/2): each such mechanism reveals no more than randomized response
     (Kairouz, Oh and Viswanath 2015), whose loss is plus or minus epsilon, with that mean; the
     inequality of Kearns and Saul 1998 for its exponential moments is just the claim.
     """

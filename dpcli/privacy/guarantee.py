@@ -15,10 +15,10 @@ from dpcli.privacy.sensitivity import Sensitivity
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """Two distributions that are at least as distinguishable as any answers on neighbours.
+    """Two distributions that are at least as distinguishable as any answers on neighbors.
 
     A dominating pair (Zhu, Dong and Wang 2022), `times` independent ones of it. Of
-    `laplace` and `gaussian`, discrete noise of this scale and the same moved by `shift`. Of
+    `laplace` and `gaussian`, discrete noise of this scale and the same shifted by `shift`. Of
     `response`, randomized response, the worst of all with epsilon = shift/scale; of `range`, the
     worst whose loss varies by at most that (Dong, Durfee and Rogers 2020).
     """
@@ -64,7 +64,7 @@ class Guarantee:
 
 
 PUBLIC = Guarantee(NOTHING, Fraction(0), ())
-"""Of an answer that is the same for all neighbours."""
+"""Of an answer that is the same for all neighbors."""
 
 
 def pure(epsilon: Fraction) -> Guarantee:
@@ -106,7 +106,7 @@ def cells_or_response(
     """A pair for each cell, if all can change by the most at once; else the worst.
 
     For less than the most, a pair of the same kind is the more distinguishable the farther
-    it is moved. Where cells share a bound, what they do together is at least pure.
+    it is shifted. Where cells share a bound, what they do together is at least pure.
     """
     if sensitivity.l0 * sensitivity.linf == sensitivity.l1:
         return (Pair(kind, noise.scale, sensitivity.linf, sensitivity.l0),)

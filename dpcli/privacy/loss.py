@@ -13,7 +13,7 @@ from dpcli.privacy.decimals import readable_text
 class Loss:
     """An (epsilon, delta) guarantee (Dwork, Kenthapadi, McSherry et al. 2006).
 
-    For any two neighbours and any set of outputs S,
+    For any two neighbors and any set of outputs S,
     P[M(x) in S] <= exp(epsilon) P[M(x') in S] + delta. Delta zero is pure. With a
     `rho`, what is meant is zero-concentrated privacy (Bun and Steinke 2016), and epsilon
     is what that means at this delta.
@@ -37,7 +37,7 @@ def add_up(losses: Iterable[Loss]) -> Loss:
 
 
 NOTHING = Loss(Fraction(0))
-"""The loss of an answer that is the same for all neighbours."""
+"""The loss of an answer that is the same for all neighbors."""
 
 
 def loss_text(loss: Loss) -> str:

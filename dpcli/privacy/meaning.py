@@ -31,16 +31,16 @@ def factor(loss: Loss) -> float:
 
 
 def apart(loss: Loss) -> Loss:
-    """The loss between data that are two neighbours apart (Vadhan 2017, lemma 2.2).
+    """The loss between data that are two neighbors apart (Vadhan 2017, lemma 2.2).
 
-    With neighbours that have or lack a person, what the person gave, this or that, is two
+    With neighbors that have or lack a person, what the person gave, this or that, is two
     steps apart: over the data without them.
     """
     return Loss(2 * loss.epsilon, min(loss.delta * (1 + Fraction(factor(loss))), Fraction(1)))
 
 
 def failure(loss: Loss) -> float:
-    """The chance, at most, of an output that tells more than epsilon + EXCESS.
+    """The chance, at most, of an output that reveals more than epsilon + EXCESS.
 
     delta >= E[1 - exp(epsilon - loss)] over outputs whose loss exceeds epsilon, so that
     P[loss > epsilon + t] <= delta / (1 - exp(-t)). Not delta itself: Gaussian noise exceeds
@@ -50,7 +50,7 @@ def failure(loss: Loss) -> float:
 
 
 def beliefs(loss: Loss, prior: float) -> tuple[float, float]:
-    """The least and the greatest belief in which of two neighbours is true, after `prior`.
+    """The least and the greatest belief in which of two neighbors is true, after `prior`.
 
     By the rule of Bayes, odds change by a factor of exp(epsilon) at most (Dwork and Roth
     2014, section 2.3); with a delta, of exp(epsilon + EXCESS), but for `failure`.
@@ -62,7 +62,7 @@ def beliefs(loss: Loss, prior: float) -> tuple[float, float]:
 
 
 def _pointwise(loss: Loss) -> float:
-    """What an output tells at most, but for `failure`."""
+    """What an output reveals at most, but for `failure`."""
     return min(float(loss.epsilon), HUGE) + (EXCESS if loss.delta else 0)
 
 
@@ -77,7 +77,7 @@ def power(loss: Loss, alarm: float) -> float:
 
 
 def guess(loss: Loss) -> float:
-    """How often the best guess between two equally likely neighbours is right.
+    """How often the best guess between two equally likely neighbors is right.
 
     (exp(epsilon) + delta) / (1 + exp(epsilon)) (Kairouz, Oh and Viswanath 2015).
     """
@@ -86,7 +86,7 @@ def guess(loss: Loss) -> float:
 
 
 def change(loss: Loss) -> float:
-    """By which part any belief can differ from what the neighbouring data would lead to.
+    """By which part any belief can differ from what the neighboring data would lead to.
 
     exp(2 epsilon) - 1: the answer under either data changes odds by exp(epsilon) at most
     (Kasiviswanathan and Smith 2014); with a delta, but for `failure`.

@@ -1,4 +1,4 @@
-"""Which datasets count as neighbours, and who is protected."""
+"""Which datasets count as neighbors, and who is protected."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from enum import Enum
 
 
 class Neighbors(Enum):
-    """How two neighbouring datasets differ in one privacy unit.
+    """How two neighboring datasets differ in one privacy unit.
 
     Under ADD_REMOVE (unbounded) one has a unit that the other lacks. Under
     CHANGE_ONE (bounded) a unit's rows are replaced; the number of rows is then
-    public, because neighbours agree on it (Dwork and Roth 2014, section 2.3).
+    public, because neighbors agree on it (Dwork and Roth 2014, section 2.3).
     """
 
     ADD_REMOVE = "add-remove"
@@ -59,14 +59,14 @@ Unit = RowUnit | PersonUnit
 
 @dataclass(frozen=True, slots=True)
 class Relation:
-    """What the guarantee is about: who is protected, and how neighbours differ."""
+    """What the guarantee is about: who is protected, and how neighbors differ."""
 
     unit: Unit
     neighbors: Neighbors
 
     @property
     def size_is_public(self) -> bool:
-        """Whether all neighbours have the same number of rows."""
+        """Whether all neighbors have the same number of rows."""
         return self.neighbors is Neighbors.CHANGE_ONE and isinstance(self.unit, RowUnit)
 
 

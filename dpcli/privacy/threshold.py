@@ -1,6 +1,6 @@
 """The noisy count from which a group may be shown: partition selection.
 
-A group that is in the data because of one person alone must stay hidden, except
+A group that is in the data because of one person alone must not be shown, except
 with a probability that delta pays for (Korolova, Kenthapadi, Mishra and Ntoulas
 2009; on the whole numbers, Desfontaines, Voss, Gipson and Mandayam 2022).
 """
@@ -22,12 +22,12 @@ class Selection:
     A person shows a group that is theirs alone with a probability of at most
     `delta`, over all such groups together.
 
-    Privacy: let two neighbours differ in one person. Groups that both have are hidden
+    Privacy: let two neighbors differ in one person. Groups that both have are protected
     by the noise of their counts. The others are at most `l0` groups, each with a count
     of at most `linf`; the chance that any of them is shown is at most delta, so
     showing none of them changes the probability of no set of outputs by more. Hence
     noise that is (epsilon, delta')-private for the counts makes the whole
-    (epsilon, delta' + delta)-private. When neighbours exchange a person, each has such
+    (epsilon, delta' + delta)-private. When neighbors exchange a person, each has such
     groups; both distributions then share the case that none is shown, of probability
     1 - delta at least, and the same bound holds.
     """
