@@ -163,7 +163,7 @@ class EntryReader:
             return None
         if getattr(self._part.values, "keys", None) is None:
             return False
-        if self._part.has("column"):
+        if getattr(self._part.values, "column", None) is not None:
             self._part.report_key("keys-not-taken.column", "keys", others=takers_of("keys"))
             return None
         if by is None or any(key.open for key in by):

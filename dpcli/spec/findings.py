@@ -7,6 +7,7 @@ later readers find at that place is a consequence, and is not reported.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from difflib import get_close_matches
 
 from dpcli.errors import Place, Problem, problem
 from dpcli.messages import SHOWN, listed, shown, words
@@ -99,39 +100,21 @@ class Findings:
 COMPARED = 500
 """Above this number of choices no similar one is looked for: it would take too long."""
 
+LIKENESS, LIKENESS_OF_SHORT = 0.7, 0.66
+"""The least share of letters in common; one slip in three letters leaves two thirds."""
+
 
 def similar(word: str, choices: Iterable[str]) -> str | None:
-    """The choice that was probably meant: another case, or one or two slips away."""
+    """The choice that was probably meant: another case, or most of its letters."""
     every = choices if isinstance(choices, Sequence) else list(choices)
     if len(every) > COMPARED or not 2 <= len(word) <= SHOWN:
         return None
+    plain = {choice.casefold().replace("-", "_"): choice for choice in every}
     folded = word.casefold().replace("-", "_")
-    for choice in every:
-        if choice.casefold().replace("-", "_") == folded:
-            return choice
+    if folded in plain:
+        return plain[folded]
     for choice in every:
         if min(len(word), len(choice)) > 2 and (choice.startswith(word) or word.startswith(choice)):
             return choice
-    limit = 1 if len(word) < 7 else 2
-    near = [(slips(word, choice, limit), choice) for choice in every]
-    best = min(near, key=lambda pair: pair[0], default=(limit + 1, ""))
-    return best[1] if best[0] <= limit else None
-
-
-def slips(one: str, other: str, limit: int) -> int:
-    """Letters added, lost, changed or swapped, counted up to `limit` + 1."""
-    if abs(len(one) - len(other)) > limit:
-        return limit + 1
-    before: list[int] = []
-    row = list(range(len(other) + 1))
-    for i, a in enumerate(one, 1):
-        last, row, older = row, [i], before
-        before = last
-        for j, b in enumerate(other, 1):
-            cost = min(last[j] + 1, row[j - 1] + 1, last[j - 1] + (a != b))
-            if i > 1 and j > 1 and a == other[j - 2] and b == one[i - 2]:
-                cost = min(cost, older[j - 2] + 1)
-            row.append(cost)
-        if min(row) > limit:
-            return limit + 1
-    return row[-1]
+    least = LIKENESS if len(word) > 3 else LIKENESS_OF_SHORT
+    return next(iter(get_close_matches(word, every, 1, least)), None)
