@@ -6,7 +6,7 @@ collected: it reveals nothing more.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import product
@@ -57,29 +57,29 @@ class Collected:
             for records, counts, total in zip(self.records, self.counts, self.totals, strict=True)
         ]
 
-    def add(self, groups: Numbers, columns: Sequence[pl.Series]) -> None:
-        """More records: the place of the group of each, or -1, and its response."""
-        good = groups >= 0
-        for column in columns:
-            good = good & column.is_not_null().to_numpy()
-        self.unread += int(len(good) - good.sum())
-        groups, size = groups[good], len(self.records)
+    def add(self, cells: pl.DataFrame) -> None:
+        """More records: places of labels, and numbers; null where they are neither."""
+        response, form = self.response, self.response.channel.form
+        known = cells.drop_nulls([*response.names, *(column.name for column in response.by)])
+        self.unread += len(cells) - len(known)
+        groups = np.zeros(len(known), np.int64)
+        for column in response.by:
+            groups = groups * len(column.labels) + known[column.name].to_numpy()
+        size, outputs = self.counts.shape
         self.records += np.bincount(groups, minlength=size)
-        if self.response.channel.form == "number":
-            values = columns[0].to_numpy()[good]
-            sums = np.bincount(groups, values, minlength=size)
-            self.totals = [
-                total + Fraction(float(more)) for total, more in zip(self.totals, sums, strict=True)
-            ]
-            return
-        outputs = self.counts.shape[1]
-        for place, column in enumerate(columns):
-            codes = column.fill_null(0).cast(pl.Int64).to_numpy()[good]
-            if self.response.channel.form == "bits":
-                self.counts[:, place] += np.bincount(groups[codes == 1], minlength=size)
+        for place, name in enumerate(response.names):
+            values = known[name].to_numpy()
+            if form == "number":
+                sums = np.bincount(groups, values, minlength=size)
+                self.totals = [
+                    total + Fraction(float(more))
+                    for total, more in zip(self.totals, sums, strict=True)
+                ]
+            elif form == "bits":
+                self.counts[:, place] += np.bincount(groups[values == 1], minlength=size)
             else:
-                cells = np.bincount(groups * outputs + codes, minlength=size * outputs)
-                self.counts += cells.reshape(size, outputs)
+                found = np.bincount(groups * outputs + values, minlength=size * outputs)
+                self.counts += found.reshape(size, outputs)
 
 
 def collect(spec: Spec, name: str) -> list[Collected]:
@@ -89,60 +89,36 @@ def collect(spec: Spec, name: str) -> list[Collected]:
     """
     found = [Collected(response) for response in spec.responses]
     columns = _columns(spec)
+    decoder = Decoder(columns)
+    names = {text: column.name for column, text in decoder.columns.items()}
+    limits = {one.column.name: one.channel.limits for one in spec.responses}
+    numbers = []
+    for text, column in names.items():
+        if (ends := limits.get(column)) is not None:
+            value = pl.col(text).str.strip_chars(" \t").cast(pl.Float64, strict=False)
+            numbers.append(pl.when(value.is_between(*ends)).then(value).alias(column))
     with open_dataset((name,)) as dataset:
-        require_columns(dataset, list(columns.values()))
-        with redacted_errors(dataset), texts_of(dataset, list(columns.values())) as texts:
+        require_columns(dataset, columns)
+        with redacted_errors(dataset), texts_of(dataset, columns) as texts:
             for frame in texts:
-                cells = _cells(spec, frame, columns)
+                places = decoder.decoded(frame).cast(pl.Int64).rename(names)
+                cells = places.with_columns(frame.select(numbers))
                 for one in found:
-                    groups = _groups(one.response, cells, len(frame))
-                    one.add(groups, [cells[name] for name in one.response.names])
+                    one.add(cells)
     return found
 
 
-def _columns(spec: Spec) -> dict[str, CategoryColumn]:
-    """Collected columns by name, as columns of labels; of numbers it is only the name."""
-    columns: dict[str, CategoryColumn] = {}
+def _columns(spec: Spec) -> list[CategoryColumn]:
+    """The collected columns, as columns of labels; of numbers it is only the name."""
+    labels: dict[str, Sequence[str]] = {}
     for response in spec.responses:
-        labels = ("0", "1") if response.channel.form == "bits" else response.outputs
-        for name in response.names:
-            columns[name] = _labelled(name, labels)
-        columns |= {column.name: _labelled(column.name, column.labels) for column in response.by}
-    return columns
-
-
-def _labelled(name: str, labels: Sequence[str]) -> CategoryColumn:
-    """A column of published labels."""
-    return CategoryColumn(name, "category", tuple((label, label) for label in labels))
-
-
-def _cells(
-    spec: Spec, frame: pl.DataFrame, columns: Mapping[str, CategoryColumn]
-) -> dict[str, pl.Series]:
-    """The cells of a frame: places of labels, and numbers; null where they are neither."""
-    numbers = {
-        one.column.name: one.channel.limits
-        for one in spec.responses
-        if one.channel.limits is not None
-    }
-    cells = dict(zip(columns, Decoder(columns.values()).decoded(frame).get_columns(), strict=True))
-    for place, name in enumerate(columns):
-        if name in numbers:
-            value = pl.col(f"t{place}").str.strip_chars(" \t").cast(pl.Float64, strict=False)
-            known = pl.when(value.is_between(*numbers[name])).then(value)
-            cells[name] = frame.select(known).to_series()
-    return cells
-
-
-def _groups(response: Response, cells: Mapping[str, pl.Series], count: int) -> Numbers:
-    """The place of the group of each record, or -1 if it lies in none."""
-    places = np.zeros(count, np.int64)
-    lost = np.zeros(count, np.bool_)
-    for column in response.by:
-        codes = cells[column.name]
-        lost |= codes.is_null().to_numpy()
-        places = places * len(column.labels) + codes.fill_null(0).cast(pl.Int64).to_numpy()
-    return np.where(lost, -1, places)
+        outputs = ("0", "1") if response.channel.form == "bits" else response.outputs
+        labels |= dict.fromkeys(response.names, outputs)
+        labels |= {column.name: column.labels for column in response.by}
+    return [
+        CategoryColumn(name, "category", tuple((label, label) for label in given))
+        for name, given in labels.items()
+    ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,7 +158,6 @@ def estimates(collected: Sequence[Collected], confidence: Fraction) -> Iterator[
 def _group(
     response: Response, group: tuple[tuple[str, str], ...], tally: ResponseCounts, reach: float
 ) -> Iterator[Estimated]:
-    """The estimates about one group."""
     column, channel = response.column, response.channel
     items = column.labels if isinstance(column, CategoryColumn) else ("",)
     if not tally.records:

@@ -13,7 +13,6 @@ import os
 import secrets
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from types import TracebackType
 from typing import Self
 
 from dpcli.errors import OutputError
@@ -63,12 +62,7 @@ class Outbox:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         with contextlib.suppress(OSError):
             self._file.close()
         if self._temporary is not None:
@@ -138,7 +132,6 @@ def _nameless(folder: Path) -> int | None:
 
 
 def _opened(descriptor: int) -> str:
-    """A path to an open file, whatever its name."""
     return f"/proc/self/fd/{descriptor}"
 
 
@@ -155,7 +148,6 @@ def digest_of(path: Path) -> str | None:
 
 @contextlib.contextmanager
 def _reported(folder: Path) -> Iterator[None]:
-    """Errors of the system as OutputError."""
     try:
         yield
     except OSError as error:

@@ -18,7 +18,7 @@ from dpcli.engine.redaction import redacted_errors
 from dpcli.engine.source import Dataset, open_dataset
 from dpcli.engine.table import prefetch, texts_of
 from dpcli.errors import LedgerError
-from dpcli.ledger.charge import RESPONSES, Charge, Slot, Standing, Stored
+from dpcli.ledger.charge import RESPONSES, Slot, Standing, Stored
 from dpcli.ledger.ledger import Ledger
 from dpcli.local.outbox import Outbox, sweep, waiting_name
 from dpcli.local.shuffle import in_random_order
@@ -86,14 +86,14 @@ def randomize(
             write_responses(plan, data, outbox, shuffle=shuffle, progress=progress)
             return slot.commit(rendered)
         except BaseException:
-            _forget(outbox, ledger, charge)
+            _forget(outbox, ledger, charge.release_id)
             raise
 
 
-def _forget(outbox: Outbox, ledger: Ledger, charge: Charge) -> None:
+def _forget(outbox: Outbox, ledger: Ledger, release_id: str) -> None:
     """Take the name from responses that were certainly not charged for."""
     try:
-        charged = ledger.stored(charge.release_id) is not None
+        charged = ledger.stored(release_id) is not None
     except LedgerError as failure:
         charged = failure.problems[0].code != "release-void"
     if not charged:
@@ -127,7 +127,6 @@ def _columns(spec: Spec) -> list[Cell]:
 
 
 def _csv(frame: pl.DataFrame, *, header: bool = False) -> bytes:
-    """Rows as CSV, with quotes where they are needed."""
     buffer = io.BytesIO()
     frame.write_csv(buffer, include_header=header, quote_style="necessary")
     return buffer.getvalue()
@@ -194,7 +193,10 @@ def _decimals(column: NumericColumn, steps: pl.Series) -> pl.Series:
     By 64-bit arithmetic where the column allows no number that exceeds it.
     """
     places = decimal_places(column.step)
-    unit, largest = int(column.step * 10**places), _largest(steps)
+    unit, largest = int(column.step * 10**places), LARGEST
+    if steps.dtype == pl.Int64:
+        ends = (steps.min(), steps.max())
+        largest = max((abs(end) for end in ends if isinstance(end, int)), default=1)
     if max(unit, 10**places, unit * largest) >= LARGEST:
         texts = [None if value is None else column.text(int(value)) for value in steps.to_list()]
         return pl.Series(texts, dtype=pl.String)
@@ -206,11 +208,3 @@ def _decimals(column: NumericColumn, steps: pl.Series) -> pl.Series:
     signed = pl.when(units < 0).then(pl.concat_str(pl.lit("-"), whole)).otherwise(whole)
     frame = pl.DataFrame({"v": steps})
     return frame.select(pl.when(pl.col("v").is_not_null()).then(signed).alias("v")).to_series()
-
-
-def _largest(steps: pl.Series) -> int:
-    """The greatest size of a number; at least one."""
-    if steps.dtype != pl.Int64:
-        return LARGEST
-    ends = (steps.min(), steps.max())
-    return max((abs(end) for end in ends if isinstance(end, int)), default=1)

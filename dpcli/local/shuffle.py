@@ -51,15 +51,10 @@ def in_random_order(frames: Iterator[pl.DataFrame], size: int) -> Iterator[pl.Da
 
 
 def _written(bucket: BinaryIO, rows: io.BytesIO) -> int:
-    """The number of bytes added to a bucket; DataError if there is no room for them."""
     try:
         return bucket.write(rows.getbuffer())
     except OSError:
-        raise DataError.of(
-            "no-space",
-            "there is no room for a temporary copy of the responses",
-            "free space in the temporary folder, or set TMPDIR to a folder with more space",
-        ) from None
+        raise DataError.about("no-space.responses") from None
 
 
 def random_order(count: int) -> NDArray[np.int64]:

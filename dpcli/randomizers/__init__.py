@@ -5,8 +5,11 @@ from __future__ import annotations
 from dpcli.randomizers.additive import Gaussian, Laplace
 from dpcli.randomizers.base import Randomizer
 from dpcli.randomizers.matrix import Matrix
-from dpcli.randomizers.randomized_response import GeneralizedRandomizedResponse, RandomizedResponse
-from dpcli.randomizers.unary_encoding import UnaryEncoding
+from dpcli.randomizers.pure_protocols import (
+    GeneralizedRandomizedResponse,
+    RandomizedResponse,
+    UnaryEncoding,
+)
 
 RANDOMIZERS: tuple[Randomizer, ...] = (
     RandomizedResponse(),
@@ -16,4 +19,4 @@ RANDOMIZERS: tuple[Randomizer, ...] = (
     Gaussian(),
     Matrix(),
 )
-"""Every local randomizer; adding one is one file and one line here."""
+"""Every local randomizer; adding one is one class and one line here."""

@@ -42,7 +42,7 @@ class Added(Channel):
     @property
     def sensitivity(self) -> Sensitivity:
         """The width of the bounds: how far one record's number can lie from another's."""
-        return width_of(self.column)
+        return _width(self.column)
 
     @property
     def guarantee(self) -> Guarantee:
@@ -99,8 +99,7 @@ class Added(Channel):
         return [self.noise.discrete_variance * float(self.column.step) ** 2]
 
 
-def width_of(column: NumericColumn) -> Sensitivity:
-    """How far two records' numbers can be apart."""
+def _width(column: NumericColumn) -> Sensitivity:
     width = column.upper - column.lower
     return Sensitivity(1, width, width * width, width)
 
@@ -117,15 +116,13 @@ class _Additive(Randomizer):
         assert isinstance(column, NumericColumn)
         assert epsilon is not None
         if column.lower == column.upper:
-            raise CannotRandomize(
-                "a column with equal bounds has nothing to hide",
-                "declare it `public:`, or widen the bounds to what is possible",
-            )
+            raise CannotRandomize("cannot-randomize.bounds", column=column.name)
         target = Loss(epsilon, asked.delta)
         try:
-            noise, _ = self.mechanism.fit(width_of(column), target)
+            noise, _ = self.mechanism.fit(_width(column), target)
         except CannotCalibrate as failure:
-            raise CannotRandomize(failure.reason, failure.hint) from None
+            facts = {"column": column.name, "reason": failure.reason, "hint": failure.hint}
+            raise CannotRandomize("cannot-randomize.noise", **facts) from None
         return Added(target, column, self.mechanism, noise)
 
 

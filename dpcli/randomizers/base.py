@@ -30,16 +30,12 @@ class Table:
     rows: tuple[tuple[Fraction, ...], ...]
 
 
-FINE = 128
-"""Bits to which a probability is rounded, relative to itself."""
-
-
 class CannotRandomize(Exception):
-    """No probabilities meet what is asked; the message says why."""
+    """No probabilities meet what is asked; the template `code` says why about the facts."""
 
-    def __init__(self, reason: str, hint: str) -> None:
-        self.reason, self.hint = reason, hint
-        super().__init__(reason)
+    def __init__(self, code: str, **facts: object) -> None:
+        self.code, self.facts = code, facts
+        super().__init__(code)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,10 +54,7 @@ class Asked:
         column = self.column
         count = len(column.labels) if isinstance(column, CategoryColumn) else 0
         if count < 2:
-            raise CannotRandomize(
-                "a column with a single label has nothing to hide",
-                "declare it `public:`, or add the other labels",
-            )
+            raise CannotRandomize("cannot-randomize.one-label", column=column.name)
         return count
 
 
@@ -136,30 +129,8 @@ class Channel(Responding):
         """
 
 
-@dataclass(frozen=True, slots=True)
-class PureProtocol(Channel):
-    """A channel that supports each label with one of two probabilities (Wang et al. 2017).
-
-    A response supports the true label with probability `p`, and each other one with `q`. `counts`
-    of responses have, for each label, how many supported it.
-    """
-
-    p: Fraction
-    q: Fraction
-
-    def estimates(self, tally: ResponseCounts) -> tuple[Fraction, ...]:
-        """(share of responses - q) / (p - q) for each label."""
-        scale = self.p - self.q
-        return tuple((Fraction(count, tally.records) - self.q) / scale for count in tally.counts)
-
-    def variances(self, frequencies: Sequence[float]) -> list[float]:
-        """(f p (1 - p) + (1 - f) q (1 - q)) / (p - q)^2."""
-        p, q, scale = float(self.p), float(self.q), float(self.p - self.q) ** 2
-        return [(share * p * (1 - p) + (1 - share) * q * (1 - q)) / scale for share in frequencies]
-
-
 class Randomizer(ABC):
-    """A way in which a record can respond; one file, one registry line.
+    """A way in which a record can respond; one class, one registry line.
 
     The docstring of a subclass carries its privacy argument and is what
     `dpcli explain` prints. `prices` are the ways in which its price may be given.
@@ -178,14 +149,9 @@ class Randomizer(ABC):
     def fit(self, asked: Asked) -> Channel:
         """Settled probabilities whose recomputed loss is within what is asked."""
         channel = self.channel(asked)
-        target = Loss(channel.loss.epsilon if asked.epsilon is None else asked.epsilon, asked.delta)
-        if not channel.loss.within(target) or not _certified(channel):
-            raise CannotRandomize(
-                f"`{self.name}` does not meet the target", "choose another epsilon"
-            )
+        loss, ratio = channel.loss, channel.ratio
+        target = Loss(loss.epsilon if asked.epsilon is None else asked.epsilon, asked.delta)
+        certified = ratio is None or ratio <= exp_down(loss.epsilon, 512)
+        if not loss.within(target) or not certified:
+            raise CannotRandomize("cannot-randomize", column=asked.column.name, mechanism=self.name)
         return channel
-
-
-def _certified(channel: Channel) -> bool:
-    """Whether the exact probabilities reveal no more than the channel states."""
-    return channel.ratio is None or channel.ratio <= exp_down(channel.loss.epsilon, 512)

@@ -137,8 +137,10 @@ class Matrix(Randomizer):
         if worst.epsilon is None:
             inputs, outputs = asked.matrix.inputs, asked.matrix.outputs
             raise CannotRandomize(
-                f"the output `{outputs[worst.output]}` is possible for `{inputs[worst.likely]}` "
-                f"and never given for `{inputs[worst.unlikely]}`: epsilon is infinite",
-                "give every output some probability for every label, or for none",
+                "cannot-randomize.infinite",
+                column=asked.column.name,
+                output=outputs[worst.output],
+                label=inputs[worst.likely],
+                other=inputs[worst.unlikely],
             )
         return Tabular(Loss(worst.epsilon), asked.matrix)

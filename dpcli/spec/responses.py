@@ -126,8 +126,7 @@ class _Responses:
         try:
             channel = randomizer.fit(asked)
         except CannotRandomize as failure:
-            facts = {"reason": failure.reason, "advice": failure.hint}
-            part.report("cannot-randomize", column=column.name, **facts)
+            part.report(failure.code, **failure.facts)
             return None
         labels = len(column.labels) if isinstance(column, CategoryColumn) else 1
         numbers = prod(len(one.labels) for one in by) * max(labels, len(channel.outputs))

@@ -14,7 +14,7 @@ from dpcli import messages, reference
 PACKAGE = sorted(Path(messages.__file__).parent.rglob("*.py"))
 
 FILLING = {"report", "report_key", "report_unknown", "spoil", "about", "problem", "words"}
-FILLING |= {"refusal", "Exact", "Choice", "Fault"}
+FILLING |= {"CannotRandomize", "refusal", "Exact", "Choice", "Fault"}
 """Calls whose first argument is a code and whose keywords are facts."""
 
 GIVEN = {"name", "found", "key", "low", "high", "word", "choices", "what", "user"}

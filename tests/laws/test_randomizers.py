@@ -9,12 +9,13 @@ import mpmath
 import numpy as np
 import pytest
 
+from dpcli.messages import words
 from dpcli.privacy.amplification import worst_ratio
 from dpcli.privacy.confidential import Confidential
 from dpcli.randomizers import RANDOMIZERS
 from dpcli.randomizers.additive import Added
 from dpcli.randomizers.base import Asked, CannotRandomize, Channel, ResponseCounts
-from dpcli.randomizers.randomized_response import Symmetric
+from dpcli.randomizers.pure_protocols import Symmetric
 from dpcli.sampling import entropy
 from tests.support.randomizers import Rows, asked_of, channels, labels, output_of, table_of
 from tests.support.streams import CUT, Stream, chi_square_tail
@@ -203,7 +204,8 @@ def test_what_cannot_be_randomized_is_refused_in_words(place: int, asked: Asked)
     with pytest.raises(CannotRandomize) as refused:
         RANDOMIZERS[place].fit(asked)
 
-    assert refused.value.reason and refused.value.hint
+    message, hint = words(refused.value.code, **refused.value.facts)
+    assert message and hint
 
 
 def test_worst_ratio_agrees_with_all_pairs() -> None:

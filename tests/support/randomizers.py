@@ -14,8 +14,7 @@ from dpcli.columns import CategoryColumn, NumericColumn
 from dpcli.randomizers import RANDOMIZERS
 from dpcli.randomizers.base import Asked, Channel, Randomizer, Table
 from dpcli.randomizers.matrix import Tabular
-from dpcli.randomizers.randomized_response import Symmetric
-from dpcli.randomizers.unary_encoding import Bits
+from dpcli.randomizers.pure_protocols import Bits, Symmetric
 
 EPSILONS = tuple(map(Fraction, ("1e-12", "0.001", "0.1", "0.5", "1", "2.5", "7", "20")))
 
