@@ -1,4 +1,4 @@
-"""From a published report in JSON back to what it proves.
+"""Published reports: whether a ledger agrees, and what they prove of a lost one.
 
 The spec in the report is planned again. Where that gives what the report says, its parts are those
 of the lost entry; elsewhere (a plan of another version) the plain sum of all losses is charged, the
@@ -11,7 +11,9 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Mapping, Sequence
+import zlib
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
@@ -19,10 +21,12 @@ from typing import Any
 
 from dpcli import __version__
 from dpcli.charge import charge_for
-from dpcli.errors import LedgerError, Problem, SpecError
+from dpcli.errors import LedgerError, Problem, SpecError, UsageError
 from dpcli.ledger.balance import RECOVERED, period_number
+from dpcli.ledger.chain import Entry
 from dpcli.ledger.recovery import Proof
-from dpcli.ledger.reports import UNREADABLE, entry_named, not_a_report, read_report
+from dpcli.ledger.sqlite import translated_errors
+from dpcli.ledger.store import Store
 from dpcli.ledger.terms import Payload, terms_of
 from dpcli.plan.model import Plan
 from dpcli.plan.numbers import Fact, json_text
@@ -53,6 +57,51 @@ PART = ("role", "joint", "cells", "mechanism", "sensitivity", "epsilon", "delta"
 Facts = Mapping[str, Any]
 
 
+def report_faults(store: Store, reports: Sequence[Path]) -> Iterator[str]:
+    """What published reports say that the ledger does not; UsageError if one is none."""
+    read = [(path, *_read(path)) for path in reports]
+    with translated_errors(store.path):
+        entries = {entry.number: entry for entry in store.entries()}
+        for path, content, _, number, head, release_id in read:
+            if number not in entries:
+                yield f"`{path}` was published from entry {number}, which the ledger does not have"
+            elif not entries[number].is_named(head, release_id):
+                yield f"`{path}` was published from another entry {number} than the ledger has"
+            elif not _published(store, entries[number], content):
+                yield f"`{path}` is not what entry {number} published: its text was changed"
+
+
+def _published(store: Store, entry: Entry, content: bytes) -> bool:
+    """Whether an entry published that report, or was recovered from it."""
+    if entry.recovered is not None:
+        return entry.recovered.get("report") == hashlib.sha256(content).hexdigest()
+    packed = store.outputs(entry.number).get("report.json")
+    try:
+        return packed is not None and content == zlib.decompress(packed)
+    except zlib.error:
+        return False
+
+
+def _read(path: Path) -> tuple[bytes, Facts, int, str, str]:
+    """A report, numbers as their digits, and the entry, head and release that it names."""
+    with _reading(path):
+        content = path.read_bytes() if path.is_file() else b""
+        report = json.loads(content, parse_float=str, parse_int=str, parse_constant=str)
+        place = report["ledger"]
+        return content, report, int(place["entry"]), str(place["head"]), str(report["release_id"])
+
+
+@contextmanager
+def _reading(path: Path) -> Iterator[None]:
+    """What is raised where a file is no report, as UsageError."""
+    try:
+        yield
+    except (
+        KeyError, TypeError, ValueError, ArithmeticError, AttributeError, OSError, RecursionError
+    ):  # fmt: skip
+        raise UsageError.about("not-a-report", report=path) from None
+
+
 def proofs_of(paths: Sequence[Path]) -> list[Proof]:
     """What reports prove; UsageError or LedgerError with every one that proves nothing."""
     found: list[Proof] = []
@@ -68,18 +117,16 @@ def proofs_of(paths: Sequence[Path]) -> list[Proof]:
 
 
 def _proof(path: Path) -> Proof:
-    content, report = read_report(path)
-    try:
-        privacy, (entry, head, named) = report["privacy"], entry_named(report)
+    content, report, entry, head, named = _read(path)
+    with _reading(path):
+        privacy, text = report["privacy"], report["spec"]["text"]
         created, digest = str(report["created"]), str(report["spec"]["digest"])
         words = (HASH.fullmatch(head), ID.fullmatch(named), INSTANT.fullmatch(created))
         window, period = _window(report["ledger"])
         stated, before, asked = _stated(report), _loss(privacy["before"]), _loss(privacy["asked"])
-        text, first = report["spec"]["text"], report["ledger"].get("first_release")
-    except UNREADABLE:
-        raise not_a_report(path) from None
-    if entry < 1 or not isinstance(text, str) or not all(words):
-        raise not_a_report(path)
+        first = report["ledger"].get("first_release")
+        if entry < 1 or not isinstance(text, str) or not all(words):
+            raise ValueError("a report names its entry, and has a spec")
     spec = _spec(text, digest, path)
     if not stated.within(asked):
         raise _changed(path, "its losses do not add up to what it says was asked")

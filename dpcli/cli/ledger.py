@@ -30,12 +30,11 @@ from dpcli.ledger.ledger import create_ledger
 from dpcli.ledger.place import removed_if_empty, require_file_name
 from dpcli.ledger.recovery import Recovered
 from dpcli.ledger.recovery import recover as recover_ledger
-from dpcli.ledger.reports import faults, report_faults
 from dpcli.ledger.sqlite import translated_errors
 from dpcli.ledger.terms import Terms
 from dpcli.privacy.loss import loss_text
 from dpcli.publish import require_writable
-from dpcli.recovery import proofs_of
+from dpcli.recovery import proofs_of, report_faults
 
 
 def init(
@@ -121,7 +120,7 @@ def verify(
     """Check that a ledger is unchanged, and that reports agree."""
     reports = [*(against or ()), *(more or ())]
     with existing_ledger(path, doubtful=True) as book:
-        found = [*faults(book.store), *report_faults(book.store, reports)]
+        found = [*book.faults(), *report_faults(book.store, reports)]
         count = 0 if found else len(book.store.entries())
         name = book.path
     if found:

@@ -6,6 +6,7 @@ can be published again at no cost. Nothing is ever refunded.
 
 from __future__ import annotations
 
+import sqlite3
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
@@ -178,6 +179,28 @@ class Ledger:
                     stored = self._charge(charge, render)
             self.store.update_anchor()
         return stored
+
+    def faults(self) -> list[str]:
+        """Everything that is wrong with the ledger: one sentence each."""
+        store = self.store
+        with translated_errors(self.path):
+            fault = store.fault()
+            found = [fault] if fault else []
+            if store.connection.execute("PRAGMA integrity_check(1)").fetchone()[0] != "ok":
+                return [*found, "the file is damaged"]
+            try:
+                entries = store.entries()
+                if store.published() - {entry.number for entry in entries}:
+                    found.append("it has outputs without an entry")
+                return found + [
+                    f"the outputs of entry {entry.number} were changed"
+                    for entry in entries
+                    if entry.seal != seal_of(entry.head, store.outputs(entry.number))
+                ]
+            except (sqlite3.Error, ValueError, TypeError, AttributeError):
+                if not found:
+                    raise
+                return found
 
     @contextmanager
     def charging(self) -> Iterator[None]:

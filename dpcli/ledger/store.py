@@ -192,6 +192,10 @@ class Store:
         query = "SELECT name, content FROM outputs WHERE number = ? ORDER BY name"
         return dict(self.connection.execute(query, (number,)))
 
+    def published(self) -> set[int]:
+        """The numbers of entries that published anything."""
+        return {row[0] for row in self.connection.execute("SELECT number FROM outputs")}
+
     def insert(self, entry: Entry, outputs: Mapping[str, bytes]) -> None:
         """Seal an entry and what it publishes, add both in a transaction, and read them back."""
         entry = replace(entry, seal=seal_of(entry.head, outputs))

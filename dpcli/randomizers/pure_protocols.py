@@ -1,4 +1,4 @@
-"""Responses that support each label with one of two probabilities: coins, lists and bits."""
+"""Coins, lists and bits: each label is supported with one of two probabilities."""
 
 from __future__ import annotations
 

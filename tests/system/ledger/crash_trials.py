@@ -19,7 +19,6 @@ import dpcli
 from dpcli.cli import main
 from dpcli.ledger import anchor, ledger, store
 from dpcli.ledger.ledger import Ledger
-from dpcli.ledger.reports import faults
 from dpcli.ledger.store import Store
 
 for _module in pkgutil.walk_packages(dpcli.__path__, "dpcli."):
@@ -138,9 +137,9 @@ def settled(folder: Path, release_id: str, seen: set[bytes]) -> None:
 
 def intact(folder: Path) -> None:
     """The ledger verifies, and no temporary file is left but those of the killed."""
-    ledger = Store.open(folder / "dpcli-ledger.sqlite")
-    assert not list(faults(ledger))
-    ledger.close()
+    book = Ledger(Store.open(folder / "dpcli-ledger.sqlite"))
+    assert not book.faults()
+    book.close()
 
 
 def events_of(folder: Path) -> list[str]:

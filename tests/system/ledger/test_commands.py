@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from dpcli.ledger.reports import faults
+from dpcli.ledger.ledger import Ledger
 from dpcli.ledger.store import Store
 from tests.support.cli import Command, data, dpcli, forget, spec
 
@@ -241,7 +241,7 @@ def test_a_file_size_limit_is_all_or_nothing(folder: Path, spec: Path, data: Pat
         assert b"Traceback" not in limited.stderr
         assert subprocess.run(words, capture_output=True, check=False).returncode == 0
         store = Store.open(folder / "dpcli-ledger.sqlite")
-        assert not list(faults(store))
+        assert not Ledger(store).faults()
         assert len(store.entries("kind = 'release'")) == 1
         store.close()
 

@@ -11,7 +11,6 @@ import pytest
 
 from dpcli.errors import LedgerError
 from dpcli.ledger.ledger import Ledger, create_ledger
-from dpcli.ledger.reports import faults
 from dpcli.ledger.store import Store
 from tests.support.ledgers import charge, render
 
@@ -34,7 +33,7 @@ def noticed(path: Path) -> bool:
     except LedgerError:
         return True
     try:
-        return bool(list(faults(store)))
+        return bool(Ledger(store).faults())
     finally:
         store.close()
 
