@@ -22,6 +22,7 @@ from typing import Any
 from dpcli import __version__
 from dpcli.charge import charge_for
 from dpcli.errors import LedgerError, Problem, SpecError, UsageError
+from dpcli.ledger.account import Outlook
 from dpcli.ledger.balance import RECOVERED, period_number
 from dpcli.ledger.chain import Entry
 from dpcli.ledger.recovery import Proof
@@ -29,11 +30,9 @@ from dpcli.ledger.sqlite import translated_errors
 from dpcli.ledger.store import Store
 from dpcli.ledger.terms import Payload, terms_of
 from dpcli.plan.model import Plan
-from dpcli.plan.numbers import Fact, json_text
 from dpcli.plan.planner import make_plan
 from dpcli.privacy.loss import Loss
-from dpcli.report.answers import quality_facts, response_facts, statistic_facts
-from dpcli.report.data import guarantee_facts
+from dpcli.report.data import plan_json
 from dpcli.spec.load import load_any
 from dpcli.spec.model import Spec
 
@@ -224,14 +223,7 @@ def _parts(
 
 def _facts(plan: Plan) -> object:
     """What a report of this version says about a plan, as far as it decides the charge."""
-    listed: list[Fact]
-    if plan.is_local:
-        kind, listed = "responses", [response_facts(one) for one in plan.spec.responses]
-    else:
-        kind, listed = "statistics", [statistic_facts(one, plan.spec) for one in plan.entries]
-    quality = quality_facts(plan) if not plan.is_local else None
-    privacy = guarantee_facts(plan, None)["privacy"]
-    text = json_text({"privacy": privacy, "quality": quality, kind: listed})
+    text = plan_json(plan, Outlook(Path(), exists=False))
     return _facts_of(json.loads(text, parse_float=str, parse_int=str))
 
 
