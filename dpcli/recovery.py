@@ -26,7 +26,6 @@ from dpcli.ledger.account import Outlook
 from dpcli.ledger.balance import RECOVERED, period_number
 from dpcli.ledger.chain import Entry
 from dpcli.ledger.recovery import Proof
-from dpcli.ledger.sqlite import translated_errors
 from dpcli.ledger.store import Store
 from dpcli.ledger.terms import Payload, terms_of
 from dpcli.plan.model import Plan
@@ -59,15 +58,14 @@ Facts = Mapping[str, Any]
 def report_faults(store: Store, reports: Sequence[Path]) -> Iterator[str]:
     """What published reports say that the ledger does not; UsageError if one is none."""
     read = [(path, *_read(path)) for path in reports]
-    with translated_errors(store.path):
-        entries = {entry.number: entry for entry in store.entries()}
-        for path, content, _, number, head, release_id in read:
-            if number not in entries:
-                yield f"`{path}` was published from entry {number}, which the ledger does not have"
-            elif not entries[number].is_named(head, release_id):
-                yield f"`{path}` was published from another entry {number} than the ledger has"
-            elif not _published(store, entries[number], content):
-                yield f"`{path}` is not what entry {number} published: its text was changed"
+    entries = {entry.number: entry for entry in store.entries()}
+    for path, content, _, number, head, release_id in read:
+        if number not in entries:
+            yield f"`{path}` was published from entry {number}, which the ledger does not have"
+        elif not entries[number].is_named(head, release_id):
+            yield f"`{path}` was published from another entry {number} than the ledger has"
+        elif not _published(store, entries[number], content):
+            yield f"`{path}` is not what entry {number} published: its text was changed"
 
 
 def _published(store: Store, entry: Entry, content: bytes) -> bool:

@@ -17,7 +17,6 @@ from dpcli.ledger.balance import Spend, period_number
 from dpcli.ledger.charge import Stored, resolved
 from dpcli.ledger.ledger import Ledger, create_ledger
 from dpcli.ledger.place import is_absent, require_no_history, require_place
-from dpcli.ledger.sqlite import translated_errors
 from dpcli.ledger.store import Store
 from dpcli.ledger.terms import Terms, terms_of
 from dpcli.plan.model import Plan
@@ -137,7 +136,7 @@ def _in_ledger(request: Request, times: int | None) -> Outlook:
         require_place(path)
         require_no_history(path)
         return account_outlook(Account(path), *asked, opens=opens, exists=False)
-    with existing_ledger(path) as ledger, translated_errors(path):
+    with existing_ledger(path) as ledger:
         found = account_outlook(ledger.account(dataset), *asked, opens=opens, exists=True)
         return replace(found, shared=tuple(ledger.sharing(dataset, resolved(request.data))))
 

@@ -27,10 +27,9 @@ from dpcli.cli.options import (
 from dpcli.cli.outputs import Wanted
 from dpcli.errors import LedgerError, Problem
 from dpcli.ledger.ledger import create_ledger
-from dpcli.ledger.place import removed_if_empty, require_file_name
+from dpcli.ledger.place import removed_if_empty, require_file_name, system_errors
 from dpcli.ledger.recovery import Recovered
 from dpcli.ledger.recovery import recover as recover_ledger
-from dpcli.ledger.sqlite import translated_errors
 from dpcli.ledger.terms import Terms
 from dpcli.privacy.loss import loss_text
 from dpcli.publish import require_writable
@@ -44,7 +43,7 @@ def init(
 ) -> None:
     """Make a ledger without accounts, and its anchor."""
     require_file_name(path)
-    with translated_errors(path):
+    with system_errors(path):
         if path.exists() or path.is_symlink():
             raise LedgerError.of("ledger-exists", f"`{path}` exists already", "name a new file")
     with removed_if_empty(path):

@@ -21,7 +21,6 @@ from dpcli.errors import Failure, LedgerError
 from dpcli.ledger.account import Runs
 from dpcli.ledger.balance import Balance, balance, period_number, spend
 from dpcli.ledger.ledger import Ledger
-from dpcli.ledger.sqlite import translated_errors
 from dpcli.ledger.store import Store
 from dpcli.ledger.terms import Terms, terms_from, terms_of
 from dpcli.plan.model import Plan
@@ -179,7 +178,7 @@ def history(
     releases: list[Facts] = []
     # Some keyboards and shells decompose letters; names of accounts are composed.
     dataset = None if dataset is None else unicodedata.normalize("NFC", dataset)
-    with existing_ledger(path) as book, translated_errors(book.path):
+    with existing_ledger(path) as book:
         if dataset is not None and dataset not in book.accounts():
             raise LedgerError.of(
                 "no-such-account",

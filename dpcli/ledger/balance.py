@@ -10,15 +10,16 @@ import datetime
 import json
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
 from operator import itemgetter
 
 from dpcli.composition import COMPOSITIONS
-from dpcli.composition.base import Composition
+from dpcli.composition.base import Composition, Missing
 from dpcli.composition.parallel import Branch, worst_unit
+from dpcli.errors import LedgerError
 from dpcli.ledger.terms import Terms
 from dpcli.mechanisms import MECHANISMS
 from dpcli.privacy.guarantee import PUBLIC, Guarantee, approximate, pure, together
@@ -40,10 +41,6 @@ BY_NAME = {mechanism.name: mechanism for mechanism in MECHANISMS}
 
 RESPONDING = {randomizer.name for randomizer in RANDOMIZERS} - BY_NAME.keys()
 """Local randomizers that are given by probabilities instead of noise: their loss is pure."""
-
-
-class UnknownMechanism(Exception):
-    """An entry records a mechanism that this version does not know."""
 
 
 @lru_cache(maxsize=4096)
@@ -74,7 +71,7 @@ def answers_of(parts: str, neighbors: str) -> Answers:
 
 
 def guarantee_of(part: Mapping[str, object]) -> Guarantee:
-    """What a recorded part reveals; `UnknownMechanism` if this version cannot say."""
+    """What a recorded part reveals; LedgerError if this version cannot say."""
     name = str(part["mechanism"])
     if name == "none":
         return PUBLIC
@@ -84,7 +81,7 @@ def guarantee_of(part: Mapping[str, object]) -> Guarantee:
         return pure(_exact(part["epsilon"]))
     mechanism = BY_NAME.get(name)
     if mechanism is None:
-        raise UnknownMechanism(name)
+        raise LedgerError.about("ledger-unusable.mechanism", name=name)
     return mechanism.guarantee(
         Noise(mechanism.distribution, _exact(part["scale"])),
         Sensitivity(*(int(str(part[norm])) for norm in ("l0", "l1", "l2_squared", "linf"))),
@@ -152,20 +149,26 @@ def balance(
     With a window, that of the worst window; with a `period` too, of the worst that holds one of
     the `days` from there on.
     """
-    rule = next(rule for rule in COMPOSITIONS if rule.name == terms.composition)
-    budget = terms.budget
-    lifetime = _total(rule, spends, budget.delta)
+    rule, budget = _rule(terms), terms.budget
+    counted: Counter[Answers] = Counter()
+    for one in spends:
+        counted[one.answers] += one.count
+    lifetime = _loss(terms, counted)
     if terms.window is None:
         return Balance(budget, lifetime, lifetime, rule.remaining(budget, lifetime))
     none = Loss(Fraction(0), Fraction(0), Fraction(0))
-    worst = _greatest([none, *_windows(rule, spends, terms, period, days)])
+    worst = _greatest([none, *_windows(terms, spends, period, days)])
     if lifetime.rho is None:
         worst = replace(worst, rho=None)
     return Balance(budget, worst, lifetime, rule.remaining(budget, worst))
 
 
+def _rule(terms: Terms) -> Composition:
+    return next(rule for rule in COMPOSITIONS if rule.name == terms.composition)
+
+
 def _windows(
-    rule: Composition, spends: Sequence[Spend], terms: Terms, period: int | None, days: int
+    terms: Terms, spends: Sequence[Spend], period: int | None, days: int
 ) -> Iterator[Loss]:
     """The losses of the windows that can be worst: they begin at a release.
 
@@ -197,24 +200,20 @@ def _windows(
         held = frozenset((+inside).items())
         if held not in seen:
             seen.add(held)
-            yield rule.total(_counted(inside), terms.budget.delta)
+            yield _loss(terms, inside)
 
 
-def _total(rule: Composition, spends: Iterable[Spend], delta: Fraction) -> Loss:
-    counted: Counter[Answers] = Counter()
-    for one in spends:
-        counted[one.answers] += one.count
-    return rule.total(_counted(counted), delta)
-
-
-def _counted(releases: Mapping[Answers, int]) -> Counter[Guarantee]:
-    """How often each guarantee was given, by releases counted by what they revealed."""
+def _loss(terms: Terms, releases: Mapping[Answers, int]) -> Loss:
+    """The loss of publishing all of these releases, counted by what they revealed."""
     found: Counter[Guarantee] = Counter()
     for answers, count in releases.items():
-        if count:
-            for guarantee, times in answers:
-                found[guarantee] += times * count
-    return found
+        for guarantee, times in answers if count else ():
+            found[guarantee] += times * count
+    try:
+        return _rule(terms).total(found, terms.budget.delta)
+    except Missing as package:
+        facts = {"dataset": terms.dataset, "why": str(package)}
+        raise LedgerError.about("package-missing.ledger", **facts) from None
 
 
 def spend(parts: str, period: str | None, neighbors: str, count: int = 1) -> Spend:

@@ -6,7 +6,6 @@ can be published again at no cost. Nothing is ever refunded.
 
 from __future__ import annotations
 
-import sqlite3
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
@@ -19,8 +18,13 @@ from dpcli.ledger.anchor import begin_anchor, point_elsewhere, usual_anchor
 from dpcli.ledger.balance import Balance, spend
 from dpcli.ledger.chain import CLOSE, LOST, OPEN, RELEASE, Entry, canonical, seal_of
 from dpcli.ledger.charge import Charge, Render, Slot, Standing, Stored
-from dpcli.ledger.place import is_absent, require_file_name, require_no_history, require_place
-from dpcli.ledger.sqlite import translated_errors
+from dpcli.ledger.place import (
+    is_absent,
+    require_file_name,
+    require_no_history,
+    require_place,
+    system_errors,
+)
 from dpcli.ledger.store import Store
 from dpcli.ledger.terms import Payload, Terms, terms_from
 from dpcli.sampling.entropy import random_bytes
@@ -33,7 +37,7 @@ def create_ledger(path: Path, anchor: Path | None = None, *, network: bool = Fal
     there was a ledger before. The store says whether it was `created` by this call.
     """
     require_file_name(path)
-    with translated_errors(path), ExitStack() as undo:
+    with system_errors(path), ExitStack() as undo:
         if path.is_file() and not is_absent(path):
             return Store.open(path)
         require_place(path, network=network)
@@ -71,51 +75,44 @@ class Ledger:
 
     def accounts(self) -> dict[str, Terms]:
         """The terms of every account, by dataset, in the order of opening."""
-        with translated_errors(self.path):
-            entries = self.store.entries("kind = 'open'")
-            return {entry.dataset: terms_from(entry.content()) for entry in entries}
+        entries = self.store.entries("kind = 'open'")
+        return {entry.dataset: terms_from(entry.content()) for entry in entries}
 
     def releases(self, dataset: str) -> list[Entry]:
         """What an account was charged for, in order."""
-        with translated_errors(self.path):
-            return self.store.entries("kind = 'release' AND dataset = ?", dataset)
+        return self.store.entries("kind = 'release' AND dataset = ?", dataset)
 
     def release_ids(self) -> list[str]:
         """The names of everything that was charged."""
-        with translated_errors(self.path):
-            return [entry.release_id or "" for entry in self.store.entries("kind = 'release'")]
+        return [entry.release_id or "" for entry in self.store.entries("kind = 'release'")]
 
     def latest(self) -> str:
         """When the last release was charged for, as it was written then."""
-        with translated_errors(self.path):
-            last = self.store.last()
-            return str(last.content()["created"]) if last else ""
+        last = self.store.last()
+        return str(last.content()["created"]) if last else ""
 
     def balance(self, terms: Terms, period: int | None = None) -> Balance:
         """What an account has spent so far; with a window, around `period`."""
-        with translated_errors(self.path):
-            return self.account(terms.dataset).balance(terms, period)
+        return self.account(terms.dataset).balance(terms, period)
 
     def account(self, dataset: str) -> Account:
         """What is recorded of an account, equal charges counted together."""
-        with translated_errors(self.path):
-            terms = self.accounts().get(dataset)
-            spends = () if terms is None else self.store.spends(dataset)
-            neighbors = "" if terms is None else terms.neighbors
-            return Account(
-                self.path,
-                terms,
-                [spend(parts, period, neighbors, count) for parts, period, count in spends],
-                closed=bool(self.store.entries("kind = ? AND dataset = ?", CLOSE, dataset)),
-                opens=terms is not None or not self.store.entries("kind = ?", LOST),
-            )
+        terms = self.accounts().get(dataset)
+        spends = () if terms is None else self.store.spends(dataset)
+        neighbors = "" if terms is None else terms.neighbors
+        return Account(
+            self.path,
+            terms,
+            [spend(parts, period, neighbors, count) for parts, period, count in spends],
+            closed=bool(self.store.entries("kind = ? AND dataset = ?", CLOSE, dataset)),
+            opens=terms is not None or not self.store.entries("kind = ?", LOST),
+        )
 
     def sharing(self, dataset: str, files: Sequence[str] = ()) -> list[str]:
         """Other accounts that were charged for a file that this one was, or for one of these."""
-        with translated_errors(self.path):
-            recorded = self.store.data_files()
-            mine = recorded.pop(dataset, set()).union(files)
-            return sorted(name for name, theirs in recorded.items() if theirs & mine)
+        recorded = self.store.data_files()
+        mine = recorded.pop(dataset, set()).union(files)
+        return sorted(name for name, theirs in recorded.items() if theirs & mine)
 
     def stored(self, release_id: str, same: Charge | None = None) -> Stored | None:
         """The release of that name, if there is one.
@@ -123,44 +120,39 @@ class Ledger:
         LedgerError if it was made from another spec or for another period than `same`, or
         if its outputs are not stored: it failed, or was recovered from its report.
         """
-        with translated_errors(self.path):
-            found = self.store.entries("release_id = ?", release_id)
-            if not found:
-                return None
-            (entry,) = found
-            if same is not None:
-                _require_same(entry, same)
-            packed = self.store.outputs(entry.number)
-            if entry.seal != seal_of(entry.head, packed):
-                raise LedgerError.about(
-                    "ledger-in-doubt.outputs", path=self.path, number=entry.number
-                )
-            if not packed:
-                recovered = "recovered" in entry.content()
-                code = "release-recovered" if recovered else "release-void"
-                raise LedgerError.about(code, name=release_id)
-            outputs = {name: zlib.decompress(content) for name, content in packed.items()}
-            return Stored(release_id, outputs, fresh=False)
+        found = self.store.entries("release_id = ?", release_id)
+        if not found:
+            return None
+        (entry,) = found
+        if same is not None:
+            _require_same(entry, same)
+        packed = self.store.outputs(entry.number)
+        if entry.seal != seal_of(entry.head, packed):
+            raise LedgerError.about("ledger-in-doubt.outputs", path=self.path, number=entry.number)
+        if not packed:
+            recovered = "recovered" in entry.content()
+            code = "release-recovered" if recovered else "release-void"
+            raise LedgerError.about(code, name=release_id)
+        outputs = {name: zlib.decompress(content) for name, content in packed.items()}
+        return Stored(release_id, outputs, fresh=False)
 
     def require_room(self, charge: Charge) -> None:
         """Raise BudgetError or LedgerError if the charge may not be made."""
-        with translated_errors(self.path):
-            account = self.account(charge.terms.dataset)
-            account.accept(charge.terms, charge.spend, opens=charge.opens)
+        account = self.account(charge.terms.dataset)
+        account.accept(charge.terms, charge.spend, opens=charge.opens)
 
     def open_account(self, terms: Terms, created: str) -> bool:
         """Open an account; whether it is new.
 
         One on the same terms stays as it is. LedgerError if the dataset has one on other terms.
         """
-        with translated_errors(self.path):
-            with self.charging():
-                there = self.accounts().get(terms.dataset)
-                if there is not None and there != terms:
-                    raise LedgerError.about("account-exists", dataset=terms.dataset)
-                if there is None:
-                    self.append(OPEN, terms.dataset, terms.payload() | {"created": created})
-            self.store.update_anchor()
+        with self.charging():
+            there = self.accounts().get(terms.dataset)
+            if there is not None and there != terms:
+                raise LedgerError.about("account-exists", dataset=terms.dataset)
+            if there is None:
+                self.append(OPEN, terms.dataset, terms.payload() | {"created": created})
+        self.store.update_anchor()
         return there is None
 
     def reserve(self, charge: Charge) -> Slot:
@@ -172,35 +164,33 @@ class Ledger:
 
         Ledger, anchor and balance are checked again while no other process can write.
         """
-        with translated_errors(self.path):
-            with self.charging():
-                stored = self.stored(charge.release_id, charge)
-                if stored is None:
-                    stored = self._charge(charge, render)
-            self.store.update_anchor()
+        with system_errors(self.path), self.charging():
+            stored = self.stored(charge.release_id, charge)
+            if stored is None:
+                stored = self._charge(charge, render)
+        self.store.update_anchor()
         return stored
 
     def faults(self) -> list[str]:
         """Everything that is wrong with the ledger: one sentence each."""
         store = self.store
-        with translated_errors(self.path):
-            fault = store.fault()
-            found = [fault] if fault else []
-            if store.connection.execute("PRAGMA integrity_check(1)").fetchone()[0] != "ok":
-                return [*found, "the file is damaged"]
-            try:
-                entries = store.entries()
-                if store.published() - {entry.number for entry in entries}:
-                    found.append("it has outputs without an entry")
-                return found + [
-                    f"the outputs of entry {entry.number} were changed"
-                    for entry in entries
-                    if entry.seal != seal_of(entry.head, store.outputs(entry.number))
-                ]
-            except (sqlite3.Error, ValueError, TypeError, AttributeError):
-                if not found:
-                    raise
-                return found
+        fault = store.fault()
+        found = [fault] if fault else []
+        if store.value("PRAGMA integrity_check(1)") != "ok":
+            return [*found, "the file is damaged"]
+        try:
+            entries = store.entries()
+            if store.published() - {entry.number for entry in entries}:
+                found.append("it has outputs without an entry")
+            return found + [
+                f"the outputs of entry {entry.number} were changed"
+                for entry in entries
+                if entry.seal != seal_of(entry.head, store.outputs(entry.number))
+            ]
+        except (LedgerError, ValueError, TypeError, AttributeError):
+            if not found:
+                raise
+            return found
 
     @contextmanager
     def charging(self) -> Iterator[None]:

@@ -123,6 +123,15 @@ def unusable(path: Path, error: OSError) -> LedgerError:
     return LedgerError.about("ledger-unusable", path=path, why=why, fix=fix)
 
 
+@contextmanager
+def system_errors(path: Path) -> Iterator[None]:
+    """Errors of the file system as LedgerErrors."""
+    try:
+        yield
+    except OSError as error:
+        raise unusable(path, error) from None
+
+
 def missing(path: Path) -> LedgerError:
     """A ledger that was named and is not there."""
     code = "ledger-unusable.no-file" if path.exists() else "ledger-missing"

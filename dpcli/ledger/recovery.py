@@ -25,8 +25,14 @@ from dpcli.ledger.anchor import (
 from dpcli.ledger.balance import period_number
 from dpcli.ledger.chain import CLOSE, LOST, OPEN, RELEASE, Entry
 from dpcli.ledger.ledger import Ledger
-from dpcli.ledger.place import doubt, is_absent, missing, removed_if_empty, require_place
-from dpcli.ledger.sqlite import translated_errors
+from dpcli.ledger.place import (
+    doubt,
+    is_absent,
+    missing,
+    removed_if_empty,
+    require_place,
+    system_errors,
+)
 from dpcli.ledger.store import Store
 from dpcli.ledger.terms import Payload, Terms
 from dpcli.privacy.loss import Loss
@@ -101,7 +107,7 @@ def recover(
     changes nothing, for a ledger that was changed, for reports that do not belong to it, and for
     more missing entries than allowed.
     """
-    with translated_errors(path), _opened(path, proofs) as (store, is_new):
+    with system_errors(path), _opened(path, proofs) as (store, is_new):
         with store.writing():
             known = _begun if is_new else _remembered
             remembered = known(store, anchor_lost=anchor_lost)

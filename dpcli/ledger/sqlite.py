@@ -6,6 +6,7 @@ and can be interrupted.
 
 from __future__ import annotations
 
+import os
 import sqlite3
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -13,10 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from dpcli.composition.base import Missing
 from dpcli.errors import LedgerError
-from dpcli.ledger.balance import UnknownMechanism
-from dpcli.ledger.place import unusable
 
 APPLICATION = 0x64706C67
 """Marks the file as a ledger of this tool."""
@@ -65,6 +63,15 @@ BEGIN SELECT RAISE(ABORT, 'entries are numbered in order'); END""",
 STATEMENTS = frozenset(TABLES + TRIGGERS)
 """Everything that a ledger is made of; anything more or less was done by another program."""
 
+SETTINGS = (
+    "journal_mode = DELETE",
+    "synchronous = EXTRA",
+    "foreign_keys = ON",
+    "trusted_schema = OFF",
+    "cell_size_check = ON",
+)
+"""A rollback journal, everything synced, and no trust in what the file says of itself."""
+
 LONGEST_WAIT = 300.0
 """Seconds to wait for other processes that write; each needs a fraction of one."""
 
@@ -91,91 +98,114 @@ REASONS = {
 }
 
 
-class RetryingConnection(sqlite3.Connection):
-    """Tries a statement again while other processes keep the file locked."""
+class Database:
+    """A connection to a file that tries again while other processes keep the file locked.
 
-    def execute(self, sql: str, parameters: Any = (), /) -> sqlite3.Cursor:
-        """Run one statement; sqlite3.OperationalError after `LONGEST_WAIT` seconds."""
+    Statements are committed one by one, outside of `writing`, and everything is synced.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        if not path.exists():
+            # Made here rather than by SQLite, so that only its owner may read it.
+            os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
+        uri = f"{path.resolve().as_uri()}?mode=rw"
+        try:
+            self.connection = sqlite3.connect(
+                uri, uri=True, timeout=WAIT_OF_SQLITE, isolation_level=None
+            )
+        except sqlite3.Error as error:
+            raise self._refused(error) from None
+        try:
+            for setting in SETTINGS:
+                self.query(f"PRAGMA {setting}")
+        except BaseException:
+            self.close()
+            raise
+
+    def query(self, sql: str, *values: object, code: str = "ledger-unusable.sqlite") -> list[Any]:
+        """The rows of one statement; LedgerError if SQLite refuses it for `LONGEST_WAIT` seconds.
+
+        `code` is that of the refusal.
+        """
         start, silent = time.monotonic(), True
         while True:
             try:
-                return super().execute(sql, parameters)
-            except sqlite3.OperationalError as error:
+                return self.connection.execute(sql, values).fetchall()
+            except sqlite3.Error as error:
                 waited = time.monotonic() - start
                 busy = (getattr(error, "sqlite_errorname", "") or "").startswith("SQLITE_BUSY")
                 if not busy or waited > LONGEST_WAIT:
-                    raise
+                    raise self._refused(error, code) from None
                 if silent and waited > WAIT_BEFORE_NOTICE:
                     silent = False
                     notice()
 
+    def _refused(self, error: sqlite3.Error, code: str = "ledger-unusable.sqlite") -> LedgerError:
+        name = getattr(error, "sqlite_errorname", "") or ""
+        known = (text for start, text in REASONS.items() if name.startswith(start))
+        return LedgerError.about(code, path=self.path, why=next(known, "SQLite refused it"))
 
-def connect(path: Path) -> RetryingConnection:
-    """A connection to a file that exists, in autocommit mode, that syncs everything."""
-    uri = f"{path.resolve().as_uri()}?mode=rw"
-    connection = sqlite3.connect(
-        uri, uri=True, timeout=WAIT_OF_SQLITE, isolation_level=None, factory=RetryingConnection
-    )
-    try:
-        connection.execute("PRAGMA journal_mode = DELETE")
-        connection.execute("PRAGMA synchronous = EXTRA")
-        connection.execute("PRAGMA foreign_keys = ON")
-        connection.execute("PRAGMA trusted_schema = OFF")
-        connection.execute("PRAGMA cell_size_check = ON")
-    except BaseException:
-        connection.close()
-        raise
-    return connection
+    def value(self, sql: str) -> Any:
+        """The first value of the first row."""
+        return self.query(sql)[0][0]
 
+    @contextmanager
+    def writing(self) -> Iterator[None]:
+        """A transaction during which no other process writes; all of it, or nothing."""
+        self.query("BEGIN IMMEDIATE")
+        try:
+            yield
+            self._commit()
+        except BaseException:
+            if self.connection.in_transaction:
+                self.query("ROLLBACK")
+            raise
 
-def is_empty(connection: sqlite3.Connection) -> bool:
-    """Whether the file holds nothing yet."""
-    return not connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
+    def _commit(self) -> None:
+        """The instant at which a charge exists.
 
+        If the disk fails in it, it cannot be known here whether the charge exists.
+        """
+        self.query("COMMIT", code="ledger-unusable.commit")
 
-def make_tables(connection: sqlite3.Connection, facts: Mapping[str, str]) -> None:
-    """Make the tables of a ledger with what it knows of itself, in a transaction."""
-    for statement in TABLES:
-        connection.execute(statement)
-    for fact in facts.items():
-        connection.execute("INSERT INTO meta VALUES (?, ?)", fact)
-    for statement in TRIGGERS:
-        connection.execute(statement)
-    connection.execute(f"PRAGMA application_id = {APPLICATION}")
-    connection.execute(f"PRAGMA user_version = {VERSION}")
+    def make_tables(self, facts: Mapping[str, str]) -> None:
+        """Make the tables of a ledger with what it knows of itself, in a transaction."""
+        for statement in TABLES:
+            self.query(statement)
+        for fact in facts.items():
+            self.query("INSERT INTO meta VALUES (?, ?)", *fact)
+        for statement in TRIGGERS:
+            self.query(statement)
+        self.query(f"PRAGMA application_id = {APPLICATION}")
+        self.query(f"PRAGMA user_version = {VERSION}")
 
+    def is_ledger(self) -> bool:
+        """Whether the file says that it is a ledger; LedgerError if of a later version."""
+        application, version = (
+            self.value("PRAGMA application_id"),
+            self.value("PRAGMA user_version"),
+        )
+        if application == APPLICATION and version > VERSION:
+            raise LedgerError.about("ledger-unusable.newer", path=self.path)
+        return bool(application == APPLICATION and version == VERSION)
 
-def tables_fault(connection: sqlite3.Connection) -> str:
-    """What is wrong with the tables and triggers; empty if nothing is.
+    def is_empty(self) -> bool:
+        """Whether the file holds nothing yet."""
+        return not self.value("SELECT count(*) FROM sqlite_master")
 
-    One more trigger could undo what is written, and an index of another program could hide
-    entries from queries that use it.
-    """
-    query = "SELECT sql FROM sqlite_master WHERE sql IS NOT NULL"
-    found = [row[0] for row in connection.execute(query)]
-    if len(found) != len(STATEMENTS) or set(found) != STATEMENTS:
-        return "its tables or triggers were changed"
-    return ""
+    def tables_fault(self) -> str:
+        """What is wrong with the tables and triggers; empty if nothing is.
 
+        One more trigger could undo what is written, and an index of another program could hide
+        entries from queries that use it.
+        """
+        found = [
+            sql for (sql,) in self.query("SELECT sql FROM sqlite_master WHERE sql IS NOT NULL")
+        ]
+        same = len(found) == len(STATEMENTS) and set(found) == STATEMENTS
+        return "" if same else "its tables or triggers were changed"
 
-@contextmanager
-def translated_errors(path: Path) -> Iterator[None]:
-    """Errors of SQLite, of the file system and of unknown mechanisms as LedgerErrors."""
-    try:
-        yield
-    except UnknownMechanism as unknown:
-        name = str(unknown)
-        raise LedgerError.about("ledger-unusable.mechanism", path=path, name=name) from None
-    except Missing as package:
-        raise LedgerError.about("package-missing.ledger", path=path, why=str(package)) from None
-    except sqlite3.Error as error:
-        raise LedgerError.about("ledger-unusable.sqlite", path=path, why=reason(error)) from None
-    except OSError as error:
-        raise unusable(path, error) from None
-
-
-def reason(error: sqlite3.Error) -> str:
-    """An error of SQLite in plain words."""
-    name = getattr(error, "sqlite_errorname", "") or ""
-    known = (text for code, text in REASONS.items() if name.startswith(code))
-    return next(known, "SQLite refused it")
+    def close(self) -> None:
+        """Close the file."""
+        self.connection.close()

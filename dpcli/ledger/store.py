@@ -9,9 +9,8 @@ covers.
 from __future__ import annotations
 
 import os
-import sqlite3
-from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, contextmanager, suppress
+from collections.abc import Mapping
+from contextlib import ExitStack, suppress
 from dataclasses import astuple, replace
 from json import JSONDecoder
 from pathlib import Path
@@ -19,17 +18,8 @@ from pathlib import Path
 from dpcli.errors import LedgerError, describe_system_error
 from dpcli.ledger.anchor import ForeignAnchor, append_anchor, read_anchor
 from dpcli.ledger.chain import Entry, chain_fault, genesis, missing_fault, seal_of, seals_fault
-from dpcli.ledger.place import doubt, missing, require_file_name, require_local
-from dpcli.ledger.sqlite import (
-    APPLICATION,
-    VERSION,
-    connect,
-    is_empty,
-    make_tables,
-    reason,
-    tables_fault,
-    translated_errors,
-)
+from dpcli.ledger.place import doubt, missing, require_file_name, require_local, system_errors
+from dpcli.ledger.sqlite import Database
 
 FILES = '"files":'
 """Before the data files in the payload of an entry."""
@@ -37,16 +27,12 @@ FILES = '"files":'
 COLUMNS = "number, kind, dataset, release_id, period, parts, payload, previous, head, seal"
 
 
-class Store:
+class Store(Database):
     """A ledger file, connected to; `created` if it was made a ledger just now."""
 
     def __init__(self, path: Path) -> None:
-        self.path = path
+        super().__init__(path)
         self.created = False
-        if not path.exists():
-            # Made here rather than by SQLite, so that only its owner may read it.
-            os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
-        self.connection = connect(path)
         self._file = _identity(path)
 
     @classmethod
@@ -56,7 +42,7 @@ class Store:
         `doubtful` opens one whose chain or anchor is broken, to be examined.
         """
         require_file_name(path)
-        with translated_errors(path), ExitStack() as undo:
+        with system_errors(path), ExitStack() as undo:
             if not path.is_file():
                 raise missing(path)
             store = cls(path)
@@ -72,20 +58,12 @@ class Store:
 
     def begin(self, anchor: Path, identity: str, *, network: bool = False) -> None:
         """Make a ledger of an empty file, in a transaction; LedgerError if it holds anything."""
-        if not is_empty(self.connection):
+        if not self.is_empty():
             raise doubt(self.path, "it is a database of something else")
         home = self.path.resolve().parent
         facts = {"identity": identity, "anchor": os.path.relpath(anchor.resolve(), home)}
-        make_tables(self.connection, facts | ({"network": "allowed"} if network else {}))
+        self.make_tables(facts | ({"network": "allowed"} if network else {}))
         self.created = True
-
-    def is_ledger(self) -> bool:
-        """Whether the file says that it is a ledger; LedgerError if of a later version."""
-        application = self.connection.execute("PRAGMA application_id").fetchone()[0]
-        version = self.connection.execute("PRAGMA user_version").fetchone()[0]
-        if application == APPLICATION and version > VERSION:
-            raise LedgerError.about("ledger-unusable.newer", path=self.path)
-        return bool(application == APPLICATION and version == VERSION)
 
     def check(self, *, incomplete: bool = False) -> None:
         """Raise LedgerError unless file, tables, chain and anchor agree; see `fault`."""
@@ -98,24 +76,25 @@ class Store:
 
         An `incomplete` ledger may lack its anchor, and entries that its anchor remembers.
         """
-        if _identity(self.path) != self._file:
-            return "another file was put in its place while it was in use"
-        if self.connection.execute("PRAGMA quick_check(1)").fetchone()[0] != "ok":
-            return "the file is damaged"
-        fault = tables_fault(self.connection)
-        if fault:
+        with system_errors(self.path):
+            if _identity(self.path) != self._file:
+                return "another file was put in its place while it was in use"
+            if self.value("PRAGMA quick_check(1)") != "ok":
+                return "the file is damaged"
+            try:
+                return self.tables_fault() or self._entries_fault(incomplete=incomplete)
+            except (ValueError, TypeError, AttributeError):
+                return "an entry cannot be read"
+
+    def _entries_fault(self, *, incomplete: bool) -> str:
+        # The anchor first: what another process adds meanwhile is in the ledger before.
+        remembered, foreign = self._remembered()
+        entries = self.entries()
+        fault = chain_fault(entries, self.genesis())
+        if incomplete and not self.anchor.exists():
             return fault
-        try:
-            # The anchor first: what another process adds meanwhile is in the ledger before.
-            remembered, foreign = self._remembered()
-            entries = self.entries()
-            fault = chain_fault(entries, self.genesis())
-            if incomplete and not self.anchor.exists():
-                return fault
-            fault = fault or foreign or seals_fault(remembered, entries)
-            return fault if incomplete else fault or missing_fault(remembered, entries)
-        except (ValueError, TypeError, AttributeError):
-            return "an entry cannot be read"
+        fault = fault or foreign or seals_fault(remembered, entries)
+        return fault if incomplete else fault or missing_fault(remembered, entries)
 
     def _remembered(self) -> tuple[dict[int, str], str]:
         """The seals that the anchor remembers, and what is wrong with it."""
@@ -140,7 +119,7 @@ class Store:
     def facts(self) -> dict[str, str]:
         """What the ledger knows of itself."""
         query = "SELECT name, value FROM meta NOT INDEXED ORDER BY name"
-        return {str(name): str(value) for name, value in self.connection.execute(query)}
+        return {str(name): str(value) for name, value in self.query(query)}
 
     def meta(self, name: str) -> str:
         """A fact about the ledger itself; LedgerError if it is not there."""
@@ -156,7 +135,7 @@ class Store:
     def entries(self, where: str = "1", *values: object) -> list[Entry]:
         """The entries that a condition selects, in order."""
         query = f"SELECT {COLUMNS} FROM entries NOT INDEXED WHERE {where} ORDER BY number"  # noqa: S608
-        return [Entry(*row) for row in self.connection.execute(query, values)]
+        return [Entry(*row) for row in self.query(query, *values)]
 
     def last(self) -> Entry | None:
         """The last entry."""
@@ -169,7 +148,7 @@ class Store:
             "SELECT parts, period, count(*) FROM entries NOT INDEXED "
             "WHERE kind = 'release' AND dataset = ? GROUP BY parts, period"
         )
-        return self.connection.execute(query, (dataset,)).fetchall()
+        return self.query(query, dataset)
 
     def data_files(self) -> dict[str, set[str]]:
         """The data files of the releases that each account paid for.
@@ -182,7 +161,7 @@ class Store:
             "WHERE kind = 'release' AND instr(payload, ?)"
         )
         found: dict[str, set[str]] = {}
-        for dataset, ending in self.connection.execute(query, (FILES, FILES)):
+        for dataset, ending in self.query(query, FILES, FILES):
             files = JSONDecoder().raw_decode(ending, len(FILES))[0]
             found.setdefault(dataset, set()).update(files)
         return found
@@ -190,22 +169,18 @@ class Store:
     def outputs(self, number: int) -> dict[str, bytes]:
         """The bytes that an entry published, by name."""
         query = "SELECT name, content FROM outputs WHERE number = ? ORDER BY name"
-        return dict(self.connection.execute(query, (number,)))
+        return dict(self.query(query, number))
 
     def published(self) -> set[int]:
         """The numbers of entries that published anything."""
-        return {row[0] for row in self.connection.execute("SELECT number FROM outputs")}
+        return {row[0] for row in self.query("SELECT number FROM outputs")}
 
     def insert(self, entry: Entry, outputs: Mapping[str, bytes]) -> None:
         """Seal an entry and what it publishes, add both in a transaction, and read them back."""
         entry = replace(entry, seal=seal_of(entry.head, outputs))
-        self.connection.execute(
-            f"INSERT INTO entries ({COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",  # noqa: S608
-            astuple(entry),
-        )
+        self.query("INSERT INTO entries VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", *astuple(entry))
         for name, content in outputs.items():
-            row = (entry.number, name, content)
-            self.connection.execute("INSERT INTO outputs VALUES (?, ?, ?)", row)
+            self.query("INSERT INTO outputs VALUES (?, ?, ?)", entry.number, name, content)
         kept = self.entries("number = ?", entry.number), self.outputs(entry.number)
         if kept != ([entry], dict(outputs)):
             raise doubt(self.path, "it does not keep what is written to it")
@@ -215,7 +190,7 @@ class Store:
 
         If this fails, the next charge does it first.
         """
-        with suppress(OSError, ForeignAnchor, sqlite3.Error):
+        with suppress(OSError, ForeignAnchor, LedgerError):
             self._append_to_anchor()
 
     def require_anchor(self) -> None:
@@ -238,36 +213,9 @@ class Store:
         """Append the entries that the anchor does not know yet, or knows by another seal."""
         known = read_anchor(self.anchor, self.meta("identity"))
         query = "SELECT number, seal FROM entries NOT INDEXED"
-        entries: dict[int, str] = dict(self.connection.execute(query))
+        entries: dict[int, str] = dict(self.query(query))
         new = {number: seal for number, seal in entries.items() if known.get(number) != seal}
         append_anchor(self.anchor, new)
-
-    @contextmanager
-    def writing(self) -> Iterator[None]:
-        """A transaction during which no other process writes; all of it, or nothing."""
-        self.connection.execute("BEGIN IMMEDIATE")
-        try:
-            yield
-            self._commit()
-        except BaseException:
-            if self.connection.in_transaction:
-                self.connection.execute("ROLLBACK")
-            raise
-
-    def _commit(self) -> None:
-        """The instant at which a charge exists.
-
-        If the disk fails in it, it cannot be known here whether the charge exists.
-        """
-        try:
-            self.connection.execute("COMMIT")
-        except sqlite3.Error as error:
-            code, why = "ledger-unusable.commit", reason(error)
-            raise LedgerError.about(code, path=self.path, why=why) from None
-
-    def close(self) -> None:
-        """Close the file."""
-        self.connection.close()
 
 
 def _identity(path: Path) -> tuple[int, int]:

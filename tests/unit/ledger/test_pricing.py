@@ -15,7 +15,7 @@ from dpcli.cli.ledger_show import _more_runs, history, show
 from dpcli.composition import COMPOSITIONS
 from dpcli.composition.base import Composition
 from dpcli.errors import BudgetError, LedgerError
-from dpcli.ledger.balance import UnknownMechanism, answers_of, balance, spend
+from dpcli.ledger.balance import answers_of, balance, spend
 from dpcli.ledger.chain import canonical
 from dpcli.ledger.charge import Charge
 from dpcli.ledger.ledger import Ledger, create_ledger
@@ -140,7 +140,7 @@ def test_a_mechanism_of_the_future_is_refused(tmp_path: Path) -> None:
         book.commit(replace(charge, parts=strange), render)
     assert not book.releases("d")
     book.close()
-    with pytest.raises(UnknownMechanism):
+    with pytest.raises(LedgerError):
         answers_of(json.dumps(strange), "add-remove")
 
 
