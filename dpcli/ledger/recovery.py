@@ -66,11 +66,6 @@ class Proof:
     exact: bool
     first: bool | None = None
 
-    @property
-    def facts(self) -> Payload:
-        """What the entry that charges for it again records of the lost one."""
-        return {"entry": self.entry, "head": self.head, "report": self.report, "exact": self.exact}
-
     def disagrees(self, why: str) -> Problem:
         """A report that does not belong to the ledger, or was changed."""
         return problem("report-disagrees", report=self.path, why=why)
@@ -188,12 +183,14 @@ def _charged(
     openings = _openings(firsts, gaps)
     for number in range(last + 1, end + 1):
         place: Payload = {"replaces": remembered.get(number)}
+        payload: Payload
         if number in new:
             proof = new[number]
             if not lost:
                 _require_history(book, proof)
-            payload: Payload = {"digest": proof.digest, "created": proof.created}
-            payload["recovered"] = proof.facts | place
+            place |= {"entry": number, "head": proof.head}
+            place |= {"report": proof.report, "exact": proof.exact}
+            payload = {"digest": proof.digest, "created": proof.created, "recovered": place}
             named = proof.release_id, proof.period
             book.append(RELEASE, proof.terms.dataset, payload, proof.parts, *named)
         elif number in openings:

@@ -8,7 +8,7 @@ from itertools import permutations
 import polars as pl
 import pytest
 
-from dpcli.local import shuffle
+from dpcli.local import randomize
 from tests.support.streams import CUT, Stream, chi_square_tail
 
 SCHEMA = {"n": pl.Int64, "t": pl.String}
@@ -31,9 +31,9 @@ def test_every_row_comes_once(
     heap: int, sizes: list[int], stream: Stream, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """However many heaps there are, the rows that come out are those that went in."""
-    monkeypatch.setattr(shuffle, "BUCKET", heap)
+    monkeypatch.setattr(randomize, "BUCKET", heap)
     size = 30
-    out = list(shuffle.in_random_order(iter(frames(sizes)), size))
+    out = list(randomize.in_random_order(iter(frames(sizes)), size))
     found = [row for frame in out for row in frame.rows()]
 
     assert sorted(found) == [row for frame in frames(sizes) for row in frame.rows()]
@@ -44,11 +44,11 @@ def test_every_order_is_equally_likely(
     heap: int, stream: Stream, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """All 24 orders of four rows occur alike, by a chi-square test."""
-    monkeypatch.setattr(shuffle, "BUCKET", heap)
+    monkeypatch.setattr(randomize, "BUCKET", heap)
     counted: Counter[tuple[int, ...]] = Counter()
     many = 1200
     for _ in range(many):
-        out = shuffle.in_random_order(iter(frames([3, 1])), 30)
+        out = randomize.in_random_order(iter(frames([3, 1])), 30)
         counted[tuple(value for frame in out for value in frame["n"])] += 1
     expected = many / 24
     statistic = sum((counted[order] - expected) ** 2 / expected for order in permutations(range(4)))
@@ -60,8 +60,8 @@ def test_every_order_is_equally_likely(
 def test_equal_words_are_generated_again(monkeypatch: pytest.MonkeyPatch) -> None:
     """An order is never decided by where rows stood, even if two draw the same word."""
     words = iter([b"\1" * 24, bytes(range(24))])
-    monkeypatch.setattr(shuffle, "random_bytes", lambda count: next(words))
+    monkeypatch.setattr(randomize, "random_bytes", lambda count: next(words))
 
-    assert shuffle.random_order(3).tolist() == [0, 1, 2]
+    assert randomize.random_order(3).tolist() == [0, 1, 2]
     with pytest.raises(StopIteration):
         next(words)
