@@ -60,15 +60,39 @@ Role = OfColumn | OfColumns | OfAxes | OfBins | OfGrid
 """What else a field means than its value: names are resolved by it."""
 
 
-def role_of(field: FieldInfo) -> Role | None:
-    """What a field means, if it refers to columns."""
-    found: list[Any] = list(field.metadata)
+def _marks(field: FieldInfo) -> Iterator[Any]:
+    """What annotates a field or a part of its type."""
+    yield from field.metadata
     pending: list[Any] = [field.annotation]
     while pending:
-        annotation = pending.pop()
-        found += getattr(annotation, "__metadata__", ())
+        annotation = pending.pop(0)
+        yield from getattr(annotation, "__metadata__", ())
         pending += get_args(annotation)
-    return next((one for one in found if isinstance(one, Role)), None)
+
+
+def role_of(field: FieldInfo) -> Role | None:
+    """What a field means, if it refers to columns."""
+    return next((one for one in _marks(field) if isinstance(one, Role)), None)
+
+
+def field_examples(field: FieldInfo) -> list[Any]:
+    """The examples of a field, or of its type."""
+    inner = (one.examples for one in _marks(field) if isinstance(one, FieldInfo))
+    return field.examples or next((found for found in inner if found), [])
+
+
+def example_line(key: str, field: FieldInfo | None) -> str:
+    """A line of YAML with the first example of a field."""
+    examples = field_examples(field) if field else []
+    return f"{key}: {_yaml(examples[0])}" if examples else f"{key}: ..."
+
+
+def _yaml(value: Any) -> str:
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{key}: {_yaml(one)}" for key, one in value.items()) + "}"
+    if isinstance(value, list):
+        return "[" + ", ".join(map(_yaml, value)) + "]"
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 class Bins(Shape):

@@ -36,15 +36,15 @@ class Shape(BaseModel):
 
 
 def refusal(
-    code: str, /, *, at: tuple[str | int, ...] = (), at_key: bool = False, **facts: object
+    code: str, /, *, at: tuple[str | int, ...] = (), **facts: object
 ) -> PydanticCustomError:
     """Why a value is refused, in the words of a template.
 
     The reader of specs adds the facts `name`, `found` and `key`. What is wrong stands `at` a
-    path below the value, or at the key there. Of `choices` the one that is nearest to the
-    text, or to a fact `meant`, is proposed.
+    path below the value. Of `choices` the one that is nearest to the text, or to a fact
+    `meant`, is proposed.
     """
-    return PydanticCustomError(code, "refused", {"at": at, "at_key": at_key, "facts": facts})
+    return PydanticCustomError(code, "refused", {"at": at, "facts": facts})
 
 
 def word(value: object) -> str:

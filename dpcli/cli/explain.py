@@ -19,6 +19,7 @@ from dpcli.cli.options import checked_budget
 from dpcli.cli.tables import plain_table
 from dpcli.composition import COMPOSITIONS
 from dpcli.errors import UsageError
+from dpcli.fields import example_line
 from dpcli.mechanisms import MECHANISMS
 from dpcli.messages import note
 from dpcli.privacy import meaning
@@ -26,7 +27,6 @@ from dpcli.privacy.loss import Loss, loss_text
 from dpcli.randomizers import RANDOMIZERS
 from dpcli.reference import Page, Use
 from dpcli.spec.column_types import COLUMN_TYPES
-from dpcli.spec.paths import example_line
 from dpcli.statistics import STATISTICS
 from dpcli.statistics.choose import UTILITIES
 from dpcli.statistics.post import STEPS

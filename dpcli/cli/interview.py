@@ -26,6 +26,7 @@ from dpcli.cli.asking import (
 )
 from dpcli.columns import CategoryColumn, NumericColumn
 from dpcli.errors import SpecError
+from dpcli.fields import field_examples
 from dpcli.messages import shown
 from dpcli.numbers import number
 from dpcli.privacy.decimals import plain_text, short_down
@@ -33,7 +34,6 @@ from dpcli.spec.column_types import COLUMN_TYPES
 from dpcli.spec.draft import SCHEMA_LINES, as_word, csv_section, declaration, twins_of, unfit
 from dpcli.spec.load import load_spec
 from dpcli.spec.names import dataset_fault
-from dpcli.spec.paths import field_examples
 from dpcli.values import MOST_EPSILON
 
 PROBE = "1e-6"

@@ -166,9 +166,9 @@ def _column(key: Word, node: Node, findings: Findings) -> Column | None:
             "unknown-choice", meant, types, kind.span, name="`type`", found=found
         )
         return None
-    advice = {"step": f"`step: {proposed_step(node)}`: values are rounded to multiples of it"}
+    lines = {"step": f"`step: {proposed_step(node)}`: values are rounded to multiples of it"}
     article = "an" if text.startswith("i") else "a"
-    part = fit(types[text], node, f"{article} `{text}` column", findings, advice=advice)
+    part = fit(types[text], node, f"{article} `{text}` column", findings, lines=lines)
     fields = types[text].model_fields
     if any(fields[field].is_required() for field in part.bad & fields.keys()):
         return None

@@ -8,30 +8,35 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from collections.abc import Mapping as Advice
+from collections.abc import Mapping as Lines
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar, get_args
 
 from pydantic import ValidationError, create_model
 from pydantic.fields import FieldInfo
 
-from dpcli.fields import OfColumn, role_of
+from dpcli.fields import OfColumn, example_line, role_of
 from dpcli.messages import shown
 from dpcli.reference import variant
 from dpcli.spec.findings import ENOUGH, Findings, similar
-from dpcli.spec.nodes import Listing, Mapping, Node, Word, at, described
-from dpcli.spec.paths import Path, example_line, expected_form, keys_at, name_of, path_of
-from dpcli.values import Shape
+from dpcli.spec.nodes import Listing, Mapping, Word, at, described
+from dpcli.values import LIST_TAG, MAPPING_TAG, TEXT_TAG, Shape
 
 S = TypeVar("S", bound=Shape)
+Path = tuple[str | int, ...]
 
+FORMS = {TEXT_TAG: "a single value", MAPPING_TAG: "a mapping", LIST_TAG: "a list"}
 
-def facts_at(node: Node, path: Path) -> dict[str, object]:
-    """What messages call a value, what it is, and the last key on the path to it."""
-    found = shown(node.text) if isinstance(node, Word) else described(node)
-    key = next((part for part in reversed(path) if isinstance(part, str)), "")
-    return {"name": name_of(path), "found": found, "key": key}
+ITEMS = {
+    ("bounds", 0): "the lower bound",
+    ("bounds", 1): "the upper bound",
+    ("unit_bounds", 0): "the lower bound",
+    ("unit_bounds", 1): "the upper bound",
+    "candidates": "the candidate",
+    "quantiles": "the quantile",
+}
+"""How items of some lists are called in messages."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +52,7 @@ class Part(Generic[S]):
     user: str
     findings: Findings
     values: S
-    bad: frozenset[str]
+    bad: frozenset[str] = frozenset()
 
     def has(self, key: str) -> bool:
         """Whether a field is written, rightly or wrongly; perhaps with its key misspelled."""
@@ -61,7 +66,7 @@ class Part(Generic[S]):
     def report(self, code: str, *path: str | int, **facts: object) -> None:
         """Records what is wrong with the value at a path, by its name, found text and key."""
         node = at(self.node, *path)
-        given = {"what": self.what, "user": self.user, **facts_at(node, path), **facts}
+        given = {"what": self.what, "user": self.user, **facts_at(self.node, path), **facts}
         self.findings.report(code, node.span, **given)
 
     def report_key(self, code: str, *path: str, **facts: object) -> None:
@@ -71,29 +76,46 @@ class Part(Generic[S]):
         self.findings.report(code, span, **{"what": self.what, "user": self.user, **facts})
 
 
+def facts_at(root: Mapping, path: Path) -> dict[str, Any]:
+    """What messages call a value, what it is, and the last key on the path to it."""
+    node = at(root, *path)
+    found = shown(node.text) if isinstance(node, Word) else described(node)
+    key = next((part for part in reversed(path) if isinstance(part, str)), "")
+    return {"name": name_of(path), "found": found, "key": key}
+
+
+def name_of(path: Path) -> str:
+    """A path as people say it: its last key."""
+    names = [part for part in path if isinstance(part, str)]
+    if path[-2:] in ITEMS or not names:
+        return ITEMS.get(path[-2:], "the item")
+    if isinstance(path[-1], int):
+        return ITEMS.get(names[-1], f"an item of {shown(names[-1])}")
+    return shown(names[-1])
+
+
 def fit(
     shape: type[S],
     node: Mapping,
     what: str,
     findings: Findings,
     *,
-    advice: Advice[str, str] | None = None,
+    lines: Lines[str, str] | None = None,
     user: str = "",
     refuse_unknown: Callable[[str], bool] | None = None,
 ) -> Part[S]:
     """The mapping as its model reads it, after all of its errors are recorded.
 
-    `what` names it in messages, with its article; `advice` says what to add for a missing
-    field, and `user` whose mapping it is. `refuse_unknown` may record an unknown field itself.
+    `what` names it in messages, with its article; `lines` say what to add for a missing
+    field, and `user` is the thing that the mapping is about. `refuse_unknown` may record an unknown field itself.
     """
     plain = node.plain()
     try:
-        values = shape.model_validate(plain)
-        return Part(node, what, user or what, findings, values, frozenset())
+        return Part(node, what, user or what, findings, shape.model_validate(plain))
     except ValidationError as failure:
         errors = failure.errors(include_url=False, include_input=False)[:ENOUGH]
-    reader = _Reader(shape, node, what, findings, advice or {}, user, refuse_unknown)
-    reader.explain(errors)
+    explainer = _Explainer(shape, node, what, user, findings, lines or {}, refuse_unknown)
+    explainer.explain(errors)
     bad = {str(error["loc"][0]) for error in errors if error["loc"]}
     near = (similar(key, list(shape.model_fields)) for key in bad - shape.model_fields.keys())
     bad |= {key for key in near if key}
@@ -114,37 +136,42 @@ def _lenient(shape: type[S]) -> type[S]:
 
 
 @dataclass(frozen=True)
-class _Reader:
+class _Explainer:
     """Says in our words what pydantic found wrong with one mapping."""
 
     shape: type[Shape]
     node: Mapping
     what: str
-    findings: Findings
-    advice: Advice[str, str]
     user: str
+    findings: Findings
+    lines: Lines[str, str]
     refuse_unknown: Callable[[str], bool] | None
 
     def explain(self, errors: list[Any]) -> None:
         """Records every error."""
-        unknown = {path_of(self.node, e["loc"]) for e in errors if e["type"] == "extra_forbidden"}
-        for error in errors:
+        paths = [tuple(part for part in error["loc"] if part not in FORMS) for error in errors]
+        kinds = [error["type"] for error in errors]
+        unknown = [
+            path for path, kind in zip(paths, kinds, strict=True) if kind == "extra_forbidden"
+        ]
+        for error, path, kind in zip(errors, paths, kinds, strict=True):
             context = error.get("ctx", {})
-            path = (*path_of(self.node, error["loc"]), *context.get("at", ()))
-            match error["type"]:
-                case "extra_forbidden":
-                    self._unknown(path)
-                case "missing":
-                    self._missing(path, unknown)
-                case "literal_error":
-                    choices = re.findall(r"'([^']*)'", context["expected"])
-                    self._refused("unknown-choice", path, {"choices": choices})
-                case "too_short" | "too_long":
-                    self._length(path)
-                case code if "facts" in context:
-                    self._refused(code, path, context["facts"], at_key=context["at_key"])
-                case _:
-                    self._form(path, expected_form(error))
+            if kind == "extra_forbidden":
+                self._unknown(path)
+            elif kind == "missing":
+                # A misspelled key stands for it.
+                near = [str(one[-1]) for one in unknown if one[:-1] == path[:-1]]
+                if not any(similar(key, [path[-1]]) for key in near):
+                    self._missing(path)
+            elif kind == "literal_error":
+                choices = re.findall(r"'([^']*)'", context["expected"])
+                self._refused("unknown-choice", path, {"choices": choices})
+            elif kind in ("too_short", "too_long"):
+                self._length(path, context["actual_length"])
+            elif "facts" in context:
+                self._refused(kind, (*path, *context["at"]), context["facts"])
+            else:
+                self._form(path, kind, context)
 
     def _unknown(self, path: Path) -> None:
         """A key that the mapping cannot have."""
@@ -152,68 +179,74 @@ class _Reader:
         assert isinstance(parent, Mapping)
         if len(path) == 1 and self.refuse_unknown and self.refuse_unknown(key):
             return
-        fields = list(dict.fromkeys(keys_at(self.shape, path[:-1])))
-        code, span = variant("unknown-field", key), parent.key_span(key)
-        self.findings.report_unknown(code, key, fields, span, owner=self._owner(path))
+        code, fields = variant("unknown-field", key), _keys_at(self.shape, path[:-1])
+        span, owner = parent.key_span(key), self._owner(path)
+        self.findings.report_unknown(code, key, fields, span, owner=owner)
 
-    def _missing(self, path: Path, unknown: set[Path]) -> None:
-        """A required key that is not there, unless a misspelled one stands for it."""
-        key, parent = str(path[-1]), at(self.node, *path[:-1])
-        misspelled = any(similar(str(p[-1]), [key]) for p in unknown if p[:-1] == path[:-1])
-        if misspelled:
-            return
+    def _missing(self, path: Path) -> None:
+        """A required key that is not there."""
+        key, span = str(path[-1]), at(self.node, *path[:-1]).span
         field = self.shape.model_fields.get(key) if len(path) == 1 else None
         role = role_of(field) if field else None
         owner = f"the {self.what} {self.user}" if self.user and field else self._owner(path)
         facts: dict[str, Any] = {"owner": owner, "key": key}
-        if key in self.advice:
-            self.findings.report("missing-field", parent.span, line=self.advice[key], **facts)
-        elif isinstance(role, OfColumn):
-            self.findings.report("missing-field.of-column", parent.span, kinds=role.kinds, **facts)
-        else:
-            code, line = variant("missing-field", key), f"`{example_line(key, field)}`"
-            self.findings.report(code, parent.span, line=line, **facts)
+        if isinstance(role, OfColumn):
+            self.findings.report("missing-field.of-column", span, kinds=role.kinds, **facts)
+            return
+        code = "missing-field" if key in self.lines else variant("missing-field", key)
+        line = self.lines.get(key, f"`{example_line(key, field)}`")
+        self.findings.report(code, span, line=line, **facts)
 
-    def _refused(
-        self, code: str, path: Path, given: Advice[str, Any], *, at_key: bool = False
-    ) -> None:
+    def _refused(self, code: str, path: Path, given: Lines[str, Any]) -> None:
         """A value that its type refuses; perhaps a word that is not one of a few."""
-        node, parent = at(self.node, *path), at(self.node, *path[:-1])
-        facts = {**facts_at(node, path), **given}
-        span = node.span
-        if at_key and isinstance(parent, Mapping):
-            span = parent.key_span(str(path[-1]))
+        node, facts = at(self.node, *path), {**facts_at(self.node, path), **given}
         if "choices" not in facts:
-            self.findings.report(code, span, **facts)
+            self.findings.report(code, node.span, **facts)
             return
         text = node.text if isinstance(node, Word) else ""
         choices, meant = facts.pop("choices"), facts.pop("meant", "") or text
-        self.findings.report_unknown(code, meant, choices, span, **facts)
+        self.findings.report_unknown(code, meant, choices, node.span, **facts)
 
-    def _length(self, path: Path) -> None:
-        """A list with too few or too many items."""
-        node, facts = at(self.node, *path), facts_at(at(self.node, *path), path)
-        count = len(node.items) if isinstance(node, Listing) else 0
+    def _length(self, path: Path, count: int) -> None:
+        """A list or mapping with too few or too many items."""
         code = variant("wrong-shape", str(path[-1])) if count else "empty-list"
-        if code == "wrong-shape":
-            code = "wrong-shape.other-length"
-        self.findings.report(code, node.span, count=count, **facts)
+        facts = facts_at(self.node, path) | {"count": count, "form": "another number of items"}
+        self.findings.report(code, at(self.node, *path).span, **facts)
 
-    def _form(self, path: Path, form: str) -> None:
+    def _form(self, path: Path, kind: str, context: Lines[str, Any]) -> None:
         """A text, list or mapping where another form is expected."""
         node, code = at(self.node, *path), "wrong-shape"
-        facts = facts_at(node, path) | {"found": described(node), "form": form}
+        form = {"string_type": "a single value", "list_type": "a list"}.get(kind, "a mapping")
+        if kind == "union_tag_invalid":
+            form = " or ".join(FORMS[tag] for tag in FORMS if tag in context["expected_tags"])
         if isinstance(node, Word) and form.endswith("a list"):
             code = "wrong-shape.listed-word"
-            facts["text"] = node.text
         elif isinstance(node, Listing) and "single value" in form:
             code = f"wrong-shape.{'listed-value' if len(node.items) == 1 else 'several-values'}"
         elif form in ("a list", "a mapping"):
             code = f"wrong-shape.no-{form[2:]}"
         elif form == "a single value" and isinstance(path[-1], str):
             code = "wrong-shape.no-value"
+        text = node.text if isinstance(node, Word) else ""
+        facts = facts_at(self.node, path) | {"found": described(node), "form": form, "text": text}
         self.findings.report(code, node.span, **facts)
 
     def _owner(self, path: Path) -> str:
         """What a key belongs to."""
         return name_of(path[:-1]) if len(path) > 1 else self.what
+
+
+def _keys_at(shape: type[Shape], path: Path) -> list[str]:
+    """The keys that the mapping at a path may have."""
+    shapes: list[type[Shape]] = [shape]
+    for part in path:
+        field = next((one.model_fields[part] for one in shapes if part in one.model_fields), None)
+        shapes = (_shapes_in(field.annotation) if field else []) or shapes
+    return list(dict.fromkeys(name for one in shapes for name in one.model_fields))
+
+
+def _shapes_in(annotation: Any) -> list[type[Shape]]:
+    """The models inside a type, at any depth."""
+    if isinstance(annotation, type) and issubclass(annotation, Shape):
+        return [annotation]
+    return [shape for part in get_args(annotation) for shape in _shapes_in(part)]
