@@ -17,10 +17,10 @@ FRACTION = re.compile(r"([0-9]{1,18})/([1-9][0-9]{0,17})")
 
 
 class NotReadable(ValueError):
-    """A text that is no number or date; carries advice, which may be empty."""
+    """A text that is no number, date or probability: the code of that, and advice."""
 
-    def __init__(self, advice: str = "") -> None:
-        self.advice = advice
+    def __init__(self, code: str, advice: str) -> None:
+        self.code, self.advice = code, advice
         super().__init__(advice)
 
 
@@ -28,12 +28,14 @@ def number(text: str) -> Fraction:
     """The exact value of a decimal such as 12, -0.5 or 1e-6; NotReadable if it is none."""
     match = NUMBER.fullmatch(text)
     if not match:
-        raise NotReadable(_advice(text))
+        raise NotReadable("not-a-number", _advice(text))
     sign, whole, decimals, exponent = match.groups()
     if len(whole) > 1 and whole.startswith("0"):
-        raise NotReadable(f"a leading zero is ambiguous: write `{whole.lstrip('0') or '0'}`")
+        advice = f"a leading zero is ambiguous: write `{whole.lstrip('0') or '0'}`"
+        raise NotReadable("not-a-number", advice)
     if exponent and abs(int(exponent)) > MOST_EXPONENT:
-        raise NotReadable(f"an exponent is between -{MOST_EXPONENT} and {MOST_EXPONENT}")
+        advice = f"an exponent is between -{MOST_EXPONENT} and {MOST_EXPONENT}"
+        raise NotReadable("not-a-number", advice)
     digits = decimals or ""
     value = Fraction(int(whole + digits), 10 ** len(digits)) * Fraction(10) ** int(exponent or 0)
     return -value if sign else value
@@ -42,20 +44,24 @@ def number(text: str) -> Fraction:
 def day(text: str) -> int:
     """The number of days from 1970-01-01 to a date such as 2010-01-31; NotReadable if none."""
     if not DATE.fullmatch(text):
-        raise NotReadable("write year, month and day as in `2010-01-31`")
+        raise NotReadable("not-a-date", "write year, month and day as in `2010-01-31`")
     try:
         return (dt.date.fromisoformat(text) - EPOCH).days
     except ValueError:
-        raise NotReadable("the calendar has no such day") from None
+        raise NotReadable("not-a-date", "the calendar has no such day") from None
 
 
 def probability(text: str) -> Fraction:
     """The exact value of a probability such as 0.25 or 1/3; NotReadable if it is none."""
     match = FRACTION.fullmatch(text)
-    value = Fraction(int(match[1]), int(match[2])) if match else number(text)
-    if not 0 <= value <= 1:
-        raise NotReadable("a probability lies between 0 and 1; write one such as `3/4`")
-    return value
+    try:
+        value = Fraction(int(match[1]), int(match[2])) if match else number(text)
+    except NotReadable as failure:
+        raise NotReadable("not-a-probability", failure.advice) from None
+    if 0 <= value <= 1:
+        return value
+    advice = "a probability lies between 0 and 1; write one such as `3/4`"
+    raise NotReadable("not-a-probability", advice)
 
 
 ADVICE: tuple[tuple[str, str], ...] = (

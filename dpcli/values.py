@@ -47,13 +47,6 @@ def refusal(
     return PydanticCustomError(code, "refused", {"at": at, "facts": facts})
 
 
-def word(value: object) -> str:
-    """A scalar as it was written; anything else has the wrong shape."""
-    if isinstance(value, str):
-        return value
-    raise PydanticKnownError("string_type")
-
-
 class Read:
     """A type that is read from a text by a function; `schema` describes it to editors."""
 
@@ -62,7 +55,12 @@ class Read:
 
     def read(self, value: object) -> Any:
         """The typed value of a scalar."""
-        return self._reader(word(value))
+        if not isinstance(value, str):
+            raise PydanticKnownError("string_type")
+        try:
+            return self._reader(value)
+        except NotReadable as failure:
+            raise refusal(failure.code, advice=failure.advice) from None
 
     def __get_pydantic_core_schema__(
         self, source: Any, handler: GetCoreSchemaHandler
@@ -110,7 +108,7 @@ class Exact(Read):
         super().__init__(self._number, schema)
 
     def _number(self, text: str) -> Fraction | int:
-        value: Fraction = _number(text)
+        value = number(text)
         if (
             (self._least is not None and value < self._least)
             or (self._most is not None and value > self._most)
@@ -208,22 +206,6 @@ Texts = Annotated[list[Text], Field(min_length=1)]
 Pair = Annotated[list[Number], Field(min_length=2, max_length=2)]
 
 
-def _read(function: Callable[[str], Any], code: str) -> Callable[[str], Any]:
-    """A function that reads a text, and refuses it with its advice."""
-
-    def read(text: str) -> Any:
-        try:
-            return function(text)
-        except NotReadable as failure:
-            raise refusal(code, advice=failure.advice) from None
-
-    return read
-
-
-_number = _read(number, "not-a-number")
-read_day = _read(day, "not-a-date")
-
-
 def _true(text: str) -> bool:
     if text in ("true", "false"):
         return text == "true"
@@ -233,14 +215,10 @@ def _true(text: str) -> bool:
 Truth = Annotated[
     bool, Read(_true, {"type": ["boolean", "string"], "enum": [True, False, "true", "false"]})
 ]
-Day = Annotated[int, Read(read_day, {"type": "string", "pattern": f"^{DATE.pattern}$"})]
+Day = Annotated[int, Read(day, {"type": "string", "pattern": f"^{DATE.pattern}$"})]
 CHANCE_SCHEMA = r"^[0-9]{1,18}(/[1-9][0-9]{0,17}|(\.[0-9]{1,18})?(e-[0-9]{1,2})?)$"
 Chance = Annotated[
-    Fraction,
-    Read(
-        _read(probability, "not-a-probability"),
-        {"type": ["number", "string"], "pattern": CHANCE_SCHEMA},
-    ),
+    Fraction, Read(probability, {"type": ["number", "string"], "pattern": CHANCE_SCHEMA})
 ]
 
 

@@ -14,7 +14,7 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import Field
 
 from dpcli.columns import FORMULA, CategoryColumn, Column, IdColumn, NumericColumn, OpenColumn
-from dpcli.numbers import NotReadable, number
+from dpcli.numbers import NotReadable, day, number
 from dpcli.spec.findings import Findings
 from dpcli.spec.fit import Part
 from dpcli.spec.grid import bounds_in_steps, whole_steps
@@ -29,7 +29,6 @@ from dpcli.values import (
     Shape,
     Text,
     Texts,
-    read_day,
     refusal,
 )
 
@@ -42,17 +41,17 @@ INVISIBLE = ("Cc", "Cs", "Zl", "Zp")
 
 def _number_or_drop(text: str) -> Fraction | None:
     """The constant for missing cells; None to drop their rows."""
-    return None if text == DROP else Exact().read(text)
+    return None if text == DROP else number(text)
 
 
 def _day_or_drop(text: str) -> Fraction | None:
     """The same for days."""
-    return None if text == DROP else Fraction(read_day(text))
+    return None if text == DROP else Fraction(day(text))
 
 
 def _step(text: str, *, whole: bool) -> Fraction:
     """The width of the grid: above zero, and whole for integers."""
-    step: Fraction = Exact().read(text)
+    step = number(text)
     if step <= 0:
         raise refusal("step-not-positive.whole" if whole else "step-not-positive")
     if whole and step.denominator != 1:

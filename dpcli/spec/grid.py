@@ -19,12 +19,12 @@ MOST_STEPS = 2**62
 
 def in_steps(column: NumericColumn, word: Word, name: str, findings: Findings) -> Fraction | None:
     """The number or date that a word says, in steps of a column; None after its problem."""
-    is_date = column.kind == "date"
+    read = day if column.kind == "date" else number
     try:
-        return Fraction(day(word.text) if is_date else number(word.text)) / column.step
+        return read(word.text) / column.step
     except NotReadable as failure:
-        code = "not-a-date" if is_date else "not-a-number"
-        findings.report(code, word.span, name=name, found=shown(word.text), advice=failure.advice)
+        facts = {"name": name, "found": shown(word.text), "advice": failure.advice}
+        findings.report(failure.code, word.span, **facts)
         return None
 
 
