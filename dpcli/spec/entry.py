@@ -110,14 +110,18 @@ class EntryReader:
 
     def _refuse_taken(self, key: str) -> bool:
         """Records a field that only other statistics take; without a statistic, it may be one."""
-        others = takers_of(key)
-        if not others or self._statistic is None:
-            return bool(others)
+        others, report = takers_of(key), self._scope.findings.report_unknown
+        if self._statistic is None and not others:
+            every = (name for one in statistics.STATISTICS for name in one.fields.model_fields)
+            keys, owner = list(dict.fromkeys([*Common.model_fields, *every])), "a statistic"
+            report("unknown-field", key, keys, self._node.key_span(key), owner=owner)
+        if self._statistic is None or not others:
+            return self._statistic is None
         code = {"keys": "keys-not-taken", "bound": "bound-not-taken"}.get(key, "field-not-taken")
         what, span = shown(self._statistic.name), self._node.key_span(key)
         own = list(self._statistic.fields.model_fields)
         facts = {"key": key, "others": others, "takes": [*Common.model_fields, *own]}
-        self._scope.findings.report_unknown(code, key, own, span, what=what, **facts)
+        report(code, key, own, span, what=what, **facts)
         return True
 
     def entry(self, names: dict[str, Word]) -> Entry | None:

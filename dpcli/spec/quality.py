@@ -45,6 +45,9 @@ def read_quality(node: Mapping | None, scope: Scope) -> Quality | None:
         return None
     scope.taken[QUALITY.name] = "the section `quality:`"
     part = fit(QualityShape, node, "`quality`", scope.findings)
+    if node.pairs and not node.pairs.keys() & QualityShape.model_fields.keys():
+        # Another thing than a quality check; that has been recorded.
+        return None
     if not part.has("min_rows") and not part.has("min_readable"):
         part.report("quality-without-minimum")
     shares = _shares(part, scope)
