@@ -119,8 +119,7 @@ class OutputError(Failure):
     def from_system(cls, target: str, error: OSError, again: str) -> Self:
         """A `target` that the system did not let us write, and how to try it `again`."""
         why, fix = describe_system_error(error)
-        message = f"{target} could not be written: {why}"
-        return cls.of("output-failed", message, f"{fix}, then {again}")
+        return cls.about("output-failed", target=target, why=why, fix=fix, again=again)
 
 
 class QualityError(Failure):

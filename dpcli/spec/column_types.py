@@ -78,7 +78,15 @@ class ColumnShape(Shape):
         raise NotImplementedError
 
 
-class IntegerColumn(ColumnShape):
+class OnGrid(ColumnShape):
+    """A type with numbers or days: they are counted in steps."""
+
+    def column(self, name: str, part: Part[Any]) -> Column | None:
+        """The column with bounds and constant in whole steps."""
+        return _numeric(self, name, part)
+
+
+class IntegerColumn(OnGrid):
     """Whole numbers between two bounds."""
 
     kind = "integer"
@@ -87,12 +95,8 @@ class IntegerColumn(ColumnShape):
     step: WholeStep = Fraction(1)
     missing: MissingNumber = None
 
-    def column(self, name: str, part: Part[Any]) -> Column | None:
-        """The column on its grid."""
-        return _numeric("integer", name, part, self.step)
 
-
-class NumberColumn(ColumnShape):
+class NumberColumn(OnGrid):
     """Numbers between two bounds, rounded to a grid."""
 
     kind = "number"
@@ -101,22 +105,14 @@ class NumberColumn(ColumnShape):
     step: Step
     missing: MissingNumber = None
 
-    def column(self, name: str, part: Part[Any]) -> Column | None:
-        """The column on its grid."""
-        return _numeric("number", name, part, self.step)
 
-
-class DateColumn(ColumnShape):
+class DateColumn(OnGrid):
     """Days between two bounds."""
 
     kind = "date"
     type: Literal["date"]
     bounds: Annotated[list[Day], Field(min_length=2, max_length=2)] | None = None
     missing: MissingDay = None
-
-    def column(self, name: str, part: Part[Any]) -> Column | None:
-        """The column, in days."""
-        return _numeric("date", name, part, Fraction(1))
 
 
 class CategoryShape(ColumnShape):
@@ -181,11 +177,9 @@ COLUMN_TYPES: tuple[type[ColumnShape], ...] = (
 """Every type that a column may have."""
 
 
-def _numeric(
-    kind: Literal["integer", "number", "date"], name: str, part: Part[Any], step: Fraction
-) -> NumericColumn | None:
-    """The column with bounds and constant in whole steps, after its problems are recorded."""
-    limits, bounds, missing = None, part.values.bounds, part.values.missing
+def _numeric(shape: Any, name: str, part: Part[Any]) -> NumericColumn | None:
+    limits, bounds, missing = None, shape.bounds, shape.missing
+    kind, step = shape.kind, getattr(shape, "step", Fraction(1))
     low, high = (part.text("bounds", side) for side in (0, 1))
     if bounds is not None:
         if bounds[0] >= bounds[1]:

@@ -5,18 +5,20 @@ from __future__ import annotations
 import hashlib
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from dpcli.errors import SpecError, describe_system_error
 from dpcli.spec.columns import declare
 from dpcli.spec.csv_section import read_dialect
 from dpcli.spec.entries import resolve_entries
 from dpcli.spec.findings import Findings
+from dpcli.spec.fit import Part, fit
 from dpcli.spec.model import Spec
 from dpcli.spec.nodes import Mapping
 from dpcli.spec.privacy import read_privacy
 from dpcli.spec.quality import read_quality
 from dpcli.spec.responses import Local, resolve_local
-from dpcli.spec.sections import declarations_of, read_heading, rows_name
+from dpcli.spec.sections import Document, LocalDocument, declarations_of, rows_name
 from dpcli.spec.text import MOST_BYTES, find_placeholders, read_text
 
 LOCAL = "local"
@@ -53,7 +55,8 @@ def _resolve(
     find_placeholders(root, findings)
     model, section = root.word("model"), root.mapping("privacy")
     local = model is not None and model.text == LOCAL
-    heading = read_heading(root, findings, local=local)
+    # The sections are read on their own.
+    heading: Part[Any] = fit(LocalDocument if local else Document, root, "the spec", findings)
     scope = declare(root.mapping("columns"), findings)
     privacy = read_privacy(section, scope) if section else None
     quality = None if local else read_quality(root.mapping("quality"), scope)

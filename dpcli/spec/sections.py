@@ -9,8 +9,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from dpcli.privacy.relation import PersonUnit, Unit
-from dpcli.spec.findings import Findings
-from dpcli.spec.fit import Part, fit
+from dpcli.spec.fit import Part
 from dpcli.spec.model import Declarations
 from dpcli.spec.names import ROUGHLY, dataset_fault
 from dpcli.spec.nodes import Mapping
@@ -122,11 +121,6 @@ class LocalDocument(Heading):
 
     responses: list[Any]
     public: list[Text] | None = None
-
-
-def read_heading(root: Mapping, findings: Findings, *, local: bool) -> Part[Any]:
-    """The top level of a spec; its sections are read on their own."""
-    return fit(LocalDocument if local else Document, root, "the spec", findings)
 
 
 def declarations_of(part: Part[Any]) -> Declarations:
