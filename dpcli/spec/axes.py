@@ -32,7 +32,7 @@ def groups(node: Node | None, user: str, scope: Scope, field: str = "by") -> tup
             scope.findings.report("duplicate-key-column", word.span, column=word.text, field=field)
             continue
         seen.add(word.text)
-        column = scope.key(word.text, word.span, user)
+        column = scope.key(word, user)
         if column is not None and column.name in RESERVED:
             facts = {"column": column.name, "reserved": RESERVED}
             scope.findings.report("reserved-name", word.span, **facts)

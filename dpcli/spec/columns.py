@@ -14,6 +14,7 @@ from dpcli.spec.column_types import COLUMN_TYPES, is_invisible
 from dpcli.spec.findings import Findings
 from dpcli.spec.fit import fit
 from dpcli.spec.grid import proposed_step
+from dpcli.spec.model import Cell
 from dpcli.spec.nodes import Mapping, Node, Span, Word, described
 
 MOST_COLUMNS = 10_000
@@ -58,28 +59,19 @@ class Scope:
         neighbors = Neighbors(self.neighbors) if self.neighbors else Neighbors.ADD_REMOVE
         return Relation(self.unit or RowUnit(), neighbors)
 
-    def known(self, name: str, span: Span) -> bool:
+    def known(self, word: Word) -> bool:
         """Whether a column of that name is declared; recorded if not."""
-        if name in self.columns or not self.declared:
-            return name in self.columns
-        self.findings.report_unknown("unknown-column", name, self.columns, span)
+        if word.text in self.columns or not self.declared:
+            return word.text in self.columns
+        self.findings.report_unknown("unknown-column", word.text, self.columns, word.span)
         return False
 
-    def usable(self, name: str, span: Span, user: str) -> CategoryColumn | NumericColumn | None:
-        """The column of that name if a statistic may read its values."""
-        column = self.key(name, span, user)
-        if isinstance(column, OpenColumn):
-            self.findings.report("values-required", self.spans[name], column=name, user=user)
-            return None
-        return column
-
-    def key(
-        self, name: str, span: Span, user: str
-    ) -> CategoryColumn | NumericColumn | OpenColumn | None:
+    def key(self, word: Word, user: str) -> Cell | OpenColumn | None:
         """The column of that name if rows may be grouped by it."""
-        column = self.columns[name] if self.known(name, span) else None
+        name = word.text
+        column = self.columns[name] if self.known(word) else None
         if isinstance(column, IdColumn):
-            self.findings.report("id-column", span, column=name)
+            self.findings.report("id-column", word.span, column=name)
             return None
         if isinstance(column, NumericColumn) and column.bounds is None:
             if name not in self.unbounded:
@@ -89,19 +81,25 @@ class Scope:
             return None
         return column
 
-    def of_kind(
-        self, name: str, span: Span, user: str, kinds: Sequence[str], who: str
-    ) -> Column | None:
+    def usable(self, word: Word, user: str) -> Cell | None:
+        """The column of that name if a statistic may read its values."""
+        column = self.key(word, user)
+        if not isinstance(column, OpenColumn):
+            return column
+        self.findings.report("values-required", self.spans[word.text], column=word.text, user=user)
+        return None
+
+    def of_kind(self, word: Word, user: str, kinds: Sequence[str], who: str) -> Column | None:
         """The column of that name if it is of one of these kinds, as `who` needs it."""
-        column: Column | None = self.columns.get(name)
+        column = self.columns.get(word.text)
         if not (isinstance(column, IdColumn) and "id" in kinds):
-            column = self.usable(name, span, user)
+            column = self.usable(word, user)
         if column is None or column.kind in kinds:
             return column
         is_category = isinstance(column, CategoryColumn)
         code = "wrong-column-type.labels" if is_category else "wrong-column-type"
-        facts = {"column": name, "kind": column.kind, "kinds": kinds}
-        self.findings.report(code, span, who=who, **facts)
+        facts = {"column": word.text, "kind": column.kind, "kinds": kinds, "who": who}
+        self.findings.report(code, word.span, **facts)
         return None
 
 

@@ -22,8 +22,8 @@ def conditions(node: Node | None, user: str, scope: Scope) -> tuple[Condition, .
     if not isinstance(node, Mapping):
         return ()
     found: list[Condition] = []
-    for name, (key, value) in node.pairs.items():
-        column = scope.usable(name, key.span, user)
+    for key, value in node.pairs.values():
+        column = scope.usable(key, user)
         if column is not None:
             ranges = _ranges(column, value, scope.findings)
             found += [Condition(column, ranges)] if ranges else []

@@ -93,7 +93,7 @@ def _unit(part: Part[PrivacyShape], scope: Scope) -> Unit | None:
 
 
 def _ids(word: Word | None, scope: Scope) -> IdColumn | None:
-    if word is None or not scope.known(word.text, word.span):
+    if word is None or not scope.known(word):
         return None
     column = scope.columns[word.text]
     if column is None or isinstance(column, IdColumn):

@@ -65,7 +65,7 @@ def _shares(part: Part[QualityShape], scope: Scope) -> dict[str, Fraction]:
     unit = scope.unit.column if isinstance(scope.unit, PersonUnit) else None
     readable, node = part.values.min_readable, part.node.get("min_readable")
     if isinstance(node, Mapping):
-        names = [name for name, (key, _) in node.pairs.items() if scope.known(name, key.span)]
+        names = [name for name, (key, _) in node.pairs.items() if scope.known(key)]
         if unit in names:
             # Rows without a readable id are left out of everything.
             scope.findings.report("id-column.quality", node.key_span(str(unit)), column=unit)

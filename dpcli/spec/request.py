@@ -74,7 +74,7 @@ class RequestReader:
 
     def _column(self, word: Word, kinds: Sequence[str]) -> Column | None:
         user, what = self._part.user, self._part.what
-        return self._scope.of_kind(word.text, word.span, user, kinds, what)
+        return self._scope.of_kind(word, user, kinds, what)
 
     def _columns(self, key: str, role: OfColumns) -> tuple[Column, ...] | None:
         words = words_of(self._node.get(key))

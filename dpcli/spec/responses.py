@@ -86,7 +86,7 @@ def resolve_local(root: Mapping, scope: Scope, folder: Path) -> Local:
         findings.report("local-unit", at(root, "privacy", "unit").span)
     if scope.neighbors == Neighbors.ADD_REMOVE.value:
         findings.report("local-neighbors", at(root, "privacy", "neighbors").span)
-    found = [scope.usable(one.text, one.span, "`public`") for one in words_of(root.get("public"))]
+    found = [scope.usable(one, "`public`") for one in words_of(root.get("public"))]
     public = {column.name: column for column in found if column is not None}
     reader = _Responses(scope, public, folder)
     example = "{column: ..., mechanism: ..., epsilon: ...}"
@@ -149,7 +149,7 @@ class _Responses:
             code = "column-twice.public" if twin is word else "column-twice.randomized"
             report(code, span, column=name, line=twin.span.line)
             return None
-        column = self._scope.usable(name, span, "a response")
+        column = self._scope.usable(word, "a response")
         if column is None or randomizer is None:
             return None
         kinds = NUMERIC if randomizer.numeric else LABELLED
