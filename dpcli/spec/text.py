@@ -23,6 +23,7 @@ CONTROLS_BEYOND_ASCII = "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028\u2029\ufeff\
 """Used where a text needs it alone: such a set takes long to compile."""
 
 PLACEHOLDER = "FILL_IN"
+NUMBERED = re.compile(f"{PLACEHOLDER}(_[0-9]+)?")
 """What `dpcli init` leaves open. In names of columns it is numbered: no two have one name."""
 
 TO_THE_END = MOST_BYTES
@@ -228,7 +229,7 @@ def find_placeholders(node: Node, findings: Findings, key: str = "") -> None:
         for name, (_, value) in node.pairs.items():
             find_placeholders(value, findings, name)
     for word in words_of(node):
-        if re.fullmatch(f"{PLACEHOLDER}(_[0-9]+)?", word.text):
+        if word.text.startswith(PLACEHOLDER) and NUMBERED.fullmatch(word.text):
             findings.spoil(variant("placeholder", key), word.span, text=word.text)
     for item in node.items if isinstance(node, Listing) else ():
         if not isinstance(item, Word):
