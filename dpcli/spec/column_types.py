@@ -19,18 +19,7 @@ from dpcli.spec.findings import Findings
 from dpcli.spec.fit import Part
 from dpcli.spec.grid import bounds_in_steps, whole_steps
 from dpcli.spec.nodes import Mapping, Word, words_of
-from dpcli.values import (
-    Choice,
-    Day,
-    Exact,
-    Forms,
-    Pair,
-    Read,
-    Shape,
-    Text,
-    Texts,
-    refusal,
-)
+from dpcli.values import Choice, Day, Exact, Forms, Pair, Read, Shape, Text, Texts, refusal
 
 DROP = "drop"
 BOOLEAN_LABELS = ("false", "true")

@@ -107,7 +107,8 @@ def fit(
     """The mapping as its model reads it, after all of its errors are recorded.
 
     `what` names it in messages, with its article; `lines` say what to add for a missing
-    field, and `user` is the thing that the mapping is about. `refuse_unknown` may record an unknown field itself.
+    field, and `user` is the thing that the mapping is about. `refuse_unknown` may record an
+    unknown field itself.
     """
     plain = node.plain()
     try:
