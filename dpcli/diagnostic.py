@@ -51,31 +51,23 @@ def _excerpt(place: Place, width: int) -> list[str]:
 def _window(place: Place, width: int) -> tuple[str, int, int]:
     """The part of the line around the span, and the caret's start and length in it."""
     start = max(place.column - 1, 0)
-    stop = start + max(place.length, 1)
-    text = place.text
     # Far more than is shown is never looked at: a line may be a megabyte long.
-    first, last = max(0, start - width), min(len(text), start + 2 * width)
-    shown = [_shown(character) for character in text[first:last]]
-    before, span, after = (
-        shown[: start - first],
-        shown[start - first : stop - first],
-        shown[stop - first :],
-    )
-    kept_span = _fitting(span, min(WIDEST_SPAN, width - ROOM))
-    span_width = max(1, _width(kept_span))
-    room = width - span_width
-    total = _width(before) + _width(after)
-    left = "".join(before)
-    if first or (total > room and _width(before) > room // 2):
-        kept = _fitting(before[::-1], max(room // 2, room - _width(after)) - len(ELLIPSIS))[::-1]
-        left = ELLIPSIS + "".join(kept) if len(kept) < len(before) or first else left
-    middle = "".join(kept_span)
-    rest = _fitting(after, max(0, width - _width(list(left)) - span_width))
-    if len(kept_span) < len(span):
-        rest = []
-    cut = len(kept_span) + len(rest) < len(span) + len(after) or last < len(text)
-    line = left + middle + "".join(rest) + (ELLIPSIS if cut else "")
-    return line, _width(list(left)), span_width
+    first, last = max(0, start - width), start + 2 * width
+    cells = [_shown(character) for character in place.text[first:last]]
+    start -= first
+    stop = start + max(place.length, 1)
+    before, span, after = cells[:start], cells[start:stop], cells[stop:]
+    kept = _fitting(span, min(WIDEST_SPAN, width - ROOM))
+    length = max(1, _width(kept))
+    room = width - length
+    if first or (_width(before) + _width(after) > room and _width(before) > room // 2):
+        fitting = max(room // 2, room - _width(after)) - len(ELLIPSIS)
+        left = _fitting(before[::-1], fitting)[::-1]
+        before = [ELLIPSIS, *left] if first or len(left) < len(before) else before
+    rest = _fitting(after, max(0, room - _width(before))) if len(kept) == len(span) else []
+    is_cut = len(kept) + len(rest) < len(span) + len(after) or last < len(place.text)
+    line = "".join([*before, *kept, *rest, ELLIPSIS * is_cut])
+    return line, _width(before), length
 
 
 def _fitting(characters: list[str], width: int) -> list[str]:
