@@ -101,7 +101,7 @@ def _described_pages() -> Iterator[Page]:
         if owner == place and (owner, "type") not in known:
             example = f"x: {{{', '.join([f'type: {owner}', *lines.values()])}}}"
             meaning, values = inspect.getdoc(model) or "", f"keys: {', '.join(fields)}"
-            yield Page(owner, "type", meaning, values, example, "", ("type",))
+            yield Page(owner, "type", meaning, example, ("type",), values)
         for key, field in fields.items():
             if (key, "key") not in known:
                 known.add((key, "key"))
@@ -109,7 +109,7 @@ def _described_pages() -> Iterator[Page]:
                 if field.is_required():
                     absent = f"`{owner}` is refused."
                 uses = (Use((place,), says),)
-                yield Page(key, "key", says, "", lines[key], absent, (owner,), uses)
+                yield Page(key, "key", says, lines[key], (owner,), absent=absent, uses=uses)
 
 
 @cache

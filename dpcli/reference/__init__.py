@@ -77,10 +77,10 @@ class Page:
     name: str
     kind: Kind
     meaning: str
-    values: str
     example: str
-    absent: str
     see: tuple[str, ...]
+    values: str = ""
+    absent: str = ""
     uses: tuple[Use, ...] = ()
 
     def use(self, place: str) -> Use | None:
@@ -108,17 +108,17 @@ class Page:
 def codes() -> tuple[Code, ...]:
     """Every error code that a user can meet, by family."""
     found = [
-        Code(name, family, **{key: table[key] for key in ("meaning", "example", "fix")})
-        for name, (family, table) in _code_tables().items()
+        Code(name, **{key: table[key] for key in ("family", "meaning", "example", "fix")})
+        for name, table in code_tables().items()
     ]
     return tuple(sorted(found, key=lambda code: FAMILIES.index(code.family)))
 
 
 @cache
-def _code_tables() -> dict[str, tuple[str, dict[str, Any]]]:
+def code_tables() -> dict[str, dict[str, Any]]:
     """What the files say about each code, with its family."""
     return {
-        name: (path.name.removesuffix(".toml").split("_")[0], _prose(table))
+        name: {"family": path.stem.split("_")[0], **_prose(table)}
         for path in sorted((FOLDER / "codes").iterdir())
         for name, table in _read(path).items()
     }
@@ -127,15 +127,12 @@ def _code_tables() -> dict[str, tuple[str, dict[str, Any]]]:
 def template(code: str) -> dict[str, str]:
     """The words of a code, or of a `code.variant`, which may take those of its code."""
     name, _, variant = code.partition(".")
-    table = _code_tables()[name][1]
+    table = code_tables()[name]
     own: dict[str, str] = table[variant] if variant else {}
     # What a variant says itself replaces what its code says, in either of two ways.
-    rest: dict[str, str] = {
-        key: table[key] for key in ("message", "expected", "hint") if key in table
-    }
-    if "message" in own or "expected" in own:
-        rest = {"hint": rest.get("hint", "")}
-    return rest | own
+    replaced = "message" in own or "expected" in own
+    keys = ("hint",) if replaced else ("message", "expected", "hint")
+    return {key: table[key] for key in keys if key in table} | own
 
 
 @cache
@@ -146,15 +143,7 @@ def texts(name: str) -> dict[str, dict[str, str]]:
 
 def variant(code: str, name: str) -> str:
     """The variant of a code that is about a `name`, if it has words for it; else the code."""
-    return f"{code}.{name}" if isinstance(_code_tables()[code][1].get(name), dict) else code
-
-
-@cache
-def pages(part: str) -> tuple[Page, ...]:
-    """The pages of one file of words, in its order."""
-    return tuple(
-        _page(name, table) for name, table in _read(FOLDER / "pages" / f"{part}.toml").items()
-    )
+    return f"{code}.{name}" if isinstance(code_tables()[code].get(name), dict) else code
 
 
 PARTS = ("sections", "privacy", "keys", "commands")
@@ -164,7 +153,8 @@ PARTS = ("sections", "privacy", "keys", "commands")
 @cache
 def word_pages() -> tuple[Page, ...]:
     """Every page about a word of specs or of the command line."""
-    return tuple(page for part in PARTS for page in pages(part))
+    files = (_read(FOLDER / "pages" / f"{part}.toml") for part in PARTS)
+    return tuple(_page(name, _prose(table)) for file in files for name, table in file.items())
 
 
 @cache
@@ -198,20 +188,15 @@ def see_also(words: Iterable[str], width: int) -> str:
 
 
 def _page(name: str, table: dict[str, Any]) -> Page:
-    """A table of a file as a page."""
-    uses = tuple(Use(tuple(use.pop("places")), **use) for use in table.pop("uses", ()))
-    kind, see = table.pop("kind"), tuple(table.pop("see"))
-    texts = {"values": "", "absent": ""} | _prose(table)
-    return Page(name=name, kind=kind, see=see, uses=uses, **texts)
+    uses = tuple(Use(**{**use, "places": tuple(use["places"])}) for use in table.get("uses", ()))
+    return Page(name, **{**table, "see": tuple(table["see"]), "uses": uses})
 
 
 def _prose(table: dict[str, Any]) -> dict[str, Any]:
     """Texts as one line each; examples keep their lines."""
-    return {
-        key: _prose(text)
-        if isinstance(text, dict)
-        else text.strip()
-        if key == "example"
-        else " ".join(text.split())
-        for key, text in table.items()
-    }
+    found: dict[str, Any] = {}
+    for key, value in table.items():
+        found[key] = _prose(value) if isinstance(value, dict) else value
+        if isinstance(value, str):
+            found[key] = value.strip() if key == "example" else " ".join(value.split())
+    return found

@@ -23,7 +23,7 @@ GIVEN = {"name", "found", "key", "low", "high", "word", "choices", "what", "user
 
 def templates() -> Iterator[str]:
     """Every code and variant that has words of its own."""
-    for name, (_, table) in reference._code_tables().items():
+    for name, table in reference.code_tables().items():
         if "message" in table or "expected" in table:
             yield name
         yield from (f"{name}.{key}" for key, value in table.items() if isinstance(value, dict))
