@@ -176,7 +176,6 @@ def explain(
 
 
 def _list(width: int) -> str:
-    """Every word, by kind."""
     kinds: dict[str, dict[str, None]] = {}
     for page in explanations():
         kinds.setdefault(page.kind, {})[page.name] = None

@@ -124,7 +124,6 @@ class Interview:
             raise Refused(*reasons) from None
 
     def _ask(self, key: str, *path: str, default: str | None = None, **facts: object) -> None:
-        """Put the answer to a question at a place of the spec."""
         read = READ.get(path[-1], str)
         self._asker.ask(key, lambda text: self.put(read(text), *path), default, **facts)
 
@@ -150,7 +149,6 @@ class Interview:
         return self._text()
 
     def _ask_columns(self) -> None:
-        """What each column may hold: its type, and the fields of its type."""
         self._asker.say("columns")
         shapes = {shape.kind: shape for shape in COLUMN_TYPES}
         for name in self._header:
@@ -194,7 +192,6 @@ class Interview:
                 self._ask_numbers(column)
 
     def _ask_numbers(self, column: NumericColumn) -> None:
-        """Means, sums and distributions of a column."""
         kind = "date." if column.kind == "date" else ""
         offered = ("histogram", "median") if kind else ("mean", "sum", "histogram", "median")
         names = {statistic: self._name(statistic, column.name) for statistic in offered}
@@ -218,7 +215,6 @@ class Interview:
             self._ask(f"{kind}width", *width, default=_part(column, BINS))
 
     def _add(self, entries: dict[str, dict[str, object]]) -> None:
-        """Put more entries into the spec."""
         new = {name: {**entry, "epsilon": PROBE} for name, entry in entries.items()}
         self.put({**self._tree["statistics"], **new}, "statistics")
 

@@ -96,7 +96,6 @@ def _keep(invented: SyntheticDataset, dummy: Path) -> None:
 
 
 def _print(facts: Facts, *, quiet: bool) -> None:
-    """Both tables, and what they mean."""
     print(facts.title, *facts.published, sep="\n")
     for section in facts.sections:
         if section.table is not None:

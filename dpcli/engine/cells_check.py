@@ -86,7 +86,6 @@ def _facts(column: Column, place: int) -> Iterator[pl.Expr]:
 
 
 def _found(column: Column, place: int, counted: pl.DataFrame, rows: int) -> ColumnCells:
-    """One column over all files."""
     readable, blank = (int(counted[f"{what}{place}"].sum()) for what in ("readable", "blank"))
     absent: tuple[str, ...] = ()
     if isinstance(column, CategoryColumn):

@@ -169,7 +169,6 @@ def _table(columns: Mapping[str, str], findings: Findings, rows: Sequence[Sequen
 
 
 def _cell(key: str, row: Row) -> str:
-    """A value for people."""
     value = row[key]
     if key == "verdict":
         return str(value or "not judged")

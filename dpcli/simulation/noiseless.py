@@ -99,7 +99,6 @@ class NoiselessRun:
 
 
 def _groups(sealed: Sealed) -> tuple[Group, ...]:
-    """Every group of a synthetic dataset."""
     noisy = Laplace().select(_SILENCE, _EVERY, cast("Confidential[Groups]", sealed))
     return tuple(noisy.value)
 

@@ -138,7 +138,6 @@ class SyntheticDataset(AbstractContextManager["SyntheticDataset"]):
         self._write(target, dialect)
 
     def _write(self, file: BinaryIO, dialect: Dialect) -> None:
-        """The rows as CSV, some at a time."""
         if dialect.encoding == UTF16:
             file.write(UTF16_MARK)
         text = io.TextIOWrapper(

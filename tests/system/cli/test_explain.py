@@ -11,7 +11,8 @@ from dpcli.reference import Page, codes, synonyms, word_pages
 from dpcli.spec.column_types import COLUMN_TYPES
 from tests.support.cli import Command
 
-KNOWN = {page.name for page in explanations()}
+PAGES = explanations()
+KNOWN = {page.name for page in PAGES}
 
 
 @pytest.mark.parametrize("page", word_pages(), ids=lambda page: f"{page.name}-{page.kind}")
@@ -32,6 +33,15 @@ def test_pages_fit_the_terminal(width: int) -> None:
         lines = page.text(width).splitlines()
         assert max(map(len, lines)) <= max(width, 80), page.name
         assert page.text(width).split() == page.text(78).split()
+
+
+def test_pages_name_words_to_read_next() -> None:
+    """Docstrings and error codes lead on as well, to words that have pages."""
+    named = {page: page.text(10_000).partition("\nSee also:  dpcli explain ")[2] for page in PAGES}
+    for page, words in named.items():
+        assert set(words.split(" | ")) - {""} <= KNOWN - {page.name}, page.name
+        assert words or page.kind.startswith("error codes"), page.name
+    assert sum(map(bool, named.values())) > 0.7 * len(named)
 
 
 OLD = re.compile(

@@ -192,6 +192,18 @@ def test_endless_wrong_answers_end(ask: Ask, table: Path, tmp_path: Path) -> Non
     assert "only wrong answers" in asked.err
 
 
+@pytest.mark.parametrize(
+    ("name", "dataset"), [("Visits (2021) v2.csv", "Visits-2021-v2"), ("患者.csv", "FILL_IN")]
+)
+def test_a_name_for_the_dataset_is_proposed(
+    name: str, dataset: str, dpcli: Command, tmp_path: Path
+) -> None:
+    """It is that of the file, with what no dataset may be called replaced by hyphens."""
+    (tmp_path / name).write_text("age,sex\n", encoding="utf-8")
+
+    assert f"dataset: {dataset}" in dpcli("init", tmp_path / name).out.replace('"', "")
+
+
 def test_data_and_answers_cannot_share_a_pipe(ask: Ask) -> None:
     """With `-` for DATA there is nowhere to take answers from."""
     assert "error[bad-option]" in ask("", "-").err
