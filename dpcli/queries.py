@@ -44,7 +44,6 @@ def bin_label(column: NumericColumn, starts: Sequence[int], place: int) -> str:
 
 
 def _closed(column: NumericColumn, low: int, high: int) -> str:
-    """The range of whole numbers or days from `low` to `high`, both included."""
     first, last = column.text(low), column.text(high)
     if low == high:
         return first
@@ -217,7 +216,6 @@ class LinearQuery(Query):
 
 
 def _power(limits: tuple[int, int], exponent: int) -> tuple[int, int]:
-    """The least and greatest power of a whole number between limits."""
     ends = [end**exponent for end in limits]
     if exponent % 2 == 0 and limits[0] <= 0 <= limits[1]:
         ends.append(0)

@@ -28,7 +28,7 @@ from dpcli.randomizers import RANDOMIZERS
 from dpcli.reference import Page, Use
 from dpcli.spec.column_types import COLUMN_TYPES
 from dpcli.statistics import STATISTICS
-from dpcli.statistics.choose import UTILITIES
+from dpcli.statistics.choices import UTILITIES
 from dpcli.statistics.post import STEPS
 
 PRIVACY = "privacy"

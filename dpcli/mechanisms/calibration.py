@@ -163,7 +163,6 @@ class Mechanism(ABC):
         return noises
 
     def _require(self, loss: Loss, target: Loss, calibration: str) -> None:
-        """Refuse noise whose recomputed loss exceeds what was asked."""
         if not loss.within(target):
             raise CannotCalibrate(
                 f"`{self.name}` with `calibration: {calibration}` does not meet the target",

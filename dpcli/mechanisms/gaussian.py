@@ -19,7 +19,12 @@ from dpcli.privacy.loss import Loss
 from dpcli.privacy.noise import GAUSSIAN, Noise
 from dpcli.privacy.search import least_up
 from dpcli.privacy.sensitivity import Sensitivity
-from dpcli.sampling.gaussian import NARROWEST, WIDEST, discrete_gaussian, discrete_gaussian_array
+from dpcli.sampling.noise import (
+    GAUSSIAN_NARROWEST,
+    GAUSSIAN_WIDEST,
+    discrete_gaussian,
+    discrete_gaussian_array,
+)
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -137,11 +142,10 @@ class Gaussian(Perturbing):
 
     def sample_array(self, noise: Noise, count: int) -> NDArray[Any] | None:
         """The same, many at a time."""
-        fits = NARROWEST <= noise.scale <= WIDEST
+        fits = GAUSSIAN_NARROWEST <= noise.scale <= GAUSSIAN_WIDEST
         return discrete_gaussian_array(noise.scale, count) if fits else None
 
     def _classic(self, sensitivity: Sensitivity, target: Loss) -> Fraction:
-        """L2 sqrt(2 ln(1.25/delta))/epsilon, rounded up."""
         if target.epsilon > 1:
             raise CannotCalibrate(
                 "the classic calibration is valid for epsilon up to 1 only",
@@ -151,7 +155,6 @@ class Gaussian(Perturbing):
         return round_up(sqrt_up(spread) / target.epsilon, SHORT)
 
     def _exact(self, sensitivity: Sensitivity, target: Loss) -> Fraction:
-        """The least sigma whose recomputed loss is within `target`."""
 
         def excess(sigma: Fraction) -> float:
             delta = self.loss(Noise(GAUSSIAN, sigma), sensitivity, target.epsilon).delta
@@ -164,7 +167,6 @@ class Gaussian(Perturbing):
 
 
 def _require_delta(delta: Fraction) -> None:
-    """Refuse to be pure."""
     if delta <= 0:
         raise CannotCalibrate(
             "`gaussian` needs a delta above zero",
@@ -239,7 +241,6 @@ def _least(excess: Callable[[Fraction], float], start: float) -> Fraction:
 
 
 def _short(sigma: float) -> Fraction:
-    """A rational of few digits, rounded up."""
     return round_up(Fraction(sigma), SHORT)
 
 

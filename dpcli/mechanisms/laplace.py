@@ -13,7 +13,7 @@ from dpcli.privacy.interval import Interval, exp, sqrt_up
 from dpcli.privacy.loss import Loss
 from dpcli.privacy.noise import LAPLACE, Noise
 from dpcli.privacy.sensitivity import Sensitivity
-from dpcli.sampling.laplace import WIDEST, discrete_laplace, discrete_laplace_array
+from dpcli.sampling.noise import LAPLACE_WIDEST, discrete_laplace, discrete_laplace_array
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -73,7 +73,7 @@ class Laplace(Perturbing):
 
     def sample_array(self, noise: Noise, count: int) -> NDArray[Any] | None:
         """The same, many at a time."""
-        return discrete_laplace_array(noise.scale, count) if noise.scale <= WIDEST else None
+        return discrete_laplace_array(noise.scale, count) if noise.scale <= LAPLACE_WIDEST else None
 
 
 @lru_cache(maxsize=1024)

@@ -150,11 +150,6 @@ def log_up(x: Fraction, bits: int = PRECISION) -> Fraction:
     return log(Interval.of(x, bits)).high
 
 
-def log_down(x: Fraction, bits: int = PRECISION) -> Fraction:
-    """The natural logarithm of x, rounded down."""
-    return log(Interval.of(x, bits)).low
-
-
 def sqrt_up(x: Fraction, bits: int = PRECISION) -> Fraction:
     """The square root of x, rounded up."""
     root = sqrt_down(x, bits)
@@ -190,7 +185,6 @@ def _atanh(low: int, high: int, scale: int) -> tuple[int, int]:
 
 @lru_cache(maxsize=64)
 def _log_two(scale: int) -> tuple[int, int]:
-    """log 2 = 2 atanh(1/3), scaled."""
     third = (1 << scale) // 3
     low, high = _atanh(third, third + 1, scale)
     return 2 * low, 2 * high

@@ -173,7 +173,6 @@ def rows_of(plan: Plan, checked: Checked) -> Iterator[tuple[str, ...]]:
 
 
 def _shown(value: Fraction, whole: Fraction | None) -> str:
-    """A noisy count, or its share of a whole."""
     if whole is None:
         return f"{max(0, round(value)):,}"
     return percent(min(max(value / whole, Fraction(0)), Fraction(1)))
@@ -227,7 +226,6 @@ def columns_of(request: Request) -> list[str]:
 
 
 def _bounds(request: Request) -> Fact:
-    """The declared bounds of the column as they are written."""
     column = request.column
     if not isinstance(column, NumericColumn) or column.bounds is None:
         return None

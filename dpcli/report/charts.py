@@ -229,7 +229,6 @@ def widths_note(key: Key) -> str:
 
 
 def _grid(scale: Scale) -> Iterator[str]:
-    """A line and a number for each tick."""
     for tick in scale.ticks:
         y = _y(tick, scale)
         yield _line(LEFT, y, WIDTH - RIGHT, y, "grid")

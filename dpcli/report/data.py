@@ -66,7 +66,6 @@ def collection_data(collection: Randomized) -> Facts:
 
 
 def _start(source: Release | Randomized) -> Facts:
-    """The name and the guarantee of a release or collection."""
     plan, standing = source.plan, source.standing
     return {
         **_version(plan),
@@ -81,7 +80,6 @@ def _version(plan: Plan) -> Facts:
 
 
 def _end(source: Release | Randomized) -> Facts:
-    """The risks of a release or collection, and its place in the ledger."""
     standing, window = source.standing, window_facts(source.standing)
     return {
         **_stewardship(source.plan, standing.terms.window),
@@ -121,7 +119,6 @@ def guarantee_facts(plan: Plan, left: Loss | None, before: Loss | None = None) -
 
 
 def _unit(unit: Unit) -> Fact:
-    """Who is protected, as a spec says it."""
     if isinstance(unit, RowUnit):
         return "row"
     return {
@@ -162,7 +159,6 @@ def a_year_at_most(standing: Standing) -> Loss:
 
 
 def _notes(plan: Plan) -> Facts:
-    """What is said in sentences."""
     return {
         "bounding": notes.bounding(plan),
         "composition": notes.composing(plan),
@@ -258,7 +254,6 @@ def _outlook(plan: Plan, found: Outlook) -> Facts:
 
 
 def _amplified(plan: Plan, found: Shuffled) -> Facts:
-    """The central guarantee of responses in random order."""
     return {
         "records": found.records,
         "delta": found.delta,

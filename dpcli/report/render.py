@@ -186,7 +186,6 @@ def shown(numbers: Numbers, figures: int) -> list[Shown]:
 
 
 def _scale(numbers: Numbers, cells: list[Cell], over: tuple[Fraction, ...] = ()) -> charts.Scale:
-    """A scale that holds these cells, from zero for amounts."""
     return charts.Scale.over([*over, *charts.numbers_of(cells)], zero=numbers.drawn == "bars")
 
 

@@ -55,7 +55,6 @@ def statistic(released: Released, spec: Spec) -> Section:
 
 
 def _asked(planned: PlannedEntry) -> str:
-    """What an entry asks, in a line."""
     request = planned.entry.request
     column = request.column.name if request.column else ""
     others = [name for name in columns_of(request) if name != column]
@@ -75,7 +74,6 @@ def _in_words(fact: Fact) -> str:
 
 
 def _part(part: Part) -> tuple[str, ...]:
-    """How one question was answered."""
     unit, moved = part.question.unit, part.sensitivity
     return (
         part.question.role,

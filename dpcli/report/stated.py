@@ -125,13 +125,11 @@ def _facts(
 
 
 def _undeclared(keys: list[str]) -> str:
-    """How the maker of the report adds what it does not state."""
     named = f"To state what is not, write {listed(keys)} under `declarations:` in the spec."
     return named if keys else ""
 
 
 def _published(release: Release) -> Iterator[str]:
-    """What was published, when, about whom, and what hides them."""
     plan, day = release.plan, release.created[:10]
     if not release.entries:
         yield (
@@ -183,7 +181,6 @@ def _loss(plan: Plan, standing: Standing) -> Table:
 
 
 def _quality(plan: Plan, checked: Checked) -> Section:
-    """What came of the quality check, its rule, and how its counts were protected."""
     assert plan.quality is not None
     verdict = ["No minimum was missed by more than the noise explains."]
     if checked.missed:
@@ -202,7 +199,6 @@ def _quality(plan: Plan, checked: Checked) -> Section:
 
 
 def _promised(plan: Plan) -> Section:
-    """The promise, and what it comes to in numbers."""
     privacy = plan.spec.privacy
     asked, spent = loss_text(plan.asked), loss_text(plan.spent)
     how = (
@@ -213,7 +209,6 @@ def _promised(plan: Plan) -> Section:
 
 
 def _noted(data: Mapping[str, Fact]) -> Iterator[Section]:
-    """The sentences of the data under their headings."""
     for key, title in NOTED:
         found = data.get(key)
         sentences = found["notes"] if isinstance(found, Mapping) else found

@@ -195,7 +195,6 @@ def wide_names(plan: Plan) -> tuple[str, ...]:
 
 
 def _wide_groups(plan: Plan) -> dict[str, tuple[_Lines, list[str]]]:
-    """The lines and the statistics of each wide table, by short name."""
     groups: dict[_Lines, list[str]] = {}
     for entry in (planned.entry for planned in plan.entries):
         request, used = entry.request, entry.statistic
@@ -270,7 +269,6 @@ def estimate_lines(rows: Sequence[Estimated]) -> list[list[str]]:
 
 
 def _line(row: Estimated, keys: Sequence[str]) -> list[str]:
-    """One estimate as texts; blank where there are no records."""
     group = dict(row.group)
     named = [row.column, "frequency" if row.item else "mean"]
     named += [group.get(key, "") for key in keys]

@@ -12,7 +12,7 @@ from dpcli.sampling.bernoulli import (
     BLOCK,
     STEP,
     VECTORISE_FROM,
-    bernoulli_exp_ratio,
+    bernoulli_exp,
     exponential_coins,
     floor_at,
     uniform_array,
@@ -111,7 +111,6 @@ def exponential(gaps: Sequence[int], scale: Fraction) -> int:
 
 
 def _check(gaps: Sequence[int], scale: Fraction) -> None:
-    """Refuses what is no choice."""
     if scale <= 0:
         raise ValueError("the scale of a choice must be positive")
     if not gaps or min(gaps) != 0:
@@ -125,12 +124,10 @@ def _is_small(gaps: Sequence[int], scale: Fraction) -> bool:
 
 
 def _flip(gap: int, scale: Fraction) -> bool:
-    """True with probability exp(-gap/scale)."""
-    return bernoulli_exp_ratio(gap * scale.denominator, scale.numerator)
+    return bernoulli_exp(gap * scale.denominator, scale.numerator)
 
 
 def _floats(gaps: Sequence[int]) -> NDArray[np.float64]:
-    """The gaps as floats, each correctly rounded."""
     import numpy as np
 
     return np.array(gaps, dtype=np.float64)

@@ -35,7 +35,6 @@ class _Buffer(threading.local):
 
 
 def _fetch(count: int) -> bytes:
-    """Fresh bytes of the source, as many as were asked."""
     data = source(count)
     if len(data) != count:
         raise OSError("the source of randomness gave too few bytes")

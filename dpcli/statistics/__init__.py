@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from dpcli.statistics.base import Statistic
-from dpcli.statistics.choose import Choose
+from dpcli.statistics.choices import Choose, Mode, TopK
 from dpcli.statistics.counts import Count, CountDistinct, Histogram
 from dpcli.statistics.linear_regression import LinearRegression
 from dpcli.statistics.marginals import Marginals
 from dpcli.statistics.quantile import Maximum, Median, Minimum, Quantile
 from dpcli.statistics.spread import Correlation, Covariance, StandardDeviation, Variance
 from dpcli.statistics.sums import Mean, Sum
-from dpcli.statistics.top_k import Mode, TopK
 
 STATISTICS: tuple[Statistic, ...] = (
     Count(),

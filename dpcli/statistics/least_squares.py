@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from math import floor, log10
 from typing import TYPE_CHECKING
@@ -33,12 +32,8 @@ FLAT = 1e-9
 """Inputs that vary by less than this along some direction leave no slope there."""
 
 
-@dataclass(frozen=True)
-class Scaled:
+class Scaled(Moments):
     """Columns from their centres in half-widths: the inputs, and the outcome last."""
-
-    columns: tuple[NumericColumn, ...]
-    halves: tuple[int, ...]
 
     @property
     def units(self) -> list[Fraction]:
@@ -71,15 +66,14 @@ class Line:
     half-widths. Without one, just enough where noise could leave no slope.
     """
 
-    def __init__(self, moments: Moments, ridge: Fraction | None, answers: Sequence[Answer]) -> None:
-        self._moments, self._ridge = moments, ridge
-        self.scaled = Scaled(moments.columns, moments.halves)
+    def __init__(self, scaled: Scaled, ridge: Fraction | None, answers: Sequence[Answer]) -> None:
+        self._scaled, self._ridge = scaled, ridge
         # What noise does to the matrix of the inputs, at most, times the number of rows.
-        inputs = len(moments.columns) - 1
-        seconds = answers[len(moments.columns) + 1 :]
+        inputs = len(scaled.columns) - 1
+        seconds = answers[len(scaled.columns) + 1 :]
         self._disturbance = inputs * max(
-            answer.noise.half_width(LEVEL) / (moments.halves[i] * moments.halves[j])
-            for (i, j), answer in zip(moments.pairs, seconds, strict=True)
+            answer.noise.half_width(LEVEL) / (scaled.halves[i] * scaled.halves[j])
+            for (i, j), answer in zip(scaled.pairs, seconds, strict=True)
             if i < inputs and j < inputs
         )
 
@@ -91,7 +85,7 @@ class Line:
         """Intercept and slopes that always exist, and in which cells a ridge was needed."""
         import numpy as np
 
-        rows, _, covariances = self._moments.read(sums, possible=True)
+        rows, _, covariances = self._scaled.read(sums, possible=True)
         ridge = np.full(len(rows), float(self._ridge or 0))
         if self._ridge is None:
             least = np.linalg.eigvalsh(_matrices(covariances[:-1, :-1]))[:, 0]
@@ -105,7 +99,7 @@ class Line:
         """Intercept and slopes with a ridge for each cell."""
         import numpy as np
 
-        _, means, covariances = self._moments.read(sums, possible=possible)
+        _, means, covariances = self._scaled.read(sums, possible=possible)
         inputs = _matrices(covariances[:-1, :-1])
         size = inputs.shape[1]
         inputs = inputs + np.broadcast_to(ridge, len(inputs))[:, None, None] * np.eye(size)
@@ -114,7 +108,7 @@ class Line:
         slopes = np.linalg.solve(inputs, covariances[:-1, -1].T[:, :, None])[:, :, 0].T.copy()
         slopes[:, flat] = np.nan
         intercept = means[-1] - (slopes * means[:-1]).sum(axis=0)
-        return self.scaled.from_zero(slopes, intercept)
+        return self._scaled.from_zero(slopes, intercept)
 
 
 def _matrices(stacked: Numbers) -> Numbers:
@@ -159,14 +153,11 @@ def coefficients(
     request: Request, grid: Fraction, answer: Answer, confidence: Fraction
 ) -> tuple[Estimate, ...]:
     """The noisy minimiser in the units of the columns."""
-    columns = request.columns
-    scaled = Scaled(
-        columns, tuple(max(map(abs, Factor(one, centre(one)).limits)) for one in columns)
-    )
+    scaled = Scaled(request.columns)
 
     def outcome(thetas: Numbers) -> Numbers:
         return scaled.from_zero(thetas[1:] * float(grid), thetas[0] * float(grid))
 
     each = [Answer((value,), answer.noise) for value in answer.values]
     found = Plausible(each, outcome, confidence)
-    return found.estimates(scaled.units, scaled.places, [ANY] * len(columns))
+    return found.estimates(scaled.units, scaled.places, [ANY] * len(request.columns))

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 from dpcli.fields import Fault, NumericColumnName, Predictors
 from dpcli.privacy.relation import Neighbors, Relation, RowUnit
 from dpcli.statistics.base import ANY, Answer, Estimate, Question, Request, Statistic, numeric
-from dpcli.statistics.least_squares import Line, coefficients, minimiser
+from dpcli.statistics.least_squares import Line, Scaled, coefficients, minimiser
 from dpcli.statistics.moments import Moments
 from dpcli.statistics.plausible import Plausible
 from dpcli.values import Choice, Exact, Shape, whole
@@ -122,10 +122,10 @@ class LinearRegression(Statistic):
         if request.method == "output":
             query = minimiser(request.columns, request.ridge or Fraction(0), request.rows)
             return coefficients(request, query.grid, answers[0], confidence)
-        line = Line(Moments(request.columns), request.ridge, answers)
+        scaled = Scaled(request.columns)
+        line = Line(scaled, request.ridge, answers)
         found = Plausible(answers, line.plain, confidence, count=0)
         found.settle(*line.stable(found.noisy))
-        scaled = line.scaled
         return found.estimates(scaled.units, scaled.places, [ANY] * len(scaled.units))
 
     def items(self, request: Request) -> tuple[str, ...]:

@@ -105,7 +105,6 @@ class Moments:
         return prod(ones, start=Fraction(1))
 
     def _factor(self, column: NumericColumn) -> Factor:
-        """A column from the middle of its bounds."""
         return Factor(column, centre(column))
 
     def _middle(self, i: int, j: int) -> int:

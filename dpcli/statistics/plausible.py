@@ -144,7 +144,6 @@ def moved(estimate: Estimate, by: Fraction) -> Estimate:
 
 
 def _rounded(way: Callable[[Fraction], int], value: Fraction, places: int) -> Fraction:
-    """A value with this number of decimals, rounded one way."""
     return Fraction(way(value * 10**places), 10**places)
 
 
@@ -167,7 +166,6 @@ def _even(distribution: Distribution, draws: int) -> Numbers:
 
 @lru_cache(maxsize=128)
 def _order(place: int, draws: int) -> NDArray[np.int64]:
-    """A scrambled order, the same each time."""
     import numpy as np
 
     from dpcli.sampling.splitmix import ODD, scrambled

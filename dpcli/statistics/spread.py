@@ -206,6 +206,5 @@ class StandardDeviation(Variance):
 
 
 def _half(moments: Moments) -> Fraction:
-    """Half the width of the bounds of a single column."""
     (column,) = moments.columns
     return (column.upper - column.lower) * column.step / 2

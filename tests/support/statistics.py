@@ -12,7 +12,7 @@ from dpcli.fields import OfColumn, role_of
 from dpcli.queries import Condition, Key
 from dpcli.scores import Points
 from dpcli.statistics.base import REQUESTED, Request, Statistic
-from dpcli.statistics.choose import UTILITIES
+from dpcli.statistics.choices import UTILITIES
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from dpcli.privacy.guarantee import Pair, cells_or_response
 from dpcli.privacy.loss import Loss
 from dpcli.privacy.noise import LAPLACE, Distribution, Noise
 from dpcli.privacy.sensitivity import Sensitivity
-from dpcli.sampling.laplace import discrete_laplace
+from dpcli.sampling.noise import discrete_laplace
 
 
 class TwoLaplaces(Distribution):

@@ -8,9 +8,9 @@ from math import sqrt
 import numpy as np
 import pytest
 
-from dpcli.sampling import bernoulli, entropy, gaussian
+from dpcli.sampling import bernoulli, entropy, noise
 from dpcli.sampling.bernoulli import Threshold
-from dpcli.sampling.gaussian import (
+from dpcli.sampling.noise import (
     discrete_gaussian,
     discrete_gaussian_array,
     discrete_gaussian_scalar,
@@ -87,7 +87,7 @@ def test_acceptance_is_decided_at_its_exact_digits(
     ):
         continued = b"" if more is None else more.to_bytes(8, "big")
         monkeypatch.setattr(entropy, "source", Script(bits.to_bytes(4, "little"), continued))
-        assert bool(gaussian._accept(sigma, scale, np.array([proposal]))[0]) is wanted
+        assert bool(noise._accept(sigma, scale, np.array([proposal]))[0]) is wanted
 
 
 @pytest.mark.parametrize("sigma", [Fraction(1, 2), Fraction(1 << 30)], ids=str)

@@ -8,9 +8,9 @@ from math import sqrt
 import numpy as np
 import pytest
 
-from dpcli.sampling import entropy, laplace
+from dpcli.sampling import entropy, noise
 from dpcli.sampling.bernoulli import VECTORISE_FROM, Threshold, sign_array
-from dpcli.sampling.laplace import discrete_laplace, discrete_laplace_array, discrete_laplace_scalar
+from dpcli.sampling.noise import discrete_laplace, discrete_laplace_array, discrete_laplace_scalar
 from tests.support.streams import CUT, Script, Stream, laplace_cdf, p_value, two_sample_p_value
 
 SCALES = [Fraction(1, 2), Fraction(1), Fraction(3), Fraction(10), Fraction(1000, 7)]
@@ -34,7 +34,7 @@ def test_the_test_has_power(stream: Stream, scale: Fraction, error: Fraction) ->
 
 def test_a_doubled_zero_is_noticed(stream: Stream) -> None:
     """Without the rejection of negative zeros, draws do not fit."""
-    sizes = laplace._geometric_block(Fraction(10), MANY)
+    sizes = noise._geometric_block(Fraction(10), MANY)
     signs = np.where(sign_array(MANY), -1, 1)
     assert p_value(sizes * signs, laplace_cdf(Fraction(10)), 10.0) < CUT
 
@@ -74,32 +74,32 @@ def test_the_tail_beyond_the_digits_is_drawn(
     stream: Stream, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Where the digits cover one scale only, the tail event makes up the rest exactly."""
-    monkeypatch.setattr(laplace, "RARE", 1)
-    laplace._digit_thresholds.cache_clear()
+    monkeypatch.setattr(noise, "RARE", 1)
+    noise._digit_thresholds.cache_clear()
     draws = discrete_laplace_array(Fraction(10), MANY)
-    laplace._digit_thresholds.cache_clear()
+    noise._digit_thresholds.cache_clear()
     assert int(np.abs(draws).max()) > 64
     assert p_value(draws, laplace_cdf(Fraction(10)), 10.0) > CUT
 
 
 def test_tail_events_add_the_range_of_the_digits(monkeypatch: pytest.MonkeyPatch) -> None:
     """Two tail events in a row add twice the range that the digits cover."""
-    each, beyond = laplace._digit_thresholds(Fraction(1, 100))
+    each, beyond = noise._digit_thresholds(Fraction(1, 100))
     assert each == ()
     # exp(-100) has 144 zeros before its first digit: the fourth part decides.
     below = bytes(1 + 8 + 8) + (beyond.digits(200) - 1).to_bytes(8, "big")
     script = Script(below, below, b"\xff")
     monkeypatch.setattr(entropy, "CHUNK", 1)
     monkeypatch.setattr(entropy, "source", script)
-    assert laplace._geometric_block(Fraction(1, 100), 1).tolist() == [2]
+    assert noise._geometric_block(Fraction(1, 100), 1).tolist() == [2]
 
 
 def test_endless_tails_are_refused_not_wrapped(monkeypatch: pytest.MonkeyPatch) -> None:
     """A draw that 64 bits cannot hold is an error, not a small number."""
     certain = Threshold.exponential(Fraction(0))
-    monkeypatch.setattr(laplace, "_digit_thresholds", lambda scale: ((), certain))
+    monkeypatch.setattr(noise, "_digit_thresholds", lambda scale: ((), certain))
     with pytest.raises(OverflowError, match="64 bits"):
-        laplace._geometric_block(Fraction(1), 3)
+        noise._geometric_block(Fraction(1), 3)
 
 
 @pytest.mark.parametrize(

@@ -136,8 +136,7 @@ def test_mechanisms_do_not_load_numpy() -> None:
     program = (
         "import sys, dpcli.mechanisms\n"
         "from fractions import Fraction\n"
-        "from dpcli.sampling.gaussian import discrete_gaussian\n"
-        "from dpcli.sampling.laplace import discrete_laplace\n"
+        "from dpcli.sampling.noise import discrete_gaussian, discrete_laplace\n"
         "discrete_laplace(Fraction(10), 50), discrete_gaussian(Fraction(10), 50)\n"
         "assert not {'numpy', 'scipy', 'polars'} & set(sys.modules)\n"
     )
