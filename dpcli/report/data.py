@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from dpcli import __version__
 from dpcli.ledger.balance import DAYS_A_YEAR
+from dpcli.messages import note
 from dpcli.plan import notes
 from dpcli.plan.compare import changes, compare
 from dpcli.plan.meaning import meaning, promise
@@ -140,15 +141,8 @@ def window_facts(standing: Standing) -> Facts | None:
         "per_window": standing.balance.spent,
         "per_year_at_most": a_year_at_most(standing),
         "lifetime": standing.balance.lifetime,
-        "protects": (
-            f"what any person did within any {window} consecutive days, whatever is known of "
-            "the other days, provided that the data of each release contain only what was done on "
-            "the day that it names"
-        ),
-        "does_not_protect": (
-            "a person who is in the data in every window: what they reveal adds up over windows, "
-            "to the loss per year and over the lifetime"
-        ),
+        "protects": note("account.protects", days=window),
+        "does_not_protect": note("account.does_not_protect"),
     }
 
 

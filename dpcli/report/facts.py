@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Literal
 
+from dpcli.messages import note
 from dpcli.plan.numbers import Fact, exact_or_up
 from dpcli.plan.risks import Finding, Verdict
 from dpcli.queries import Key
@@ -99,32 +100,19 @@ class Facts:
         return tuple(one for one in self.risks if one.verdict is Verdict.OPEN)
 
 
-MEANINGS = {
-    Flag.UNRELIABLE: "half the width of the {}% interval is more than {} of the value",
-    Flag.NO_INFORMATION: (
-        "the interval covers all that is possible, so the number says nothing about the data"
-    ),
-    Flag.SUPPRESSED: (
-        "left out because of its noisy value or of its interval, as the post-processing says, "
-        "never because of the exact value"
-    ),
-}
-"""What every flag means."""
-
-
 def meaning_of(flag: Flag, confidence: Fraction) -> str:
     """What a flag means, in a sentence that begins with it."""
-    words = MEANINGS[flag].format(exact_or_up(confidence * 100), exact_or_up(UNRELIABLE))
-    return f"{flag.value}: {words}"
+    percent = exact_or_up(confidence * 100)
+    return note(f"flag.{flag}", percent=percent, share=exact_or_up(UNRELIABLE))
 
 
 def flags_of(cells: Iterable[Cell]) -> list[Flag]:
     """The flags that some of these numbers have."""
     found = {cell.flag for cell in cells}
-    return [flag for flag in MEANINGS if flag in found]
+    return [flag for flag in Flag if flag and flag in found]
 
 
 def flag_facts(confidence: Fraction) -> dict[str, Fact]:
     """What every flag means, and the share of the value from which numbers are unreliable."""
-    meanings = {flag.value: meaning_of(flag, confidence) for flag in MEANINGS}
+    meanings = {flag.value: meaning_of(flag, confidence) for flag in Flag if flag}
     return {"unreliable_above": UNRELIABLE, **meanings}

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from dpcli import __version__
-from dpcli.messages import listed
+from dpcli.messages import note
 from dpcli.plan import notes
 from dpcli.plan.meaning import headline, meaning, promise, protection
 from dpcli.plan.model import Plan
@@ -53,8 +53,7 @@ def release_facts(release: Release) -> Facts:
     plan, checked, data = release.plan, release.checked, release_data(release)
     results = Section("Results", parts=tuple(statistic(one, plan.spec) for one in release.entries))
     if not release.entries:
-        words = "Nothing: the quality check failed, and no statistic was answered."
-        results = Section("Results", (words,))
+        results = Section("Results", (note("published.nothing"),))
     quality = [_quality(plan, checked)] if checked is not None else []
     return _facts(release, data, _published(release), [results, *quality])
 
@@ -62,12 +61,9 @@ def release_facts(release: Release) -> Facts:
 def collection_facts(collection: Randomized) -> Facts:
     """What the report of a local collection states."""
     plan, data = collection.plan, collection_data(collection)
-    order = "in random order" if collection.shuffled else "in the order of the file"
+    order = "random order" if collection.shuffled else "the order of the file"
     published = (
-        (
-            f"On {collection.created[:10]}, each record was randomized by itself, before it was "
-            f"collected. The responses are published {order}."
-        ),
+        note("published.responses", day=collection.created[:10], order=order),
         f"Protected: {_unit(plan)}, also against those who collect the responses.",
     )
     rows = tuple(
@@ -98,6 +94,7 @@ def _facts(
     plan, standing = source.plan, source.standing
     declared = plan.spec.declarations
     found = risks(plan, standing.terms.window)
+    missing = [key for key in STEWARDS.values() if not declared.answer(key)]
     local = ", randomized record by record" if plan.is_local else ""
     declarations = declared.answers
     if declared.population is not None:
@@ -116,7 +113,7 @@ def _facts(
             Section("The spec", code=plan.spec.text),
         ),
         stewards=tuple((one, declared.answer(key)) for one, key in STEWARDS.items()),
-        undeclared=_undeclared([key for key in STEWARDS.values() if not declared.answer(key)]),
+        undeclared=note("published.undeclared", keys=missing) if missing else "",
         headline=headline(plan),
         loss=_loss(plan, standing),
         risks=found,
@@ -124,18 +121,10 @@ def _facts(
     )
 
 
-def _undeclared(keys: list[str]) -> str:
-    named = f"To state what is not, write {listed(keys)} under `declarations:` in the spec."
-    return named if keys else ""
-
-
 def _published(release: Release) -> Iterator[str]:
     plan, day = release.plan, release.created[:10]
     if not release.entries:
-        yield (
-            f"On {day}, the file failed the quality check: no statistic was answered, and only "
-            "the check was charged."
-        )
+        yield note("published.failed", day=day)
         return
     amounts = [
         (len(one.estimates), all(part.public for part in one.planned.parts))
@@ -143,15 +132,15 @@ def _published(release: Release) -> Iterator[str]:
     ]
     numbers = sum(count for count, _ in amounts)
     exact = sum(count for count, public in amounts if public)
-    who = f"one {plan.spec.one}"
-    how = f" with noise that hides what {who} adds"
-    if exact == numbers:
-        how = f", exactly, because no change of {who} can change them"
-    elif exact:
-        how = f", {exact:,} exactly, others{how}"
-    yield (
-        f"On {day}, {notes.many(numbers, 'number')} of {notes.many(len(amounts), 'statistic')} "
-        f"{'was' if numbers == 1 else 'were'} published{how}."
+    how = "exact" if exact == numbers else "some" if exact else "noisy"
+    yield note(
+        f"published.{how}",
+        day=day,
+        numbers=notes.many(numbers, "number"),
+        statistics=notes.many(len(amounts), "statistic"),
+        were="was" if numbers == 1 else "were",
+        one=plan.spec.one,
+        exact=exact,
     )
     yield f"Protected: {_unit(plan)}."
     named = [
@@ -182,17 +171,13 @@ def _loss(plan: Plan, standing: Standing) -> Table:
 
 def _quality(plan: Plan, checked: Checked) -> Section:
     assert plan.quality is not None
-    verdict = ["No minimum was missed by more than the noise explains."]
-    if checked.missed:
-        verdict = [
-            "The release was stopped: no statistic was answered, and only the check was charged.",
-            *(f"{notes.capital(words)}." for words in missed_sentences(checked, plan)),
-        ]
+    verdict = note("checked.failed" if checked.missed else "checked.passed")
+    missed = (f"{notes.capital(words)}." for words in missed_sentences(checked, plan))
     protected = protection(plan.quality, plan.spec)
     points = filter(None, (*rule(plan), counted_note(plan), *protected))
     return Section(
         "Was the file complete and readable?",
-        tuple(verdict),
+        (verdict, *missed),
         points=tuple(map(notes.capital, points)),
         table=Table(HEADER, tuple(rows_of(plan, checked))),
     )
@@ -200,10 +185,12 @@ def _quality(plan: Plan, checked: Checked) -> Section:
 
 def _promised(plan: Plan) -> Section:
     privacy = plan.spec.privacy
-    asked, spent = loss_text(plan.asked), loss_text(plan.spent)
-    how = (
-        f"Neighbors: {privacy.neighbors.value}. Requested, as a plain sum: {asked}; spent by "
-        f"{privacy.composition.name} composition: {spent}."
+    how = note(
+        "published.composed",
+        neighbors=privacy.neighbors.value,
+        asked=loss_text(plan.asked),
+        rule=privacy.composition.name,
+        spent=loss_text(plan.spent),
     )
     return Section("What is promised", (promise(plan.spec), how), points=tuple(meaning(plan)))
 
@@ -229,10 +216,7 @@ def _account(source: Release | Randomized, standing: Standing, more: Iterable[Pa
         ("First release of this account in this ledger", "yes" if standing.first else "no"),
         ("Left of the budget", loss_text(standing.balance.remaining)),
     ]
-    text = (
-        "The budget bounds what all releases from these data reveal together. Spending is never "
-        "reversed."
-    )
+    text = note("account.whole")
     if window is not None:
         pairs += [
             ("Period", str(window["period"])),
@@ -241,9 +225,5 @@ def _account(source: Release | Randomized, standing: Standing, more: Iterable[Pa
             ("At most in a year", loss_text(a_year_at_most(standing))),
             ("Spent in all", loss_text(standing.balance.lifetime)),
         ]
-        text = (
-            f"The budget bounds any {window['periods']} consecutive days together; the losses "
-            f"before and after are those of the worst of them. Protected is {window['protects']}. "
-            f"Not protected is {window['does_not_protect']}."
-        )
+        text = note("account.window", days=window["periods"], **window)
     return Section("The account that paid", (text,), pairs=tuple(pairs))
