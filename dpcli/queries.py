@@ -161,13 +161,17 @@ class Query:
         """How many numbers it asks for in each group."""
         return prod(len(key) for key in self.items)
 
+    @property
+    def operands(self) -> tuple[Column, ...]:
+        """The columns whose values the answer is made of, beyond axes and conditions."""
+        return ()
+
     @cached_property
     def columns(self) -> tuple[Column, ...]:
         """Every column that the query reads, each once."""
-        used: list[Column] = [key.column for key in self.table]
-        used += [condition.column for condition in self.where]
-        used += self.present
-        return tuple(dict.fromkeys(used))
+        axes = (key.column for key in self.table)
+        conditions = (condition.column for condition in self.where)
+        return tuple(dict.fromkeys((*axes, *conditions, *self.present, *self.operands)))
 
     @cached_property
     def may_skip(self) -> bool:
@@ -188,11 +192,10 @@ class LinearQuery(Query):
     offset: int = 0
     totals: tuple[int, int] | None = None
 
-    @cached_property
-    def columns(self) -> tuple[Column, ...]:
-        """Every column that the query reads, each once."""
-        used = [*super().columns, *(factor.column for factor in self.factors)]
-        return tuple(dict.fromkeys(used))
+    @property
+    def operands(self) -> tuple[Column, ...]:
+        """The columns of the factors."""
+        return tuple(factor.column for factor in self.factors)
 
     @cached_property
     def influence(self) -> Influence:
@@ -228,10 +231,10 @@ class DistinctQuery(Query):
 
     column: Column
 
-    @cached_property
-    def columns(self) -> tuple[Column, ...]:
-        """Every column that the query reads, each once."""
-        return tuple(dict.fromkeys((*super().columns, self.column)))
+    @property
+    def operands(self) -> tuple[Column, ...]:
+        """The column whose values are counted."""
+        return (self.column,)
 
     @cached_property
     def influence(self) -> Influence:

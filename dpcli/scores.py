@@ -20,17 +20,20 @@ Points = tuple[int, ...] | range
 """Rising whole numbers: steps of a grid, or places."""
 
 
+@dataclass(frozen=True)
 class Utility(ABC):
     """How good each candidate is, as a whole number; more is better.
 
     Rows are counted in classes, and a utility makes the score of every candidate of
-    the counts of one group.
+    the counts of one group. The classes of the candidates themselves have these `places`.
     """
 
+    places: Points
+
     @property
-    @abstractmethod
     def candidates(self) -> int:
         """How many candidates there are."""
+        return len(self.places)
 
     @property
     @abstractmethod
@@ -59,13 +62,6 @@ class Frequency(Utility):
     of two scores changes by 1; where a row changes, one rises and another falls: 2.
     """
 
-    categories: int
-
-    @property
-    def candidates(self) -> int:
-        """How many categories there are."""
-        return self.categories
-
     @property
     def influence(self) -> Influence:
         """From -1 to 1."""
@@ -92,12 +88,6 @@ class Rank(Utility):
     """
 
     quantile: Fraction
-    places: Points
-
-    @property
-    def candidates(self) -> int:
-        """How many candidates there are."""
-        return len(self.places)
 
     @property
     def influence(self) -> Influence:
@@ -136,13 +126,6 @@ class Accuracy(Utility):
     in one direction: 1. Where a row changes, one score may rise and another fall: 2.
     """
 
-    places: Points
-
-    @property
-    def candidates(self) -> int:
-        """How many thresholds there are."""
-        return len(self.places)
-
     @property
     def influence(self) -> Influence:
         """From -1 to 1."""
@@ -174,12 +157,6 @@ class Revenue(Utility):
     """
 
     prices: Points
-    places: Points
-
-    @property
-    def candidates(self) -> int:
-        """How many prices there are."""
-        return len(self.prices)
 
     @property
     def influence(self) -> Influence:

@@ -27,10 +27,10 @@ class ReadabilityQuery(Query):
     checked: tuple[Column, ...]
     with_rows: bool = True
 
-    @cached_property
-    def columns(self) -> tuple[Column, ...]:
-        """Every column that the query reads, each once."""
-        return tuple(dict.fromkeys(self.checked))
+    @property
+    def operands(self) -> tuple[Column, ...]:
+        """The columns that are checked."""
+        return self.checked
 
     @cached_property
     def cells(self) -> int:
@@ -64,11 +64,10 @@ class MinimiserQuery(Query):
     grid: Fraction
     sensitivity: Sensitivity
 
-    @cached_property
-    def columns(self) -> tuple[Column, ...]:
-        """Every column that the query reads, each once."""
-        used = [factor.column for factor in (self.outcome, *self.inputs)]
-        return tuple(dict.fromkeys((*super().columns, *used)))
+    @property
+    def operands(self) -> tuple[Column, ...]:
+        """The outcome and the inputs."""
+        return tuple(factor.column for factor in (self.outcome, *self.inputs))
 
     @cached_property
     def cells(self) -> int:

@@ -86,7 +86,7 @@ class Choose(Statistic):
         column = numeric(request)
         key, places = from_each(column, request.candidates)
         classes: tuple[Key, ...] = (key,)
-        utility: Utility = Revenue(request.candidates, places)
+        utility: Utility = Revenue(places, request.candidates)
         unit = column.step
         if request.label is not None:
             classes, utility = (key, Key(request.label)), Accuracy(places)
@@ -156,7 +156,7 @@ class TopK(Statistic):
             by=request.by,
             where=request.where,
             classes=(Key(column),),
-            utility=Frequency(len(column.labels)),
+            utility=Frequency(range(len(column.labels))),
             picks=request.picks,
         )
         return (Question("frequency", query),)

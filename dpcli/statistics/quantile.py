@@ -108,7 +108,7 @@ class Quantile(Statistic):
                     by=request.by,
                     where=request.where,
                     classes=(classes,),
-                    utility=Rank(quantile, places),
+                    utility=Rank(places, quantile),
                 ),
                 Fraction(1, len(asked)),
                 Fraction(1, quantile.denominator),

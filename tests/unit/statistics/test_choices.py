@@ -28,7 +28,7 @@ ADDED = Relation(RowUnit(), Neighbors.ADD_REMOVE)
 def rank(quantile: Fraction, points: Points | None = None) -> ScoreQuery:
     """The question for one quantile."""
     key, places = at_and_between(COLUMN, range(5) if points is None else points)
-    return ScoreQuery(classes=(key,), utility=Rank(quantile, places))
+    return ScoreQuery(classes=(key,), utility=Rank(places, quantile))
 
 
 def scores(query: ScoreQuery, values: Sequence[int]) -> list[int]:
@@ -104,7 +104,7 @@ def test_classes_cover_every_value_once() -> None:
 
 def test_scores_do_not_overflow() -> None:
     """Counts that would overflow machine words are given as integers, and stay exact."""
-    utility = Rank(Fraction(999_999, 1_000_000), range(3))
+    utility = Rank(range(3), Fraction(999_999, 1_000_000))
     counts = np.array([[10**30, 1, 10**30]], dtype=object)
     wanted = 999_999 * (2 * 10**30 + 1)
     found = utility.scores(counts)[0].tolist()
