@@ -1,16 +1,15 @@
-"""Charts as static SVG: a bar or point per line, histograms, lines with a band.
+"""The geometry of charts: a bar or point per line, histograms, lines with a band.
 
-Every number that a chart shows is also text in the table next to it. Charts hold no script and
-no reference; labels are escaped here, because a chart enters a page as markup.
+Every number that a chart shows is also text in the table next to it. `charts.html.j2` draws them
+as static SVG.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from html import escape
-from itertools import pairwise
+from itertools import groupby, pairwise
 from math import ceil, floor, log10
 
 from dpcli.columns import NumericColumn
@@ -99,143 +98,123 @@ def tick_text(number: Fraction) -> str:
     return text.replace("-", "\u2212")
 
 
-def row(cell: Cell, scale: Scale | None, *, bars: bool) -> str:
-    """One line of a table: a bar from zero or a point, with the interval around it.
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """A number and the ends of its interval, where they are drawn."""
 
-    Without a scale the line has one of its own. Empty where nothing is published.
-    """
+    at: float
+    value: float
+    lower: float
+    upper: float
+    exact: bool
+    flagged: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One line of a table: a bar from `zero` or a point, with the interval around it."""
+
+    mark: Mark
+    zero: float | None
+    bars: bool
+    width: int = ROW_WIDTH
+    height: int = ROW_HEIGHT
+
+
+def row(cell: Cell, scale: Scale | None, *, bars: bool) -> Row | None:
+    """The drawing of a number, on a scale of its own without another; None if suppressed."""
     if not cell.value:
-        return ""
+        return None
     scale = scale or Scale.over(numbers_of([cell]), zero=True)
 
-    def x(number: Fraction | str) -> float:
-        return round(scale.place(Fraction(number)) * ROW_WIDTH, 1)
+    def x(number: Fraction) -> float:
+        return round(scale.place(number) * ROW_WIDTH, 1)
 
-    value, parts = x(cell.value), []
-    if scale.low <= 0 <= scale.high:
-        zero = x(Fraction(0))
-        if bars:
-            width = round(abs(value - zero), 1)
-            parts.append(_tag("rect", x=min(zero, value), y=3, width=width, height=14, c="fill"))
-        parts.append(_line(zero, 0, zero, ROW_HEIGHT, "zero"))
-    if cell.lower != cell.upper:
-        low, high = x(cell.lower), x(cell.upper)
-        parts.append(_line(low, ROW_HEIGHT / 2, high, ROW_HEIGHT / 2, "interval"))
-        parts += [_line(end, 6, end, 14, "interval") for end in (low, high)]
-    if not bars:
-        parts.append(_line(value, 4, value, 16, "point"))
-    box = f"0 0 {ROW_WIDTH} {ROW_HEIGHT}"
-    return _tag("svg", *parts, viewBox=box, preserveAspectRatio="none", c="row", aria_hidden="true")
+    return Row(_mark(cell, 0, x), x(Fraction(0)) if scale.low <= 0 <= scale.high else None, bars)
 
 
-def over_bins(cells: Sequence[Cell], key: Key, scale: Scale, percent: str) -> str:
+def _mark(cell: Cell, at: float, place: Callable[[Fraction], float]) -> Mark:
+    value, lower, upper = (
+        place(Fraction(text or cell.value)) for text in (cell.value, cell.lower, cell.upper)
+    )
+    return Mark(at, value, lower, upper, cell.exact, bool(cell.flag))
+
+
+@dataclass(frozen=True, slots=True)
+class Chart:
+    """The numbers of the bins of a column, in runs that suppressed ones interrupt.
+
+    They are drawn as bars of some width, or as a line over the band of their intervals.
+    """
+
+    title: str
+    described: str
+    caption: str
+    ticks: tuple[tuple[float, str], ...]
+    names: tuple[tuple[float, str, str], ...]
+    zero: float | None
+    bottom: float
+    bar: float
+    runs: tuple[tuple[Mark, ...], ...]
+    dotted: bool
+    width: int = WIDTH
+    height: int = HEIGHT
+    left: int = LEFT
+    right: int = WIDTH - RIGHT
+
+
+def over_bins(cells: Sequence[Cell], key: Key, scale: Scale, percent: str) -> Chart:
     """The numbers of the bins of a column: bars, or a line for dates and for many bins."""
     column = key.column
     assert isinstance(column, NumericColumn)
-    as_line = is_line(key)
+    as_line = column.kind == "date" or len(key) > MOST_BARS
     low, high = map(column.text, column.limits)
-    what = f"{'line' if as_line else 'histogram'} over {len(cells)} bins of {column.name}"
-    marks = _band(cells, key, column, scale) if as_line else _bars(cells, scale)
     interval = "the band" if as_line else "the line on each bar"
-    known = any(cell.lower != cell.upper for cell in cells)
-    described = f"From {low} to {high}. The table below holds every number" + (
-        f"; {interval} is the {percent}% interval." if known else "."
+    known = any(not cell.exact for cell in cells)
+    slot = (WIDTH - LEFT - RIGHT) / len(cells)
+    return Chart(
+        title=f"{'line' if as_line else 'histogram'} over {len(cells)} bins of {column.name}",
+        described=f"From {low} to {high}. The table below holds every number"
+        + (f"; {interval} is the {percent}% interval." if known else "."),
+        caption=", ".join([column.name, *cells[0].labels[:-1]])
+        + (_widths_note(key, column) if as_line else ""),
+        ticks=tuple((_y(tick, scale), tick_text(tick)) for tick in scale.ticks),
+        names=tuple(_names(column, key, as_line=as_line)),
+        zero=_y(Fraction(0), scale) if scale.low <= 0 <= scale.high else None,
+        bottom=_y(max(Fraction(0), scale.low), scale),
+        bar=0 if as_line else round(slot - min(2.0, slot / 8), 2),
+        runs=tuple(_runs(cells, _middles(key, column, as_line=as_line), scale)),
+        dotted=len(cells) <= MOST_BARS,
     )
-    return _tag(
-        "svg",
-        _tag("title", escape(what)),
-        _tag("desc", escape(described)),
-        *_grid(scale),
-        *marks,
-        *([_line(LEFT, zero, WIDTH - RIGHT, zero, "zero")] if (zero := _zero(scale)) else []),
-        *_names(column, key, as_line=as_line),
-        viewBox=f"0 0 {WIDTH} {HEIGHT}",
-        role="img",
-        c="chart",
-    )
 
 
-def _bars(cells: Sequence[Cell], scale: Scale) -> Iterator[str]:
-    """A bar for each bin and its interval, grey if flagged; nothing where it is suppressed."""
-    bottom = _y(max(Fraction(0), scale.low), scale)
-    for place, cell in enumerate(cells):
-        if not cell.value:
-            continue
-        left, right = _x(place / len(cells)), _x((place + 1) / len(cells))
-        gap = min(2.0, (right - left) / 8)
-        grey = " flagged" if cell.flag else ""
-        top, end = sorted((_y(Fraction(cell.value), scale), bottom))
-        yield _tag(
-            "rect",
-            x=round(left + gap / 2, 2),
-            y=top,
-            width=round(right - left - gap, 2),
-            height=round(end - top, 2),
-            c=f"fill{grey}",
-        )
-        if cell.lower != cell.upper:
-            middle = round((left + right) / 2, 2)
-            ends = (_y(Fraction(text), scale) for text in (cell.lower, cell.upper))
-            yield _line(middle, next(ends), middle, next(ends), f"interval{grey}")
-
-
-def _band(cells: Sequence[Cell], key: Key, column: NumericColumn, scale: Scale) -> Iterator[str]:
-    """A line through the middles of the bins, over the band of their intervals.
-
-    Both are interrupted where a number is suppressed. A lone number is a point.
-    """
+def _middles(key: Key, column: NumericColumn, *, as_line: bool) -> list[float]:
+    """Where numbers stand: in the middle of their bins, or of as many equal parts for bars."""
+    if not as_line:
+        return [(place + 0.5) / len(key) for place in range(len(key))]
     edges = [*key.starts, column.upper + 1]
-    whole = edges[-1] - edges[0]
-    runs: list[list[tuple[float, Cell]]] = [[]]
-    for place, cell in enumerate(cells):
-        if not cell.value:
-            runs.append([])
-            continue
-        middle = Fraction(edges[place] + edges[place + 1], 2) - edges[0]
-        runs[-1].append((_x(float(middle / whole)), cell))
-    for run in filter(None, runs):
-        there = [(x, _y(Fraction(cell.upper or cell.value), scale)) for x, cell in run]
-        back = [(x, _y(Fraction(cell.lower or cell.value), scale)) for x, cell in reversed(run)]
-        if len(run) > 1:
-            yield _tag("polygon", points=_points([*there, *back]), c="band")
-            middle_line = [(x, _y(Fraction(cell.value), scale)) for x, cell in run]
-            yield _tag("polyline", points=_points(middle_line), c="curve")
-        for x, cell in run:
-            grey = " flagged" if cell.flag else ""
-            if len(run) == 1 and cell.lower:
-                yield _line(x, there[0][1], x, back[0][1], f"interval{grey}")
-            if len(cells) <= MOST_BARS or len(run) == 1 or grey:
-                y = _y(Fraction(cell.value), scale)
-                yield _tag("circle", cx=x, cy=y, r=3, c=f"dot{grey}")
+    whole = 2 * (edges[-1] - edges[0])
+    return [(start + end - 2 * edges[0]) / whole for start, end in pairwise(edges)]
 
 
-def is_line(key: Key) -> bool:
-    """Whether a chart over these bins is a line: over days, or over many bins."""
-    return len(key) > MOST_BARS or (
-        isinstance(key.column, NumericColumn) and key.column.kind == "date"
-    )
+def _runs(
+    cells: Sequence[Cell], middles: Sequence[float], scale: Scale
+) -> Iterator[tuple[Mark, ...]]:
+    marked = zip(cells, middles, strict=True)
+    for shown, run in groupby(marked, key=lambda pair: bool(pair[0].value)):
+        if shown:
+            yield tuple(_mark(cell, _x(at), lambda number: _y(number, scale)) for cell, at in run)
 
 
-def widths_note(key: Key) -> str:
+def _widths_note(key: Key, column: NumericColumn) -> str:
     """What a reader of a line must know of bins that are not equally wide; else empty."""
-    column = key.column
-    if not isinstance(column, NumericColumn) or not is_line(key):
-        return ""
-    edges = [*key.starts, column.upper + 1]
-    *widths, last = (end - start for start, end in pairwise(edges))
+    *widths, last = (end - start for start, end in pairwise([*key.starts, column.upper + 1]))
     if len({*widths}) > 1:
         return "; bins differ in width"
     return "; the last bin is narrower" if widths and last < widths[0] else ""
 
 
-def _grid(scale: Scale) -> Iterator[str]:
-    for tick in scale.ticks:
-        y = _y(tick, scale)
-        yield _line(LEFT, y, WIDTH - RIGHT, y, "grid")
-        yield _text(LEFT - 8, y, tick_text(tick), "end", dy="0.35em")
-
-
-def _names(column: NumericColumn, key: Key, *, as_line: bool) -> Iterator[str]:
+def _names(column: NumericColumn, key: Key, *, as_line: bool) -> Iterator[tuple[float, str, str]]:
     """What some places of the axis stand for: bins, or where these begin and end.
 
     Short names of closed ranges stand below the middle of their bars; otherwise edges are
@@ -260,11 +239,7 @@ def _names(column: NumericColumn, key: Key, *, as_line: bool) -> Iterator[str]:
         if place in (0, last) and not (labels and names is labels and count <= MOST_NAMES):
             # The names at both ends stay within the drawing.
             x, anchor = (0.0, "start") if not place else (1.0, "end")
-        yield _text(_x(x), HEIGHT - 14, names[place], anchor)
-
-
-def _zero(scale: Scale) -> float | None:
-    return _y(Fraction(0), scale) if scale.low <= 0 <= scale.high else None
+        yield _x(x), anchor, names[place]
 
 
 def _y(number: Fraction, scale: Scale) -> float:
@@ -273,24 +248,3 @@ def _y(number: Fraction, scale: Scale) -> float:
 
 def _x(share: float) -> float:
     return round(LEFT + share * (WIDTH - LEFT - RIGHT), 1)
-
-
-def _points(places: Iterable[tuple[float, float]]) -> str:
-    return " ".join(f"{x},{y}" for x, y in places)
-
-
-def _line(x1: float, y1: float, x2: float, y2: float, kind: str) -> str:
-    return _tag("line", x1=x1, y1=y1, x2=x2, y2=y2, c=kind)
-
-
-def _text(x: float, y: float, text: str, anchor: str, **more: str) -> str:
-    return _tag("text", escape(text), x=x, y=y, text_anchor=anchor, **more)
-
-
-def _tag(name: str, *inside: str, **attributes: str | float) -> str:
-    """An element around markup; `c` is its class, and underscores stand for hyphens."""
-    words = "".join(
-        f' {"class" if key == "c" else key.replace("_", "-")}="{escape(str(value))}"'
-        for key, value in attributes.items()
-    )
-    return f"<{name}{words}>{''.join(inside)}</{name}>"

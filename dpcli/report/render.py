@@ -1,7 +1,7 @@
 """From facts to text by templates: Markdown, HTML and the registry record.
 
-HTML is escaped by the templates' autoescape; Markdown and YAML by their own filters, which the
-templates name at every place. Charts alone enter a page as markup; `charts` escapes their texts.
+HTML is escaped by the templates' autoescape, charts included; Markdown and YAML by their own
+filters, which the templates name at every place.
 """
 
 from __future__ import annotations
@@ -189,26 +189,20 @@ def _scale(numbers: Numbers, cells: list[Cell], over: tuple[Fraction, ...] = ())
     return charts.Scale.over([*over, *charts.numbers_of(cells)], zero=numbers.drawn == "bars")
 
 
-def drawing(cell: Cell, numbers: Numbers, scale: charts.Scale | None) -> Markup:
+def drawing(cell: Cell, numbers: Numbers, scale: charts.Scale | None) -> charts.Row | None:
     """One line of a table as a bar or a point."""
-    return Markup(charts.row(cell, scale, bars=numbers.drawn == "bars"))  # noqa: S704
+    return charts.row(cell, scale, bars=numbers.drawn == "bars")
 
 
-def figures(numbers: Numbers) -> list[tuple[Markup, str]]:
-    """Charts over the bins of a number, one for each group if these are few, with captions."""
+def figures(numbers: Numbers) -> list[charts.Chart]:
+    """Charts over the bins of a number, one for each group if these are few."""
     key = numbers.axis
     shown = [cell for cell in numbers.cells if cell.statistic == numbers.name]
     if key is None or not len(key) <= len(shown) <= MOST_CHARTS * len(key) or len(key) > MOST_BINS:
         return []
     scale = _scale(numbers, shown)
-    groups = [shown[start : start + len(key)] for start in range(0, len(shown), len(key))]
-    return [
-        (
-            Markup(charts.over_bins(group, key, scale, numbers.percent)),  # noqa: S704
-            ", ".join([key.column.name, *group[0].labels[:-1]]) + charts.widths_note(key),
-        )
-        for group in groups
-    ]
+    groups = (shown[start : start + len(key)] for start in range(0, len(shown), len(key)))
+    return [charts.over_bins(group, key, scale, numbers.percent) for group in groups]
 
 
 def table(numbers: Numbers) -> Table:

@@ -8,6 +8,7 @@ import json
 import re
 from html.parser import HTMLParser
 from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree
 
 import pytest
@@ -15,7 +16,7 @@ import pytest
 from dpcli.columns import NumericColumn
 from dpcli.queries import Key
 from dpcli.report.charts import Scale, over_bins
-from dpcli.report.render import grouped, markdown_block, markdown_text, prose
+from dpcli.report.render import _environment, grouped, markdown_block, markdown_text, prose
 from dpcli.report.table import Cell
 from dpcli.statistics.flags import Flag
 from tests.support.browser import BROWSER, faults
@@ -198,6 +199,13 @@ DAYS = NumericColumn("day", "date", bounds=(18262, 18627))
 AGES = NumericColumn("<b>age</b>", "integer", bounds=(0, 99))
 
 
+def drawn(cells: list[Cell], key: Key) -> str:
+    """A chart as it is on a page."""
+    chart = over_bins(cells, key, Scale.over([], zero=True), "95")
+    macros: Any = _environment().get_template("charts.html.j2").module
+    return str(macros.chart(chart)).strip()
+
+
 @pytest.mark.parametrize(
     ("key", "shape"),
     [
@@ -210,7 +218,7 @@ AGES = NumericColumn("<b>age</b>", "integer", bounds=(0, 99))
 def test_dates_and_many_bins_are_drawn_as_a_line(key: Key, shape: str) -> None:
     """Bars up to 20 bins; a line with a band for more and for dates. Each chart has a title."""
     cells = [Cell("n", {}, key.label(n), "5", "3", "7", Flag.NONE) for n in range(len(key))]
-    drawing = ElementTree.fromstring(over_bins(cells, key, Scale.over([], zero=True), "95"))
+    drawing = ElementTree.fromstring(drawn(cells, key))
     tags = {one.tag for one in drawing.iter()}
 
     assert {shape, "title", "desc"} <= tags
@@ -223,9 +231,8 @@ def test_a_suppressed_number_interrupts_a_line() -> None:
     key = Key(DAYS, tuple(range(18262, 18562, 30)))
     values = ["5" if n != 4 else "" for n in range(10)]
     cells = [Cell("n", {}, "", text, text, text, Flag.NONE) for text in values]
-    drawing = over_bins(cells, key, Scale.over([], zero=True), "95")
 
-    assert drawing.count("<polyline") == 2
+    assert drawn(cells, key).count("<polyline") == 2
 
 
 @pytest.mark.parametrize(
