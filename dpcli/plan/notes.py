@@ -18,9 +18,6 @@ from dpcli.reference import texts
 from dpcli.spec.model import Spec
 from dpcli.spec.names import mixed_scripts
 
-COUNTING = ("count", "histogram", "marginals", "count_distinct")
-"""Statistics whose numbers are counts; the values of all others are taken over what is counted."""
-
 
 def counted(planned: PlannedEntry, spec: Spec) -> str:
     """What is counted, or what values are taken over, as a plural: rows, visits or people."""
@@ -34,7 +31,7 @@ def counted(planned: PlannedEntry, spec: Spec) -> str:
 
 def in_words(planned: PlannedEntry, spec: Spec) -> str:
     """The same as a heading continues: `counts visits`, or `over visits`."""
-    verb = "counts" if planned.entry.statistic.name in COUNTING else "over"
+    verb = "counts" if planned.entry.statistic.measure == "counts" else "over"
     return f"{verb} {counted(planned, spec)}"
 
 

@@ -154,17 +154,9 @@ class DiscreteGaussian(Distribution):
 
     def half_width(self, scale: float, outside: float) -> int:
         """By summation; for large scales from the normal quantile."""
-        if scale > SMALL:
-            return max(0, ceil(normal_quantile(outside) * scale - 0.5))
-        reach = ceil(scale * 12) + 2
-        weights = [exp(-(k * k) / (2 * scale * scale)) for k in range(reach + 1)]
-        total = weights[0] + 2 * sum(weights[1:])
-        beyond = total - weights[0]
-        k = 0
-        while beyond > outside * total and k < reach:
-            k += 1
-            beyond -= 2 * weights[k]
-        return k
+        if scale <= SMALL:
+            return super().half_width(scale, outside)
+        return max(0, ceil(normal_quantile(outside) * scale - 0.5))
 
     def quantiles(self, levels: Floats) -> Floats:
         """Normal quantiles."""
@@ -186,14 +178,6 @@ class NoNoise(Distribution):
         """The square of a scale that is zero."""
         return scale**2
 
-    def half_width(self, scale: float, outside: float) -> int:  # noqa: ARG002 - there is none
-        """Zero."""
-        return 0
-
-    def quantiles(self, levels: Floats) -> Floats:
-        """Zeros."""
-        return levels * 0
-
 
 class Choice(Distribution):
     """No noise: a candidate that falls short of the best by g has a weight of exp(-g / scale)."""
@@ -207,10 +191,6 @@ class Choice(Distribution):
     def variance(self, scale: Fraction) -> Fraction:
         """The square of the scale."""
         return scale**2
-
-    def half_width(self, scale: float, outside: float) -> int:
-        """Nothing is added, so there is none."""
-        raise ValueError(f"a choice of scale {scale} has a shortfall, no half-width at {outside}")
 
 
 LAPLACE, GAUSSIAN, NONE, CHOICE = DiscreteLaplace(), DiscreteGaussian(), NoNoise(), Choice()

@@ -39,8 +39,7 @@ TIMES = ("asked", "fits", "needed", "most", "exact")
 def release_data(release: Release) -> Facts:
     """Everything that the report of a release states."""
     plan = release.plan
-    return {
-        **_start(release),
+    answered: Facts = {
         "quality": quality_facts(plan, release.checked),
         "statistics": [
             {**statistic_facts(released.planned, plan.spec), "cells": cell_facts(released)}
@@ -48,42 +47,33 @@ def release_data(release: Release) -> Facts:
         ],
         **_notes(plan),
         **({"simulation": release.simulated} if release.simulated else {}),
-        **_end(release),
     }
+    return _report(release, answered)
 
 
 def collection_data(collection: Randomized) -> Facts:
     """Everything that the report of a local collection states."""
     plan = collection.plan
-    return {
-        **_start(collection),
+    collected: Facts = {
         "responses": [response_facts(one) for one in plan.spec.responses],
         "shuffled": collection.shuffled,
         "responses_sha256": collection.digest,
         "unprotected": list(notes.unprotected(plan)),
         "limits": notes.limits(plan, shuffled=collection.shuffled),
-        **_end(collection),
     }
+    return _report(collection, collected)
 
 
-def _start(source: Release | Randomized) -> Facts:
+def _report(source: Release | Randomized, answered: Facts) -> Facts:
     plan, standing = source.plan, source.standing
+    window = window_facts(standing)
     return {
         **_version(plan),
         "release_id": source.release_id,
         "created": source.created,
         **guarantee_facts(plan, standing.balance.remaining, standing.before),
-    }
-
-
-def _version(plan: Plan) -> Facts:
-    return {"dpcli_version": __version__, **({"model": "local"} if plan.is_local else {})}
-
-
-def _end(source: Release | Randomized) -> Facts:
-    standing, window = source.standing, window_facts(source.standing)
-    return {
-        **_stewardship(source.plan, standing.terms.window),
+        **answered,
+        **_stewardship(plan, standing.terms.window),
         "ledger": {
             "name": standing.ledger,
             "entry": standing.entry,
@@ -92,6 +82,10 @@ def _end(source: Release | Randomized) -> Facts:
             **({"window": window} if window is not None else {}),
         },
     }
+
+
+def _version(plan: Plan) -> Facts:
+    return {"dpcli_version": __version__, **({"model": "local"} if plan.is_local else {})}
 
 
 def guarantee_facts(plan: Plan, left: Loss | None, before: Loss | None = None) -> Facts:

@@ -20,12 +20,6 @@ from dpcli.spec.model import Spec
 if TYPE_CHECKING:
     from dpcli.release import Released
 
-AMOUNTS = ("count", "sum", "histogram", "count_distinct", "marginals")
-"""Statistics whose numbers are amounts, drawn from zero."""
-
-OF_SEVERAL_UNITS = ("covariance", "linear_regression")
-"""Statistics whose items have units of their own, and no common scale."""
-
 FEW = 3
 """Questions of a statistic that are described in sentences, and not in a table alone."""
 
@@ -92,7 +86,7 @@ def _numbers(released: Released, confidence: Fraction) -> Numbers:
     drawn: Literal["bars", "points", "nothing"] = "points"
     if chooses_labels(released) or not any(cell.value for cell in shown):
         drawn = "nothing"
-    elif entry.statistic.name in AMOUNTS:
+    elif entry.statistic.measure != "values":
         drawn = "bars"
     column = entry.request.column
     among: tuple[Fraction, ...] = ()
@@ -105,7 +99,7 @@ def _numbers(released: Released, confidence: Fraction) -> Numbers:
         percent=exact_or_up(confidence * 100),
         drawn=drawn,
         axis=_axis(released),
-        shared=entry.statistic.name not in OF_SEVERAL_UNITS,
+        shared=not entry.statistic.several_units,
         over=among,
         notes=tuple(_legend(shown, confidence)),
     )

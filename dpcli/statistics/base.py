@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from fractions import Fraction
 from math import prod
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 from dpcli.columns import CategoryColumn, Column, NumericColumn
 from dpcli.fields import Fault
@@ -135,7 +135,8 @@ class Statistic(ABC):
     that its answers are choices among candidates, `steps` which steps of `post` it takes, and
     `keeps_raw` whether there is a noisy number before anything is done to it. `made` says what
     is done to the noisy answers before they are published, `warning` what readers of the numbers
-    must know, and `item` what several items are.
+    must know, and `item` what several items are. What its numbers `measure` decides how they are
+    worded and drawn; items of `several_units` have no common scale.
     """
 
     name: ClassVar[str]
@@ -145,6 +146,8 @@ class Statistic(ABC):
     steps: ClassVar[tuple[str, ...]] = NUMBER_STEPS
     default_steps: ClassVar[tuple[str, ...]] = ()
     keeps_raw: ClassVar[bool] = True
+    measure: ClassVar[Literal["counts", "amounts", "values"]] = "values"
+    several_units: ClassVar[bool] = False
     made: ClassVar[str] = ""
     warning: ClassVar[str] = ""
     item: ClassVar[str] = ""

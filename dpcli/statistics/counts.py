@@ -41,6 +41,7 @@ class Count(Statistic):
 
     name = "count"
     fields = CountFields
+    measure = "counts"
 
     def questions(self, request: Request, relation: Relation) -> tuple[Question, ...]:
         """One question: the rows in each cell."""
@@ -74,6 +75,7 @@ class CountDistinct(Statistic):
 
     name = "count_distinct"
     fields = DistinctFields
+    measure = "counts"
     counts_people = True
 
     def questions(self, request: Request, relation: Relation) -> tuple[Question, ...]:
@@ -114,6 +116,7 @@ class Histogram(Statistic):
 
     name = "histogram"
     fields = HistogramFields
+    measure = "counts"
 
     def questions(self, request: Request, relation: Relation) -> tuple[Question, ...]:
         """One question: the rows in each cell of groups and bins."""

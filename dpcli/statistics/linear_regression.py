@@ -74,6 +74,7 @@ class LinearRegression(Statistic):
     keeps_raw = False
     fields = RegressionFields
     item = "coefficient"
+    several_units = True
     made = "least squares of noisy moments, with a ridge where noise could leave no slope"
 
     def request(self, bare: Request, given: Mapping[str, Any]) -> Request:

@@ -70,6 +70,7 @@ class Marginals(Statistic):
 
     name = "marginals"
     fields = MarginalsFields
+    measure = "counts"
     steps = ("consistent", *NUMBER_STEPS)
     default_steps = ("consistent",)
     item = "cell"

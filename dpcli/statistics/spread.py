@@ -51,6 +51,7 @@ class Covariance(Statistic):
     name = "covariance"
     fields: ClassVar[type[Shape]] = CovarianceFields
     item = "pair"
+    several_units = True
     made = "noisy mean products less products of noisy means, no larger than possible"
 
     def columns(self, request: Request) -> tuple[NumericColumn, ...]:
@@ -114,6 +115,7 @@ class Correlation(Covariance):
 
     name = "correlation"
     keeps_raw = False
+    several_units = False
     made = "noisy covariances over the roots of noisy variances, from -1 to 1"
 
     def pairs(self, request: Request) -> Sequence[Pair]:
@@ -161,6 +163,7 @@ class Variance(Covariance):
     name = "variance"
     fields = VarianceFields
     item = ""
+    several_units = False
     made = "noisy mean square less the square of the noisy mean, from 0 to what is possible"
 
     def columns(self, request: Request) -> tuple[NumericColumn, ...]:

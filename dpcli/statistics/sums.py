@@ -45,6 +45,7 @@ class Sum(Statistic):
 
     name = "sum"
     fields = SumFields
+    measure = "amounts"
 
     def questions(self, request: Request, relation: Relation) -> tuple[Question, ...]:
         """One question: the total of each cell, in steps."""
