@@ -16,8 +16,7 @@ from dpcli.engine.rollup import minimised
 from dpcli.privacy.noise import LAPLACE, Noise
 from dpcli.privacy.relation import Neighbors, Relation, RowUnit
 from dpcli.statistics.base import Answer, Estimate, Request, centre
-from dpcli.statistics.least_squares import minimiser
-from dpcli.statistics.linear_regression import LinearRegression
+from dpcli.statistics.linear_regression import LinearRegression, minimiser
 from dpcli.vector_queries import MinimiserQuery
 from tests.oracles.opened import cells_of
 from tests.oracles.plain import evaluate
