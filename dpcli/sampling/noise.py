@@ -1,4 +1,4 @@
-"""Exact draws of noise: the discrete Laplace and the discrete Gaussian distribution."""
+"""Exact draws of noise: discrete Laplace and discrete Gaussian."""
 
 from __future__ import annotations
 

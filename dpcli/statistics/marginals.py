@@ -1,4 +1,4 @@
-"""All tables of some of several columns, brought to agree on all totals that they share."""
+"""All tables of some of several columns, brought to agree on their totals."""
 
 from __future__ import annotations
 
