@@ -12,9 +12,11 @@ from dpcli.spec.entry import EntryReader
 from dpcli.spec.findings import Findings
 from dpcli.spec.model import Entry
 from dpcli.spec.nodes import Listing, Mapping, Word, described
-from dpcli.spec.sizes import Sizes
+from dpcli.spec.request import numbers_of, scores_of
 
 MOST_STATISTICS = 1_000
+MOST_CELLS_IN_ALL, MOST_SCORES_IN_ALL = 2_000_000, 10_000_000
+MOST_QUERIES_IN_ALL = 10_000
 
 Placed = tuple[Entry, Mapping]
 """An entry and where it stands."""
@@ -47,7 +49,7 @@ def resolve_entries(section: Listing | None, scope: Scope) -> tuple[Entry, ...]:
         scope.findings.report("too-many-statistics", nodes[MOST_STATISTICS].span, **facts)
         return ()
     names: dict[str, Word] = {}
-    totals = Sizes(scope)
+    totals = _Sizes(scope)
     found: list[Placed] = []
     for node in nodes:
         entry = EntryReader(node, scope).entry(names)
@@ -57,6 +59,31 @@ def resolve_entries(section: Listing | None, scope: Scope) -> tuple[Entry, ...]:
             found.append((entry, node))
     whole = section is not None and len(found) == len(section.items)
     return _share_selections(found, scope, whole=whole)
+
+
+class _Sizes:
+    """What all statistics have together; each limit is reported where it is passed."""
+
+    def __init__(self, scope: Scope) -> None:
+        self._scope = scope
+        self._cells = self._scores = self._queries = 0
+
+    def add(self, entry: Entry, node: Mapping) -> bool:
+        """Whether the limits hold with one more entry."""
+        request, statistic = entry.request, entry.statistic
+        if not any(key.open for key in request.by):
+            self._cells += numbers_of(statistic, request)
+        self._scores += scores_of(request)
+        self._queries += len(statistic.questions(request, self._scope.relation))
+        for code, count, most in (
+            ("too-many-cells.all", self._cells, MOST_CELLS_IN_ALL),
+            ("too-many-cells.all_scores", self._scores, MOST_SCORES_IN_ALL),
+            ("too-many-queries", self._queries, MOST_QUERIES_IN_ALL),
+        ):
+            if count > most:
+                self._scope.findings.report(code, node.span, count=count, most=most)
+                return False
+        return True
 
 
 def _share_selections(placed: Sequence[Placed], scope: Scope, *, whole: bool) -> tuple[Entry, ...]:

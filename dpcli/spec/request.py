@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
+from math import prod
 from typing import Any
 
 from dpcli.columns import CategoryColumn, Column, NumericColumn
 from dpcli.fields import MOST_TOGETHER, OfAxes, OfBins, OfColumn, OfColumns, OfGrid, Role, role_of
 from dpcli.privacy.relation import RowUnit
-from dpcli.queries import Condition, Key
+from dpcli.queries import Condition, Key, LinearQuery
 from dpcli.scores import Points
 from dpcli.spec.axes import axis, groups
 from dpcli.spec.columns import Scope
@@ -18,14 +19,19 @@ from dpcli.spec.conditions import candidates
 from dpcli.spec.fit import Part
 from dpcli.spec.grid import MOST_STEPS, whole_steps
 from dpcli.spec.nodes import Word, at, words_of
-from dpcli.spec.sizes import check_sizes
 from dpcli.statistics.base import Request, Statistic
+from dpcli.vector_queries import MinimiserQuery
 
 MOST_CANDIDATES = 1_000_001
 """A column of a million steps has one point more."""
 
 MOST_PRIVATE = 10_001
 """Candidates in each group whose key is private: the number of groups is not known."""
+
+MOST_CELLS, MOST_SCORES = 1_000_000, 2_000_000
+MOST_JOINT = 1 << 58
+MOST_PRODUCT = 1 << 80
+"""Products of steps stay below it, so that the sums of any file fit 128 bits."""
 
 
 class RequestReader:
@@ -143,7 +149,32 @@ class RequestReader:
         nobody = counts_people and isinstance(scope.unit, RowUnit)
         if nobody:
             part.report("nobody-to-count")
-        return not faults and not nobody and check_sizes(part, scope, statistic, request)
+        return not faults and not nobody and self._right_size(request)
+
+    def _right_size(self, request: Request) -> bool:
+        """Whether there are not too many numbers, nor too large ones; recorded if so."""
+        for code, count, most in (
+            ("too-many-cells.joint", _joint(request), MOST_JOINT),
+            ("too-many-cells", numbers_of(self._statistic, request), MOST_CELLS),
+            ("too-many-cells.scores", scores_of(request), MOST_SCORES),
+        ):
+            if count > most:
+                self._part.report(code, count=count, most=most)
+                return False
+        if self._statistic.chooses:
+            return True
+        items = self._statistic.items(request) if request.columns or request.margins else ()
+        if len(set(items)) < len(items):
+            self._part.report("ambiguous-items")
+            return False
+        for question in self._statistic.questions(request, self._scope.relation):
+            query = question.query
+            sums = query.moments if isinstance(query, MinimiserQuery) else [query]
+            linear = (one for one in sums if isinstance(one, LinearQuery))
+            if any(one.influence.big >= MOST_PRODUCT for one in linear):
+                self._part.report("grid-too-fine.product")
+                return False
+        return True
 
     def bounded(self, request: Request) -> tuple[Request, Request | None] | None:
         """The request, clamping rows or totals of people, and the one that does the other."""
@@ -187,3 +218,26 @@ class RequestReader:
         code = "grid-too-fine.unit_bounds" if low < high else "bounds-order.unit_bounds"
         part.report_key(code, "unit_bounds", step=str(step))
         return None
+
+
+def _joint(request: Request) -> int:
+    """How many places the engine may distinguish, nowhere along each axis included."""
+    axes = [*request.by, *request.margins, *([request.bins] if request.bins else [])]
+    sizes = [len(key) for key in axes if not key.open]
+    columns = (request.column, request.label)
+    sizes += [len(one.labels) for one in columns if isinstance(one, CategoryColumn)]
+    return prod(size + 1 for size in sizes) * (2 * len(request.candidates) + 3)
+
+
+def scores_of(request: Request) -> int:
+    """How many scores of candidates an entry needs; in each private group, if those are."""
+    return _groups(request) * len(request.candidates)
+
+
+def numbers_of(statistic: Statistic, request: Request) -> int:
+    """How many numbers an entry publishes; in each private group, if those are private."""
+    return _groups(request) * statistic.size(request)
+
+
+def _groups(request: Request) -> int:
+    return prod(len(key) for key in request.by if not key.open)
