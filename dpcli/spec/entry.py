@@ -80,7 +80,7 @@ class Common(Shape):
 
 
 @cache
-def _shape(fields: Any) -> type[Common]:
+def shape_of(fields: Any) -> type[Common]:
     """The model of an entry whose statistic takes these fields."""
     return Common if fields is Shape else create_model("Entry", __base__=(fields, Common))
 
@@ -100,7 +100,7 @@ class EntryReader:
         self._statistic = next((one for one in every if word and one.name == word.text), None)
         fields = self._statistic.fields if self._statistic else Shape
         self._part = fit(
-            _shape(fields),
+            shape_of(fields),
             node,
             shown(self._statistic.name) if self._statistic else "a statistic",
             scope.findings,
