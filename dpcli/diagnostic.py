@@ -6,6 +6,7 @@ Plain text without colour; the command line adds that.
 from __future__ import annotations
 
 import unicodedata
+from collections.abc import Iterable
 
 from dpcli.errors import Place, Problem
 from dpcli.messages import UNSEEN, one_line
@@ -58,23 +59,23 @@ def _window(place: Place, width: int) -> tuple[str, int, int]:
     stop = start + max(place.length, 1)
     before, span, after = cells[:start], cells[start:stop], cells[stop:]
     kept = _fitting(span, min(WIDEST_SPAN, width - ROOM))
-    length = max(1, _width(kept))
+    length = max(1, columns_of(kept))
     room = width - length
-    if first or (_width(before) + _width(after) > room and _width(before) > room // 2):
-        fitting = max(room // 2, room - _width(after)) - len(ELLIPSIS)
+    if first or (columns_of(before) + columns_of(after) > room and columns_of(before) > room // 2):
+        fitting = max(room // 2, room - columns_of(after)) - len(ELLIPSIS)
         left = _fitting(before[::-1], fitting)[::-1]
         before = [ELLIPSIS, *left] if first or len(left) < len(before) else before
-    rest = _fitting(after, max(0, room - _width(before))) if len(kept) == len(span) else []
+    rest = _fitting(after, max(0, room - columns_of(before))) if len(kept) == len(span) else []
     is_cut = len(kept) + len(rest) < len(span) + len(after) or last < len(place.text)
     line = "".join([*before, *kept, *rest, ELLIPSIS * is_cut])
-    return line, _width(before), length
+    return line, columns_of(before), length
 
 
 def _fitting(characters: list[str], width: int) -> list[str]:
     """The longest beginning that is no wider than `width`."""
     used = 0
     for position, character in enumerate(characters):
-        used += _width([character])
+        used += columns_of([character])
         if used > width:
             return characters[:position]
     return characters
@@ -89,7 +90,7 @@ def _shown(character: str) -> str:
     return character
 
 
-def _width(characters: list[str]) -> int:
+def columns_of(characters: Iterable[str]) -> int:
     """Terminal columns: two for wide characters, none for combining marks."""
     total = 0
     for character in "".join(characters):

@@ -8,11 +8,11 @@ import os
 import secrets
 import shutil
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import BinaryIO
 
-from dpcli.errors import OutputError, Problem, UsageError
+from dpcli.errors import OutputError, UsageError, problem
 
 DATABASE = b"SQLite format 3\0"
 """The first bytes of files that no output may replace."""
@@ -32,70 +32,40 @@ def require_writable(
     lie in a folder that exists; no two outputs may be the same file. One that holds
     what is `known` to belong there may exist, and no database may be replaced.
     """
-    problems = [_twice("two outputs")] if twice else []
+    codes = [("output-twice", Path())] if twice else []
     protected = {path.resolve() for path in inputs if not _is_odd(path)}
     seen: set[Path] = set()
     for target in targets:
-        there = (known or {}).get(target)
-        problem = _problem(target, protected, seen, force=force, known=there)
-        if problem is not None:
-            problems.append(problem)
-    if problems:
-        raise UsageError(problems)
+        if _is_odd(target):
+            codes.append(("output-folder.odd", target))
+            continue
+        resolved = target.resolve()
+        if resolved in protected:
+            codes.append(("output-is-input", target))
+        elif resolved in seen:
+            codes.append(("output-twice.named", target))
+        elif code := _mistake(target, force=force, known=(known or {}).get(target)):
+            codes.append((code, target))
+        seen.add(resolved)
+    if codes:
+        raise UsageError(problem(code, output=target) for code, target in codes)
 
 
-def _twice(what: str) -> Problem:
-    """Two outputs that are the same file."""
-    return Problem(
-        "output-twice", f"{what} would be written to the same file", "give each output another name"
-    )
-
-
-def _problem(
-    target: Path, protected: set[Path], seen: set[Path], *, force: bool, known: bytes | None
-) -> Problem | None:
-    """Why `target` must be a mistake, if it must; notes in `seen` where it is."""
-    if _is_odd(target):
-        return Problem(
-            "output-folder",
-            f"`{target}` cannot name a file",
-            "use a plain name of fewer than 200 characters",
-        )
-    resolved = target.resolve()
-    if resolved in protected:
-        return Problem(
-            "output-is-input",
-            f"`{target}` is read by this command",
-            "name another file for the output",
-        )
-    if resolved in seen:
-        return _twice(f"two outputs, `{target}` one of them,")
-    seen.add(resolved)
+def _mistake(target: Path, *, force: bool, known: bytes | None) -> str | None:
+    """The code for a target that cannot be written, or may not be replaced."""
     if target.is_dir():
-        return Problem("output-folder", f"`{target}` is a folder", "name a file in it")
-    if not resolved.parent.is_dir():
-        return Problem(
-            "output-folder", f"the folder of `{target}` does not exist", "make the folder first"
-        )
-    if target.is_file():
-        with contextlib.suppress(OSError):
-            with target.open("rb") as file:
-                start = file.read(len(DATABASE))
-            if start == DATABASE:
-                return Problem(
-                    "output-is-input",
-                    f"`{target}` is a database, perhaps a ledger",
-                    "name another file for the output",
-                )
-            if known is not None and target.read_bytes() == known:
-                return None
-        if not force:
-            return Problem(
-                "output-exists",
-                f"`{target}` exists already",
-                "name another file, or replace it with --force",
-            )
-    return None
+        return "output-folder.itself"
+    if not target.resolve().parent.is_dir():
+        return "output-folder"
+    if not target.is_file():
+        return None
+    with contextlib.suppress(OSError):
+        with target.open("rb") as file:
+            if file.read(len(DATABASE)) == DATABASE:
+                return "output-is-input.database"
+        if known is not None and target.read_bytes() == known:
+            return None
+    return None if force else "output-exists"
 
 
 def publish(files: Mapping[Path, bytes]) -> None:
@@ -132,7 +102,6 @@ def publish(files: Mapping[Path, bytes]) -> None:
 
 
 def _is_odd(path: Path) -> bool:
-    """Whether a path is no name that a file could have here."""
     try:
         path.resolve()
         path.exists()
@@ -187,73 +156,65 @@ def publish_file(waiting: Path, target: Path | None, *, force: bool) -> None:
     try:
         _require_file(waiting)
         if target is None or is_device(target):
-            with waiting.open("rb") as file, _sink(target) as sink:
-                shutil.copyfileobj(file, sink)
-                sink.flush()
-                # Only a regular file can be synced, not a pipe.
-                with contextlib.suppress(OSError):
-                    os.fsync(sink.fileno())
+            stdout = contextlib.nullcontext(sys.stdout.buffer)
+            with stdout if target is None else target.open("wb") as sink:
+                _copy(waiting, sink)
             waiting.unlink()
             return
         mask = os.umask(0)
         os.umask(mask)
         waiting.chmod(0o666 & ~mask)
-        _place(waiting, target.resolve(), force=force)
+        final = target.resolve()
+        try:
+            _place(waiting, final, force=force)
+        except OSError as error:
+            if error.errno != errno.EXDEV:
+                raise
+            _copy_into_place(waiting, final, force=force)
         waiting.unlink(missing_ok=True)
-        _sync_folder(target.resolve().parent)
+        _sync_folder(final.parent)
     except OSError as error:
         name = "standard output" if target is None else f"`{target}`"
         raise OutputError.from_system(name, error, "run the command again") from None
 
 
-def _place(waiting: Path, final: Path, *, force: bool) -> None:
-    """Have the file at its final place; a new name for it if `force` is not given."""
+def _require_file(waiting: Path) -> None:
+    if waiting.is_symlink():
+        raise OSError(errno.ELOOP, "the file that waits is a link")
 
-    def place(source: Path) -> None:
-        if force:
-            source.replace(final)
-        else:
-            _link(source, final)
 
+def _copy(source: Path, sink: BinaryIO) -> None:
+    with source.open("rb") as file:
+        shutil.copyfileobj(file, sink)
+    sink.flush()
+    # Only a regular file can be synced, not a pipe.
+    with contextlib.suppress(OSError):
+        os.fsync(sink.fileno())
+
+
+def _copy_into_place(waiting: Path, final: Path, *, force: bool) -> None:
+    """The same from another disk, where a file cannot be renamed."""
+    temporary = final.with_name(f".{final.name[:200]}.{secrets.token_hex(4)}.tmp")
     try:
-        place(waiting)
-    except OSError as error:
-        if error.errno != errno.EXDEV:
-            raise
-        temporary = final.with_name(f".{final.name[:200]}.{secrets.token_hex(4)}.tmp")
-        try:
-            with waiting.open("rb") as file, temporary.open("xb") as copy:
-                shutil.copyfileobj(file, copy)
-                copy.flush()
-                os.fsync(copy.fileno())
-            place(temporary)
-        finally:
-            temporary.unlink(missing_ok=True)
+        with temporary.open("xb") as copy:
+            _copy(waiting, copy)
+            os.fsync(copy.fileno())
+        _place(temporary, final, force=force)
+    finally:
+        temporary.unlink(missing_ok=True)
 
 
-def _link(source: Path, final: Path) -> None:
-    """A second name, which no file has yet; where there are none, a new one if it is free."""
+def _place(source: Path, final: Path, *, force: bool) -> None:
+    """Have the file at its final place; without `force` only if nothing is there."""
+    if force:
+        source.replace(final)
+        return
     try:
         os.link(source, final)
     except FileExistsError:
         raise
     except OSError as error:
+        # Some disks have no second names.
         if error.errno not in {errno.EPERM, errno.ENOTSUP} or final.exists():
             raise
         source.replace(final)
-
-
-def _require_file(waiting: Path) -> None:
-    """OSError unless what waits is a file itself, not a link to one."""
-    if waiting.is_symlink():
-        raise OSError(errno.ELOOP, "the file that waits is a link")
-
-
-@contextlib.contextmanager
-def _sink(target: Path | None) -> Iterator[BinaryIO]:
-    """A device that is open for writing, or standard output."""
-    if target is None:
-        yield sys.stdout.buffer
-    else:
-        with target.open("wb") as device:
-            yield device

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from dpcli.cli.accounts import Request, outlook, sharing_warnings, warn
+from dpcli.cli.accounts import outlook, sharing_warnings, warn
 from dpcli.cli.console import print_json, problem_facts, say
-from dpcli.cli.options import AsJson, LedgerFile, Period, SpecFile, checked_day
+from dpcli.cli.options import AsJson, LedgerFile, Period, SpecFile
 from dpcli.cli.progress import shown_progress
 from dpcli.cli.tables import write_table
 from dpcli.columns import OpenColumn
@@ -46,7 +46,6 @@ def check(
     as_json: AsJson = False,
 ) -> None:
     """Report every problem of a spec at once; with data, of headers too."""
-    period = checked_day(period)
     files = tuple(data or ())
     if cells:
         _require_cells_can_be_shown(files, as_json=as_json)
@@ -57,7 +56,7 @@ def check(
         members = plan.spec.responses if plan.is_local else plan.entries
         what = "response" if plan.is_local else "statistic"
         found |= {"dataset": plan.spec.dataset, f"{what}s": len(members), "warnings": []}
-        account = outlook(Request(plan, ledger, spec, period, files))
+        account = outlook(plan, spec, ledger, period, files)
         if cells:
             # How a file is written does not depend on what its account can pay.
             unreadable = _show_cells(files, plan)
@@ -108,12 +107,17 @@ def _show_cells(data: tuple[str, ...], plan: Plan) -> list[str]:
             dataset, spec.columns, quality.min_rows if quality else None, progress or Progress()
         )
     print(NOTICE)
-    header = ("column", "readable", "blank", "unreadable", "")
     rows = [
-        (one.column.name, one.readable, one.blank, one.unreadable, _remark(one))
+        {
+            "column": one.column.name,
+            "readable": one.readable,
+            "blank": one.blank,
+            "unreadable": one.unreadable,
+            "": _remark(one),
+        }
         for one in found.columns
     ]
-    write_table(sys.stdout, "cells", header, rows, ())
+    write_table(sys.stdout, "cells", rows)
     if not found.has_rows:
         print("rows: none")
     elif found.enough_rows is None:

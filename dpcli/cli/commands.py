@@ -6,6 +6,7 @@ fills paragraphs, and keeps a block that has a mark on the line before.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from difflib import get_close_matches
 from functools import cache
@@ -16,7 +17,8 @@ from typing import Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from dpcli.errors import Problem, UsageError
+from dpcli.cli.console import is_json, print_failure
+from dpcli.errors import UsageError
 
 PLACES = {
     "init": "init:init",
@@ -38,63 +40,47 @@ PLACES = {
     "local epsilon": "local_epsilon:epsilon",
     "explain": "explain:explain",
     "schema": "init:schema",
+    "help": "",
 }
 """Module and function of every command, in the order in which a newcomer needs them."""
 
 COMMANDS = tuple(name for name in PLACES if " " not in name)
 """The commands that `dpcli --help` lists."""
 
-KEEP = "\b"
-"""The line that tells the parser to keep the lines of a paragraph."""
-
 OPTIONS = "\n\nOptions:\n"
 """What separates the prose of a page from the texts of its options and arguments."""
 
-SHARED = "options of several commands"
-"""The page of options that have the same text for several commands."""
-
 
 @cache
-def _pages() -> dict[str, str]:
-    """The text of each command line; that of `dpcli` alone is the first."""
+def _pages() -> dict[str, tuple[str, dict[str, str]]]:
+    """The prose and the texts of options of each command line, by its words."""
     text = Path(__file__).with_name("help.md").read_text(encoding="utf-8")
-    parts = (part.partition("\n") for part in ("\n" + text).split("\n# ")[1:])
-    return {name: body.strip("\n") for name, _, body in parts}
+    found = {}
+    for part in ("\n" + text).split("\n# ")[1:]:
+        name, _, body = part.partition("\n")
+        prose, _, options = body.strip("\n").partition(OPTIONS)
+        lines = (line.strip().partition(": ") for line in options.splitlines())
+        found[name] = prose, {label: words for label, _, words in lines}
+    return found
 
 
 def page(name: str) -> str:
-    """The help of a command line, with its blocks kept."""
-    prose, _, _ = _pages()[name].partition(OPTIONS)
+    """The help of a command line; a mark tells the parser to keep the lines of a block."""
     return "\n\n".join(
-        f"{KEEP}\n{one}" if any(line.startswith(" ") for line in one.splitlines()) else one
-        for one in prose.split("\n\n")
+        f"\b\n{one}" if any(line.startswith(" ") for line in one.splitlines()) else one
+        for one in _pages()[name][0].split("\n\n")
     )
 
 
 def option_help(name: str, option: str) -> str:
     """What an option or argument means for a command, for its group, or for several commands."""
-    for place in (name, name.split(" ", maxsplit=1)[0], SHARED):
-        for line in _pages()[place].partition(OPTIONS)[2].splitlines():
-            label, _, text = line.strip().partition(": ")
-            if label == option:
-                return text
-    raise KeyError(option)
+    places = (name, name.split(" ", maxsplit=1)[0], "options of several commands")
+    return next(_pages()[one][1][option] for one in places if option in _pages()[one][1])
 
 
 def brief(name: str) -> str:
     """The first line of a page, which lists of commands show."""
-    return _pages()[name].split("\n", 1)[0].rstrip(".")
-
-
-def examples(text: str) -> list[str]:
-    """The lines of a help that can be typed as they are."""
-    found = []
-    block = False
-    for line in text.splitlines():
-        block = line.strip() == "Examples:" or (block and bool(line.strip()))
-        if block and line.strip() not in {"Examples:", ""} and not line.lstrip().startswith("#"):
-            found.append(line.strip().removeprefix("$ "))
-    return found
+    return _pages()[name][0].split("\n", 1)[0].rstrip(".")
 
 
 class LazyGroup(TyperGroup):
@@ -116,22 +102,34 @@ class LazyGroup(TyperGroup):
             return None
         return TyperCommand(cmd_name, short_help=brief(self.prefix + cmd_name))
 
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Without a command: an error and, for people, the list of commands."""
+        if args or ctx.resilient_parsing:
+            return super().parse_args(ctx, args)
+        print_failure(UsageError.about("command-line.none", where=ctx.command_path))
+        if not is_json(sys.stderr):
+            names = self.list_commands(ctx)
+            width = max(map(len, names))
+            listed = (f"  {name:{width}}  {brief(self.prefix + name)}" for name in names)
+            print("\ncommands:", *listed, sep="\n", file=sys.stderr)
+        raise typer.Exit(2)
+
     def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
         """The command itself; UsageError if there is none of that name."""
-        name = self.prefix + args[0]
-        if args[0] not in self.list_commands(ctx):
-            if ctx.resilient_parsing:
-                return None, None, args[1:]
-            raise UsageError(
-                [unknown("command", args[0], self.list_commands(ctx), ctx.command_path)]
-            )
-        return args[0], _load(name), args[1:]
+        names = self.list_commands(ctx)
+        if args[0] in names:
+            return args[0], _load(self.prefix + args[0]), args[1:]
+        if ctx.resilient_parsing:
+            return None, None, args[1:]
+        near = get_close_matches(args[0], names, n=2)
+        code = "unknown-command.near" if near else "unknown-command"
+        raise UsageError.about(code, where=ctx.command_path, word=args[0], near=near)
 
 
 def _load(name: str) -> Any:
     """A command with all that it imports, or a group."""
     if not PLACES[name]:
-        return LazyGroup(name=name, help=page(name), no_args_is_help=True, rich_markup_mode=None)
+        return LazyGroup(name=name, help=page(name), rich_markup_mode=None)
     module, _, function = PLACES[name].partition(":")
     single = typer.Typer(add_completion=False, rich_markup_mode=None)
     callback = getattr(import_module(f"dpcli.cli.{module}"), function)
@@ -144,12 +142,8 @@ def _load(name: str) -> Any:
     return command
 
 
-def unknown(what: str, word: str, known: Sequence[str], where: str) -> Problem:
-    """A command or option that does not exist, and the nearest that do."""
-    near = " or ".join(f"`{name}`" for name in get_close_matches(word, known, n=2))
-    hint = f"did you mean {near}? " if near else ""
-    return Problem(
-        "unknown-command" if what == "command" else "unknown-option",
-        f"`{where}` has no {what} `{word}`",
-        f"{hint}`{where} --help` lists them",
-    )
+def unknown_option(option: str, known: Sequence[str], where: str) -> UsageError:
+    """An option that does not exist, and the nearest that do."""
+    near = get_close_matches(option, known, n=2)
+    code = "unknown-option.near" if near else "unknown-option"
+    return UsageError.about(code, where=where, word=option, near=near)

@@ -4,7 +4,8 @@ Everything that is printed passes one of two streams. They write control charact
 characters that change the direction of text, as escapes; on a terminal they also wrap lines
 between words. Bytes (tables, drafts, stored outputs) go around them: there the rules of the
 format hold. Names of files are the only texts of a user that may contain line ends, so lines
-with such names are printed by `say`.
+with such names are printed by `say`. With `--error-format json`, standard error has an object in
+JSON on each line.
 """
 
 from __future__ import annotations
@@ -20,8 +21,8 @@ from textwrap import fill
 from typing import Any, TextIO, cast
 
 from dpcli.diagnostic import render
-from dpcli.errors import Failure
-from dpcli.messages import one_line
+from dpcli.errors import Failure, Problem
+from dpcli.messages import note, one_line
 
 ACTING = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]"
@@ -39,6 +40,12 @@ GUTTER, LEAST = 12, 40
 
 MOST_PAGES = 3
 """Pages that are named below the problems."""
+
+QUOTED, KEPT = re.compile("`[^`]+`"), "\0"
+"""Commands in a text, and what stands for their spaces while lines are filled."""
+
+ARROW = "--> "
+"""What stands before the place of a problem in a file."""
 
 
 def open_standard_streams() -> None:
@@ -66,6 +73,11 @@ def harmless(text: str) -> str:
     return ACTING.sub(lambda found: ascii(found[0])[1:-1], text)
 
 
+def tell(name: str, /, **facts: object) -> None:
+    """Print a notice of `reference/notes.toml` on standard error."""
+    say(note(f"notice.{name}", **facts))
+
+
 def say(line: str, *, file: TextIO | None = None) -> None:
     """Print one line, on standard error if `file` is none, whatever names are in it."""
     print(one_line(line), file=file or sys.stderr)
@@ -83,34 +95,45 @@ def width_of(stream: TextIO) -> int:
 
 
 def wrapped(text: str, width: int, column: int = 0) -> str:
-    """The text with no line wider than `width`, broken between words alone.
+    """The text, beginning at `column`, with no line wider than `width` if words allow it.
 
-    It begins at `column`. A continued line is indented by two more than the line's own indent.
+    Commands in backticks and places in files stay whole, so that they can be copied. A continued
+    line is indented by two more than the line itself.
     """
     lines = text.split("\n")
     for place, line in enumerate(lines):
         before = " " * column if place == 0 else ""
-        if len(before + line) > width:
-            indent = line[: len(line) - len(line.lstrip())] + "  "
-            lines[place] = fill(
-                before + line,
+        if len(before + line) > width and not line.lstrip().startswith(ARROW):
+            whole = QUOTED.sub(lambda found: found[0].replace(" ", KEPT), before + line)
+            filled = fill(
+                whole,
                 width,
-                subsequent_indent=indent,
+                subsequent_indent=line[: len(line) - len(line.lstrip())] + "  ",
                 break_long_words=False,
                 break_on_hyphens=False,
-            )[len(before) :]
+            )
+            lines[place] = filled.replace(KEPT, " ")[len(before) :]
     return "\n".join(lines)
 
 
 class Guarded:
-    """A text stream that is harmless to the terminal behind it, and fits it."""
+    """A text stream that is harmless to the terminal behind it, and fits it.
 
-    def __init__(self, stream: TextIO) -> None:
+    If it is `as_json`, each line becomes an object with its level and its message.
+    """
+
+    def __init__(self, stream: TextIO, *, as_json: bool = False) -> None:
         self.unguarded = stream
+        self.as_json = as_json
         self._column = 0
+        self._rest = ""
 
     def write(self, text: str) -> int:
         """Write the text, harmless, and on a terminal wrapped."""
+        if self.as_json:
+            *lines, self._rest = (self._rest + text).split("\n")
+            self.unguarded.writelines(_notice(line) for line in lines if line.strip())
+            return len(text)
         shown = harmless(text)
         if self.unguarded.isatty():
             shown = wrapped(shown, min(width_of(self.unguarded), WIDEST), self._column)
@@ -133,9 +156,26 @@ class Guarded:
         return getattr(self.unguarded, name)
 
 
+def _notice(line: str) -> str:
+    first, found, rest = line.partition(": ")
+    level, message = ("warning", rest) if found and first == "warning" else ("notice", line)
+    return json.dumps({"level": level, "message": message}) + "\n"
+
+
 def unguarded(stream: TextIO) -> TextIO:
     """The stream itself, for texts that are harmless already and keep their lines."""
     return stream.unguarded if isinstance(stream, Guarded) else stream
+
+
+def is_json(stream: TextIO) -> bool:
+    """Whether the lines of a stream are objects in JSON."""
+    return isinstance(stream, Guarded) and stream.as_json
+
+
+def use_json(stream: TextIO) -> None:
+    """From now on, the lines of a guarded stream are objects in JSON."""
+    assert isinstance(stream, Guarded)
+    stream.as_json = True
 
 
 @contextmanager
@@ -151,47 +191,44 @@ def coloured(out: TextIO | None = None) -> bool:
     return (out or sys.stderr).isatty() and not os.environ.get("NO_COLOR")
 
 
-def print_failure(failure: Failure, *, as_json: bool = False) -> None:
+def print_failure(failure: Failure) -> None:
     """Every problem of a failure; on a terminal with colour and the page to read."""
-    out = unguarded(sys.stderr)
-    if as_json:
-        out.writelines(json.dumps(facts) + "\n" for facts in problem_facts(failure))
+    out, terminal = unguarded(sys.stderr), sys.stderr.isatty()
+    if is_json(sys.stderr):
+        for facts in problem_facts(failure):
+            out.write(json.dumps({"level": "error", **facts}) + "\n")
         return
-    if sys.stderr.isatty():
-        width = min(width_of(out), WIDEST)
-        shown = max(width - GUTTER, LEAST)
-        problems = [harmless(render(problem, shown)) for problem in failure.problems]
-        texts = [wrapped(text, width) for text in problems]
-    else:
-        texts = [harmless(render(problem)) for problem in failure.problems]
-    if coloured():
-        texts = [
-            text.replace("error[", "\x1b[1;31merror\x1b[0m[", 1).replace(
-                "\nhint:", "\n\x1b[36mhint\x1b[0m:", 1
-            )
-            for text in texts
-        ]
+    width = min(width_of(out), WIDEST)
+    texts = []
+    for one in failure.problems:
+        text = harmless(render(one, max(width - GUTTER, LEAST)) if terminal else render(one))
+        text = wrapped(text, width) if terminal else text
+        if coloured():
+            text = text.replace("error[", "\x1b[1;31merror\x1b[0m[", 1)
+            text = text.replace("\nhint:", "\n\x1b[36mhint\x1b[0m:", 1)
+        texts.append(text)
     out.write("\n\n".join(texts) + "\n")
-    if sys.stderr.isatty():
-        codes = list(dict.fromkeys(problem.code for problem in failure.problems))
+    if terminal:
+        codes = dict.fromkeys(problem.code for problem in failure.problems)
         gap = "\n" if len(texts) > 1 else ""
-        print(f"{gap}more: dpcli explain {' | '.join(codes[:MOST_PAGES])}", file=sys.stderr)
+        print(f"{gap}more: dpcli explain {' | '.join([*codes][:MOST_PAGES])}", file=sys.stderr)
 
 
 def problem_facts(failure: Failure) -> list[dict[str, object]]:
     """Every problem of a failure, for scripts."""
-    return [
-        {
-            "code": problem.code,
-            "message": problem.message,
-            "file": problem.place.source if problem.place else None,
-            "line": problem.place.line if problem.place else None,
-            "column": problem.place.column if problem.place else None,
-            "hint": problem.hint,
-            "status": failure.status,
-        }
-        for problem in failure.problems
-    ]
+    return [_facts(one, failure.status) for one in failure.problems]
+
+
+def _facts(problem: Problem, status: int) -> dict[str, object]:
+    place = problem.place
+    where = (place.source, place.line, place.column) if place else (None, None, None)
+    return {
+        "code": problem.code,
+        "message": problem.message,
+        **dict(zip(("file", "line", "column"), where, strict=True)),
+        "hint": problem.hint,
+        "status": status,
+    }
 
 
 def print_json(facts: object) -> None:

@@ -234,5 +234,5 @@ def _meaning(loss: Loss, width: int) -> Iterator[str]:
 
 
 def _table(header: tuple[str, ...], rows: Sequence[Sequence[str]]) -> str:
-    text = plain_table(header, rows, range(len(header)))
+    text = plain_table([dict(zip(header, row, strict=True)) for row in rows])
     return "\n".join(f"    {line}" for line in text.splitlines())

@@ -3,37 +3,32 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
 
 from dpcli.charge import now
+from dpcli.cli import options
 from dpcli.cli.accounts import DEFAULT, existing_ledger, open_ledger
-from dpcli.cli.console import print_json, say
-from dpcli.cli.options import (
-    AsJson,
-    Force,
-    Format,
-    Layout,
-    LedgerFile,
-    Reports,
-    Table,
-    checked_budget,
-    checked_id,
-    checked_name,
-    checked_unit,
-)
-from dpcli.cli.outputs import Wanted
-from dpcli.errors import LedgerError, Problem
+from dpcli.cli.console import print_json, say, tell
+from dpcli.cli.options import checked_budget, checked_id, refuse_first
+from dpcli.cli.outputs import Tables, wide_tables
+from dpcli.errors import LedgerError, UsageError, problem
 from dpcli.ledger.ledger import create_ledger
 from dpcli.ledger.place import removed_if_empty, require_file_name, system_errors
 from dpcli.ledger.recovery import Recovered
 from dpcli.ledger.recovery import recover as recover_ledger
 from dpcli.ledger.terms import Terms
+from dpcli.messages import note
 from dpcli.privacy.loss import loss_text
-from dpcli.publish import require_writable
+from dpcli.privacy.relation import PersonUnit, RowUnit, unit_text
 from dpcli.recovery import proofs_of, report_faults
+from dpcli.spec.names import dataset_fault
+
+MOST_UNPROVEN = 1_000_000
+"""More missing entries than any ledger has."""
 
 
 def init(
@@ -45,7 +40,7 @@ def init(
     require_file_name(path)
     with system_errors(path):
         if path.exists() or path.is_symlink():
-            raise LedgerError.of("ledger-exists", f"`{path}` exists already", "name a new file")
+            raise LedgerError.about("ledger-exists", path=path)
     with removed_if_empty(path):
         create_ledger(path, anchor.absolute() if anchor else None, network=network).close()
     say(f"{path}: a new ledger", file=sys.stdout)
@@ -61,60 +56,62 @@ def open_account(
     unit: Annotated[str, typer.Option(metavar="row|COLUMN")] = "row",
     composition: Literal["sequential", "advanced", "zcdp", "pld"] = "sequential",
     window: Annotated[int | None, typer.Option(min=1, max=36500, metavar="N")] = None,
-    path: LedgerFile = None,
+    path: options.LedgerFile = None,
 ) -> None:
     """Open an account with its guarantee and budget, fixed for ever."""
-    terms = Terms(
-        checked_name(dataset),
-        checked_unit(unit, each=each),
-        neighbors,
-        composition,
-        checked_budget(epsilon, rho, delta, composition),
-        window,
-    )
-    days = f" in any {window} consecutive days" if window else ""
+    fault = dataset_fault(dataset)
+    if fault is not None:
+        raise UsageError.about("bad-dataset", expected=fault.expected, advice=fault.hint)
+    refuse_first({"bad-unit": not unit, "bad-unit.each": each and unit == "row"})
+    budget = checked_budget(epsilon, rho, delta, composition)
+    protected = RowUnit() if unit == "row" else PersonUnit(unit, 1, 1, 1, each)
+    terms = Terms(dataset, unit_text(protected), neighbors, composition, budget, window)
+    facts = {"dataset": dataset, "neighbors": neighbors, "composition": composition}
+    days = f" {note('ledger.days', window=window)}" if window else ""
     with open_ledger(path, Path(DEFAULT)) as book:
-        opened = "account opened" if book.open_account(terms, now()) else "account was open"
-        say(
-            f"{dataset}: {opened} in {book.path} with {loss_text(terms.budget)}{days}, "
-            f"{neighbors}, {composition}",
-            file=sys.stdout,
-        )
+        what = "account opened" if book.open_account(terms, now()) else "account was open"
+        facts |= {"what": what, "path": str(book.path), "budget": loss_text(budget)}
+    say(note("ledger.opened", days=days, **facts), file=sys.stdout)
 
 
 def export(
-    release_id: Annotated[str, typer.Argument(metavar="ID")],
-    output: Table = None,
-    report: Reports = None,
-    report_format: Format = None,
-    layout: Layout = "long",
-    force: Force = False,
-    path: LedgerFile = None,
+    release_id: Annotated[str, typer.Argument(metavar="ID", callback=checked_id)],
+    output: options.Table = None,
+    report: options.Reports = None,
+    report_format: options.Format = None,
+    layout: options.Layout = "long",
+    force: options.Force = False,
+    path: options.LedgerFile = None,
 ) -> None:
     """Publish a past release again, byte for byte, at no cost."""
-    wanted = Wanted(output, report, layout, report_format)
     with existing_ledger(path) as book:
-        stored = book.stored(checked_id(release_id) or "")
+        stored = book.stored(release_id)
         if stored is None:
-            raise LedgerError.of(
-                "no-such-release",
-                f"the ledger has no release `{release_id}`",
-                "`dpcli ledger history` lists them",
-            )
+            raise LedgerError.about("no-such-release", release_id=release_id)
         inputs = book.store.files()
-    wanted.require_available(stored)
-    known = wanted.contents(stored)
-    require_writable(
-        wanted.targets(wanted.tables(stored)), inputs, force=force, twice=wanted.twice, known=known
+    tables = Tables(
+        output=output,
+        report=report,
+        report_format=report_format,
+        force=force,
+        layout=layout,
+        names=wide_tables(stored),
+        to_stdout=not report,
     )
-    wanted.publish(stored, "run the command again")
+    if tables.output is not None or not report:
+        if stored.stopped:
+            raise LedgerError.about("release-stopped", release_id=release_id)
+        if stored.digest is not None:
+            raise LedgerError.about("responses-not-stored", digest=stored.digest)
+    tables.require(inputs, stored)
+    tables.publish(stored, "run the command again")
 
 
 def verify(
     more: Annotated[list[Path] | None, typer.Argument(metavar="[REPORT...]")] = None,
     against: Annotated[list[Path] | None, typer.Option(metavar="REPORT")] = None,
-    as_json: AsJson = False,
-    path: LedgerFile = None,
+    as_json: options.AsJson = False,
+    path: options.LedgerFile = None,
 ) -> None:
     """Check that a ledger is unchanged, and that reports agree."""
     reports = [*(against or ()), *(more or ())]
@@ -123,19 +120,14 @@ def verify(
         count = 0 if found else len(book.store.entries())
         name = book.path
     if found:
-        hint = "find out who changed it; never start a new one to spend again"
         raise LedgerError(
-            Problem("ledger-in-doubt", f"the ledger `{name}` cannot be trusted: {fault}", hint)
-            for fault in found
+            problem("ledger-in-doubt.changed", ledger=name, reason=fault) for fault in found
         )
     if as_json:
         print_json({"entries": count, "reports": len(reports), "intact": True})
     else:
-        compared = f", {len(reports)} published reports agree" if reports else ""
-        say(f"{name}: {count} entries, all intact{compared}", file=sys.stdout)
-
-
-MOST_UNPROVEN = 1_000_000
+        text = "ledger.agree" if reports else "ledger.intact"
+        say(note(text, path=name, count=count, reports=len(reports)), file=sys.stdout)
 
 
 def recover(
@@ -143,21 +135,17 @@ def recover(
     source: Annotated[list[Path] | None, typer.Option("--from", metavar="REPORT")] = None,
     unproven: Annotated[int, typer.Option(min=0, max=MOST_UNPROVEN, metavar="N")] = 0,
     anchor_lost: Annotated[bool, typer.Option("--anchor-lost")] = False,
-    as_json: AsJson = False,
-    path: LedgerFile = None,
+    as_json: options.AsJson = False,
+    path: options.LedgerFile = None,
 ) -> None:
     """Charge a restored or new ledger what published reports prove."""
     ledger, reports = path or Path(DEFAULT), [*(source or ()), *(more or ())]
     proofs = proofs_of(reports)
     found = recover_ledger(ledger, proofs, now(), unproven=unproven, anchor_lost=anchor_lost)
     if found.created:
-        print(f"created the ledger `{ledger}`", file=sys.stderr)
+        say(f"created the ledger `{ledger}`")
     if not found.anchored:
-        print(
-            "warning: no anchor showed how far the ledger had come: releases after the last report "
-            "are not charged",
-            file=sys.stderr,
-        )
+        tell("unanchored")
     if as_json:
         print_json(
             {
@@ -173,20 +161,17 @@ def recover(
             }
         )
     else:
-        print("\n".join(_recovered(ledger, found, len(reports))))
+        for line in _recovered(ledger, found, len(reports)):
+            say(line, file=sys.stdout)
 
 
-def _recovered(ledger: Path, found: Recovered, reports: int) -> list[str]:
+def _recovered(path: Path, found: Recovered, reports: int) -> Iterator[str]:
     """What was done, in sentences."""
     if not found.releases and not found.lost:
-        return [f"{ledger}: nothing is missing that the {reports} reports prove"]
-    lines = [f"{ledger}: {len(found.releases)} releases charged again"]
-    lines += [f"account {name}: opened" for name in found.opened]
-    lines += [
-        f"release {one.release_id}: charged the plain sum of its losses, because this version "
-        "plans it otherwise"
-        for one in found.releases
-        if not one.exact
-    ]
-    lines += [f"account {name}: closed, because of unproven releases" for name in found.closed]
-    return lines
+        yield note("ledger.complete", path=path, reports=reports)
+        return
+    yield note("ledger.recovered", path=path, count=len(found.releases))
+    yield from (note("ledger.account_opened", name=name) for name in found.opened)
+    inexact = (one.release_id for one in found.releases if not one.exact)
+    yield from (note("ledger.inexact", name=name) for name in inexact)
+    yield from (note("ledger.account_closed", name=name) for name in found.closed)

@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from dpcli.cli.console import print_json
-from dpcli.cli.options import AsJson, refuse_option
+from dpcli.cli.options import AsJson, refuse_first
 from dpcli.errors import SpecError, UsageError
 from dpcli.numbers import NotReadable, number
 from dpcli.plan.numbers import exact_or_up
@@ -19,8 +19,8 @@ from dpcli.privacy.decimals import plain_text
 from dpcli.randomizers.base import Table
 from dpcli.spec.tables import MOST_BYTES, read_bytes, table_of
 
-Found = tuple[dict[str, object], list[str]]
-"""An epsilon and where it is reached: as JSON, and as lines of text."""
+Found = tuple[dict[str, object], str, str]
+"""An epsilon and where it is reached: as JSON, and as texts."""
 
 
 def epsilon(
@@ -30,22 +30,14 @@ def epsilon(
     as_json: AsJson = False,
 ) -> None:
     """Print the epsilon of a table of probabilities, or of Laplace noise."""
-    noise = [scale is not None, bounds is not None]
-    if any(noise) if matrix is not None else not all(noise):
-        raise refuse_option(
-            "an epsilon is that of a table, or of a scale with bounds",
-            "write `dpcli local epsilon MATRIX.csv`, or `--scale 3 --bounds 18 100`",
-        )
-    if matrix is not None:
-        facts, lines = _of_table(_table(matrix))
-    else:
-        assert scale is not None
-        assert bounds is not None
-        facts, lines = _of_laplace(scale, bounds)
+    noise = (scale, bounds) if scale is not None and bounds is not None else None
+    alone = (matrix is None) == (noise is None) or (scale is None) != (bounds is None)
+    refuse_first({"bad-option.epsilon-of": alone})
+    facts, text, where = _of_laplace(*noise) if noise else _of_table(_table(matrix or Path()))
     if as_json:
         print_json(facts)
     else:
-        print("\n".join(lines))
+        print(f"epsilon  {text}\nworst    {where}")
 
 
 def _table(path: Path) -> Table:
@@ -54,11 +46,7 @@ def _table(path: Path) -> Table:
     try:
         raw = sys.stdin.buffer.read(MOST_BYTES + 1) if piped else read_bytes(path)
     except (OSError, ValueError):
-        raise SpecError.of(
-            "table-unreadable",
-            f"the file of the table, `{path}`, cannot be read",
-            "check its name and permissions",
-        ) from None
+        raise SpecError.about("table-unreadable.input", path=path) from None
     table, findings = table_of(raw, "standard input" if piped else str(path))
     if table is None:
         raise SpecError(findings.problems)
@@ -81,13 +69,10 @@ def _of_table(table: Table) -> Found:
         "probabilities": [str(worst.most), str(worst.least)],
     }
     most, least = plain_text(worst.most), plain_text(worst.least)
-    where = (
-        "all inputs have the same probabilities: the outputs reveal nothing"
-        if worst.ratio == 1
-        else f"output {output}: probability {most} for input {likely}, {least} for {unlikely}"
-    )
-    ln = f" (ln {ratio})" if ratio else ""
-    return facts, [f"epsilon  {text or 'infinity'}{ln}", f"worst    {where}"]
+    where = f"output {output}: probability {most} for input {likely}, {least} for {unlikely}"
+    if worst.ratio == 1:
+        where = "all inputs have the same probabilities: the outputs reveal nothing"
+    return facts, (text or "infinity") + (f" (ln {ratio})" if ratio else ""), where
 
 
 def _of_laplace(scale: str, bounds: tuple[str, str]) -> Found:
@@ -97,15 +82,9 @@ def _of_laplace(scale: str, bounds: tuple[str, str]) -> Found:
     except NotReadable:
         size = low = high = Fraction(0)
     if size <= 0 or low >= high:
-        raise UsageError.of(
-            "bad-scale",
-            f"the scale `{scale}` with the bounds `{bounds[0]}` and `{bounds[1]}` is no noise on a "
-            "bounded number",
-            "give a scale above zero, and the lower bound before the upper, as decimals",
-        )
+        raise UsageError.about("bad-scale", scale=scale, low=bounds[0], high=bounds[1])
     found = (high - low) / size
     text = exact_or_up(found)
-    exact = f" ({found})" if found.denominator > 1 else ""
-    where = f"the bounds themselves, {bounds[0]} and {bounds[1]}, at any output beyond them"
     facts: dict[str, object] = {"epsilon": text, "infinite": False, "ratio": f"exp({found})"}
-    return facts, [f"epsilon  {text}{exact}", f"worst    {where}"]
+    where = f"the bounds themselves, {bounds[0]} and {bounds[1]}, at any output beyond them"
+    return facts, text + (f" ({found})" if found.denominator > 1 else ""), where

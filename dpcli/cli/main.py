@@ -14,15 +14,18 @@ from typing import Annotated, Any
 import typer
 
 from dpcli import __version__
-from dpcli.cli.commands import LazyGroup, page, unknown
-from dpcli.cli.console import guarded, open_standard_streams, print_failure
-from dpcli.errors import Failure, Stopped, UsageError
+from dpcli.cli.commands import LazyGroup, page, unknown_option
+from dpcli.cli.console import guarded, open_standard_streams, print_failure, use_json
+from dpcli.errors import Failure, Problem, Stopped, UsageError
 
 COMPLETION = "_DPCLI_COMPLETE"
 """The variable by which a shell asks what may come next."""
 
-PARSER_ERROR = typer.BadParameter.__mro__[2]
+PARSER_ERROR: Any = typer.BadParameter.__mro__[2]
 """What the parser raises, of whichever library it is a part."""
+
+EXTRA = re.compile(r"^Got unexpected extra argument\S* \((.*)\)$")
+"""How the parser reports words that it does not expect."""
 
 _signals: list[int] = []
 """Signals that have come."""
@@ -32,7 +35,6 @@ app = typer.Typer(
     name="dpcli",
     cls=LazyGroup,
     help=page("dpcli"),
-    no_args_is_help=True,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -61,7 +63,7 @@ def _root(
         typer.Option(
             metavar="text|json",
             show_default=False,
-            help="Errors for people or scripts, likewise [text].",
+            help="Messages for people or scripts, likewise [text].",
         ),
     ] = "text",
 ) -> None:
@@ -106,20 +108,21 @@ def _stop(number: int, _frame: object) -> None:
 def run() -> int:
     """The exit status of the command in `sys.argv`, which prints harmless text alone."""
     with guarded():
-        return _run(sys.argv[1:])
+        try:
+            return _run(sys.argv[1:])
+        except Failure as failure:
+            print_failure(failure)
+            return failure.status
 
 
 def _run(words: Sequence[str]) -> int:
-    """The exit status of the command; failures are printed here."""
-    as_json = False
+    """The exit status of the command; Failure for whatever it reports."""
     try:
-        rest, as_json = _without_global_options(words)
         # The parser returns the status of whatever it ended itself.
         # The name is that of completion too, however the program was started.
-        status = app(rest, standalone_mode=False, prog_name="dpcli")
-    except Failure as failure:
-        print_failure(failure, as_json=as_json)
-        return failure.status
+        status = app(_without_global_options(words), standalone_mode=False, prog_name="dpcli")
+    except Failure:
+        raise
     except Stopped as stop:
         return 128 + stop.number
     except typer.Abort:
@@ -130,20 +133,20 @@ def _run(words: Sequence[str]) -> int:
         return 128 + signal.SIGINT
     except (BrokenPipeError, SystemExit) as gone:
         return _left(gone)
-    except OSError as error:
-        if error.filename is not None:
-            return _unexpected(error, as_json=as_json)
-        lost = Failure.of("output-failed", "standard output could not be written")
-        with suppress(OSError):
-            print_failure(lost, as_json=as_json)
-        return 7
     except Exception as error:  # noqa: BLE001 - no error may end in a traceback
-        return _unexpected(error, as_json=as_json)
+        if isinstance(error, OSError) and error.filename is None:
+            with suppress(OSError):
+                print_failure(Failure.about("output-failed.standard-output"))
+            return 7
+        if _signals:
+            # Some library caught the interruption, and raised an error of its own instead.
+            return 128 + _signals[0]
+        raise _reported(error) from None
     return status if isinstance(status, int) else 0
 
 
-def _without_global_options(words: Sequence[str]) -> tuple[list[str], bool]:
-    """The words without the options that may stand anywhere, and whether errors are JSON.
+def _without_global_options(words: Sequence[str]) -> list[str]:
+    """The words without the options that may stand anywhere, which take effect here.
 
     `dpcli help COMMAND` is `dpcli COMMAND --help`.
     """
@@ -163,14 +166,12 @@ def _without_global_options(words: Sequence[str]) -> tuple[list[str], bool]:
             rest.append(word)
     for name in formats:
         if name not in ("text", "json"):
-            raise UsageError.of(
-                "command-line",
-                f"the format of errors is `text` or `json`, found `{name}`",
-                "write `--error-format json`, or leave it out",
-            )
+            raise UsageError.about("command-line.error-format", found=name)
+    if formats[-1:] == ["json"]:
+        use_json(sys.stderr)
     if rest[:1] == ["help"]:
         rest = [*(word for word in rest if word != "help"), "--help"]
-    return rest, formats[-1:] == ["json"]
+    return rest
 
 
 def _left(gone: BrokenPipeError | SystemExit) -> int:
@@ -186,39 +187,21 @@ def _left(gone: BrokenPipeError | SystemExit) -> int:
     return 7
 
 
-def _unexpected(error: Exception, *, as_json: bool) -> int:
+def _reported(error: Any) -> Failure:
     """A usage error of the parser, or a fault of dpcli reported without its message."""
-    if _signals:
-        # Some library caught the interruption, and raised an error of its own instead.
-        return 128 + _signals[0]
-    if isinstance(error, PARSER_ERROR):
-        if type(error).__name__ == "NoArgsIsHelpError":
-            print(error, file=sys.stderr)
-            return 2
-        failure: Failure = _usage_error(error)
-    else:
+    if not isinstance(error, PARSER_ERROR):
         # The words of an unexpected error may quote a record; its kind and place do not.
         trace = error.__traceback__
-        while trace and trace.tb_next:
+        while trace.tb_next:
             trace = trace.tb_next
-        name = Path(trace.tb_frame.f_code.co_filename).name if trace else "?"
-        where = f"{name}:{trace.tb_lineno if trace else 0}"
-        failure = Failure.of(
-            "internal-fault",
-            f"a fault of dpcli itself ({type(error).__name__} at {where})",
-            "report it with the spec; never send the data",
-        )
-    print_failure(failure, as_json=as_json)
-    return failure.status
-
-
-def _usage_error(error: Any) -> UsageError:
-    """What the parser found, as an error of ours."""
+        name = Path(trace.tb_frame.f_code.co_filename).name
+        found = f"a fault of dpcli itself ({type(error).__name__} at {name}:{trace.tb_lineno})"
+        # Its words are here, because whatever failed may prevent reading a template.
+        advice = "report it with the spec; never send the data"
+        return Failure([Problem("internal-fault", found, advice)])
     where = error.ctx.command_path if error.ctx else "dpcli"
     if type(error).__name__ == "NoSuchOption":
         names = [name for one in error.ctx.command.get_params(error.ctx) for name in one.opts]
-        return UsageError([unknown("option", error.option_name, names, where)])
-    message = error.format_message().rstrip(".").replace("'", "`")
-    message = re.sub(r"^Got unexpected extra argument\S* \((.*)\)$", r"unexpected `\1`", message)
-    message = message[:1].lower() + message[1:]
-    return UsageError.of("command-line", message, f"`{where} --help` shows what it takes")
+        return unknown_option(error.option_name, names, where)
+    message = EXTRA.sub(r"unexpected `\1`", error.format_message().rstrip(".").replace("'", "`"))
+    return UsageError.about("command-line", message=message[:1].lower() + message[1:], where=where)

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterator
 from fractions import Fraction
 
-from dpcli.cli.tables import budget, draws, part, write_table
+from dpcli.cli.tables import Row, bar, budget, draws, write_table
 from dpcli.ledger.account import MOST_RUNS, Outlook
 from dpcli.messages import note
 from dpcli.plan.model import Part, Plan, PlannedEntry, standard_error
@@ -24,33 +24,38 @@ from dpcli.plan.notes import (
 from dpcli.plan.numbers import brief, exact_or_up, root_up, short
 from dpcli.plan.quality import rule
 from dpcli.privacy.amplification import Shuffled
-from dpcli.privacy.loss import loss_text
+from dpcli.privacy.loss import Loss, loss_text
 from dpcli.spec.model import Response
 from dpcli.spec.names import mixed_scripts
 
-CLOSE = 10
-"""An error is small next to a count of this many times as much."""
+MEAN = ["centred sum", "count"]
+"""The queries of a mean."""
 
-MOST_BARS = 60
-"""Statistics whose costs are drawn."""
+SPARE = ("cost", "L2", "L1", "adds", "delta")
+"""Columns that a narrow terminal leaves out first."""
+
+LEGEND = {
+    "adds": "what one row adds to a cell",
+    "L1": "the most that all cells of a query change together",
+    "L2": "the same by squares",
+    "scale": "the size of the noise",
+    "error": "the noise is smaller in that share of cells",
+    "epsilon": "what the query reveals",
+}
+"""What the columns of a plan mean."""
 
 
-def print_plan(made: Plan, found: Outlook) -> None:
-    """The plan of a central spec as a table, and the total and the balance below it."""
-    percent = exact_or_up(made.spec.confidence * 100)
+def print_plan(made: Plan, found: Outlook, rows: int | None = None) -> None:
+    """The plan of a central spec as a table, and the total and the balance below it.
+
+    `rows` is a number of rows at which the errors of means are shown, if it is known.
+    """
     privacy = made.spec.privacy
-    title = f"{made.spec.dataset}: {privacy.neighbors.value} neighbours, {privacy.composition.name}"
-    header = (
-        "statistic", "question", "cells", "adds", "L1", "L2", "mechanism", "scale",
-        f"error {percent}%", "epsilon", *(["rho"] * privacy.composition.takes_rho), "delta",
-    )  # fmt: skip
-    rows = [
-        _row(entry, part, made, first=place == 0)
-        for entry in made.priced
-        for place, part in enumerate(entry.parts)
-    ]
-    write_table(sys.stdout, title, header, rows, (2, 4, 5, 7, 8, 9, 10, 11))
-    print()
+    title = f"{made.spec.dataset}: neighbors {privacy.neighbors.value}, {privacy.composition.name}"
+    table = [_query(entry, part, made) for entry in made.priced for part in entry.parts]
+    shown = write_table(sys.stdout, title, table, SPARE)
+    legend = (f"{word}: {LEGEND[word]}" for word in LEGEND if word in " ".join(shown))
+    print(f"{'; '.join(legend)}\n")
     notes = [
         *binning(made),
         *bounding(made),
@@ -58,33 +63,84 @@ def print_plan(made: Plan, found: Outlook) -> None:
         *selections(made),
         *bounds_compared(made),
         *post_processing(made),
+        *_expected(made, rows),
         *warnings(made),
         *(list(rule(made)) or [f"warning: {note('quality.absent')}"]),
+        *_no_second_try(made, found),
     ]
-    print("".join(f"{note}\n" for note in [*notes, *([""] if notes else [])]), end="")
-    _print_costs(made)
-    _print_measures(made, found, "allowed", "release")
+    print(*notes, "", sep="\n")
+    _print_measures(made, found)
 
 
-def _row(entry: PlannedEntry, part: Part, made: Plan, *, first: bool) -> tuple[str, ...]:
-    """One query of a statistic."""
-    unit, moved = part.question.unit, part.sensitivity
+def _query(entry: PlannedEntry, part: Part, made: Plan) -> Row:
+    """One query of a statistic; on a terminal with a bar for the cost of the statistic."""
+    first = part is entry.parts[0]
+    most = max(planned.target.epsilon for planned in made.priced)
+    cost = bar(entry.target.epsilon, most, 12) if first and draws(sys.stdout) else ""
+    spec, unit, moved = made.spec, part.question.unit, part.sensitivity
     influence = part.question.query.influence
     low, high = (exact_or_up(step * unit) for step in (influence.low, influence.high))
-    return (
-        entry.name if first else "",
-        question_of(part, entry, made.spec),
-        "private" if part.question.query.cells is None else str(part.question.query.cells),
-        low if low == high else f"{low} to {high}",
-        exact_or_up(moved.l1 * unit),
-        short(root_up(moved.l2_squared * unit**2), 6),
-        "exact" if part.public else part.mechanism.name,
-        short(part.noise.scale * unit, 6),
-        short(part.error(made.spec.confidence), 6),
-        brief(part.loss.epsilon),
-        *([short(part.guarantee.rho, 6)] if made.spec.privacy.composition.takes_rho else []),
-        brief(part.loss.delta),
-    )
+    cells = part.question.query.cells
+    return {
+        "statistic": entry.name if first else "",
+        "query": question_of(part, entry, spec),
+        "cells": "private" if cells is None else str(cells),
+        "adds": low if low == high else f"{low} to {high}",
+        "L1": exact_or_up(moved.l1 * unit),
+        "L2": short(root_up(moved.l2_squared * unit**2), 6),
+        "mechanism": "exact" if part.public else part.mechanism.name,
+        "scale": short(part.noise.scale * unit, 6),
+        f"error {_percent(made)}": short(part.error(spec.confidence), 6),
+        "epsilon": brief(part.loss.epsilon),
+        **({"cost": cost} if draws(sys.stdout) else {}),
+        **({"rho": short(part.guarantee.rho, 6)} if spec.privacy.composition.takes_rho else {}),
+        "delta": brief(part.loss.delta),
+    }
+
+
+def _percent(plan: Plan) -> str:
+    return f"{exact_or_up(plan.spec.confidence * 100)}%"
+
+
+def _expected(plan: Plan, rows: int | None) -> Iterator[str]:
+    """The error of each mean, and of counts next to a usual group, as far as sizes are known."""
+    spec = plan.spec
+    known, people = rows or (spec.quality and spec.quality.min_rows), spec.declarations.population
+    for planned in plan.entries:
+        roles, cells = [part.question.role for part in planned.parts], planned.cells
+        if roles == MEAN and known and cells and not planned.entry.request.where:
+            error = _error_of_mean(planned, plan, Fraction(known, cells))
+            size = f"{known // cells:,} {spec.rows_are}{' in a group' * (cells > 1)}"
+            if error is not None:
+                facts = {"size": size, "percent": _percent(plan)}
+                yield note("plan.mean", name=planned.name, error=short(error), **facts)
+        elif roles in (["count"], ["distinct"]) and people and cells:
+            error = planned.parts[0].error(spec.confidence)
+            usual = short(Fraction(people, cells), 3)
+            yield note("plan.usual", name=planned.name, error=short(error), usual=usual)
+
+
+def _error_of_mean(planned: PlannedEntry, plan: Plan, rows: Fraction) -> Fraction | None:
+    """A bound on the error of a mean of this number of rows; None for too few rows.
+
+    With noise s in the sum of distances from the center, of which none exceeds h, and noise c in
+    the count n, the mean changes by at most (s + h c) / (n - c). Both noises have half of the
+    allowed risk.
+    """
+    total, count = planned.parts
+    confidence = (1 + plan.spec.confidence) / 2
+    most, fewer = total.error(confidence), count.error(confidence)
+    farthest = total.question.query.influence.high * total.question.unit
+    return (most + farthest * fewer) / (rows - fewer) if rows > fewer else None
+
+
+def _no_second_try(plan: Plan, found: Outlook) -> Iterator[str]:
+    """A note if a failed quality check would leave too little for the release itself."""
+    if plan.quality is None or found.after is None:
+        return
+    check, left = plan.quality_alone.spent, found.after.remaining
+    if not check.within(left):
+        yield note("plan.no_second_try", check=loss_text(check))
 
 
 def print_local_plan(
@@ -93,158 +149,99 @@ def print_local_plan(
     """The plan of a local spec, what it costs each record, and what shuffling adds."""
     spec, composition = plan.spec, plan.spec.privacy.composition
     title = f"{spec.dataset}: each record responds by itself, {composition.name}"
-    many = 1 if records is None else records
-    header = (
-        "column", "mechanism", "by", "epsilon", *(["rho"] * composition.takes_rho), "delta",
-        f"standard error of {many:,} record{'s' * (many != 1)}",
-    )  # fmt: skip
-    rows = [_response(one, many, in_rho=composition.takes_rho) for one in spec.responses]
-    write_table(sys.stdout, title, header, rows, tuple(range(3, len(header))))
+    rows = [_response(one, records or 1, composition.takes_rho) for one in spec.responses]
+    write_table(sys.stdout, title, rows)
     print()
-    print("".join(f"{one.column.name}: {one.channel.describe()}\n" for one in spec.responses))
+    for one in spec.responses:
+        print(f"{one.column.name}: {one.channel.describe()}")
     if records is None:
-        print("the error falls with the root of the number of records; see --records N")
+        print(note("plan.records"))
     if spec.public:
-        names = ", ".join(column.name for column in spec.public)
-        print(f"public, as they are: {names}")
-    print(
-        "a cell that cannot be read as declared responds as `missing:` says; on a terminal,\n"
-        "`dpcli check SPEC DATA --cells` shows how readable each column is"
-    )
-    mixed = mixed_scripts(spec.dataset)
-    if mixed:
+        print(note("plan.public", names=", ".join(column.name for column in spec.public)))
+    print(note("plan.unreadable"))
+    if mixed := mixed_scripts(spec.dataset):
         print(mixed)
     if composition.name != "sequential":
         print(f"losses are added up by {composition.name}: {plan.bound.name}")
-    _print_measures(plan, found, "per record", "collection")
+    _print_measures(plan, found)
     if shuffled is not None:
-        _print_shuffled(plan, shuffled)
+        print("", *_shuffled(plan, shuffled), sep="\n")
 
 
-def _response(response: Response, records: int, *, in_rho: bool) -> tuple[str, ...]:
-    """One response."""
+def _response(response: Response, records: int, in_rho: bool) -> Row:
     channel = response.channel
     error = standard_error(response, records)
-    return (
-        response.column.name,
-        response.randomizer.name,
-        ", ".join(column.name for column in response.by),
-        brief(channel.loss.epsilon),
-        *([short(channel.guarantee.rho, 6)] if in_rho else []),
-        brief(channel.loss.delta),
-        "none" if error is None else short(Fraction(error), 6),
-    )
+    return {
+        "column": response.column.name,
+        "mechanism": response.randomizer.name,
+        "by": ", ".join(column.name for column in response.by),
+        "epsilon": brief(channel.loss.epsilon),
+        **({"rho": short(channel.guarantee.rho, 6)} if in_rho else {}),
+        "delta": brief(channel.loss.delta),
+        f"standard error of {records:,} record{'s' * (records != 1)}": (
+            "none" if error is None else short(Fraction(error), 6)
+        ),
+    }
 
 
-def _print_shuffled(plan: Plan, found: Shuffled) -> None:
+def _shuffled(plan: Plan, found: Shuffled) -> Iterator[str]:
     """The central guarantee of shuffled responses, and what it assumes."""
-    local = exact_or_up(plan.asked.epsilon)
-    print()
+    facts = {"records": found.records, "local": exact_or_up(plan.asked.epsilon)}
+    facts["delta"] = exact_or_up(found.delta)
     if found.epsilon is None:
         more = "a smaller epsilon" if found.enough is None else f"{found.enough:,}, or less epsilon"
-        print(
-            f"shuffled: nothing is proven for {found.records:,} records of epsilon {local} at "
-            f"delta {exact_or_up(found.delta)}; it takes {more}"
-        )
+        yield note("plan.not_shuffled", more=more, **facts)
         return
-    print(
-        f"shuffled: {found.records:,} responses of epsilon {local} in random order are, as a "
-        f"whole, private with epsilon {exact_or_up(found.epsilon)}, "
-        f"delta {exact_or_up(found.delta)}"
-    )
-    print("(Feldman, McMillan and Talwar 2021, theorem 3.1; neighbours differ in one record)")
-    print(f"that counts {shuffle_condition(plan)}; the ledger charges epsilon {local}")
+    yield note("plan.shuffled", epsilon=exact_or_up(found.epsilon), **facts)
+    yield note("plan.source")
+    yield note("plan.condition", condition=shuffle_condition(plan), **facts)
 
 
-def _print_measures(plan: Plan, found: Outlook, of: str, what: str) -> None:
-    """Each measure of the loss, what the budget allows, and what the account has left.
-
-    `of` says what the budget is for, and `what` is before the account is charged.
-    """
-    drawn = draws(sys.stdout)
-    for word, asked, allowed, before in _measures(plan, found):
-        bar = f"{budget(before, asked, allowed)}  " if drawn and before is not None else ""
+def _print_measures(plan: Plan, found: Outlook) -> None:
+    """Each measure of the loss, what the budget allows, and what the account has left."""
+    of = "per record" if plan.is_local else "allowed"
+    for word, before in _spent_before(plan, found).items():
+        asked: Fraction = getattr(plan.spent, word)
+        allowed: Fraction = getattr(plan.spec.privacy.budget, word)
+        drawn = draws(sys.stdout) and before is not None
+        line = f"{budget(before or Fraction(0), asked, allowed)}  " if drawn else ""
         refused = found.refused is not None and asked > 0
         verdict = "refused, see below" if refused else "fits"
         verdict = "does not fit" if asked > allowed or (found.exhausted and asked) else verdict
-        print(f"{word:8}{bar}{exact_or_up(asked)} of {exact_or_up(allowed)} {of}: {verdict}")
+        print(f"{word:8}{line}{exact_or_up(asked)} of {exact_or_up(allowed)} {of}: {verdict}")
     if found.before is not None:
-        print(f"account {_account(found, what)}")
+        print(f"account {_account(found, found.before.remaining, plan.is_local)}")
     if found.repeated is not None:
         runs = found.repeated
         least = "at least " if runs.most >= MOST_RUNS or not runs.exact else ""
         needed = loss_text(runs.needed)
-        print(f"times   {runs.asked:,} runs need {needed}; {least}{runs.most:,} fit")
+        facts = {"runs": runs.asked, "needed": needed, "least": least, "most": runs.most}
+        print(f"times   {note('plan.times', **facts)}")
 
 
-def _account(found: Outlook, what: str) -> str:
+def _account(found: Outlook, left: Loss, is_local: bool) -> str:
     """What the account has left, or that there is none."""
-    assert found.before is not None
-    if not found.exists:
-        return f"none yet: the first {what} opens it in `{found.ledger}`, which it creates"
-    if found.terms is None:
-        return f"none yet in `{found.ledger}`: the first {what} opens it"
-    where = f" of any {found.window} consecutive days" if found.window else ""
-    after = "" if found.after is None else f", {loss_text(found.after.remaining)} after it"
-    return f"{loss_text(found.before.remaining)} left{where} before this {what}{after}"
+    facts = {"what": "collection" if is_local else "release", "path": str(found.ledger)}
+    if not found.exists or found.terms is None:
+        return note("plan.no_account" if found.exists else "plan.no_ledger", **facts)
+    window = f" {note('plan.window', days=found.window)}" if found.window else ""
+    after = note("plan.after", left=loss_text(found.after.remaining)) if found.after else ""
+    return note("plan.left", left=loss_text(left), window=window, after=after, **facts)
 
 
-def _measures(
-    plan: Plan, found: Outlook
-) -> Iterator[tuple[str, Fraction, Fraction, Fraction | None]]:
-    """Name, loss, budget, and what was spent before, of each measure that counts.
+def _spent_before(plan: Plan, found: Outlook) -> dict[str, Fraction | None]:
+    """What was spent before, by each measure that counts.
 
     None where a bar would mislead: compositions other than sums do not add up epsilons, and
     spend the delta of the budget once.
     """
-    spent, whole = plan.spent, plan.spec.privacy.budget
-    left = found.before.remaining if found.before and found.before.budget == whole else None
-    if spent.rho is not None and whole.rho is not None:
-        rest = left.rho if left is not None and left.rho is not None else whole.rho
-        yield "rho", spent.rho, whole.rho, whole.rho - rest
-        yield "epsilon", spent.epsilon, whole.epsilon, None
-        yield "delta", spent.delta, whole.delta, None
-        return
-    plain = plan.spec.privacy.composition.name == "sequential"
-    fresh = left is None or left == whole
-    for word in ("epsilon", "delta"):
-        allowed: Fraction = getattr(whole, word)
-        used = Fraction(0) if left is None else allowed - getattr(left, word)
-        shown = allowed > 0 and (plain or (fresh and word == "epsilon"))
-        yield word, getattr(spent, word), allowed, used if shown else None
-
-
-def _print_costs(plan: Plan) -> None:
-    """On a terminal, a bar for the cost of each statistic, and which counts its error suits."""
-    if not draws(sys.stdout) or len(plan.priced) > MOST_BARS:
-        return
-    most = max(planned.target.epsilon for planned in plan.priced)
-    rows = [
-        (
-            planned.name,
-            part(planned.target.epsilon, most, 16),
-            brief(planned.target.epsilon),
-            _error(planned, plan),
-        )
-        for planned in plan.priced
-    ]
-    write_table(sys.stdout, "", ("", "epsilon", "", "error"), rows, (2,))
-    print()
-
-
-def _error(planned: PlannedEntry, plan: Plan) -> str:
-    """The error of a count, ten times as much, and what part of a group it is."""
-    first = planned.parts[0]
-    if len(planned.parts) > 1 or first.public:
-        return ""
-    error = first.error(plan.spec.confidence)
-    percent = exact_or_up(plan.spec.confidence * 100)
-    text = f"{short(error, 6)} in {percent}%"
-    if first.question.role not in ("count", "distinct"):
-        return text
-    people, cells = plan.spec.declarations.population, planned.cells
-    text += f": a tenth of {short(error * CLOSE, 6)}"
-    if people is None or not cells:
-        return text
-    usual = Fraction(people, cells)
-    return f"{part(error, usual, 8):8} {text}; {short(usual, 3)} in a usual group"
+    whole = plan.spec.privacy.budget
+    left = found.before.remaining if found.before and found.before.budget == whole else whole
+    if plan.spent.rho is not None and whole.rho is not None:
+        used = Fraction(0) if left.rho is None else whole.rho - left.rho
+        return {"rho": used, "epsilon": None, "delta": None}
+    summed = plan.spec.privacy.composition.name == "sequential"
+    return {
+        "epsilon": whole.epsilon - left.epsilon if summed or left == whole else None,
+        "delta": whole.delta - left.delta if summed and whole.delta else None,
+    }

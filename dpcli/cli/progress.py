@@ -10,6 +10,7 @@ from contextlib import contextmanager, suppress
 from threading import Event, Thread
 from typing import TextIO
 
+from dpcli.cli.console import Guarded, is_json
 from dpcli.engine.progress import Progress
 
 PATIENCE = 0.5
@@ -18,13 +19,11 @@ PATIENCE = 0.5
 PACE = 0.1
 """Seconds between two looks at the position."""
 
-
 WIDTH, PIECE = 30, 6
 """Characters of the bar, and of what moves where no position is known."""
 
 FULL, EMPTY = "\u2501", "\u2500"
 ERASE = "\r\x1b[2K"
-
 
 WAITING = "note: reading has made no progress for some seconds; after a minute it is restarted\n"
 """The report of a standstill: the same whatever is read."""
@@ -42,12 +41,15 @@ def shown_progress(*, quiet: bool) -> Iterator[Progress | None]:
     progress, done = Progress(), Event()
     # The standard error of the process leads nowhere while records are read.
     with open(os.dup(2), "w", encoding="utf-8") as terminal:
-        drawn = sys.stderr.isatty() and os.environ.get("TERM") not in ("dumb", "unknown")
+        shown = Guarded(terminal, as_json=is_json(sys.stderr))
+        plain = shown.as_json or os.environ.get("TERM") in ("dumb", "unknown")
+        drawn = sys.stderr.isatty() and not plain
 
         def notice() -> None:
             with suppress(OSError, ValueError):
-                terminal.write((ERASE if drawn else "") + WAITING)
-                terminal.flush()
+                terminal.write(ERASE if drawn else "")
+                shown.write(WAITING)
+                shown.flush()
 
         progress.notice = notice
         if not drawn:
@@ -85,7 +87,6 @@ def _draw(terminal: TextIO, progress: Progress, done: Event) -> None:
 
 
 def _line(progress: Progress, beats: int) -> str:
-    """The phase, a bar that fills or moves, and the bytes."""
     total, passed = progress.total, progress.position()
     if total is not None and passed is not None:
         passed = min(passed, total)
@@ -100,7 +101,6 @@ def _line(progress: Progress, beats: int) -> str:
 
 
 def _size(count: int) -> str:
-    """Bytes in the largest unit that they fill."""
     for unit, size in (("GB", 10**9), ("MB", 10**6), ("kB", 10**3)):
         if count >= size:
             return f"{count / size:.1f} {unit}"

@@ -18,7 +18,7 @@ from dpcli.plan.numbers import json_text
 from dpcli.plan.planner import make_plan, require_budget
 from dpcli.publish import is_device, publish, publish_file, require_writable
 from dpcli.report.facts import Facts
-from dpcli.report.simulation import WORDS, broken_problems, simulation_facts
+from dpcli.report.simulation import broken_problems, simulation_facts
 from dpcli.simulation.synthetic import SyntheticDataset
 from dpcli.simulation.trials import simulate as run_trials
 from dpcli.spec.load import read_any
@@ -99,9 +99,9 @@ def _print(facts: Facts, *, quiet: bool) -> None:
     print(facts.title, *facts.published, sep="\n")
     for section in facts.sections:
         if section.table is not None:
-            header, rows = section.table.header, section.table.rows
-            right = [place for place, name in enumerate(header) if name not in WORDS]
+            header = section.table.header
+            rows = [dict(zip(header, row, strict=True)) for row in section.table.rows]
             print()
-            write_table(sys.stdout, section.title, header, rows, right)
+            write_table(sys.stdout, section.title, rows)
         elif not quiet:
             print("", *section.points, sep="\n")

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from typing import TextIO
 
-from dpcli.cli.console import width_of
-from dpcli.cli.tables import BAR, PER_COLUMN, budget, draws, interval, natural_width, write_table
+from dpcli.cli.console import tell
+from dpcli.cli.tables import budget, draws, interval, write_table
 from dpcli.ledger.charge import Standing
+from dpcli.messages import note
 from dpcli.plan.notes import bounding, counted
 from dpcli.plan.numbers import brief, exact_or_up
-from dpcli.privacy.loss import loss_text
-from dpcli.release import Release
+from dpcli.privacy.loss import Loss, loss_text
+from dpcli.release import Release, Released
 from dpcli.report.answers import HEADER, rows_of
 from dpcli.report.facts import flags_of, meaning_of
 from dpcli.report.table import Cell, cells
@@ -25,44 +26,37 @@ MARKS = {Flag.NONE: "", Flag.UNRELIABLE: "*", Flag.NO_INFORMATION: "**", Flag.SU
 SUMMARY_LINES = 40
 """Lines of a statistic after which the summary only counts the rest."""
 
+INTERVAL = ""
+"""The heading of intervals that are drawn."""
 
-def print_summary(made: Release) -> None:
-    """Values, intervals and epsilon on standard error, drawn where a terminal has room."""
-    if made.checked is not None:
+
+def print_summary(made: Release, *, shown: bool, quiet: bool) -> None:
+    """Values and balance on standard error; if `shown`, the values in place of the table."""
+    if made.checked is not None and not quiet:
         _print_quality(made)
+    if made.entries and (shown or not quiet):
+        _print_values(made, sys.stdout if shown else sys.stderr)
+        sys.stdout.flush()
+    if quiet:
+        return
     if made.entries:
-        print_values(made, sys.stderr)
-    print_notes(made)
-
-
-def print_values(made: Release, out: TextIO) -> None:
-    """A table of values, intervals and epsilon; with intervals drawn where there is room."""
-    plan = made.plan
-    plain, lines = _rows(made)
-    percent = exact_or_up(plan.spec.confidence * 100)
-    ends = (f"lower {percent}%", f"upper {percent}%")
-    header: tuple[str, ...] = ("statistic", "of", "group", "value", *ends, "epsilon")
-    title = f"release {made.release_id} of {plan.spec.dataset}"
-    if draws(out) and natural_width([header, *plain]) + BAR + PER_COLUMN <= width_of(out):
-        header = (*header, "")
-        plain = [(*row, line) for row, line in zip(plain, lines, strict=True)]
-    write_table(out, title, header, plain, (3, 4, 5, 6))
-
-
-def print_notes(made: Release) -> None:
-    """What the marks of the values mean, and the balance, on standard error."""
-    plan = made.plan
-    if any(len(list(cells(released))) > SUMMARY_LINES for released in made.entries):
-        print(f"all lines: dpcli ledger export {made.release_id} -o OUT.csv", file=sys.stderr)
-    found = [cell for released in made.entries for cell in cells(released)]
-    meanings = [
-        f"{MARKS[flag]} {meaning_of(flag, plan.spec.confidence)}" for flag in flags_of(found)
-    ]
-    notes = [*bounding(plan)[:1], *meanings] if made.entries else []
-    print("".join(f"{note}\n" for note in notes), end="", file=sys.stderr)
-    _print_balance(made)
+        for text in _notes(made):
+            print(text, file=sys.stderr)
+    standing = made.standing
+    print(spent_text(made.plan.spent, standing), file=sys.stderr)
     if made.entries and draws(sys.stderr):
-        _draw_budget(made.standing)
+        before, after, whole = standing.before, standing.balance.spent, standing.balance.budget
+        word, first, last, most = "epsilon", before.epsilon, after.epsilon, whole.epsilon
+        if whole.rho is not None and before.rho is not None and after.rho is not None:
+            word, first, last, most = "rho", before.rho, after.rho, whole.rho
+        print(f"{word:7} {budget(first, last - first, most)}", file=sys.stderr)
+
+
+def spent_text(spent: Loss, standing: Standing) -> str:
+    """What a release spent, and what its account has left."""
+    left, budget = loss_text(standing.balance.remaining), loss_text(standing.balance.budget)
+    facts = {"left": left, "budget": budget, "entry": standing.entry, "ledger": standing.ledger}
+    return note("notice.spent", spent=loss_text(spent), **facts)
 
 
 def _print_quality(made: Release) -> None:
@@ -70,73 +64,59 @@ def _print_quality(made: Release) -> None:
     assert made.checked is not None
     rows = list(rows_of(made.plan, made.checked))
     if made.checked.missed:
-        write_table(sys.stderr, "quality check: failed", HEADER, rows, (1, 2, 3, 4))
+        table = [dict(zip(HEADER, row, strict=True)) for row in rows]
+        write_table(sys.stderr, "quality check: failed", table)
         return
     what, about, low, high = rows[0][:4]
-    print(
-        f"quality check: about {about} {what} ({low} to {high}), no minimum missed", file=sys.stderr
-    )
+    tell("quality", about=about, what=what, low=low, high=high)
 
 
-def _print_balance(made: Release) -> None:
-    balance = made.standing.balance
-    print(
-        f"spent {loss_text(made.plan.spent)}; {loss_text(balance.remaining)} left of "
-        f"{loss_text(balance.budget)} (entry {made.standing.entry} of {made.standing.ledger})",
-        file=sys.stderr,
-    )
-
-
-def _rows(made: Release) -> tuple[list[tuple[str, ...]], list[str]]:
-    """The lines of the summary, and what is drawn next to each."""
-    rows: list[tuple[str, ...]] = []
-    drawn: list[str] = []
+def _print_values(made: Release, out: TextIO) -> None:
+    """A table of values, intervals and epsilon; with intervals drawn where there is room."""
     flags = {cell.flag for released in made.entries for cell in cells(released)}
-    room = max((len(MARKS[flag]) for flag in flags), default=0) or ""
-    for released in made.entries:
-        shown = list(cells(released))
-        before = ""
-        for position, cell in enumerate(shown[:SUMMARY_LINES]):
-            group = ", ".join((*cell.keys.values(), *([cell.item] if cell.item else [])))
-            name = cell.statistic if cell.statistic != before else ""
-            before = cell.statistic
-            price = "" if position else brief(released.planned.target.epsilon)
-            ends = (cell.lower, cell.upper)
-            what = "" if position else counted(released.planned, made.plan.spec)
-            rows.append((name, what, group, f"{cell.value}{MARKS[cell.flag]:{room}}", *ends, price))
-        drawn += _lines(shown[:SUMMARY_LINES])
-        if len(shown) > SUMMARY_LINES:
-            rows.append(("", "", f"... {len(shown) - SUMMARY_LINES} more", *[""] * 4))
-            drawn.append("")
-    return rows, drawn
+    room = max(len(MARKS[flag]) for flag in flags)
+    rows = [row for released in made.entries for row in _rows(released, made, room)]
+    if not draws(out):
+        rows = [{name: text for name, text in row.items() if name != INTERVAL} for row in rows]
+    title = f"release {made.release_id} of {made.plan.spec.dataset}"
+    write_table(out, title, rows, (INTERVAL,))
 
 
-def _lines(shown: Sequence[Cell]) -> list[str]:
+def _rows(released: Released, made: Release, room: int) -> Iterator[dict[str, str]]:
+    """The lines of a statistic; each value has `room` for its marks."""
+    every = list(cells(released))
+    percent = exact_or_up(made.plan.spec.confidence * 100)
+    drawn = _drawn(every[:SUMMARY_LINES])
+    names = ("statistic", "of", "group", "value", f"lower {percent}%", f"upper {percent}%")
+    before = ""
+    for place, cell in enumerate(every[:SUMMARY_LINES]):
+        group = ", ".join((*cell.keys.values(), *([cell.item] if cell.item else [])))
+        what = "" if place else counted(released.planned, made.plan.spec)
+        name = "" if cell.statistic == before else cell.statistic
+        before = cell.statistic
+        mark = MARKS[cell.flag].ljust(room)
+        texts = (name, what, group, f"{cell.value}{mark}", cell.lower, cell.upper)
+        price = "" if place else brief(released.planned.target.epsilon)
+        yield dict(zip(names, texts, strict=True)) | {"epsilon": price, INTERVAL: drawn[place]}
+    if len(every) > SUMMARY_LINES:
+        more = note("notice.more", count=len(every) - SUMMARY_LINES)
+        yield dict.fromkeys((*names, "epsilon", INTERVAL), "") | {"group": more}
+
+
+def _drawn(shown: Sequence[Cell]) -> list[str]:
     """Each value in its interval, on one scale; blank where the number is only a rank."""
-    numbers = [
-        Fraction(text) for cell in shown for text in (cell.value, cell.lower, cell.upper) if text
-    ]
+    texts = [text for cell in shown for text in (cell.value, cell.lower, cell.upper) if text]
     if not any(cell.lower for cell in shown):
         return [""] * len(shown)
-    low, high = min(numbers), max(numbers)
-    return [
-        interval(
-            Fraction(cell.value),
-            (Fraction(cell.lower), Fraction(cell.upper)) if cell.lower else None,
-            low,
-            high,
-        )
-        if cell.value
-        else ""
-        for cell in shown
-    ]
+    low, high = min(map(Fraction, texts)), max(map(Fraction, texts))
+    return [interval(one.value, one.lower, one.upper, low, high) for one in shown]
 
 
-def _draw_budget(standing: Standing) -> None:
-    """What was spent before, by this release, and what is left."""
-    before, after, whole = standing.before, standing.balance.spent, standing.balance.budget
-    if whole.rho is not None and before.rho is not None and after.rho is not None:
-        print(f"rho     {budget(before.rho, after.rho - before.rho, whole.rho)}", file=sys.stderr)
-        return
-    bar = budget(before.epsilon, after.epsilon - before.epsilon, whole.epsilon)
-    print(f"epsilon {bar}", file=sys.stderr)
+def _notes(made: Release) -> Iterator[str]:
+    """What is left out of the table, and what its marks mean."""
+    found = [list(cells(released)) for released in made.entries]
+    if any(len(one) > SUMMARY_LINES for one in found):
+        yield note("notice.every_line", name=made.release_id)
+    yield from bounding(made.plan)[:1]
+    for flag in flags_of([cell for one in found for cell in one]):
+        yield f"{MARKS[flag]} {meaning_of(flag, made.plan.spec.confidence)}"

@@ -3,12 +3,27 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
+from itertools import zip_longest
 from typing import TextIO
 
-from dpcli.cli.console import unguarded, width_of, wrapped
+from dpcli.cli.console import KEPT, unguarded, width_of, wrapped
+from dpcli.diagnostic import columns_of
 from dpcli.messages import one_line
+
+Row = Mapping[str, str]
+"""A line of a table: its texts by their headings."""
+
+GAP = "  "
+RULE = "\u2500"
+
+NUMBER = re.compile(r"-?[\d,]+(\.\d+)?(e-?\d+)?%?( to -?[\d.,e-]+)?[ *x]*")
+"""A number or a range of numbers in a table, with its marks."""
+
+NO_NUMBER = frozenset({"", "-", "?", "none", "private"})
+"""What may stand where a number would."""
 
 BAR = 24
 """Characters of a bar."""
@@ -18,79 +33,99 @@ EIGHTHS = " \u258f\u258e\u258d\u258c\u258b\u258a\u2589"
 
 FULL, SHADE, EMPTY = "\u2588", "\u2592", "\u2591"
 
-PER_COLUMN, EDGE = 3, 1
-"""Characters that a table of rich has next to each column, and at its end."""
-
 
 def write_table(
-    out: TextIO,
-    title: str,
-    header: Sequence[str],
-    rows: Sequence[Sequence[str]],
-    right: Sequence[int],
-) -> None:
-    """A table; `right` lists right-aligned columns.
+    out: TextIO, title: str, rows: Sequence[Row], spare: Sequence[str] = ()
+) -> list[str]:
+    """A table of rows that have the same headings; which of them are shown.
 
-    Plain where it is read by a program. A terminal shows it by rich; if it is too narrow,
-    with cells of several lines; and if a word does not fit then, as a block for each row.
+    Numbers are right-aligned. A terminal shows no empty columns. If it is too narrow, the `spare`
+    columns are left out one by one, then cells get several lines; if a word does not fit even so,
+    each row becomes a block.
     """
-    title, header = one_line(title), [one_line(name) for name in header]
-    rows = [[one_line(text) for text in row] for row in rows]
-    if not out.isatty():
-        out.write((f"{title}\n" if title else "") + plain_table(header, rows, right))
-        return
-    header, rows, right = _filled(header, rows, right)
-    widths = _fitted([header, *rows], width_of(unguarded(out)) - EDGE)
+    heading = f"{one_line(title)}\n" if title else ""
+    if not out.isatty() or not rows:
+        out.write(heading + plain_table(rows))
+        return list(rows[0]) if rows else []
+    screen = unguarded(out)
+    room = width_of(screen)
+    columns = [column for column in _columns(rows) if any(column[1:])]
+    for name in spare:
+        if sum(_widths(columns)) + len(GAP) * (len(columns) - 1) > room:
+            columns = [column for column in columns if column[0] != name]
+    widths = _fitted(columns, room)
     if widths is None:
-        unguarded(out).write(_blocks(title, header, rows, width_of(unguarded(out))))
+        screen.write(heading + _blocks(columns, room))
     else:
-        _draw(out, title, header, rows, right, widths)
+        screen.write(heading + _aligned(columns, widths, ruled=True))
+    return [name for name, *_ in columns]
 
 
-def plain_table(header: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[int]) -> str:
+def plain_table(rows: Sequence[Row]) -> str:
     """The table as aligned text."""
-    lines = [[one_line(text) for text in line] for line in (header, *rows)]
-    widths = _widths(lines)
-    return "".join(
-        "  ".join(
-            text.rjust(width) if place in right else text.ljust(width)
-            for place, (text, width) in enumerate(zip(line, widths, strict=True))
-        ).rstrip()
-        + "\n"
-        for line in lines
-    )
+    columns = _columns(rows)
+    return _aligned(columns, _widths(columns))
 
 
-def _filled(
-    header: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[int]
-) -> tuple[list[str], list[list[str]], list[int]]:
-    """A table without the columns in which no row has a text."""
-    kept = [place for place in range(len(header)) if not rows or any(row[place] for row in rows)]
-    return (
-        [header[place] for place in kept],
-        [[row[place] for place in kept] for row in rows],
-        [new for new, place in enumerate(kept) if place in right],
-    )
+def _columns(rows: Sequence[Row]) -> list[list[str]]:
+    """Each column, with its heading first."""
+    names = list(rows[0]) if rows else ["none"]
+    return [[one_line(text) for text in (name, *(row[name] for row in rows))] for name in names]
 
 
-def _widths(lines: Sequence[Sequence[str]]) -> list[int]:
-    return [max(map(len, column)) for column in zip(*lines, strict=True)]
+def _widths(columns: Sequence[Sequence[str]]) -> list[int]:
+    return [max(map(columns_of, column)) for column in columns]
 
 
-def natural_width(lines: Sequence[Sequence[str]]) -> int:
-    """The columns of a terminal that a table takes if no cell is wrapped."""
-    widths = _widths(lines)
-    return sum(widths) + PER_COLUMN * len(widths) + EDGE
+def _aligned(
+    columns: Sequence[Sequence[str]], widths: Sequence[int], *, ruled: bool = False
+) -> str:
+    """The lines of a table; `ruled` if a line goes below the headings."""
+    numeric = [_is_numeric(column[1:]) for column in columns]
+    lines = []
+    for place, row in enumerate(zip(*columns, strict=True)):
+        cells = [_cut(text, width) for text, width in zip(row, widths, strict=True)]
+        lines += [
+            GAP.join(map(_padded, texts, widths, numeric)).rstrip()
+            for texts in zip_longest(*cells, fillvalue="")
+        ]
+        if ruled and place == 0:
+            lines.append(GAP.join(RULE * width for width in widths))
+    return "\n".join(lines) + "\n"
 
 
-def _fitted(lines: Sequence[Sequence[str]], room: int) -> list[int] | None:
+def _is_numeric(texts: Sequence[str]) -> bool:
+    numbers = [text for text in texts if text not in NO_NUMBER]
+    return bool(numbers) and all(map(NUMBER.fullmatch, numbers))
+
+
+def _padded(text: str, width: int, right: bool) -> str:
+    space = " " * (width - columns_of(text))
+    return space + text if right else text + space
+
+
+def _cut(text: str, width: int) -> list[str]:
+    """A text in lines of words."""
+    if columns_of(text) <= width:
+        return [text]
+    lines = [""]
+    for word in text.split():
+        longer = f"{lines[-1]} {word}".strip()
+        if columns_of(longer) <= width:
+            lines[-1] = longer
+        else:
+            lines.append(word)
+    return lines
+
+
+def _fitted(columns: Sequence[Sequence[str]], room: int) -> list[int] | None:
     """The width of each column, none narrower than its longest word; None if they do not fit."""
-    widths = _widths(lines)
+    widths = _widths(columns)
     words = [
-        max((len(word) for text in column for word in text.split()), default=0)
-        for column in zip(*lines, strict=True)
+        max((columns_of(word) for text in column for word in text.split()), default=0)
+        for column in columns
     ]
-    over = sum(widths) + PER_COLUMN * len(widths) - room
+    over = sum(widths) + len(GAP) * (len(widths) - 1) - room
     while over > 0:
         place = max(range(len(widths)), key=lambda one: (widths[one] > words[one], widths[one]))
         if widths[place] <= words[place]:
@@ -100,51 +135,19 @@ def _fitted(lines: Sequence[Sequence[str]], room: int) -> list[int] | None:
     return widths
 
 
-def _draw(
-    out: TextIO,
-    title: str,
-    header: Sequence[str],
-    rows: Sequence[Sequence[str]],
-    right: Sequence[int],
-    widths: Sequence[int],
-) -> None:
-    """The table by rich, which only a terminal has to wait for."""
-    from rich.box import SIMPLE_HEAD  # noqa: PLC0415 - slow to load, and for terminals alone
-    from rich.console import Console  # noqa: PLC0415 - the same
-    from rich.table import Table  # noqa: PLC0415 - the same
-    from rich.text import Text  # noqa: PLC0415 - the same
-
-    table = Table(title=Text(title) if title else None, title_justify="left", box=SIMPLE_HEAD)
-    for position, (name, width) in enumerate(zip(header, widths, strict=True)):
-        side = "right" if position in right else "left"
-        table.add_column(Text(name), justify=side, width=width)  # type: ignore[arg-type] # of two words
-    for row in rows:
-        table.add_row(*(Text(text) for text in row))
-    console = Console(
-        file=unguarded(out),
-        width=width_of(unguarded(out)),
-        highlight=False,
-        no_color=bool(os.environ.get("NO_COLOR")),
-    )
-    console.print(table)
-
-
-def _blocks(title: str, header: Sequence[str], rows: Sequence[Sequence[str]], width: int) -> str:
+def _blocks(columns: Sequence[Sequence[str]], width: int) -> str:
     """Each row as its name and, below, its other cells with their headings."""
-    lines = [title] if title else []
-    name = ""
+    (name, *headings), *rows = zip(*columns, strict=True)
+    lines = []
+    first = ""
     for row in rows:
-        name = row[0] or name
-        lines.append(f"\n{header[0]} {name}".rstrip())
-        cells = [
-            f"{head} {text}".strip().replace(" ", "\N{NO-BREAK SPACE}")
-            for head, text in zip(header[1:], row[1:], strict=True)
-            if text
-        ]
+        first = row[0] or first
+        cells = [f"{head} {text}" for head, text in zip(headings, row[1:], strict=True) if text]
         # A heading stays with its number, unless both are wider than a line.
-        whole = [one if len(one) < width - 2 else one.replace("\xa0", " ") for one in cells]
-        lines.append(wrapped("  " + "; ".join(whole), width).replace("\n    ", "\n  "))
-    return "\n".join(lines).replace("\xa0", " ") + "\n"
+        whole = [cell.replace(" ", KEPT) if len(cell) < width - 4 else cell for cell in cells]
+        texts = wrapped("  " + "; ".join(whole), width).replace(KEPT, " ")
+        lines.append(f"\n{name} {first}\n{texts}\n")
+    return "".join(lines)
 
 
 def draws(out: TextIO) -> bool:
@@ -155,7 +158,7 @@ def draws(out: TextIO) -> bool:
     return next(filter(None, named), "C.UTF-8") not in ("C", "POSIX")
 
 
-def part(amount: Fraction, whole: Fraction, width: int = BAR) -> str:
+def bar(amount: Fraction, whole: Fraction, width: int = BAR) -> str:
     """A bar whose length is a part of a whole; the least part shows."""
     if whole <= 0 or amount <= 0:
         return ""
@@ -177,19 +180,17 @@ def budget(before: Fraction, now: Fraction, whole: Fraction) -> str:
     return SHADE * first + FULL * (last - first) + EMPTY * (BAR - last)
 
 
-def interval(
-    value: Fraction, ends: tuple[Fraction, Fraction] | None, low: Fraction, high: Fraction
-) -> str:
-    """A value in its interval, on a line from `low` to `high`."""
-    if high <= low:
+def interval(value: str, lower: str, upper: str, low: Fraction, high: Fraction) -> str:
+    """A number in its interval, on a line from `low` to `high`; any of them may be blank."""
+    if not value or high <= low:
         return ""
 
-    def place(number: Fraction) -> int:
-        return min(BAR - 1, max(0, round((number - low) / (high - low) * (BAR - 1))))
+    def place(text: str) -> int:
+        return round((Fraction(text) - low) / (high - low) * (BAR - 1))
 
     line = [" "] * BAR
-    if ends is not None:
-        first, last = (place(end) for end in ends)
+    if lower:
+        first, last = place(lower), place(upper)
         line[first : last + 1] = "\u2500" * (last + 1 - first)
         line[first], line[last] = "\u251c", "\u2524"
     line[place(value)] = "\u25cf"

@@ -39,9 +39,6 @@ SHARES = frozenset({"within", "best", "held", "suppressed"})
 
 BIAS = frozenset({"bias", "bias_standard_error"})
 
-WORDS = frozenset({"statistic", "question", "mechanism", "verdict", "item"})
-"""Columns of texts; all others hold numbers."""
-
 Row = dict[str, int | str | Fraction | None]
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from dpcli.cli.commands import COMMANDS, PLACES, examples
+from dpcli.cli.commands import COMMANDS, PLACES
 from dpcli.reference import Page, word_pages
 from tests.support.cli import ROOT, Command
 
@@ -22,8 +22,19 @@ RELEASE_LINES = 36
 """A screen and a half."""
 
 
-COMMAND_LINES = ["", *PLACES]
+COMMAND_LINES = ["", *(name for name in PLACES if name != "help")]
 """All command lines that have a help; the root is the empty one."""
+
+
+def examples(text: str) -> list[str]:
+    """The lines of a help that can be typed as they are."""
+    found = []
+    block = False
+    for line in text.splitlines():
+        block = line.strip() == "Examples:" or (block and bool(line.strip()))
+        if block and line.strip() not in {"Examples:", ""} and not line.lstrip().startswith("#"):
+            found.append(line.strip().removeprefix("$ "))
+    return found
 
 
 @pytest.fixture(autouse=True)

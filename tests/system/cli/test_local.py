@@ -497,7 +497,7 @@ def test_outputs_that_cannot_be_meant_are_refused_before_anything_is_spent(
         done = dpcli("local", "randomize", spec, data, "-o", out)
         assert done.status == 2 and code in done.err
     assert there.read_text(encoding="utf-8") == "precious"
-    assert entries(spec.parent, dpcli) == 0
+    assert not list(spec.parent.glob("*.sqlite*"))
     assert dpcli("local", "randomize", spec, data, "-o", there, "--force").status == 0
 
 
@@ -560,7 +560,7 @@ def test_each_command_is_for_its_model(dpcli: Command, spec: Path, data: Path) -
     ):
         done = dpcli(*command)
         assert done.status == 3 and "wrong-model" in done.err
-    for option in (("--records", "5"), ("--shuffle", "5"), ("--delta", "1e-6")):
+    for option in (("--shuffle", "5"), ("--delta", "1e-6")):
         assert dpcli("plan", central, *option).status == 2
     assert dpcli("plan", spec, "--diff", central).status == 2
 

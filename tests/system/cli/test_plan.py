@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -283,6 +284,35 @@ def test_a_window_is_planned_on_the_day_that_is_named(dpcli: Command, tmp_path: 
     for start, most in (("2026-03-07", 1_000_000), ("2026-03-04", 2), ("2026-03-02", 2)):
         words = ("plan", spec, *book, "--period", start, "--times", "3", "--json")
         assert json.loads(dpcli(*words).out)["times"]["most"] == most
+
+
+def test_the_error_of_a_mean_is_shown_for_a_number_of_rows(dpcli: Command, old: Path) -> None:
+    """It falls with the number, and holds the noise of sum and count."""
+    spec = changed(old, ("mechanism: gaussian, rho: 0.01", "epsilon: 1"))
+    found = []
+    for rows in ("1000", "2000"):
+        (line,) = re.findall(
+            "ages: off by at most (.*) over", dpcli("plan", spec, "--rows", rows).out
+        )
+        found.append(float(line))
+
+    # Laplace noise of scales 50/0.6 and 1/0.4 stays within 3.69 scales in 97.5% of cases.
+    assert found[0] == pytest.approx((3.69 * 50 / 0.6 + 50 * 9.5) / (1000 - 9.5), rel=0.05)
+    assert found[1] < found[0] / 1.9
+    assert "off by" not in dpcli("plan", spec).out
+
+
+def test_a_failed_check_that_leaves_too_little_is_announced(dpcli: Command, old: Path) -> None:
+    """A quality check and the release fit once; after a failed check the release does not."""
+    check = ("statistics:", "quality: {epsilon: 0.2, min_rows: 5}\nstatistics:")
+    plain = (
+        (", delta: 1e-6}, composition: zcdp", "}"),
+        ("mechanism: gaussian, rho: 0.01", "epsilon: 0.4"),
+    )
+    warning = "warning: a failed quality check costs epsilon 0.2"
+
+    assert warning not in dpcli("plan", changed(old, check, *plain)).out
+    assert warning in dpcli("plan", changed(old, check, ("epsilon: 3", "epsilon: 0.9"), *plain)).out
 
 
 def test_runs_are_counted_for_local_specs(dpcli: Command, tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from dpcli import __version__
 from dpcli.cli.commands import COMMANDS, PLACES, brief
 from tests.support.cli import PEOPLE, ROOT, SPEC, Command
 
-KEYS = {"code", "message", "file", "line", "column", "hint", "status"}
+KEYS = {"level", "code", "message", "file", "line", "column", "hint", "status"}
 
 
 @pytest.fixture(autouse=True)
@@ -62,12 +62,45 @@ def test_usage_errors_as_json_have_the_same_keys(dpcli: Command) -> None:
     assert problem["code"] == "unknown-option"
 
 
+def test_notices_as_json_have_a_level(dpcli: Command, spec: Path, data: Path) -> None:
+    """A release with `--error-format json` writes objects alone on standard error."""
+    out = spec.parent / "o.csv"
+    done = dpcli("release", spec, data, "-o", out, "--error-format", "json")
+    told = [json.loads(line) for line in done.err.splitlines()]
+
+    assert done.status == 0
+    assert all(set(one) == {"level", "message"} for one in told)
+    assert "created the ledger" in told[0]["message"]
+    copy = spec.with_name("other.yaml")
+    copy.write_text(spec.read_text("utf-8").replace("dataset: town", "dataset: village"), "utf-8")
+    dpcli("release", copy, data, "-q")
+    shared = dpcli("plan", copy, "--error-format", "json")
+    warning, refusal = [json.loads(line) for line in shared.err.splitlines()]
+    assert warning["level"] == "warning" and warning["message"].startswith("a file of `village`")
+    assert refusal["level"] == "error"
+
+
+@pytest.mark.parametrize("words", [(), ("ledger",), ("local",)], ids=repr)
+def test_a_group_needs_a_command(words: tuple[str, ...], dpcli: Command) -> None:
+    """Without one, people see an error and the list of commands, and scripts the error alone."""
+    plain, script = dpcli(*words), dpcli(*words, "--error-format", "json")
+
+    assert plain.status == script.status == 2 and not plain.out
+    assert plain.err.startswith(f"error[command-line]: `{' '.join(('dpcli', *words))}` needs")
+    prefix = " ".join((*words, ""))
+    names = [name.removeprefix(prefix) for name in PLACES if name.startswith(prefix)]
+    assert all(f"\n  {name} " in plain.err for name in names if " " not in name)
+    (problem,) = (json.loads(line) for line in script.err.splitlines())
+    assert set(problem) == KEYS and problem["code"] == "command-line"
+
+
 @pytest.mark.parametrize(
     ("words", "code", "hint"),
     [
         (["relaese"], "unknown-command", "did you mean `release`?"),
         (["ledger", "histroy"], "unknown-command", "did you mean `history`?"),
         (["help", "chekc"], "unknown-command", "did you mean `check`?"),
+        (["plan", "--row", "9", "s.yaml"], "unknown-option", "did you mean `--rows`"),
         (["plan", "--jsno", "s.yaml"], "unknown-option", "did you mean `--json`?"),
         (["plan"], "command-line", "`dpcli plan --help`"),
         (["plan", "s.yaml", "t.yaml"], "command-line", "`dpcli plan --help`"),

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from dpcli.cli.console import Guarded, guarded, harmless, say, unguarded
+from dpcli.cli.console import Guarded, guarded, harmless, say, unguarded, wrapped
 from dpcli.cli.tables import write_table
 from dpcli.messages import one_line
 from tests.support.cli import LOCAL, PEOPLE, SPEC, Command, Outcome
@@ -130,6 +130,17 @@ def test_what_is_harmless_stays() -> None:
     assert harmless(text) == text
 
 
+def test_commands_and_places_stay_whole() -> None:
+    """What can be copied from a message is never broken between words."""
+    place = " --> a folder with spaces/and a long name.yaml:12:3"
+    command = "`dpcli ledger export day-1 --report check.md`"
+    lines = wrapped(f"error: something is wrong\n{place}\nhint: then use {command} again", 40)
+
+    assert place in lines.split("\n")
+    assert command in lines
+    assert "\n  `dpcli" in lines
+
+
 def test_a_line_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
     """A name with line ends in it does not begin a line."""
     say("a\nb\r\u2028c")
@@ -147,13 +158,13 @@ def test_no_category_of_unseen_characters_passes_a_line() -> None:
 
 
 def test_a_table_on_a_terminal_is_harmless(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Cells are escaped also where rich draws, whose own colors pass."""
+    """Cells are escaped also where lines are drawn to the terminal itself."""
     screen = io.StringIO()
     monkeypatch.setattr(screen, "isatty", lambda: True)
     monkeypatch.setattr("sys.stdout", screen)
     monkeypatch.setenv("COLUMNS", "300")
     with guarded():
-        write_table(sys.stdout, ODD, ("name", ODD), [(ODD, "1")], (1,))
+        write_table(sys.stdout, ODD, [{"name": ODD, ODD: "1"}])
         assert unguarded(sys.stdout) is screen
 
     assert "\x07" not in screen.getvalue() and "\u202e" not in screen.getvalue()

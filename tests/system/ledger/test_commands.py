@@ -168,6 +168,30 @@ def test_export_publishes_any_layout_and_report(
     assert dpcli("ledger", "export", "day").status == 6
 
 
+def test_a_report_alone_is_exported_without_a_table(
+    dpcli: Command, folder: Path, spec: Path, data: Path
+) -> None:
+    """The table goes to standard output only if nothing else is named."""
+    dpcli("release", spec, data, "-q", "--release-id", "night")
+    done = dpcli("ledger", "export", "night", "--report", "r.md")
+
+    assert (done.status, done.out) == (0, "")
+    assert (folder / "r.md").exists()
+
+
+def test_the_account_of_a_spec_is_shown_alone(
+    dpcli: Command, folder: Path, spec: Path, data: Path
+) -> None:
+    """`--spec` shows the account that pays for the spec, or that there is none."""
+    dpcli("ledger", "open", "village", "--epsilon", "1")
+    none = dpcli("ledger", "show", "--spec", spec)
+    dpcli("release", spec, data, "-q")
+
+    assert "`town` has no account yet" in none.out and "village" not in none.out
+    (account,) = json.loads(dpcli("ledger", "show", "--spec", spec, "--json").out)
+    assert account["dataset"] == "town"
+
+
 def test_verify_compares_with_published_reports(
     dpcli: Command, folder: Path, spec: Path, data: Path
 ) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from dpcli.charge import charge_for
-from dpcli.cli.ledger_show import _more_runs, history, show
+from dpcli.cli.ledger_show import history, show
 from dpcli.composition import COMPOSITIONS
 from dpcli.composition.base import Composition
 from dpcli.errors import BudgetError, LedgerError
@@ -175,15 +175,23 @@ def test_a_budget_in_rho_is_kept_across_releases(tmp_path: Path) -> None:
 
 
 @each_rule
-def test_more_runs_are_those_that_fit(rule: Composition, tmp_path: Path) -> None:
+def test_more_runs_are_those_that_fit(
+    rule: Composition, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """That many more releases are within the budget, and one more (or a hundredth) is not."""
-    plan = make_plan(load_spec(MIXED % ("add-remove", rule.name), "spec.yaml"))
+    spec = tmp_path / "spec.yaml"
+    shown: list[dict[str, int]] = []
+    spec.write_text(MIXED % ("add-remove", rule.name), encoding="utf-8")
+    plan = planned(spec)
     book = Ledger(create_ledger(tmp_path / "ledger.sqlite", None))
     book.commit(charge_for(plan, "r", None), render)
     terms = book.accounts()["d"]
-    runs = _more_runs(book, terms, plan)
     book.close()
-    assert runs is not None and runs > 5
+    monkeypatch.setattr("dpcli.cli.ledger_show.print_json", shown.extend)
+    show(spec, as_json=True, path=tmp_path / "ledger.sqlite")
+    (account,) = shown
+    runs = account["more_runs"]
+    assert runs > 5
     one = charge_for(plan, "", None).spend
     assert balance(terms, [replace(one, count=runs + 1)]).within
     assert not balance(terms, [replace(one, count=runs + runs // 100 + 2)]).within
