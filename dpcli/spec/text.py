@@ -216,9 +216,7 @@ def _report_syntax(error: yaml.MarkedYAMLError, findings: Findings) -> None:
         code = "yaml-syntax.tab" if text == "\t" else "yaml-syntax.start" if text else code
     elif "flow" in complaint and "','" in complaint and opened and opened.line != mark.line:
         code, mark, text = "yaml-syntax.open", opened, "[" if "sequence" in complaint else "{"
-    elif ("block mapping" in complaint or "block coll" in complaint) and line[
-        : mark.column
-    ].strip():
+    elif re.search("block (mapping|collection)", complaint) and line[: mark.column].strip():
         code = "yaml-syntax.ended"
     findings.report(code, Span(mark.line + 1, mark.column + 1, 1), text=text)
 
