@@ -15,7 +15,7 @@ from dpcli.errors import SpecError, UsageError
 from dpcli.numbers import NotReadable, number
 from dpcli.plan.numbers import exact_or_up
 from dpcli.privacy.amplification import worst_ratio
-from dpcli.privacy.decimals import plain_text
+from dpcli.privacy.decimals import readable_text
 from dpcli.randomizers.base import Table
 from dpcli.spec.tables import MOST_BYTES, read_bytes, table_of
 
@@ -68,7 +68,7 @@ def _of_table(table: Table) -> Found:
         "inputs": [likely, unlikely],
         "probabilities": [str(worst.most), str(worst.least)],
     }
-    most, least = plain_text(worst.most), plain_text(worst.least)
+    most, least = readable_text(worst.most), readable_text(worst.least)
     where = f"output {output}: probability {most} for input {likely}, {least} for {unlikely}"
     if worst.ratio == 1:
         where = "all inputs have the same probabilities: the outputs reveal nothing"

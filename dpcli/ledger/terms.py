@@ -9,7 +9,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dpcli.privacy.decimals import plain_text
+from dpcli.privacy.decimals import readable_text
 from dpcli.privacy.loss import Loss, loss_text
 from dpcli.privacy.relation import unit_text
 
@@ -65,13 +65,13 @@ class Terms:
 def opening_command(terms: Terms, ledger: Path) -> str:
     """The command that opens an account on these terms, without options that are the default."""
     budget, each = terms.budget, " or single row without one"
-    amount = f"--epsilon {plain_text(budget.epsilon)}"
+    amount = f"--epsilon {readable_text(budget.epsilon)}"
     if budget.rho is not None:
-        amount = f"--rho {plain_text(budget.rho)}"
+        amount = f"--rho {readable_text(budget.rho)}"
     person = terms.unit.removeprefix("person by ")
     words = [
         f"dpcli ledger open {terms.dataset} {amount}",
-        f"--delta {plain_text(budget.delta)}" if budget.delta else "",
+        f"--delta {readable_text(budget.delta)}" if budget.delta else "",
         f"--unit {shlex.quote(person.removesuffix(each))}" if person != "row" else "",
         "--each" if person.endswith(each) else "",
         f"--neighbors {terms.neighbors}" if terms.neighbors != "add-remove" else "",

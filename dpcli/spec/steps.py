@@ -11,7 +11,7 @@ from pydantic import WithJsonSchema
 
 from dpcli.messages import shown
 from dpcli.numbers import NotReadable, number
-from dpcli.privacy.decimals import plain_text
+from dpcli.privacy.decimals import readable_text
 from dpcli.privacy.relation import PersonUnit, Unit
 from dpcli.spec.findings import Findings
 from dpcli.spec.fit import Part
@@ -107,7 +107,7 @@ def _step(part: Part[Any], statistic: Statistic, place: int) -> Step | None:
     if len(read) < len(found):
         return None
     if read != sorted(read):
-        low, high = (plain_text(one) for one in read)
+        low, high = (readable_text(one) for one in read)
         findings.report("bounds-order.clamp", where, low=low, high=high)
         return None
     return step(*read)
