@@ -6,7 +6,7 @@ import datetime
 
 from dpcli.ledger.charge import Charge
 from dpcli.ledger.terms import Payload, terms_of
-from dpcli.plan.model import Plan
+from dpcli.plan.model import Part, Plan, PlannedEntry
 from dpcli.privacy.noise import CHOICE
 from dpcli.queries import ScoreQuery
 from dpcli.spec.model import Response
@@ -31,41 +31,35 @@ def charged_parts(plan: Plan) -> tuple[Payload, ...]:
     """
     if plan.is_local:
         return tuple(_response(response) for response in plan.spec.responses)
-    return tuple(
-        {
-            "statistic": planned.name,
-            "question": part.question.role,
-            "mechanism": part.mechanism.name
-            if part.noise.distribution == CHOICE
-            else part.noise.kind,
-            "joint": planned.joint,
-            **({"disjoint": list(planned.branch)} if planned.branch else {}),
-            "scale": str(part.noise.scale),
-            "unit": str(part.question.unit),
-            "cells": part.question.query.cells,
-            "l0": part.sensitivity.l0,
-            "l1": str(part.sensitivity.l1),
-            "l2_squared": str(part.sensitivity.l2_squared),
-            "linf": str(part.sensitivity.linf),
-            "epsilon": str(part.loss.epsilon),
-            "delta": str(part.loss.delta),
-            **(
-                {"candidates": part.question.query.width, "picks": part.question.query.picks}
-                if isinstance(part.question.query, ScoreQuery)
-                else {}
-            ),
-            **(
-                {
-                    "threshold": str(part.selection.threshold),
-                    "keys_delta": str(part.selection.delta),
-                }
-                if part.selection
-                else {}
-            ),
-        }
-        for planned in plan.priced
-        for part in planned.parts
-    )
+    return tuple(_part(planned, part) for planned in plan.priced for part in planned.parts)
+
+
+def _part(planned: PlannedEntry, part: Part) -> Payload:
+    """One answer, with its query, sensitivities, noise and loss."""
+    query, rule, loss = part.question.query, part.selection, part.loss
+    choice = part.noise.distribution == CHOICE
+    return {
+        "statistic": planned.name,
+        "question": part.question.role,
+        "mechanism": part.mechanism.name if choice else part.noise.kind,
+        "joint": planned.joint,
+        **({"disjoint": list(planned.branch)} if planned.branch else {}),
+        "scale": str(part.noise.scale),
+        "unit": str(part.question.unit),
+        "cells": query.cells,
+        "l0": part.sensitivity.l0,
+        "l1": str(part.sensitivity.l1),
+        "l2_squared": str(part.sensitivity.l2_squared),
+        "linf": str(part.sensitivity.linf),
+        "epsilon": str(loss.epsilon),
+        "delta": str(loss.delta),
+        **(
+            {"candidates": query.width, "picks": query.picks}
+            if isinstance(query, ScoreQuery)
+            else {}
+        ),
+        **({"threshold": str(rule.threshold), "keys_delta": str(rule.delta)} if rule else {}),
+    }
 
 
 def _response(response: Response) -> Payload:
