@@ -22,7 +22,7 @@ from dpcli.plan.planner import make_plan, require_budget
 from dpcli.publish import publish, publish_to_stdout, require_writable
 from dpcli.release import new_release_id
 from dpcli.report.formats import render_local
-from dpcli.report.table import estimate_lines, estimates_table
+from dpcli.report.table import csv_text, estimate_lines
 from dpcli.spec.load import read_local
 
 SUMMARY_LINES = 40
@@ -78,7 +78,7 @@ def estimate(
         require_writable([output], [spec, *read.files, input_file(collected)], force=force)
     found = collect(read, collected)
     made = list(estimates(found, read.confidence))
-    table = estimates_table(made)
+    table = csv_text(estimate_lines(made))
     if output is None:
         publish_to_stdout(table)
     else:

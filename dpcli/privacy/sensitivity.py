@@ -113,23 +113,17 @@ def readability_sensitivity(
     rows: with a and b rows, L1 is |a - b| + k (a + b), largest for a = b = r if k >= 1.
     Without `with_rows` the number of rows is not part of the vector.
     """
-    rows = unit.rows if isinstance(unit, PersonUnit) else 1
-    counted = int(with_rows)
-    if neighbors is Neighbors.ADD_REMOVE:
-        cells = columns + counted
-        return _sensitivity(
-            l0=cells, l1=cells * rows, l2_squared=cells * rows**2, linf=rows if cells else 0
-        )
-    if not isinstance(unit, PersonUnit):
-        return _sensitivity(
-            l0=columns, l1=2 * columns, l2_squared=4 * columns, linf=2 if columns else 0
-        )
-    if not columns:
-        return _sensitivity(
-            l0=counted, l1=counted * rows, l2_squared=counted * rows**2, linf=counted * rows
-        )
+    person = isinstance(unit, PersonUnit)
+    change = unit.rows if isinstance(unit, PersonUnit) else 1
+    touched = changed = columns + int(with_rows)
+    if neighbors is Neighbors.CHANGE_ONE and (columns or not person):
+        changed, change = columns, 2 * change
+        touched = touched if person else columns
     return _sensitivity(
-        l0=columns + counted, l1=2 * columns * rows, l2_squared=4 * columns * rows**2, linf=2 * rows
+        l0=touched,
+        l1=changed * change,
+        l2_squared=changed * change**2,
+        linf=change if changed else 0,
     )
 
 

@@ -257,11 +257,6 @@ BEYOND = 3
 """Digits that are printed beyond the first one of the standard error."""
 
 
-def estimates_table(rows: Sequence[Estimated]) -> bytes:
-    """One line per estimate, as CSV in UTF-8."""
-    return csv_text(estimate_lines(rows))
-
-
 def estimate_lines(rows: Sequence[Estimated]) -> list[list[str]]:
     """The header, and one line per estimate."""
     keys = list(dict.fromkeys(name for row in rows for name, _ in row.group))

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from fractions import Fraction
+from collections.abc import Iterable
 from typing import Annotated
 
 from pydantic import Field
@@ -11,7 +10,7 @@ from pydantic import Field
 from dpcli.fields import Fault, NumericColumnName, at_most
 from dpcli.privacy.relation import Relation
 from dpcli.queries import Condition, LinearQuery
-from dpcli.statistics.base import Answer, Estimate, Question, Request, Statistic, numeric, shifted
+from dpcli.statistics.base import Question, Request, Statistic, numeric
 from dpcli.values import UNLIMITED, Shape, whole
 
 HINT = "values are high"
@@ -49,9 +48,3 @@ class HighCount(Statistic):
         high = Condition(column, ((column.upper - request.option("top") + 1, column.upper),))
         query = LinearQuery(by=request.by, where=(*request.where, high))
         return (Question("high", query),)
-
-    def estimate(
-        self, request: Request, answers: Sequence[Answer], confidence: Fraction
-    ) -> tuple[Estimate, ...]:
-        """The noisy counts."""
-        return shifted(answers[0], confidence, Fraction(1))

@@ -226,6 +226,17 @@ def test_dates_and_many_bins_are_drawn_as_a_line(key: Key, shape: str) -> None:
     assert not {"script", "b", "a", "image"} & tags
 
 
+@pytest.mark.parametrize(
+    ("starts", "note"), [(range(0, 100, 4), ""), (range(0, 100, 3), "; the last bin is narrower")]
+)
+def test_a_line_says_which_bins_are_narrower(starts: range, note: str) -> None:
+    """A narrow last bin holds less, and the line falls: the caption says why."""
+    key = Key(AGES, starts)
+    cells = [Cell("n", {}, key.label(n), "5", "3", "7", Flag.NONE) for n in range(len(key))]
+
+    assert over_bins(cells, key, Scale.over([], zero=True), "95").caption == f"<b>age</b>{note}"
+
+
 def test_a_suppressed_number_interrupts_a_line() -> None:
     """A line is not drawn through a bin whose number is left out."""
     key = Key(DAYS, tuple(range(18262, 18562, 30)))
