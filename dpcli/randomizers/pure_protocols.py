@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar
 
 from dpcli.privacy.amplification import epsilon_of
-from dpcli.privacy.decimals import plain_text
+from dpcli.privacy.decimals import readable_text
 from dpcli.privacy.interval import exp_down, round_up
 from dpcli.privacy.loss import Loss
 from dpcli.randomizers.base import Asked, CannotRandomize, Channel, Randomizer, ResponseCounts
@@ -64,7 +64,7 @@ class Symmetric(PureProtocol):
 
     def describe(self) -> str:
         """How likely the true label is."""
-        exact = plain_text(self.p)
+        exact = readable_text(self.p)
         truth = exact if len(exact) <= 12 else f"{float(self.p):.6g}"
         others = f"each of {self.categories - 1} others" if self.categories > 2 else "the other"
         return f"the true label with probability {truth}, {others} with {float(self.q):.6g}"
@@ -159,7 +159,7 @@ class GeneralizedRandomizedResponse(Randomizer):
             raise CannotRandomize(
                 "cannot-randomize.uniform",
                 column=asked.column.name,
-                probability=plain_text(p),
+                probability=readable_text(p),
                 labels=k,
             )
         q = (1 - p) / (k - 1)
