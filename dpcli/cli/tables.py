@@ -6,7 +6,6 @@ import os
 import re
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
-from itertools import zip_longest
 from typing import TextIO
 
 from dpcli.cli.console import KEPT, unguarded, width_of, wrapped
@@ -17,7 +16,9 @@ Row = Mapping[str, str]
 """A line of a table: its texts by their headings."""
 
 GAP = "  "
-RULE = "\u2500"
+
+PADDED, EDGE = 3, 1
+"""Characters that a table of rich has next to each column, and at its end."""
 
 NUMBER = re.compile(r"-?[\d,]+(\.\d+)?(e-?\d+)?%?( to -?[\d.,e-]+)?[ *x]*")
 """A number or a range of numbers in a table, with its marks."""
@@ -48,23 +49,27 @@ def write_table(
         out.write(heading + plain_table(rows))
         return list(rows[0]) if rows else []
     screen = unguarded(out)
-    room = width_of(screen)
+    room = width_of(screen) - EDGE
     columns = [column for column in _columns(rows) if any(column[1:])]
     for name in spare:
-        if sum(_widths(columns)) + len(GAP) * (len(columns) - 1) > room:
+        if sum(_widths(columns)) + PADDED * len(columns) > room:
             columns = [column for column in columns if column[0] != name]
     widths = _fitted(columns, room)
-    if widths is None:
-        screen.write(heading + _blocks(columns, room))
-    else:
-        screen.write(heading + _aligned(columns, widths, ruled=True))
+    screen.write(heading if widths is not None else heading + _blocks(columns, room))
+    if widths is not None:
+        _draw(screen, columns, widths)
     return [name for name, *_ in columns]
 
 
 def plain_table(rows: Sequence[Row]) -> str:
     """The table as aligned text."""
     columns = _columns(rows)
-    return _aligned(columns, _widths(columns))
+    sides = [str.rjust if _is_numeric(column[1:]) else str.ljust for column in columns]
+    padded = [
+        [side(text, width - columns_of(text) + len(text)) for text in column]
+        for side, width, column in zip(sides, _widths(columns), columns, strict=True)
+    ]
+    return "".join(f"{GAP.join(line).rstrip()}\n" for line in zip(*padded, strict=True))
 
 
 def _columns(rows: Sequence[Row]) -> list[list[str]]:
@@ -77,45 +82,25 @@ def _widths(columns: Sequence[Sequence[str]]) -> list[int]:
     return [max(map(columns_of, column)) for column in columns]
 
 
-def _aligned(
-    columns: Sequence[Sequence[str]], widths: Sequence[int], *, ruled: bool = False
-) -> str:
-    """The lines of a table; `ruled` if a line goes below the headings."""
-    numeric = [_is_numeric(column[1:]) for column in columns]
-    lines = []
-    for place, row in enumerate(zip(*columns, strict=True)):
-        cells = [_cut(text, width) for text, width in zip(row, widths, strict=True)]
-        lines += [
-            GAP.join(map(_padded, texts, widths, numeric)).rstrip()
-            for texts in zip_longest(*cells, fillvalue="")
-        ]
-        if ruled and place == 0:
-            lines.append(GAP.join(RULE * width for width in widths))
-    return "\n".join(lines) + "\n"
+def _draw(screen: TextIO, columns: Sequence[Sequence[str]], widths: Sequence[int]) -> None:
+    """The table by rich, which only a terminal has to wait for."""
+    from rich.box import SIMPLE_HEAD  # noqa: PLC0415 - slow to load, and for terminals alone
+    from rich.console import Console  # noqa: PLC0415 - the same
+    from rich.table import Table  # noqa: PLC0415 - the same
+    from rich.text import Text  # noqa: PLC0415 - the same
+
+    table = Table(box=SIMPLE_HEAD)
+    for (name, *texts), width in zip(columns, widths, strict=True):
+        table.add_column(Text(name), justify="right" if _is_numeric(texts) else "left", width=width)
+    for row in zip(*(texts for _, *texts in columns), strict=True):
+        table.add_row(*map(Text, row))
+    plain = bool(os.environ.get("NO_COLOR"))
+    Console(file=screen, width=width_of(screen), highlight=False, no_color=plain).print(table)
 
 
 def _is_numeric(texts: Sequence[str]) -> bool:
     numbers = [text for text in texts if text not in NO_NUMBER]
     return bool(numbers) and all(map(NUMBER.fullmatch, numbers))
-
-
-def _padded(text: str, width: int, right: bool) -> str:
-    space = " " * (width - columns_of(text))
-    return space + text if right else text + space
-
-
-def _cut(text: str, width: int) -> list[str]:
-    """A text in lines of words."""
-    if columns_of(text) <= width:
-        return [text]
-    lines = [""]
-    for word in text.split():
-        longer = f"{lines[-1]} {word}".strip()
-        if columns_of(longer) <= width:
-            lines[-1] = longer
-        else:
-            lines.append(word)
-    return lines
 
 
 def _fitted(columns: Sequence[Sequence[str]], room: int) -> list[int] | None:
@@ -125,7 +110,7 @@ def _fitted(columns: Sequence[Sequence[str]], room: int) -> list[int] | None:
         max((columns_of(word) for text in column for word in text.split()), default=0)
         for column in columns
     ]
-    over = sum(widths) + len(GAP) * (len(widths) - 1) - room
+    over = sum(widths) + PADDED * len(widths) - room
     while over > 0:
         place = max(range(len(widths)), key=lambda one: (widths[one] > words[one], widths[one]))
         if widths[place] <= words[place]:
