@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
+import unicodedata
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -47,7 +48,7 @@ def init(
         require_new(output, input_file(data))
     dialect = checked_dialect(delimiter, quote, encoding, multiline="false").of_file(data)
     stem = "data" if data == "-" else Path(data).name.split(".")[0]
-    name = re.sub("[^A-Za-z0-9_-]+", "-", stem).strip("-")
+    name = re.sub(r"[^\w-]+", "-", unicodedata.normalize("NFC", stem)).strip("-")
     names, dialect, certain = _columns(data, dialect, header)
     draft = (
         _asked(names, name, dialect, certain=certain) if ask else draft_spec(names, name, dialect)
