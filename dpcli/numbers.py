@@ -76,6 +76,7 @@ ADVICE: tuple[tuple[str, str], ...] = (
     (r"-?0[xob].*", "write it in decimal digits"),
     (r"[0-9.]+ ?%", "write a fraction of one, such as `0.95`"),
     (r"[0-9]+/[0-9]+", "write a decimal, such as `0.5`"),
+    (r"[<>]=? ?[0-9.]+", "limits are written `{min: 18}`, `{max: 65}` or both"),
     (r"[-0-9.]+E.*", "write the exponent with a small `e`"),
     (r"[-0-9.]+e\+.*", "write the exponent without a plus sign"),
     (r"[-0-9.]+e-?[0-9]{4,}", f"an exponent is at most {MOST_EXPONENT}"),
@@ -83,10 +84,13 @@ ADVICE: tuple[tuple[str, str], ...] = (
 )
 """What people write instead of a number, and what to write; compiled when needed."""
 
+ANY, WHOLE = "write a number such as `0.5`, `10` or `1e-6`", "write a whole number such as `1000`"
+"""What to write where nothing better is known."""
+
 
 def _advice(text: str) -> str:
     short = text[:100]
     for pattern, advice in ADVICE:
         if re.fullmatch(pattern, short):
             return advice
-    return "write a number such as `0.5`, `10` or `1e-6`"
+    return ANY

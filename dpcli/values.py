@@ -9,7 +9,7 @@ from typing import Annotated, Any, get_args, get_origin
 from pydantic import BaseModel, ConfigDict, Field, GetCoreSchemaHandler, WithJsonSchema
 from pydantic_core import PydanticCustomError, PydanticKnownError, core_schema
 
-from dpcli.numbers import DATE, NotReadable, day, number, probability
+from dpcli.numbers import ANY, DATE, WHOLE, NotReadable, day, number, probability
 
 Json = dict[str, Any]
 
@@ -108,7 +108,12 @@ class Exact(Read):
         super().__init__(self._number, schema)
 
     def _number(self, text: str) -> Fraction | int:
-        value = number(text)
+        try:
+            value = number(text)
+        except NotReadable as failure:
+            if self._whole and failure.advice == ANY:
+                raise NotReadable(failure.code, WHOLE) from None
+            raise
         if (
             (self._least is not None and value < self._least)
             or (self._most is not None and value > self._most)

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from dpcli.engine.source import PARQUET_ENDINGS
-from dpcli.errors import LedgerError, OutputError
+from dpcli.errors import LedgerError, OutputError, UsageError
 from dpcli.ledger.charge import Stored
 from dpcli.local.outbox import digest_of, waiting_name
 from dpcli.publish import is_device, publish, publish_file, publish_to_stdout, require_writable
@@ -38,8 +38,10 @@ class Outputs:
     charged: ClassVar[str] = "the release is charged and stored"
 
     def __post_init__(self) -> None:
-        """Find out what each report is; UsageError for an unknown format."""
+        """Find out what each report is; UsageError for a wrong format."""
         self.output, given = file_of(self.output), self.report or ()
+        if self.report_format and not given:
+            raise UsageError.about("bad-option.format-alone")
         self.reports = {path: report_name(path, self.report_format) for path in given}
         if not given and self.output and self.output.name and not is_device(self.output):
             report = self.output.with_name(f"{_stem(self.output)}.report.json")

@@ -90,11 +90,14 @@ def _reports(facts: Facts) -> dict[str, bytes]:
 def report_name(path: Path, named: str | None = None) -> str:
     """The output that a report file asks for, by its ending unless a format is named.
 
-    UsageError for an unknown ending or name.
+    UsageError for an unknown ending or name, and for a name that the ending contradicts.
     """
-    for one in FORMATS:
-        if named == one.name if named else path.name.lower().endswith(one.endings):
-            return one.output
+    known = next((one for one in FORMATS if path.name.lower().endswith(one.endings)), None)
+    wanted = next((one for one in FORMATS if one.name == named), None) if named else known
+    if wanted is not None and known in (None, wanted):
+        return wanted.output
+    if wanted is not None and known is not None:
+        raise UsageError.about("report-format.ending", path=path, named=named, ending=known.name)
     if named:
         names = [one.name for one in FORMATS]
         raise UsageError.about("report-format.named", named=named, formats=names)

@@ -39,6 +39,10 @@ ITEMS = {
 """How items of some lists are called in messages."""
 
 
+RANGE = re.compile(r"^(-?[\d.]+) ?(?:-|\.\.+|to) ?(-?[\d.]+)$")
+"""Two numbers in one text, as people write ranges."""
+
+
 @dataclass(frozen=True)
 class Part(Generic[S]):
     """One mapping of a spec, and the values that its model read.
@@ -225,10 +229,11 @@ class _Explainer:
         elif isinstance(node, Listing) and "single value" in form:
             code = f"wrong-shape.{'listed-value' if len(node.items) == 1 else 'several-values'}"
         elif form in ("a list", "a mapping"):
-            code = f"wrong-shape.no-{form[2:]}"
+            code = variant("wrong-shape", f"no-{path[-1]}")
+            code = f"wrong-shape.no-{form[2:]}" if code == "wrong-shape" else code
         elif form == "a single value" and isinstance(path[-1], str):
             code = "wrong-shape.no-value"
-        text = node.text if isinstance(node, Word) else ""
+        text = RANGE.sub(r"\1, \2", node.text) if isinstance(node, Word) else ""
         facts = facts_at(self.node, path) | {"found": described(node), "form": form, "text": text}
         self.findings.report(code, node.span, **facts)
 
