@@ -22,6 +22,7 @@ from dpcli.engine.header import require_columns
 from dpcli.engine.redaction import redacted_errors
 from dpcli.engine.source import open_dataset
 from dpcli.engine.table import texts_of
+from dpcli.errors import DataError
 from dpcli.privacy.noise import normal_quantile
 from dpcli.randomizers.base import ResponseCounts
 from dpcli.spec.model import Response, Spec
@@ -85,7 +86,7 @@ class Collected:
 def collect(spec: Spec, name: str) -> list[Collected]:
     """The counts of every response in a file of collected ones, read once.
 
-    Raises DataError if the file cannot be read or lacks a column.
+    Raises DataError if the file cannot be read, lacks a column, or holds no responses.
     """
     found = [Collected(response) for response in spec.responses]
     columns = _columns(spec)
@@ -105,6 +106,9 @@ def collect(spec: Spec, name: str) -> list[Collected]:
                 cells = places.with_columns(frame.select(numbers))
                 for one in found:
                     one.add(cells)
+    raw = [one.response.column.name for one in found if one.unread and not one.records.any()]
+    if raw:
+        raise DataError.about("not-responses", file=name, columns=raw)
     return found
 
 
