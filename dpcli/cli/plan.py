@@ -15,6 +15,7 @@ from dpcli.cli.options import AsJson, LedgerFile, Period, SpecFile, refuse_first
 from dpcli.cli.plan_text import print_local_plan, print_plan
 from dpcli.cli.tables import write_table
 from dpcli.errors import SpecError, UsageError, problem
+from dpcli.messages import one_line
 from dpcli.numbers import NotReadable, number
 from dpcli.plan.compare import changes, compare, delta_of, weaker
 from dpcli.plan.model import Plan
@@ -137,7 +138,7 @@ def _print_risks(plan: Plan, window: int | None) -> None:
             line = f"\x1b[1;{COLOURS[verdict]}m{verdict}\x1b[0m{line[len(verdict) :]}"
         print(line, file=out)
         for sentence in one.sentences:
-            print(f"    {sentence}")
+            print(f"    {one_line(sentence)}")
         print()
     counts = [(sum(one.verdict is verdict for one in found), verdict.value) for verdict in Verdict]
     print(", ".join(f"{count} {words}" for count, words in counts))

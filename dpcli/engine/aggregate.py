@@ -98,7 +98,7 @@ def scanned(
                 found, flags = scan(tables.frames(), decoder)
                 undecided = [name for name, flag in flags.items() if flag and name != "blank"]
                 if undecided:
-                    decoder.improve(undecided, pl.concat(tables.frames()))
+                    decoder.improve(undecided, pl.concat(tables.frames()), progress)
             except (pl.exceptions.PolarsError, OSError):
                 # Bytes that are not UTF-8 end up here: the copy decodes them by rule.
                 if not tables.copy(blank=False):

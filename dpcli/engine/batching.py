@@ -138,8 +138,9 @@ def _place(axis: Key, name: str) -> pl.Expr:
             # The first and the last bin may be cut by the bounds.
             value = ((value - inner[0]) // steps.pop() + 1).clip(0, len(inner))
         else:
-            reached = ((value >= start).cast(pl.Int64) for start in inner)
-            value = pl.sum_horizontal(reached, ignore_nulls=False)
+            starts = pl.lit(pl.Series(inner, dtype=pl.Int64))
+            bins = starts.search_sorted(value, side="right").cast(pl.Int64)
+            value = pl.when(value.is_not_null()).then(bins)
     return value.fill_null(len(axis))
 
 

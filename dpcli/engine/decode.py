@@ -32,6 +32,7 @@ from math import ceil, floor
 import polars as pl
 
 from dpcli.columns import CategoryColumn, Column, IdColumn, NumericColumn, OpenColumn
+from dpcli.engine.progress import Progress, run_with_retry
 
 BLANKS = " \t"
 
@@ -101,7 +102,9 @@ class Decoder:
         """Which cells of each column are still undecided, by the name of its texts."""
         return [self._open(column).alias(text) for column, text in self.columns.items()]
 
-    def improve(self, undecided: Collection[str], texts: pl.LazyFrame) -> None:
+    def improve(
+        self, undecided: Collection[str], texts: pl.LazyFrame, progress: Progress | None = None
+    ) -> None:
         """Read the columns of these names by the full rule; what that left, one by one."""
         for column, text in self.columns.items():
             if text not in undecided:
@@ -111,7 +114,8 @@ class Decoder:
                 continue
             assert isinstance(column, NumericColumn)
             rest = texts.filter(self._open(column)).select(pl.col(text).unique())
-            cells = rest.collect(engine="streaming").to_series().to_list()
+            found = run_with_retry(lambda rest=rest: rest.collect(engine="streaming"), progress)  # type: ignore[misc]
+            cells = found.to_series().to_list()
             decided = self._decided.setdefault(column, {})
             decided |= {cell: number(cell, column) for cell in cells}
 
@@ -226,7 +230,8 @@ def _steps(text: pl.Expr, column: NumericColumn) -> pl.Expr:
     largest = max(abs(least), abs(most), column.step)
     rooms = [at for at in range(MOST_PLACES) if 4 * under * 10**at * ceil(largest) < WIDEST]
     if not rooms:
-        return pl.lit(None, dtype=pl.Int128)
+        # Nothing is certain; a literal would be one row, however many texts there are.
+        return pl.when(text.is_null() & text.is_not_null()).then(_wide(0))
     unit = 10 ** rooms[-1]
     read = text.cast(pl.Decimal(DIGITS, rooms[-1]), strict=False).to_physical()
     twice = _wide(2 * under) * read.clip(_wide(floor(least * unit)), _wide(ceil(most * unit)))

@@ -60,8 +60,9 @@ def table_of(raw: bytes, source: str) -> tuple[Table | None, Findings]:
     text of numbers alone has neither, and both are counted from 1.
     """
     text = raw.decode("utf-8-sig", "replace")
-    findings = Findings(source, text.splitlines() or [""])
-    top = Span(1, 1, len(findings.lines[0]))
+    # Of a file that is no table, perhaps one of records, no line and no cell may be shown.
+    findings = Findings(source, [""] * max(1, len(text.splitlines())))
+    top = Span(1, 1, 1)
     if len(raw) > MOST_BYTES:
         findings.report("table-too-large.bytes", top, bytes=MOST_BYTES, most=MOST_CHANCES)
         return None, findings
@@ -75,26 +76,37 @@ def table_of(raw: bytes, source: str) -> tuple[Table | None, Findings]:
     else:
         outputs = first[1:]
         rows = [(line, cells[0], cells[1:]) for line, cells in lines[1:]]
+    found: list[Row] = []
+    if len(outputs) * len(rows) <= MOST_CHANCES:
+        for line, label, cells in rows:
+            row = _row(cells, outputs, Span(line, 1, 1), findings)
+            if row is None:
+                return None, findings
+            found.append((Word(label, Span(line, 1, 1)), row))
     for what, names in (("output", outputs), ("input", [label for _, label, _ in rows])):
         if len(set(names)) < len(names) or not all(names):
             findings.report("table-form.names", top, what=what)
-    found: list[Row] = []
-    for line, label, cells in rows:
-        span = Span(line, 1, len(findings.lines[line - 1]))
-        row: dict[str, Fraction] = {}
-        if len(cells) != len(outputs):
-            facts = {"label": label, "fields": len(cells), "outputs": len(outputs)}
-            findings.report("table-form", span, **facts)
-        for output, cell in zip(outputs, cells, strict=False):
-            chance = _chance(cell)
-            if isinstance(chance, Fraction):
-                row[output] = chance
-            else:
-                facts = {"name": f"the probability of {shown(output)}", "found": shown(cell)}
-                findings.report("not-a-probability", span, advice=chance, **facts)
-        found.append((Word(label, span), row if len(row) == len(cells) == len(outputs) else None))
-    table = _table([Word(output, top) for output in outputs if output], found, top, findings)
+    every: list[Row] = found or [(Word("", top), None)] * len(rows)
+    table = _table([Word(output, top) for output in outputs if output], every, top, findings)
     return None if findings else table, findings
+
+
+def _row(
+    cells: Sequence[str], outputs: Sequence[str], span: Span, findings: Findings
+) -> dict[str, Fraction] | None:
+    """The probabilities in one line of a file; None after its first problem is recorded."""
+    chances = [_chance(cell) for cell in cells]
+    known = [chance for chance in chances if isinstance(chance, Fraction)]
+    wrong = next((at for at, one in enumerate(chances, 1) if isinstance(one, str)), 0)
+    if len(cells) != len(outputs):
+        findings.report("table-form", span, fields=len(cells), outputs=len(outputs))
+    elif wrong:
+        findings.report("not-a-probability.file", span, place=wrong)
+    elif sum(known) != 1:
+        findings.report("row-sum.file", span)
+    else:
+        return dict(zip(outputs, known, strict=True))
+    return None
 
 
 def _table(

@@ -193,7 +193,8 @@ def test_endless_wrong_answers_end(ask: Ask, table: Path, tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize(
-    ("name", "dataset"), [("Visits (2021) v2.csv", "Visits-2021-v2"), ("患者.csv", "患者"), ("+.csv", "FILL_IN")]
+    ("name", "dataset"),
+    [("Visits (2021) v2.csv", "Visits-2021-v2"), ("患者.csv", "患者"), ("+.csv", "FILL_IN")],
 )
 def test_a_name_for_the_dataset_is_proposed(
     name: str, dataset: str, dpcli: Command, tmp_path: Path

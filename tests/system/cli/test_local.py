@@ -6,6 +6,7 @@ import csv
 import hashlib
 import io
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -789,8 +790,8 @@ class TestEpsilon:
     @pytest.mark.parametrize(
         ("text", "codes"),
         [
-            (",a,b\nx,0.5,0.4\ny,1/3,1/3\n", ["row-sum", "row-sum"]),
-            (",a,b\nx,-0.5,1.5\n", ["not-a-probability", "not-a-probability"]),
+            (",a,b\nx,0.5,0.4\ny,1/3,1/3\n", ["row-sum"]),
+            (",a,b\nx,-0.5,1.5\n", ["not-a-probability"]),
             (",a,b\nx,0.5\n", ["table-form"]),
             (",a,a\nx,0.5,0.5\n", ["table-form"]),
             (",a,b\n", ["table-form"]),
@@ -801,18 +802,18 @@ class TestEpsilon:
     def test_slips_are_told_with_their_places(
         self, text: str, codes: list[str], dpcli: Command, tmp_path: Path
     ) -> None:
-        """All of them at once, and status 3."""
+        """The first of them with its line, since others may be a consequence; status 3."""
         status, out, err = self.run(dpcli, tmp_path, text)
         assert status == 3 and not out
         for code in set(codes):
             assert err.count(f"error[{code}]") == codes.count(code), err
 
     def test_many_long_fractions_are_told_in_short(self, dpcli: Command, tmp_path: Path) -> None:
-        """A sum of hundreds of odd fractions is no fault, and is not printed in full."""
+        """A sum of hundreds of odd fractions is no fault, and is not printed."""
         cells = [f"1000000000000000/{10**17 + 2 * place + 1}" for place in range(400)]
         header = ",".join(f"o{place}" for place in range(400))
         status, _, err = self.run(dpcli, tmp_path, f"x,{header}\na,{','.join(cells)}\n")
-        assert status == 3 and "row-sum" in err and "about" in err
+        assert status == 3 and "row-sum" in err
         assert len(err.splitlines()[0]) < 120
 
     def test_laplace_noise_that_was_added(self, dpcli: Command, tmp_path: Path) -> None:
@@ -855,3 +856,17 @@ def test_both_models_of_one_name_are_explained(dpcli: Command) -> None:
     """Laplace noise on an answer, and on every record."""
     told = dpcli("explain", "laplace").out
     assert "laplace (mechanism)" in told and "laplace (mechanism of the local model)" in told
+
+
+def test_a_file_of_records_in_place_of_a_table_is_not_shown(dpcli: Command, tmp_path: Path) -> None:
+    """No line, cell or name of it is printed, whether it is large or small."""
+    rows = "".join(f"canary{place},0.5,secret{place}\n" for place in range(50))
+    table = tmp_path / "table.csv"
+    for text in ("name,chance,note\n" + rows, rows, rows * 200, "a,b\nx,0.25\ncanary,0.5\n"):
+        table.write_text(text, encoding="utf-8")
+        refused = dpcli("local", "epsilon", table)
+
+        assert refused.status == 3
+        assert not re.search(
+            r"canary|secret|0\.25", refused.out + refused.err.replace("`0.25`", "")
+        )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable
 from fractions import Fraction
@@ -12,6 +13,10 @@ from random import Random
 
 import pytest
 
+from dpcli.columns import NumericColumn
+from dpcli.engine.batching import _place
+from dpcli.privacy.relation import RowUnit
+from dpcli.queries import Key, LinearQuery
 from dpcli.spec.load import load_spec
 from tests.oracles.opened import cells_of, engine
 
@@ -99,3 +104,16 @@ def test_every_row_is_counted_in_the_bin_of_its_value(seed: int, unit: str, tmp_
         assert found[name] == [counted[bin_] for bin_ in range(count)], name
     days = Counter(day // 7 for _, day in rows)
     assert found["day"] == [days[week] for week in range(5)]
+
+
+def test_thousands_of_irregular_bins_are_no_expression_each(tmp_path: Path) -> None:
+    """Which bin a value lies in is looked up: the plan stays as small as for two bins."""
+    starts = tuple(start for twice in range(10_000) for start in (5 * twice, 5 * twice + 1))
+    column = NumericColumn("x", "integer", bounds=(0, 49_999))
+    path = tmp_path / "data.csv"
+    path.write_text("x\n" + "".join(f"{7 * row}\n" for row in range(7_000)), encoding="utf-8")
+    (found,) = engine([LinearQuery(by=(Key(column, starts),))], RowUnit(), path)
+    expected = Counter(bisect_right(starts, 7 * row) - 1 for row in range(7_000))
+
+    assert cells_of(found) == [expected[place] for place in range(20_000)]
+    assert len(str(_place(Key(column, starts), "x"))) < 1000

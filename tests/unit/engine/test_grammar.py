@@ -112,6 +112,14 @@ def test_a_cell_is_decided_by_that_cell_alone(column: CategoryColumn | NumericCo
         assert decoded(column, [text]) == [found]
 
 
+def test_blank_cells_of_an_extreme_grid_are_rows() -> None:
+    """Where no quick reading is certain, a column of blanks is as long as its texts."""
+    column = NumericColumn("x", "number", Fraction(1, 10**38), (-10, 10), missing=0)
+
+    assert decoded(column, ["", "", ""]) == [0, 0, 0]
+    assert decoded(column, ["1", "", "-1e-38"]) == [10, 0, -1]
+
+
 def test_sums_of_large_values_are_exact(tmp_path: object) -> None:
     """Values near 2^62 add up without wrapping."""
     from dpcli.engine.sums import combination
