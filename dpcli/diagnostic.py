@@ -36,19 +36,13 @@ def render(problem: Problem, width: int = WIDTH) -> str:
 
 
 def _excerpt(place: Place, width: int) -> list[str]:
-    """The arrow, the source line in its gutter, and the caret under the span.
-
-    Of a line that may not be shown, or is empty, the arrow alone.
-    """
+    """The arrow, the source line in its gutter, and the caret under the span."""
     number = str(place.line)
     gutter = " " * len(number)
     source = "".join(_shown(character) for character in place.source)
-    arrow = f"{gutter}--> {source}:{place.line}:{place.column}"
-    if not place.text:
-        return [arrow]
     line, start, length = _window(place, width)
     return [
-        arrow,
+        f"{gutter}--> {source}:{place.line}:{place.column}",
         f"{gutter} |",
         f"{number} | {line}".rstrip(),
         f"{gutter} | {' ' * start}{'^' * length}",
