@@ -62,7 +62,8 @@ def words(code: str, /, **facts: object) -> tuple[str, str]:
     """The message and the hint of a code, or of a variant `code.variant`, about some facts."""
     template = reference.template(code)
     message = template.get("message") or FOUND + template["expected"]
-    return tuple(_Words().vformat(text, (), facts) for text in (message, template.get("hint", "")))  # type: ignore[return-value]
+    fill_in = _Words().vformat
+    return fill_in(message, (), facts), fill_in(template.get("hint", ""), (), facts)
 
 
 def fill(template: str, /, **facts: object) -> str:

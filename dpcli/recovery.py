@@ -148,7 +148,7 @@ def _loss(fact: Facts) -> Loss:
     """A loss as a report writes it; ValueError if it is none."""
     digits = [fact["epsilon"], fact["delta"]]
     if not all(isinstance(one, str) and DECIMAL.fullmatch(one) for one in digits):
-        raise ValueError("a loss is a decimal, not below zero, and of a length to reckon with")
+        raise ValueError("a loss is a decimal of at least 0 that is not too long")
     epsilon, delta = map(Fraction, digits)
     return Loss(epsilon, delta)
 

@@ -186,7 +186,7 @@ def guarded() -> Iterator[None]:
         yield
 
 
-def coloured(out: TextIO | None = None) -> bool:
+def colored(out: TextIO | None = None) -> bool:
     """Whether a stream, standard error if none, is a terminal that welcomes colour."""
     return (out or sys.stderr).isatty() and not os.environ.get("NO_COLOR")
 
@@ -203,7 +203,7 @@ def print_failure(failure: Failure) -> None:
     for one in failure.problems:
         text = harmless(render(one, max(width - GUTTER, LEAST)) if terminal else render(one))
         text = wrapped(text, width) if terminal else text
-        if coloured():
+        if colored():
             text = text.replace("error[", "\x1b[1;31merror\x1b[0m[", 1)
             text = text.replace("\nhint:", "\n\x1b[36mhint\x1b[0m:", 1)
         texts.append(text)

@@ -44,7 +44,7 @@ Facts = dict[str, object]
 def datasets(incomplete: str) -> Iterator[str]:
     """The accounts of the ledger that a command without `--ledger` would use, for shells.
 
-    It runs at every press of a key: a file that cannot be read offers nothing.
+    It runs each time a shell completes a word: a file that cannot be read offers nothing.
     """
     path = Path(os.environ.get("DPCLI_LEDGER") or DEFAULT)
     names: list[str] = []

@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from dpcli.cli.accounts import outlook
-from dpcli.cli.console import coloured, harmless, unguarded, width_of, wrapped, write_json
+from dpcli.cli.console import colored, harmless, unguarded, width_of, wrapped, write_json
 from dpcli.cli.options import AsJson, LedgerFile, Period, SpecFile, refuse_first
 from dpcli.cli.plan_text import print_local_plan, print_plan
 from dpcli.cli.tables import write_table
@@ -134,7 +134,7 @@ def _print_risks(plan: Plan, window: int | None) -> None:
         verdict = one.verdict.value
         line = harmless(f"{verdict}: {one.risk}. {one.question}")
         line = wrapped(line, width_of(out)) if out.isatty() else line
-        if coloured(out):
+        if colored(out):
             line = f"\x1b[1;{COLOURS[verdict]}m{verdict}\x1b[0m{line[len(verdict) :]}"
         print(line, file=out)
         for sentence in one.sentences:

@@ -4,11 +4,12 @@ Rows are read into narrow columns of whole numbers, in shards by user. A shard i
 and then: of each user it keeps the rows with the smallest priorities, and adds up what totals
 need of all rows. So memory grows with the number of users, not with the number of rows.
 
-Privacy: priorities are random, and all rows have their own. A user who joins or leaves changes
-neither the priorities of other users' rows nor, as each user's rows are ranked among themselves,
-which of these are kept. So for any priorities the kept rows of two neighbors differ in the rows
-of one user, of which there are at most as many as the limits allow, and the same holds for the
-mixture over all priorities.
+Privacy: the random bits of all priorities are independent and uniform, whatever the rows are; the
+bits that count rows only decide between rows of one user with the same random bits, in the order of
+the file. So the rows that two neighbors share can be paired with the same random bits. Each user's
+rows are ranked among themselves, so with these bits the kept rows of the neighbors differ only in
+those of one user, of which there are at most as many as the limits allow. The loss holds for each
+choice of bits, and so for the mixture over all of them.
 """
 
 from __future__ import annotations

@@ -53,7 +53,7 @@ ATTEMPTS = 3
 
 
 class DeadlockError(Exception):
-    """The work stood still at every attempt."""
+    """The work made no progress at any attempt."""
 
 
 def run_with_retry(work: Callable[[], T], progress: Progress | None = None) -> T:
@@ -87,9 +87,9 @@ def run_with_retry(work: Callable[[], T], progress: Progress | None = None) -> T
 
 
 def _stalls(thread: threading.Thread, progress: Progress) -> bool:
-    """Wait for the end of a thread; true if the whole process stood still instead.
+    """Wait for the end of a thread; true if the whole process makes no progress instead.
 
-    That is reported once, when it has stood still for some seconds.
+    That is reported once, after some seconds without progress.
     """
 
     def used() -> float:

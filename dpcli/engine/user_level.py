@@ -84,7 +84,7 @@ class UserLevelAggregation:
                 found = batch.select(pl.col("^odd_.*$").any().name.replace("^odd_", ""))
                 for name, flag in found.row(0, named=True).items():
                     flags[name] = flags.get(name, False) or bool(flag)
-                whole = batch.with_columns(priorities.of(batch)).drop("^odd_.*$", "id")
+                whole = batch.with_columns(priorities.of(batch)).drop("^odd_.*$")
                 if self._unit.each:
                     own = FIRST_ANONYMOUS - anonymous - pl.int_range(pl.len())
                     anonymous += len(whole)
@@ -95,12 +95,11 @@ class UserLevelAggregation:
         return flags
 
     def _values(self) -> Iterator[pl.Expr]:
-        """The columns of the file as whole numbers, and the texts of ids."""
+        """The columns of the file as whole numbers."""
         values = self._decoder.values(self._names)
         for value, (column, name) in zip(values, self._names.items(), strict=True):
             if name == "user":
                 yield self._users.users(pl.col(self._decoder.columns[column])).alias(name)
-                yield pl.col(self._decoder.columns[column]).alias("id")
             elif isinstance(column, CategoryColumn | NumericColumn):
                 yield value
             else:

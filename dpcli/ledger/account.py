@@ -26,7 +26,7 @@ COARSE = 100
 class Account:
     """What a ledger records of an account.
 
-    `terms` are None before it is opened. A `closed` account pays for nothing more; where
+    `terms` are None before it is opened. A `closed` account allows no more releases; where
     `opens` is false, a release may not open it.
     """
 

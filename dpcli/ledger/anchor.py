@@ -1,4 +1,4 @@
-"""The anchor: a second file that remembers the entries of the ledger.
+"""The anchor: a second file that records the entries of the ledger.
 
 One line is appended after every entry: its number and seal. A ledger that lacks an
 anchored entry, or has another one in its place, was restored from a backup or
@@ -86,7 +86,7 @@ def append_anchor(path: Path, entries: dict[int, str]) -> None:
     descriptor = os.open(path, os.O_WRONLY | os.O_APPEND)
     try:
         if lines:
-            # A line that was cut short must not swallow the next one.
+            # A line that was cut short must not become part of the next one.
             os.write(descriptor, ("\n" + lines).encode("ascii"))
             os.fsync(descriptor)
     finally:

@@ -48,7 +48,7 @@ def answers_of(parts: str, neighbors: str) -> Answers:
     """The guarantees of recorded parts, disjoint ones not added up.
 
     Each is computed again by its mechanism, so that a better argument for one prices the past as
-    well. The same few texts recur in every ledger, so they are remembered.
+    well. The same few texts recur in every ledger, so their results are kept.
     """
     recorded = json.loads(parts)
     if not any(part.get("joint") or "disjoint" in part for part in recorded):

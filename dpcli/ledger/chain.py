@@ -51,7 +51,7 @@ class Entry:
         """Of an entry that `ledger recover` made: what is known of the one in its place before.
 
         The number and `head` that its report names, the SHA-256 of the `report`, and the seal
-        that the anchor remembered and that the entry `replaces`.
+        that the anchor recorded and that the entry `replaces`.
         """
         found = self.content().get("recovered") if '"recovered"' in self.payload else None
         return found if isinstance(found, dict) else None
@@ -114,17 +114,17 @@ def chain_fault(entries: Sequence[Entry], start: str) -> str:
     return ""
 
 
-def seals_fault(remembered: Mapping[int, str], entries: Sequence[Entry]) -> str:
-    """The first entry that is another one than its anchor remembers; empty if none is."""
+def seals_fault(recorded: Mapping[int, str], entries: Sequence[Entry]) -> str:
+    """The first entry that is another one than its anchor records; empty if none is."""
     for entry in entries:
-        if remembered.get(entry.number, entry.seal) not in entry.seals:
+        if recorded.get(entry.number, entry.seal) not in entry.seals:
             return f"entry {entry.number} is not the one that its anchor remembers"
     return ""
 
 
-def missing_fault(remembered: Mapping[int, str], entries: Sequence[Entry]) -> str:
-    """The first entry that its anchor remembers and the ledger lacks; empty if it has all."""
-    lacking = remembered.keys() - {entry.number for entry in entries}
+def missing_fault(recorded: Mapping[int, str], entries: Sequence[Entry]) -> str:
+    """The first entry that its anchor records and the ledger lacks; empty if it has all."""
+    lacking = recorded.keys() - {entry.number for entry in entries}
     if not lacking:
         return ""
     return f"entry {min(lacking)} is missing: an older copy was put in its place"

@@ -86,16 +86,16 @@ def require_place(path: Path, *, network: bool = False) -> None:
 
 
 def require_no_history(path: Path, anchor: Path | None = None) -> None:
-    """Raise LedgerError where an anchor remembers entries: then a ledger was lost."""
+    """Raise LedgerError where an anchor records entries: then a ledger was lost."""
     usual = usual_anchor(path)
     for place in {usual, anchor or usual}:
         try:
-            remembered = read_anchor(place, None)
+            recorded = read_anchor(place, None)
         except ForeignAnchor as foreign:
             raise doubt(path, f"it is missing or empty, and `{place}` {foreign}") from None
         except OSError as error:
             raise unusable(path, error) from None
-        if remembered:
+        if recorded:
             raise doubt(path, f"it is missing or empty, but its anchor `{place}` remembers entries")
     if anchor is not None and anchor != usual and anchor.exists():
         raise doubt(path, f"`{anchor}` is the anchor of another ledger")

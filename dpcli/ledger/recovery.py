@@ -104,15 +104,15 @@ def recover(
     """
     with system_errors(path), _opened(path, proofs) as (store, is_new):
         with store.writing():
-            known = _begun if is_new else _remembered
-            remembered = known(store, anchor_lost=anchor_lost)
-            found = _charged(Ledger(store), remembered or {}, proofs, created, unproven)
+            known = _begun if is_new else _recorded
+            recorded = known(store, anchor_lost=anchor_lost)
+            found = _charged(Ledger(store), recorded or {}, proofs, created, unproven)
         if not store.anchor.exists():
             # Not before the entries are there: an anchor without them would prove less.
             begin_anchor(store.anchor, store.meta("identity"))
         store.require_anchor()
         store.check()
-    return replace(found, anchored=remembered is not None, created=is_new)
+    return replace(found, anchored=recorded is not None, created=is_new)
 
 
 @contextmanager
@@ -130,7 +130,7 @@ def _opened(path: Path, proofs: Sequence[Proof]) -> Iterator[tuple[Store, bool]]
 
 
 def _begun(store: Store, *, anchor_lost: bool) -> dict[int, str] | None:
-    """Make the tables of a new ledger; what the anchor of the lost one remembers, if any."""
+    """Make the tables of a new ledger; what the anchor of the lost one records, if any."""
     usual = usual_anchor(store.path)
     anchor = follow(usual)
     is_lost = anchor != usual and not anchor.exists()
@@ -138,17 +138,17 @@ def _begun(store: Store, *, anchor_lost: bool) -> dict[int, str] | None:
         raise LedgerError.about("anchor-lost", anchor=anchor, path=store.path)
     try:
         identity = None if is_lost else identity_of(anchor)
-        remembered = read_anchor(anchor, identity) if identity else None
+        recorded = read_anchor(anchor, identity) if identity else None
     except ForeignAnchor as foreign:
         raise doubt(store.path, f"it is missing or empty, and `{anchor}` {foreign}") from None
     store.begin(usual if is_lost else anchor, identity or random_bytes(16).hex())
     if is_lost:
         usual.unlink()
-    return remembered
+    return recorded
 
 
-def _remembered(store: Store, *, anchor_lost: bool) -> dict[int, str] | None:
-    """What the anchor remembers; LedgerError unless the ledger is intact, but for its end."""
+def _recorded(store: Store, *, anchor_lost: bool) -> dict[int, str] | None:
+    """What the anchor records; LedgerError unless the ledger is intact, but for its end."""
     store.check(incomplete=True)
     if store.anchor.exists():
         return read_anchor(store.anchor, store.meta("identity"))
@@ -158,11 +158,7 @@ def _remembered(store: Store, *, anchor_lost: bool) -> dict[int, str] | None:
 
 
 def _charged(
-    book: Ledger,
-    remembered: Mapping[int, str],
-    proofs: Sequence[Proof],
-    created: str,
-    unproven: int,
+    book: Ledger, recorded: Mapping[int, str], proofs: Sequence[Proof], created: str, unproven: int
 ) -> Recovered:
     """Append what is missing, within a transaction."""
     entries = {entry.number: entry for entry in book.store.entries()}
@@ -174,7 +170,7 @@ def _charged(
         if proof.terms.dataset not in accounts:
             firsts.setdefault(proof.terms.dataset, proof)
     last = max(entries, default=0)
-    end = max([last, *remembered, *new])
+    end = max([last, *recorded, *new])
     lost = end - last - len(new) - len(firsts)
     if lost > unproven:
         code = "releases-unproven" if lost != 1 else "releases-unproven.one"
@@ -182,7 +178,7 @@ def _charged(
     gaps = [number for number in range(last + 1, end + 1) if number not in new]
     openings = _openings(firsts, gaps)
     for number in range(last + 1, end + 1):
-        place: Payload = {"replaces": remembered.get(number)}
+        place: Payload = {"replaces": recorded.get(number)}
         payload: Payload
         if number in new:
             proof = new[number]

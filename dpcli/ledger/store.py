@@ -74,7 +74,7 @@ class Store(Database):
     def fault(self, *, incomplete: bool = False) -> str:
         """What is wrong with file, tables, chain or anchor; empty if nothing is.
 
-        An `incomplete` ledger may lack its anchor, and entries that its anchor remembers.
+        An `incomplete` ledger may lack its anchor, and entries that its anchor records.
         """
         with system_errors(self.path):
             if _identity(self.path) != self._file:
@@ -88,22 +88,22 @@ class Store(Database):
 
     def _entries_fault(self, *, incomplete: bool) -> str:
         # The anchor first: what another process adds meanwhile is in the ledger before.
-        remembered, foreign = self._remembered()
+        recorded, foreign = self._recorded()
         entries = self.entries()
         fault = chain_fault(entries, self.genesis())
         if incomplete and not self.anchor.exists():
             return fault
-        fault = fault or foreign or seals_fault(remembered, entries)
-        return fault if incomplete else fault or missing_fault(remembered, entries)
+        fault = fault or foreign or seals_fault(recorded, entries)
+        return fault if incomplete else fault or missing_fault(recorded, entries)
 
-    def _remembered(self) -> tuple[dict[int, str], str]:
-        """The seals that the anchor remembers, and what is wrong with it."""
+    def _recorded(self) -> tuple[dict[int, str], str]:
+        """The seals that the anchor records, and what is wrong with it."""
         anchor = self.anchor
         try:
-            remembered = read_anchor(anchor, self.meta("identity"))
+            recorded = read_anchor(anchor, self.meta("identity"))
         except ForeignAnchor as foreign:
             return {}, f"its anchor `{anchor.name}` {foreign}"
-        return remembered, "" if anchor.exists() else f"its anchor `{anchor.name}` is missing"
+        return recorded, "" if anchor.exists() else f"its anchor `{anchor.name}` is missing"
 
     @property
     def anchor(self) -> Path:

@@ -113,7 +113,7 @@ class Channel(Responding):
 
     @property
     def estimable(self) -> bool:
-        """Whether responses tell what is asked, however many there are."""
+        """Whether what is asked can be estimated, given enough responses."""
         return True
 
     @abstractmethod

@@ -111,7 +111,7 @@ def read_dialect(node: Node | None, columns: Node | None, findings: Findings) ->
 
 
 def _require_apart(dialect: Dialect, part: Part[CsvShape]) -> None:
-    """Records marks of which no reader could tell which is meant."""
+    """Records marks that cannot be distinguished from each other."""
     if dialect.delimiter == dialect.quote:
         key = "quote" if part.has("quote") else "delimiter"
         part.report_key("csv-ambiguous", key, mark=dialect.delimiter)

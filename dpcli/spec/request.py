@@ -146,10 +146,10 @@ class RequestReader:
             report = part.report if fault.at_value else part.report_key
             report(fault.code, fault.key, **fault.facts)
         counts_people = statistic.counts_people and request.column is None
-        nobody = counts_people and isinstance(scope.unit, RowUnit)
-        if nobody:
+        lacks_users = counts_people and isinstance(scope.unit, RowUnit)
+        if lacks_users:
             part.report("nobody-to-count")
-        return not faults and not nobody and self._right_size(request)
+        return not faults and not lacks_users and self._right_size(request)
 
     def _right_size(self, request: Request) -> bool:
         """Whether there are not too many numbers, nor too large ones; recorded if so."""

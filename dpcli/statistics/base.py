@@ -30,7 +30,7 @@ class Request:
     one person adds to a group, over all their rows; without it their kept rows count.
     `columns` are several columns that are asked about together, `margins` axes of which
     tables are made, `ways` at a time. `candidates` are steps of the column to choose from,
-    of which `picks` are chosen by `utility`; `label` is what a threshold should tell.
+    of which `picks` are chosen by `utility`; `label` is what a threshold should show.
     The readable cells of the `checked` columns are counted. `options` are fields that only
     one statistic has, by name.
     """

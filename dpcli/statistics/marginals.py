@@ -167,7 +167,7 @@ def agreed(
     table has independent noise of one variance. A table is the sum of its effects: the
     mean, what each axis adds to it, what each two add beyond that, and so on. Effects of
     different axes are uncorrelated, so generalised least squares takes for each the mean of
-    the tables that tell it, weighted by the inverse of the variance it has there.
+    the tables that contain it, weighted by the inverse of the variance it has there.
     """
     import numpy as np
 
@@ -239,10 +239,10 @@ class _Blend:
         return 1 / (self._variances[place] * prod(self._sizes[axis] for axis in others))
 
     def _precisions(self, inner: Axes) -> Fraction:
-        """The same in all tables that tell these axes, together."""
+        """The same in all tables with these axes, together."""
         places = range(len(self._tables))
-        telling = (at for at in places if set(inner) <= set(self._tables[at]))
-        return sum((self._precision(inner, at) for at in telling), start=Fraction(0))
+        containing = (at for at in places if set(inner) <= set(self._tables[at]))
+        return sum((self._precision(inner, at) for at in containing), start=Fraction(0))
 
     def weight(self, inner: Axes, place: int) -> Fraction:
         """The part that one table has in the effect of these axes."""

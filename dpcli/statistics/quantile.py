@@ -186,7 +186,7 @@ class Median(Quantile):
 
 
 PART = Fraction(1, 100)
-"""How many of the rows lie beyond what is called an end."""
+"""The share of the rows that lies beyond a minimum or maximum."""
 
 
 class Minimum(Median):

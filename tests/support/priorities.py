@@ -11,6 +11,7 @@ import pytest
 
 from dpcli.engine import user_level
 from dpcli.engine.aggregate import aggregate
+from dpcli.engine.bounding import Dictionary
 from dpcli.engine.rollup import Sealed
 from dpcli.sampling.entropy import random_bytes
 from dpcli.sampling.splitmix import ODD, scrambled
@@ -23,13 +24,18 @@ class KeyedPriorities:
     """
 
     secret = bytes(16)
+    users: Dictionary
+    """The dictionary of users that was made last."""
 
     def __init__(self) -> None:
         self._seen: Counter[str] = Counter()
 
     def of(self, rows: pl.DataFrame) -> pl.Series:
         """Priorities for the next rows."""
-        ids = [(text or "").strip(" \t") for text in rows["id"].to_list()]
+        user = pl.col("user")
+        other = self.users.texts(pl.when(user < 0).then(-1 - user))
+        named = pl.when(user < 0).then(other).otherwise(user.cast(pl.String))
+        ids = rows.select(named.fill_null("").alias("id"))["id"].to_list()
         found = []
         for name in ids:
             found.append(self.priority(name, self._seen[name]))
@@ -46,9 +52,18 @@ class KeyedPriorities:
         return int(scrambled(mixed ^ second)[0])
 
 
+class RecordedDictionary(Dictionary):
+    """A dictionary that repeatable priorities can read; users have the last one made."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        KeyedPriorities.users = self
+
+
 def freeze_priorities(patch: pytest.MonkeyPatch) -> None:
     """Keep the same rows of users in each release from now on, by a secret drawn in it."""
     patch.setattr(user_level, "Priorities", KeyedPriorities)
+    patch.setattr(user_level, "Dictionary", RecordedDictionary)
 
     def keyed(*arguments: Any) -> list[Sealed]:
         patch.setattr(KeyedPriorities, "secret", random_bytes(16))
