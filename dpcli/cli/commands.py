@@ -64,12 +64,15 @@ def _pages() -> dict[str, tuple[str, dict[str, str]]]:
     return found
 
 
+def prose(name: str) -> str:
+    """The help of a command line without its options."""
+    return _pages()[name][0]
+
+
 def page(name: str) -> str:
-    """The help of a command line; a mark tells the parser to keep the lines of a block."""
-    return "\n\n".join(
-        f"\b\n{one}" if any(line.startswith(" ") for line in one.splitlines()) else one
-        for one in _pages()[name][0].split("\n\n")
-    )
+    """The same for the parser: a mark tells it to keep the lines of a block."""
+    blocks = prose(name).split("\n\n")
+    return "\n\n".join(f"\b\n{one}" if "\n " in one else one for one in blocks)
 
 
 def option_help(name: str, option: str) -> str:
@@ -80,7 +83,7 @@ def option_help(name: str, option: str) -> str:
 
 def brief(name: str) -> str:
     """The first line of a page, which lists of commands show."""
-    return _pages()[name][0].split("\n", 1)[0].rstrip(".")
+    return prose(name).split("\n", 1)[0].rstrip(".")
 
 
 class LazyGroup(TyperGroup):

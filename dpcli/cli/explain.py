@@ -5,15 +5,16 @@ from __future__ import annotations
 import inspect
 import re
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from difflib import get_close_matches
-from functools import cache, partial
+from functools import cache
 from typing import Annotated, Any
 
 import typer
 
 from dpcli import reference
+from dpcli.cli.commands import COMMANDS, prose
 from dpcli.cli.console import WIDEST, width_of
 from dpcli.cli.options import checked_budget
 from dpcli.cli.tables import plain_table
@@ -34,22 +35,26 @@ from dpcli.statistics.post import STEPS
 PRIVACY = "privacy"
 """The page that also says what an epsilon means."""
 
-KINDS = {
+REGISTRIES: dict[str, tuple[str, str, Iterable[Any]]] = {
+    "statistic": ("statistics", "statistic", STATISTICS),
+    "mechanism": ("mechanisms", "mechanism", MECHANISMS),
+    "mechanism of the local model": ("mechanisms of the local model", "responses", RANDOMIZERS),
+    "composition": ("compositions", "composition", COMPOSITIONS),
+    "step of `post`": ("steps of `post`", "post", STEPS),
+}
+"""What describes itself by its docstring: the list that it is in, and the key that names it."""
+
+HEADINGS = {
     "key": "keys of a spec",
     "type": "types of columns",
-    "idea": "words of a spec",
+    "term": "terms",
     "command line": "words of the command line",
+    "command": "commands",
+    **{kind: heading for kind, (heading, _, _) in REGISTRIES.items()},
+    "utility": "utilities",
+    **{f"{family} error": f"error codes: {family}" for family in reference.FAMILIES},
 }
 """How the list of words calls the kinds of pages, in its order."""
-
-REGISTRIES: tuple[tuple[str, str, str, Iterable[Any]], ...] = (
-    ("statistics", "statistic", "statistic", STATISTICS),
-    ("mechanisms", "mechanism", "mechanism", MECHANISMS),
-    ("mechanisms of the local model", "mechanism of the local model", "responses", RANDOMIZERS),
-    ("compositions", "composition", "composition", COMPOSITIONS),
-    ("steps of `post`", "step of `post`", "post", STEPS),
-)
-"""What describes itself by its docstring: in the list, in a title, and the key that names it."""
 
 PRIORS = (0.001, 0.01, 0.1, 0.5, 0.9)
 ALARMS = (0.001, 0.01, 0.05, 0.1)
@@ -58,36 +63,6 @@ QUOTED, WORD = re.compile(r"`([^`]+)`"), re.compile(r"(?<![\w.-])[\w-]+(?![\w.-]
 
 MOST_RELATED = 5
 """Other words that a page names at its end."""
-
-
-@dataclass(frozen=True, slots=True)
-class Explanation:
-    """The page of one word, of one kind; a word can have pages of several kinds."""
-
-    name: str
-    kind: str
-    page: Callable[[int], str]
-    see: tuple[str, ...] = ()
-
-    def text(self, width: int = reference.WIDTH) -> str:
-        """The whole page as plain text, with the words to read next."""
-        text = self.page(width).rstrip()
-        if "\nSee also: " in text:
-            return text
-        known = {one.name for one in explanations()} - {self.name, "dpcli"}
-        quoted = WORD.findall(" ".join(QUOTED.findall(text)))
-        named = [word for word in (*self.see, *quoted) if word in known]
-        named = named or [word for word in self.name.split("-") if word in known]
-        if not named:
-            return text
-        related = list(dict.fromkeys(named))[:MOST_RELATED]
-        return f"{text}\n\n{reference.see_also(related, width)}"
-
-    @property
-    def brief(self) -> str:
-        """What the title says that the word is: shells show it next to the word."""
-        title = self.page(reference.WIDTH).split("\n", 1)[0]
-        return title.removeprefix(self.name).strip(" ()").replace("`", "")
 
 
 def _described_pages() -> Iterator[Page]:
@@ -100,8 +75,8 @@ def _described_pages() -> Iterator[Page]:
         lines = {key: example_line(key, field) for key, field in fields.items()}
         if owner == place and (owner, "type") not in known:
             example = f"x: {{{', '.join([f'type: {owner}', *lines.values()])}}}"
-            meaning, values = inspect.getdoc(model) or "", f"keys: {', '.join(fields)}"
-            yield Page(owner, "type", meaning, example, ("type",), values)
+            values = f"keys: {', '.join(fields)}"
+            yield Page(owner, "type", _docstring(model), example, ("type",), values=values)
         for key, field in fields.items():
             if (key, "key") not in known:
                 known.add((key, "key"))
@@ -113,45 +88,47 @@ def _described_pages() -> Iterator[Page]:
 
 
 @cache
-def explanations() -> tuple[Explanation, ...]:
+def pages() -> tuple[Page, ...]:
     """Every page, in the order of the list of words."""
-    pages = (*reference.word_pages(), *_described_pages())
-    found = [
-        Explanation(page.name, KINDS[kind], page.text)
-        for kind in KINDS
-        for page in pages
-        if page.kind == kind
+    found = [*reference.word_pages(), *_described_pages(), *reference.codes()]
+    for kind, (_, key, registry) in REGISTRIES.items():
+        found += [Page(one.name, kind, _docstring(one), see=(key,)) for one in registry]
+    for name, one in UTILITIES.items():
+        found.append(Page(name, "utility", _docstring(one), see=("utility",)))
+    known = {word for page in found for word in _words(page)}
+    kinds = list(HEADINGS)
+    linked = [
+        page if page.kind in reference.TITLES else replace(page, see=_related(page, known))
+        for page in found
     ]
-    for kinds, kind, key, registry in REGISTRIES:
-        for one in registry:
-            page = partial(_docstring, f"{one.name} ({kind})", one)
-            found.append(Explanation(one.name, kinds, page, (key,)))
-    for name, utility in UTILITIES.items():
-        page = partial(_docstring, f"{name} (utility)", utility)
-        found.append(Explanation(name, "utilities", page, ("utility",)))
-    codes = (
-        Explanation(code.name, f"error codes: {code.family}", code.text)
-        for code in reference.codes()
-    )
-    return (*found, *codes)
+    linked += [Page(name, "command", prose(name)) for name in COMMANDS if name != "help"]
+    return tuple(sorted(linked, key=lambda page: kinds.index(page.kind)))
 
 
-def _docstring(title: str, thing: object, width: int) -> str:
-    """The docstring of a thing as a page: filled, but for blocks that are indented."""
-    paragraphs = [
-        part if re.search("^ ", part, re.MULTILINE) else reference.filled(part, width)
-        for part in (inspect.getdoc(thing) or "").split("\n\n")
-    ]
-    return "\n\n".join([title, *paragraphs])
+def _docstring(thing: object) -> str:
+    return inspect.getdoc(thing) or ""
+
+
+def _words(page: Page) -> tuple[str, ...]:
+    return (page.name, *page.also)
+
+
+def _related(page: Page, known: set[str]) -> tuple[str, ...]:
+    """Words to read next: those in backticks, or parts of the name."""
+    quoted = WORD.findall(" ".join(QUOTED.findall(f"{page.meaning} {page.fix}")))
+    other = known - {page.name, "dpcli"}
+    found = [word for word in (*page.see, *quoted) if word in other]
+    found = found or [word for word in page.name.split("-") if word in other]
+    return tuple(dict.fromkeys(found))[:MOST_RELATED]
 
 
 def words(incomplete: str) -> Iterator[tuple[str, str]]:
     """The words that begin so, each with what it is; a shell offers them."""
     # Of several pages of a word, the first one says what it is.
-    pages = {page.name: page for page in reversed(explanations())}
-    for page in explanations():
-        if page.name.startswith(incomplete) and pages[page.name] is page:
-            yield page.name, page.brief
+    kinds = {word: page.title for page in reversed(pages()) for word in _words(page)}
+    for word in dict.fromkeys(word for page in pages() for word in _words(page)):
+        if word.startswith(incomplete):
+            yield word, kinds[word].replace("`", "")
 
 
 def explain(
@@ -166,7 +143,10 @@ def explain(
     if word is None:
         sys.stdout.write(_list(width))
         return
-    found = [page.text(width) for page in explanations() if page.name == word]
+    plain = word.strip().casefold()
+    named = [page for page in pages() if plain == page.name.casefold()]
+    named = named or [page for page in pages() if plain in map(str.casefold, page.also)]
+    found = [page.text(width).rstrip() for page in named]
     if word == PRIVACY:
         loss = checked_budget(epsilon or "1", None, delta or "0", "sequential")
         found.insert(0, "\n\n".join(_meaning(loss, width)))
@@ -177,11 +157,11 @@ def explain(
 
 def _list(width: int) -> str:
     kinds: dict[str, dict[str, None]] = {}
-    for page in explanations():
-        kinds.setdefault(page.kind, {})[page.name] = None
+    for page in pages():
+        kinds.setdefault(HEADINGS[page.kind], {}).update(dict.fromkeys(_words(page)))
     lists = [
-        f"{kind}\n{reference.filled(', '.join(names), width, '  ', '  ')}\n\n"
-        for kind, names in kinds.items()
+        f"{heading}\n{reference.filled(', '.join(names), width, '  ', '  ')}\n\n"
+        for heading, names in kinds.items()
     ]
     return "".join([*lists, "`dpcli explain WORD` explains one of them.\n"])
 
@@ -189,16 +169,14 @@ def _list(width: int) -> str:
 def _unknown(word: str) -> UsageError:
     """The error for a word without a page, with the words that are nearest to it."""
     synonyms = reference.synonyms()
-    names = list(dict.fromkeys(page.name for page in explanations()))
+    names = [name for name, _ in words("")]
     plain = word.strip().casefold().replace(" ", "-")
     close = [synonyms[one] for one in get_close_matches(plain, synonyms, n=1, cutoff=0.8)]
-    close += [name for name in names if plain and (plain in name.split("-") or plain == name)]
+    close += [name for name in names if plain and plain in name.split("-")]
     for form in (plain, plain.replace("-", "_")):
         close += get_close_matches(form, names, n=3, cutoff=0.7)
     near = list(dict.fromkeys(close))[:3]
-    if not near:
-        return UsageError.about("unknown-word", word=word)
-    return UsageError.about("unknown-word.near", word=word, near=near)
+    return UsageError.about("unknown-word.near" if near else "unknown-word", word=word, near=near)
 
 
 def _meaning(loss: Loss, width: int) -> Iterator[str]:

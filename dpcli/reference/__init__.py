@@ -1,57 +1,32 @@
 """Reference texts: what error codes and words mean, kept as data files.
 
-`codes/*.toml` has one file per family of error codes, `pages/*.toml` the words of specs and
-of the command line, `risks.toml` and `notes.toml` what plans and reports state in sentences. A
-file is read when a text of it is needed.
+`codes/*.toml` has one file per family of error codes, `pages/*.toml` the words of specs, of the
+command line and of what it prints, `risks.toml` and `notes.toml` what plans and reports state in
+sentences. A file is read when a text of it is needed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from textwrap import fill
-from typing import Any, Literal
+from typing import Any
 
 FOLDER = Path(__file__).parent
-
-Kind = Literal["key", "type", "idea", "command line"]
 
 WIDTH = 78
 """Columns of a page where no terminal says otherwise: it fits on one of eighty."""
 
 FAMILIES = ("spec", "plan", "data", "budget", "ledger", "output", "usage", "internal")
 
-TITLES: dict[Kind, str] = {
+TITLES = {
     "key": "key of a spec",
     "type": "type of a column",
-    "idea": "word of a spec",
+    "term": "term",
     "command line": "word of the command line",
 }
-"""How a page says what kind of word it is about."""
-
-
-@dataclass(frozen=True, slots=True)
-class Code:
-    """One error code: its meaning, a text or situation that produces it, and what to do.
-
-    Names are kebab-case and never change their meaning.
-    """
-
-    name: str
-    family: str
-    meaning: str
-    example: str
-    fix: str
-
-    def text(self, width: int = WIDTH) -> str:
-        """The whole page, as plain text."""
-        example = "\n".join(f"    {line}" for line in self.example.splitlines())
-        return (
-            f"{self.name} ({self.family} error)\n\n{filled(self.meaning, width)}\n\n"
-            f"For example:\n\n{example}\n\n{filled(f'Fix: {self.fix}', width)}\n"
-        )
+"""How a page says what kind of word it is about, where that is not the kind itself."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,49 +44,81 @@ class Use:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """One word: its meaning, its values, an example, and what holds if it is absent.
+    """One word or error code: its meaning, an example, what to do, and what to read next.
 
-    Pages of keys list their uses. `see` names other words that `dpcli explain` knows.
+    The meaning is one paragraph or several; those with indented lines stay as they are. `also`
+    are other words that the page explains. Pages of keys list their uses, their values, and what
+    holds if they are `absent`. Names of codes are kebab-case and never change their meaning.
     """
 
     name: str
-    kind: Kind
+    kind: str
     meaning: str
-    example: str
-    see: tuple[str, ...]
+    example: str = ""
+    see: tuple[str, ...] = ()
+    also: tuple[str, ...] = ()
     values: str = ""
     absent: str = ""
+    fix: str = ""
     uses: tuple[Use, ...] = ()
+
+    @property
+    def title(self) -> str:
+        """What kind of word it is."""
+        return TITLES.get(self.kind, self.kind)
 
     def use(self, place: str) -> Use | None:
         """What the key means at a place."""
         return next((use for use in self.uses if place in use.places), None)
 
     def text(self, width: int = WIDTH) -> str:
-        """The whole page, as plain text."""
-        parts = [f"{self.name} ({TITLES[self.kind]})", filled(self.meaning, width)]
+        """The whole page, as plain text; examples and formulas are not filled."""
+        parts = [
+            part if "\n " in f"\n{part}" else filled(part, width)
+            for part in (f"{self.name} ({self.title})", *self.meaning.split("\n\n"))
+        ]
         if len(self.uses) > 1:
             uses = [f"in {', '.join(use.places)}: {use.says}" for use in self.uses]
             parts.append("\n".join(filled(use, width, "  ", "      ") for use in uses))
-        # An example is copied as it is, so it stays on one line.
         example = f"Example:   {self.example}"
+        if len(example) >= width or "\n" in example:
+            example = "\n  ".join(["Example:", *self.example.splitlines()])
+        labels = {
+            "Also": ", ".join(self.also),
+            "Allowed": self.values,
+            "If absent": self.absent,
+            "Fix": self.fix,
+        }
+        labels["See also"] = f"dpcli explain {' | '.join(self.see)}" if self.see else ""
         lines = [
-            filled(f"Allowed:   {self.values}", width, "", " " * 11) if self.values else "",
-            example if len(example) < width else f"Example:\n  {self.example}",
-            filled(f"If absent: {self.absent}", width, "", " " * 11) if self.absent else "",
-            see_also(self.see, width),
+            filled(f"{label + ':':11}{text}", width, "", " " * 11) if text else ""
+            for label, text in labels.items()
         ]
-        return "\n\n".join([*parts, "\n".join(line for line in lines if line)]) + "\n"
+        lines.insert(2, example if self.example else "")
+        return "\n\n".join([*parts, "\n".join(line for line in lines if line)]).rstrip() + "\n"
 
 
 @cache
-def codes() -> tuple[Code, ...]:
-    """Every error code that a user can meet, by family."""
+def codes() -> tuple[Page, ...]:
+    """Every error code that a user can meet, by family.
+
+    A hint without facts says how to fix the problem, if nothing else does.
+    """
     found = [
-        Code(name, **{key: table[key] for key in ("family", "meaning", "example", "fix")})
+        Page(
+            name,
+            f"{table['family']} error",
+            table["meaning"],
+            table["example"],
+            fix=table.get("fix") or _sentence(table["hint"].format()),
+        )
         for name, table in code_tables().items()
     ]
-    return tuple(sorted(found, key=lambda code: FAMILIES.index(code.family)))
+    return tuple(sorted(found, key=lambda page: FAMILIES.index(page.kind.split()[0])))
+
+
+def _sentence(text: str) -> str:
+    return f"{text[0].upper()}{text[1:]}."
 
 
 @cache
@@ -146,13 +153,13 @@ def variant(code: str, name: str) -> str:
     return f"{code}.{name}" if isinstance(code_tables()[code].get(name), dict) else code
 
 
-PARTS = ("sections", "privacy", "keys", "commands")
+PARTS = ("sections", "privacy", "keys", "terms", "commands")
 """The files of pages about words, in the order of a spec."""
 
 
 @cache
 def word_pages() -> tuple[Page, ...]:
-    """Every page about a word of specs or of the command line."""
+    """Every page about a word of specs, of the command line or of what it prints."""
     files = (_read(FOLDER / "pages" / f"{part}.toml") for part in PARTS)
     return tuple(_page(name, _prose(table)) for file in files for name, table in file.items())
 
@@ -182,14 +189,10 @@ def filled(text: str, width: int, first: str = "", rest: str = "") -> str:
     )
 
 
-def see_also(words: Iterable[str], width: int) -> str:
-    """The last lines of a page: words to read next."""
-    return filled(f"See also:  dpcli explain {' | '.join(words)}", width, "", " " * 11)
-
-
 def _page(name: str, table: dict[str, Any]) -> Page:
     uses = tuple(Use(**{**use, "places": tuple(use["places"])}) for use in table.get("uses", ()))
-    return Page(name, **{**table, "see": tuple(table["see"]), "uses": uses})
+    lists = {key: tuple(table.get(key, ())) for key in ("see", "also")}
+    return Page(name, **{**table, **lists, "uses": uses})
 
 
 def _prose(table: dict[str, Any]) -> dict[str, Any]:

@@ -3,33 +3,38 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import pytest
 
-from dpcli.cli.explain import Explanation, explanations
+from dpcli.cli.commands import PLACES
+from dpcli.cli.explain import HEADINGS, pages
 from dpcli.reference import Page, codes, synonyms, word_pages
 from dpcli.spec.column_types import COLUMN_TYPES
-from tests.support.cli import Command
+from dpcli.statistics.flags import Flag
+from tests.support.cli import LOCAL, PEOPLE, ROOT, Command
 
-PAGES = explanations()
+PAGES = pages()
 KNOWN = {page.name for page in PAGES}
+EVERY = KNOWN | {word for page in PAGES for word in page.also}
 
 
 @pytest.mark.parametrize("page", word_pages(), ids=lambda page: f"{page.name}-{page.kind}")
 def test_a_page_is_whole(page: Page) -> None:
     """A page says what the word means, what it may be, an example, and where to read on."""
     assert page.meaning.endswith(".") and page.example and page.see
-    assert page.values or page.name == "exit"
-    assert page.absent or page.kind == "type" or page.name == "exit"
+    assert page.values or page.kind == "term" or page.name == "exit"
+    assert page.absent or page.kind in ("type", "term") or page.name == "exit"
     assert set(page.see) <= KNOWN, set(page.see) - KNOWN
     assert page.name not in page.see
+    assert not set(page.also) & KNOWN
     assert max(map(len, page.text().splitlines())) <= 80
 
 
 @pytest.mark.parametrize("width", [78, 198])
 def test_pages_fit_the_terminal(width: int) -> None:
     """No line of a page is wider than the terminal, and no word is broken at any width."""
-    for page in explanations():
+    for page in PAGES:
         lines = page.text(width).splitlines()
         assert max(map(len, lines)) <= max(width, 80), page.name
         assert page.text(width).split() == page.text(78).split()
@@ -37,11 +42,10 @@ def test_pages_fit_the_terminal(width: int) -> None:
 
 def test_pages_name_words_to_read_next() -> None:
     """Docstrings and error codes lead on as well, to words that have pages."""
-    named = {page: page.text(10_000).partition("\nSee also:  dpcli explain ")[2] for page in PAGES}
-    for page, words in named.items():
-        assert set(words.split(" | ")) - {""} <= KNOWN - {page.name}, page.name
-        assert words or page.kind.startswith("error codes"), page.name
-    assert sum(map(bool, named.values())) > 0.7 * len(named)
+    for page in PAGES:
+        assert set(page.see) <= EVERY - {page.name}, page.name
+        assert page.see or page.kind == "command" or page.kind.endswith(" error"), page.name
+    assert sum(bool(page.see) for page in PAGES) > 0.7 * len(PAGES)
 
 
 OLD = re.compile(
@@ -52,8 +56,8 @@ OLD = re.compile(
 """Words that a reader who learned English as a second language may not know."""
 
 
-@pytest.mark.parametrize("page", list(explanations()), ids=lambda page: f"{page.name}-{page.kind}")
-def test_pages_are_plain(page: Explanation) -> None:
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: f"{page.name}-{page.kind}")
+def test_pages_are_plain(page: Page) -> None:
     """No page uses a word that the rules of style replace."""
     _, _, text = page.text().partition("\n")
     assert not OLD.search(text)
@@ -61,7 +65,7 @@ def test_pages_are_plain(page: Explanation) -> None:
 
 def test_words_have_one_meaning_each() -> None:
     """No word has two pages of one kind, and none is that of an error code too."""
-    names = [(page.name, page.kind) for page in explanations()]
+    names = [(page.name, page.kind) for page in PAGES]
 
     assert len(set(names)) == len(names)
     assert not {page.name for page in word_pages()} & {code.name for code in codes()}
@@ -87,14 +91,18 @@ def test_the_list_has_every_word(dpcli: Command) -> None:
     told = dpcli("explain")
 
     assert told.status == 0
-    assert set(re.findall(r"[\w-]+", told.out)) >= KNOWN
+    assert set(re.findall(r"[\w-]+", told.out)) >= EVERY
+    assert [line for line in told.out.splitlines() if line in HEADINGS.values()] == list(
+        HEADINGS.values()
+    )
     assert max(map(len, told.out.splitlines())) <= 80
 
 
 @pytest.mark.parametrize(
     ("word", "meant"),
-    [("bouns", "bounds"), ("average", "mean"), ("Unit", "unit"), ("neighbours", "neighbors"),
-     ("max-rows", "max_rows"), ("over budget", "over-budget-epsilon"), ("status", "exit")],
+    [("bouns", "bounds"), ("average", "mean"), ("Units", "unit"), ("neighbours", "neighbors"),
+     ("max-rows", "max_rows"), ("over budget", "over-budget-epsilon"), ("status", "exit"),
+     ("hazards", "risks"), ("scales", "scale")],
 )  # fmt: skip
 def test_a_slip_is_understood(word: str, meant: str, dpcli: Command) -> None:
     """A word that is none leads to those that are near."""
@@ -109,6 +117,52 @@ def test_a_word_that_is_far_from_all(dpcli: Command) -> None:
     told = dpcli("explain", "zzzzzz")
 
     assert "did you mean" not in told.err and "`dpcli explain` lists all words" in told.err
+
+
+def headings(text: str) -> set[str]:
+    """The headings of the aligned tables in a text: the first line of each."""
+    found: set[str] = set()
+    before: list[str] = []
+    for line in text.splitlines():
+        parts = re.split(r" {2,}", line.strip())
+        if len(parts) > 2 and len(before) < 3:
+            found |= {re.sub(r" *[0-9.]+%| of [0-9,]+ records", "", part) for part in parts}
+        before = parts
+    return found
+
+
+def test_what_tables_show_has_a_page(
+    dpcli: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Every heading of a table, every flag and every choice of an option can be looked up."""
+    monkeypatch.setenv("COLUMNS", "400")
+    ledger = ("--ledger", tmp_path / "ledger.sqlite")
+    people = ROOT / "specs" / "town-people.yaml"
+    spec = ROOT / "specs" / "minimal.yaml"
+    words: set[str] = {flag.value for flag in Flag} - {""}
+    for line in (
+        ("ledger", "init", ledger[1]),
+        ("plan", people), ("plan", spec, "--compare"), ("plan", spec, "--diff", people),
+        ("plan", LOCAL, "--records", "3000"), ("release", spec, PEOPLE, *ledger),
+        ("ledger", "show", *ledger), ("ledger", "show", "--spec", spec, *ledger),
+        ("ledger", "history", *ledger), ("simulate", spec, "--rows", "90", "--runs", "2"),
+    ):  # fmt: skip
+        told = dpcli(*line)
+        assert told.status == 0
+        words |= headings(told.out if line[0] != "release" else told.err)
+        words |= set(told.out.split("\n")[0].split(",")) if line[0] == "release" else set()
+    for name in PLACES:
+        choices = re.findall(r"<([a-z0-9-]+(?:\|[a-z0-9-]+)+)>", dpcli(*name.split(), "--help").out)
+        words |= {word for choice in choices for word in choice.split("|")}
+    keys = {"sex"}  # the keys of a group are columns of the data
+    unknown = {
+        word
+        for word in words - keys
+        if word.replace(" ", "-") not in EVERY and not set(word.split()) <= EVERY
+    }
+
+    assert len(words) > 40 and {"L2", "add-remove", "unreliable"} <= words
+    assert not unknown
 
 
 def test_words_of_other_tools_lead_to_ours() -> None:

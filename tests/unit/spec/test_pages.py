@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from dpcli.errors import SpecError
-from dpcli.reference import Code, codes
+from dpcli.reference import Page, codes
 from dpcli.spec.load import load_any
 
 BASE = """
@@ -71,13 +71,13 @@ TOO_LONG = {
 FRAGMENTS = [
     code
     for code in codes()
-    if code.family == "spec"
+    if code.kind == "spec error"
     and code.name not in TEXTS | TOO_LONG
     and not code.example.startswith("dpcli ")
 ]
 
 
-def fragment(code: Code) -> dict[str, Any]:
+def fragment(code: Page) -> dict[str, Any]:
     """The example, every scalar as a text."""
     found = yaml.load(code.example, Loader=yaml.BaseLoader)
     assert isinstance(found, dict), code.example
@@ -120,7 +120,7 @@ def placed(example: dict[str, Any]) -> str:
 
 
 @pytest.mark.parametrize("code", FRAGMENTS, ids=lambda code: code.name)
-def test_an_example_produces_its_error(code: Code, tmp_path: Path) -> None:
+def test_an_example_produces_its_error(code: Page, tmp_path: Path) -> None:
     """The example, written into a spec, gives the error that it stands for."""
     with pytest.raises(SpecError) as caught:
         load_any(placed(fragment(code)), "spec.yaml", tmp_path)
@@ -129,7 +129,7 @@ def test_an_example_produces_its_error(code: Code, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("code", codes(), ids=lambda code: code.name)
-def test_a_page_is_whole(code: Code) -> None:
+def test_a_page_is_whole(code: Page) -> None:
     """A page has sentences, an example, and a fix that says what to do, at 80 columns."""
     assert re.fullmatch(r"[A-Z`].*[.)]", code.meaning)
     assert code.example.strip() == code.example != ""
@@ -142,7 +142,8 @@ VERBS = {
     "Add", "Allow", "Ask", "Begin", "Change", "Check", "Close", "Compare",
     "Compress", "Correct", "Create",
     "Declare", "Delete", "Draft", "End", "Find", "Fix", "Free", "Give", "Group", "If", "Install",
-    "Keep", "Leave", "Let", "List", "Lower", "Map", "Name", "Pipe", "Put", "Quote", "Rename",
+    "Keep", "Leave", "Let", "List", "Lower", "Make", "Map", "Name", "Omit",
+    "Pipe", "Put", "Quote", "Rename",
     "Replace", "Report", "Run", "Save", "See", "Shorten", "Simulate", "Spell", "Split", "Unpack",
     "Use", "Write",
 }  # fmt: skip

@@ -11,7 +11,7 @@ from typing import Any
 import jsonschema
 import pytest
 
-from dpcli.cli.explain import explanations
+from dpcli.cli.explain import pages
 from dpcli.reference import word_pages
 from dpcli.spec.nodes import Listing, Node, Word
 from dpcli.spec.schema import spec_schema
@@ -204,7 +204,7 @@ def keys() -> list[tuple[str, str]]:
 @pytest.mark.parametrize(("place", "key"), keys())
 def test_every_key_has_a_page(place: str, key: str) -> None:
     """`dpcli explain KEY` knows every key that a spec may have."""
-    assert key in {page.name for page in explanations()}
+    assert key in {page.name for page in pages()}
 
 
 @pytest.mark.parametrize(("place", "key"), keys())
