@@ -28,6 +28,9 @@ EPOCH = datetime.date(1970, 1, 1)
 """Day zero of the grid of dates."""
 
 
+NumericKind = Literal["integer", "number", "date"]
+
+
 @dataclass(frozen=True, slots=True)
 class NumericColumn:
     """Integers, numbers or dates: whole multiples of `step` between two bounds.
@@ -37,7 +40,7 @@ class NumericColumn:
     """
 
     name: str
-    kind: Literal["integer", "number", "date"]
+    kind: NumericKind
     step: Fraction = Fraction(1)
     bounds: tuple[int, int] | None = None
     missing: int | None = None

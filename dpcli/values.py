@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from fractions import Fraction
-from typing import Annotated, Any, get_args, get_origin
+from typing import TYPE_CHECKING, Annotated, Any, get_args, get_origin
 
 from pydantic import BaseModel, ConfigDict, Field, GetCoreSchemaHandler, WithJsonSchema
 from pydantic_core import PydanticCustomError, PydanticKnownError, core_schema
@@ -29,10 +29,24 @@ MOST_BUDGET = Fraction(1000)
 """A budget may last for many releases, but not mean `no limit`."""
 
 
+class Unreadable(Exception):
+    """A value cannot be used; why has been recorded, so what depends on it is silent."""
+
+
 class Shape(BaseModel):
-    """A mapping with known keys only; its model is built when the first one is read."""
+    """A mapping with known keys only; its model is built when the first one is read.
+
+    A field that has been recorded as wrong is absent: to use it raises `Unreadable`.
+    """
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True, defer_build=True)
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            if name in type(self).model_fields:
+                raise Unreadable
+            return super().__getattr__(name)
 
 
 def refusal(

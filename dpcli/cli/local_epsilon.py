@@ -47,10 +47,7 @@ def _table(path: Path) -> Table:
         raw = sys.stdin.buffer.read(MOST_BYTES + 1) if piped else read_bytes(path)
     except (OSError, ValueError):
         raise SpecError.about("table-unreadable.input", path=path) from None
-    table, findings = table_of(raw, "standard input" if piped else str(path))
-    if table is None:
-        raise SpecError(findings.problems)
-    return table
+    return table_of(raw, "standard input" if piped else str(path))
 
 
 def _of_table(table: Table) -> Found:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from fractions import Fraction
 from typing import Annotated, Any
 
@@ -12,8 +12,8 @@ from dpcli.mechanisms.calibration import Mechanism
 from dpcli.messages import shown
 from dpcli.privacy.loss import Price
 from dpcli.spec.columns import Scope
-from dpcli.spec.fit import Part
-from dpcli.spec.nodes import at
+from dpcli.spec.findings import attempt
+from dpcli.spec.part import Part
 from dpcli.statistics.base import Statistic
 from dpcli.values import Choice, described
 
@@ -46,94 +46,76 @@ def able_to_answer(statistic: Statistic) -> list[Mechanism]:
     return [one for one in every if isinstance(one, Choosing) == statistic.chooses]
 
 
-def single_way(part: Part[Any], ways: Collection[str], absent: str) -> str | None:
-    """Which of several keys is written; a problem is recorded unless it is one.
-
-    Without any of them that is the problem `absent`.
-    """
+def single_way(part: Part[Any], ways: Collection[str], absent: str) -> str:
+    """Which one of several keys is written; without any of them that is the problem `absent`."""
     given = [way for way in ways if part.has(way)]
-    if len(given) == 1:
-        return given[0]
-    if given:
-        part.report_key("price-twice", given[1], given=given, first=given[0])
-    else:
-        part.report(absent, ways=ways)
-    return None
+    if not given:
+        raise part.report(absent, ways=ways)
+    if len(given) > 1:
+        raise part.report_key("price-twice", given[1], given=given, first=given[0])
+    return given[0]
 
 
 def read_answering(
     part: Part[Any],
     scope: Scope,
     statistic: Statistic,
-    *,
-    keys: bool | None,
+    keys: Callable[[], bool],
     absent: str = "price-required",
-) -> Answering | None:
-    """How a statistic is answered and at which price; None after problems are recorded.
+) -> Answering:
+    """How a statistic is answered and at which price.
 
-    `keys` says whether the entry has private keys; None where that cannot be read. Without a
-    price that is the problem `absent`.
+    `keys` says whether the entry has private keys. Without a price that is the problem `absent`.
     """
     able = able_to_answer(statistic)
-    chosen = _chosen(part, statistic, able)
-    way = _way(part, scope, absent)
-    if not chosen or way is None:
-        return None
-    calibration = _calibration(part, chosen, way)
-    if keys is None or "delta" in part.bad:
-        return None
+    read_mechanisms, read_way = (
+        attempt(_chosen, part, statistic, able),
+        attempt(_way, part, scope, absent),
+    )
+    chosen, way = read_mechanisms(), read_way()
+    calibration = attempt(_calibration, part, chosen, way)
     # Of what is counted in rho, only private keys spend a delta of their own.
-    rule = scope.composition
+    rule, selects, delta = scope.composition, keys(), part.values.delta
     in_rho = way == "rho" or (way != "epsilon" and rule is not None and rule.takes_rho)
     needs = [one.needs_delta and not in_rho for one in chosen]
-    delta: Fraction | None = part.values.delta
-    if delta is not None and not any(needs) and not keys:
+    if delta is not None and not any(needs) and not selects:
         other = next((one.name for one in able if one.needs_delta), None)
         code = "delta-not-taken.rho" if in_rho else "delta-not-taken.mechanism"
         code = code if in_rho or other else "delta-not-taken"
-        part.report_key(code, "delta", mechanism=chosen[0].name, other=other)
-        return None
-    if delta is None and (all(needs) or keys) and (way != "share" or (keys and in_rho)):
+        raise part.report_key(code, "delta", mechanism=chosen[0].name, other=other)
+    if delta is None and (all(needs) or selects) and (way != "share" or (selects and in_rho)):
         needing = shown(chosen[0].name) if all(needs) else "`keys: private`"
         place = ["mechanism"] if part.has("mechanism") else []
-        part.report("delta-required", *place, needing=needing)
-        return None
-    if calibration is None or way in part.bad:
-        return None
-    size = getattr(part.values, way)
-    return chosen, Price(**{way: size}, delta=delta or Fraction(0)), calibration
+        raise part.report("delta-required", *place, needing=needing)
+    price = Price(**{way: getattr(part.values, way)}, delta=delta or Fraction(0))
+    return chosen, price, calibration()
 
 
 def _chosen(part: Part[Any], statistic: Statistic, able: list[Mechanism]) -> tuple[Mechanism, ...]:
     """The mechanism of that name, all that can answer, or the first of those."""
     name = part.values.mechanism
-    if "mechanism" in part.bad:
-        return ()
     if name in (None, AUTO):
         return tuple(able) if name else (able[0],)
     found = tuple(one for one in able if one.name == name)
     if not found:
         code = "mechanism-not-taken.choice" if statistic.chooses else "mechanism-not-taken"
         names = [one.name for one in able]
-        part.report(code, "mechanism", mechanism=name, able=names)
+        raise part.report(code, "mechanism", mechanism=name, able=names)
     return found
 
 
-def _way(part: Part[Any], scope: Scope, absent: str) -> str | None:
+def _way(part: Part[Any], scope: Scope, absent: str) -> str:
     """How the price is given, where the composition adds up prices of that kind."""
     rule, fields = scope.composition, type(part.values).model_fields
     in_rho = rule is None or rule.takes_rho
     ways = [way for way in WAYS if way in fields and (way != "rho" or in_rho or part.has("rho"))]
     way = single_way(part, ways, absent)
     if way == "rho" and rule is not None and not in_rho:
-        part.report_key("rho-not-taken", "rho", composition=rule.name)
-        return None
+        raise part.report_key("rho-not-taken", "rho", composition=rule.name)
     return way
 
 
-def _calibration(part: Part[Any], chosen: tuple[Mechanism, ...], way: str) -> str | None:
-    if "calibration" in part.bad:
-        return None
+def _calibration(part: Part[Any], chosen: tuple[Mechanism, ...], way: str) -> str:
     able = chosen[0].calibrations
     if len(chosen) > 1 or way != "epsilon":
         # A search, or a rho, has one way to choose noise.
@@ -141,6 +123,6 @@ def _calibration(part: Part[Any], chosen: tuple[Mechanism, ...], way: str) -> st
     name: str | None = getattr(part.values, "calibration", None)
     if name is None or name in able:
         return name or able[0]
-    who, span = chosen[0].name if len(chosen) == 1 else AUTO, at(part.node, "calibration").span
-    part.findings.report_unknown("unknown-calibration.able", name, able, span, mechanism=who)
-    return None
+    who = chosen[0].name if len(chosen) == 1 else AUTO
+    code = "unknown-calibration.able"
+    raise part.report(code, "calibration", word=name, choices=able, mechanism=who)

@@ -1,16 +1,22 @@
-"""Keys and bins: the axes of an answer, in whole steps of their columns."""
+"""Keys, bins, conditions and candidates, in whole steps of their columns."""
 
 from __future__ import annotations
 
-from math import ceil
+from collections.abc import Iterable, Sequence
+from math import ceil, floor
+from typing import Any
 
-from dpcli.columns import FORMULA, CategoryColumn, NumericColumn, OpenColumn
+from dpcli.columns import FORMULA, NumericColumn, OpenColumn
 from dpcli.privacy.decimals import readable_text
-from dpcli.queries import Key
+from dpcli.queries import Condition, Key
+from dpcli.reference import variant
+from dpcli.scores import Points
 from dpcli.spec.columns import Scope
-from dpcli.spec.findings import Findings
-from dpcli.spec.grid import in_steps, on_grid
+from dpcli.spec.findings import read_all
+from dpcli.spec.grid import in_steps, on_grid, read_number, within
+from dpcli.spec.model import Cell
 from dpcli.spec.nodes import Listing, Mapping, Node, Word, at, words_of
+from dpcli.spec.part import Part
 
 MOST_BINS = 10_001
 """A column of ten thousand steps has one value more."""
@@ -18,120 +24,182 @@ MOST_BINS = 10_001
 RESERVED = ("statistic", "item", "value", "lower", "upper")
 """The columns that every output has."""
 
+Ranges = tuple[tuple[int, int], ...]
 
-def groups(node: Node | None, user: str, scope: Scope, field: str = "by") -> tuple[Key, ...] | None:
-    """The keys of a list such as `by`, or None after their problems are recorded."""
-    items = node.items if isinstance(node, Listing) else ()
-    found: dict[str, Key] = {}
+
+def read_keys(part: Part[Any], field: str, scope: Scope) -> tuple[Key, ...]:
+    """The keys of a list such as `by`."""
+    part.require(field)
     seen: set[str] = set()
-    for item in items:
+
+    def read(item: Node) -> Key:
         word = at(item, "column")
-        if not isinstance(word, Word):
-            continue
+        assert isinstance(word, Word)
         if word.text in seen:
-            scope.findings.report("duplicate-key-column", word.span, column=word.text, field=field)
-            continue
+            raise word.span.report("duplicate-key-column", column=word.text, field=field)
         seen.add(word.text)
-        column = scope.key(word, user)
-        if column is not None and column.name in RESERVED:
-            facts = {"column": column.name, "reserved": RESERVED}
-            scope.findings.report("reserved-name", word.span, **facts)
-        elif column is not None:
-            bins = item.get("bins") if isinstance(item, Mapping) else None
-            key = axis(column, bins, word, scope.findings, "missing-bins")
-            if key is not None:
-                found[word.text] = key
-    return tuple(found.values()) if len(found) == len(items) else None
+        column = scope.key(word, part.user)
+        if column.name in RESERVED:
+            raise word.span.report("reserved-name", column=column.name, reserved=RESERVED)
+        bins = item.get("bins") if isinstance(item, Mapping) else None
+        return read_axis(column, bins, word, "missing-bins")
+
+    listing = part.node.listing(field)
+    return tuple(read_all(read, listing.items if listing else ()))
 
 
-def axis(
-    column: CategoryColumn | NumericColumn | OpenColumn,
-    bins: Node | None,
-    word: Word,
-    findings: Findings,
-    missing: str,
-) -> Key | None:
+def read_axis(column: Cell | OpenColumn, bins: Node | None, word: Word, missing: str) -> Key:
     """The labels of a category, or the bins of a number; `missing` says that it has none."""
     facts = {"column": column.name, "kind": column.kind}
     if column.name.startswith(FORMULA):
-        findings.report("formula-label.key", word.span, first=column.name[0], **facts)
-    elif not isinstance(column, NumericColumn):
+        raise word.span.report("formula-label.key", first=column.name[0], **facts)
+    if isinstance(column, NumericColumn):
         if bins is None:
-            return Key(column)
-        findings.report("bins-not-taken", bins.span, **facts)
-    elif bins is None:
-        findings.report(missing, word.span, **facts)
-    else:
-        starts = _starts(column, bins, findings)
-        return Key(column, starts) if starts else None
-    return None
+            raise word.span.report(missing, **facts)
+        return Key(column, _starts(column, bins))
+    if bins is not None:
+        raise bins.span.report("bins-not-taken", **facts)
+    return Key(column)
 
 
-def _starts(column: NumericColumn, bins: Node, findings: Findings) -> tuple[int, ...] | None:
+def _starts(column: NumericColumn, bins: Node) -> tuple[int, ...]:
     width, edges = at(bins, "width"), at(bins, "edges")
     if isinstance(width, Word) == isinstance(edges, Listing):
-        code = "bins-form.both" if isinstance(width, Word) else "bins-form"
-        findings.report(code, bins.span)
-    elif isinstance(width, Word):
-        return _by_width(column, width, findings)
-    elif isinstance(edges, Listing):
-        return _by_edges(column, edges, findings)
-    return None
+        raise bins.span.report("bins-form.both" if isinstance(width, Word) else "bins-form")
+    if isinstance(width, Word):
+        starts = _by_width(column, width)
+    else:
+        starts = _by_edges(column, words_of(edges))
+    if len(starts) > MOST_BINS:
+        span = width.span if isinstance(width, Word) else edges.span
+        raise span.report("too-many-bins", count=len(starts), most=MOST_BINS)
+    return tuple(starts)
 
 
-def _by_width(column: NumericColumn, word: Word, findings: Findings) -> tuple[int, ...] | None:
+def _by_width(column: NumericColumn, word: Word) -> Sequence[int]:
     """Bins of one width from the lower bound; the last may be narrower.
 
     Bins of whole numbers and days are ranges of that many values, so the upper bound may
     be a bin of its own. The last interval of finer numbers includes it instead.
     """
-    # The width of a date's bins is a number of days: the step of a date is one.
-    steps = in_steps(NumericColumn("", "number", column.step), word, "`width`", findings)
-    if steps is None:
-        return None
+    steps = read_number(word, "`width`") / column.step
     if steps <= 0 or steps.denominator != 1:
         code = "width-not-positive" if steps <= 0 else "off-grid.width"
         unit = "a whole number of days" if column.kind == "date" else "a multiple of the step"
         nearest = readable_text(max(1, ceil(steps)) * column.step)
-        findings.report(code, word.span, width=word.text, unit=unit, nearest=nearest)
-        return None
+        raise word.span.report(code, width=word.text, unit=unit, nearest=nearest)
     end = column.upper + 1 if column.whole else column.upper
-    starts = range(column.lower, end, steps.numerator)
-    return None if _are_too_many(len(starts), word, findings) else tuple(starts)
+    return range(column.lower, end, steps.numerator)
 
 
-def _by_edges(column: NumericColumn, node: Listing, findings: Findings) -> tuple[int, ...] | None:
+def _by_edges(column: NumericColumn, words: Sequence[Word]) -> Sequence[int]:
     """Given edges: on the grid, rising, from bound to bound.
 
     Each edge but the last begins a bin. The last is the upper bound, which the last bin
     includes; or, for whole numbers and days, the value after it, where the next bin would
     begin.
     """
-    words = words_of(node)
-    read = [on_grid(column, word, "the edge", findings) for word in words]
-    edges = [edge for edge in read if edge is not None]
-    if len(edges) < len(node.items) or _are_too_many(len(edges) - 1, node, findings):
-        return None
+    edges = read_all(lambda word: on_grid(column, word, "the edge"), words)
     for place in range(1, len(edges)):
         if edges[place] <= edges[place - 1]:
             facts = {"edge": words[place].text, "before": words[place - 1].text}
-            findings.report("edges-order", words[place].span, **facts)
-            return None
-    for place, bound in ((0, column.lower), (-1, column.upper)):
+            raise words[place].span.report("edges-order", **facts)
+    ends = (0, "first", "lower", column.lower), (-1, "last", "upper", column.upper)
+    for place, which, side, bound in ends:
         after = column.whole and place == -1 and edges[place] == bound + 1
         if edges[place] != bound and not after:
-            beyond = not column.lower <= edges[place] <= column.upper
-            ends = (
-                {"place": "last", "side": "upper"} if place else {"place": "first", "side": "lower"}
-            )
-            code = "edges-bounds.beyond" if beyond else "edges-bounds"
-            edge, text = words[place], column.text(bound)
-            findings.report(code, edge.span, edge=edge.text, bound=text, **ends)
-            return None
-    return tuple(edges[:-1])
+            within_bounds = column.lower <= edges[place] <= column.upper
+            code = "edges-bounds" if within_bounds else "edges-bounds.beyond"
+            facts = {"edge": words[place].text, "bound": column.text(bound)}
+            raise words[place].span.report(code, place=which, side=side, **facts)
+    return edges[:-1]
 
 
-def _are_too_many(count: int, node: Node, findings: Findings) -> bool:
-    if count > MOST_BINS:
-        findings.report("too-many-bins", node.span, count=count, most=MOST_BINS)
-    return count > MOST_BINS
+def read_conditions(part: Part[Any], scope: Scope) -> tuple[Condition, ...]:
+    """All conditions of a `where` mapping."""
+    part.require("where")
+
+    def read(pair: tuple[Word, Node]) -> Condition:
+        column = scope.usable(pair[0], part.user)
+        return Condition(column, _ranges(column, pair[1]))
+
+    where = part.node.mapping("where")
+    return tuple(read_all(read, where.pairs.values() if where else ()))
+
+
+def _ranges(column: Cell, node: Node) -> Ranges:
+    """The values of a column that satisfy a condition."""
+    if not isinstance(node, Mapping):
+        return merged(read_all(lambda word: _position(column, word), words_of(node)))
+    if isinstance(column, NumericColumn):
+        return _between(column, node)
+    facts = {"column": column.name, "kind": column.kind, "label": column.labels[0]}
+    raise node.span.report("condition-form.labels", **facts)
+
+
+def _position(column: Cell, word: Word) -> int:
+    """A value in steps, or the position of a label."""
+    if isinstance(column, NumericColumn):
+        return within(column, word, f"the value of `{column.name}`")
+    if word.text in column.positions:
+        return column.positions[word.text]
+    facts = {"column": column.name}
+    if word.text in column.label_of:
+        facts |= {"text": word.text, "label": column.label_of[word.text]}
+        raise word.span.report("unknown-label.text", labels=column.labels, **facts)
+    code = "unknown-label.boolean" if column.kind == "boolean" else "unknown-label.of"
+    raise word.span.report(code, word=word.text, choices=column.labels, **facts)
+
+
+def _between(column: NumericColumn, node: Mapping) -> Ranges:
+    """The values from `min` to `max`."""
+    sides = [(side, word) for side in ("min", "max") if (word := node.word(side))]
+    if not sides:
+        raise node.span.report("condition-form", column=column.name)
+    found = read_all(lambda one: in_steps(column, one[1], f"`{one[0]}`"), sides)
+    read = dict(zip((side for side, _ in sides), found, strict=True))
+    low, high = read.get("min", column.lower), read.get("max", column.upper)
+    if len(read) == 2 and low > high:
+        raise node.span.report("impossible-condition.order", column=column.name)
+    first, last = max(column.lower, ceil(low)), min(column.upper, floor(high))
+    if first <= last:
+        return ((first, last),)
+    code, step = variant("impossible-condition", column.kind), readable_text(column.step)
+    ends = {"low": column.text(column.lower), "high": column.text(column.upper)}
+    raise node.span.report(code, column=column.name, step=step, **ends)
+
+
+def merged(positions: Iterable[int]) -> Ranges:
+    """Distinct whole numbers as the fewest inclusive ranges, in order."""
+    ranges: list[tuple[int, int]] = []
+    for position in sorted(set(positions)):
+        if ranges and ranges[-1][1] == position - 1:
+            ranges[-1] = (ranges[-1][0], position)
+        else:
+            ranges.append((position, position))
+    return tuple(ranges)
+
+
+def read_candidates(node: Node | None, column: NumericColumn) -> Points:
+    """The points of a list, or of a step; else the whole grid."""
+    if isinstance(node, Listing):
+        return _rising(words_of(node), column)
+    word = node.word("step") if isinstance(node, Mapping) else None
+    if word is None:
+        return range(column.lower, column.upper + 1)
+    steps = in_steps(column, word, "`step`")
+    if steps <= 0 or steps.denominator != 1:
+        facts = {"value": word.text, "step": readable_text(column.step)}
+        raise word.span.report("off-grid.candidates", **facts)
+    return range(column.lower, column.upper + 1, steps.numerator)
+
+
+def _rising(words: Sequence[Word], column: NumericColumn) -> tuple[int, ...]:
+    """Declared values: on the grid, within the bounds, rising."""
+    points: list[int] = []
+    for word in words:
+        point = within(column, word, "the candidate")
+        if points and point <= points[-1]:
+            raise word.span.report("candidates-order", value=word.text)
+        points.append(point)
+    return tuple(points)

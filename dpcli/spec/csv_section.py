@@ -15,15 +15,14 @@ from dpcli.dialect import (
     OTHER_NAMES,
     QUOTES,
     STANDARD,
-    UNDECLARED,
     Dialect,
     encoding_of,
 )
 from dpcli.errors import SpecError
 from dpcli.spec.columns import LONGEST_NAME
-from dpcli.spec.findings import Findings
-from dpcli.spec.fit import Part, fit
-from dpcli.spec.nodes import Listing, Mapping, Node, Span, Word
+from dpcli.spec.findings import Findings, Span, attempt
+from dpcli.spec.nodes import Mapping, Node, Word, words_of
+from dpcli.spec.part import read_shape
 from dpcli.values import Read, Shape, Texts, Truth, refusal
 
 NONE = "none"
@@ -83,53 +82,44 @@ class CsvShape(Shape):
     multiline: Truth = True
 
 
-def read_dialect(node: Node | None, columns: Node | None, findings: Findings) -> Dialect:
-    """What the section `csv` says; its problems are recorded, and the default taken instead."""
-    if not isinstance(node, Mapping):
-        return UNDECLARED
-    part = fit(CsvShape, node, "`csv`", findings)
-    values = part.values
-    names = tuple(values.names or ())
-    if "names" in part.bad and isinstance(listing := node.get("names"), Listing):
-        names = tuple(one.text for one in listing.items if isinstance(one, Word))
-    for column in columns.pairs if names and isinstance(columns, Mapping) else ():
+def read_dialect(node: Mapping, columns: Mapping | None = None) -> Dialect:
+    """What the section `csv` says; its names must include those of all columns."""
+    part = read_shape(CsvShape, node, "`csv`")
+    values, listing = part.values, node.listing("names")
+    names = tuple(one.text for one in words_of(listing))
+    for column, (key, _) in columns.pairs.items() if columns and names else ():
         if column not in names:
-            span = columns.key_span(column)  # type: ignore[union-attr]
-            findings.report_unknown("column-not-named", column, names, span)
-    dialect = Dialect(
-        values.delimiter or STANDARD.delimiter,
-        None if values.quote == NONE else values.quote or STANDARD.quote,
+            key.span.report("column-not-named", word=column, choices=names)
+    delimiter = values.delimiter or STANDARD.delimiter
+    quote = None if values.quote == NONE else values.quote or STANDARD.quote
+    decimal = values.decimal or STANDARD.decimal
+    if delimiter == quote:
+        later = "quote" if part.has("quote") else "delimiter"
+        part.report_key("csv-ambiguous", later, mark=delimiter)
+    if delimiter == decimal:
+        part.report_key("csv-ambiguous.decimal", "decimal", mark=decimal)
+    return Dialect(
+        delimiter,
+        quote,
         values.encoding or STANDARD.encoding,
         names,
-        values.decimal or STANDARD.decimal,
+        decimal,
         by_ending=not part.has("delimiter"),
         multiline=values.multiline,
     )
-    if not part.bad & {"delimiter", "quote", "decimal"}:
-        _require_apart(dialect, part)
-    return dialect
-
-
-def _require_apart(dialect: Dialect, part: Part[CsvShape]) -> None:
-    """Records marks that cannot be distinguished from each other."""
-    if dialect.delimiter == dialect.quote:
-        key = "quote" if part.has("quote") else "delimiter"
-        part.report_key("csv-ambiguous", key, mark=dialect.delimiter)
-    if dialect.delimiter == dialect.decimal:
-        part.report_key("csv-ambiguous.decimal", "decimal", mark=dialect.decimal)
 
 
 def load_dialect(given: Words[str, str]) -> Dialect:
     """The dialect that some fields of the section say; SpecError with all problems."""
-    start = Span(1, 1, 1)
     findings = Findings("", [])
+    start = Span(findings, 1, 1, 1)
     pairs: dict[str, tuple[Word, Node]] = {
         key: (Word(key, start), Word(text, start)) for key, text in given.items()
     }
-    dialect = read_dialect(Mapping(pairs, start), None, findings)
+    dialect = attempt(read_dialect, Mapping(pairs, start))
     if findings:
         raise SpecError(findings.problems)
-    return dialect
+    return dialect()
 
 
 def written(dialect: Dialect) -> dict[str, str]:

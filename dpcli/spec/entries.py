@@ -9,10 +9,11 @@ from dpcli.messages import inline
 from dpcli.queries import Key
 from dpcli.spec.columns import Scope
 from dpcli.spec.entry import EntryReader
-from dpcli.spec.findings import Findings
+from dpcli.spec.findings import readable
 from dpcli.spec.model import Entry
-from dpcli.spec.nodes import Listing, Mapping, Word, described
+from dpcli.spec.nodes import Listing, Mapping, Node, Word, described
 from dpcli.spec.request import numbers_of, scores_of
+from dpcli.values import Unreadable
 
 MOST_STATISTICS = 1_000
 MOST_CELLS_IN_ALL, MOST_SCORES_IN_ALL = 2_000_000, 10_000_000
@@ -25,68 +26,54 @@ Placed = tuple[Entry, Mapping]
 EMPTY = {"statistics": "no-statistics", "responses": "no-responses"}
 
 
-def entries_of(
-    section: Listing | None, name: str, example: str, findings: Findings
-) -> tuple[Mapping, ...]:
+def entries_of(section: Listing | None, name: str, example: str) -> list[Mapping]:
     """The entries of a section that are mappings; others are recorded, as is an empty section."""
     if section is None:
-        return ()
+        return []
     if not section.items:
-        findings.report(EMPTY[name], section.span)
-    for node in section.items:
-        if not isinstance(node, Mapping):
-            facts = {"name": f"an entry of `{name}`", "found": described(node)}
-            findings.report("wrong-shape.one-entry", node.span, example=example, **facts)
-    return tuple(node for node in section.items if isinstance(node, Mapping))
+        section.span.report(EMPTY[name])
+
+    def read(node: Node) -> Mapping:
+        if isinstance(node, Mapping):
+            return node
+        facts = {"name": f"an entry of `{name}`", "found": described(node)}
+        raise node.span.report("wrong-shape.one-entry", example=example, **facts)
+
+    return readable(read, section.items)
 
 
 def resolve_entries(section: Listing | None, scope: Scope) -> tuple[Entry, ...]:
     """Every entry without problems; those with problems are recorded."""
-    example = "{name: ..., statistic: ..., epsilon: ...}"
-    nodes = entries_of(section, "statistics", example, scope.findings)
+    nodes = entries_of(section, "statistics", "{name: ..., statistic: ..., epsilon: ...}")
     if len(nodes) > MOST_STATISTICS:
-        facts = {"count": len(nodes), "most": MOST_STATISTICS}
-        scope.findings.report("too-many-statistics", nodes[MOST_STATISTICS].span, **facts)
-        return ()
+        span = nodes[MOST_STATISTICS].span
+        raise span.report("too-many-statistics", count=len(nodes), most=MOST_STATISTICS)
     names: dict[str, Word] = {}
-    totals = _Sizes(scope)
     found: list[Placed] = []
+    cells = scores = queries = 0
     for node in nodes:
-        entry = EntryReader(node, scope).entry(names)
-        if entry is not None:
-            if not totals.add(entry, node):
-                return ()
-            found.append((entry, node))
-    whole = section is not None and len(found) == len(section.items)
-    return _share_selections(found, scope, whole=whole)
-
-
-class _Sizes:
-    """What all statistics have together; each limit is reported where it is passed."""
-
-    def __init__(self, scope: Scope) -> None:
-        self._scope = scope
-        self._cells = self._scores = self._queries = 0
-
-    def add(self, entry: Entry, node: Mapping) -> bool:
-        """Whether the limits hold with one more entry."""
-        request, statistic = entry.request, entry.statistic
+        try:
+            entry = EntryReader(node, scope).entry(names)
+        except Unreadable:
+            continue
+        found.append((entry, node))
+        request = entry.request
         if not any(key.open for key in request.by):
-            self._cells += numbers_of(statistic, request)
-        self._scores += scores_of(request)
-        self._queries += len(statistic.questions(request, self._scope.relation))
+            cells += numbers_of(entry.statistic, request)
+        scores += scores_of(request)
+        queries += len(entry.statistic.questions(request, scope.relation))
         for code, count, most in (
-            ("too-many-cells.all", self._cells, MOST_CELLS_IN_ALL),
-            ("too-many-cells.all_scores", self._scores, MOST_SCORES_IN_ALL),
-            ("too-many-queries", self._queries, MOST_QUERIES_IN_ALL),
+            ("too-many-cells.all", cells, MOST_CELLS_IN_ALL),
+            ("too-many-cells.all_scores", scores, MOST_SCORES_IN_ALL),
+            ("too-many-queries", queries, MOST_QUERIES_IN_ALL),
         ):
             if count > most:
-                self._scope.findings.report(code, node.span, count=count, most=most)
-                return False
-        return True
+                raise node.span.report(code, count=count, most=most)
+    whole = section is not None and len(found) == len(section.items)
+    return _share_selections(found, whole=whole)
 
 
-def _share_selections(placed: Sequence[Placed], scope: Scope, *, whole: bool) -> tuple[Entry, ...]:
+def _share_selections(placed: Sequence[Placed], *, whole: bool) -> tuple[Entry, ...]:
     """The entries, each with the entry that selects its groups, if keys are private.
 
     Unless these are the `whole` section, a missing selection may be in an entry that has
@@ -96,17 +83,15 @@ def _share_selections(placed: Sequence[Placed], scope: Scope, *, whole: bool) ->
     for entry, node in placed:
         first = selectors.setdefault(entry.request.by, entry) if entry.selects else entry
         if first is not entry:
-            name, other = entry.request.name, first.request.name
-            span = node.key_span("keys")
-            scope.findings.report("keys-twice", span, statistic=name, other=other)
+            facts = {"statistic": entry.request.name, "other": first.request.name}
+            node.key_span("keys").report("keys-twice", **facts)
     found = []
     for entry, node in placed:
         selector = selectors.get(entry.request.by)
-        columns = [key.column.name for key in entry.request.by]
         private = [key.column.name for key in entry.request.by if key.open]
         if private and selector is None and whole:
-            facts = {"statistic": entry.request.name, "private": private}
-            by = ", ".join(map(inline, columns))
-            scope.findings.report("keys-required", node.key_span("by"), by=by, **facts)
+            by = ", ".join(inline(key.column.name) for key in entry.request.by)
+            span, name = node.key_span("by"), entry.request.name
+            span.report("keys-required", by=by, statistic=name, private=private)
         found.append(replace(entry, keys=selector.request.name) if selector else entry)
     return tuple(found)

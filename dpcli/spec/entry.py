@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from fractions import Fraction
 from functools import cache
 from typing import Annotated, Any
@@ -15,12 +16,12 @@ from dpcli.messages import shown
 from dpcli.queries import Key
 from dpcli.reference import synonyms
 from dpcli.spec.answering import Calibration, MechanismName, read_answering
-from dpcli.spec.axes import groups
+from dpcli.spec.axes import read_conditions, read_keys
 from dpcli.spec.columns import Scope
-from dpcli.spec.conditions import conditions
-from dpcli.spec.fit import fit
+from dpcli.spec.findings import attempt
 from dpcli.spec.model import Entry
 from dpcli.spec.nodes import Mapping, Word
+from dpcli.spec.part import read_shape
 from dpcli.spec.request import RequestReader
 from dpcli.spec.steps import Steps, WithholdShape, read_raw, read_steps
 from dpcli.values import (
@@ -34,6 +35,7 @@ from dpcli.values import (
     Text,
     Texts,
     Truth,
+    Unreadable,
     described,
     positive,
     refusal,
@@ -99,78 +101,72 @@ class EntryReader:
         every = statistics.STATISTICS
         self._statistic = next((one for one in every if word and one.name == word.text), None)
         fields = self._statistic.fields if self._statistic else Shape
-        self._part = fit(
+        self._part = read_shape(
             shape_of(fields),
             node,
             shown(self._statistic.name) if self._statistic else "a statistic",
-            scope.findings,
             user=shown(name.text) if name and self._statistic else "",
             refuse_unknown=self._refuse_taken,
         )
 
     def _refuse_taken(self, key: str) -> bool:
         """Records a field that only other statistics take; without a statistic, it may be one."""
-        others, report = takers_of(key), self._scope.findings.report_unknown
-        if self._statistic is None and not others:
-            every = (name for one in statistics.STATISTICS for name in one.fields.model_fields)
-            keys, owner = list(dict.fromkeys([*Common.model_fields, *every])), "a statistic"
-            report("unknown-field", key, keys, self._node.key_span(key), owner=owner)
-        if self._statistic is None or not others:
-            return self._statistic is None
+        others, span = takers_of(key), self._node.key_span(key)
+        if self._statistic is None:
+            if not others:
+                every = [name for one in statistics.STATISTICS for name in one.fields.model_fields]
+                keys = list(dict.fromkeys([*Common.model_fields, *every]))
+                span.report("unknown-field", word=key, choices=keys, owner="a statistic")
+            return True
+        if not others:
+            return False
         code = {"keys": "keys-not-taken", "bound": "bound-not-taken"}.get(key, "field-not-taken")
-        what, span = shown(self._statistic.name), self._node.key_span(key)
         own = list(self._statistic.fields.model_fields)
         facts = {"key": key, "others": others, "takes": [*Common.model_fields, *own]}
-        report(code, key, own, span, what=what, **facts)
+        what = shown(self._statistic.name)
+        span.report(code, word=key, choices=own, what=what, **facts)
         return True
 
-    def entry(self, names: dict[str, Word]) -> Entry | None:
-        """The entry, or None after its problems are recorded; `names` gains its name."""
-        part, node, scope, statistic = self._part, self._node, self._scope, self._statistic
+    def entry(self, names: dict[str, Word]) -> Entry:
+        """The entry, after all of its problems are recorded; `names` gains its name."""
+        part, scope, statistic = self._part, self._scope, self._statistic
         self._check_name(names)
-        by = None if "by" in part.bad else groups(node.get("by"), part.user, scope)
-        where = None
-        if "where" not in part.bad:
-            where = conditions(node.get("where"), part.user, scope)
+        by = attempt(read_keys, part, "by", scope)
+        where = attempt(read_conditions, part, scope)
         if statistic is None:
-            return None
+            raise Unreadable
         reader = RequestReader(part, statistic, scope)
-        request = reader.request(by, where)
-        selects = self._selects(by)
-        answering = read_answering(part, scope, statistic, keys=selects)
-        steps = read_steps(part, statistic, scope.unit)
-        raw = read_raw(part, statistic, steps)
-        bounded = None
-        if request is not None and reader.fits_together(request):
-            bounded = reader.bounded(request)
-        if part.bad or bounded is None or answering is None or steps is None or raw is None:
-            return None
-        request, other = bounded
-        keys = request.name if selects else None
+        request = attempt(reader.request, by, where)
+        selects = attempt(self._selects, by)
+        answering = attempt(read_answering, part, scope, statistic, selects)
+        steps = attempt(read_steps, part, statistic, scope.unit)
+        raw = attempt(read_raw, part, statistic, steps)
+        reader.require_consistent(request())
+        asked, other = reader.bounded(request())
+        part.require()
+        keys = asked.name if selects() else None
         return Entry(
-            request, statistic, *answering, keys=keys, other_bound=other, post=steps, raw=raw
+            asked, statistic, *answering(), keys=keys, other_bound=other, post=steps(), raw=raw()
         )
 
     def _check_name(self, names: dict[str, Word]) -> None:
         word = self._node.word("name")
         if word is None or "name" in self._part.bad:
             return
-        name, taken, report = word.text, self._scope.taken, self._scope.findings.report
+        name, taken = word.text, self._scope.taken
         if name in taken:
-            report("reserved-name.statistic", word.span, statistic=name, taken_by=taken[name])
+            word.span.report("reserved-name.statistic", statistic=name, taken_by=taken[name])
         elif (first := names.setdefault(name, word)) is not word:
-            report("duplicate-name", word.span, statistic=name, line=first.span.line)
+            word.span.report("duplicate-name", statistic=name, line=first.span.line)
 
-    def _selects(self, by: tuple[Key, ...] | None) -> bool | None:
-        """Whether an entry says `keys: private`; None after a problem is recorded."""
-        if "keys" in self._part.bad:
-            return None
-        if getattr(self._part.values, "keys", None) is None:
+    def _selects(self, by: Callable[[], tuple[Key, ...]]) -> bool:
+        """Whether an entry says `keys: private`."""
+        part = self._part
+        part.require("keys")
+        if getattr(part.values, "keys", None) is None:
             return False
-        if getattr(self._part.values, "column", None) is not None:
-            self._part.report_key("keys-not-taken.column", "keys", others=takers_of("keys"))
-            return None
-        if by is None or any(key.open for key in by):
-            return True
-        self._part.report_key("keys-declared", "keys")
-        return None
+        if getattr(part.values, "column", None) is not None:
+            raise part.report_key("keys-not-taken.column", "keys", others=takers_of("keys"))
+        if not any(key.open for key in by()):
+            raise part.report_key("keys-declared", "keys")
+        return True

@@ -1,23 +1,34 @@
-"""The problems of one text with their places, and how messages quote it.
+"""The problems of one text with their places, and how reading goes on after one.
 
-A place that is spoiled (a placeholder, an alias) has been reported once; what
-later readers find at that place is a consequence, and is not reported.
+A reader returns a plain value, or reports a problem and raises `Unreadable`. Who can go on reads
+by `attempt` or `read_all`: all problems are found at once, and what depends on an unreadable value
+is silent. A place that is spoiled (a placeholder, an alias) has been reported once; what later
+readers find there is a consequence, and is not reported.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from difflib import get_close_matches
+from typing import NamedTuple, NoReturn, ParamSpec, TypeVar
 
 from dpcli.errors import Place, Problem, problem
 from dpcli.messages import SHOWN, listed, shown, words
-from dpcli.spec.nodes import Span
+from dpcli.values import Unreadable
+
+A = TypeVar("A")
+P = ParamSpec("P")
+T = TypeVar("T")
 
 MOST = 100
 """No one fixes more problems than this at once."""
 
 ENOUGH = 1000
 """After this number, looking for more would only cost time."""
+
+
+class Stop(Exception):
+    """Reading on would not help; what was found has been recorded."""
 
 
 class Findings:
@@ -27,74 +38,103 @@ class Findings:
         self.source, self.lines = source, lines
         self._found: list[tuple[Span, Problem]] = []
         self._spoiled: set[tuple[int, int]] = set()
-        self._count = 0
 
     def __bool__(self) -> bool:
-        return self._count > 0
+        return bool(self._found)
 
     @property
-    def full(self) -> bool:
-        """Whether readers may stop: the text has more problems than are reported."""
-        return self._count >= ENOUGH
+    def many(self) -> bool:
+        """Whether further problems are only counted."""
+        return len(self._found) >= MOST
 
-    def place(self, span: Span) -> Place:
-        """The span with its source line, held inside the text."""
+    def add(self, span: Span, code: str, message: str, hint: str) -> None:
+        """One more problem; `Stop` if there are enough."""
         line = min(max(span.line, 1), max(len(self.lines), 1))
         text = self.lines[line - 1] if self.lines else ""
         column = min(max(span.column, 1), len(text) + 1) if line == span.line else len(text) + 1
         length = max(1, min(span.length, len(text) - column + 1))
-        return Place(self.source, line, column, length, text)
+        place = Place(self.source, line, column, length, text)
+        self._found.append((span, Problem(code, message, hint, place)))
+        if len(self._found) >= ENOUGH:
+            raise Stop
 
-    def heard(self, span: Span) -> bool:
-        """Whether more about this place would be noise."""
-        return (span.line, span.column) in self._spoiled
+    def spoil(self, span: Span) -> None:
+        """Silences what is found at a place from now on."""
+        self._spoiled.add(span.start)
 
-    def add(self, code: str, message: str, hint: str, span: Span) -> None:
-        """One more problem, unless its place is spoiled."""
-        if self.heard(span):
-            return
-        self._count += 1
-        # Texts with thousands of problems must not take seconds to refuse.
-        if self._count <= ENOUGH:
-            self._found.append((span, Problem(code, message, hint, self.place(span))))
-
-    def report(self, code: str, span: Span, **facts: object) -> None:
-        """One more problem, in the words of its template, unless its place is spoiled."""
-        if not self.heard(span):
-            self.add(code.partition(".")[0], *words(code, **facts), span)
-
-    def report_unknown(
-        self, code: str, word: str, choices: Iterable[str], span: Span, **facts: object
-    ) -> None:
-        """One more problem: a word that is none of the choices.
-
-        The hint names the likeliest choice. Without one it is that of the template, or all.
-        Templates may name the `word` and the `choices`.
-        """
-        if self.heard(span):
-            return
-        every = choices if isinstance(choices, Sequence) else list(choices)
-        message, hint = words(code, **{"word": word, "choices": every, **facts})
-        near = similar(word, every) if self._count < MOST else None
-        if near:
-            hint = f"did you mean {shown(near)}?"
-        elif not hint and every:
-            hint = f"use {'one of ' * (len(every) > 1)}{listed(every, 'or')}"
-        self.add(code.partition(".")[0], message, hint, span)
-
-    def spoil(self, code: str, span: Span, **facts: object) -> None:
-        """A problem after which nothing more is said about its place."""
-        self.report(code, span, **facts)
-        self._spoiled.add((span.line, span.column))
+    def is_spoiled(self, span: Span) -> bool:
+        """Whether more about a place would be noise."""
+        return span.start in self._spoiled
 
     @property
     def problems(self) -> list[Problem]:
         """All problems by place, the first hundred in full."""
-        found = [problem for _, problem in sorted(self._found, key=lambda pair: pair[0][:2])]
-        if self._count <= MOST:
+        found = [one for _, one in sorted(self._found, key=lambda pair: pair[0].start)]
+        if len(found) <= MOST:
             return found
-        more = problem("more-problems", count=self._count - MOST, than="more than " * self.full)
-        return [*found[:MOST], more]
+        than = "more than " * (len(found) >= ENOUGH)
+        return [*found[:MOST], problem("more-problems", count=len(found) - MOST, than=than)]
+
+
+class Span(NamedTuple):
+    """Part of one line, counted from one, and where its problems are recorded."""
+
+    findings: Findings
+    line: int
+    column: int
+    length: int
+
+    @property
+    def start(self) -> tuple[int, int]:
+        """Line and column."""
+        return self.line, self.column
+
+    def report(self, code: str, /, **facts: object) -> Unreadable:
+        """Records a problem in the words of its template; `raise` what it returns to give up.
+
+        If a `word` is none of some `choices`, the hint names the likeliest choice. Without one
+        it is that of the template, or lists all.
+        """
+        if not self.findings.is_spoiled(self):
+            message, hint = words(code, **facts)
+            word, choices = facts.get("word"), facts.get("choices")
+            if isinstance(word, str) and isinstance(choices, Iterable):
+                every = list(choices)
+                near = None if self.findings.many else similar(word, every)
+                if near:
+                    hint = f"did you mean {shown(near)}?"
+                elif not hint and every:
+                    hint = f"use {'one of ' * (len(every) > 1)}{listed(every, 'or')}"
+            self.findings.add(self, code.partition(".")[0], message, hint)
+        return Unreadable()
+
+    def spoil(self, code: str, /, **facts: object) -> None:
+        """Records a problem after which nothing more is reported here."""
+        self.report(code, **facts)
+        self.findings.spoil(self)
+
+
+def attempt(read: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> Callable[[], T]:
+    """Reads now; the result returns the value, or raises `Unreadable` at each use."""
+    try:
+        value = read(*args, **kwargs)
+    except Unreadable:
+        return _unreadable
+    return lambda: value
+
+
+def _unreadable() -> NoReturn:
+    raise Unreadable
+
+
+def read_all(read: Callable[[A], T], items: Iterable[A]) -> list[T]:
+    """What is read of each item; `Unreadable` after all of them if one cannot be read."""
+    return [one() for one in [attempt(read, item) for item in items]]
+
+
+def readable(read: Callable[[A], T], items: Iterable[A]) -> list[T]:
+    """What is read of the items that can be read."""
+    return [one() for one in [attempt(read, item) for item in items] if one is not _unreadable]
 
 
 COMPARED = 500

@@ -5,62 +5,58 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 from math import floor
+from typing import Any
 
 from dpcli.columns import NumericColumn
 from dpcli.messages import shown
 from dpcli.numbers import NotReadable, day, number
 from dpcli.privacy.decimals import readable_text
-from dpcli.spec.findings import Findings
 from dpcli.spec.nodes import Mapping, Word, words_of
+from dpcli.spec.part import Part
 
 MOST_STEPS = 2**62
 """Bounds stay below it, so that one value always fits a machine word."""
 
 
-def in_steps(column: NumericColumn, word: Word, name: str, findings: Findings) -> Fraction | None:
-    """The number or date that a word says, in steps of a column; None after its problem."""
-    read = day if column.kind == "date" else number
+def read_number(word: Word, name: str, read: Callable[[str], Fraction | int] = number) -> Fraction:
+    """The number, or the day, that a word says."""
     try:
-        return read(word.text) / column.step
+        return Fraction(read(word.text))
     except NotReadable as failure:
-        facts = {"name": name, "found": shown(word.text), "advice": failure.advice}
-        findings.report(failure.code, word.span, **facts)
-        return None
+        facts = {"found": shown(word.text), "advice": failure.advice}
+        raise word.span.report(failure.code, name=name, **facts) from None
 
 
-def on_grid(column: NumericColumn, word: Word, name: str, findings: Findings) -> int | None:
+def in_steps(column: NumericColumn, word: Word, name: str) -> Fraction:
+    """The number or date that a word says, in steps of a column."""
+    return read_number(word, name, day if column.kind == "date" else number) / column.step
+
+
+def on_grid(column: NumericColumn, word: Word, name: str) -> int:
     """The same in whole steps."""
-    steps = in_steps(column, word, name, findings)
-    return None if steps is None else whole_steps(steps, column.step, word, name, findings)
+    return whole_steps(in_steps(column, word, name), column.step, word, name)
 
 
-def within(column: NumericColumn, word: Word, name: str, findings: Findings) -> int | None:
+def within(column: NumericColumn, word: Word, name: str) -> int:
     """The same within the bounds of the column."""
-    steps = on_grid(column, word, name, findings)
-    if steps is None or column.lower <= steps <= column.upper:
+    steps = on_grid(column, word, name)
+    if column.lower <= steps <= column.upper:
         return steps
     low, high = map(column.text, column.limits)
-    facts = {"name": name, "value": word.text, "low": low, "high": high}
-    findings.report("out-of-bounds", word.span, **facts)
-    return None
+    raise word.span.report("out-of-bounds", name=name, value=word.text, low=low, high=high)
 
 
-def whole_steps(
-    steps: Fraction, step: Fraction, word: Word, name: str, findings: Findings
-) -> int | None:
+def whole_steps(steps: Fraction, step: Fraction, word: Word, name: str) -> int:
     """A number of steps that is whole; where it is none, its neighbors on the grid are named."""
     if steps.denominator == 1:
         return steps.numerator
     below, above = (readable_text((floor(steps) + side) * step) for side in (0, 1))
     facts = {"value": word.text, "step": readable_text(step), "below": below, "above": above}
-    findings.report("off-grid", word.span, name=name, **facts)
-    return None
+    raise word.span.report("off-grid", name=name, **facts)
 
 
-def bounds_in_steps(
-    bounds: Sequence[Fraction], step: Fraction, report: Callable[..., None], *, whole: bool
-) -> tuple[int, int] | None:
-    """Bounds in order, on the grid and within a machine word; `whole` if a step must be, too."""
+def bounds_in_steps(part: Part[Any], bounds: Sequence[Fraction], step: Fraction) -> tuple[int, int]:
+    """Bounds on the grid and within a machine word."""
     low, high = (one / step for one in bounds)
     if low.denominator == high.denominator == 1:
         most = max(abs(low), abs(high))
@@ -71,19 +67,18 @@ def bounds_in_steps(
             factor *= 10
         fits = (low / factor).denominator == (high / factor).denominator == 1
         code = "grid-too-fine.step" if fits else "grid-too-fine"
-        report(code, "bounds", step=readable_text(step), larger=readable_text(step * factor))
-        return None
+        larger = readable_text(step * factor)
+        raise part.report(code, "bounds", step=readable_text(step), larger=larger)
     near = [floor(one + Fraction(1, 2)) * step for one in (low, high)]
     fine = _dividing(step, *bounds)
     ways = []
     if near[0] != near[1]:
         ways.append(f"`bounds: [{readable_text(near[0])}, {readable_text(near[1])}]`")
-    if not ways or not whole or fine >= 1:
+    if not ways or part.values.type != "integer" or fine >= 1:
         ways.append(f"`step: {readable_text(fine)}`")
     side = 0 if low.denominator != 1 else 1
     facts = {"which": ("lower", "upper")[side], "ways": " or ".join(ways)}
-    report("off-grid.bound", "bounds", side, step=readable_text(step), **facts)
-    return None
+    raise part.report("off-grid.bound", "bounds", side, step=readable_text(step), **facts)
 
 
 def proposed_step(node: Mapping) -> str:

@@ -3,23 +3,26 @@
 from __future__ import annotations
 
 import hashlib
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from dpcli.dialect import UNDECLARED
 from dpcli.errors import SpecError, describe_system_error
 from dpcli.spec.columns import declare
 from dpcli.spec.csv_section import read_dialect
 from dpcli.spec.entries import resolve_entries
-from dpcli.spec.findings import Findings
-from dpcli.spec.fit import Part, fit
+from dpcli.spec.findings import Findings, Stop, attempt
 from dpcli.spec.model import Spec
 from dpcli.spec.nodes import Mapping
+from dpcli.spec.part import Part, read_shape
 from dpcli.spec.privacy import read_privacy
 from dpcli.spec.quality import read_quality
 from dpcli.spec.responses import Local, resolve_local
 from dpcli.spec.sections import Document, LocalDocument, declarations_of, rows_name
 from dpcli.spec.text import MOST_BYTES, find_placeholders, read_text
+from dpcli.values import Unreadable
 
 LOCAL = "local"
 """The model in which each record is randomized by itself."""
@@ -35,55 +38,57 @@ def load_any(text: bytes | str, source: str, folder: Path | None = None) -> Spec
     """
     raw = text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
     root, findings, decoded = read_text(raw, source)
-    found = _resolve(root, findings, folder or Path()) if root is not None else None
-    if findings or found is None:
-        raise SpecError(findings.problems)
-    spec, tables = found
-    digest = hashlib.sha256(raw)
-    for table in tables:
-        digest.update(hashlib.sha256(table).digest())
-    return replace(spec, text=decoded, digest=digest.hexdigest())
+    with suppress(Stop, Unreadable):
+        spec, tables = _resolve(root, findings, folder or Path())
+        if not findings:
+            digest = hashlib.sha256(raw)
+            for table in tables:
+                digest.update(hashlib.sha256(table).digest())
+            return replace(spec, text=decoded, digest=digest.hexdigest())
+    raise SpecError(findings.problems)
 
 
 def _resolve(
-    root: Mapping, findings: Findings, folder: Path
-) -> tuple[Spec, tuple[bytes, ...]] | None:
-    """What a tree says, without text and digest, and what the files hold that it names.
-
-    Problems are recorded; without a guarantee it says nothing.
-    """
-    find_placeholders(root, findings)
-    model, section = root.word("model"), root.mapping("privacy")
+    root: Mapping | None, findings: Findings, folder: Path
+) -> tuple[Spec, tuple[bytes, ...]]:
+    """What a tree says, without text and digest, and what the files hold that it names."""
+    if root is None:
+        raise Unreadable
+    find_placeholders(root)
+    model = root.word("model")
     local = model is not None and model.text == LOCAL
     # The sections are read on their own.
-    heading: Part[Any] = fit(LocalDocument if local else Document, root, "the spec", findings)
-    scope = declare(root.mapping("columns"), findings)
-    privacy = read_privacy(section, scope) if section else None
-    quality = None if local else read_quality(root.mapping("quality"), scope)
-    entries = () if local else resolve_entries(root.listing("statistics"), scope)
-    collected = resolve_local(root, scope, folder) if local else Local()
-    dialect = read_dialect(root.get("csv"), root.get("columns"), findings)
-    rows_are = rows_name(heading, scope.unit)
+    heading: Part[Any] = read_shape(LocalDocument if local else Document, root, "the spec")
+    values, scope = heading.values, declare(root.mapping("columns"), findings)
+    section, check, dialect = (root.mapping(key) for key in ("privacy", "quality", "csv"))
+    privacy = attempt(read_privacy, section, scope) if section else None
+    quality = attempt(read_quality, check, scope) if check and not local else None
+    entries = attempt(resolve_entries, root.listing("statistics"), scope) if not local else None
+    collected = attempt(resolve_local, heading, scope, folder) if local else None
+    written = attempt(read_dialect, dialect, root.mapping("columns")) if dialect else None
+    rows_are = attempt(rows_name, heading, scope.unit)
+    heading.require()
     if privacy is None:
-        return None
+        raise Unreadable
+    ours = collected() if collected else Local()
     spec = Spec(
-        dataset=heading.values.dataset or "",
-        privacy=privacy,
+        dataset=values.dataset,
+        privacy=privacy(),
         columns=tuple(column for column in scope.columns.values() if column is not None),
-        entries=entries,
-        confidence=heading.values.confidence,
+        entries=entries() if entries else (),
+        confidence=values.confidence,
         text="",
         digest="",
         declarations=declarations_of(heading),
-        dialect=dialect,
-        quality=quality,
-        rows_are=rows_are,
-        must_exist=heading.values.ledger is not None,
-        responses=collected.responses,
-        public=collected.public,
-        files=tuple(path for path, _ in collected.tables),
+        dialect=written() if written else UNDECLARED,
+        quality=quality() if quality else None,
+        rows_are=rows_are(),
+        must_exist=values.ledger is not None,
+        responses=ours.responses,
+        public=ours.public,
+        files=tuple(path for path, _ in ours.tables),
     )
-    return spec, tuple(table for _, table in collected.tables)
+    return spec, tuple(table for _, table in ours.tables)
 
 
 def read_any(path: Path | str) -> Spec:

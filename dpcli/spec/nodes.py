@@ -8,13 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple
 
-
-class Span(NamedTuple):
-    """Part of one line, counted from one."""
-
-    line: int
-    column: int
-    length: int
+from dpcli.spec.findings import Span
 
 
 class Word(NamedTuple):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from fractions import Fraction
 from typing import Annotated
 
@@ -12,9 +13,10 @@ from dpcli.privacy.concentrated import zcdp_epsilon
 from dpcli.privacy.loss import Loss
 from dpcli.privacy.relation import Neighbors, PersonUnit, RowUnit, Unit
 from dpcli.spec.columns import Scope
-from dpcli.spec.fit import Part, fit
+from dpcli.spec.findings import attempt
 from dpcli.spec.model import Privacy
 from dpcli.spec.nodes import Mapping, Word
+from dpcli.spec.part import Part, read_shape
 from dpcli.values import (
     MOST_BUDGET,
     Choice,
@@ -22,6 +24,7 @@ from dpcli.values import (
     Forms,
     Shape,
     Text,
+    Unreadable,
     described,
     limited_epsilon,
     limited_rho,
@@ -62,65 +65,61 @@ class PrivacyShape(Shape):
     )
 
 
-def read_privacy(node: Mapping, scope: Scope) -> Privacy | None:
-    """The guarantee, or None after its problems are recorded; the scope learns of it first."""
-    part = fit(PrivacyShape, node, "`privacy`", scope.findings)
-    values = part.values
-    scope.unit = _unit(part, scope)
-    scope.neighbors = values.neighbors or ""
-    rules = {rule.name: rule for rule in COMPOSITIONS}
-    scope.composition = None if "composition" in part.bad else rules[values.composition]
+def read_privacy(node: Mapping, scope: Scope) -> Privacy:
+    """The guarantee, after all of its problems are recorded; the scope learns of it first."""
+    part = read_shape(PrivacyShape, node, "`privacy`")
+    values, rules = part.values, {rule.name: rule for rule in COMPOSITIONS}
+    with suppress(Unreadable):
+        scope.unit = _unit(part, scope)
+    with suppress(Unreadable):
+        scope.neighbors = values.neighbors
+    with suppress(Unreadable):
+        scope.composition = rules[values.composition]
     budget = _budget(part, scope.composition)
-    if part.bad or scope.unit is None or scope.composition is None or budget is None:
-        return None
+    part.require()
+    if scope.unit is None or scope.composition is None:
+        raise Unreadable
     return Privacy(scope.unit, Neighbors(values.neighbors), budget, scope.composition)
 
 
-def _unit(part: Part[PrivacyShape], scope: Scope) -> Unit | None:
-    unit, node = part.values.unit, part.node.get("unit")
-    column = _ids(node.word("column"), scope) if isinstance(node, Mapping) else None
-    if not isinstance(unit, UnitShape):
-        return RowUnit() if unit else None
+def _unit(part: Part[PrivacyShape], scope: Scope) -> Unit:
+    node = part.node.get("unit")
+    word = node.word("column") if isinstance(node, Mapping) else None
+    column = attempt(_ids, word, scope) if word else None
+    unit = part.values.unit
+    if column is None or not isinstance(unit, UnitShape):
+        return RowUnit()
     per_group = unit.max_rows_per_group or unit.max_rows
     if per_group > unit.max_rows:
         path, facts = ("unit", "max_rows_per_group"), {"limit": per_group, "rows": unit.max_rows}
-        part.report_key("limit-idle", *path, **facts)
-        return None
-    if column is None:
-        return None
-    groups = unit.max_groups or unit.max_rows
-    return PersonUnit(column.name, per_group, groups, unit.max_rows, column.each)
+        raise part.report_key("limit-idle", *path, **facts)
+    ids = column()
+    return PersonUnit(
+        ids.name, per_group, unit.max_groups or unit.max_rows, unit.max_rows, ids.each
+    )
 
 
-def _ids(word: Word | None, scope: Scope) -> IdColumn | None:
-    if word is None or not scope.known(word):
-        return None
-    column = scope.columns[word.text]
-    if column is None or isinstance(column, IdColumn):
+def _ids(word: Word, scope: Scope) -> IdColumn:
+    column = scope.column(word)
+    if isinstance(column, IdColumn):
         return column
     facts = {"column": column.name, "kind": column.kind}
-    scope.findings.report("wrong-column-type.unit", word.span, **facts)
-    return None
+    raise word.span.report("wrong-column-type.unit", **facts)
 
 
-def _budget(part: Part[PrivacyShape], composition: Composition | None) -> Loss | None:
-    """The budget in epsilon and delta, or in rho at a delta; None after problems."""
+def _budget(part: Part[PrivacyShape], composition: Composition | None) -> Loss:
+    """The budget in epsilon and delta, or in rho at a delta."""
     budget = part.values.budget
-    if "budget" in part.bad or budget is None:
-        return None
     epsilon, rho, delta = budget.epsilon, budget.rho, budget.delta
     if epsilon is None and rho is None:
-        part.report("missing-field.budget-epsilon", "budget")
-    elif epsilon is not None and rho is not None:
-        part.report_key("price-twice.budget", "budget", "rho")
-    elif composition is None:
-        pass
-    elif rho is not None and composition.name != "zcdp":
-        part.report_key("rho-not-taken.budget", "budget", "rho", composition=composition.name)
-    elif composition.needs_delta and not delta:
-        part.report("delta-required.budget", "budget", composition=composition.name)
-    elif epsilon is not None:
-        return Loss(epsilon, delta)
-    elif rho is not None:
-        return Loss(zcdp_epsilon(rho, delta), delta, rho)
-    return None
+        raise part.report("missing-field.budget-epsilon", "budget")
+    if epsilon is not None and rho is not None:
+        raise part.report_key("price-twice.budget", "budget", "rho")
+    if composition is None:
+        raise Unreadable
+    name = composition.name
+    if rho is not None and name != "zcdp":
+        raise part.report_key("rho-not-taken.budget", "budget", "rho", composition=name)
+    if composition.needs_delta and not delta:
+        raise part.report("delta-required.budget", "budget", composition=name)
+    return Loss(zcdp_epsilon(rho, delta), delta, rho) if epsilon is None else Loss(epsilon, delta)

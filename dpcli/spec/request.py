@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from math import prod
@@ -13,13 +13,14 @@ from dpcli.fields import MOST_TOGETHER, OfAxes, OfBins, OfColumn, OfColumns, OfG
 from dpcli.privacy.relation import RowUnit
 from dpcli.queries import Condition, Key, LinearQuery
 from dpcli.scores import Points
-from dpcli.spec.axes import axis, groups
+from dpcli.spec.axes import read_axis, read_candidates, read_keys
 from dpcli.spec.columns import Scope
-from dpcli.spec.conditions import candidates
-from dpcli.spec.fit import Part
+from dpcli.spec.findings import attempt, read_all
 from dpcli.spec.grid import MOST_STEPS, whole_steps
-from dpcli.spec.nodes import Word, at, words_of
+from dpcli.spec.nodes import Word, words_of
+from dpcli.spec.part import Part
 from dpcli.statistics.base import Request, Statistic
+from dpcli.values import Unreadable
 from dpcli.vector_queries import MinimiserQuery
 
 MOST_CANDIDATES = 1_000_001
@@ -33,191 +34,168 @@ MOST_JOINT = 1 << 58
 MOST_PRODUCT = 1 << 80
 """Products of steps stay below it, so that the sums of any file fit 128 bits."""
 
+ELSEWHERE = ("bound", "unit_bounds", "keys")
+"""Fields of statistics that are not part of what they ask."""
+
 
 class RequestReader:
     """The fields that one statistic takes, by what each of them means."""
 
     def __init__(self, part: Part[Any], statistic: Statistic, scope: Scope) -> None:
-        self._part, self._node, self._scope = part, part.node, scope
-        self._statistic = statistic
+        self._part, self._statistic, self._scope = part, statistic, scope
 
     def request(
-        self, by: tuple[Key, ...] | None, where: tuple[Condition, ...] | None
-    ) -> Request | None:
-        """What is asked: every field of the statistic by what it means."""
-        fields, part = self._statistic.fields.model_fields, self._part
-        found: dict[str, Any] = {}
-        good = by is not None and where is not None and not part.bad & {"name", *fields}
+        self, by: Callable[[], tuple[Key, ...]], where: Callable[[], tuple[Condition, ...]]
+    ) -> Request:
+        """What is asked, from every field of the statistic."""
+        fields = self._statistic.fields.model_fields
+        found: dict[str, Callable[[], Any]] = {}
         for key, field in fields.items():
-            if key in ("bound", "unit_bounds", "keys"):
-                continue
-            found[key] = getattr(part.values, key)
-            role = None if key in part.bad else role_of(field)
-            optional = isinstance(role, OfColumn | OfColumns) and found[key] is None
-            if role is not None and not optional:
-                found[key] = self._resolved(key, role, found.get("column"), by or ())
-                good = good and found[key] is not None
-        if not good:
-            return None
-        bare = Request(part.values.name, by=by or (), where=where or ())
-        return self._statistic.request(bare, found)
+            if key not in ELSEWHERE:
+                column = found.get("column", lambda: None)
+                found[key] = attempt(self._field, key, role_of(field), column, by)
+        given = {key: one() for key, one in found.items()}
+        self._part.require("name", *fields)
+        bare = Request(self._part.values.name, by=by(), where=where())
+        return self._statistic.request(bare, given)
 
-    def _resolved(self, key: str, role: Role, column: Any, by: tuple[Key, ...]) -> Any:
-        """What a field means; None after a problem is recorded."""
-        word = at(self._node, key)
+    def _field(
+        self,
+        key: str,
+        role: Role | None,
+        column: Callable[[], Any],
+        by: Callable[[], tuple[Key, ...]],
+    ) -> Any:
+        """What a field says; where it refers to columns, what that means."""
+        value, node = getattr(self._part.values, key), self._part.node.get(key)
         match role:
-            case OfColumn(kinds) if isinstance(word, Word):
-                return self._column(word, kinds)
-            case OfColumns():
-                return self._columns(key, role)
+            case OfColumn(kinds) if isinstance(node, Word):
+                return self._column(node, kinds)
+            case OfColumns() if node:
+                return self._columns(key, words_of(node), role)
             case OfAxes():
                 return self._axes(key, by)
-            case OfBins() if isinstance(column, CategoryColumn | NumericColumn):
-                return self._bins(column, by)
-            case OfGrid() if isinstance(column, NumericColumn):
-                return self._candidates(key, column, by)
-        return None
+            case OfBins():
+                return self._bins(column(), by)
+            case OfGrid():
+                return self._candidates(key, column(), by)
+        return value
 
-    def _column(self, word: Word, kinds: Sequence[str]) -> Column | None:
-        user, what = self._part.user, self._part.what
-        return self._scope.of_kind(word, user, kinds, what)
+    def _column(self, word: Word, kinds: Sequence[str]) -> Column:
+        return self._scope.of_kind(word, self._part.user, kinds, self._part.what)
 
-    def _columns(self, key: str, role: OfColumns) -> tuple[Column, ...] | None:
-        words = words_of(self._node.get(key))
-        found: dict[str, Column] = {}
-        for word in words:
-            column = self._column(word, role.kinds)
-            if word.text in found:
-                self._scope.findings.report("column-twice", word.span, column=word.text, key=key)
-            elif column is not None:
-                found[word.text] = column
-        if len(found) < len(words) or not self._enough(key, len(found), role.least):
-            return None
-        return tuple(found.values())
+    def _columns(self, key: str, words: Sequence[Word], role: OfColumns) -> tuple[Column, ...]:
+        seen: set[str] = set()
 
-    def _enough(self, key: str, count: int, least: int) -> bool:
-        """Whether there are not too few columns, nor too many; recorded if not."""
-        good = least <= count <= MOST_TOGETHER
-        if not good:
+        def read(word: Word) -> Column:
+            column = attempt(self._column, word, role.kinds)
+            if word.text in seen:
+                raise word.span.report("column-twice", column=word.text, key=key)
+            seen.add(word.text)
+            return column()
+
+        found = read_all(read, words)
+        self._require_few(key, len(found), role.least)
+        return tuple(found)
+
+    def _require_few(self, key: str, count: int, least: int) -> None:
+        if not least <= count <= MOST_TOGETHER:
             facts = {"key": key, "count": count, "least": least, "most": MOST_TOGETHER}
-            self._part.report_key("columns-count", key, **facts)
-        return good
+            raise self._part.report_key("columns-count", key, **facts)
 
-    def _axes(self, key: str, by: tuple[Key, ...]) -> tuple[Key, ...] | None:
+    def _axes(self, key: str, by: Callable[[], tuple[Key, ...]]) -> tuple[Key, ...]:
         """The axes of tables: declared labels or bins, none of them in `by`."""
-        axes = groups(self._node.get(key), self._part.user, self._scope, key)
-        if axes is None or not self._enough(key, len(axes), 1):
-            return None
-        grouped = [one.column.name for one in by]
+        axes = read_keys(self._part, key, self._scope)
+        self._require_few(key, len(axes), 1)
+        grouped = [one.column.name for one in by()]
         for one in axes:
             name = one.column.name
             if name in grouped or one.open:
                 code = "values-required.table" if one.open else "duplicate-key-column.both"
-                self._part.report_key(code, key, column=name, key=key)
-                return None
+                raise self._part.report_key(code, key, column=name, key=key)
         return axes
 
-    def _bins(self, column: CategoryColumn | NumericColumn, by: tuple[Key, ...]) -> Key | None:
-        word = self._node.word("column")
+    def _bins(self, column: CategoryColumn | NumericColumn, by: Callable[[], Any]) -> Key:
+        part, word = self._part, self._part.node.word("column")
         assert word is not None
-        if any(key.column is column for key in by):
-            self._part.report("duplicate-key-column.histogram", "column", column=column.name)
-            return None
-        return axis(
-            column, self._node.get("bins"), word, self._part.findings, "missing-bins.histogram"
-        )
+        axis = attempt(read_axis, column, part.node.get("bins"), word, "missing-bins.histogram")
+        if any(key.column is column for key in by()):
+            raise part.report("duplicate-key-column.histogram", "column", column=column.name)
+        return axis()
 
-    def _candidates(self, key: str, column: NumericColumn, by: tuple[Key, ...]) -> Points | None:
-        node, private = self._node.get(key), any(one.open for one in by)
-        points = candidates(node, column, self._part.findings)
+    def _candidates(self, key: str, column: Column, by: Callable[[], tuple[Key, ...]]) -> Points:
+        if not isinstance(column, NumericColumn):
+            raise Unreadable
+        node = self._part.node.get(key)
+        points = read_candidates(node, column)
+        private = any(one.open for one in by())
         most = MOST_PRIVATE if private else MOST_CANDIDATES
-        if points is None or len(points) <= most:
-            return points
-        code = "too-many-candidates.private" if private else "too-many-candidates"
-        facts = {"count": len(points), "most": most}
-        self._part.report_key(code, key if node else "column", **facts)
-        return None
+        if len(points) > most:
+            code = "too-many-candidates.private" if private else "too-many-candidates"
+            facts = {"count": len(points), "most": most}
+            raise self._part.report_key(code, key if node else "column", **facts)
+        return points
 
-    def fits_together(self, request: Request) -> bool:
-        """Whether fields that are right one by one suit each other; what does not is recorded."""
+    def require_consistent(self, request: Request) -> None:
+        """Fields that are right one by one must suit each other, and not ask too much."""
         part, scope, statistic = self._part, self._scope, self._statistic
         faults = list(statistic.faults(request, scope.relation))
         for fault in faults:
             report = part.report if fault.at_value else part.report_key
             report(fault.code, fault.key, **fault.facts)
-        counts_people = statistic.counts_people and request.column is None
-        lacks_users = counts_people and isinstance(scope.unit, RowUnit)
-        if lacks_users:
-            part.report("nobody-to-count")
-        return not faults and not lacks_users and self._right_size(request)
-
-    def _right_size(self, request: Request) -> bool:
-        """Whether there are not too many numbers, nor too large ones; recorded if so."""
+        if statistic.counts_people and request.column is None and isinstance(scope.unit, RowUnit):
+            raise part.report("nobody-to-count")
+        if faults:
+            raise Unreadable
         for code, count, most in (
             ("too-many-cells.joint", _joint(request), MOST_JOINT),
-            ("too-many-cells", numbers_of(self._statistic, request), MOST_CELLS),
+            ("too-many-cells", numbers_of(statistic, request), MOST_CELLS),
             ("too-many-cells.scores", scores_of(request), MOST_SCORES),
         ):
             if count > most:
-                self._part.report(code, count=count, most=most)
-                return False
-        if self._statistic.chooses:
-            return True
-        items = self._statistic.items(request) if request.columns or request.margins else ()
+                raise part.report(code, count=count, most=most)
+        if statistic.chooses:
+            return
+        items = statistic.items(request) if request.columns or request.margins else ()
         if len(set(items)) < len(items):
-            self._part.report("ambiguous-items")
-            return False
-        for question in self._statistic.questions(request, self._scope.relation):
+            raise part.report("ambiguous-items")
+        for question in statistic.questions(request, scope.relation):
             query = question.query
             sums = query.moments if isinstance(query, MinimiserQuery) else [query]
             linear = (one for one in sums if isinstance(one, LinearQuery))
             if any(one.influence.big >= MOST_PRODUCT for one in linear):
-                self._part.report("grid-too-fine.product")
-                return False
-        return True
+                raise part.report("grid-too-fine.product")
 
-    def bounded(self, request: Request) -> tuple[Request, Request | None] | None:
+    def bounded(self, request: Request) -> tuple[Request, Request | None]:
         """The request, clamping rows or totals of people, and the one that does the other."""
-        part, fields = self._part, self._statistic.fields.model_fields
-        if "bound" not in fields:
+        part = self._part
+        if "bound" not in self._statistic.fields.model_fields:
             return request, None
-        bound, limits, code, key = part.values.bound, part.values.unit_bounds, "", "bound"
-        clamp = None
-        if limits is not None:
-            clamp = self._clamp(request.column, limits)
-            if clamp is None:
-                return None
+        bound, limits = part.values.bound, part.values.unit_bounds
+        clamp = None if limits is None else self._clamp(request.column, limits)
         if bound is None and clamp is not None:
-            code, key = "bound-required", "unit_bounds"
-        elif bound is not None and isinstance(self._scope.unit, RowUnit):
-            code = "bound-needs-person"
-        elif bound == "sum" and clamp is None:
-            code = "unit-bounds-required"
-        if code:
-            part.report_key(code, key, bound=bound)
-            return None
+            raise part.report_key("bound-required", "unit_bounds")
+        if bound is not None and isinstance(self._scope.unit, RowUnit):
+            raise part.report_key("bound-needs-person", "bound", bound=bound)
+        if bound == "sum" and clamp is None:
+            raise part.report_key("unit-bounds-required", "bound")
         if clamp is None:
             return request, None
         summed = replace(request, totals=clamp)
         return (summed, request) if bound == "sum" else (request, summed)
 
-    def _clamp(self, column: Column | None, bounds: Sequence[Fraction]) -> tuple[int, int] | None:
+    def _clamp(self, column: Column | None, bounds: Sequence[Fraction]) -> tuple[int, int]:
         """Bounds of one person's total in steps of the column."""
-        part, step = self._part, Fraction(1)
-        if isinstance(column, NumericColumn) and column.kind != "date":
-            step = column.step
-        words = words_of(part.node.get("unit_bounds"))
-        low, high = (
-            whole_steps(value / step, step, word, f"the {side} bound", part.findings)
-            for value, word, side in zip(bounds, words, ("lower", "upper"), strict=True)
+        step = column.step if isinstance(column, NumericColumn) else Fraction(1)
+        words = words_of(self._part.node.get("unit_bounds"))
+        sides = zip(bounds, words, ("lower", "upper"), strict=True)
+        low, high = read_all(
+            lambda one: whole_steps(one[0] / step, step, one[1], f"the {one[2]} bound"), sides
         )
-        if low is None or high is None:
-            return None
         if low < high and max(abs(low), abs(high)) < MOST_STEPS:
             return low, high
         code = "grid-too-fine.unit_bounds" if low < high else "bounds-order.unit_bounds"
-        part.report_key(code, "unit_bounds", step=str(step))
-        return None
+        raise self._part.report_key(code, "unit_bounds", step=str(step))
 
 
 def _joint(request: Request) -> int:

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from math import prod
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 from pydantic import Field
 
 from dpcli import randomizers
 from dpcli.columns import FORMULA, CategoryColumn
+from dpcli.errors import SpecError
 from dpcli.fields import LABELLED, NUMERIC
 from dpcli.messages import shown
 from dpcli.privacy.decimals import plain_text
@@ -21,10 +23,11 @@ from dpcli.randomizers.base import Asked, CannotRandomize, Randomizer, Table
 from dpcli.spec.answering import single_way
 from dpcli.spec.columns import Scope
 from dpcli.spec.entries import entries_of
-from dpcli.spec.fit import Part, fit
+from dpcli.spec.findings import attempt, read_all, readable
 from dpcli.spec.model import Cell, Response
 from dpcli.spec.nodes import Mapping, Word, at, words_of
-from dpcli.spec.tables import fitted, mapped_table, read_bytes, table_of
+from dpcli.spec.part import Part, read_shape
+from dpcli.spec.tables import mapped_table, of_column, read_bytes, table_of
 from dpcli.values import (
     MOST_EPSILON,
     Chance,
@@ -35,6 +38,7 @@ from dpcli.values import (
     Shape,
     Text,
     Texts,
+    Unreadable,
     described,
 )
 
@@ -79,169 +83,164 @@ class Local:
     tables: tuple[tuple[Path, bytes], ...] = ()
 
 
-def resolve_local(root: Mapping, scope: Scope, folder: Path) -> Local:
-    """Everything that is particular to the local model; problems are recorded."""
-    findings = scope.findings
+def resolve_local(heading: Part[Any], scope: Scope, folder: Path) -> Local:
+    """Everything that is particular to the local model, after its problems are recorded."""
+    root = heading.node
     if isinstance(scope.unit, PersonUnit):
-        findings.report("local-unit", at(root, "privacy", "unit").span)
+        at(root, "privacy", "unit").span.report("local-unit")
     if scope.neighbors == Neighbors.ADD_REMOVE.value:
-        findings.report("local-neighbors", at(root, "privacy", "neighbors").span)
-    found = [scope.usable(one, "`public`") for one in words_of(root.get("public"))]
-    public = {column.name: column for column in found if column is not None}
+        at(root, "privacy", "neighbors").span.report("local-neighbors")
+    words = () if "public" in heading.bad else words_of(root.get("public"))
+    public = {word.text: attempt(scope.usable, word, "`public`") for word in words}
     reader = _Responses(scope, public, folder)
     example = "{column: ..., mechanism: ..., epsilon: ...}"
-    nodes = entries_of(root.listing("responses"), "responses", example, findings)
-    read = [reader.response(node) for node in nodes]
-    responses = tuple(one for one in read if one is not None)
+    nodes = entries_of(root.listing("responses"), "responses", example)
+    responses = tuple(readable(reader.response, nodes))
     names = [*public, *(name for response in responses for name in response.names)]
+    span = root.key_span("responses")
     for name, count in Counter(names).items():
         if name.startswith(FORMULA):
-            facts = {"column": name, "first": name[0]}
-            findings.report("formula-label.collected", root.key_span("responses"), **facts)
+            span.report("formula-label.collected", column=name, first=name[0])
         if count > 1:
-            findings.report("collected-twice", root.key_span("responses"), column=name)
-    return Local(responses, tuple(public.values()), tuple(reader.tables))
+            span.report("collected-twice", column=name)
+    return Local(responses, tuple(one() for one in public.values()), tuple(reader.tables))
 
 
 class _Responses:
     """The responses of a spec one by one, and the files of `folder` that hold their tables."""
 
-    def __init__(self, scope: Scope, public: dict[str, Cell], folder: Path) -> None:
-        self._scope, self._findings = scope, scope.findings
-        self._public, self._folder = public, folder
+    def __init__(self, scope: Scope, public: dict[str, Callable[[], Cell]], folder: Path) -> None:
+        self._scope, self._public, self._folder = scope, public, folder
         self._taken: dict[str, Word] = {}
         self.tables: list[tuple[Path, bytes]] = []
 
-    def response(self, node: Mapping) -> Response | None:
-        """The response, or None after its problems are recorded."""
-        part = fit(ResponseShape, node, "a response", self._findings)
+    def response(self, node: Mapping) -> Response:
+        """The response, after all of its problems are recorded."""
+        part = read_shape(ResponseShape, node, "a response")
+        named, by = attempt(self._column, part), attempt(self._by, part)
+        # What a response takes depends on its mechanism.
         name = part.values.mechanism
-        randomizer = next((one for one in randomizers.RANDOMIZERS if one.name == name), None)
-        column, by = self._column(node, randomizer), self._by(node)
-        if randomizer is None:
-            return None
-        asked, steps = self._asked(part, randomizer, column), self._steps(part, randomizer)
-        if part.bad or column is None or asked is None or by is None or steps is None:
-            return None
+        randomizer = next(one for one in randomizers.RANDOMIZERS if one.name == name)
+        suited = attempt(lambda: self._suited(named(), part, randomizer))
+        asked = attempt(self._asked, part, randomizer, suited)
+        steps = _steps(part, randomizer)
+        part.require()
+        column = suited()
         try:
-            channel = randomizer.fit(asked)
+            channel = randomizer.fit(asked())
         except CannotRandomize as failure:
-            part.report(failure.code, **failure.facts)
-            return None
+            raise part.report(failure.code, **failure.facts) from None
         labels = len(column.labels) if isinstance(column, CategoryColumn) else 1
-        numbers = prod(len(one.labels) for one in by) * max(labels, len(channel.outputs))
+        numbers = prod(len(one.labels) for one in by()) * max(labels, len(channel.outputs))
         if channel.loss.epsilon > MOST_EPSILON:
             epsilon, most = plain_text(channel.loss.epsilon), int(MOST_EPSILON)
-            part.report("epsilon-out-of-range.response", epsilon=epsilon, most=most)
-            return None
+            raise part.report("epsilon-out-of-range.response", epsilon=epsilon, most=most)
         if numbers > MOST_GROUPS:
-            part.report("too-many-cells.response", column=column.name)
-            return None
-        return Response(column, randomizer, channel, by, steps)
+            raise part.report("too-many-cells.response", column=column.name)
+        return Response(column, randomizer, channel, by(), steps)
 
-    def _column(self, node: Mapping, randomizer: Randomizer | None) -> Cell | None:
-        word = node.word("column")
+    def _column(self, part: Part[ResponseShape]) -> Cell:
+        """The declared column, which responds once and is not public."""
+        word = part.node.word("column")
         if word is None:
-            return None
-        name, span, report = word.text, word.span, self._findings.report
-        twin = self._taken.setdefault(name, word)
+            raise Unreadable
+        name, twin = word.text, self._taken.setdefault(word.text, word)
         if twin is not word or name in self._public:
             code = "column-twice.public" if twin is word else "column-twice.randomized"
-            report(code, span, column=name, line=twin.span.line)
-            return None
-        column = self._scope.usable(word, "a response")
-        if column is None or randomizer is None:
-            return None
+            raise word.span.report(code, column=name, line=twin.span.line)
+        return self._scope.usable(word, "a response")
+
+    def _suited(self, column: Cell, part: Part[ResponseShape], randomizer: Randomizer) -> Cell:
+        """The column, if the randomizer can make a response of each of its cells."""
         kinds = NUMERIC if randomizer.numeric else LABELLED
         if column.kind not in kinds:
-            others = [one for one in randomizers.RANDOMIZERS if one.numeric != randomizer.numeric]
-            facts = {"kind": column.kind, "kinds": kinds, "user": randomizer.name}
-            names = [one.name for one in others]
+            every = randomizers.RANDOMIZERS
+            others = [one.name for one in every if one.numeric != randomizer.numeric]
+            facts = {"column": column.name, "kind": column.kind, "kinds": kinds}
             is_date = column.kind == "date"
             code = "wrong-column-type.date" if is_date else "wrong-column-type.randomized"
-            report(code, span, column=name, others=names, **facts)
-            return None
+            raise part.report(code, "column", others=others, **facts | {"user": randomizer.name})
         if column.missing is None:
             labels = column.labels if isinstance(column, CategoryColumn) else ()
             code = "missing-constant.label" if labels else "missing-constant"
-            report(code, self._scope.spans[name], column=name, example=(*labels, "0")[0])
-            return None
+            span = self._scope.spans[column.name]
+            raise span.report(code, column=column.name, example=(*labels, "0")[0])
         return column
 
-    def _by(self, node: Mapping) -> tuple[CategoryColumn, ...] | None:
+    def _by(self, part: Part[ResponseShape]) -> tuple[CategoryColumn, ...]:
         """The public columns whose groups estimates are made for."""
-        words = words_of(node.get("by"))
-        found: list[CategoryColumn] = []
-        for word in words:
-            column = self._public.get(word.text)
-            if word.text in RESERVED:
-                facts = {"column": word.text, "reserved": RESERVED}
-                self._findings.report("reserved-name.estimates", word.span, **facts)
-            elif isinstance(column, CategoryColumn) and column not in found:
-                found.append(column)
-            else:
-                self._findings.report("by-not-public", word.span, column=word.text)
-        return tuple(found) if len(found) == len(words) else None
+        seen: set[str] = set()
 
-    def _steps(self, part: Part[ResponseShape], randomizer: Randomizer) -> tuple[str, ...] | None:
-        able = [name for name, numeric in STEPS.items() if numeric == randomizer.numeric]
-        for place, name in enumerate(part.values.post or ()):
-            if name not in able:
-                span, user = at(part.node, "post", place).span, randomizer.name
-                self._findings.report_unknown(
-                    "unknown-step.response", name, able, span, mechanism=user
+        def read(word: Word) -> CategoryColumn:
+            if word.text in RESERVED:
+                raise word.span.report(
+                    "reserved-name.estimates", column=word.text, reserved=RESERVED
                 )
-                return None
-        return tuple(dict.fromkeys(part.values.post or ()))
+            column = self._public[word.text]() if word.text in self._public else None
+            if not isinstance(column, CategoryColumn) or word.text in seen:
+                raise word.span.report("by-not-public", column=word.text)
+            seen.add(word.text)
+            return column
+
+        part.require("by")
+        return tuple(read_all(read, words_of(part.node.get("by"))))
 
     def _asked(
-        self, part: Part[ResponseShape], randomizer: Randomizer, column: Cell | None
-    ) -> Asked | None:
-        """What the response may reveal, or None after problems are recorded."""
+        self, part: Part[ResponseShape], randomizer: Randomizer, column: Callable[[], Cell]
+    ) -> Asked:
+        """What the response may reveal."""
         name, ways, needs_delta = randomizer.name, randomizer.prices, randomizer.needs_delta
         wrong = next((way for way in PRICES if part.has(way) and way not in ways), None)
         if wrong:
-            part.report_key("field-not-taken.price", wrong, mechanism=name, ways=ways, wrong=wrong)
-            return None
-        way = single_way(part, ways, "price-required.response")
+            facts = {"ways": ways, "wrong": wrong}
+            raise part.report_key("field-not-taken.price", wrong, mechanism=name, **facts)
+        way = attempt(single_way, part, ways, "price-required.response")
         if needs_delta != part.has("delta"):
             code = "delta-required.response" if needs_delta else "delta-not-taken.response"
             able = [one.name for one in randomizers.RANDOMIZERS if one.needs_delta]
-            part.report_key(code, "delta", mechanism=name, able=able)
-            return None
+            raise part.report_key(code, "delta", mechanism=name, able=able)
         values = part.values
         if values.probability is not None and not 0 < values.probability < 1:
-            part.report("not-a-probability.certain", "probability")
-            return None
-        matrix = self._matrix(part, column) if way == "matrix" else None
-        if way is None or column is None or (way == "matrix" and matrix is None):
-            return None
+            raise part.report("not-a-probability.certain", "probability")
+        matrix = self._matrix(part, column) if way() == "matrix" else None
         delta = values.delta or Fraction(0)
-        return Asked(column, values.epsilon, delta, values.probability, matrix)
+        return Asked(column(), values.epsilon, delta, values.probability, matrix)
 
-    def _matrix(self, part: Part[ResponseShape], column: Cell | None) -> Table | None:
+    def _matrix(self, part: Part[ResponseShape], column: Callable[[], Cell]) -> Table:
         given, node = part.values.matrix, at(part.node, "matrix")
-        table = None
-        if isinstance(given, dict) and isinstance(node, Mapping):
-            table = mapped_table(given, node, self._findings)
-        elif isinstance(given, str) and isinstance(node, Word):
+        if isinstance(given, dict):
+            assert isinstance(node, Mapping)
+            table = mapped_table(given, node)
+        else:
+            assert isinstance(node, Word)
             table = self._file(node)
-        if table is None or not isinstance(column, CategoryColumn):
-            return None
-        return fitted(table, column, node.span, self._findings)
+        labelled = column()
+        assert isinstance(labelled, CategoryColumn)
+        return of_column(table, labelled, node.span)
 
-    def _file(self, word: Word) -> Table | None:
+    def _file(self, word: Word) -> Table:
         """The table in a file, whose problems are reported with their lines in that file."""
-        path = self._folder / word.text
+        path, span = self._folder / word.text, word.span
         try:
             raw = read_bytes(path)
         except (OSError, ValueError):
-            self._findings.report("table-unreadable", word.span, file=word.text)
-            return None
-        table, found = table_of(raw, word.text)
-        for problem in found.problems:
-            where = problem.place.line if problem.place else 1
-            message = f"line {where} of {shown(word.text)}: {problem.message}"
-            self._findings.add(problem.code, message, problem.hint, word.span)
+            raise span.report("table-unreadable", file=word.text) from None
         self.tables.append((path, raw))
-        return table
+        try:
+            return table_of(raw, word.text)
+        except SpecError as failure:
+            for problem in failure.problems:
+                line = problem.place.line if problem.place else 1
+                message = f"line {line} of {shown(word.text)}: {problem.message}"
+                span.findings.add(span, problem.code, message, problem.hint)
+            raise Unreadable from None
+
+
+def _steps(part: Part[ResponseShape], randomizer: Randomizer) -> tuple[str, ...]:
+    steps = part.values.post or ()
+    able = [name for name, numeric in STEPS.items() if numeric == randomizer.numeric]
+    for place, name in enumerate(steps):
+        if name not in able:
+            facts = {"choices": able, "mechanism": randomizer.name}
+            raise part.report("unknown-step.response", "post", place, word=name, **facts)
+    return tuple(dict.fromkeys(steps))

@@ -9,10 +9,10 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from dpcli.privacy.relation import PersonUnit, Unit
-from dpcli.spec.fit import Part
 from dpcli.spec.model import Declarations
 from dpcli.spec.names import ROUGHLY, dataset_fault
 from dpcli.spec.nodes import Mapping
+from dpcli.spec.part import Part
 from dpcli.values import Choice, Exact, Read, Shape, Text, refusal
 
 VERSION = "1"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from inspect import getdoc
 from typing import Annotated, Any
@@ -10,12 +10,12 @@ from typing import Annotated, Any
 from pydantic import WithJsonSchema
 
 from dpcli.messages import shown
-from dpcli.numbers import NotReadable, number
 from dpcli.privacy.decimals import readable_text
 from dpcli.privacy.relation import PersonUnit, Unit
-from dpcli.spec.findings import Findings
-from dpcli.spec.fit import Part
-from dpcli.spec.nodes import Listing, Mapping, Node, Word, at, described
+from dpcli.spec.findings import read_all
+from dpcli.spec.grid import read_number
+from dpcli.spec.nodes import Listing, Mapping, Node, Word, described
+from dpcli.spec.part import Part
 from dpcli.statistics.base import Statistic
 from dpcli.statistics.post import STEPS, Step, Withhold
 from dpcli.values import Exact, Shape
@@ -53,22 +53,16 @@ class WithholdShape(Shape):
     wider_than: Annotated[Fraction, Exact("not-in-range.width", above=0)]
 
 
-def read_steps(part: Part[Any], statistic: Statistic, unit: Unit | None) -> tuple[Step, ...] | None:
-    """The steps of `post` and `withhold`; None after problems are recorded."""
-    withhold = part.values.withhold
+def read_steps(part: Part[Any], statistic: Statistic, unit: Unit | None) -> tuple[Step, ...]:
+    """The steps of `post` and `withhold`."""
     if part.has("withhold") and statistic.chooses:
-        part.report_key("field-not-taken.withhold", "withhold")
-        return None
-    if part.bad & {"post", "withhold"}:
-        return None
-    if part.has("post"):
-        found = [_step(part, statistic, place) for place in range(len(part.values.post))]
-        steps = [step for step in found if step is not None]
-        if len(steps) < len(found):
-            return None
+        raise part.report_key("field-not-taken.withhold", "withhold")
+    part.require("post", "withhold")
+    withhold, post = part.values.withhold, part.node.listing("post")
+    if post is not None:
+        steps = read_all(lambda node: _step(node, statistic), post.items)
         if any(step.name == "consistent" for step in steps[1:]):
-            part.report_key("step-order", "post")
-            return None
+            raise part.report_key("step-order", "post")
     else:
         # Where limits on people keep other rows for each table, tables need not agree.
         limited = isinstance(unit, PersonUnit) and unit.limits_groups
@@ -77,71 +71,53 @@ def read_steps(part: Part[Any], statistic: Statistic, unit: Unit | None) -> tupl
     return (*steps, *([Withhold(withhold.wider_than)] if withhold else []))
 
 
-def _step(part: Part[Any], statistic: Statistic, place: int) -> Step | None:
-    node, findings = at(part.node, "post", place), part.findings
+def _step(node: Node, statistic: Statistic) -> Step:
     pairs = list(node.pairs.values()) if isinstance(node, Mapping) else [(node, None)]
     word, value = pairs[0] if len(pairs) == 1 else (None, None)
     if not isinstance(word, Word):
-        findings.report("wrong-shape.one-step", node.span)
-        return None
+        raise node.span.report("wrong-shape.one-step")
     name, span = word.text, word.span
-    step = next((one for one in STEPS if one.name == name), None)
-    if step is None:
+    steps = {one.name: one for one in STEPS}
+    if name not in steps:
         facts = {"name": "a step of `post`", "found": shown(name)}
-        names = [one.name for one in STEPS]
-        findings.report_unknown("unknown-step", name, names, span, **facts)
-        return None
+        raise span.report("unknown-step", word=name, choices=steps, **facts)
     if name not in statistic.steps:
         code = "step-not-taken" if statistic.steps else "step-not-taken.none"
-        findings.report(code, span, statistic=statistic.name, step=name, takes=statistic.steps)
-        return None
+        raise span.report(code, statistic=statistic.name, step=name, takes=statistic.steps)
+    step = steps[name]
     items = value.items if isinstance(value, Listing) else () if value is None else (value,)
     where = span if value is None else value.span
     example = FORMS[step.numbers][0].format(name=name)
     if len(items) != step.numbers:
         count = {"count": len(items), "wanted": step.numbers}
-        findings.report("step-numbers", where, step=name, example=example, **count)
-        return None
-    found = [_number(item, f"a number of `{name}`", example, findings) for item in items]
-    read = [one for one in found if one is not None]
-    if len(read) < len(found):
-        return None
-    if read != sorted(read):
-        low, high = (readable_text(one) for one in read)
-        findings.report("bounds-order.clamp", where, low=low, high=high)
-        return None
-    return step(*read)
+        raise where.report("step-numbers", step=name, example=example, **count)
+
+    def read(item: Node) -> Fraction:
+        what = f"a number of `{name}`"
+        if isinstance(item, Word):
+            return read_number(item, what)
+        facts = {"found": described(item), "example": example}
+        raise item.span.report("wrong-shape.one-number", name=what, **facts)
+
+    numbers = read_all(read, items)
+    if numbers != sorted(numbers):
+        low, high = map(readable_text, numbers)
+        raise where.report("bounds-order.clamp", low=low, high=high)
+    return step(*numbers)
 
 
-def _number(node: Node, name: str, example: str, findings: Findings) -> Fraction | None:
-    if not isinstance(node, Word):
-        facts = {"found": described(node), "example": example}
-        findings.report("wrong-shape.one-number", node.span, name=name, **facts)
-        return None
-    try:
-        return number(node.text)
-    except NotReadable as failure:
-        facts = {"found": shown(node.text), "advice": failure.advice}
-        findings.report("not-a-number", node.span, name=name, **facts)
-        return None
-
-
-def read_raw(part: Part[Any], statistic: Statistic, steps: Sequence[Step] | None) -> bool | None:
-    """Whether noisy answers are published too; None after a problem is recorded.
+def read_raw(part: Part[Any], statistic: Statistic, steps: Callable[[], Sequence[Step]]) -> bool:
+    """Whether noisy answers are published too.
 
     By default they are where totals were made consistent, unless some numbers are left out:
     what is left out must not stand in the table under another name.
     """
-    names = {step.name for step in steps or ()}
     raw: bool | None = part.values.raw
-    if "raw" in part.bad:
-        return None
+    if raw and not statistic.keeps_raw:
+        raise part.report_key("raw-not-taken", "raw")
+    names = {step.name for step in steps()}
     if raw is None:
         return bool(statistic.default_steps) and names == {"consistent"}
-    if raw and not statistic.keeps_raw:
-        part.report_key("raw-not-taken", "raw")
-        return None
     if raw and Withhold.name in names:
-        part.report_key("raw-of-withheld", "raw")
-        return None
+        raise part.report_key("raw-of-withheld", "raw")
     return raw

@@ -6,18 +6,22 @@ import csv
 import io
 import sys
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 
 from dpcli.columns import CategoryColumn
+from dpcli.errors import SpecError
 from dpcli.messages import shown
 from dpcli.numbers import NotReadable, probability
 from dpcli.privacy.decimals import plain_text
 from dpcli.randomizers.base import Table
-from dpcli.spec.column_types import good_text, no_formula
-from dpcli.spec.findings import Findings
+from dpcli.spec.column_types import require_text
+from dpcli.spec.findings import Findings, Span, Stop, attempt, read_all
 from dpcli.spec.nodes import Mapping as Branch
-from dpcli.spec.nodes import Span, Word, at
+from dpcli.spec.nodes import Word, at
+from dpcli.values import Unreadable
 
 MOST_CHANCES = 10_000
 """Probabilities in one table: it is recorded in the ledger whole."""
@@ -27,13 +31,11 @@ MOST_BYTES = 1 << 20
 LONGEST = 20
 """Digits of a sum that people still compare."""
 
-Row = tuple[Word, Mapping[str, Fraction] | None]
-"""An input, and the probability of each output; None if one of them is not readable."""
+Row = tuple[Word, Mapping[str, Fraction]]
+"""An input, and the probability of each output that is possible for it."""
 
 
-def mapped_table(
-    rows: Mapping[str, Mapping[str, Fraction]], node: Branch, findings: Findings
-) -> Table | None:
+def mapped_table(rows: Mapping[str, Mapping[str, Fraction]], node: Branch) -> Table:
     """A table from a mapping of labels to mappings of outputs to probabilities.
 
     An output that a label does not name has probability zero there.
@@ -43,8 +45,8 @@ def mapped_table(
         inner = at(node, label)
         assert isinstance(inner, Branch)
         outputs |= {output: key for output, (key, _) in inner.pairs.items()}
-    found = [(Word(label, node.key_span(label)), row) for label, row in rows.items()]
-    return _table(list(outputs.values()), found, node.span, findings)
+    found = [(node.pairs[label][0], row) for label, row in rows.items()]
+    return _table(list(outputs.values()), found, node.span)
 
 
 def read_bytes(path: Path) -> bytes:
@@ -53,8 +55,8 @@ def read_bytes(path: Path) -> bytes:
         return file.read(MOST_BYTES + 1)
 
 
-def table_of(raw: bytes, source: str) -> tuple[Table | None, Findings]:
-    """The table that a CSV text says, and its problems; `source` names it in messages.
+def table_of(raw: bytes, source: str) -> Table:
+    """The table that a CSV text says; SpecError with all problems, and `source` in them.
 
     The first line names the outputs and the first field of each other line an input; a
     text of numbers alone has neither, and both are counted from 1.
@@ -62,82 +64,79 @@ def table_of(raw: bytes, source: str) -> tuple[Table | None, Findings]:
     text = raw.decode("utf-8-sig", "replace")
     # Of a file that is no table, perhaps one of records, no line and no cell may be shown.
     findings = Findings(source, [""] * max(1, len(text.splitlines())))
-    top = Span(1, 1, 1)
-    if len(raw) > MOST_BYTES:
-        findings.report("table-too-large.bytes", top, bytes=MOST_BYTES, most=MOST_CHANCES)
-        return None, findings
+    with suppress(Unreadable, Stop):
+        table = _read_table(text, len(raw), findings)
+        if not findings:
+            return table
+    raise SpecError(findings.problems)
+
+
+def _read_table(text: str, size: int, findings: Findings) -> Table:
+    top = Span(findings, 1, 1, 1)
+    if size > MOST_BYTES:
+        raise top.report("table-too-large.bytes", bytes=MOST_BYTES, most=MOST_CHANCES)
     csv.field_size_limit(sys.maxsize)
     reader = csv.reader(io.StringIO(text, newline=""))
     lines = [(reader.line_num, [cell.strip() for cell in row]) for row in reader if any(row)]
     first = lines[0][1] if lines else []
-    if all(isinstance(_chance(cell), Fraction) for cell in first):
+    if None not in map(_chance, first):
         outputs = [str(place) for place in range(1, len(first) + 1)]
         rows = [(line, str(place), cells) for place, (line, cells) in enumerate(lines, 1)]
     else:
         outputs = first[1:]
         rows = [(line, cells[0], cells[1:]) for line, cells in lines[1:]]
+    _require_size(len(outputs) * len(rows), top)
     found: list[Row] = []
-    if len(outputs) * len(rows) <= MOST_CHANCES:
-        for line, label, cells in rows:
-            row = _row(cells, outputs, Span(line, 1, 1), findings)
-            if row is None:
-                return None, findings
-            found.append((Word(label, Span(line, 1, 1)), row))
+    for line, label, cells in rows:
+        span = Span(findings, line, 1, 1)
+        found.append((Word(label, span), _row(cells, outputs, span)))
     for what, names in (("output", outputs), ("input", [label for _, label, _ in rows])):
         if len(set(names)) < len(names) or not all(names):
-            findings.report("table-form.names", top, what=what)
-    every: list[Row] = found or [(Word("", top), None)] * len(rows)
-    table = _table([Word(output, top) for output in outputs if output], every, top, findings)
-    return None if findings else table, findings
+            top.report("table-form.names", what=what)
+    return _table([Word(output, top) for output in outputs if output], found, top)
 
 
-def _row(
-    cells: Sequence[str], outputs: Sequence[str], span: Span, findings: Findings
-) -> dict[str, Fraction] | None:
-    """The probabilities in one line of a file; None after its first problem is recorded."""
+def _row(cells: Sequence[str], outputs: Sequence[str], span: Span) -> dict[str, Fraction]:
+    """The probabilities in one line of a file."""
     chances = [_chance(cell) for cell in cells]
-    known = [chance for chance in chances if isinstance(chance, Fraction)]
-    wrong = next((at for at, one in enumerate(chances, 1) if isinstance(one, str)), 0)
     if len(cells) != len(outputs):
-        findings.report("table-form", span, fields=len(cells), outputs=len(outputs))
-    elif wrong:
-        findings.report("not-a-probability.file", span, place=wrong)
-    elif sum(known) != 1:
-        findings.report("row-sum.file", span)
-    else:
-        return dict(zip(outputs, known, strict=True))
-    return None
+        raise span.report("table-form", fields=len(cells), outputs=len(outputs))
+    known = [chance for chance in chances if chance is not None]
+    if len(known) < len(chances):
+        raise span.report("not-a-probability.file", place=chances.index(None) + 1)
+    if sum(known) != 1:
+        raise span.report("row-sum.file")
+    return dict(zip(outputs, known, strict=True))
 
 
-def _table(
-    outputs: Sequence[Word], rows: Sequence[Row], whole: Span, findings: Findings
-) -> Table | None:
-    """The table, after its problems are recorded; None if there are any."""
-    count = len(outputs) * len(rows)
+def _require_size(count: int, whole: Span) -> None:
     if not count or count > MOST_CHANCES:
         code = "table-too-large" if count else "table-form.empty"
-        findings.report(code, whole, count=count, most=MOST_CHANCES)
-        return None
-    good = [good_text(one, "output", findings) and no_formula(one, findings) for one in outputs]
-    for label, row in rows:
-        total = None if row is None else sum(row.values(), start=Fraction(0))
-        good.append(total == 1)
-        if total is not None and total != 1:
+        raise whole.report(code, count=count, most=MOST_CHANCES)
+
+
+def _table(outputs: Sequence[Word], rows: Sequence[Row], whole: Span) -> Table:
+    _require_size(len(outputs) * len(rows), whole)
+    names = attempt(read_all, partial(require_text, what="output", published=True), outputs)
+
+    def require_sum(row: Row) -> None:
+        total = sum(row[1].values(), start=Fraction(0))
+        if total != 1:
             facts = {"total": _brief(total), "change": _brief(1 - total)}
-            findings.report("row-sum", label.span, label=label.text, **facts)
-    if not all(good):
-        return None
-    names = tuple(output.text for output in outputs)
-    chances = (tuple((row or {}).get(name, Fraction(0)) for name in names) for _, row in rows)
-    return Table(tuple(label.text for label, _ in rows), names, tuple(chances))
+            raise row[0].span.report("row-sum", label=row[0].text, **facts)
+
+    read_all(require_sum, rows)
+    names()
+    texts = tuple(output.text for output in outputs)
+    chances = (tuple(row.get(text, Fraction(0)) for text in texts) for _, row in rows)
+    return Table(tuple(label.text for label, _ in rows), texts, tuple(chances))
 
 
-def _chance(text: str) -> Fraction | str:
-    """The probability that a text says, or what to write instead."""
+def _chance(text: str) -> Fraction | None:
     try:
         return probability(text)
-    except NotReadable as failure:
-        return failure.advice
+    except NotReadable:
+        return None
 
 
 def _brief(value: Fraction) -> str:
@@ -147,7 +146,7 @@ def _brief(value: Fraction) -> str:
     return f"about {float(value):.12g}"
 
 
-def fitted(table: Table, column: CategoryColumn, span: Span, findings: Findings) -> Table | None:
+def of_column(table: Table, column: CategoryColumn, span: Span) -> Table:
     """The table with its rows in the order of the column's labels."""
     absent = [shown(label) for label in column.labels if label not in table.inputs]
     unknown = [shown(label) for label in table.inputs if label not in column.labels]
@@ -155,7 +154,6 @@ def fitted(table: Table, column: CategoryColumn, span: Span, findings: Findings)
         odd = [f"{label} has no row" for label in absent[:1]]
         odd += [f"{label} is no label" for label in unknown[:1]]
         facts = {"column": column.name, "odd": "; ".join(odd), "labels": column.labels}
-        findings.report("table-labels", span, **facts)
-        return None
+        raise span.report("table-labels", **facts)
     order = [table.inputs.index(label) for label in column.labels]
     return Table(column.labels, table.outputs, tuple(table.rows[place] for place in order))

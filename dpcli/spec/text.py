@@ -7,13 +7,14 @@ refused: aliases, anchors, tags, merge keys, directives, duplicate keys, values 
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 
 import yaml
 
 from dpcli.messages import shown
 from dpcli.reference import variant
-from dpcli.spec.findings import Findings
-from dpcli.spec.nodes import Listing, Mapping, Node, Span, Word, described, words_of
+from dpcli.spec.findings import Findings, Span, Stop
+from dpcli.spec.nodes import Listing, Mapping, Node, Word, described, words_of
 
 MOST_BYTES, MOST_NODES, MOST_DEPTH = 2**20, 100_000, 20
 
@@ -50,23 +51,18 @@ COMPLAINTS = (
 """Parts of the parser's words, most telling first, with ours."""
 
 
-class Stop(Exception):
-    """Reading on would not help; what was found has been recorded."""
-
-
 def read_text(raw: bytes, source: str) -> tuple[Mapping | None, Findings, str]:
     """The tree of a text, its problems, and the text; no tree if it is unusable."""
     text = raw[: MOST_BYTES + 1].decode("utf-8", "replace").removeprefix("\ufeff")
     findings = Findings(source, LINE_BREAK.split(text))
-    try:
-        _require_plain(raw, text, findings)
-        return _Reader(text, findings).document(), findings, text
-    except Stop:
-        pass
-    except yaml.MarkedYAMLError as error:
-        _report_syntax(error, findings)
-    except (yaml.YAMLError, RecursionError):
-        findings.report("yaml-syntax", Span(1, 1, 1))
+    with suppress(Stop):
+        try:
+            _require_plain(raw, text, findings)
+            return _Reader(text, findings).document(), findings, text
+        except yaml.MarkedYAMLError as error:
+            _report_syntax(error, findings)
+        except (yaml.YAMLError, RecursionError):
+            Span(findings, 1, 1, 1).report("yaml-syntax")
     return None, findings, text
 
 
@@ -75,7 +71,7 @@ def _require_plain(raw: bytes, text: str, findings: Findings) -> None:
 
     def stop(code: str, start: int, length: int, **facts: object) -> None:
         before = LINE_BREAK.split(text[:start])
-        findings.report(code, Span(len(before), len(before[-1]) + 1, length), **facts)
+        Span(findings, len(before), len(before[-1]) + 1, length).report(code, **facts)
         raise Stop
 
     if len(raw) > MOST_BYTES:
@@ -116,26 +112,23 @@ class _Reader:
             return root
         if isinstance(root, Word) and not root.text:
             self._stop("empty-spec", start)
-        self._findings.report("wrong-shape.whole-spec", root.span, form=described(root))
+        root.span.report("wrong-shape.whole-spec", form=described(root))
         raise Stop
 
     def _node(self, event: yaml.Event, depth: int) -> Node:
-        if self._findings.full:
-            raise Stop
         is_scalar = isinstance(event, yaml.ScalarEvent)
         # The end of a collection is one more event to read.
         self._nodes += 1 if is_scalar else 2
         if self._nodes > MOST_NODES:
             self._stop("too-many-nodes", event, most=MOST_NODES)
-        span, anchor = _span(event, event), getattr(event, "anchor", None)
+        span, anchor = self._span(event, event), getattr(event, "anchor", None)
         if isinstance(event, yaml.AliasEvent):
-            self._findings.spoil("yaml-alias", span, text=f"*{anchor}")
+            span.spoil("yaml-alias", text=f"*{anchor}")
             return Word("", span)
         if anchor is not None:
-            self._findings.spoil("yaml-alias.anchor", span, text=f"&{anchor}")
+            span.spoil("yaml-alias.anchor", text=f"&{anchor}")
         if (tag := getattr(event, "tag", None)) is not None:
-            text = str(tag).replace("tag:yaml.org,2002:", "!!")
-            self._findings.spoil("yaml-tag", span, text=text)
+            span.spoil("yaml-tag", text=str(tag).replace("tag:yaml.org,2002:", "!!"))
         if isinstance(event, yaml.ScalarEvent):
             return Word(event.value, span)
         if depth > MOST_DEPTH:
@@ -148,8 +141,8 @@ class _Reader:
         while not isinstance(event := next(self._events), yaml.SequenceEndEvent):
             items.append(self._node(event, depth + 1))
             if _is_void(event):
-                self._findings.spoil("empty-value", items[-1].span, what="the list item")
-        return Listing(tuple(items), _whole(start, event, items[0] if items else None))
+                items[-1].span.spoil("empty-value", what="the list item")
+        return Listing(tuple(items), self._whole(start, event, items[0] if items else None))
 
     def _mapping(self, start: yaml.Event, depth: int) -> Mapping:
         pairs: dict[str, tuple[Word, Node]] = {}
@@ -160,43 +153,42 @@ class _Reader:
             value_event = next(self._events)
             value = self._node(value_event, depth + 1)
             if not isinstance(key, Word):
-                self._findings.spoil("key-not-text", key.span)
+                key.span.spoil("key-not-text")
             elif key.text == "<<" and not getattr(event, "style", None):
-                self._findings.spoil("yaml-merge", key.span)
+                key.span.spoil("yaml-merge")
             elif key.text in pairs:
-                line, column, _ = pairs[key.text][0].span
+                line, column = pairs[key.text][0].span.start
                 facts = {"line": line, "column": column, "again": key.span.line}
-                self._findings.spoil("duplicate-key", key.span, key=key.text, **facts)
+                key.span.spoil("duplicate-key", key=key.text, **facts)
             else:
                 if _is_void(value_event):
                     value = Word("", key.span)
                     # Perhaps the text after a decimal comma in braces.
                     code = "empty-value.number" if key.text.isdigit() else "empty-value"
-                    self._findings.spoil(code, key.span, what=shown(key.text))
+                    key.span.spoil(code, what=shown(key.text))
                 pairs[key.text] = (key, value)
-        return Mapping(pairs, _whole(start, event, first))
+        return Mapping(pairs, self._whole(start, event, first))
 
     def _stop(self, code: str, event: yaml.Event, **facts: object) -> None:
-        self._findings.report(code, _span(event, event), **facts)
+        self._span(event, event).report(code, **facts)
         raise Stop
+
+    def _span(self, first: yaml.Event, last: yaml.Event) -> Span:
+        """From the start of an event to the end of another, or to the end of the line."""
+        start, end = first.start_mark, last.end_mark
+        assert start is not None and end is not None  # noqa: PT018
+        length = end.column - start.column if end.line == start.line else TO_THE_END
+        return Span(self._findings, start.line + 1, start.column + 1, max(1, length))
+
+    def _whole(self, start: yaml.Event, end: yaml.Event, first: Node | None) -> Span:
+        """A bracketed collection from end to end; a block by its first key or item."""
+        flow = getattr(start, "flow_style", False)
+        return first.span if first and not flow else self._span(start, end)
 
 
 def _is_void(event: yaml.Event) -> bool:
     """Whether a scalar was left out rather than written as an empty text."""
     return isinstance(event, yaml.ScalarEvent) and not event.value and not event.style
-
-
-def _whole(start: yaml.Event, end: yaml.Event, first: Node | None) -> Span:
-    """A bracketed collection from end to end; a block by its first key or item."""
-    return first.span if first and not getattr(start, "flow_style", False) else _span(start, end)
-
-
-def _span(first: yaml.Event, last: yaml.Event) -> Span:
-    """From the start of an event to the end of another, or to the end of the line."""
-    start, end = first.start_mark, last.end_mark
-    assert start is not None and end is not None  # noqa: PT018
-    length = end.column - start.column if end.line == start.line else TO_THE_END
-    return Span(start.line + 1, start.column + 1, max(1, length))
 
 
 def _report_syntax(error: yaml.MarkedYAMLError, findings: Findings) -> None:
@@ -208,7 +200,7 @@ def _report_syntax(error: yaml.MarkedYAMLError, findings: Findings) -> None:
     if unclosed or "alphabetic or numeric" in complaint:
         mark = opened or mark
     if mark is None:
-        findings.report("yaml-syntax", Span(1, 1, 1))
+        Span(findings, 1, 1, 1).report("yaml-syntax")
         return
     line = findings.lines[mark.line] if mark.line < len(findings.lines) else ""
     if "cannot start any token" in complaint:
@@ -218,17 +210,17 @@ def _report_syntax(error: yaml.MarkedYAMLError, findings: Findings) -> None:
         code, mark, text = "yaml-syntax.open", opened, "[" if "sequence" in complaint else "{"
     elif re.search("block (mapping|collection)", complaint) and line[: mark.column].strip():
         code = "yaml-syntax.ended"
-    findings.report(code, Span(mark.line + 1, mark.column + 1, 1), text=text)
+    Span(findings, mark.line + 1, mark.column + 1, 1).report(code, text=text)
 
 
-def find_placeholders(node: Node, findings: Findings, key: str = "") -> None:
+def find_placeholders(node: Node, key: str = "") -> None:
     """Records every placeholder of a tree, and keeps later readers quiet about it."""
     if isinstance(node, Mapping):
         for name, (_, value) in node.pairs.items():
-            find_placeholders(value, findings, name)
+            find_placeholders(value, name)
     for word in words_of(node):
         if word.text.startswith(PLACEHOLDER) and NUMBERED.fullmatch(word.text):
-            findings.spoil(variant("placeholder", key), word.span, text=word.text)
+            word.span.spoil(variant("placeholder", key), text=word.text)
     for item in node.items if isinstance(node, Listing) else ():
         if not isinstance(item, Word):
-            find_placeholders(item, findings, key)
+            find_placeholders(item, key)

@@ -9,7 +9,7 @@ from pydantic import Field
 
 from dpcli.columns import Column, NumericColumn
 from dpcli.spec.column_types import ColumnShape
-from dpcli.spec.fit import Part
+from dpcli.spec.part import Part
 from dpcli.values import whole
 
 MOST_DECIMALS = 3
@@ -28,7 +28,7 @@ class Percentage(ColumnShape):
     type: Literal["percentage"]
     decimals: Decimals
 
-    def column(self, name: str, part: Part[ColumnShape]) -> Column | None:
+    def column(self, name: str, part: Part[ColumnShape]) -> Column:
         """A number whose bounds follow from its type."""
         step = Fraction(1, 10**self.decimals)
         return NumericColumn(name, "number", step, (0, 100 * 10**self.decimals))

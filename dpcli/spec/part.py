@@ -19,9 +19,9 @@ from pydantic.fields import FieldInfo
 from dpcli.fields import OfColumn, example_line, role_of
 from dpcli.messages import shown
 from dpcli.reference import variant
-from dpcli.spec.findings import ENOUGH, Findings, similar
+from dpcli.spec.findings import ENOUGH, similar
 from dpcli.spec.nodes import Listing, Mapping, Word, at, described
-from dpcli.values import LIST_TAG, MAPPING_TAG, TEXT_TAG, Shape
+from dpcli.values import LIST_TAG, MAPPING_TAG, TEXT_TAG, Shape, Unreadable
 
 S = TypeVar("S", bound=Shape)
 Path = tuple[str | int, ...]
@@ -47,16 +47,20 @@ RANGE = re.compile(r"^(-?[\d.]+) ?(?:-|\.\.+|to) ?(-?[\d.]+)$")
 class Part(Generic[S]):
     """One mapping of a spec, and the values that its model read.
 
-    `bad` are the fields with recorded errors: those have their default, or None. Messages call
-    the mapping `what`, and the thing that it is about `user`.
+    To use one of the `bad` values, which have recorded errors, raises `Unreadable`. Messages
+    call the mapping `what`, and the thing that it is about `user`.
     """
 
     node: Mapping
     what: str
     user: str
-    findings: Findings
     values: S
     bad: frozenset[str] = frozenset()
+
+    def require(self, *keys: str) -> None:
+        """`Unreadable` if one of these fields has errors; without names, if any has."""
+        if self.bad & (set(keys) or self.bad):
+            raise Unreadable
 
     def has(self, key: str) -> bool:
         """Whether a field is written, rightly or wrongly; perhaps with its key misspelled."""
@@ -67,17 +71,16 @@ class Part(Generic[S]):
         node = at(self.node, *path)
         return node.text if isinstance(node, Word) else ""
 
-    def report(self, code: str, *path: str | int, **facts: object) -> None:
+    def report(self, code: str, /, *path: str | int, **facts: object) -> Unreadable:
         """Records what is wrong with the value at a path, by its name, found text and key."""
-        node = at(self.node, *path)
         given = {"what": self.what, "user": self.user, **facts_at(self.node, path), **facts}
-        self.findings.report(code, node.span, **given)
+        return at(self.node, *path).span.report(code, **given)
 
-    def report_key(self, code: str, *path: str, **facts: object) -> None:
+    def report_key(self, code: str, /, *path: str, **facts: object) -> Unreadable:
         """Records what is wrong with a field, at its key; without the key, with the mapping."""
         parent = at(self.node, *path[:-1])
         span = parent.key_span(path[-1]) if isinstance(parent, Mapping) else parent.span
-        self.findings.report(code, span, **{"what": self.what, "user": self.user, **facts})
+        return span.report(code, **{"what": self.what, "user": self.user, **facts})
 
 
 def facts_at(root: Mapping, path: Path) -> dict[str, Any]:
@@ -98,11 +101,10 @@ def name_of(path: Path) -> str:
     return shown(names[-1])
 
 
-def fit(
+def read_shape(
     shape: type[S],
     node: Mapping,
     what: str,
-    findings: Findings,
     *,
     lines: Lines[str, str] | None = None,
     user: str = "",
@@ -116,22 +118,23 @@ def fit(
     """
     plain = node.plain()
     try:
-        return Part(node, what, user or what, findings, shape.model_validate(plain))
+        return Part(node, what, user or what, shape.model_validate(plain))
     except ValidationError as failure:
         errors = failure.errors(include_url=False, include_input=False)[:ENOUGH]
-    explainer = _Explainer(shape, node, what, user, findings, lines or {}, refuse_unknown)
-    explainer.explain(errors)
+    _Explainer(shape, node, what, user, lines or {}, refuse_unknown).explain(errors)
     bad = {str(error["loc"][0]) for error in errors if error["loc"]}
     near = (similar(key, list(shape.model_fields)) for key in bad - shape.model_fields.keys())
     bad |= {key for key in near if key}
     rest = {key: value for key, value in plain.items() if key not in bad}
     values = _lenient(shape).model_validate(rest)
-    return Part(node, what, user or what, findings, values, frozenset(bad))
+    for key in bad:
+        values.__dict__.pop(key, None)
+    return Part(node, what, user or what, values, frozenset(bad))
 
 
 @lru_cache
 def _lenient(shape: type[S]) -> type[S]:
-    """The same model with None for required fields that are missing or wrong."""
+    """The same model without required fields: those may be missing or wrong."""
     required: Any = {
         name: (field.annotation, FieldInfo.merge_field_infos(field, default=None))
         for name, field in shape.model_fields.items()
@@ -148,7 +151,6 @@ class _Explainer:
     node: Mapping
     what: str
     user: str
-    findings: Findings
     lines: Lines[str, str]
     refuse_unknown: Callable[[str], bool] | None
 
@@ -185,8 +187,7 @@ class _Explainer:
         if len(path) == 1 and self.refuse_unknown and self.refuse_unknown(key):
             return
         code, fields = variant("unknown-field", key), _keys_at(self.shape, path[:-1])
-        span, owner = parent.key_span(key), self._owner(path)
-        self.findings.report_unknown(code, key, fields, span, owner=owner)
+        parent.key_span(key).report(code, word=key, choices=fields, owner=self._owner(path))
 
     def _missing(self, path: Path) -> None:
         """A required key that is not there."""
@@ -196,27 +197,24 @@ class _Explainer:
         owner = f"the {self.what} {self.user}" if self.user and field else self._owner(path)
         facts: dict[str, Any] = {"owner": owner, "key": key}
         if isinstance(role, OfColumn):
-            self.findings.report("missing-field.of-column", span, kinds=role.kinds, **facts)
+            span.report("missing-field.of-column", kinds=role.kinds, **facts)
             return
         code = "missing-field" if key in self.lines else variant("missing-field", key)
         line = self.lines.get(key, f"`{example_line(key, field)}`")
-        self.findings.report(code, span, line=line, **facts)
+        span.report(code, line=line, **facts)
 
     def _refused(self, code: str, path: Path, given: Lines[str, Any]) -> None:
         """A value that its type refuses; perhaps a word that is not one of a few."""
-        node, facts = at(self.node, *path), {**facts_at(self.node, path), **given}
-        if "choices" not in facts:
-            self.findings.report(code, node.span, **facts)
-            return
+        node, facts = at(self.node, *path), facts_at(self.node, path)
         text = node.text if isinstance(node, Word) else ""
-        choices, meant = facts.pop("choices"), facts.pop("meant", "") or text
-        self.findings.report_unknown(code, meant, choices, node.span, **facts)
+        meant = {"word": given.get("meant", text)} if "choices" in given else {}
+        node.span.report(code, **{**facts, **meant, **given})
 
     def _length(self, path: Path, count: int) -> None:
         """A list or mapping with too few or too many items."""
         code = variant("wrong-shape", str(path[-1])) if count else "empty-list"
         facts = facts_at(self.node, path) | {"count": count, "form": "another number of items"}
-        self.findings.report(code, at(self.node, *path).span, **facts)
+        at(self.node, *path).span.report(code, **facts)
 
     def _form(self, path: Path, kind: str, context: Lines[str, Any]) -> None:
         """A text, list or mapping where another form is expected."""
@@ -235,7 +233,7 @@ class _Explainer:
             code = "wrong-shape.no-value"
         text = RANGE.sub(r"\1, \2", node.text) if isinstance(node, Word) else ""
         facts = facts_at(self.node, path) | {"found": described(node), "form": form, "text": text}
-        self.findings.report(code, node.span, **facts)
+        node.span.report(code, **facts)
 
     def _owner(self, path: Path) -> str:
         """What a key belongs to."""
