@@ -20,13 +20,13 @@ from pathlib import Path
 from typing import Any
 
 from dpcli import __version__
-from dpcli.charge import charge_for
 from dpcli.errors import LedgerError, Problem, SpecError, UsageError
 from dpcli.ledger.account import Outlook
 from dpcli.ledger.balance import RECOVERED, period_number
 from dpcli.ledger.chain import Entry
+from dpcli.ledger.charge import charge_for
+from dpcli.ledger.ledger import Ledger
 from dpcli.ledger.recovery import Proof
-from dpcli.ledger.store import Store
 from dpcli.ledger.terms import Payload, terms_of
 from dpcli.plan.model import Plan
 from dpcli.plan.planner import make_plan
@@ -55,24 +55,24 @@ PART = ("role", "joint", "cells", "mechanism", "sensitivity", "epsilon", "delta"
 Facts = Mapping[str, Any]
 
 
-def report_faults(store: Store, reports: Sequence[Path]) -> Iterator[str]:
+def report_faults(ledger: Ledger, reports: Sequence[Path]) -> Iterator[str]:
     """What published reports say that the ledger does not; UsageError if one is none."""
     read = [(path, *_read(path)) for path in reports]
-    entries = {entry.number: entry for entry in store.entries()}
+    entries = {entry.number: entry for entry in ledger.entries()}
     for path, content, _, number, head, release_id in read:
         if number not in entries:
             yield f"`{path}` was published from entry {number}, which the ledger does not have"
         elif not entries[number].is_named(head, release_id):
             yield f"`{path}` was published from another entry {number} than the ledger has"
-        elif not _published(store, entries[number], content):
+        elif not _published(ledger, entries[number], content):
             yield f"`{path}` is not what entry {number} published: its text was changed"
 
 
-def _published(store: Store, entry: Entry, content: bytes) -> bool:
+def _published(ledger: Ledger, entry: Entry, content: bytes) -> bool:
     """Whether an entry published that report, or was recovered from it."""
     if entry.recovered is not None:
         return entry.recovered.get("report") == hashlib.sha256(content).hexdigest()
-    packed = store.outputs(entry.number).get("report.json")
+    packed = ledger.outputs(entry.number).get("report.json")
     try:
         return packed is not None and content == zlib.decompress(packed)
     except zlib.error:

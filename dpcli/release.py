@@ -8,12 +8,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, cast
 
-from dpcli.charge import charged_parts
 from dpcli.engine.dialect import Inspection
 from dpcli.engine.header import require_columns
 from dpcli.engine.progress import Progress
 from dpcli.engine.source import open_dataset
-from dpcli.ledger.charge import Slot, Standing, Stored
+from dpcli.ledger.charge import Slot, Standing, Stored, charged_parts
 from dpcli.mechanisms.base import Choosing, Perturbing, in_groups
 from dpcli.plan.model import Part, Plan, PlannedEntry
 from dpcli.plan.numbers import Fact
@@ -103,7 +102,7 @@ def release(
     if slot.stored is not None:
         return slot.stored
     require_budget(plan)
-    slot.require_room()
+    slot.ledger.require_room(slot.charge)
     exact = aggregate_data(plan, data, progress)
     slot.draw_noise(None if plan.quality is None else charged_parts(plan.quality_alone))
     checked = check_quality(plan, exact)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from dpcli.cli.console import say, tell
@@ -17,7 +18,6 @@ from dpcli.ledger.balance import Spend, period_number
 from dpcli.ledger.charge import resolved
 from dpcli.ledger.ledger import Ledger, create_ledger
 from dpcli.ledger.place import is_absent, require_no_history, require_place
-from dpcli.ledger.store import Store
 from dpcli.ledger.terms import terms_of
 from dpcli.messages import listed, note
 from dpcli.plan.model import Plan
@@ -29,6 +29,8 @@ DEFAULT = "dpcli-ledger.sqlite"
 
 MUST_EXIST = "DPCLI_LEDGER_MUST_EXIST"
 """The variable that demands a ledger, and an account in it, that exist already."""
+
+sqlite.notice = partial(tell, "waiting")
 
 
 def must_exist(spec: Spec) -> bool:
@@ -50,28 +52,15 @@ def open_ledger(named: Path | None, spec: Path, *, must_exist: bool = False) -> 
     path = ledger_of(named, spec)
     if named is None and must_exist and is_absent(path):
         raise LedgerError.about("ledger-must-exist", path=path)
-    with _closed(lambda: create_ledger(path) if named is None else Store.open(path)) as ledger:
-        if ledger.store.created:
+    with closing(create_ledger(path) if named is None else Ledger.open(path)) as ledger:
+        if ledger.created:
             tell("created", path=path)
         yield ledger
 
 
-def existing_ledger(
-    named: Path | None, *, doubtful: bool = False
-) -> AbstractContextManager[Ledger]:
+def existing_ledger(named: Path | None, *, doubtful: bool = False) -> closing[Ledger]:
     """The named ledger, or the default one of this folder; it must exist."""
-    return _closed(lambda: Store.open(named or Path(DEFAULT), doubtful=doubtful))
-
-
-@contextmanager
-def _closed(open_store: Callable[[], Store]) -> Iterator[Ledger]:
-    """A ledger that is closed at the end; a wait for other processes is reported."""
-    sqlite.notice = lambda: tell("waiting")
-    ledger = Ledger(open_store())
-    try:
-        yield ledger
-    finally:
-        ledger.close()
+    return closing(Ledger.open(named or Path(DEFAULT), doubtful=doubtful))
 
 
 def outlook(
@@ -106,10 +95,10 @@ def outlook(
         else:
             with existing_ledger(path) as ledger:
                 found = account_outlook(ledger.account(dataset), *asked, opens=opens, exists=True)
-                found = replace(found, shared=tuple(ledger.sharing(dataset, resolved(data))))
+                found = replace(found, shared=ledger.sharing(dataset, resolved(data)))
     except Failure as failure:
         found = Outlook(path, path.exists(), refused=failure)
-    warn(sharing_warnings(dataset, found.shared))
+    warn(sharing_warnings(found.shared))
     return found if over is None else replace(found, refused=over, after=None)
 
 
@@ -120,7 +109,8 @@ def warn(texts: list[str]) -> list[str]:
     return texts
 
 
-def sharing_warnings(dataset: str, others: Sequence[str]) -> list[str]:
-    """A warning if other accounts, each with its own budget, were charged for a file of this."""
-    facts = {"dataset": dataset, "names": listed(others), "count": len(others)}
-    return [note("notice.shared", **facts)] if others else []
+def sharing_warnings(shared: Mapping[str, set[str]]) -> list[str]:
+    """A warning if other accounts, each with its own budget, were charged for the same files."""
+    files = sorted({Path(path).name for paths in shared.values() for path in paths})
+    facts = {"names": listed(shared), "count": len(shared), "files": listed(files)}
+    return [note("notice.shared", **facts)] if shared else []

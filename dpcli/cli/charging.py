@@ -2,34 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol, TypeVar
 
-from dpcli.charge import charge_for
 from dpcli.cli.accounts import ledger_of, must_exist, open_ledger, sharing_warnings, warn
 from dpcli.cli.console import tell
 from dpcli.cli.outputs import Outputs
 from dpcli.cli.progress import shown_progress
 from dpcli.engine.source import drain
 from dpcli.errors import Stopped
-from dpcli.ledger.charge import Standing, Stored, resolved
+from dpcli.ledger.charge import Charge, Stored, charge_for, resolved
 from dpcli.ledger.place import is_absent
 from dpcli.messages import note
 from dpcli.plan.model import Plan
-
-
-class Charged(Protocol):
-    """What was made and charged for: a release or a collection."""
-
-    @property
-    def standing(self) -> Standing:
-        """Its place in the ledger."""
-
-
-Made = TypeVar("Made", bound=Charged)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,52 +40,51 @@ class Job:
         """The ledger."""
         return ledger_of(self.ledger, self.spec)
 
+    @property
+    def charge(self) -> Charge:
+        """What it will be charged for, now."""
+        return charge_for(
+            self.plan,
+            self.release_id,
+            self.period,
+            files=resolved(self.data),
+            opens=not must_exist(self.plan.spec),
+        )
+
 
 def charge_and_publish(
-    job: Job,
-    outputs: Outputs,
-    make: Callable[..., Stored],
-    render: Callable[[Made], Mapping[str, bytes]],
-) -> tuple[Stored, Made | None, list[str]]:
+    job: Job, outputs: Outputs, make: Callable[..., Stored], render: Callable[..., object]
+) -> tuple[Stored, list[str]]:
     """Charge for a job and publish what it makes; the same release id again costs nothing.
 
-    `make` is `dpcli.release.release` or `dpcli.local.randomize.randomize`. Returns what was stored,
-    what was made unless it was made before, and warnings. Outputs that must be a mistake are
-    refused before a ledger is created or anything is read.
+    `make` is `dpcli.release.release` or `dpcli.local.randomize.randomize`. Returns what was stored
+    and warnings. Outputs that must be a mistake are refused before a ledger is created or anything
+    is read.
     """
     spec = job.plan.spec
-    made: list[Made] = []
-
-    def rendered(one: Made) -> Mapping[str, bytes]:
-        made.append(one)
-        return render(one)
-
     again = f"run the command again with --release-id {job.release_id}"
-    required, files = must_exist(spec), resolved(job.data)
     # Only a ledger knows which outputs may be there already.
-    outputs.require(job.inputs, force=not is_absent(job.path))
-    with _interruptible(again), open_ledger(job.ledger, job.spec, must_exist=required) as book:
-        charge = charge_for(job.plan, job.release_id, job.period)
-        charge = replace(charge, files=files, opens=not required)
+    outputs.require(job.inputs, exist_ok=not is_absent(job.path))
+    demanded = must_exist(spec)
+    with _interruptible(again), open_ledger(job.ledger, job.spec, must_exist=demanded) as book:
+        charge = job.charge
         with book.reserve(charge) as slot:
-            outputs.require([*job.inputs, *book.store.files()], slot.stored)
+            outputs.require([*job.inputs, *book.files()], slot.stored)
             latest = book.latest()
-            warned = warn(sharing_warnings(spec.dataset, book.sharing(spec.dataset, files)))
+            warned = warn(sharing_warnings(book.sharing(spec.dataset, charge.files)))
             with shown_progress(quiet=job.quiet) as progress:
-                stored = make(job.plan, job.data, slot, rendered, progress=progress)
+                stored = make(job.plan, job.data, slot, render, progress=progress)
         outputs.publish(stored, again)
     if charge.created < latest:
         warned += warn([note("notice.clock", latest=latest)])
-    if not stored.fresh:
+    if stored.standing is None:
         drain(job.data)
         if not job.quiet:
             what = "responses" if job.plan.is_local else "release"
             tell("again", what=what, name=job.release_id)
-        return stored, None, warned
-    standing = made[-1].standing
-    if standing.first:
-        tell("first", dataset=spec.dataset, ledger=standing.ledger)
-    return stored, made[-1], warned
+    elif stored.standing.first:
+        tell("first", dataset=spec.dataset, ledger=stored.standing.ledger)
+    return stored, warned
 
 
 @contextmanager

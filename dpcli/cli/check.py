@@ -69,7 +69,7 @@ def check(
             print_json(found | {"problems": problem_facts(failure)})
         raise
     blind = [note("quality.blind")] if not plan.is_local and is_blind(plan) else []
-    found["warnings"] = [*sharing_warnings(plan.spec.dataset, account.shared), *warn(blind)]
+    found["warnings"] = [*sharing_warnings(account.shared), *warn(blind)]
     if as_json:
         print_json(found)
         return

@@ -9,13 +9,13 @@ from typing import Annotated, Literal
 
 import typer
 
-from dpcli.charge import now
 from dpcli.cli import options
 from dpcli.cli.accounts import DEFAULT, existing_ledger, open_ledger
 from dpcli.cli.console import print_json, say, tell
 from dpcli.cli.options import checked_budget, checked_id, refuse_first
 from dpcli.cli.outputs import Tables, wide_tables
 from dpcli.errors import LedgerError, UsageError, problem
+from dpcli.ledger.charge import now
 from dpcli.ledger.ledger import create_ledger
 from dpcli.ledger.place import removed_if_empty, require_file_name, system_errors
 from dpcli.ledger.recovery import Recovered
@@ -88,16 +88,9 @@ def export(
         stored = book.stored(release_id)
         if stored is None:
             raise LedgerError.about("no-such-release", release_id=release_id)
-        inputs = book.store.files()
-    tables = Tables(
-        output=output,
-        report=report,
-        report_format=report_format,
-        force=force,
-        layout=layout,
-        names=wide_tables(stored),
-        to_stdout=not report,
-    )
+        inputs = book.files()
+    names = wide_tables(stored)
+    tables = Tables(output, report, report_format, force, layout, names, to_stdout=not report)
     if tables.output is not None or not report:
         if stored.stopped:
             raise LedgerError.about("release-stopped", release_id=release_id)
@@ -116,8 +109,8 @@ def verify(
     """Check that a ledger is unchanged, and that reports agree."""
     reports = [*(against or ()), *(more or ())]
     with existing_ledger(path, doubtful=True) as book:
-        found = [*book.faults(), *report_faults(book.store, reports)]
-        count = 0 if found else len(book.store.entries())
+        found = [*book.faults(), *report_faults(book, reports)]
+        count = 0 if found else len(book.entries())
         name = book.path
     if found:
         raise LedgerError(

@@ -7,7 +7,7 @@ import os
 import sys
 import unicodedata
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
+from contextlib import closing, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
@@ -22,7 +22,6 @@ from dpcli.errors import Failure, LedgerError
 from dpcli.ledger.account import Runs
 from dpcli.ledger.balance import balance, period_number, spend
 from dpcli.ledger.ledger import Ledger
-from dpcli.ledger.store import Store
 from dpcli.ledger.terms import Terms, terms_of
 from dpcli.messages import note
 from dpcli.plan.model import Plan
@@ -49,12 +48,8 @@ def datasets(incomplete: str) -> Iterator[str]:
     path = Path(os.environ.get("DPCLI_LEDGER") or DEFAULT)
     names: list[str] = []
     if path.is_file():
-        with suppress(Failure):
-            ledger = Ledger(Store.open(path, doubtful=True))
-            try:
-                names += ledger.accounts()
-            finally:
-                ledger.close()
+        with suppress(Failure), closing(Ledger.open(path, doubtful=True)) as ledger:
+            names += ledger.accounts()
     yield from (name for name in names if name.startswith(incomplete))
 
 

@@ -48,20 +48,15 @@ def randomize(
     inputs = (spec, *plan.spec.files, *map(input_file, data))
     name = release_id or new_release_id()
     job = Job(plan, spec, tuple(data), inputs, name, ledger, period, quiet)
-    responses = Responses(
-        output=output,
-        report=report,
-        report_format=report_format,
-        force=force,
-        shuffle=shuffle,
-        ledger=job.path,
-        release_id=name,
-    )
+    responses = Responses(output, report, report_format, force, shuffle, job.path, name)
     make = partial(make_responses, shuffle=shuffle)
-    _, made, _ = charge_and_publish(job, responses, make, render_local)
-    if made is not None and not quiet:
-        spent = spent_text(plan.spent, made.standing)
+    stored, _ = charge_and_publish(job, responses, make, render_local)
+    if quiet:
+        return
+    if stored.standing is not None:
+        spent = spent_text(plan.spent, stored.standing)
         tell("responses", name=name, dataset=plan.spec.dataset, spent=spent)
+    responses.tell(stored)
 
 
 def estimate(

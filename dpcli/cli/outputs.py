@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import ClassVar
 
+from dpcli.cli.console import tell
 from dpcli.engine.source import PARQUET_ENDINGS
 from dpcli.errors import LedgerError, OutputError, UsageError
 from dpcli.ledger.charge import Stored
@@ -22,7 +23,7 @@ def file_of(output: Path | None) -> Path | None:
     return None if output == Path("-") else output
 
 
-@dataclass(kw_only=True)
+@dataclass
 class Outputs:
     """The output and the reports that a command line asks for.
 
@@ -51,13 +52,18 @@ class Outputs:
         """Which stored table goes to which file: those of a release, or the expected ones."""
         raise NotImplementedError
 
-    def files(self, stored: Stored | None) -> dict[Path, str]:
-        """Which stored output goes to which file; no table of a release that was stopped."""
-        return {**({} if stored and stored.stopped else self.tables(stored)), **self.reports}
+    def written(self, stored: Stored) -> list[Path]:
+        """Every file that is written; no table of a release that was stopped."""
+        return [*({} if stored.stopped else self.tables(None)), *self.reports]
+
+    def tell(self, stored: Stored) -> None:
+        """Report on standard error which files were written."""
+        for path in self.written(stored):
+            tell("wrote", file=path)
 
     def contents(self, stored: Stored) -> dict[Path, bytes]:
-        """The files with their bytes; LedgerError if an output was not made at the time."""
-        files = self.files(stored)
+        """The files with their stored bytes; LedgerError if an output was not made at the time."""
+        files = {**({} if stored.stopped else self.tables(stored)), **self.reports}
         for name in files.values():
             if name not in stored.outputs:
                 raise LedgerError.about("output-not-stored", output=name)
@@ -68,18 +74,17 @@ class Outputs:
         return False
 
     def require(
-        self, inputs: Sequence[Path], stored: Stored | None = None, *, force: bool = False
+        self, inputs: Sequence[Path], stored: Stored | None = None, *, exist_ok: bool = False
     ) -> None:
         """Raise UsageError or LedgerError, before anything is spent, for what must be a mistake.
 
-        Files that hold what is `stored` may exist; with `force` all may.
+        Files that hold what is `stored` may exist; with `exist_ok` all may.
         """
         known = self.contents(stored) if stored else {}
         is_there = stored is not None and self.is_published(stored)
         targets = [*({} if is_there else self.tables(None)), *self.reports]
         twice = len(self.report or ()) > len(self.reports)
-        force = force or self.force
-        require_writable(targets, inputs, force=force, twice=twice, known=known)
+        require_writable(targets, inputs, force=exist_ok or self.force, twice=twice, known=known)
 
     def publish(self, stored: Stored, again: str) -> None:
         """Copy what is wanted; OutputError says by `again` how to publish what is charged."""
@@ -93,7 +98,7 @@ class Outputs:
         publish(self.contents(stored))
 
 
-@dataclass(kw_only=True)
+@dataclass
 class Tables(Outputs):
     """The noisy tables of a release, and its reports.
 
@@ -116,26 +121,32 @@ class Tables(Outputs):
         if output is None:
             return {}
         parquet = _is_parquet(output)
-        long, wide = (LONG_PARQUET, WIDE_PARQUET) if parquet else (LONG, WIDE)
         if self.layout == "long":
-            return {output: long}
+            return {output: LONG_PARQUET if parquet else LONG}
         names = self.names if stored is None else wide_tables(stored)
+        wide = WIDE_PARQUET if parquet else WIDE
         if len(names) == 1:
             return {output: wide + names[0]}
         ending = output.suffix if parquet else ".csv"
         return {output.with_name(f"{_stem(output)}.{name}{ending}"): wide + name for name in names}
 
+    def tell(self, stored: Stored) -> None:
+        """Report which files were written, or how to write what a terminal alone has shown."""
+        super().tell(stored)
+        if self.on_terminal and not stored.stopped:
+            tell("to_keep", name=stored.release_id)
+
     def _publish(self, stored: Stored) -> None:
         """Files, or the table to standard output unless a person sees a summary of it."""
         super()._publish(stored)
-        shown = self.on_terminal and stored.fresh
+        shown = self.on_terminal and stored.standing
         if self.to_stdout and self.output is None and not shown and not stored.stopped:
             wide = [WIDE + name for name in wide_tables(stored)]
             names = [LONG] if self.layout == "long" else wide
             publish_to_stdout(b"\n".join(stored.outputs[name] for name in names))
 
 
-@dataclass(kw_only=True)
+@dataclass
 class Responses(Outputs):
     """The responses of a local collection, which wait next to the ledger, and its reports."""
 
@@ -154,13 +165,13 @@ class Responses(Outputs):
         return {} if stored or self.output is None else {self.output: ""}
 
     def require(
-        self, inputs: Sequence[Path], stored: Stored | None = None, *, force: bool = False
+        self, inputs: Sequence[Path], stored: Stored | None = None, *, exist_ok: bool = False
     ) -> None:
         """The same; LedgerError if responses that were charged are gone, or in another order."""
         if stored is not None:
             self._require_order(stored)
             self._require_waiting(stored)
-        super().require(inputs, stored, force=force)
+        super().require(inputs, stored, exist_ok=exist_ok)
 
     def _publish(self, stored: Stored) -> None:
         """The responses first: there is only one of them. Then the reports."""
@@ -170,7 +181,7 @@ class Responses(Outputs):
 
     def _publish_responses(self, stored: Stored) -> None:
         """Have the responses where they are wanted, and nowhere else."""
-        if not stored.fresh:
+        if stored.standing is None:
             if self.is_published(stored):
                 if digest_of(self._waiting) == stored.digest:
                     self._waiting.unlink(missing_ok=True)
@@ -196,7 +207,6 @@ class Responses(Outputs):
             )
 
     def _require_order(self, stored: Stored) -> None:
-        """Raise LedgerError unless the stored responses have the order that is asked for."""
         shuffled = json.loads(stored.outputs["report.json"])["shuffled"]
         if shuffled != self.shuffle:
             code = "release-id-taken.shuffled" if shuffled else "release-id-taken.ordered"

@@ -10,7 +10,6 @@ from typing import Annotated
 
 import typer
 
-from dpcli.charge import charge_for
 from dpcli.cli import options
 from dpcli.cli.accounts import existing_ledger, outlook
 from dpcli.cli.charging import Job, charge_and_publish
@@ -58,14 +57,7 @@ def release(
     refuse_first({"bad-option.two-outputs": as_json and not file_of(output) and not dry_run})
     plan = make_plan(read_spec(spec))
     require_budget(plan)
-    tables = Tables(
-        output=output,
-        report=report,
-        report_format=report_format,
-        force=force,
-        layout=layout,
-        names=wide_names(plan),
-    )
+    tables = Tables(output, report, report_format, force, layout, wide_names(plan))
     simulated = read_simulation(simulation, plan) if simulation else None
     inputs = (spec, *map(input_file, data), *([simulation] if simulation else []))
     name = release_id or new_release_id()
@@ -74,12 +66,17 @@ def release(
         _dry_run(job, tables, as_json=as_json)
         return
 
-    def rendered(made: Release) -> dict[str, bytes]:
-        return render(replace(made, simulated=simulated))
+    made: list[Release] = []
 
-    stored, made, warned = charge_and_publish(job, tables, make_release, rendered)
-    if made is not None:
-        print_summary(made, shown=tables.on_terminal, quiet=quiet)
+    def rendered(one: Release) -> dict[str, bytes]:
+        made.append(replace(one, simulated=simulated))
+        return render(made[0])
+
+    stored, warned = charge_and_publish(job, tables, make_release, rendered)
+    if stored.standing is not None:
+        print_summary(made[0], shown=tables.on_terminal, quiet=quiet)
+    if not quiet:
+        tables.tell(stored)
     if as_json:
         print_json(_result(stored, tables, [*warned, *warnings(plan)]))
     _require_quality(stored)
@@ -92,8 +89,8 @@ def _result(stored: Stored, tables: Tables, warned: list[str]) -> dict[str, obje
     return {
         "release_id": stored.release_id,
         "created": report["created"],
-        "charged": stored.fresh,
-        "outputs": [str(path) for path in tables.files(stored)],
+        "charged": stored.standing is not None,
+        "outputs": [str(path) for path in tables.written(stored)],
         "cost": report["privacy"]["spent"],
         "remaining": report["privacy"]["remaining"],
         "ledger": report["ledger"],
@@ -123,8 +120,8 @@ def _dry_run(job: Job, tables: Tables, *, as_json: bool) -> None:
     plan, inputs, stored = job.plan, list(job.inputs), None
     if not is_absent(job.path):
         with existing_ledger(job.path) as book:
-            inputs += book.store.files()
-            stored = book.stored(job.release_id, charge_for(plan, job.release_id, job.period))
+            inputs += book.files()
+            stored = book.stored(job.release_id, job.charge)
     tables.require(inputs, stored)
     if stored is not None:
         name = stored.release_id

@@ -114,9 +114,6 @@ def _drawn(shown: Sequence[Cell]) -> list[str]:
 
 def _notes(made: Release) -> Iterator[str]:
     """What is left out of the table, and what its marks mean."""
-    found = [list(cells(released)) for released in made.entries]
-    if any(len(one) > SUMMARY_LINES for one in found):
-        yield note("notice.every_line", name=made.release_id)
     yield from bounding(made.plan)[:1]
-    for flag in flags_of([cell for one in found for cell in one]):
+    for flag in flags_of([cell for released in made.entries for cell in cells(released)]):
         yield f"{MARKS[flag]} {meaning_of(flag, made.plan.spec.confidence)}"

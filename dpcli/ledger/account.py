@@ -5,8 +5,8 @@ A function of what the ledger records and of the plan; it neither reads nor writ
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from dpcli.errors import BudgetError, Failure, LedgerError
@@ -199,9 +199,9 @@ class Outlook:
     `exists` says whether there is a ledger, `terms` are those of the account once it is opened.
     `before` and `after` are balances around the release, as far as they are known; what is
     `refused` has none after it. In an account with a window they are those of a window without
-    other releases, unless the release names its day. `shared` are other accounts that were
-    charged for the same file. `repeated` is about many runs; they are `unrepeatable` if the
-    account allows one of them and not all.
+    other releases, unless the release names its day. `shared` are other accounts with the data
+    files that they were charged for as well. `repeated` is about many runs; they are
+    `unrepeatable` if the account allows one of them and not all.
     """
 
     ledger: Path
@@ -210,7 +210,7 @@ class Outlook:
     before: Balance | None = None
     after: Balance | None = None
     refused: Failure | None = None
-    shared: tuple[str, ...] = ()
+    shared: Mapping[str, set[str]] = field(default_factory=dict)
     repeated: Repeated | None = None
     unrepeatable: Failure | None = None
 

@@ -1,20 +1,24 @@
-"""What a release is charged for, and its receipt."""
+"""What a release is charged for, as the ledger records it, and its receipt."""
 
 from __future__ import annotations
 
+import datetime
 import json
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from dpcli.errors import BudgetError, Failure
 from dpcli.ledger.balance import Balance, Spend, spend
 from dpcli.ledger.chain import canonical
-from dpcli.ledger.terms import Payload, Terms
+from dpcli.ledger.terms import Payload, Terms, terms_of
+from dpcli.plan.model import Part, Plan, PlannedEntry
 from dpcli.privacy.loss import Loss
+from dpcli.privacy.noise import CHOICE
+from dpcli.queries import ScoreQuery
+from dpcli.spec.model import Response
 
 if TYPE_CHECKING:
     from dpcli.ledger.ledger import Ledger
@@ -62,6 +66,74 @@ class Charge:
         return {"digest": self.digest, "created": self.created, **files, **stopped}
 
 
+def now() -> str:
+    """The date and time of a release in UTC, to the second."""
+    return datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def charge_for(
+    plan: Plan,
+    release_id: str,
+    period: str | None,
+    *,
+    files: tuple[str, ...] = (),
+    opens: bool = True,
+) -> Charge:
+    """What a release of a plan will be charged for, now."""
+    terms, parts = terms_of(plan.spec), charged_parts(plan)
+    return Charge(terms, release_id, plan.spec.digest, now(), period, parts, files, opens)
+
+
+def charged_parts(plan: Plan) -> tuple[Payload, ...]:
+    """Every answer of a plan, as the ledger records it.
+
+    In the local model, the responses of one record: each record is charged for its own.
+    """
+    if plan.is_local:
+        return tuple(map(_response, plan.spec.responses))
+    return tuple(_part(planned, part) for planned in plan.priced for part in planned.parts)
+
+
+def _part(planned: PlannedEntry, part: Part) -> Payload:
+    query, rule, loss = part.question.query, part.selection, part.loss
+    choice = part.noise.distribution == CHOICE
+    return {
+        "statistic": planned.name,
+        "question": part.question.role,
+        "mechanism": part.mechanism.name if choice else part.noise.kind,
+        "joint": planned.joint,
+        **({"disjoint": list(planned.branch)} if planned.branch else {}),
+        "scale": str(part.noise.scale),
+        "unit": str(part.question.unit),
+        "cells": query.cells,
+        "l0": part.sensitivity.l0,
+        "l1": str(part.sensitivity.l1),
+        "l2_squared": str(part.sensitivity.l2_squared),
+        "linf": str(part.sensitivity.linf),
+        "epsilon": str(loss.epsilon),
+        "delta": str(loss.delta),
+        **(
+            {"candidates": query.width, "picks": query.picks}
+            if isinstance(query, ScoreQuery)
+            else {}
+        ),
+        **({"threshold": str(rule.threshold), "keys_delta": str(rule.delta)} if rule else {}),
+    }
+
+
+def _response(response: Response) -> Payload:
+    loss = response.channel.loss
+    return {
+        "statistic": response.column.name,
+        "question": "response",
+        "mechanism": response.randomizer.name,
+        "joint": False,
+        "epsilon": str(loss.epsilon),
+        "delta": str(loss.delta),
+        **response.channel.record(),
+    }
+
+
 def resolved(names: Iterable[str]) -> tuple[str, ...]:
     """The absolute paths of data files, without links; not of standard input or pipes."""
     found = set()
@@ -95,17 +167,19 @@ Render = Callable[[Standing], Mapping[str, bytes]]
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """A release that was charged: the exact bytes of its outputs, by name."""
+    """A release that was charged: the exact bytes of its outputs, by name.
+
+    It has a `standing` if it was charged just now, and none if it was before.
+    """
 
     release_id: str
     outputs: Mapping[str, bytes]
-    fresh: bool
+    standing: Standing | None = None
 
     @property
     def stopped(self) -> tuple[str, ...]:
         """Why the quality check stopped the release; empty if it did not."""
-        found = self.outputs.get(STOPPED)
-        return () if found is None else tuple(json.loads(found))
+        return tuple(json.loads(self.outputs.get(STOPPED, b"[]")))
 
     @property
     def digest(self) -> str | None:
@@ -139,42 +213,31 @@ class Slot:
         self.ledger = ledger
         self.charge = charge
         self.stored = ledger.stored(charge.release_id, charge)
-        self._check: tuple[Payload, ...] | None = None
+        self._check: Charge | None = None
         self._is_owed = False
 
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> None:
         if not self._is_owed or isinstance(error, BudgetError):
             return
         if isinstance(error, Failure):
             if self._check is not None:
-                check = replace(self.charge, parts=self._check, stopped=False, reserved=())
                 with suppress(Failure):
-                    self.ledger.commit(check, lambda _: {})
+                    self.ledger.commit(self._check, lambda _: {})
         elif error is None or isinstance(error, Exception):
             self.ledger.commit(self.charge, lambda _: {})
 
-    def require_room(self) -> None:
-        """Raise BudgetError or LedgerError if the charge may not be made."""
-        self.ledger.require_room(self.charge)
-
     def draw_noise(self, check: tuple[Payload, ...] | None = None) -> None:
         """Say that noise is drawn from here on; `check` are the parts of the quality check."""
-        self._check, self._is_owed = check, True
+        self._check = None if check is None else replace(self.charge, parts=check)
+        self._is_owed = True
 
     def stop(self) -> None:
         """Charge the quality check alone, because it failed, if there is room for everything."""
         assert self._check is not None
-        self.charge = replace(
-            self.charge, parts=self._check, stopped=True, reserved=self.charge.parts
-        )
+        self.charge = replace(self._check, stopped=True, reserved=self.charge.parts)
 
     def commit(self, render: Render) -> Stored:
         """Charge, and store what `render` makes of the place in the ledger.

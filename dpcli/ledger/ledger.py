@@ -30,65 +30,53 @@ from dpcli.ledger.terms import Payload, Terms, terms_from
 from dpcli.sampling.entropy import random_bytes
 
 
-def create_ledger(path: Path, anchor: Path | None = None, *, network: bool = False) -> Store:
+def create_ledger(path: Path, anchor: Path | None = None, *, network: bool = False) -> Ledger:
     """The ledger at `path`: the one that is there, or a new one with its anchor.
 
     With `network` it may be on a network drive. LedgerError if an anchor shows that
-    there was a ledger before. The store says whether it was `created` by this call.
+    there was a ledger before. It says whether it was `created` by this call.
     """
     require_file_name(path)
     with system_errors(path), ExitStack() as undo:
         if path.is_file() and not is_absent(path):
-            return Store.open(path)
+            return Ledger.open(path)
         require_place(path, network=network)
-        store = Store(path)
-        undo.callback(store.close)
-        with store.writing():
-            if not store.is_ledger():
+        ledger = Ledger(path)
+        undo.callback(ledger.close)
+        with ledger.writing():
+            if not ledger.is_ledger():
                 place, identity = anchor or usual_anchor(path), random_bytes(16).hex()
                 require_no_history(path, place)
                 # The anchor comes first, so that it is never missing.
                 begin_anchor(place, identity)
-                store.begin(place, identity, network=network)
-        store.check()
-        if anchor is not None and store.anchor != usual_anchor(path):
+                ledger.begin(place, identity, network=network)
+        ledger.check()
+        if anchor is not None and ledger.anchor != usual_anchor(path):
             with suppress(OSError):
-                point_elsewhere(usual_anchor(path), store.anchor)
+                point_elsewhere(usual_anchor(path), ledger.anchor)
         undo.pop_all()
-    return store
+    return ledger
 
 
-class Ledger:
+class Ledger(Store):
     """An open ledger: accounts, balances, and the releases that they paid for."""
-
-    def __init__(self, store: Store) -> None:
-        self.store = store
-
-    @property
-    def path(self) -> Path:
-        """The file of the ledger."""
-        return self.store.path
-
-    def close(self) -> None:
-        """Close the file."""
-        self.store.close()
 
     def accounts(self) -> dict[str, Terms]:
         """The terms of every account, by dataset, in the order of opening."""
-        entries = self.store.entries("kind = 'open'")
+        entries = self.entries("kind = 'open'")
         return {entry.dataset: terms_from(entry.content()) for entry in entries}
 
     def releases(self, dataset: str) -> list[Entry]:
         """What an account was charged for, in order."""
-        return self.store.entries("kind = 'release' AND dataset = ?", dataset)
+        return self.entries("kind = 'release' AND dataset = ?", dataset)
 
     def release_ids(self) -> list[str]:
         """The names of everything that was charged."""
-        return [entry.release_id or "" for entry in self.store.entries("kind = 'release'")]
+        return [entry.release_id or "" for entry in self.entries("kind = 'release'")]
 
     def latest(self) -> str:
         """When the last release was charged for, as it was written then."""
-        last = self.store.last()
+        last = self.last()
         return str(last.content()["created"]) if last else ""
 
     def balance(self, terms: Terms, period: int | None = None) -> Balance:
@@ -98,21 +86,21 @@ class Ledger:
     def account(self, dataset: str) -> Account:
         """What is recorded of an account, equal charges counted together."""
         terms = self.accounts().get(dataset)
-        spends = () if terms is None else self.store.spends(dataset)
+        spends = () if terms is None else self.spends(dataset)
         neighbors = "" if terms is None else terms.neighbors
         return Account(
             self.path,
             terms,
             [spend(parts, period, neighbors, count) for parts, period, count in spends],
-            closed=bool(self.store.entries("kind = ? AND dataset = ?", CLOSE, dataset)),
-            opens=terms is not None or not self.store.entries("kind = ?", LOST),
+            closed=bool(self.entries("kind = ? AND dataset = ?", CLOSE, dataset)),
+            opens=terms is not None or not self.entries("kind = ?", LOST),
         )
 
-    def sharing(self, dataset: str, files: Sequence[str] = ()) -> list[str]:
-        """Other accounts that were charged for a file that this one was, or for one of these."""
-        recorded = self.store.data_files()
+    def sharing(self, dataset: str, files: Sequence[str] = ()) -> dict[str, set[str]]:
+        """Other accounts, with the files that they and this one were charged for, or these."""
+        recorded = self.data_files()
         mine = recorded.pop(dataset, set()).union(files)
-        return sorted(name for name, theirs in recorded.items() if theirs & mine)
+        return {name: recorded[name] & mine for name in sorted(recorded) if recorded[name] & mine}
 
     def stored(self, release_id: str, same: Charge | None = None) -> Stored | None:
         """The release of that name, if there is one.
@@ -120,13 +108,13 @@ class Ledger:
         LedgerError if it was made from another spec or for another period than `same`, or
         if its outputs are not stored: it failed, or was recovered from its report.
         """
-        found = self.store.entries("release_id = ?", release_id)
+        found = self.entries("release_id = ?", release_id)
         if not found:
             return None
         (entry,) = found
         if same is not None:
             _require_same(entry, same)
-        packed = self.store.outputs(entry.number)
+        packed = self.outputs(entry.number)
         if entry.seal != seal_of(entry.head, packed):
             raise LedgerError.about("ledger-in-doubt.outputs", path=self.path, number=entry.number)
         if not packed:
@@ -134,12 +122,11 @@ class Ledger:
             code = "release-recovered" if recovered else "release-void"
             raise LedgerError.about(code, name=release_id)
         outputs = {name: zlib.decompress(content) for name, content in packed.items()}
-        return Stored(release_id, outputs, fresh=False)
+        return Stored(release_id, outputs)
 
     def require_room(self, charge: Charge) -> None:
         """Raise BudgetError or LedgerError if the charge may not be made."""
-        account = self.account(charge.terms.dataset)
-        account.accept(charge.terms, charge.spend, opens=charge.opens)
+        self.account(charge.terms.dataset).accept(charge.terms, charge.spend, opens=charge.opens)
 
     def open_account(self, terms: Terms, created: str) -> bool:
         """Open an account; whether it is new.
@@ -152,7 +139,7 @@ class Ledger:
                 raise LedgerError.about("account-exists", dataset=terms.dataset)
             if there is None:
                 self.append(OPEN, terms.dataset, terms.payload() | {"created": created})
-        self.store.update_anchor()
+        self.update_anchor()
         return there is None
 
     def reserve(self, charge: Charge) -> Slot:
@@ -168,24 +155,23 @@ class Ledger:
             stored = self.stored(charge.release_id, charge)
             if stored is None:
                 stored = self._charge(charge, render)
-        self.store.update_anchor()
+        self.update_anchor()
         return stored
 
     def faults(self) -> list[str]:
         """Everything that is wrong with the ledger: one sentence each."""
-        store = self.store
-        fault = store.fault()
+        fault = self.fault()
         found = [fault] if fault else []
-        if store.value("PRAGMA integrity_check(1)") != "ok":
+        if self.value("PRAGMA integrity_check(1)") != "ok":
             return [*found, "the file is damaged"]
         try:
-            entries = store.entries()
-            if store.published() - {entry.number for entry in entries}:
+            entries = self.entries()
+            if self.published() - {entry.number for entry in entries}:
                 found.append("it has outputs without an entry")
             return found + [
                 f"the outputs of entry {entry.number} were changed"
                 for entry in entries
-                if entry.seal != seal_of(entry.head, store.outputs(entry.number))
+                if entry.seal != seal_of(entry.head, self.outputs(entry.number))
             ]
         except (LedgerError, ValueError, TypeError, AttributeError):
             if not found:
@@ -195,9 +181,9 @@ class Ledger:
     @contextmanager
     def charging(self) -> Iterator[None]:
         """A transaction on a ledger that is checked within it."""
-        with self.store.writing():
-            self.store.check()
-            self.store.require_anchor()
+        with self.writing():
+            self.check()
+            self.require_anchor()
             yield
 
     def _charge(self, charge: Charge, render: Render) -> Stored:
@@ -210,17 +196,20 @@ class Ledger:
         if account.terms is None:
             self.append(OPEN, dataset, charge.terms.payload() | {"created": charge.created})
 
+        places: list[Standing] = []
+
         def publish(entry: Entry) -> Mapping[str, bytes]:
-            terms = account.terms or charge.terms
-            standing = Standing(
-                self.path.name, entry.number, entry.head, terms, charge.period, before.spent, after,
-                first=not account.spends,
+            places.append(
+                Standing(
+                    self.path.name, entry.number, entry.head, account.terms or charge.terms,
+                    charge.period, before.spent, after, first=not account.spends,
+                )
             )  # fmt: skip
-            return render(standing)
+            return render(places[0])
 
         named = charge.release_id, charge.period
         outputs = self.append(RELEASE, dataset, charge.payload, charge.parts, *named, publish)
-        return Stored(charge.release_id, outputs, fresh=True)
+        return Stored(charge.release_id, outputs, places[0])
 
     def append(
         self,
@@ -236,14 +225,14 @@ class Ledger:
 
         It gets its seal when `publish` has made its outputs, which are returned.
         """
-        last = self.store.last()
-        number, previous = (last.number + 1, last.seal) if last else (1, self.store.genesis())
+        last = self.last()
+        number, previous = (last.number + 1, last.seal) if last else (1, self.genesis())
         content = canonical(parts), canonical(payload)
         entry = Entry(number, kind, dataset, release_id, period, *content, previous)
         entry = replace(entry, head=entry.expected_head())
         outputs = dict(publish(entry))
         packed = {name: zlib.compress(content) for name, content in outputs.items()}
-        self.store.insert(entry, packed)
+        self.insert(entry, packed)
         return outputs
 
 

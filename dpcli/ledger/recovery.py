@@ -33,7 +33,6 @@ from dpcli.ledger.place import (
     require_place,
     system_errors,
 )
-from dpcli.ledger.store import Store
 from dpcli.ledger.terms import Payload, Terms
 from dpcli.privacy.loss import Loss
 from dpcli.sampling.entropy import random_bytes
@@ -102,58 +101,58 @@ def recover(
     changes nothing, for a ledger that was changed, for reports that do not belong to it, and for
     more missing entries than allowed.
     """
-    with system_errors(path), _opened(path, proofs) as (store, is_new):
-        with store.writing():
+    with system_errors(path), _opened(path, proofs) as (ledger, is_new):
+        with ledger.writing():
             known = _begun if is_new else _recorded
-            recorded = known(store, anchor_lost=anchor_lost)
-            found = _charged(Ledger(store), recorded or {}, proofs, created, unproven)
-        if not store.anchor.exists():
+            recorded = known(ledger, anchor_lost=anchor_lost)
+            found = _charged(ledger, recorded or {}, proofs, created, unproven)
+        if not ledger.anchor.exists():
             # Not before the entries are there: an anchor without them would prove less.
-            begin_anchor(store.anchor, store.meta("identity"))
-        store.require_anchor()
-        store.check()
+            begin_anchor(ledger.anchor, ledger.meta("identity"))
+        ledger.require_anchor()
+        ledger.check()
     return replace(found, anchored=recorded is not None, created=is_new)
 
 
 @contextmanager
-def _opened(path: Path, proofs: Sequence[Proof]) -> Iterator[tuple[Store, bool]]:
+def _opened(path: Path, proofs: Sequence[Proof]) -> Iterator[tuple[Ledger, bool]]:
     """The ledger, in doubt or not; a new empty file if there is none and there are proofs."""
     if not is_absent(path):
-        with closing(Store.open(path, doubtful=True)) as store:
-            yield store, False
+        with closing(Ledger.open(path, doubtful=True)) as ledger:
+            yield ledger, False
         return
     if not proofs:
         raise missing(path)
     require_place(path)
-    with removed_if_empty(path), closing(Store(path)) as store:
-        yield store, True
+    with removed_if_empty(path), closing(Ledger(path)) as ledger:
+        yield ledger, True
 
 
-def _begun(store: Store, *, anchor_lost: bool) -> dict[int, str] | None:
+def _begun(ledger: Ledger, *, anchor_lost: bool) -> dict[int, str] | None:
     """Make the tables of a new ledger; what the anchor of the lost one records, if any."""
-    usual = usual_anchor(store.path)
+    usual = usual_anchor(ledger.path)
     anchor = follow(usual)
     is_lost = anchor != usual and not anchor.exists()
     if is_lost and not anchor_lost:
-        raise LedgerError.about("anchor-lost", anchor=anchor, path=store.path)
+        raise LedgerError.about("anchor-lost", anchor=anchor, path=ledger.path)
     try:
         identity = None if is_lost else identity_of(anchor)
         recorded = read_anchor(anchor, identity) if identity else None
     except ForeignAnchor as foreign:
-        raise doubt(store.path, f"it is missing or empty, and `{anchor}` {foreign}") from None
-    store.begin(usual if is_lost else anchor, identity or random_bytes(16).hex())
+        raise doubt(ledger.path, f"it is missing or empty, and `{anchor}` {foreign}") from None
+    ledger.begin(usual if is_lost else anchor, identity or random_bytes(16).hex())
     if is_lost:
         usual.unlink()
     return recorded
 
 
-def _recorded(store: Store, *, anchor_lost: bool) -> dict[int, str] | None:
+def _recorded(ledger: Ledger, *, anchor_lost: bool) -> dict[int, str] | None:
     """What the anchor records; LedgerError unless the ledger is intact, but for its end."""
-    store.check(incomplete=True)
-    if store.anchor.exists():
-        return read_anchor(store.anchor, store.meta("identity"))
+    ledger.check(incomplete=True)
+    if ledger.anchor.exists():
+        return read_anchor(ledger.anchor, ledger.meta("identity"))
     if not anchor_lost:
-        raise LedgerError.about("anchor-lost", anchor=store.anchor, path=store.path)
+        raise LedgerError.about("anchor-lost", anchor=ledger.anchor, path=ledger.path)
     return None
 
 
@@ -161,7 +160,7 @@ def _charged(
     book: Ledger, recorded: Mapping[int, str], proofs: Sequence[Proof], created: str, unproven: int
 ) -> Recovered:
     """Append what is missing, within a transaction."""
-    entries = {entry.number: entry for entry in book.store.entries()}
+    entries = {entry.number: entry for entry in book.entries()}
     accounts = book.accounts()
     new = _unknown(proofs, entries)
     _refuse(_other_terms(new.values(), accounts))

@@ -14,6 +14,7 @@ from contextlib import ExitStack, suppress
 from dataclasses import astuple, replace
 from json import JSONDecoder
 from pathlib import Path
+from typing import Self
 
 from dpcli.errors import LedgerError, describe_system_error
 from dpcli.ledger.anchor import ForeignAnchor, append_anchor, read_anchor
@@ -36,7 +37,7 @@ class Store(Database):
         self._file = _identity(path)
 
     @classmethod
-    def open(cls, path: Path, *, doubtful: bool = False) -> Store:
+    def open(cls, path: Path, *, doubtful: bool = False) -> Self:
         """The ledger at `path`, which must exist; LedgerError if it is in doubt.
 
         `doubtful` opens one whose chain or anchor is broken, to be examined.

@@ -80,7 +80,7 @@ def randomize(
     if slot.stored is not None:
         return slot.stored
     require_budget(plan)
-    slot.require_room()
+    slot.ledger.require_room(slot.charge)
     ledger, charge = slot.ledger, slot.charge
     with Outbox(waiting_name(ledger.path, charge.release_id)) as outbox:
 

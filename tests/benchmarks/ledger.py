@@ -11,8 +11,7 @@ import tempfile
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
-from dpcli.charge import charge_for
-from dpcli.ledger.charge import Charge, Standing
+from dpcli.ledger.charge import Charge, Standing, charge_for
 from dpcli.ledger.ledger import Ledger, create_ledger
 from dpcli.plan.planner import make_plan
 from dpcli.release import Release, aggregate_data, estimates_of
@@ -40,7 +39,7 @@ def main() -> None:
             spec = place / "spec.yaml"
             spec.write_text("\n".join(lines) + "\n", encoding="utf-8")
             ledger = place / "dpcli-ledger.sqlite"
-            fill(Ledger(create_ledger(ledger)), spec, data, filled)
+            fill(create_ledger(ledger), spec, data, filled)
             dpcli = [sys.executable, "-m", "dpcli"]
             commands[f"release, {filled} before"] = [*dpcli, "release", str(spec), str(data)]
             commands[f"verify, {filled} before"] = [
@@ -54,7 +53,7 @@ def fill(book: Ledger, spec: Path, data: Path, releases: int) -> None:
     """Charge for that many releases of the same answers, without syncing each."""
     plan = make_plan(read_spec(spec))
     entries = estimates_of(plan, aggregate_data(plan, (str(data),)))
-    book.store.connection.execute("PRAGMA synchronous = OFF")
+    book.connection.execute("PRAGMA synchronous = OFF")
     for number in range(releases):
         charge = charge_for(plan, f"night-{number}", None)
 

@@ -100,7 +100,7 @@ def freeze(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[[], None
         forget(tmp_path)
         monkeypatch.setattr(entropy, "source", Stream("frozen"))
         freeze_priorities(monkeypatch)
-        monkeypatch.setattr("dpcli.charge.now", lambda: "2026-01-01T00:00:00Z")
+        monkeypatch.setattr("dpcli.ledger.charge.now", lambda: "2026-01-01T00:00:00Z")
 
     return again
 

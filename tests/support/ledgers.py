@@ -56,6 +56,6 @@ def path(tmp_path: Path) -> Path:
 @pytest.fixture
 def ledger(path: Path) -> Iterator[Ledger]:
     """A fresh ledger without accounts."""
-    book = Ledger(create_ledger(path))
+    book = create_ledger(path)
     yield book
     book.close()

@@ -67,7 +67,7 @@ def _outputs(
         monkeypatch.setattr(entropy, "source", Stream("frozen"))
         if words[0] == "release":
             freeze_priorities(monkeypatch)
-        monkeypatch.setattr("dpcli.charge.now", lambda: "2026-01-01T00:00:00Z")
+        monkeypatch.setattr("dpcli.ledger.charge.now", lambda: "2026-01-01T00:00:00Z")
         done = dpcli(*words)
         assert done.status == 0, done.err
         return done.out

@@ -15,7 +15,6 @@ import pytest
 
 from dpcli.ledger.chain import CLOSE
 from dpcli.ledger.ledger import Ledger, create_ledger
-from dpcli.ledger.store import Store
 from dpcli.ledger.terms import Terms, terms_of
 from dpcli.privacy.loss import Loss
 from dpcli.spec.load import load_any
@@ -63,7 +62,7 @@ class Case:
     def spend(self, *epsilons: Fraction, terms: Terms | None = None) -> None:
         """Have the account charged these epsilons, on the day of the case if it has a window."""
         terms = terms or self.terms
-        book = Ledger(create_ledger(self.ledger))
+        book = create_ledger(self.ledger)
         if terms.dataset not in book.accounts():
             book.open_account(terms, "now")
         period = "2026-03-05" if terms.window else None
@@ -282,10 +281,10 @@ def test_a_closed_account_is_refused_by_all(dpcli: Command, tmp_path: Path) -> N
     spec.write_text(text, "utf-8")
     data.write_text("age,flag\n30,1\n", "utf-8")
     assert dpcli("release", spec, data, "-q").status == 0
-    book = Ledger(Store.open(tmp_path / "dpcli-ledger.sqlite"))
+    book = Ledger.open(tmp_path / "dpcli-ledger.sqlite")
     with book.charging():
         book.append(CLOSE, "town", {"created": "now"})
-    book.store.update_anchor()
+    book.update_anchor()
     book.close()
     told = [dpcli(*words, spec, *([] if words == ["plan"] else [data]))
             for words in (["plan"], ["check"], ["release"])]  # fmt: skip

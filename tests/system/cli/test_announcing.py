@@ -131,7 +131,7 @@ def test_two_accounts_for_one_file_are_noticed(
     assert "account `town`" in dpcli("check", village, link).err
     report = tmp_path / "r.json"
     second = dpcli("release", village, link, "-q", "--report", report)
-    assert "warning: a file of `village` was charged to the account `town` as well" in second.err
+    assert "warning: the account `town` paid for releases of `data.csv` as well" in second.err
     for path, name in ((spec, "village"), (village, "town")):
         assert f"account `{name}`" in dpcli("plan", path).err
         facts = json.loads(dpcli("plan", path, "--json").out)
@@ -150,3 +150,18 @@ def test_other_files_and_standard_input_are_not_remembered(
     os.mkfifo(tmp_path / "pipe")
     assert resolved(["-", str(tmp_path / "pipe"), "/dev/null", "absent", "a\0b"]) == ()
     assert resolved([str(copy), str(data), str(data)]) == (str(copy), str(data))
+
+
+def test_files_that_were_written_are_named(
+    dpcli: Command, spec: Path, data: Path, tmp_path: Path
+) -> None:
+    """By releases, by their repetition and by collections; with `-q` nothing is reported."""
+    words = ["release", spec, data, "-o", tmp_path / "o.csv", "--release-id", "r"]
+    for _ in range(2):
+        done = dpcli(*words)
+        for name in ("o.csv", "o.report.json"):
+            assert f"wrote `{tmp_path / name}`\n" in done.err
+    assert dpcli(*words, "-q").err == ""
+    assert "wrote" not in dpcli("release", spec, data, "--release-id", "r").err
+    local = dpcli("local", "randomize", LOCAL, PEOPLE, "-o", tmp_path / "responses.csv")
+    assert f"wrote `{tmp_path / 'responses.csv'}`\n" in local.err

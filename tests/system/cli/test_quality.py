@@ -12,11 +12,9 @@ from random import Random
 
 import pytest
 
-from dpcli.charge import charge_for
 from dpcli.errors import LedgerError
-from dpcli.ledger.charge import Slot, Stored
+from dpcli.ledger.charge import Slot, Stored, charge_for
 from dpcli.ledger.ledger import Ledger
-from dpcli.ledger.store import Store
 from dpcli.plan.planner import make_plan
 from dpcli.release import Checked, check_quality
 from dpcli.spec.load import load_spec
@@ -268,7 +266,7 @@ def rival(folder: Path) -> None:
     """Another release of the same account takes what is left of its budget."""
     text = (folder / "spec.yaml").read_text(encoding="utf-8")
     plan = make_plan(load_spec(text.replace("epsilon: 1}", "epsilon: 1.4}"), "rival.yaml"))
-    ledger = Ledger(Store.open(folder / "dpcli-ledger.sqlite"))
+    ledger = Ledger.open(folder / "dpcli-ledger.sqlite")
     ledger.commit(charge_for(plan, "rival", None), lambda _: {"table.csv": b""})
     ledger.close()
 

@@ -19,7 +19,6 @@ import dpcli
 from dpcli.cli import main
 from dpcli.ledger import anchor, ledger, store
 from dpcli.ledger.ledger import Ledger
-from dpcli.ledger.store import Store
 
 for _module in pkgutil.walk_packages(dpcli.__path__, "dpcli."):
     # Children are forked from here, and shall not all load the same.
@@ -129,7 +128,7 @@ def settled(folder: Path, release_id: str, seen: set[bytes]) -> None:
     assert ended(begin(folder, release_id)) == 0
     seen |= visible(folder, release_id)
     assert len(seen) == 1
-    book = Ledger(Store.open(folder / "dpcli-ledger.sqlite"))
+    book = Ledger.open(folder / "dpcli-ledger.sqlite")
     charges = [entry for entry in book.releases("town") if entry.release_id == release_id]
     book.close()
     assert len(charges) == 1
@@ -137,7 +136,7 @@ def settled(folder: Path, release_id: str, seen: set[bytes]) -> None:
 
 def intact(folder: Path) -> None:
     """The ledger verifies, and no temporary file is left but those of the killed."""
-    book = Ledger(Store.open(folder / "dpcli-ledger.sqlite"))
+    book = Ledger.open(folder / "dpcli-ledger.sqlite")
     assert not book.faults()
     book.close()
 

@@ -9,12 +9,12 @@ import sqlite3
 import stat
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from dpcli.ledger.ledger import Ledger
-from dpcli.ledger.store import Store
 from tests.support.cli import Command, data, dpcli, forget, spec
 
 __all__ = ["data", "dpcli", "spec"]
@@ -264,10 +264,9 @@ def test_a_file_size_limit_is_all_or_nothing(folder: Path, spec: Path, data: Pat
         assert limited.returncode in {0, 6, 7}
         assert b"Traceback" not in limited.stderr
         assert subprocess.run(words, capture_output=True, check=False).returncode == 0
-        store = Store.open(folder / "dpcli-ledger.sqlite")
-        assert not Ledger(store).faults()
-        assert len(store.entries("kind = 'release'")) == 1
-        store.close()
+        with closing(Ledger.open(folder / "dpcli-ledger.sqlite")) as book:
+            assert not book.faults()
+            assert len(book.release_ids()) == 1
 
 
 def test_an_anchor_that_cannot_be_written_stops_releases(

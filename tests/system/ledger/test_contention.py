@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 
 from dpcli.ledger.ledger import Ledger
-from dpcli.ledger.store import Store
 
 SPEC = """\
 dpcli: 1
@@ -43,7 +42,7 @@ def contend(folder: Path, processes: int, epsilon: str) -> Counter[int]:
 
 def paid(folder: Path) -> tuple[int, bool]:
     """How many releases were charged, and whether they spent the whole budget."""
-    book = Ledger(Store.open(folder / "dpcli-ledger.sqlite"))
+    book = Ledger.open(folder / "dpcli-ledger.sqlite")
     terms = book.accounts()["town"]
     spent = book.balance(terms).spent
     charged = len(book.releases("town"))

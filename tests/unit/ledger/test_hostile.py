@@ -229,9 +229,9 @@ def test_a_clock_that_goes_back_is_reported_and_refills_nothing(
     dpcli: Command, folder: Path, spec: Path, data: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Dates are for people; the order of entries and the balance do not depend on them."""
-    monkeypatch.setattr("dpcli.charge.now", lambda: "2030-01-01T00:00:00Z")
+    monkeypatch.setattr("dpcli.ledger.charge.now", lambda: "2030-01-01T00:00:00Z")
     dpcli("release", spec, data, "-q")
-    monkeypatch.setattr("dpcli.charge.now", lambda: "2019-01-01T00:00:00Z")
+    monkeypatch.setattr("dpcli.ledger.charge.now", lambda: "2019-01-01T00:00:00Z")
     refused = dpcli("release", spec, data, "-q")
     text = spec.read_text(encoding="utf-8")
     start = text.index("  - {name: by_sex")

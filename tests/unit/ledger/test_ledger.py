@@ -60,8 +60,8 @@ def test_an_id_is_charged_once(ledger: Ledger) -> None:
     """The same id returns the stored bytes, and costs nothing."""
     first = ledger.commit(charge("r"), render)
     again = ledger.commit(charge("r"), lambda _: {"table.csv": b"other noise"})
-    assert first.fresh
-    assert not again.fresh
+    assert first.standing is not None
+    assert again.standing is None
     assert dict(first.outputs) == dict(again.outputs)
     assert len(ledger.releases("town")) == 1
 
@@ -148,27 +148,27 @@ def test_an_account_opens_once(ledger: Ledger) -> None:
     """A second opening on the same terms changes nothing; on any other terms it is refused."""
     terms = Terms("w", "row", "add-remove", "sequential", Loss(Fraction(1)))
     assert ledger.open_account(terms, "now")
-    before = [entry.payload for entry in ledger.store.entries()]
+    before = [entry.payload for entry in ledger.entries()]
 
     assert not ledger.open_account(terms, "later")
     for other in (replace(terms, budget=Loss(Fraction(2))), replace(terms, window=7)):
         with pytest.raises(LedgerError) as refusal:
             ledger.open_account(other, "later")
         assert code(refusal.value) == "account-exists"
-    assert [entry.payload for entry in ledger.store.entries()] == before
+    assert [entry.payload for entry in ledger.entries()] == before
 
 
 def test_a_named_ledger_must_exist(path: Path) -> None:
     """A missing ledger is not replaced by an empty one."""
     with pytest.raises(LedgerError) as refusal:
-        Store.open(path)
+        Ledger.open(path)
     assert code(refusal.value) == "ledger-missing"
     assert not path.exists()
 
 
 def test_commits_are_synced(ledger: Ledger) -> None:
     """Power loss cannot undo a commit: full synchronisation, and no write-ahead log."""
-    connection = ledger.store.connection
+    connection = ledger.connection
     assert connection.execute("PRAGMA synchronous").fetchone()[0] >= 2
     assert connection.execute("PRAGMA journal_mode").fetchone()[0] == "delete"
 
@@ -183,7 +183,7 @@ def test_what_is_no_ledger_is_refused(path: Path, content: bytes) -> None:
     """Empty files, other files and damaged ones are never taken for an empty ledger."""
     path.write_bytes(content)
     with pytest.raises(LedgerError):
-        Store.open(path)
+        Ledger.open(path)
 
 
 def test_another_database_is_refused(path: Path) -> None:
@@ -191,16 +191,16 @@ def test_another_database_is_refused(path: Path) -> None:
     with sqlite3.connect(path) as connection:
         connection.execute("CREATE TABLE t (x)")
     connection.close()
-    for opened in (Store.open, create_ledger):
+    for opened in (Ledger.open, create_ledger):
         with pytest.raises(LedgerError):
             opened(path)
 
 
 def test_a_newer_version_is_refused(path: Path, ledger: Ledger) -> None:
     """A ledger of a later format is left alone."""
-    ledger.store.connection.execute("PRAGMA user_version = 99")
+    ledger.connection.execute("PRAGMA user_version = 99")
     with pytest.raises(LedgerError) as refusal:
-        Store.open(path)
+        Ledger.open(path)
     assert "newer version" in str(refusal.value)
 
 
@@ -212,11 +212,11 @@ def test_a_truncated_ledger_is_refused(path: Path, ledger: Ledger) -> None:
     whole = path.read_bytes()
     for size in range(0, len(whole), 512):
         path.write_bytes(whole[:size])
-        for opened in (Store.open, create_ledger):
+        for opened in (Ledger.open, create_ledger):
             with pytest.raises(LedgerError):
                 opened(path).close()
     path.write_bytes(whole)
-    Store.open(path).close()
+    Ledger.open(path).close()
 
 
 @pytest.mark.parametrize("rule", COMPOSITIONS[:3], ids=lambda rule: str(rule.name))
@@ -250,13 +250,13 @@ def test_a_check_is_not_misled_by_a_charge_that_comes_meanwhile(
     def slow(self: Store, where: str = "1", *values: object) -> list[Entry]:
         found = entries(self, where, *values)
         for name in rivals:
-            other = Ledger(Store.open(path))
+            other = Ledger.open(path)
             other.commit(charge(name), render)
             other.close()
         return found
 
     ledger.commit(charge("a"), render)
     monkeypatch.setattr(Store, "entries", slow)
-    ledger.store.check()
+    ledger.check()
 
     assert ledger.release_ids() == ["a", "b"]

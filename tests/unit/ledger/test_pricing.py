@@ -10,15 +10,14 @@ from pathlib import Path
 
 import pytest
 
-from dpcli.charge import charge_for
 from dpcli.cli.ledger_show import history, show
 from dpcli.composition import COMPOSITIONS
 from dpcli.composition.base import Composition
 from dpcli.errors import BudgetError, LedgerError
 from dpcli.ledger.balance import answers_of, balance, spend
 from dpcli.ledger.chain import canonical
-from dpcli.ledger.charge import Charge
-from dpcli.ledger.ledger import Ledger, create_ledger
+from dpcli.ledger.charge import Charge, charge_for
+from dpcli.ledger.ledger import create_ledger
 from dpcli.ledger.terms import Terms, terms_of
 from dpcli.plan.model import Plan
 from dpcli.plan.planner import make_plan
@@ -114,8 +113,7 @@ def test_everything_is_charged_as_planned(rule: Composition, neighbors: str) -> 
 def test_past_releases_are_priced_together(rule: Composition, tmp_path: Path) -> None:
     """Nine releases cost what all of their answers cost at once, not the sum of their totals."""
     plan = make_plan(load_spec(MIXED % ("add-remove", rule.name), "spec.yaml"))
-    store = create_ledger(tmp_path / "ledger.sqlite", None)
-    book = Ledger(store)
+    book = create_ledger(tmp_path / "ledger.sqlite", None)
     for number in range(9):
         book.commit(charge_for(plan, f"r{number}", None), render)
     terms = book.accounts()["d"]
@@ -135,7 +133,7 @@ def test_a_mechanism_of_the_future_is_refused(tmp_path: Path) -> None:
     plan = make_plan(load_spec(MIXED % ("add-remove", "zcdp"), "spec.yaml"))
     charge = charge_for(plan, "r", None)
     strange = tuple({**part, "mechanism": "quantum"} for part in charge.parts)
-    book = Ledger(create_ledger(tmp_path / "ledger.sqlite", None))
+    book = create_ledger(tmp_path / "ledger.sqlite", None)
     with pytest.raises(LedgerError, match="mechanism that this version does not know"):
         book.commit(replace(charge, parts=strange), render)
     assert not book.releases("d")
@@ -164,7 +162,7 @@ def test_a_budget_in_rho_is_kept_across_releases(tmp_path: Path) -> None:
         "statistic": "n", "mechanism": "gaussian", "scale": "5", "l0": 1, "l1": "1",
         "l2_squared": "1", "linf": "1", "epsilon": "1", "delta": "1/1000000",
     }  # fmt: skip
-    book = Ledger(create_ledger(tmp_path / "ledger.sqlite", None))
+    book = create_ledger(tmp_path / "ledger.sqlite", None)
     for number in range(3):
         book.commit(Charge(terms, f"r{number}", "d", "now", None, (part,)), render)
     left = book.balance(terms).remaining
@@ -183,7 +181,7 @@ def test_more_runs_are_those_that_fit(
     shown: list[dict[str, int]] = []
     spec.write_text(MIXED % ("add-remove", rule.name), encoding="utf-8")
     plan = planned(spec)
-    book = Ledger(create_ledger(tmp_path / "ledger.sqlite", None))
+    book = create_ledger(tmp_path / "ledger.sqlite", None)
     book.commit(charge_for(plan, "r", None), render)
     terms = book.accounts()["d"]
     book.close()
@@ -201,7 +199,7 @@ def test_without_its_package_only_pld_accounts_are_unknown(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """`show` lists the others, and warns; `history` says what is missing."""
-    book = Ledger(create_ledger(tmp_path / "ledger.sqlite", None))
+    book = create_ledger(tmp_path / "ledger.sqlite", None)
     for rule in ("zcdp", "pld"):
         text = MIXED % ("add-remove", rule)
         plan = make_plan(load_spec(text.replace("dataset: d", f"dataset: d-{rule}"), "spec.yaml"))
