@@ -163,5 +163,7 @@ def test_files_that_were_written_are_named(
             assert f"wrote `{tmp_path / name}`\n" in done.err
     assert dpcli(*words, "-q").err == ""
     assert "wrote" not in dpcli("release", spec, data, "--release-id", "r").err
-    local = dpcli("local", "randomize", LOCAL, PEOPLE, "-o", tmp_path / "responses.csv")
+    survey = tmp_path / "survey.yaml"
+    survey.write_text(LOCAL.read_text("utf-8"), "utf-8")
+    local = dpcli("local", "randomize", survey, PEOPLE, "-o", tmp_path / "responses.csv")
     assert f"wrote `{tmp_path / 'responses.csv'}`\n" in local.err
