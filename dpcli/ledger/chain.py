@@ -114,17 +114,15 @@ def chain_fault(entries: Sequence[Entry], start: str) -> str:
     return ""
 
 
-def seals_fault(recorded: Mapping[int, str], entries: Sequence[Entry]) -> str:
-    """The first entry that is another one than its anchor records; empty if none is."""
+def anchor_fault(recorded: Mapping[int, str], entries: Sequence[Entry], *, incomplete: bool) -> str:
+    """The first entry that is not as its anchor records it; empty if there is none.
+
+    An `incomplete` ledger may lack entries that the anchor records.
+    """
     for entry in entries:
         if recorded.get(entry.number, entry.seal) not in entry.seals:
             return f"entry {entry.number} is not the one that its anchor remembers"
-    return ""
-
-
-def missing_fault(recorded: Mapping[int, str], entries: Sequence[Entry]) -> str:
-    """The first entry that its anchor records and the ledger lacks; empty if it has all."""
     lacking = recorded.keys() - {entry.number for entry in entries}
-    if not lacking:
+    if incomplete or not lacking:
         return ""
     return f"entry {min(lacking)} is missing: an older copy was put in its place"

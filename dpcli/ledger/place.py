@@ -28,26 +28,6 @@ MOUNTS = Path("/proc/self/mountinfo")
 """What is mounted where, on Linux; elsewhere nothing is known, and nothing refused."""
 
 
-def _network_file_system(path: Path) -> str | None:
-    """The kind of network drive that holds `path`, or None if it is on none.
-
-    Two machines that write one ledger at once rely on locks that some network drives
-    do not keep; then one budget could pay twice (SQLite documentation, How To Corrupt
-    An SQLite Database File, section 2.1).
-    """
-    place = path if path.exists() else path.parent
-    with suppress(OSError):
-        number = place.stat().st_dev
-        device = f"{os.major(number)}:{os.minor(number)}"
-        for line in MOUNTS.read_text(encoding="utf-8", errors="replace").splitlines():
-            mount, _, source = line.partition(" - ")
-            kind = source.split(" ")[0]
-            away = kind in NETWORK or (kind.startswith("fuse.") and kind not in LOCAL_FUSE)
-            if away and mount.split(" ")[2:3] == [device]:
-                return kind
-    return None
-
-
 def is_absent(path: Path) -> bool:
     """Whether there is no ledger yet: no file, or an empty one."""
     try:
@@ -65,10 +45,22 @@ def require_file_name(path: Path) -> None:
 
 
 def require_local(path: Path) -> None:
-    """Refuse a ledger on a network drive."""
-    kind = _network_file_system(path)
-    if kind is not None:
-        raise LedgerError.about("ledger-on-network", path=path, kind=kind)
+    """Refuse a ledger on a network drive.
+
+    Two machines that write one ledger at once rely on locks that some network drives
+    do not keep; then one budget could pay twice (SQLite documentation, How To Corrupt
+    An SQLite Database File, section 2.1).
+    """
+    place = path if path.exists() else path.parent
+    with suppress(OSError):
+        number = place.stat().st_dev
+        device = f"{os.major(number)}:{os.minor(number)}"
+        for line in MOUNTS.read_text(encoding="utf-8", errors="replace").splitlines():
+            mount, _, source = line.partition(" - ")
+            kind = source.split(" ")[0]
+            away = kind in NETWORK or (kind.startswith("fuse.") and kind not in LOCAL_FUSE)
+            if away and mount.split(" ")[2:3] == [device]:
+                raise LedgerError.about("ledger-on-network", path=path, kind=kind)
 
 
 def require_place(path: Path, *, network: bool = False) -> None:

@@ -7,8 +7,8 @@ close every account.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack, closing
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
@@ -101,7 +101,14 @@ def recover(
     changes nothing, for a ledger that was changed, for reports that do not belong to it, and for
     more missing entries than allowed.
     """
-    with system_errors(path), _opened(path, proofs) as (ledger, is_new):
+    with system_errors(path), removed_if_empty(path), ExitStack() as stack:
+        is_new = is_absent(path)
+        if is_new and not proofs:
+            raise missing(path)
+        if is_new:
+            require_place(path)
+        opened = Ledger(path) if is_new else Ledger.open(path, doubtful=True)
+        ledger = stack.enter_context(closing(opened))
         with ledger.writing():
             known = _begun if is_new else _recorded
             recorded = known(ledger, anchor_lost=anchor_lost)
@@ -112,20 +119,6 @@ def recover(
         ledger.require_anchor()
         ledger.check()
     return replace(found, anchored=recorded is not None, created=is_new)
-
-
-@contextmanager
-def _opened(path: Path, proofs: Sequence[Proof]) -> Iterator[tuple[Ledger, bool]]:
-    """The ledger, in doubt or not; a new empty file if there is none and there are proofs."""
-    if not is_absent(path):
-        with closing(Ledger.open(path, doubtful=True)) as ledger:
-            yield ledger, False
-        return
-    if not proofs:
-        raise missing(path)
-    require_place(path)
-    with removed_if_empty(path), closing(Ledger(path)) as ledger:
-        yield ledger, True
 
 
 def _begun(ledger: Ledger, *, anchor_lost: bool) -> dict[int, str] | None:
@@ -157,13 +150,15 @@ def _recorded(ledger: Ledger, *, anchor_lost: bool) -> dict[int, str] | None:
 
 
 def _charged(
-    book: Ledger, recorded: Mapping[int, str], proofs: Sequence[Proof], created: str, unproven: int
+    ledger: Ledger,
+    recorded: Mapping[int, str],
+    proofs: Sequence[Proof],
+    created: str,
+    unproven: int,
 ) -> Recovered:
     """Append what is missing, within a transaction."""
-    entries = {entry.number: entry for entry in book.entries()}
-    accounts = book.accounts()
-    new = _unknown(proofs, entries)
-    _refuse(_other_terms(new.values(), accounts))
+    entries, accounts = {entry.number: entry for entry in ledger.entries()}, ledger.accounts()
+    new = _unknown(proofs, entries, accounts)
     firsts: dict[str, Proof] = {}
     for proof in new.values():
         if proof.terms.dataset not in accounts:
@@ -173,45 +168,40 @@ def _charged(
     lost = end - last - len(new) - len(firsts)
     if lost > unproven:
         code = "releases-unproven" if lost != 1 else "releases-unproven.one"
-        raise LedgerError.about(code, lost=lost, path=book.path)
-    gaps = [number for number in range(last + 1, end + 1) if number not in new]
-    openings = _openings(firsts, gaps)
+        raise LedgerError.about(code, lost=lost, path=ledger.path)
+    openings = _openings(firsts, [at for at in range(last + 1, end + 1) if at not in new])
     for number in range(last + 1, end + 1):
         place: Payload = {"replaces": recorded.get(number)}
-        payload: Payload
+        payload: Payload = {"created": created, "recovered": place}
         if number in new:
             proof = new[number]
             if not lost:
-                _require_history(book, proof)
+                _require_history(ledger, proof)
             place |= {"entry": number, "head": proof.head}
             place |= {"report": proof.report, "exact": proof.exact}
-            payload = {"digest": proof.digest, "created": proof.created, "recovered": place}
+            payload |= {"digest": proof.digest, "created": proof.created}
             named = proof.release_id, proof.period
-            book.append(RELEASE, proof.terms.dataset, payload, proof.parts, *named)
+            ledger.append(RELEASE, proof.terms.dataset, payload, proof.parts, *named)
         elif number in openings:
-            terms, when = openings[number].terms, openings[number].created
-            payload = {**terms.payload(), "created": when, "recovered": place}
-            book.append(OPEN, terms.dataset, payload)
+            terms = openings[number].terms
+            payload |= {**terms.payload(), "created": openings[number].created}
+            ledger.append(OPEN, terms.dataset, payload)
         else:
-            book.append(LOST, "", {"created": created, "recovered": place})
-    closed = tuple(book.accounts()) if lost > 0 else ()
+            ledger.append(LOST, "", payload)
+    closed = tuple(ledger.accounts()) if lost > 0 else ()
     for dataset in closed:
-        book.append(CLOSE, dataset, {"created": created})
+        ledger.append(CLOSE, dataset, {"created": created})
     return Recovered(tuple(new.values()), tuple(firsts), max(lost, 0), closed)
 
 
-def _refuse(problems: Iterator[Problem]) -> None:
-    found = list(problems)
-    if found:
-        raise LedgerError(found)
-
-
-def _unknown(proofs: Sequence[Proof], entries: Mapping[int, Entry]) -> dict[int, Proof]:
+def _unknown(
+    proofs: Sequence[Proof], entries: Mapping[int, Entry], accounts: Mapping[str, Terms]
+) -> dict[int, Proof]:
     """Those that the ledger does not have, in the order of their entries.
 
     LedgerError with every report that contradicts the ledger, or another report.
     """
-    ids = {entry.release_id for entry in entries.values()}
+    ids, terms = {entry.release_id for entry in entries.values()}, dict(accounts)
     new: dict[int, Proof] = {}
     problems = []
     for proof in sorted(proofs, key=lambda one: one.entry):
@@ -230,23 +220,18 @@ def _unknown(proofs: Sequence[Proof], entries: Mapping[int, Entry]) -> dict[int,
         else:
             ids.add(proof.release_id)
             new[proof.entry] = proof
+            why = _other_terms(terms.setdefault(proof.terms.dataset, proof.terms), proof.terms)
         if why:
             problems.append(proof.disagrees(why))
-    _refuse(iter(problems))
+    if problems:
+        raise LedgerError(problems)
     return new
 
 
-def _other_terms(proofs: Iterable[Proof], accounts: Mapping[str, Terms]) -> Iterator[Problem]:
-    """Every report of an account whose terms are others in the ledger, or in another report."""
-    known = dict(accounts)
-    for proof in proofs:
-        terms = known.setdefault(proof.terms.dataset, proof.terms)
-        words = [word for word, _, _ in terms.differences(proof.terms)]
-        words += ["window"] if terms.window != proof.terms.window else []
-        if words:
-            yield proof.disagrees(
-                f"the account `{terms.dataset}` has another {' and '.join(words)}"
-            )
+def _other_terms(known: Terms, stated: Terms) -> str:
+    words = [word for word, _, _ in known.differences(stated)]
+    words += ["window"] if known.window != stated.window else []
+    return f"the account `{known.dataset}` has another {' and '.join(words)}" if words else ""
 
 
 def _openings(firsts: Mapping[str, Proof], gaps: Sequence[int]) -> dict[int, Proof]:
@@ -261,15 +246,15 @@ def _openings(firsts: Mapping[str, Proof], gaps: Sequence[int]) -> dict[int, Pro
     return found
 
 
-def _require_history(book: Ledger, proof: Proof) -> None:
+def _require_history(ledger: Ledger, proof: Proof) -> None:
     """Raise LedgerError if the account had another history before a release than it has here."""
-    is_first = not book.releases(proof.terms.dataset)
+    is_first = not ledger.releases(proof.terms.dataset)
     if proof.first is not None and proof.first != is_first:
         others = "releases" if is_first else "no release"
         raise LedgerError([proof.disagrees(f"its account had {others} before it")])
-    terms = book.accounts()[proof.terms.dataset]
+    terms = ledger.accounts()[proof.terms.dataset]
     period = period_number(proof.period) if proof.period else None
-    before = book.balance(terms, period).spent
+    before = ledger.balance(terms, period).spent
     if before.epsilon < proof.before.epsilon * NEARLY or before.delta < proof.before.delta * NEARLY:
         why = "its account had spent more before it than this ledger and the reports show"
         raise LedgerError([proof.disagrees(why)])

@@ -60,7 +60,7 @@ BEGIN SELECT RAISE(ABORT, 'entries are numbered in order'); END""",
 )
 """Made after the facts about the ledger are in `meta`, which they close."""
 
-STATEMENTS = frozenset(TABLES + TRIGGERS)
+STATEMENTS = sorted(TABLES + TRIGGERS)
 """Everything that a ledger is made of; anything more or less was done by another program."""
 
 SETTINGS = (
@@ -182,17 +182,11 @@ class Database:
 
     def is_ledger(self) -> bool:
         """Whether the file says that it is a ledger; LedgerError if of a later version."""
-        application, version = (
-            self.value("PRAGMA application_id"),
-            self.value("PRAGMA user_version"),
-        )
-        if application == APPLICATION and version > VERSION:
+        version = self.value("PRAGMA user_version")
+        is_ours: bool = self.value("PRAGMA application_id") == APPLICATION
+        if is_ours and version > VERSION:
             raise LedgerError.about("ledger-unusable.newer", path=self.path)
-        return bool(application == APPLICATION and version == VERSION)
-
-    def is_empty(self) -> bool:
-        """Whether the file holds nothing yet."""
-        return not self.value("SELECT count(*) FROM sqlite_master")
+        return is_ours and version == VERSION
 
     def tables_fault(self) -> str:
         """What is wrong with the tables and triggers; empty if nothing is.
@@ -200,10 +194,8 @@ class Database:
         One more trigger could undo what is written, and an index of another program could hide
         entries from queries that use it.
         """
-        found = [
-            sql for (sql,) in self.query("SELECT sql FROM sqlite_master WHERE sql IS NOT NULL")
-        ]
-        same = len(found) == len(STATEMENTS) and set(found) == STATEMENTS
+        found = self.query("SELECT sql FROM sqlite_master WHERE sql IS NOT NULL")
+        same = sorted(found) == [(statement,) for statement in STATEMENTS]
         return "" if same else "its tables or triggers were changed"
 
     def close(self) -> None:

@@ -18,7 +18,7 @@ from typing import Self
 
 from dpcli.errors import LedgerError, describe_system_error
 from dpcli.ledger.anchor import ForeignAnchor, append_anchor, read_anchor
-from dpcli.ledger.chain import Entry, chain_fault, genesis, missing_fault, seal_of, seals_fault
+from dpcli.ledger.chain import Entry, anchor_fault, chain_fault, genesis, seal_of
 from dpcli.ledger.place import doubt, missing, require_file_name, require_local, system_errors
 from dpcli.ledger.sqlite import Database
 
@@ -59,7 +59,7 @@ class Store(Database):
 
     def begin(self, anchor: Path, identity: str, *, network: bool = False) -> None:
         """Make a ledger of an empty file, in a transaction; LedgerError if it holds anything."""
-        if not self.is_empty():
+        if self.value("SELECT count(*) FROM sqlite_master"):
             raise doubt(self.path, "it is a database of something else")
         home = self.path.resolve().parent
         facts = {"identity": identity, "anchor": os.path.relpath(anchor.resolve(), home)}
@@ -89,22 +89,19 @@ class Store(Database):
 
     def _entries_fault(self, *, incomplete: bool) -> str:
         # The anchor first: what another process adds meanwhile is in the ledger before.
-        recorded, foreign = self._recorded()
-        entries = self.entries()
-        fault = chain_fault(entries, self.genesis())
-        if incomplete and not self.anchor.exists():
-            return fault
-        fault = fault or foreign or seals_fault(recorded, entries)
-        return fault if incomplete else fault or missing_fault(recorded, entries)
-
-    def _recorded(self) -> tuple[dict[int, str], str]:
-        """The seals that the anchor records, and what is wrong with it."""
-        anchor = self.anchor
+        anchor, recorded = self.anchor, {}
+        unfit = "" if anchor.exists() else "is missing"
         try:
             recorded = read_anchor(anchor, self.meta("identity"))
         except ForeignAnchor as foreign:
-            return {}, f"its anchor `{anchor.name}` {foreign}"
-        return recorded, "" if anchor.exists() else f"its anchor `{anchor.name}` is missing"
+            unfit = str(foreign)
+        entries = self.entries()
+        fault = chain_fault(entries, self.genesis())
+        if fault or (incomplete and unfit == "is missing"):
+            return fault
+        if unfit:
+            return f"its anchor `{anchor.name}` {unfit}"
+        return anchor_fault(recorded, entries, incomplete=incomplete)
 
     @property
     def anchor(self) -> Path:
