@@ -7,7 +7,7 @@ no approximation enters without its remainder.
 from __future__ import annotations
 
 from fractions import Fraction
-from math import ceil
+from math import ceil, floor
 
 from dpcli.privacy.interval import PRECISION, Interval, erfc, exp, exp_down, pi, round_up, sqrt
 
@@ -83,7 +83,7 @@ def _unevenness(sigma: Fraction, cells: int) -> Fraction:
 def _line_delta(variance: Fraction, shift: int, epsilon: Fraction) -> Fraction:
     """Theorem 7 of Canonne, Kamath and Steinke 2020, rounded up; may exceed one."""
     threshold = epsilon * variance / shift - Fraction(shift, 2)
-    first = threshold.__floor__() + 1
+    first = floor(threshold) + 1
     if variance > SUMMED:
         near, far = _wide_tail(variance, first), _wide_tail(variance, first + shift)
         # The sum over all whole numbers is at least the integral (Poisson summation).
@@ -124,30 +124,25 @@ def _narrow_tails(
     depth = max(first, 0) ** 2 / (2 * variance) + epsilon
     scale = min(FINEST, 128 + ceil(depth * 3 / 2))
     one = 1 << scale
-    ratio_low, ratio_high = _scaled(exp(Interval.of(-1 / (2 * variance), scale)), one)
-    step_low, step_high = _scaled(exp(Interval.of(-1 / variance, scale)), one)
-    low = high = one
-    lows, highs = [], []
-    while high > 4:
-        lows.append(low)
-        highs.append(high)
-        low, high = low * ratio_low >> scale, (high * ratio_high >> scale) + 1
-        ratio_low = ratio_low * step_low >> scale
-        ratio_high = (ratio_high * step_high >> scale) + 1
-    # The ratios fall, so the rest is less than a geometric series.
-    highs.append((high << scale) // (one - ratio_high) + 1)
-    lows.append(0)
 
-    def tail(start: int) -> Interval:
-        sides = (_sum_from(lows, start), _sum_from(highs, start))
-        return Interval(Fraction(sides[0], one), Fraction(sides[1], one))
+    def weights(up: int) -> list[int]:
+        """f at zero, one and so on, rounded down or up; the last stands for all beyond."""
+        powers = (exp(Interval.of(-1 / (part * variance), scale)) for part in (2, 1))
+        ratio, step = (ceil(one * x.high) if up else floor(one * x.low) for x in powers)
+        weight, found = one, []
+        while weight > 4:
+            found.append(weight)
+            weight = (weight * ratio >> scale) + up
+            ratio = (ratio * step >> scale) + up
+        # The ratios fall, so the rest is less than a geometric series.
+        return [*found, up * ((weight << scale) // (one - ratio) + 1)]
 
-    return tail(first), tail(second), Fraction(2 * sum(lows) - lows[0], one)
-
-
-def _scaled(x: Interval, one: int) -> tuple[int, int]:
-    """The ends in fixed point, rounded outwards."""
-    return (x.low * one).__floor__(), (x.high * one).__ceil__()
+    lows, highs = weights(0), weights(1)
+    near, far = (
+        Interval(Fraction(_sum_from(lows, start), one), Fraction(_sum_from(highs, start), one))
+        for start in (first, second)
+    )
+    return near, far, Fraction(2 * sum(lows) - lows[0], one)
 
 
 def _sum_from(weights: list[int], start: int) -> int:

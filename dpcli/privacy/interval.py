@@ -1,8 +1,8 @@
 """Certified arithmetic: intervals that surely contain the exact real number.
 
-Endpoints are rationals, rounded outwards to a chosen number of significant bits.
-Inside, series run on scaled whole numbers twice, once rounding every step down
-and once rounding every step up, so no error estimate has to be believed.
+Ends are rationals, rounded outwards to a chosen number of significant bits. Each end comes
+from a series on scaled whole numbers with every step rounded down (`up` is 0) or up (`up` is
+1), so that no error estimate has to be believed.
 """
 
 from __future__ import annotations
@@ -90,17 +90,14 @@ def round_up(value: Fraction, bits: int = PRECISION) -> Fraction:
 
 def exp(x: Interval) -> Interval:
     """exp(x); an end below about -11,000 may be widened to zero and 2^-16,384."""
-    low, high = _exp_ends(x.low, x.bits)
-    if x.high != x.low:
-        high = _exp_ends(x.high, x.bits)[1]
-    return Interval.around(low, high, x.bits)
+    return Interval.around(_exp_end(x.low, x.bits, 0), _exp_end(x.high, x.bits, 1), x.bits)
 
 
 def log(x: Interval) -> Interval:
     """The natural logarithm of a positive interval."""
     if x.low <= 0:
         raise ValueError("a logarithm needs a positive number")
-    return Interval.around(_log_ends(x.low, x.bits)[0], _log_ends(x.high, x.bits)[1], x.bits)
+    return Interval.around(_log_end(x.low, x.bits, 0), _log_end(x.high, x.bits, 1), x.bits)
 
 
 def sqrt(x: Interval) -> Interval:
@@ -112,10 +109,7 @@ def sqrt(x: Interval) -> Interval:
 
 def erfc(x: Interval) -> Interval:
     """2/sqrt(pi) times the integral of exp(-t^2) from x to infinity."""
-    low, high = _erfc_ends(x.high, x.bits)
-    if x.high != x.low:
-        high = _erfc_ends(x.low, x.bits)[1]
-    return Interval.around(low, high, x.bits)
+    return Interval.around(_erfc_end(x.high, x.bits, 0), _erfc_end(x.low, x.bits, 1), x.bits)
 
 
 @lru_cache(maxsize=64)
@@ -171,29 +165,24 @@ def _exponent(x: Fraction) -> int:
     return x.numerator.bit_length() - x.denominator.bit_length()
 
 
-def _atanh(low: int, high: int, scale: int) -> tuple[int, int]:
+def _atanh(x: int, scale: int, up: int) -> int:
     """atanh of a number in [0, 1/3], all scaled by 2^`scale`."""
-    square_low, square_high = low * low >> scale, (high * high >> scale) + 1
-    total_low, total_high, n = 0, 0, 1
-    while high > 1:
-        total_low, total_high = total_low + low // n, total_high + high // n + 1
-        low, high = low * square_low >> scale, (high * square_high >> scale) + 1
-        n += 2
+    square, total, n = (x * x >> scale) + up, 0, 1
+    while x > 1:
+        total, x, n = total + x // n + up, (x * square >> scale) + up, n + 2
     # The rest is a geometric series of ratio 1/9 that starts below one unit.
-    return total_low, total_high + 2
+    return total + 2 * up
 
 
-@lru_cache(maxsize=64)
-def _log_two(scale: int) -> tuple[int, int]:
-    third = (1 << scale) // 3
-    low, high = _atanh(third, third + 1, scale)
-    return 2 * low, 2 * high
+@lru_cache(maxsize=128)
+def _log_two(scale: int, up: int) -> int:
+    return 2 * _atanh((1 << scale) // 3 + up, scale, up)
 
 
-def _log_ends(x: Fraction, bits: int) -> tuple[Fraction, Fraction]:
+def _log_end(x: Fraction, bits: int, up: int) -> Fraction:
     """log x = k log 2 + 2 atanh((m - 1)/(m + 1)) for x = m 2^k, with 1 <= m < 2."""
     if x == 1:
-        return Fraction(0), Fraction(0)
+        return Fraction(0)
     k = _exponent(x)
     # Near one the logarithm is as small as x - 1, and so must the unit be.
     near = max(0, -_exponent(abs(x - 1)))
@@ -202,85 +191,64 @@ def _log_ends(x: Fraction, bits: int) -> tuple[Fraction, Fraction]:
     if mantissa < 1:
         mantissa, k = mantissa * 2, k - 1
     ratio = (mantissa - 1) / (mantissa + 1)
-    scaled = (ratio.numerator << scale) // ratio.denominator
-    low, high = _atanh(scaled, scaled + 1, scale)
-    two_low, two_high = _log_two(scale)
-    if k < 0:
-        two_low, two_high = two_high, two_low
-    unit = 1 << scale
-    return Fraction(2 * low + k * two_low, unit), Fraction(2 * high + k * two_high, unit)
+    scaled = (ratio.numerator << scale) // ratio.denominator + up
+    two = _log_two(scale, up if k > 0 else 1 - up)
+    return Fraction(2 * _atanh(scaled, scale, up) + k * two, 1 << scale)
 
 
-def _exp_ends(x: Fraction, bits: int) -> tuple[Fraction, Fraction]:
-    """exp(x) = 2^k exp(r), with 0 <= r < 1 by the choice of k."""
+def _exp_end(x: Fraction, bits: int, up: int) -> Fraction:
+    """exp(x) = 2^k exp(r) with 0 <= r < 1; exp(r) is Taylor's series at r/2^h, squared h times."""
     if not x:
-        return Fraction(1), Fraction(1)
+        return Fraction(1)
     limit = max(1 << 14, 4 * bits)
     # 16/23 < 0.696 is above log 2: beneath this, exp(x) is under 2^-limit.
     if x < Fraction(-16 * limit, 23):
-        return Fraction(0), Fraction(1, 1 << limit)
+        return Fraction(up, 1 << limit)
     if x > limit:
         raise OverflowError("an exponential too large to enclose")
-    scale = bits + GUARD + 16
-    two_low, two_high = _log_two(scale)
-    scaled = (x.numerator << scale) // x.denominator
-    # Divide by the end of log 2 that leaves a remainder surely not negative.
-    k = scaled // (two_high if x > 0 else two_low)
-    if k >= 0:
-        low, high = scaled - k * two_high, scaled + 1 - k * two_low
-    else:
-        low, high = scaled - k * two_low, scaled + 1 - k * two_high
-    low, high = _exp_small(low, high, scale)
-    unit = Fraction(2) ** (k - scale)
-    return low * unit, high * unit
-
-
-def _exp_small(low: int, high: int, scale: int) -> tuple[int, int]:
-    """exp of a number in [0, 1], all scaled: Taylor at r/2^h, squared h times."""
-    halvings = 8
-    low, high = low >> halvings, (high >> halvings) + 1
-    total_low = total_high = term_low = term_high = 1 << scale
+    scale, halvings = bits + GUARD + 16, 8
+    scaled = (x.numerator << scale) // x.denominator + up
+    # A greater log 2 leaves less where k is positive, and more where it is negative.
+    k, rest = divmod(scaled, _log_two(scale, up if scaled < 0 else 1 - up))
+    rest = (rest >> halvings) + up
+    total = term = 1 << scale
     n = 1
-    while term_high > 1:
-        term_low = (term_low * low >> scale) // n
-        term_high = (term_high * high >> scale) // n + 1
-        total_low, total_high, n = total_low + term_low, total_high + term_high, n + 1
+    while term > 1:
+        term = (term * rest >> scale) // n + up
+        total, n = total + term, n + 1
     # Each term that is left out is under half of the one before it.
-    total_high += 2
+    total += 2 * up
     for _ in range(halvings):
-        total_low = total_low * total_low >> scale
-        total_high = (total_high * total_high >> scale) + 1
-    return total_low, total_high
+        total = (total * total >> scale) + up
+    return total * Fraction(2) ** (k - scale)
 
 
-def _erfc_ends(x: Fraction, bits: int) -> tuple[Fraction, Fraction]:
+def _erfc_end(x: Fraction, bits: int, up: int) -> Fraction:
     """erfc by its series (DLMF 7.6.2), or far out by its expansion (DLMF 7.12.1)."""
     if x < 0:
-        low, high = _erfc_ends(-x, bits)
-        return 2 - high, 2 - low
-    square = x * x
+        return 2 - _erfc_end(-x, bits, 1 - up)
+    # What erf rises by, erfc falls by: the series is rounded the other way.
+    square, other = x * x, 1 - up
     if square > 512:
-        return _erfc_far(x, bits)
+        far = _erfc_far(x, bits)
+        return far.high if up else far.low
     # erfc is near exp(-x^2), so 1 - erf loses about 1.45 x^2 bits.
     fine = bits + 2 * int(square) + GUARD
     scale = fine + GUARD
-    term_low = (x.numerator << scale) // x.denominator
-    twice_low = (2 * square.numerator << scale) // square.denominator
-    term_high, twice_high = term_low + 1, twice_low + 1
-    total_low, total_high, n = 0, 0, 1
-    while term_high > 2 or n <= 4 * square:
-        total_low, total_high, n = total_low + term_low, total_high + term_high, n + 2
-        term_low = (term_low * twice_low >> scale) // n
-        term_high = (term_high * twice_high >> scale) // n + 1
+    term = (x.numerator << scale) // x.denominator + other
+    twice = (2 * square.numerator << scale) // square.denominator + other
+    total, n = 0, 1
+    while term > 2 or n <= 4 * square:
+        total, n = total + term, n + 2
+        term = (term * twice >> scale) // n + other
     # From here on each term is under half of the one before it.
-    unit = 1 << scale
-    total = Interval(Fraction(total_low, unit), Fraction(total_high + 2 * term_high, unit), fine)
-    erf = exp(Interval.of(-square, fine)) * total * 2 / sqrt(pi(fine))
-    return max(1 - erf.high, Fraction(0)), 1 - erf.low
+    series = Fraction(total + 2 * term * other, 1 << scale)
+    erf = exp(Interval.of(-square, fine)) * series * 2 / sqrt(pi(fine))
+    return 1 - erf.low if up else max(1 - erf.high, Fraction(0))
 
 
-def _erfc_far(x: Fraction, bits: int) -> tuple[Fraction, Fraction]:
-    """The alternating expansion: two neighbouring partial sums enclose the value."""
+def _erfc_far(x: Fraction, bits: int) -> Interval:
+    """The alternating expansion: two neighboring partial sums enclose the value."""
     square, fine = x * x, bits + GUARD
     before, total, term = Interval.of(0, fine), Interval.of(1, fine), Interval.of(1, fine)
     n = 1
@@ -289,5 +257,4 @@ def _erfc_far(x: Fraction, bits: int) -> tuple[Fraction, Fraction]:
         before, total = total, total - term if n % 2 else total + term
         n += 1
     both = Interval(min(before.low, total.low), max(before.high, total.high), fine)
-    value = exp(Interval.of(-square, fine)) * both / (sqrt(pi(fine)) * x)
-    return value.low, value.high
+    return exp(Interval.of(-square, fine)) * both / (sqrt(pi(fine)) * x)
