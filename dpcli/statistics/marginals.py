@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
-from itertools import combinations, product
+from itertools import chain, combinations, product
 from math import ceil, prod
 from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import Field
 
 from dpcli.fields import Fault, TableColumns, at_most
-from dpcli.privacy.noise import Noise
 from dpcli.privacy.relation import Relation
 from dpcli.privacy.tails import blended_half_width
 from dpcli.queries import Key, LinearQuery
@@ -171,23 +171,46 @@ def agreed(
     """
     import numpy as np
 
-    blend = _Blend(tables, sizes, [answer.noise for answer in answers])
-    widths = [blend.half_width(place, confidence) for place in range(len(tables))]
+    def cells(axes: Axes, without: Axes = ()) -> int:
+        return prod(sizes[axis] for axis in axes if axis not in without)
+
+    # The inverse of the variance of each total in each table, and in all tables together. A
+    # table that no unit can change is exact: its weight is very large.
+    precisions = [
+        {
+            inner: 1 / ((answer.noise.variance or SURE) * cells(axes, inner))
+            for inner in _inner(axes)
+        }
+        for axes, answer in zip(tables, answers, strict=True)
+    ]
+    joint: dict[Axes, Fraction] = defaultdict(Fraction)
+    for inner, precision in chain.from_iterable(each.items() for each in precisions):
+        joint[inner] += precision
+    widths = []
+    for axes, answer, own in zip(tables, answers, precisions, strict=True):
+        # The variance of a cell, and the part that the noise of its own table has in it.
+        variance, part = Fraction(0), Fraction(0)
+        for inner in _inner(axes):
+            free = prod((1 - Fraction(1, sizes[axis]) for axis in inner), start=Fraction(1))
+            variance += free / joint[inner] / cells(axes, inner) ** 2
+            part += free * own[inner] / joint[inner] / cells(axes, inner)
+        steps = blended_half_width(answer.noise, float(part), float(variance), confidence)
+        widths.append(Fraction(ceil(steps * 100), 100))
     for group in range(groups):
         effects: dict[Axes, Rationals] = {}
-        for place, (axes, answer) in enumerate(zip(tables, answers, strict=True)):
-            shape = [sizes[axis] for axis in axes]
-            width = prod(shape)
-            counts = map(Fraction, answer.values[group * width : (group + 1) * width])
-            table = np.array(list(counts), dtype=object).reshape(shape)
-            for inner, effect in _effects(table, axes).items():
-                weighted = effect * blend.weight(inner, place)
-                effects[inner] = effects[inner] + weighted if inner in effects else weighted
-        for place, axes in enumerate(tables):
-            whole = np.zeros([sizes[axis] for axis in axes], dtype=object)
+        for axes, answer, own in zip(tables, answers, precisions, strict=True):
+            counts = answer.values[group * cells(axes) : (group + 1) * cells(axes)]
+            table: Rationals = np.array([Fraction(count) for count in counts], dtype=object)
+            table = table.reshape([sizes[axis] for axis in axes])
             for inner in _inner(axes):
-                whole = whole + _spread(effects[inner], inner, axes, sizes)
-            yield from ((Fraction(value), widths[place]) for value in whole.ravel())
+                weighted = _effect(table, axes, inner) * (own[inner] / joint[inner])
+                effects[inner] = effects[inner] + weighted if inner in effects else weighted
+        for axes, width in zip(tables, widths, strict=True):
+            whole: Rationals = np.zeros([sizes[axis] for axis in axes], dtype=object)
+            for inner in _inner(axes):
+                shape = [sizes[axis] if axis in inner else 1 for axis in axes]
+                whole = whole + effects[inner].reshape(shape) / cells(axes, inner)
+            yield from ((Fraction(value), width) for value in whole.ravel())
 
 
 def _inner(axes: Axes) -> Iterator[Axes]:
@@ -195,67 +218,9 @@ def _inner(axes: Axes) -> Iterator[Axes]:
         yield from combinations(axes, count)
 
 
-def _effects(table: Rationals, axes: Axes) -> dict[Axes, Rationals]:
-    """What each choice of axes adds to the totals over the axes that it leaves out."""
-    sizes = dict(zip(axes, table.shape, strict=True))
-    found: dict[Axes, Rationals] = {}
-    for inner in _inner(axes):
-        out = tuple(place for place, axis in enumerate(axes) if axis not in inner)
-        effect: Rationals = table.sum(axis=out)
-        for smaller in _inner(inner):
-            if smaller != inner:
-                effect = effect - _spread(found[smaller], smaller, inner, sizes)
-        found[inner] = effect
-    return found
-
-
-def _spread(
-    effect: Rationals, inner: Axes, axes: Axes, sizes: Mapping[int, int] | Sequence[int]
-) -> Rationals:
-    """An effect, divided evenly among the cells of the axes that it lacks."""
-    import numpy as np
-
-    shape = [sizes[axis] if axis in inner else 1 for axis in axes]
-    # Arithmetic with the total of a whole table leaves a bare number.
-    evenly: Rationals = np.asarray(effect, dtype=object).reshape(shape) / Fraction(
-        prod(sizes[axis] for axis in axes if axis not in inner)
-    )
-    return evenly
-
-
-class _Blend:
-    """How much of each table is in each effect, and how sure that makes a cell."""
-
-    def __init__(
-        self, tables: Sequence[Axes], sizes: Sequence[int], noises: Sequence[Noise]
-    ) -> None:
-        self._tables, self._sizes, self._noises = tables, sizes, noises
-        # A table that no unit can change is exact: its weight is very large.
-        self._variances = [noise.variance or SURE for noise in noises]
-
-    def _precision(self, inner: Axes, place: int) -> Fraction:
-        """The inverse of the variance of a total over these axes, in one table."""
-        others = [axis for axis in self._tables[place] if axis not in inner]
-        return 1 / (self._variances[place] * prod(self._sizes[axis] for axis in others))
-
-    def _precisions(self, inner: Axes) -> Fraction:
-        """The same in all tables with these axes, together."""
-        places = range(len(self._tables))
-        containing = (at for at in places if set(inner) <= set(self._tables[at]))
-        return sum((self._precision(inner, at) for at in containing), start=Fraction(0))
-
-    def weight(self, inner: Axes, place: int) -> Fraction:
-        """The part that one table has in the effect of these axes."""
-        return self._precision(inner, place) / self._precisions(inner)
-
-    def half_width(self, place: int, confidence: Fraction) -> Fraction:
-        """The half-width of the interval of each cell of a table, in hundredths, up."""
-        axes = self._tables[place]
-        variance, own = Fraction(0), Fraction(0)
-        for inner in _inner(axes):
-            part = prod((1 - Fraction(1, self._sizes[axis]) for axis in inner), start=Fraction(1))
-            cells = prod(self._sizes[axis] for axis in axes if axis not in inner)
-            variance += part / self._precisions(inner) / cells**2
-            own += part * self.weight(inner, place) / cells
-        width = blended_half_width(self._noises[place], float(own), float(variance), confidence)
-        return Fraction(ceil(width * 100), 100)
+def _effect(table: Rationals, axes: Axes, inner: Axes) -> Rationals:
+    """What the inner axes add, beyond each choice of fewer, to the totals over the others."""
+    for place, axis in enumerate(axes):
+        total = table.sum(axis=place, keepdims=True)
+        table = table - total / table.shape[place] if axis in inner else total
+    return table.ravel()
