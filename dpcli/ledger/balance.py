@@ -24,7 +24,6 @@ from dpcli.ledger.terms import Terms
 from dpcli.mechanisms import MECHANISMS
 from dpcli.privacy.guarantee import PUBLIC, Guarantee, approximate, pure, together
 from dpcli.privacy.loss import Loss
-from dpcli.privacy.noise import Noise
 from dpcli.privacy.relation import Neighbors
 from dpcli.privacy.sensitivity import Sensitivity
 from dpcli.randomizers import RANDOMIZERS
@@ -83,7 +82,7 @@ def guarantee_of(part: Mapping[str, object]) -> Guarantee:
     if mechanism is None:
         raise LedgerError.about("ledger-unusable.mechanism", name=name)
     return mechanism.guarantee(
-        Noise(mechanism.distribution, _exact(part["scale"])),
+        mechanism.distribution(_exact(part["scale"])),
         Sensitivity(*(int(str(part[norm])) for norm in ("l0", "l1", "l2_squared", "linf"))),
         Loss(_exact(part["epsilon"]), _exact(part["delta"])),
         _exact(part["keys_delta"]) if "keys_delta" in part else Fraction(0),

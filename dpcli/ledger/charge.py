@@ -16,7 +16,7 @@ from dpcli.ledger.chain import canonical
 from dpcli.ledger.terms import Payload, Terms, terms_of
 from dpcli.plan.model import Part, Plan, PlannedEntry
 from dpcli.privacy.loss import Loss
-from dpcli.privacy.noise import CHOICE
+from dpcli.privacy.noise import ChoiceNoise
 from dpcli.queries import ScoreQuery
 from dpcli.spec.model import Response
 
@@ -96,7 +96,7 @@ def charged_parts(plan: Plan) -> tuple[Payload, ...]:
 
 def _part(planned: PlannedEntry, part: Part) -> Payload:
     query, rule, loss = part.question.query, part.selection, part.loss
-    choice = part.noise.distribution == CHOICE
+    choice = isinstance(part.noise, ChoiceNoise)
     return {
         "statistic": planned.name,
         "question": part.question.role,

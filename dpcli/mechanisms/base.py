@@ -8,14 +8,12 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from fractions import Fraction
 from typing import TYPE_CHECKING, Any, final
 
 from dpcli.mechanisms.calibration import UNCHANGEABLE, Mechanism
 from dpcli.privacy.confidential import Cells, Confidential, Group, Groups, Noisy
 from dpcli.privacy.key import unseal
-from dpcli.privacy.loss import Loss
-from dpcli.privacy.noise import CHOICE, NONE, Noise
+from dpcli.privacy.noise import ChoiceNoise, Noise, NoNoise
 from dpcli.privacy.sensitivity import Sensitivity
 from dpcli.privacy.threshold import Selection
 
@@ -64,7 +62,7 @@ class Perturbing(Mechanism):
         values = unseal(exact)
         if sensitivity.l1 == 0 and noise == UNCHANGEABLE:
             return Noisy(tuple(values))
-        if noise.scale <= 0 or noise.distribution == NONE:
+        if noise.scale <= 0 or isinstance(noise, NoNoise):
             raise ValueError("noise needs a positive scale where a neighbour can change an answer")
         noisy = self.perturb(noise, values)
         if len(noisy) != len(values):
@@ -80,7 +78,7 @@ class Perturbing(Mechanism):
         Every group in the data gets its own noise; nothing is published about those that
         do not reach the threshold, nor how many they are.
         """
-        if noise.scale <= 0 or noise.distribution == NONE:
+        if noise.scale <= 0 or isinstance(noise, NoNoise):
             raise ValueError("noise needs a positive scale where a neighbour can change groups")
         groups = unseal(exact)
         keys = sorted(groups)
@@ -97,19 +95,7 @@ class Choosing(Mechanism):
     falls short of the best by g gets a weight of exp(-g/scale).
     """
 
-    distribution = CHOICE
-
-    @final
-    def calibrate(
-        self, sensitivity: Sensitivity, target: Loss, calibration: str = "exact"
-    ) -> Noise:
-        """Scale L1 / epsilon, exactly."""
-        return Noise(CHOICE, Fraction(sensitivity.l1) / target.epsilon)
-
-    @final
-    def loss(self, noise: Noise, sensitivity: Sensitivity, epsilon: Fraction) -> Loss:
-        """Epsilon = L1 / scale, exactly, and delta zero."""
-        return Loss(sensitivity.l1 / noise.scale)
+    distribution = ChoiceNoise
 
     @abstractmethod
     def pick(self, noise: Noise, gaps: Sequence[int]) -> int:
@@ -129,7 +115,7 @@ class Choosing(Mechanism):
         sealed scores stand group by group; nothing else ever unseals them.
         """
         scores, (width, picks) = unseal(exact), shape
-        if sensitivity.l1 and (noise.scale <= 0 or noise.distribution != CHOICE):
+        if sensitivity.l1 and (noise.scale <= 0 or not isinstance(noise, ChoiceNoise)):
             raise ValueError("a choice needs a positive scale where a neighbour can change it")
         chosen: list[int] = []
         for start in range(0, len(scores), width):

@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 from itertools import count
-from math import erfc, exp, log, sqrt
+from math import erfc, exp, sqrt
 from typing import TYPE_CHECKING, Any
 
 from dpcli.mechanisms.base import Perturbing
 from dpcli.mechanisms.calibration import CannotCalibrate
-from dpcli.privacy.concentrated import zcdp_delta, zcdp_epsilon
+from dpcli.privacy.concentrated import logarithm, zcdp_delta, zcdp_epsilon
 from dpcli.privacy.decimals import short_up
 from dpcli.privacy.gaussian_delta import cells_delta
 from dpcli.privacy.guarantee import Pair
 from dpcli.privacy.interval import log_up, round_up, sqrt_up
 from dpcli.privacy.loss import Loss
-from dpcli.privacy.noise import GAUSSIAN, Noise
+from dpcli.privacy.noise import DiscreteGaussian, Noise
 from dpcli.privacy.search import least_up
 from dpcli.privacy.sensitivity import Sensitivity
 from dpcli.sampling.noise import (
@@ -72,34 +72,61 @@ class Gaussian(Perturbing):
     """
 
     name = "gaussian"
-    distribution = GAUSSIAN
+    distribution = DiscreteGaussian
     needs_delta = True
     calibrations = ("exact", "classic")
 
     def calibrate(
-        self, sensitivity: Sensitivity, target: Loss, calibration: str = "exact"
-    ) -> Noise:
-        """Sigma by the named formula, rounded up to a short rational."""
-        _require_delta(target.delta)
-        if calibration == "classic":
-            return Noise(GAUSSIAN, self._classic(sensitivity, target))
-        return Noise(GAUSSIAN, self._exact(sensitivity, target))
+        self,
+        changes: Sequence[Sensitivity],
+        target: Loss,
+        shares: Sequence[Fraction],
+        calibration: str = "exact",
+    ) -> list[Noise]:
+        """Sigma by the named formula, rounded up to a short rational.
 
-    def loss(self, noise: Noise, sensitivity: Sensitivity, epsilon: Fraction) -> Loss:
-        """`epsilon` itself, with the least delta that can be proven for it."""
-        sigma = noise.scale
-        delta = cells_delta(sigma, sensitivity.l0, sensitivity.linf, epsilon)
-        if sensitivity.l0 > 1:
-            rho = sensitivity.l2_squared / (2 * sigma * sigma)
-            delta = min(delta, zcdp_delta(rho, epsilon))
+        Of several answers L2 s / sqrt(share), for the s that L2 = 1 needs by rho alone.
+        """
+        _require_delta(target.delta)
+        if len(changes) == 1:
+            square = changes[0].l2_squared
+            if calibration == "classic":
+                return [DiscreteGaussian(_classic(square, target))]
+
+            def delta(sigma: Fraction) -> Fraction:
+                return self.loss([DiscreteGaussian(sigma)], changes, target.epsilon).delta
+
+            return [DiscreteGaussian(_least(delta, target, sqrt(square)))]
+        scale = (
+            _classic(1, target)
+            if calibration == "classic"
+            else _least(lambda sigma: zcdp_delta(1 / (2 * sigma**2), target.epsilon), target, 1.0)
+        )
+        weights = (one.l2_squared / share for one, share in zip(changes, shares, strict=True))
+        return [DiscreteGaussian(round_up(scale * sqrt_up(weight), SHORT)) for weight in weights]
+
+    def loss(
+        self, noises: Sequence[Noise], changes: Sequence[Sensitivity], epsilon: Fraction
+    ) -> Loss:
+        """`epsilon` itself, with the least delta that can be proven for it.
+
+        Of several answers by the sum of all rhos.
+        """
+        delta, each = Fraction(1), list(zip(noises, changes, strict=True))
+        if sum(one.l0 for one in changes) > 1:
+            rho = sum((one.l2_squared / (2 * noise.scale**2) for noise, one in each), Fraction(0))
+            delta = zcdp_delta(rho, epsilon)
+        if len(each) == 1:
+            ((noise, one),) = each
+            delta = min(delta, cells_delta(noise.scale, one.l0, one.linf, epsilon))
         return Loss(epsilon, delta)
 
     def losses_at(
-        self, noises: Sequence[Noise], moved: Sequence[Sensitivity], delta: Fraction
+        self, noises: Sequence[Noise], changes: Sequence[Sensitivity], delta: Fraction
     ) -> list[Loss]:
         """Epsilon of all rhos at `delta`, in parts as large as the rhos."""
         _require_delta(delta)
-        rhos = [self.rho(noise, one) for noise, one in zip(noises, moved, strict=True)]
+        rhos = [self.rho(noise, one) for noise, one in zip(noises, changes, strict=True)]
         rho = sum(rhos, start=Fraction(0))
         epsilon = zcdp_epsilon(rho, delta)
         return [Loss(epsilon * part / rho, delta * part / rho) for part in rhos]
@@ -113,29 +140,6 @@ class Gaussian(Perturbing):
         """The noise, moved by the most in every cell that can change."""
         return (Pair("gaussian", noise.scale, sensitivity.linf, sensitivity.l0),)
 
-    def calibrate_jointly(
-        self,
-        moved: Sequence[Sensitivity],
-        shares: Sequence[Fraction],
-        target: Loss,
-        calibration: str = "exact",
-    ) -> list[Noise]:
-        """Sigma = L2 s / sqrt(share), rounded up, for the s that L2 = 1 needs by rho alone."""
-        _require_delta(target.delta)
-        one = Sensitivity(1, 1, 1, 1)
-        scale = self._classic(one, target) if calibration == "classic" else _concentrated(target)
-        weights = (one.l2_squared / share for one, share in zip(moved, shares, strict=True))
-        return [Noise(GAUSSIAN, round_up(scale * sqrt_up(weight), SHORT)) for weight in weights]
-
-    def joint_loss(
-        self, noises: Sequence[Noise], moved: Sequence[Sensitivity], epsilon: Fraction
-    ) -> Loss:
-        """`epsilon` itself, with the delta that the sum of all rhos proves."""
-        rhos = (
-            one.l2_squared / (2 * noise.scale**2) for noise, one in zip(noises, moved, strict=True)
-        )
-        return Loss(epsilon, zcdp_delta(sum(rhos, start=Fraction(0)), epsilon))
-
     def sample(self, noise: Noise, count: int) -> list[int]:
         """Discrete Gaussian draws."""
         return discrete_gaussian(noise.scale, count)
@@ -144,26 +148,6 @@ class Gaussian(Perturbing):
         """The same, many at a time."""
         fits = GAUSSIAN_NARROWEST <= noise.scale <= GAUSSIAN_WIDEST
         return discrete_gaussian_array(noise.scale, count) if fits else None
-
-    def _classic(self, sensitivity: Sensitivity, target: Loss) -> Fraction:
-        if target.epsilon > 1:
-            raise CannotCalibrate(
-                "the classic calibration is valid for epsilon up to 1 only",
-                "use the exact calibration",
-            )
-        spread = 2 * log_up(Fraction(5, 4) / target.delta) * sensitivity.l2_squared
-        return round_up(sqrt_up(spread) / target.epsilon, SHORT)
-
-    def _exact(self, sensitivity: Sensitivity, target: Loss) -> Fraction:
-
-        def excess(sigma: Fraction) -> float:
-            delta = self.loss(Noise(GAUSSIAN, sigma), sensitivity, target.epsilon).delta
-            return _excess(delta, target.delta)
-
-        start = sqrt(sensitivity.l2_squared) * _continuous_sigma(
-            float(target.epsilon), float(target.delta)
-        )
-        return _least(excess, start)
 
 
 def _require_delta(delta: Fraction) -> None:
@@ -175,39 +159,36 @@ def _require_delta(delta: Fraction) -> None:
         )
 
 
-def _concentrated(target: Loss) -> Fraction:
-    """The least sigma found whose rho = 1/(2 sigma^2) proves `target`."""
-
-    def excess(sigma: Fraction) -> float:
-        return _excess(zcdp_delta(1 / (2 * sigma * sigma), target.epsilon), target.delta)
-
-    return _least(excess, _continuous_sigma(float(target.epsilon), float(target.delta)))
+def _classic(square: int, target: Loss) -> Fraction:
+    if target.epsilon > 1:
+        raise CannotCalibrate(
+            "the classic calibration is valid for epsilon up to 1 only", "use the exact calibration"
+        )
+    spread = 2 * log_up(Fraction(5, 4) / target.delta) * square
+    return round_up(sqrt_up(spread) / target.epsilon, SHORT)
 
 
 def _excess(delta: Fraction, allowed: Fraction) -> float:
     """Above zero, by the logarithm of their ratio, if and only if delta is too large."""
-    size = _log_ratio(delta, allowed)
+    size = logarithm(delta / allowed) if delta > 0 else -1e3
     # A float can lose the sign of a tiny difference; the comparison cannot.
     return max(size, 1e-15) if delta > allowed else min(size, 0.0)
 
 
-def _log_ratio(above: Fraction, below: Fraction) -> float:
-    """log(above/below) for positive numbers that floats may not hold."""
-    if above <= 0:
-        return -1e3
-    ratio = above / below
-    return log(ratio.numerator) - log(ratio.denominator)
+def _least(delta: Callable[[Fraction], Fraction], target: Loss, norm: float) -> Fraction:
+    """A short sigma whose delta meets `target`, at most about `CLOSE` above one whose does not.
 
-
-def _least(excess: Callable[[Fraction], float], start: float) -> Fraction:
-    """A short sigma without excess, at most about `CLOSE` above one that has some.
-
-    From a bracket around `start`, by the secant in logarithms; every sigma that is
-    returned was tried itself, so neither floats nor rounding can mislead.
+    From a bracket around the sigma of continuous noise, by the secant in logarithms; every sigma
+    that is returned was tried itself, so neither floats nor rounding can mislead.
     """
-    low, high, width = start, start, CLOSE * 8
+
+    def excess(sigma: float) -> float:
+        return _excess(delta(_short(sigma)), target.delta)
+
+    low = high = norm * _continuous_sigma(float(target.epsilon), float(target.delta))
+    width = CLOSE * 8
     low_excess, high_excess = 1.0, -1.0
-    while (high_excess := excess(_short(high))) > 0:
+    while (high_excess := excess(high)) > 0:
         low, low_excess = high, high_excess
         high, width = high * (1 + width), width * 4
         if width > 1e9:
@@ -216,7 +197,7 @@ def _least(excess: Callable[[Fraction], float], start: float) -> Fraction:
             )
     while low >= high:
         tried = low * (1 - width / (1 + width))
-        found = excess(_short(tried))
+        found = excess(tried)
         if found > 0:
             low, low_excess = tried, found
             break
@@ -232,7 +213,7 @@ def _least(excess: Callable[[Fraction], float], start: float) -> Fraction:
         tried = low * (high / low) ** min(max(share, 0.02), 0.98)
         # Step past the estimate, towards the farther end, so that both ends close in.
         tried *= 1 + CLOSE / 4 if high - tried > tried - low else 1 - CLOSE / 4
-        found = excess(_short(tried))
+        found = excess(tried)
         if found > 0:
             low, low_excess = tried, found
         else:

@@ -10,8 +10,7 @@ from dpcli.mechanisms.base import Perturbing
 from dpcli.privacy.decimals import short_up
 from dpcli.privacy.guarantee import Pair, cells_or_response
 from dpcli.privacy.interval import Interval, exp, sqrt_up
-from dpcli.privacy.loss import Loss
-from dpcli.privacy.noise import LAPLACE, Noise
+from dpcli.privacy.noise import DiscreteLaplace, Noise
 from dpcli.privacy.sensitivity import Sensitivity
 from dpcli.sampling.noise import LAPLACE_WIDEST, discrete_laplace, discrete_laplace_array
 
@@ -42,17 +41,7 @@ class Laplace(Perturbing):
     """
 
     name = "laplace"
-    distribution = LAPLACE
-
-    def calibrate(
-        self, sensitivity: Sensitivity, target: Loss, calibration: str = "exact"
-    ) -> Noise:
-        """Scale L1 / epsilon, exactly."""
-        return Noise(LAPLACE, Fraction(sensitivity.l1) / target.epsilon)
-
-    def loss(self, noise: Noise, sensitivity: Sensitivity, epsilon: Fraction) -> Loss:
-        """Epsilon = L1 / scale, exactly, and delta zero."""
-        return Loss(sensitivity.l1 / noise.scale)
+    distribution = DiscreteLaplace
 
     def rho(self, noise: Noise, sensitivity: Sensitivity) -> Fraction:
         """The mean loss, for the worst way of changing cells."""

@@ -96,7 +96,7 @@ class EntryPlanner:
         if entry.selects:
             return (_selection(questions[0], changes[0], entry, mechanism, target, privacy),)
         shares = [question.share for question in questions]
-        noises = mechanism.fit_jointly(changes, shares, target, entry.calibration)
+        noises = mechanism.fit(changes, target, shares, entry.calibration)
         changed = [place for place, change in enumerate(changes) if change.l1]
         if target.rho is None:
             found = [Loss(target.epsilon * shares[at], target.delta * shares[at]) for at in changed]
@@ -126,9 +126,8 @@ def _selection(
     spent = target.delta / 2 if needs else Fraction(0)
     if target.delta - spent <= 0:
         raise SpecError.about("cannot-calibrate.no-delta", name=entry.request.name)
-    (noise,) = mechanism.fit_jointly(
-        [change], [Fraction(1)], replace(target, delta=spent), entry.calibration
-    )
+    available = replace(target, delta=spent)
+    (noise,) = mechanism.fit([change], available, calibration=entry.calibration)
     alone = query_sensitivity(question.query, privacy, Neighbors.ADD_REMOVE)
     rule = selection(noise, alone, target.delta - spent)
     charged = target

@@ -104,12 +104,12 @@ def _protected(part: Part, spec: Spec) -> str:
         )
         facts |= {"mechanism": mechanism, "candidates": query.width, "most": most}
         return note("protection.chosen", **facts)
-    if part.noise.distribution.norm == "l2":
+    if part.noise.norm == "l2":
         distance = "" if query.cells == 1 else " (as a distance)"
         most = f"{short(root_up(sensitivity.l2_squared * unit**2), 6)}{distance}"
     else:
         most = exact_or_up(sensitivity.l1 * unit)
     key = {None: "private", 1: "one"}.get(query.cells, "several")
-    noise, scale = part.noise.distribution.title, short(part.noise.scale * unit, 6)
+    noise, scale = part.noise.title, short(part.noise.scale * unit, 6)
     facts |= {"most": most, "noise": noise, "scale": scale, "cells": query.cells}
     return note(f"protection.{key}", **facts)

@@ -178,17 +178,16 @@ def _least(
 
 def _most_noise(part: Part, error: Fraction, confidence: Fraction) -> Noise:
     """The noise of the greatest scale found whose error is at most `error`."""
-    distribution = part.noise.distribution
 
     def enough(scale: Fraction) -> bool:
-        return replace(part, noise=Noise(distribution, scale)).error(confidence) <= error
+        return replace(part, noise=replace(part.noise, scale=scale)).error(confidence) <= error
 
     high = part.noise.scale
     while not enough(low := high):
         high = low / 2
     close = 1 + Fraction(1, 10 ** (DIGITS + 1))
     scale = greatest_down(enough, low, 2 * low, lambda low, high: high <= low * close)
-    return Noise(distribution, scale)
+    return replace(part.noise, scale=scale)
 
 
 def _size_of(part: Part, noise: Noise, entry: Entry, *, takes_rho: bool) -> Fraction:
@@ -197,10 +196,10 @@ def _size_of(part: Part, noise: Noise, entry: Entry, *, takes_rho: bool) -> Frac
     if takes_rho:
         return short_up(mechanism.rho(noise, sensitivity), DIGITS)
     if not mechanism.needs_delta:
-        return short_up(mechanism.loss(noise, sensitivity, Fraction(0)).epsilon, DIGITS)
+        return short_up(mechanism.loss([noise], [sensitivity], Fraction(0)).epsilon, DIGITS)
     delta = entry.price.delta / 2 if entry.selects else entry.price.delta
     _, found = bisect(
-        lambda epsilon: mechanism.loss(noise, sensitivity, epsilon).delta <= delta,
+        lambda epsilon: mechanism.loss([noise], [sensitivity], epsilon).delta <= delta,
         LEAST_EPSILON,
         MOST_EPSILON,
         lambda low, high: high <= low * (1 + Fraction(1, 10**DIGITS)),

@@ -34,193 +34,63 @@ PRECISION = 1e-9
 
 
 @dataclass(frozen=True)
-class Distribution(ABC):
-    """A distribution on the whole numbers, symmetric around zero, with a scale.
+class Noise(ABC):
+    """Noise added to each whole number of an answer: symmetric around zero, with a scale in steps.
 
-    A new one states its tail and its variance; the rest follows. Its samples are drawn by the
-    mechanisms that add it.
+    A new distribution states its tail and its variance; the rest follows. Its samples are drawn
+    by the mechanisms that add it. `kind` is its name in ledgers and reports, `norm` the
+    sensitivity that its scale is in proportion to, for a given loss.
     """
 
-    name: ClassVar[str]
+    scale: Fraction
+
+    kind: ClassVar[str]
     norm: ClassVar[Literal["l1", "l2"]] = "l1"
-    """The sensitivity that its scale is in proportion to, for a given loss."""
 
     @property
     def title(self) -> str:
         """Its name in a sentence, as in "discrete Laplace noise"."""
-        return self.name.replace("_", " ").title()
+        return self.kind.replace("_", " ").title()
 
     @abstractmethod
-    def tail(self, scale: float, least: int) -> float:
+    def tail(self, least: int) -> float:
         """P[noise >= least], for `least` above zero."""
 
-    @abstractmethod
-    def variance(self, scale: Fraction) -> Fraction:
+    def tail_up(self, least: int) -> Fraction:
+        """P[noise >= least] for `least` above zero, rounded up, with a proof."""
+        raise ValueError(f"no proof of how far {self.kind} noise spreads, at {self.scale}, {least}")
+
+    @property
+    def variance(self) -> Fraction:
         """About the variance, in squared steps: that of the continuous likeness."""
+        return self.scale**2
 
-    def discrete_variance(self, scale: float) -> float:
+    @property
+    def discrete_variance(self) -> float:
         """The variance of the discrete noise, in squared steps, to float precision."""
-        return float(self.variance(Fraction(scale)))
+        return float(self.variance)
 
-    def half_width(self, scale: float, outside: float) -> int:
-        """The least k with P[|noise| > k] <= `outside`, in steps."""
-        return least_up(lambda width: 2 * self.tail(scale, width + 1) <= outside, -1, 1)
-
-    def fourth_cumulant(self, scale: float) -> float:  # noqa: ARG002 - that of few is not zero
-        """How much heavier than a normal distribution its tails are; zero for the normal one."""
+    def fourth_cumulant(self, times: float) -> float:  # noqa: ARG002 - that of few is not zero
+        """How much heavier than normal the tails of `times` the noise are; zero of the normal."""
         return 0.0
 
-    def quantiles(self, levels: Floats) -> Floats:
+    def half_width(self, confidence: Fraction) -> int:
+        """The least k with P[|noise| <= k] >= `confidence`, in steps."""
+        return self.width(float(1 - confidence))
+
+    def width(self, outside: float) -> int:
+        """The least k with P[|noise| > k] <= `outside`, in steps."""
+        return least_up(lambda width: 2 * self.tail(width + 1) <= outside, -1, 1)
+
+    @classmethod
+    def quantiles(cls, levels: Floats) -> Floats:
         """Quantiles of the continuous likeness, of scale one."""
         import numpy as np
 
         fine = 1000
         outside = 2 * np.minimum(levels, 1 - levels)
-        widths = [self.half_width(fine, float(share)) / fine for share in outside]
+        widths = [cls(Fraction(fine)).width(float(share)) / fine for share in outside]
         return np.array(np.copysign(widths, levels - 0.5))
-
-    def tail_up(self, scale: Fraction, least: int) -> Fraction:
-        """P[noise >= least] for `least` above zero, rounded up, with a proof."""
-        raise ValueError(f"no proof of how far {self.name} noise spreads, at {scale} and {least}")
-
-
-class DiscreteLaplace(Distribution):
-    """P[k] proportional to exp(-|k| / scale)."""
-
-    name = "laplace"
-
-    def tail(self, scale: float, least: int) -> float:
-        """q^least / (1 + q), for q = exp(-1 / scale)."""
-        return exp(-least / scale) / (1 + exp(-1 / scale))
-
-    def tail_up(self, scale: Fraction, least: int) -> Fraction:
-        """exp(-least / scale) / (1 + exp(-1 / scale)), rounded up."""
-        ratio = certified_exp(Interval.of(-1 / scale))
-        return (certified_exp(Interval.of(-least / scale)) / (ratio + 1)).high
-
-    def variance(self, scale: Fraction) -> Fraction:
-        """2 scale^2."""
-        return 2 * scale**2
-
-    def discrete_variance(self, scale: float) -> float:
-        """2 q / (1 - q)^2 for q = exp(-1 / scale)."""
-        return 0.5 / sinh(0.5 / scale) ** 2 if 0.5 / scale < 300 else 0.0
-
-    def half_width(self, scale: float, outside: float) -> int:
-        """From P[|X| > k] = 2 q^(k+1) / (1 + q)."""
-        ratio = exp(-1 / scale) if scale else 0.0
-        bound = scale * log(2 / ((1 + ratio) * outside)) - 1 if scale else 0.0
-        return max(0, ceil(bound - 1e-9))
-
-    def fourth_cumulant(self, scale: float) -> float:
-        """12 scale^4."""
-        return 12 * scale**4
-
-    def quantiles(self, levels: Floats) -> Floats:
-        """-sign(p - 1/2) log(1 - |2 p - 1|)."""
-        import numpy as np
-
-        return np.array(-np.sign(levels - 0.5) * np.log1p(-np.abs(2 * levels - 1)))
-
-
-class DiscreteGaussian(Distribution):
-    """P[k] proportional to exp(-k^2 / (2 scale^2))."""
-
-    name = "gaussian"
-    norm = "l2"
-
-    def tail(self, scale: float, least: int) -> float:
-        """By summation; for large scales the continuous tail with a continuity correction."""
-        if scale > SMALL:
-            return erfc((least - 0.5) / (scale * sqrt(2))) / 2
-        beyond = _gaussian_tails(scale)
-        return beyond[least] if least < len(beyond) else 0.0
-
-    def tail_up(self, scale: Fraction, least: int) -> Fraction:
-        """By certified sums or integrals."""
-        return gaussian_delta.tail_up(scale, least)
-
-    def variance(self, scale: Fraction) -> Fraction:
-        """scale^2."""
-        return scale**2
-
-    def discrete_variance(self, scale: float) -> float:
-        """By summation; for large scales scale^2."""
-        if scale >= 10:
-            return scale * scale
-        weights = [exp(-(k * k) / (2 * scale * scale)) for k in range(1, 130)]
-        squares = sum(k * k * weight for k, weight in enumerate(weights, 1))
-        return 2 * squares / (1 + 2 * sum(weights))
-
-    def half_width(self, scale: float, outside: float) -> int:
-        """By summation; for large scales from the normal quantile."""
-        if scale <= SMALL:
-            return super().half_width(scale, outside)
-        return max(0, ceil(normal_quantile(outside) * scale - 0.5))
-
-    def quantiles(self, levels: Floats) -> Floats:
-        """Normal quantiles."""
-        import numpy as np
-
-        return np.array([NormalDist().inv_cdf(float(level)) for level in levels])
-
-
-class NoNoise(Distribution):
-    """Always zero: for a constant that no neighbour can change."""
-
-    name = "none"
-
-    def tail(self, scale: float, least: int) -> float:  # noqa: ARG002 - there is none
-        """Zero."""
-        return 0.0
-
-    def variance(self, scale: Fraction) -> Fraction:
-        """The square of a scale that is zero."""
-        return scale**2
-
-
-class Choice(Distribution):
-    """No noise: a candidate that falls short of the best by g has a weight of exp(-g / scale)."""
-
-    name = "choice"
-
-    def tail(self, scale: float, least: int) -> float:
-        """Nothing is added, so there is none."""
-        raise ValueError(f"a choice of scale {scale} has no tail at {least}")
-
-    def variance(self, scale: Fraction) -> Fraction:
-        """The square of the scale."""
-        return scale**2
-
-
-LAPLACE, GAUSSIAN, NONE, CHOICE = DiscreteLaplace(), DiscreteGaussian(), NoNoise(), Choice()
-
-
-@dataclass(frozen=True, slots=True)
-class Noise:
-    """Noise added to each whole number of an answer, in steps of its grid."""
-
-    distribution: Distribution
-    scale: Fraction
-
-    @property
-    def kind(self) -> str:
-        """The name of the distribution, as ledgers and reports have it."""
-        return self.distribution.name
-
-    @property
-    def variance(self) -> Fraction:
-        """About the variance, in squared steps: that of the continuous likeness."""
-        return self.distribution.variance(self.scale)
-
-    @property
-    def discrete_variance(self) -> float:
-        """The variance of the discrete noise, in squared steps, to float precision."""
-        return self.distribution.discrete_variance(float(self.scale))
-
-    def half_width(self, confidence: Fraction) -> int:
-        """The least k with P[|noise| <= k] >= `confidence`, in steps."""
-        return self.distribution.half_width(float(self.scale), float(1 - confidence))
 
     def shortfall(self, candidates: int, confidence: Fraction) -> int:
         """How far choices fall short of the best at most, with this `confidence`.
@@ -230,6 +100,111 @@ class Noise:
         worse (McKenna and Sheldon 2020).
         """
         return floor(float(self.scale) * log(candidates / float(1 - confidence)))
+
+
+class DiscreteLaplace(Noise):
+    """P[k] proportional to exp(-|k| / scale)."""
+
+    kind = "laplace"
+
+    def tail(self, least: int) -> float:
+        """q^least / (1 + q), for q = exp(-1 / scale)."""
+        scale = float(self.scale)
+        return exp(-least / scale) / (1 + exp(-1 / scale))
+
+    def tail_up(self, least: int) -> Fraction:
+        """exp(-least / scale) / (1 + exp(-1 / scale)), rounded up."""
+        ratio = certified_exp(Interval.of(-1 / self.scale))
+        return (certified_exp(Interval.of(-least / self.scale)) / (ratio + 1)).high
+
+    @property
+    def variance(self) -> Fraction:
+        """2 scale^2."""
+        return 2 * self.scale**2
+
+    @property
+    def discrete_variance(self) -> float:
+        """2 q / (1 - q)^2 for q = exp(-1 / scale)."""
+        half = 0.5 / float(self.scale)
+        return 0.5 / sinh(half) ** 2 if half < 300 else 0.0
+
+    def fourth_cumulant(self, times: float) -> float:
+        """12 scale^4."""
+        return 12 * (times * float(self.scale)) ** 4
+
+    def width(self, outside: float) -> int:
+        """From P[|X| > k] = 2 q^(k+1) / (1 + q)."""
+        scale = float(self.scale)
+        return max(0, ceil(scale * log(2 / ((1 + exp(-1 / scale)) * outside)) - 1 - 1e-9))
+
+    @classmethod
+    def quantiles(cls, levels: Floats) -> Floats:
+        """-sign(p - 1/2) log(1 - |2 p - 1|)."""
+        import numpy as np
+
+        return np.array(-np.sign(levels - 0.5) * np.log1p(-np.abs(2 * levels - 1)))
+
+
+class DiscreteGaussian(Noise):
+    """P[k] proportional to exp(-k^2 / (2 scale^2))."""
+
+    kind = "gaussian"
+    norm = "l2"
+
+    def tail(self, least: int) -> float:
+        """By summation; for large scales the continuous tail with a continuity correction."""
+        scale = float(self.scale)
+        if scale > SMALL:
+            return erfc((least - 0.5) / (scale * sqrt(2))) / 2
+        beyond = _gaussian_tails(scale)
+        return beyond[least] if least < len(beyond) else 0.0
+
+    def tail_up(self, least: int) -> Fraction:
+        """By certified sums or integrals."""
+        return gaussian_delta.tail_up(self.scale, least)
+
+    @property
+    def discrete_variance(self) -> float:
+        """By summation; for large scales scale^2."""
+        scale = float(self.scale)
+        if scale >= 10:
+            return scale * scale
+        weights = [exp(-(k * k) / (2 * scale * scale)) for k in range(1, 130)]
+        squares = sum(k * k * weight for k, weight in enumerate(weights, 1))
+        return 2 * squares / (1 + 2 * sum(weights))
+
+    def width(self, outside: float) -> int:
+        """By summation; for large scales from the normal quantile."""
+        if self.scale <= SMALL:
+            return super().width(outside)
+        return max(0, ceil(normal_quantile(outside) * float(self.scale) - 0.5))
+
+    @classmethod
+    def quantiles(cls, levels: Floats) -> Floats:
+        """Normal quantiles."""
+        import numpy as np
+
+        return np.array([NormalDist().inv_cdf(float(level)) for level in levels])
+
+
+class NoNoise(Noise):
+    """Always zero, of scale zero: for a constant that no neighbor can change."""
+
+    kind = "none"
+
+    def tail(self, least: int) -> float:  # noqa: ARG002 - there is none
+        """Zero."""
+        return 0.0
+
+
+class ChoiceNoise(Noise):
+    """No noise: a candidate that falls short of the best by g has a weight of exp(-g / scale)."""
+
+    kind = "choice"
+
+    def tail(self, least: int) -> float:
+        """Nothing is added, so there is none."""
+        raise ValueError(f"a choice of scale {self.scale} has no tail at {least}")
 
 
 def normal_quantile(outside: float) -> float:

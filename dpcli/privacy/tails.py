@@ -9,7 +9,7 @@ from fractions import Fraction
 from functools import lru_cache
 from math import ceil, log, sqrt
 
-from dpcli.privacy.noise import NONE, Noise, normal_quantile
+from dpcli.privacy.noise import Noise, NoNoise, normal_quantile
 from dpcli.privacy.search import least_up
 
 FINE = 12
@@ -26,7 +26,7 @@ def blended_half_width(noise: Noise, own: float, variance: float, confidence: Fr
     taken `own` times, and gives the blend its excess kurtosis (Cornish and Fisher 1938).
     """
     normal = normal_quantile(float(1 - confidence))
-    excess = noise.distribution.fourth_cumulant(own * float(noise.scale)) / variance**2
+    excess = noise.fourth_cumulant(own) / variance**2
     return sqrt(variance) * (normal + excess * (normal**3 - 3 * normal) / 24)
 
 
@@ -34,13 +34,13 @@ def tail(noise: Noise, least: int) -> float:
     """P[X >= least] for noise X, `least` in steps."""
     if least <= 0:
         return 1.0 - tail(noise, 1 - least)
-    return noise.distribution.tail(float(noise.scale), least)
+    return noise.tail(least)
 
 
 @lru_cache(maxsize=256)
 def one_sided_width(noise: Noise, outside: float) -> int:
     """The least k with P[X > k] <= `outside`, in steps."""
-    if noise.distribution == NONE:
+    if isinstance(noise, NoNoise):
         return 0
     return least_up(lambda width: tail(noise, width + 1) <= outside, -1, 1)
 
@@ -54,9 +54,9 @@ def blended_margin(
     X and Y are independent noises, symmetric around zero; weights are not negative. The
     probability is bounded by cutting X into blocks and taking the worst end of each.
     """
-    if not weight or one.distribution == NONE:
+    if not weight or isinstance(one, NoNoise):
         return other_weight * one_sided_width(other, outside)
-    if not other_weight or other.distribution == NONE:
+    if not other_weight or isinstance(other, NoNoise):
         return weight * one_sided_width(one, outside)
     blocks = _blocks(one, outside)
     first, second = float(weight), float(other_weight)

@@ -42,6 +42,5 @@ def selection(noise: Noise, alone: Sensitivity, delta: Fraction) -> Selection:
     With l0 groups of count linf at most, l0 P[noise >= threshold - linf] <= delta
     (the union bound, which costs less than a part in 1/delta).
     """
-    tail_up, scale = noise.distribution.tail_up, noise.scale
-    beyond = least_up(lambda least: alone.l0 * tail_up(scale, least) <= delta, 0, 1)
+    beyond = least_up(lambda least: alone.l0 * noise.tail_up(least) <= delta, 0, 1)
     return Selection(alone.linf + beyond, delta)

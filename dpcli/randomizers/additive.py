@@ -119,7 +119,7 @@ class _Additive(Randomizer):
             raise CannotRandomize("cannot-randomize.bounds", column=column.name)
         target = Loss(epsilon, asked.delta)
         try:
-            noise, _ = self.mechanism.fit(_width(column), target)
+            (noise,) = self.mechanism.fit([_width(column)], target)
         except CannotCalibrate as failure:
             facts = {"column": column.name, "reason": failure.reason, "hint": failure.hint}
             raise CannotRandomize("cannot-randomize.noise", **facts) from None

@@ -16,7 +16,7 @@ from dpcli.plan.notes import counted, left_out
 from dpcli.plan.numbers import Fact, Number, plain, root_up
 from dpcli.plan.quality import FALSE_STOP, missed_sentence, percent, rule
 from dpcli.privacy.decimals import decimal_text
-from dpcli.privacy.noise import CHOICE
+from dpcli.privacy.noise import ChoiceNoise
 from dpcli.queries import Condition
 from dpcli.report.table import RAW, cells
 from dpcli.spec.model import Response, Spec
@@ -188,7 +188,7 @@ def mechanism_text(part: Part) -> str:
     """How a part is answered, in a word."""
     if part.public:
         return "exact"
-    if part.noise.distribution == CHOICE:
+    if isinstance(part.noise, ChoiceNoise):
         return part.mechanism.name.replace("_", "-")
     return f"discrete-{part.noise.kind}".replace("_", "-")
 

@@ -18,7 +18,7 @@ from dpcli.mechanisms.calibration import UNCHANGEABLE
 from dpcli.mechanisms.laplace import Laplace
 from dpcli.plan.model import Part, Plan
 from dpcli.privacy.confidential import Cells, Confidential, Group, Groups
-from dpcli.privacy.noise import LAPLACE, Noise
+from dpcli.privacy.noise import DiscreteLaplace
 from dpcli.privacy.relation import PersonUnit
 from dpcli.privacy.threshold import Selection
 from dpcli.queries import LinearQuery, Query
@@ -28,7 +28,7 @@ from dpcli.simulation.synthetic import SyntheticDataset
 if TYPE_CHECKING:
     from dpcli.engine.rollup import Sealed
 
-_SILENCE = Noise(LAPLACE, Fraction(1, 1000))
+_SILENCE = DiscreteLaplace(Fraction(1, 1000))
 """Noise that is zero except with a probability of 10^-434."""
 
 _EVERY = Selection(-(1 << 200), Fraction(1))

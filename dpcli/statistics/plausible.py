@@ -16,7 +16,7 @@ from functools import lru_cache
 from math import ceil, floor, isfinite
 from typing import TYPE_CHECKING
 
-from dpcli.privacy.noise import Distribution, Noise
+from dpcli.privacy.noise import Noise
 from dpcli.statistics.base import Answer, Estimate, Limits, clamped
 
 if TYPE_CHECKING:
@@ -151,12 +151,12 @@ def _points(noise: Noise, place: int, draws: int) -> Numbers:
     """Draws of a noise, in an order of its own for each place among the answers."""
     import numpy as np
 
-    points = _even(noise.distribution, draws)[_order(place, draws)] * float(noise.scale)
+    points = _even(type(noise), draws)[_order(place, draws)] * float(noise.scale)
     return np.rint(points) if noise.scale < COARSE else points
 
 
 @lru_cache(maxsize=4)
-def _even(distribution: Distribution, draws: int) -> Numbers:
+def _even(distribution: type[Noise], draws: int) -> Numbers:
     """The quantiles of noise of scale one, evenly spaced by probability."""
     import numpy as np
 

@@ -16,10 +16,11 @@ from dpcli.mechanisms.base import Choosing
 from dpcli.mechanisms.calibration import UNCHANGEABLE
 from dpcli.privacy.confidential import Cells, Confidential
 from dpcli.privacy.loss import Loss
-from dpcli.privacy.noise import CHOICE, LAPLACE, Noise
+from dpcli.privacy.noise import ChoiceNoise, DiscreteLaplace
 from dpcli.privacy.sensitivity import Sensitivity
 from dpcli.sampling import choice
 from dpcli.sampling.bernoulli import uniform_array
+from tests.support.mechanisms import fitted
 from tests.support.streams import CUT, Stream, chi_square_tail
 
 CHOOSING = [mechanism for mechanism in MECHANISMS if isinstance(mechanism, Choosing)]
@@ -80,7 +81,7 @@ def test_choices_have_exactly_their_probabilities(
     """A million choices among small scores match the formula, on both paths (chi-square)."""
     count = 10**6
     gaps = [max(scores) - score for score in scores]
-    noise = Noise(CHOICE, scale)
+    noise = ChoiceNoise(scale)
     if array:
         chosen = _array_choices(mechanism.name, gaps, scale, count)
     else:
@@ -120,7 +121,7 @@ def test_no_neighbour_makes_a_choice_likelier_than_epsilon_allows(mechanism: Cho
     worst = 0.0
     epsilon = Fraction(1)
     for moved in (1, 2):
-        noise, _ = mechanism.fit(Sensitivity(1, moved, moved**2, moved), Loss(epsilon))
+        noise, _ = fitted(mechanism, Sensitivity(1, moved, moved**2, moved), Loss(epsilon))
         for here in product(range(4), repeat=3):
             before = probabilities(
                 mechanism.name, [max(here) - score for score in here], noise.scale
@@ -145,7 +146,7 @@ def test_scores_of_any_size_neither_overflow_nor_fail(mechanism: Choosing, count
     for best in (10**9, 10**18, 10**19, 10**40):
         for scale in (Fraction(1, 10**9), Fraction(1), Fraction(10**5)):
             scores = [0] * (count - 1) + [best]
-            noise = Noise(CHOICE, scale)
+            noise = ChoiceNoise(scale)
             exact = Confidential(tuple(scores))
             assert mechanism.choose(noise, ONE, exact, (count, 1)).value == (count - 1,)
             exact = Confidential((*(-best for _ in range(count - 1)), 0))
@@ -156,10 +157,10 @@ def test_scores_of_any_size_neither_overflow_nor_fail(mechanism: Choosing, count
 def test_picks_are_different_and_in_each_group(mechanism: Choosing) -> None:
     """Of three groups of four candidates two are picked, each once, the best ones first."""
     scores = (9, 1, 7, 2, 0, 5, 6, 1, 3, 3, 900, 800)
-    noise = Noise(CHOICE, Fraction(1, 100))
+    noise = ChoiceNoise(Fraction(1, 100))
     chosen = mechanism.choose(noise, ONE, Confidential(scores), (4, 2)).value
     assert chosen == (0, 2, 2, 1, 2, 3)
-    wide = mechanism.choose(Noise(CHOICE, Fraction(10**6)), ONE, Confidential(scores), (4, 4))
+    wide = mechanism.choose(ChoiceNoise(Fraction(10**6)), ONE, Confidential(scores), (4, 4))
     assert [sorted(wide.value[at : at + 4]) for at in (0, 4, 8)] == [[0, 1, 2, 3]] * 3
 
 
@@ -170,7 +171,7 @@ def test_a_choice_that_no_neighbour_can_change_is_the_best(mechanism: Choosing) 
     cells: Cells = (1, 5, 5, 0)
     exact = Confidential(cells)
     assert mechanism.choose(UNCHANGEABLE, unchanged, exact, (4, 1)).value == (1,)
-    for noise in (UNCHANGEABLE, Noise(CHOICE, Fraction(0)), Noise(LAPLACE, Fraction(1))):
+    for noise in (UNCHANGEABLE, ChoiceNoise(Fraction(0)), DiscreteLaplace(Fraction(1))):
         with pytest.raises(ValueError, match="needs a positive scale"):
             mechanism.choose(noise, ONE, exact, (4, 1))
 
@@ -179,7 +180,7 @@ def test_a_choice_that_no_neighbour_can_change_is_the_best(mechanism: Choosing) 
 def test_shortfalls_hold(mechanism: Choosing, stream: Stream) -> None:
     """The bound on how far a choice falls short holds as often as it says."""
     gaps = [0, *([3] * 20), *([40] * 400)]
-    noise = Noise(CHOICE, Fraction(5))
+    noise = ChoiceNoise(Fraction(5))
     most = noise.shortfall(len(gaps), Fraction(19, 20))
     beyond = sum(gaps[mechanism.pick(noise, gaps)] > most for _ in range(4000))
     assert beyond <= 4000 * 0.05 + 60

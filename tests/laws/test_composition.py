@@ -18,7 +18,7 @@ from dpcli.mechanisms.base import Choosing
 from dpcli.mechanisms.calibration import Mechanism
 from dpcli.privacy.guarantee import Guarantee, Pair, together
 from dpcli.privacy.loss import Loss
-from dpcli.privacy.noise import GAUSSIAN, Noise
+from dpcli.privacy.noise import DiscreteGaussian, Noise
 from dpcli.privacy.relation import Neighbors
 from dpcli.privacy.sensitivity import Sensitivity
 from tests.support.compositions import Losses, composed, epsilon_at, mean_loss, outcomes, renyi
@@ -59,8 +59,8 @@ each_small = pytest.mark.parametrize(
 
 def stated(mechanism: Mechanism, scale: Fraction, moved: Sensitivity) -> tuple[Noise, Guarantee]:
     """Noise of that scale and what its mechanism states."""
-    noise = Noise(mechanism.distribution, scale)
-    loss = mechanism.loss(noise, moved, Fraction(1))
+    noise = mechanism.distribution(scale)
+    loss = mechanism.loss([noise], [moved], Fraction(1))
     return noise, mechanism.guarantee(noise, moved, loss)
 
 
@@ -240,7 +240,7 @@ def test_many_different_pairs_cost_no_less_than_each() -> None:
 def test_a_million_answers_are_not_below_the_truth(delta: str) -> None:
     """Errors of floats grow with the number of answers, and so does what is set aside."""
     moved, sigma, times = Sensitivity(1, 1, 1, 1), 30_000, 10**6
-    noise = Noise(GAUSSIAN, Fraction(sigma))
+    noise = DiscreteGaussian(Fraction(sigma))
     each = MECHANISMS[1].guarantee(noise, moved, Loss(Fraction(1), Fraction(1, 10**20)))
     stated = float(COMPOSITIONS[3].total({each: times}, Fraction(delta)).epsilon)
     # At such a sigma discrete noise composes as continuous noise does.

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from dpcli.columns import CategoryColumn, NumericColumn
-from dpcli.privacy.noise import CHOICE, LAPLACE, Noise
+from dpcli.privacy.noise import ChoiceNoise, DiscreteLaplace
 from dpcli.queries import Key, ScoreQuery
 from dpcli.statistics import STATISTICS
 from dpcli.statistics.base import Answer, Estimate, Request, Statistic
@@ -22,7 +22,7 @@ ROWS = ["1,f,1,0\n", "0,m,1,1\n", "2,f,1,1\n", "1,m,1,0\n", "0,f,1,1\n", "2,m,0,
         "1,f,0,0\n", "2,m,1,1\n", "2,f,1,0\n", ",m,1,1\n"]  # fmt: skip
 """A file with several rows in each group, and a missing cell."""
 
-NOISELESS = Noise(LAPLACE, Fraction(1, 10**6))
+NOISELESS = DiscreteLaplace(Fraction(1, 10**6))
 """Noise whose interval is a millionth of a row wide."""
 
 Row = dict[str, str]
@@ -219,7 +219,7 @@ def test_without_noise_the_choice_is_the_best(statistic: Statistic) -> None:
         given = []
         for query, cells in zip(queries, exact, strict=True):
             assert isinstance(query, ScoreQuery)
-            given.append(Answer(best_choices(query, cells), Noise(CHOICE, Fraction(1))))
+            given.append(Answer(best_choices(query, cells), ChoiceNoise(Fraction(1))))
         estimates = statistic.estimate(request, given, Fraction(19, 20))
         size = statistic.size(request)
         for place, rows in enumerate(groups(request)):

@@ -16,10 +16,11 @@ from dpcli.mechanisms import MECHANISMS
 from dpcli.mechanisms.base import Perturbing
 from dpcli.mechanisms.calibration import UNCHANGEABLE, CannotCalibrate, Mechanism
 from dpcli.privacy.confidential import Confidential
-from dpcli.privacy.loss import NOTHING, Loss
+from dpcli.privacy.loss import Loss
 from dpcli.privacy.noise import Noise
 from dpcli.privacy.sensitivity import Sensitivity
 from dpcli.sampling import entropy
+from tests.support.mechanisms import fitted
 from tests.support.streams import Stream
 
 SENSITIVITIES = [
@@ -59,11 +60,11 @@ def test_fitted_noise_is_within_its_target(mechanism: Mechanism, sensitivity: Se
     """Calibrated noise loses no more than was asked, and a tenth less noise does."""
     for epsilon in EPSILONS:
         for target in targets(mechanism, epsilon):
-            noise, loss = mechanism.fit(sensitivity, target)
+            noise, loss = fitted(mechanism, sensitivity, target)
             assert loss.within(target)
-            assert loss == mechanism.loss(noise, sensitivity, epsilon)
-            less = Noise(noise.distribution, noise.scale * Fraction(9, 10))
-            assert not mechanism.loss(less, sensitivity, epsilon).within(target)
+            assert loss == mechanism.loss([noise], [sensitivity], epsilon)
+            less = replace(noise, scale=noise.scale * Fraction(9, 10))
+            assert not mechanism.loss([less], [sensitivity], epsilon).within(target)
 
 
 @each_mechanism
@@ -72,9 +73,9 @@ def test_other_calibrations_need_no_less_noise(mechanism: Mechanism) -> None:
     for calibration, sensitivity in product(mechanism.calibrations, SENSITIVITIES):
         for epsilon in (Fraction(1, 100), Fraction(1, 2), Fraction(1)):
             for target in targets(mechanism, epsilon):
-                exact, _ = mechanism.fit(sensitivity, target)
+                exact, _ = fitted(mechanism, sensitivity, target)
                 try:
-                    noise, loss = mechanism.fit(sensitivity, target, calibration)
+                    noise, loss = fitted(mechanism, sensitivity, target, calibration)
                 except CannotCalibrate as refusal:
                     assert calibration != "exact"
                     assert refusal.hint
@@ -91,7 +92,7 @@ def test_pure_ratios_are_within_epsilon(mechanism: Perturbing, sensitivity: Sens
     A change of one step in one cell may use epsilon/L1, exactly, at every output.
     """
     for epsilon in EPSILONS:
-        noise, loss = mechanism.fit(sensitivity, Loss(epsilon))
+        noise, loss = fitted(mechanism, sensitivity, Loss(epsilon))
         weight = LOG_WEIGHT[noise.kind]
         assert loss.delta == 0
         for k in (*range(-50, 51), 10**6, -(10**9), 10**30):
@@ -125,7 +126,7 @@ def test_brute_force_divergence_is_within_the_target(
     Every change that the sensitivity allows is tried, up to order and sign.
     """
     target = Loss(Fraction(epsilon), Fraction(delta) * mechanism.needs_delta)
-    noise, loss = mechanism.fit(sensitivity, target)
+    noise, loss = fitted(mechanism, sensitivity, target)
     scale = float(noise.scale)
     reach = int(scale * 9) + 4 if noise.kind == "gaussian" else int(scale * 40) + 4
     reach = reach if sensitivity.l0 == 1 else min(reach, int(scale * 7) + 4, 60 // sensitivity.l0)
@@ -173,14 +174,11 @@ def test_calibration_is_not_believed(mechanism: Mechanism) -> None:
     class Lying(type(mechanism)):  # type: ignore[misc]
         """The same mechanism with half of the noise."""
 
-        def calibrate(
-            self, sensitivity: Sensitivity, target: Loss, calibration: str = "exact"
-        ) -> Noise:
-            noise = mechanism.calibrate(sensitivity, target, calibration)
-            return Noise(noise.distribution, noise.scale / 2)
+        def calibrate(self, *asked: Any) -> list[Noise]:
+            return [replace(one, scale=one.scale / 2) for one in mechanism.calibrate(*asked)]
 
     with pytest.raises(CannotCalibrate, match="does not meet"):
-        Lying().fit(SENSITIVITIES[0], targets(mechanism, Fraction(1))[0])
+        fitted(Lying(), SENSITIVITIES[0], targets(mechanism, Fraction(1))[0])
 
 
 @each_mechanism
@@ -189,21 +187,21 @@ def test_a_joint_answer_is_within_its_target(mechanism: Mechanism) -> None:
     shares = [Fraction(1, 2), Fraction(0), Fraction(1, 6), Fraction(1, 3)]
     moved = [SENSITIVITIES[1], Sensitivity(0, 0, 0, 0), SENSITIVITIES[0], SENSITIVITIES[4]]
     for target in (target for epsilon in EPSILONS for target in targets(mechanism, epsilon)):
-        noises = mechanism.fit_jointly(moved, shares, target)
+        noises = mechanism.fit(moved, target, shares)
         assert noises[1] == UNCHANGEABLE
         del noises[1]
         changed = [one for one in moved if one.l1]
-        assert mechanism.joint_loss(noises, changed, target.epsilon).within(target)
-        less = [Noise(noise.distribution, noise.scale * Fraction(9, 10)) for noise in noises]
-        assert not mechanism.joint_loss(less, changed, target.epsilon).within(target)
+        assert mechanism.loss(noises, changed, target.epsilon).within(target)
+        less = [replace(noise, scale=noise.scale * Fraction(9, 10)) for noise in noises]
+        assert not mechanism.loss(less, changed, target.epsilon).within(target)
 
 
 def test_joint_gaussian_noise_is_less_than_that_of_divided_targets() -> None:
     """Ten equal answers protected as one need less noise than each with a tenth of the loss."""
     (gaussian,) = (mechanism for mechanism in MECHANISMS if mechanism.name == "gaussian")
     one, target = SENSITIVITIES[0], Loss(Fraction(1), Fraction(1, 10**6))
-    joint = gaussian.fit_jointly([one] * 10, [Fraction(1, 10)] * 10, target)
-    alone, _ = gaussian.fit(one, Loss(target.epsilon / 10, target.delta / 10))
+    joint = gaussian.fit([one] * 10, target, [Fraction(1, 10)] * 10)
+    alone, _ = fitted(gaussian, one, Loss(target.epsilon / 10, target.delta / 10))
     assert all(noise.scale < alone.scale / 2 for noise in joint)
 
 
@@ -212,7 +210,7 @@ def test_an_unchangeable_answer_needs_no_noise(mechanism: Perturbing) -> None:
     """A query that no neighbour can change is answered exactly, and reveals nothing."""
     unchanged = Sensitivity(0, 0, 0, 0)
     target = targets(mechanism, Fraction(1))[0]
-    assert mechanism.fit(unchanged, target) == (UNCHANGEABLE, NOTHING)
+    assert mechanism.fit([unchanged], target) == [UNCHANGEABLE]
     assert mechanism.answer(UNCHANGEABLE, unchanged, Confidential((3, 4))).value == (3, 4)
     with pytest.raises(ValueError, match="needs a positive scale"):
         mechanism.answer(UNCHANGEABLE, SENSITIVITIES[0], Confidential((3, 4)))
@@ -223,7 +221,7 @@ def test_each_cell_has_its_own_draw(mechanism: Perturbing) -> None:
     """Five thousand zeros with immense noise become nearly all different numbers."""
     target = Loss(Fraction(1, 10**6), Fraction(1, 10**9) * mechanism.needs_delta)
     sensitivity = Sensitivity(1, 10**6, 10**12, 10**6)
-    noise, _ = mechanism.fit(sensitivity, target)
+    noise, _ = fitted(mechanism, sensitivity, target)
     noisy = mechanism.answer(noise, sensitivity, Confidential((0,) * 5000))
     assert len(set(noisy.value)) >= 4990
 
@@ -233,7 +231,7 @@ def test_noise_is_added_to_the_value(
     mechanism: Perturbing, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """With the same entropy, an answer moves exactly as its value does, however large."""
-    noise, _ = mechanism.fit(SENSITIVITIES[0], targets(mechanism, Fraction(1))[0])
+    noise, _ = fitted(mechanism, SENSITIVITIES[0], targets(mechanism, Fraction(1))[0])
     answers = []
     for shift in (0, 10**40):
         monkeypatch.setattr(entropy, "source", Stream("same"))
@@ -244,16 +242,16 @@ def test_noise_is_added_to_the_value(
 @each_perturbing
 def test_noise_without_scale_is_never_used(mechanism: Perturbing) -> None:
     """An answer that a neighbour can change is refused with noise of scale zero."""
-    fitted, _ = mechanism.fit(SENSITIVITIES[0], targets(mechanism, Fraction(1))[0])
+    noise, _ = fitted(mechanism, SENSITIVITIES[0], targets(mechanism, Fraction(1))[0])
     with pytest.raises(ValueError, match="needs a positive scale"):
-        mechanism.answer(replace(fitted, scale=Fraction(0)), SENSITIVITIES[0], Confidential((1,)))
+        mechanism.answer(replace(noise, scale=Fraction(0)), SENSITIVITIES[0], Confidential((1,)))
 
 
 @each_mechanism
 def test_a_delta_that_is_needed_is_asked_for(mechanism: Mechanism) -> None:
     """With delta zero, a mechanism either promises a pure loss or refuses with a hint."""
     try:
-        _, loss = mechanism.fit(SENSITIVITIES[0], Loss(Fraction(1)))
+        _, loss = fitted(mechanism, SENSITIVITIES[0], Loss(Fraction(1)))
     except CannotCalibrate as refusal:
         assert mechanism.needs_delta
         assert refusal.hint
@@ -281,7 +279,7 @@ def test_names_are_distinct() -> None:
 @each_perturbing
 def test_half_widths_hold(mechanism: Perturbing) -> None:
     """The half-width of a fitted noise covers its share of samples, and hardly more."""
-    noise, _ = mechanism.fit(SENSITIVITIES[1], targets(mechanism, Fraction(1))[0])
+    noise, _ = fitted(mechanism, SENSITIVITIES[1], targets(mechanism, Fraction(1))[0])
     width = noise.half_width(Fraction(95, 100))
     samples = mechanism.perturb(noise, [0] * 20_000)
     inside = sum(abs(sample) <= width for sample in samples)

@@ -12,7 +12,7 @@ from dpcli.columns import CategoryColumn, NumericColumn
 from dpcli.composition import COMPOSITIONS
 from dpcli.plan.entries import query_sensitivity
 from dpcli.privacy.loss import Loss
-from dpcli.privacy.noise import CHOICE, GAUSSIAN, LAPLACE, Noise
+from dpcli.privacy.noise import ChoiceNoise, DiscreteGaussian, DiscreteLaplace, Noise
 from dpcli.privacy.relation import Neighbors, Relation, RowUnit
 from dpcli.queries import Condition, Key, LinearQuery, Query, ScoreQuery
 from dpcli.spec.model import Privacy
@@ -187,7 +187,7 @@ def test_any_noisy_answer_gives_one_finite_estimate_per_cell(
     statistic: Statistic, neighbors: Neighbors, kind: str
 ) -> None:
     """Zero, negative and huge noisy answers give ordered intervals, one per cell."""
-    noise = Noise(GAUSSIAN if kind == "gaussian" else LAPLACE, Fraction(7, 2))
+    noise = (DiscreteGaussian if kind == "gaussian" else DiscreteLaplace)(Fraction(7, 2))
     for request in requests(statistic):
         queries = [question.query for question in statistic.questions(request, relation(neighbors))]
         for extreme in (0, -1, 1, 10**30, -(10**30)):
@@ -210,5 +210,5 @@ def noisy(query: Query, extreme: int, noise: Noise) -> Answer:
     """An answer that is as odd as noise can make it, or one of the possible choices."""
     if isinstance(query, ScoreQuery):
         chosen = [place % query.width for place in range((query.cells or 0) * query.picks)]
-        return Answer(tuple(chosen), Noise(CHOICE, Fraction(1)))
+        return Answer(tuple(chosen), ChoiceNoise(Fraction(1)))
     return Answer((extreme,) * (query.cells or 0), noise)

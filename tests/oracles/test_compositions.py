@@ -1,5 +1,6 @@
 """Known answers of other people's code and papers, each with its source.
 
+from tests.support.mechanisms import fitted
 No total is below the true value, and none is more than a thousandth above it.
 
 CKS: the code beside Canonne, Kamath and Steinke 2020 (github.com/IBM/
@@ -26,8 +27,9 @@ from dpcli.privacy.concentrated import zcdp_delta, zcdp_epsilon, zcdp_rho
 from dpcli.privacy.gaussian_delta import cells_delta
 from dpcli.privacy.guarantee import Guarantee
 from dpcli.privacy.loss import Loss
-from dpcli.privacy.noise import LAPLACE, Noise
+from dpcli.privacy.noise import DiscreteLaplace
 from dpcli.privacy.sensitivity import Sensitivity
+from tests.support.mechanisms import fitted
 
 ABOVE = 1.001
 
@@ -179,7 +181,7 @@ CONTINUOUS = [  # epsilon, delta, sigma over L2: DPA for the first, BW for the o
 def test_gaussian_calibration(epsilon: str, delta: str, known: float) -> None:
     """On a fine grid, the least sigma is that of continuous noise."""
     moved = Sensitivity(1, FINE, FINE**2, FINE)
-    noise, _ = Gaussian().fit(moved, Loss(Fraction(epsilon), Fraction(delta)))
+    noise, _ = fitted(Gaussian(), moved, Loss(Fraction(epsilon), Fraction(delta)))
     assert known * (1 - 1e-6) <= float(noise.scale) / FINE <= known * ABOVE
 
 
@@ -225,7 +227,7 @@ def test_composed_losses(
     """Noise that the library finds for an epsilon has that epsilon in composition."""
     moved = Sensitivity(1, FINE, FINE**2, FINE)
     mechanism = Gaussian() if kind == "gaussian" else Laplace()
-    noise = Noise(mechanism.distribution, Fraction(scale) * FINE)
+    noise = mechanism.distribution(Fraction(scale) * FINE)
     each = mechanism.guarantee(noise, moved, Loss(Fraction(20), Fraction(0)))
     found = float(Pld().bound({each: times}, Fraction(delta)).loss.epsilon)
     assert known * (1 - within) <= found <= known * (1 + max(within, 0.001))
@@ -234,7 +236,7 @@ def test_composed_losses(
 def test_discrete_laplace_composed() -> None:
     """Twenty counts of noise exp(-0.073 |k|) are (1, 0.0001)-private together (DPA)."""
     moved = Sensitivity(1, 1, 1, 1)
-    each = Laplace().guarantee(Noise(LAPLACE, 1 / Fraction("0.073")), moved, Loss(Fraction(20)))
+    each = Laplace().guarantee(DiscreteLaplace(1 / Fraction("0.073")), moved, Loss(Fraction(20)))
     found = float(Pld().bound({each: 20}, Fraction("0.0001")).loss.epsilon)
     assert 0.98 <= found <= 1.02
 
@@ -246,7 +248,7 @@ def test_a_hundred_of_each_cost_nearly_what_they_must() -> None:
     moved, each = Sensitivity(1, 1, 1, 1), {}
     for mechanism, delta in ((Laplace(), Fraction(0)), (Gaussian(), Fraction("1e-9"))):
         loss = Loss(Fraction("0.1"), delta)
-        noise, _ = mechanism.fit(moved, loss)
+        noise, _ = fitted(mechanism, moved, loss)
         each[mechanism.guarantee(noise, moved, loss)] = 100
     zcdp, pld = (rule.total(each, Fraction("1e-6")).epsilon for rule in (Zcdp(), Pld()))
     assert pld <= zcdp <= pld * Fraction("1.15")

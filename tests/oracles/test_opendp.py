@@ -14,7 +14,7 @@ import pytest
 
 from dpcli.plan.model import Plan
 from dpcli.plan.planner import make_plan
-from dpcli.privacy.noise import LAPLACE, Noise
+from dpcli.privacy.noise import DiscreteLaplace
 from dpcli.privacy.sensitivity import Sensitivity
 from dpcli.privacy.threshold import selection
 from dpcli.release import aggregate_data, estimates_of
@@ -55,7 +55,7 @@ def test_thresholds_are_those_of_opendp_one_step_safer(
     only: see the next test.
     """
     alone = Sensitivity(l0=groups, l1=groups * most, l2_squared=groups * most**2, linf=most)
-    ours = selection(Noise(LAPLACE, Fraction(scale)), alone, delta).threshold
+    ours = selection(DiscreteLaplace(Fraction(scale)), alone, delta).threshold
 
     def claimed(threshold: int) -> float:
         return float(counting(float(scale), threshold).map((groups, groups * most, most))[1])
@@ -68,7 +68,7 @@ def test_a_single_count_passes_opendp_as_often_as_our_tail_says() -> None:
     """The chance that a count of one reaches the threshold is ours, not the one claimed."""
     measurement, runs = counting(1.0, 4), 20_000
     shown = sum(bool(measurement({"a": 1})) for _ in range(runs)) / runs
-    ours = float(LAPLACE.tail_up(Fraction(1), 3))
+    ours = float(DiscreteLaplace(Fraction(1)).tail_up(3))
     claimed = measurement.map((1, 1, 1))[1]
 
     assert ours == pytest.approx(exp(-3) / (1 + exp(-1)))
@@ -86,7 +86,7 @@ def test_thresholds_approach_those_of_continuous_noise(epsilon: Fraction, groups
     """
     delta, scale = Fraction(1, 10**6), groups / epsilon
     alone = Sensitivity(l0=groups, l1=groups, l2_squared=groups, linf=1)
-    ours = selection(Noise(LAPLACE, scale), alone, delta).threshold
+    ours = selection(DiscreteLaplace(scale), alone, delta).threshold
     continuous = 1 - float(scale) * log(2 * delta / groups)
 
     assert 0 < ours - continuous <= 1.5

@@ -8,31 +8,31 @@ from math import exp
 from dpcli.mechanisms.base import Perturbing
 from dpcli.privacy.concentrated import pure_rho
 from dpcli.privacy.guarantee import Pair, cells_or_response
-from dpcli.privacy.loss import Loss
-from dpcli.privacy.noise import LAPLACE, Distribution, Noise
+from dpcli.privacy.noise import DiscreteLaplace, Noise
 from dpcli.privacy.sensitivity import Sensitivity
 from dpcli.sampling.noise import discrete_laplace
 
 
-class TwoLaplaces(Distribution):
+class TwoLaplaces(Noise):
     """The sum of two independent discrete Laplace draws of the same scale."""
 
-    name = "two_laplaces"
+    kind = "two_laplaces"
 
-    def tail(self, scale: float, least: int) -> float:
+    def tail(self, least: int) -> float:
         """From P[k] = ((1 - q)/(1 + q))^2 q^|k| (|k| + (1 + q^2)/(1 - q^2))."""
-        q = exp(-1 / scale)
+        q = exp(-1 / float(self.scale))
         lone = (1 + q * q) / (1 - q * q)
         rest = least / (1 - q) + q / (1 - q) ** 2 + lone / (1 - q)
         return ((1 - q) / (1 + q)) ** 2 * q**least * rest
 
-    def tail_up(self, scale: Fraction, least: int) -> Fraction:
+    def tail_up(self, least: int) -> Fraction:
         """One of two draws must reach half of it."""
-        return 2 * LAPLACE.tail_up(scale, -(-least // 2))
+        return 2 * DiscreteLaplace(self.scale).tail_up(-(-least // 2))
 
-    def variance(self, scale: Fraction) -> Fraction:
+    @property
+    def variance(self) -> Fraction:
         """Twice that of one."""
-        return 2 * LAPLACE.variance(scale)
+        return 2 * DiscreteLaplace(self.scale).variance
 
 
 class TwoLaplacesMechanism(Perturbing):
@@ -42,17 +42,7 @@ class TwoLaplacesMechanism(Perturbing):
     """
 
     name = "two_laplaces"
-    distribution = TwoLaplaces()
-
-    def calibrate(
-        self, sensitivity: Sensitivity, target: Loss, calibration: str = "exact"
-    ) -> Noise:
-        """Scale L1 / epsilon."""
-        return Noise(self.distribution, Fraction(sensitivity.l1) / target.epsilon)
-
-    def loss(self, noise: Noise, sensitivity: Sensitivity, epsilon: Fraction) -> Loss:
-        """Epsilon = L1 / scale."""
-        return Loss(sensitivity.l1 / noise.scale)
+    distribution = TwoLaplaces
 
     def rho(self, noise: Noise, sensitivity: Sensitivity) -> Fraction:
         """That of any pure answer."""

@@ -12,7 +12,6 @@ import pytest
 import yaml
 from jsonschema import Draft202012Validator
 
-from dpcli.privacy.noise import Noise
 from tests.support.toy_mechanism import TwoLaplaces, TwoLaplacesMechanism
 
 ROOT = Path(__file__).parents[2]
@@ -111,10 +110,10 @@ def test_the_laws_of_mechanisms_include_it() -> None:
 @pytest.mark.parametrize("scale", [0.5, 2, 30])
 def test_widths_follow_from_its_tail(scale: float) -> None:
     """Half-widths, quantiles and variances agree with draws of the mechanism."""
-    noise = Noise(TwoLaplaces(), Fraction(scale))
+    noise = TwoLaplaces(Fraction(scale))
     draws = TwoLaplacesMechanism().perturb(noise, [0] * 20_000)
     width = noise.half_width(Fraction(9, 10))
 
     assert sum(abs(draw) <= width for draw in draws) >= 18_000 - 6 * 42
     assert sum(abs(draw) < width for draw in draws) <= 18_000 + 6 * 42
-    assert TwoLaplaces().tail_up(noise.scale, 5) >= TwoLaplaces().tail(scale, 5)
+    assert noise.tail_up(5) >= noise.tail(5)

@@ -12,7 +12,7 @@ from dpcli.engine.rollup import minimised
 from dpcli.plan.model import Plan, PlannedEntry
 from dpcli.plan.planner import make_plan
 from dpcli.privacy.confidential import Confidential
-from dpcli.privacy.noise import LAPLACE, NONE, Noise
+from dpcli.privacy.noise import DiscreteLaplace, NoNoise
 from dpcli.queries import Query
 from dpcli.release import estimates_of
 from dpcli.sampling import entropy
@@ -83,10 +83,10 @@ def truth(planned: PlannedEntry, exact: Sequence[list[int]]) -> tuple[Estimate, 
     """The noise-free published numbers of an entry, from the oracle's integers."""
     entry = planned.entry
     request, statistic, sure = entry.request, entry.statistic, Fraction(19, 20)
-    nothing = Noise(NONE, Fraction(0))
+    nothing = NoNoise(Fraction(0))
     answers = [Answer(tuple(values), nothing) for values in exact]
     found = statistic.estimate(request, answers, sure)
-    loud = [Answer(tuple(values), Noise(LAPLACE, Fraction(1))) for values in exact]
+    loud = [Answer(tuple(values), DiscreteLaplace(Fraction(1))) for values in exact]
     return after(entry.post, found, lambda e: statistic.consistent(request, loud, e, sure))
 
 

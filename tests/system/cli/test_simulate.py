@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from dpcli.mechanisms.laplace import Laplace
-from dpcli.privacy.noise import LAPLACE, Noise
+from dpcli.privacy.noise import DiscreteLaplace, Noise
 from dpcli.report.simulation import HEADING
 from tests.support.cli import LOCAL, PEOPLE, ROOT, SPECS, Command
 
@@ -196,7 +196,7 @@ def test_a_broken_promise_fails(
     real = Laplace.perturb
 
     def wrong(self: Laplace, noise: Noise, values: Sequence[int]) -> list[int]:
-        return real(self, Noise(LAPLACE, noise.scale / 10), values)
+        return real(self, DiscreteLaplace(noise.scale / 10), values)
 
     monkeypatch.setattr(Laplace, "perturb", wrong)
     told = dpcli("simulate", spec, "--rows", 100, "--runs", 60)

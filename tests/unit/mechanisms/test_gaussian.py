@@ -15,6 +15,7 @@ from dpcli.privacy.gaussian_delta import cells_delta
 from dpcli.privacy.interval import Interval
 from dpcli.privacy.loss import Loss
 from dpcli.privacy.sensitivity import Sensitivity
+from tests.support.mechanisms import fitted
 
 COUNT = Sensitivity(1, 1, 1, 1)
 
@@ -44,21 +45,21 @@ def test_continuous_noise_is_too_little(epsilon: str, continuous: str, delta: fl
 )
 def test_on_a_fine_grid_sigma_is_the_continuous_one(epsilon: str, delta: str, least: float) -> None:
     """With many steps to the sensitivity, sigma is that of Balle and Wang 2018."""
-    noise, _ = Gaussian().fit(coarse(2000), Loss(Fraction(epsilon), Fraction(delta)))
+    noise, _ = fitted(Gaussian(), coarse(2000), Loss(Fraction(epsilon), Fraction(delta)))
     assert least * 0.999999 <= float(noise.scale) / 2000 <= least * 1.0001
 
 
 def test_sigma_has_few_digits() -> None:
     """A published sigma is a rational of at most 30 significant bits."""
     for epsilon in ("0.3", "1", "7"):
-        noise, _ = Gaussian().fit(coarse(123_457), Loss(Fraction(epsilon), Fraction("1e-7")))
+        noise, _ = fitted(Gaussian(), coarse(123_457), Loss(Fraction(epsilon), Fraction("1e-7")))
         odd = noise.scale.numerator // (noise.scale.numerator & -noise.scale.numerator)
         assert odd.bit_length() <= 30
 
 
 def test_classic_is_the_formula_rounded_up() -> None:
     """The classic sigma is sqrt(2 ln(1.25/delta)) L2/epsilon, and hardly more."""
-    noise, _ = Gaussian().fit(COUNT, Loss(Fraction(1, 2), Fraction("1e-6")), "classic")
+    noise, _ = fitted(Gaussian(), COUNT, Loss(Fraction(1, 2), Fraction("1e-6")), "classic")
     formula = sqrt(2 * log(1.25e6)) / 0.5
     assert formula * (1 - 1e-15) < float(noise.scale) < formula * (1 + 1e-8)
 
@@ -66,7 +67,7 @@ def test_classic_is_the_formula_rounded_up() -> None:
 def test_classic_is_refused_above_one() -> None:
     """Above epsilon one the classic formula gives too little noise, and is refused."""
     with pytest.raises(CannotCalibrate, match="up to 1 only") as refusal:
-        Gaussian().fit(COUNT, Loss(Fraction(10), Fraction("1e-6")), "classic")
+        fitted(Gaussian(), COUNT, Loss(Fraction(10), Fraction("1e-6")), "classic")
     assert "exact" in refusal.value.hint
 
 
@@ -124,8 +125,8 @@ def test_the_zcdp_bound_has_known_values() -> None:
 def test_several_cells_cost_what_their_length_costs() -> None:
     """Four cells of one step each need about the noise of one cell of two steps."""
     target = Loss(Fraction(1), Fraction("1e-6"))
-    four, _ = Gaussian().fit(Sensitivity(4, 4, 4, 1), target)
-    one, _ = Gaussian().fit(coarse(2), target)
+    four, _ = fitted(Gaussian(), Sensitivity(4, 4, 4, 1), target)
+    one, _ = fitted(Gaussian(), coarse(2), target)
     assert abs(float(four.scale / one.scale) - 1) < 1e-3
 
 

@@ -14,7 +14,7 @@ from dpcli.plan.model import Plan
 from dpcli.plan.planner import make_plan
 from dpcli.plan.quality import FALSE_STOP, minimums, missed_minimums
 from dpcli.privacy.confidential import Cells, Confidential
-from dpcli.privacy.noise import GAUSSIAN, LAPLACE, Noise
+from dpcli.privacy.noise import DiscreteGaussian, DiscreteLaplace
 from dpcli.privacy.tails import blended_margin, one_sided_width, tail
 from dpcli.release import check_quality
 from dpcli.sampling import entropy
@@ -158,7 +158,7 @@ def test_tails_bound_the_noise_that_is_drawn(
     assert plan.quality is not None
     mechanism = plan.quality.mechanism
     assert isinstance(mechanism, Perturbing)
-    noise = Noise(LAPLACE if kind == "laplace" else GAUSSIAN, scale)
+    noise = (DiscreteLaplace if kind == "laplace" else DiscreteGaussian)(scale)
     draws = 20_000
     one, other = (mechanism.perturb(noise, [0] * draws) for _ in range(2))
     for outside in (0.2, 0.01):

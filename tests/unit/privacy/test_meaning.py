@@ -23,6 +23,7 @@ from dpcli.privacy.meaning import (
     times_at_most,
 )
 from dpcli.privacy.sensitivity import Sensitivity
+from tests.support.mechanisms import fitted
 
 
 def exceeds(epsilon: float, sigma: float) -> float:
@@ -37,7 +38,7 @@ def exceeds(epsilon: float, sigma: float) -> float:
 def sigma_of(epsilon: str, delta: str) -> float:
     """The standard deviation of Gaussian noise for one cell that changes by one."""
     loss = Loss(Fraction(epsilon), Fraction(delta))
-    return float(Gaussian().calibrate(Sensitivity(1, 1, 1, 1), loss).scale)
+    return float(fitted(Gaussian(), Sensitivity(1, 1, 1, 1), loss)[0].scale)
 
 
 FINE = [

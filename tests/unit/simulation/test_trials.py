@@ -14,7 +14,7 @@ from dpcli.mechanisms.gaussian import Gaussian
 from dpcli.mechanisms.laplace import Laplace
 from dpcli.mechanisms.selection import PermuteAndFlip
 from dpcli.plan.model import Plan
-from dpcli.privacy.noise import LAPLACE, Noise
+from dpcli.privacy.noise import DiscreteLaplace, Noise
 from dpcli.privacy.relation import PersonUnit
 from dpcli.release import estimate
 from dpcli.sampling import entropy
@@ -230,7 +230,7 @@ def test_other_noise_than_planned_is_noticed(
     real = mechanism.perturb
 
     def wrong(self: Laplace | Gaussian, noise: Noise, values: Sequence[int]) -> list[int]:
-        return real(self, Noise(noise.distribution, noise.scale * factor), values)
+        return real(self, replace(noise, scale=noise.scale * factor), values)
 
     name = "laplace" if mechanism is Laplace else "gaussian, delta: 1e-6"
     text = f"  - {{name: a, statistic: histogram, column: age, mechanism: {name}, epsilon: 0.2, "
@@ -252,7 +252,7 @@ def test_default_runs_notice_halved_noise_of_a_table(
     monkeypatch.setattr(
         Laplace,
         "perturb",
-        lambda self, noise, values: real(self, Noise(LAPLACE, noise.scale / 2), values),
+        lambda self, noise, values: real(self, DiscreteLaplace(noise.scale / 2), values),
     )
     broken = {name for name, _ in simulate(plan, made, 100).broken}
     assert {"by_sex", "earned", "ages", "town_ages"} <= broken

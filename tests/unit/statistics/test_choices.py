@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from dpcli.columns import NumericColumn
-from dpcli.privacy.noise import CHOICE, Noise
+from dpcli.privacy.noise import ChoiceNoise
 from dpcli.privacy.relation import Neighbors, Relation, RowUnit
 from dpcli.privacy.sensitivity import sensitivity
 from dpcli.queries import ScoreQuery
@@ -120,7 +120,7 @@ def test_consistent_quantiles_rise() -> None:
         candidates=range(5),
         quantiles=(Fraction(9, 10), Fraction(1, 10), Fraction(1, 2)),
     )
-    noise = Noise(CHOICE, Fraction(1))
+    noise = ChoiceNoise(Fraction(1))
     given = [Answer((one,), noise) for one in (1, 4, 2)]
     statistic = Quantile()
     crossed = statistic.estimate(request, given, Fraction(19, 20))

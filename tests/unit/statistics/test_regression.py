@@ -13,7 +13,7 @@ import pytest
 
 from dpcli.columns import NumericColumn
 from dpcli.engine.rollup import minimised
-from dpcli.privacy.noise import LAPLACE, Noise
+from dpcli.privacy.noise import DiscreteLaplace
 from dpcli.privacy.relation import Neighbors, Relation, RowUnit
 from dpcli.statistics.base import Answer, Estimate, Request, centre
 from dpcli.statistics.linear_regression import LinearRegression, minimiser
@@ -25,7 +25,7 @@ X = NumericColumn("x", "integer", bounds=(-1, 1), missing=0)
 Z = NumericColumn("z", "integer", bounds=(2, 4), missing=3)
 Y = NumericColumn("y", "integer", bounds=(0, 4), missing=0)
 SURE = Fraction(19, 20)
-NEARLY = Noise(LAPLACE, Fraction(1, 1000))
+NEARLY = DiscreteLaplace(Fraction(1, 1000))
 
 
 def solved(query: MinimiserQuery, rows: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
@@ -137,7 +137,7 @@ def test_coefficients_stay_finite_where_noise_is_all_there_is() -> None:
     for count in (-50, 0, 3, 10**6):
         for size in (10**3, 10**9, -(10**9)):
             values = [count, *([size] * (len(asked) - 1))]
-            noise = Noise(LAPLACE, Fraction(10**6))
+            noise = DiscreteLaplace(Fraction(10**6))
             given = [Answer((value,), noise) for value in values]
             for estimate in statistic.estimate(request, given, SURE):
                 assert estimate.value is not None
