@@ -31,7 +31,7 @@ from dpcli.ledger.terms import Payload, terms_of
 from dpcli.plan.model import Plan
 from dpcli.plan.planner import make_plan
 from dpcli.privacy.loss import Loss
-from dpcli.report.data import plan_json
+from dpcli.report.facts import plan_json
 from dpcli.spec.load import load_any
 from dpcli.spec.model import Spec
 

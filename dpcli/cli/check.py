@@ -21,7 +21,7 @@ from dpcli.messages import note
 from dpcli.plan.model import Plan
 from dpcli.plan.planner import make_plan
 from dpcli.plan.quality import is_blind
-from dpcli.report.stated import STEWARDS
+from dpcli.report.facts import STEWARDS
 from dpcli.spec.load import read_any
 
 if TYPE_CHECKING:

@@ -23,7 +23,7 @@ from dpcli.plan.numbers import exact_or_up, short
 from dpcli.plan.planner import make_plan, require_budget
 from dpcli.plan.risks import Verdict, risks
 from dpcli.privacy.amplification import Shuffled
-from dpcli.report.data import difference_json, plan_json
+from dpcli.report.facts import difference_json, plan_json
 from dpcli.spec.load import read_any, read_spec
 
 MOST = 10**15

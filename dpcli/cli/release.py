@@ -27,7 +27,7 @@ from dpcli.plan.notes import warnings
 from dpcli.plan.planner import make_plan, require_budget
 from dpcli.release import Release, new_release_id
 from dpcli.release import release as make_release
-from dpcli.report.data import plan_json
+from dpcli.report.facts import plan_json
 from dpcli.report.formats import render
 from dpcli.report.table import wide_names
 from dpcli.spec.load import read_spec

@@ -17,8 +17,7 @@ from dpcli.errors import Failure, OutputError, UsageError
 from dpcli.plan.numbers import json_text
 from dpcli.plan.planner import make_plan, require_budget
 from dpcli.publish import is_device, publish, publish_file, require_writable
-from dpcli.report.facts import Facts
-from dpcli.report.simulation import broken_problems, simulation_facts
+from dpcli.report.simulation import HEADING, Simulated, broken_problems, simulated
 from dpcli.simulation.synthetic import SyntheticDataset
 from dpcli.simulation.trials import simulate as run_trials
 from dpcli.spec.load import read_any
@@ -69,16 +68,16 @@ def simulate(
         if dummy is not None:
             _keep(invented, dummy)
         findings = run_trials(plan, invented, runs)
-    facts = simulation_facts(findings)
+    found = simulated(findings)
     if as_json:
-        write_json(json_text(facts.data))
+        write_json(json_text(found.facts))
     else:
-        _print(facts, quiet=quiet)
+        _print(found, quiet=quiet)
     sys.stdout.flush()
     if findings.broken:
         raise Failure(broken_problems(findings))
     if into is not None:
-        publish({into: json_text(facts.data).encode()})
+        publish({into: json_text(found.facts).encode()})
     require_budget(plan)
 
 
@@ -95,13 +94,11 @@ def _keep(invented: SyntheticDataset, dummy: Path) -> None:
         publish_file(waiting, dummy, force=False)
 
 
-def _print(facts: Facts, *, quiet: bool) -> None:
-    print(facts.title, *facts.published, sep="\n")
-    for section in facts.sections:
-        if section.table is not None:
-            header = section.table.header
-            rows = [dict(zip(header, row, strict=True)) for row in section.table.rows]
+def _print(found: Simulated, *, quiet: bool) -> None:
+    print(HEADING, found.what, sep="\n")
+    for title, rows in found.tables.items():
+        if rows:
             print()
-            write_table(sys.stdout, section.title, rows)
-        elif not quiet:
-            print("", *section.points, sep="\n")
+            write_table(sys.stdout, title, rows)
+    if not quiet:
+        print("", *found.notes, sep="\n")

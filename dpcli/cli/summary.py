@@ -15,9 +15,8 @@ from dpcli.plan.notes import bounding, counted
 from dpcli.plan.numbers import brief, exact_or_up
 from dpcli.privacy.loss import Loss, loss_text
 from dpcli.release import Release, Released
-from dpcli.report.answers import HEADER, rows_of
-from dpcli.report.facts import flags_of, meaning_of
-from dpcli.report.table import Cell, cells
+from dpcli.report.entry_facts import QUALITY_COLUMNS, quality_rows
+from dpcli.report.table import Cell, cells, flags_of, meaning_of
 from dpcli.statistics.flags import Flag
 
 MARKS = {Flag.NONE: "", Flag.UNRELIABLE: "*", Flag.NO_INFORMATION: "**", Flag.SUPPRESSED: "x"}
@@ -62,9 +61,9 @@ def spent_text(spent: Loss, standing: Standing) -> str:
 def _print_quality(made: Release) -> None:
     """The noisy number of rows, and how readable the columns are."""
     assert made.checked is not None
-    rows = list(rows_of(made.plan, made.checked))
+    rows = list(quality_rows(made.plan, made.checked))
     if made.checked.missed:
-        table = [dict(zip(HEADER, row, strict=True)) for row in rows]
+        table = [dict(zip(QUALITY_COLUMNS, row, strict=True)) for row in rows]
         write_table(sys.stderr, "quality check: failed", table)
         return
     what, about, low, high = rows[0][:4]

@@ -175,7 +175,7 @@ def over_bins(cells: Sequence[Cell], key: Key, scale: Scale, percent: str) -> Ch
     return Chart(
         title=f"{'line' if as_line else 'histogram'} over {len(cells)} bins of {column.name}",
         described=f"From {low} to {high}. The table below holds every number"
-        + (f"; {interval} is the {percent}% interval." if known else "."),
+        + (f"; {interval} is the {percent} interval." if known else "."),
         caption=", ".join([column.name, *cells[0].labels[:-1]])
         + (_widths_note(key, column) if as_line else ""),
         ticks=tuple((_y(tick, scale), tick_text(tick)) for tick in scale.ticks),

@@ -1,118 +1,297 @@
-"""What a report states: one model, from which every format is rendered.
+"""Plans, reports and differences of plans as plain data, for programs.
 
-`Facts` of a release, of a local collection or of a simulation hold the same statements for
-programs (`data`, with stable keys) and for people (sections of sentences, tables and numbers).
-Formats decide on form alone, so they state the same under the same headings.
+A report is a function of the spec, the released values, the version, and the release's name and
+date, under stable keys. No row counts, no digests of the data, no timings.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
-from fractions import Fraction
-from typing import TYPE_CHECKING, Literal
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
+from dpcli import __version__
+from dpcli.ledger.balance import DAYS_A_YEAR
 from dpcli.messages import note
-from dpcli.plan.numbers import Fact, exact_or_up
-from dpcli.plan.risks import Finding, Verdict
-from dpcli.queries import Key
-from dpcli.report.table import Cell
+from dpcli.plan import notes
+from dpcli.plan.compare import changes, compare
+from dpcli.plan.meaning import meaning, promise
+from dpcli.plan.model import Plan
+from dpcli.plan.numbers import Fact, json_text
+from dpcli.plan.risks import risks
+from dpcli.privacy.loss import Loss
+from dpcli.privacy.relation import RowUnit, Unit
+from dpcli.report.entry_facts import (
+    Facts,
+    cell_facts,
+    quality_facts,
+    response_facts,
+    statistic_facts,
+)
+from dpcli.report.table import meaning_of
 from dpcli.statistics.flags import UNRELIABLE, Flag
 
 if TYPE_CHECKING:
+    from dpcli.ledger.account import Outlook
+    from dpcli.ledger.charge import Standing
     from dpcli.local.randomize import Randomized
+    from dpcli.privacy.amplification import Shuffled
     from dpcli.release import Release
 
-Pair = tuple[str, str]
+STEWARDS = {
+    "Publisher": "curator",
+    "Contact": "contact",
+    "Purpose": "intended_use",
+    "Region": "region",
+}
+"""Who answers for a release, and under which key of `declarations` a spec says so."""
+
+TIMES = ("asked", "fits", "needed", "most", "exact")
+"""What is stated of many runs."""
 
 
-@dataclass(frozen=True, slots=True)
-class Table:
-    """Texts in rows under a header."""
+def release_facts(release: Release) -> Facts:
+    """Everything that the report of a release states."""
+    plan = release.plan
+    answered: Facts = {
+        "quality": quality_facts(plan, release.checked),
+        "statistics": [
+            {**statistic_facts(released.planned, plan.spec), "cells": cell_facts(released)}
+            for released in release.entries
+        ],
+        **_notes(plan),
+        **({"simulation": release.simulated} if release.simulated else {}),
+    }
+    return _report(release, answered)
 
-    header: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
+
+def collection_facts(collection: Randomized) -> Facts:
+    """Everything that the report of a local collection states."""
+    plan = collection.plan
+    collected: Facts = {
+        "responses": [response_facts(one) for one in plan.spec.responses],
+        "shuffled": collection.shuffled,
+        "responses_sha256": collection.digest,
+        "unprotected": list(notes.unprotected(plan)),
+        "limits": notes.limits(plan, shuffled=collection.shuffled),
+    }
+    return _report(collection, collected)
 
 
-@dataclass(frozen=True, slots=True)
-class Numbers:
-    """The published numbers of a statistic, and what a chart of them needs to know.
+def _report(source: Release | Randomized, answered: Facts) -> Facts:
+    plan, standing = source.plan, source.standing
+    window = window_facts(standing)
+    return {
+        **_version(plan),
+        "release_id": source.release_id,
+        "created": source.created,
+        **guarantee_facts(plan, standing.balance.remaining, standing.before),
+        **answered,
+        **_stewardship(plan, standing.terms.window),
+        "ledger": {
+            "name": standing.ledger,
+            "entry": standing.entry,
+            "head": standing.head,
+            "first_release": standing.first,
+            **({"window": window} if window is not None else {}),
+        },
+    }
 
-    `headings` name the labels of a line. With an `axis`, cells lie in the order of its bins.
-    `shared` says whether all numbers have one scale, which reaches `over` these numbers too.
+
+def _version(plan: Plan) -> Facts:
+    return {"dpcli_version": __version__, **({"model": "local"} if plan.is_local else {})}
+
+
+def guarantee_facts(plan: Plan, left: Loss | None, before: Loss | None = None) -> Facts:
+    """The spec, what it asks for, and what that costs and means.
+
+    What was spent `before` and what is `left` of the budget are stated if they are known.
     """
-
-    name: str
-    headings: tuple[str, ...]
-    cells: tuple[Cell, ...]
-    percent: str
-    drawn: Literal["bars", "points", "nothing"]
-    axis: Key | None
-    shared: bool
-    over: tuple[Fraction, ...]
-    notes: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Section:
-    """A heading and what is under it, in this order."""
-
-    title: str
-    text: tuple[str, ...] = ()
-    numbers: Numbers | None = None
-    pairs: tuple[Pair, ...] = ()
-    points: tuple[str, ...] = ()
-    table: Table | None = None
-    risks: tuple[Finding, ...] = ()
-    code: str = ""
-    parts: tuple[Section, ...] = ()
+    spec, privacy = plan.spec, plan.spec.privacy
+    return {
+        "spec": {"dataset": spec.dataset, "digest": spec.digest, "text": spec.text},
+        "privacy": {
+            "unit": _unit(privacy.unit),
+            "neighbors": privacy.neighbors.value,
+            "composition": privacy.composition.name,
+            "asked": plan.asked,
+            "spent": plan.spent,
+            "bound": plan.bound.name,
+            "budget": privacy.budget,
+            "before": before,
+            "remaining": left,
+            "promise": promise(spec),
+            "meaning": list(meaning(plan)),
+        },
+        "confidence": spec.confidence,
+    }
 
 
-@dataclass(frozen=True, slots=True)
-class Facts:
-    """Everything that a report states.
+def _unit(unit: Unit) -> Fact:
+    if isinstance(unit, RowUnit):
+        return "row"
+    return {
+        "column": unit.column,
+        "max_rows": unit.rows,
+        "max_groups": unit.cells,
+        "max_rows_per_group": unit.rows_per_cell,
+    }
 
-    The summary comes first: what was `published` about whom; the `stewards` who answer for it,
-    and how to declare those who are `undeclared`; the loss before and after, with its meaning in
-    one sentence; the `risks` that are warned of or open. A simulation publishes nothing and has no
-    loss.
+
+def window_facts(standing: Standing) -> Facts | None:
+    """What a window protects and what not, with the loss of each span of time."""
+    window = standing.terms.window
+    if window is None:
+        return None
+    return {
+        "periods": window,
+        "period": standing.period,
+        "per_window": standing.balance.spent,
+        "per_year_at_most": a_year_at_most(standing),
+        "lifetime": standing.balance.lifetime,
+        "protects": note("account.protects", days=window),
+        "does_not_protect": note("account.does_not_protect"),
+    }
+
+
+def a_year_at_most(standing: Standing) -> Loss:
+    """What the budget of a window allows in a year, which a number of windows cover."""
+    windows, budget = -(-DAYS_A_YEAR // (standing.terms.window or 1)), standing.terms.budget
+    return Loss(budget.epsilon * windows, budget.delta * windows)
+
+
+def _notes(plan: Plan) -> Facts:
+    return {
+        "bounding": notes.bounding(plan),
+        "composition": notes.composing(plan),
+        "selections": notes.selections(plan),
+        "flags": {
+            "unreliable_above": UNRELIABLE,
+            **{flag.value: meaning_of(flag, plan.spec.confidence) for flag in Flag if flag},
+        },
+        "post_processing": notes.post_processing(plan),
+        "unprotected": list(notes.unprotected(plan)),
+        "limits": notes.limits(plan),
+    }
+
+
+def _stewardship(plan: Plan, window: int | None) -> Facts:
+    """What is found of each risk, and what the data owner declares; None if nothing is."""
+    declared = plan.spec.declarations
+    population = {} if declared.population is None else {"population": declared.population}
+    return {
+        "hazards": [
+            {
+                "hazard": one.risk,
+                "question": one.question,
+                "verdict": one.verdict.value,
+                "found": one.words,
+                "answer": one.declared or None,
+                "declared_as": one.asks or None,
+            }
+            for one in risks(plan, window)
+        ],
+        "declarations": {**population, **dict(declared.answers)} or None,
+    }
+
+
+def plan_json(
+    plan: Plan,
+    found: Outlook,
+    *,
+    compared: bool = False,
+    records: int | None = None,
+    amplified: Shuffled | None = None,
+) -> str:
+    """What is known of a release or collection before any row is read, and of its account.
+
+    If `compared`, also what it would cost under every composition. In the local model,
+    `records` give the expected errors, and `amplified` is the central guarantee of responses
+    in random order.
     """
-
-    title: str
-    data: dict[str, Fact]
-    published: tuple[str, ...]
-    sections: tuple[Section, ...]
-    stewards: tuple[Pair, ...] = ()
-    undeclared: str = ""
-    headline: str = ""
-    loss: Table | None = None
-    risks: tuple[Finding, ...] = ()
-    source: Release | Randomized | None = None
-
-    @property
-    def warned(self) -> tuple[Finding, ...]:
-        """The risks that are warned of."""
-        return tuple(one for one in self.risks if one.verdict is Verdict.WARNED)
-
-    @property
-    def open(self) -> tuple[Finding, ...]:
-        """The questions that only the data owner can answer, and has not."""
-        return tuple(one for one in self.risks if one.verdict is Verdict.OPEN)
-
-
-def meaning_of(flag: Flag, confidence: Fraction) -> str:
-    """What a flag means, in a sentence that begins with it."""
-    percent = exact_or_up(confidence * 100)
-    return note(f"flag.{flag}", percent=percent, share=exact_or_up(UNRELIABLE))
+    asked: Facts
+    if plan.is_local:
+        asked = {
+            "records": records,
+            "responses": [response_facts(one, records) for one in plan.spec.responses],
+            "unprotected": list(notes.unprotected(plan)),
+            "limits": notes.limits(plan, shuffled=amplified is not None),
+        }
+    else:
+        asked = {
+            "quality": quality_facts(plan),
+            "statistics": [statistic_facts(planned, plan.spec) for planned in plan.entries],
+            **_notes(plan),
+        }
+    return json_text(
+        {
+            **_version(plan),
+            **_outlook(plan, found),
+            **asked,
+            **_stewardship(plan, found.window),
+            **({} if amplified is None else {"shuffled": _amplified(plan, amplified)}),
+            **({"compared": _comparison(plan)} if compared else {}),
+        }
+    )
 
 
-def flags_of(cells: Iterable[Cell]) -> list[Flag]:
-    """The flags that some of these numbers have."""
-    found = {cell.flag for cell in cells}
-    return [flag for flag in Flag if flag and flag in found]
+def _outlook(plan: Plan, found: Outlook) -> Facts:
+    """The guarantee, whether a release would be allowed, and what its account says.
+
+    What `remaining` is left is that after the release; nothing is known of it if it is refused.
+    """
+    before, after, times = found.before, found.after, found.repeated
+    refused = found.refused.problems if found.refused else ()
+    left, spent = after.remaining if after else None, before.spent if before else None
+    return {
+        **guarantee_facts(plan, left, spent),
+        "fits": found.refused is None,
+        "account": {
+            "ledger": str(found.ledger),
+            "ledger_exists": found.exists,
+            "opened": found.terms is not None,
+            "window": found.window,
+            "refused": [{"code": one.code, "message": one.message} for one in refused],
+            "shares_files_with": list(found.shared),
+        },
+        "times": None if times is None else {key: getattr(times, key) for key in TIMES},
+    }
 
 
-def flag_facts(confidence: Fraction) -> dict[str, Fact]:
-    """What every flag means, and the share of the value from which numbers are unreliable."""
-    meanings = {flag.value: meaning_of(flag, confidence) for flag in Flag if flag}
-    return {"unreliable_above": UNRELIABLE, **meanings}
+def _amplified(plan: Plan, found: Shuffled) -> Facts:
+    return {
+        "records": found.records,
+        "delta": found.delta,
+        "epsilon": found.epsilon,
+        "enough_records": found.enough,
+        "condition": notes.shuffle_condition(plan),
+    }
+
+
+def _comparison(plan: Plan) -> list[Fact]:
+    return [
+        {
+            "composition": one.name,
+            "total": None if one.bound is None else one.bound.loss,
+            "bound": None if one.bound is None else one.bound.name,
+            "fits": one.fits,
+            "cheapest": one.cheapest,
+            "needs": one.needs or None,
+        }
+        for one in compare(plan)
+    ]
+
+
+def difference_json(old: Plan, new: Plan, weaker: Sequence[str]) -> str:
+    """What a change of the spec does to each statistic and in all, and why it is weaker."""
+    statistics = [
+        {
+            "name": one.name,
+            "change": one.kind or None,
+            "epsilon": one.epsilon,
+            "rho": one.rho,
+            "error95": one.error,
+        }
+        for one in changes(old, new)
+    ]
+    spent = [old.spent, new.spent]
+    return json_text({"statistics": statistics, "spent": spent, "weaker": weaker})

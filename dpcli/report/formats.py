@@ -5,16 +5,16 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dpcli.errors import UsageError
 from dpcli.ledger.charge import STOPPED
 from dpcli.plan.numbers import json_text
-from dpcli.report.answers import missed_sentences
-from dpcli.report.facts import Facts
-from dpcli.report.render import as_html, as_markdown, as_registry
-from dpcli.report.stated import collection_facts, release_facts
+from dpcli.report.entry_facts import missed_sentences
+from dpcli.report.facts import collection_facts, release_facts
+from dpcli.report.render import Report, rendered
 from dpcli.report.table import long_table, wide_tables
 
 if TYPE_CHECKING:
@@ -33,14 +33,14 @@ LONG_PARQUET, WIDE_PARQUET = "table.parquet", "wide.parquet/"
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """A form of reports: of releases, of local collections and of simulations.
+    """A form of reports, of releases and of local collections.
 
     It is chosen by the ending of the file that is requested, or by its name.
     """
 
     name: str
     endings: tuple[str, ...]
-    render: Callable[[Facts], bytes]
+    render: Callable[[Report], bytes]
 
     @property
     def output(self) -> str:
@@ -48,18 +48,13 @@ class Format:
         return f"report{self.endings[0]}"
 
 
-def as_json(facts: Facts) -> bytes:
-    """A report for programs: every number with the digits that were published."""
-    return json_text(facts.data).encode()
-
-
 FORMATS: tuple[Format, ...] = (
-    Format("json", (".json",), as_json),
-    Format("markdown", (".md",), as_markdown),
-    Format("html", (".html", ".htm"), as_html),
-    Format("registry", (".yaml", ".yml"), as_registry),
+    Format("json", (".json",), lambda report: json_text(report.facts).encode()),
+    Format("markdown", (".md",), partial(rendered, "md")),
+    Format("html", (".html", ".htm"), partial(rendered, "html")),
+    Format("registry", (".yaml", ".yml"), partial(rendered, "yaml")),
 )
-"""Every format of reports; one line each."""
+"""Every format: facts for programs, two for people, and a draft for the public registry."""
 
 
 def render(release: Release) -> dict[str, bytes]:
@@ -67,7 +62,7 @@ def render(release: Release) -> dict[str, bytes]:
 
     Of one that its quality check stopped, reports and the reasons alone.
     """
-    reports = _reports(release_facts(release))
+    reports = _reports(Report(release, release_facts(release)))
     if release.checked is not None and release.checked.missed:
         reasons = json.dumps(missed_sentences(release.checked, release.plan), ensure_ascii=False)
         return {STOPPED: reasons.encode(), **reports}
@@ -80,11 +75,11 @@ def render(release: Release) -> dict[str, bytes]:
 
 def render_local(collection: Randomized) -> dict[str, bytes]:
     """The reports of a local collection; its responses are not kept."""
-    return _reports(collection_facts(collection))
+    return _reports(Report(collection, collection_facts(collection)))
 
 
-def _reports(facts: Facts) -> dict[str, bytes]:
-    return {one.output: one.render(facts) for one in FORMATS}
+def _reports(report: Report) -> dict[str, bytes]:
+    return {one.output: one.render(report) for one in FORMATS}
 
 
 def report_name(path: Path, named: str | None = None) -> str:

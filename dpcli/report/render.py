@@ -6,42 +6,39 @@ filters, which the templates name at every place.
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import sys
+from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from jinja2 import (
-    Environment,
-    FileSystemBytecodeCache,
-    FileSystemLoader,
-    StrictUndefined,
-    select_autoescape,
-)
+from jinja2 import Environment, FileSystemBytecodeCache, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from dpcli import __version__
+from dpcli.messages import note
 from dpcli.plan import notes
-from dpcli.report import charts
-from dpcli.report.facts import Facts, Numbers, Table
-from dpcli.report.registry import listed, record, yaml_scalar
-from dpcli.report.table import FIXED, Cell
+from dpcli.plan.meaning import headline
+from dpcli.plan.numbers import brief, exact_or_up, plain, short
+from dpcli.plan.quality import counted_note
+from dpcli.plan.risks import risks
+from dpcli.privacy.loss import loss_text
+from dpcli.report.charts import tick_text
+from dpcli.report.entry_facts import QUALITY_COLUMNS, Facts, quality_rows, requested
+from dpcli.report.facts import STEWARDS
+from dpcli.report.page import Shown
 
 if TYPE_CHECKING:
-    from jinja2 import Template
+    from dpcli.local.randomize import Randomized
+    from dpcli.release import Release
 
 MOST_LINES = 1_000
 """Lines of a statistic that a page shows; the table and the other reports have all."""
-
-MOST_CHARTS = 12
-"""Charts of one statistic that are drawn side by side."""
-
-MOST_BINS = 5_000
-"""Bins that still make a shape on a screen."""
 
 LONGEST_WORD = 24
 """Letters of a word that a column of a table can hold on a narrow page."""
@@ -59,43 +56,48 @@ _CODE = re.compile("`([^`]+)`")
 _BLOCK = re.compile(r"^(\d*)([-+=.)])")
 
 
-def as_markdown(facts: Facts) -> bytes:
-    """A report for people, as Markdown."""
-    return _template("report.md.j2").render(facts=facts).encode()
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What every format is rendered from: what is published, and all that is stated about it."""
+
+    source: Release | Randomized
+    facts: Facts
 
 
-def as_html(facts: Facts) -> bytes:
-    """A report for people, as one page without scripts and without anything from elsewhere."""
-    return _template("report.html.j2").render(facts=facts, most=MOST_LINES).encode()
-
-
-def as_registry(facts: Facts) -> bytes:
-    """A draft for the public registry."""
-    assert facts.source is not None, "only what was published can be registered"
-    return _template("record.yaml.j2").render(record(facts.source)).encode()
-
-
-def _template(name: str) -> Template:
-    return _environment().get_template(name)
+def rendered(form: str, report: Report) -> bytes:
+    """A report by the template of a form: `html`, `md` or `yaml`."""
+    source, plan, standing = report.source, report.source.plan, report.source.standing
+    page = environment(form).get_template(f"report.{form}.j2")
+    local = ", randomized record by record" if plan.is_local else ""
+    return page.render(
+        title=f"Privacy report: {plan.spec.dataset}{local}",
+        source=source,
+        plan=plan,
+        standing=standing,
+        facts=report.facts,
+        risks=risks(plan, standing.terms.window),
+    ).encode()
 
 
 @cache
-def _environment() -> Environment:
-    """Templates and their filters; compiled templates are kept where compiled modules are."""
+def environment(form: str) -> Environment:
+    """The templates of a form and their filters; compiled ones are kept where modules are."""
     package = Path(__file__).parent
     compiled = package / "__pycache__"
     keeps = not sys.dont_write_bytecode and os.access(compiled, os.W_OK)
-    environment = Environment(
+    found = Environment(
         loader=FileSystemLoader(package / "templates"),
-        bytecode_cache=FileSystemBytecodeCache(str(compiled), "%s.template") if keeps else None,
-        autoescape=select_autoescape(("html.j2",)),
+        # What several forms include is compiled for each, with the escaping of that form.
+        bytecode_cache=FileSystemBytecodeCache(str(compiled), f"%s.{form}") if keeps else None,
+        autoescape=form == "html",  # noqa: S701 - Markdown and YAML have filters
         undefined=StrictUndefined,
+        extensions=["jinja2.ext.do"],
         trim_blocks=True,
         lstrip_blocks=True,
         keep_trailing_newline=True,
         auto_reload=False,
     )
-    environment.filters |= {
+    found.filters |= {
         "md": markdown_text,
         "md_block": markdown_block,
         "yaml": yaml_scalar,
@@ -104,15 +106,31 @@ def _environment() -> Environment:
         "prose": prose,
         "shortened": shortened,
         "kind": kind_of,
-        "figures": figures,
-        "shown": shown,
-        "drawing": drawing,
-        "table": table,
+        "brief": lambda number: "" if number is None else brief(number),
+        "exact": exact_or_up,
+        "short": short,
+        "loss": loss_text,
+        "tick": tick_text,
+        "shown": Shown,
+        "requested": requested,
+        "quality_rows": quality_rows,
+        "counted_note": counted_note,
+        "headline": headline,
+        "in_words": notes.in_words,
+        "many": notes.many,
+        "capital": notes.capital,
+        "post_processing": notes.post_processing,
         "sentence": lambda text: f"{notes.capital(text)}.",
-        "slug": lambda text: re.sub(r"\W+", "-", text),
+        "slug": lambda text: re.sub("[^a-z0-9]+", "-", text).strip("-"),
     }
-    environment.globals["version"] = __version__
-    return environment
+    found.globals |= {
+        "version": __version__,
+        "note": note,
+        "stewards": STEWARDS,
+        "quality_columns": QUALITY_COLUMNS,
+        "most_lines": MOST_LINES,
+    }
+    return found
 
 
 def markdown_text(text: str) -> str:
@@ -155,61 +173,23 @@ def kind_of(text: str) -> str:
     return "words" if max(map(len, text.split()), default=0) <= LONGEST_WORD else "long"
 
 
-@dataclass(frozen=True, slots=True)
-class Shown:
-    """The numbers of a statistic on a page, or those before its post-processing.
+def listed(sentences: Iterable[str]) -> str:
+    """Sentences as a Markdown list, for that is how the registry shows texts."""
+    lines = [line for line in sentences if line]
+    return lines[0] if len(lines) == 1 else "\n".join(f"- {line}" for line in lines)
 
-    Where they are `drawn` they share a scale, or have one each.
+
+def yaml_scalar(value: str | int | Fraction, depth: int = 0) -> str:
+    """A scalar of YAML: a plain number, a block of lines `depth` deep, or a quoted text.
+
+    Texts are quoted in characters that every reader of YAML takes.
     """
-
-    title: str
-    cells: list[Cell]
-    drawn: bool
-    scale: charts.Scale | None
-
-    @property
-    def ends(self) -> tuple[str, ...]:
-        """The numbers at both ends of the shared scale."""
-        scale = self.scale
-        return (charts.tick_text(scale.low), charts.tick_text(scale.high)) if scale else ()
-
-
-def shown(numbers: Numbers, figures: int) -> list[Shown]:
-    """The tables of a statistic on a page; without `figures` above, each line has a drawing."""
-    tables = []
-    for name in dict.fromkeys(cell.statistic for cell in numbers.cells):
-        found = [cell for cell in numbers.cells if cell.statistic == name]
-        drawn = numbers.drawn != "nothing" and not (figures and name == numbers.name)
-        scale = _scale(numbers, found, numbers.over) if drawn and numbers.shared else None
-        tables.append(Shown("" if name == numbers.name else name, found, drawn, scale))
-    return tables
-
-
-def _scale(numbers: Numbers, cells: list[Cell], over: tuple[Fraction, ...] = ()) -> charts.Scale:
-    return charts.Scale.over([*over, *charts.numbers_of(cells)], zero=numbers.drawn == "bars")
-
-
-def drawing(cell: Cell, numbers: Numbers, scale: charts.Scale | None) -> charts.Row | None:
-    """One line of a table as a bar or a point."""
-    return charts.row(cell, scale, bars=numbers.drawn == "bars")
-
-
-def figures(numbers: Numbers) -> list[charts.Chart]:
-    """Charts over the bins of a number, one for each group if these are few."""
-    key = numbers.axis
-    shown = [cell for cell in numbers.cells if cell.statistic == numbers.name]
-    if key is None or not len(key) <= len(shown) <= MOST_CHARTS * len(key) or len(key) > MOST_BINS:
-        return []
-    scale = _scale(numbers, shown)
-    groups = (shown[start : start + len(key)] for start in range(0, len(shown), len(key)))
-    return [charts.over_bins(group, key, scale, numbers.percent) for group in groups]
-
-
-def table(numbers: Numbers) -> Table:
-    """All numbers of a statistic as a plain table, named if there are raw ones as well."""
-    first = int(len({cell.statistic for cell in numbers.cells}) == 1)
-    keys = list(numbers.cells[0].keys)
-    ends = (f"lower {numbers.percent}%", f"upper {numbers.percent}%")
-    header = (FIXED[0], *keys, *FIXED[1:3], *ends, FIXED[-1])
-    rows = tuple(tuple(cell.line(keys)[first:]) for cell in numbers.cells)
-    return Table(header[first:], rows)
+    if isinstance(value, int | Fraction):
+        return plain(Fraction(value))
+    lines = value.split("\n")
+    if len(lines) > 1 and all(one.isprintable() and one.strip() == one != "" for one in lines):
+        return "\n".join(["|-", *(f"{'  ' * depth}{line}" for line in lines)])
+    return "".join(
+        character if character.isprintable() else rf"\U{ord(character):08x}"
+        for character in json.dumps(value, ensure_ascii=False)
+    )

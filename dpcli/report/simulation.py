@@ -1,8 +1,9 @@
-"""The facts of a simulation: findings as plain data and as tables; no release."""
+"""What a simulation found: facts for programs, tables for people; no release."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 
 from dpcli import __version__
@@ -11,8 +12,7 @@ from dpcli.messages import note
 from dpcli.plan.notes import many
 from dpcli.plan.numbers import Fact, Number, exact_or_up, plain, short
 from dpcli.privacy.relation import PersonUnit
-from dpcli.report.answers import mechanism_text
-from dpcli.report.facts import Facts, Section, Table
+from dpcli.report.entry_facts import Facts, mechanism_text
 from dpcli.simulation.noise_test import Asked, Errors
 from dpcli.simulation.trials import Findings, PublishedItem
 
@@ -39,16 +39,30 @@ SHARES = frozenset({"within", "best", "held", "suppressed"})
 
 BIAS = frozenset({"bias", "bias_standard_error"})
 
-Row = dict[str, int | str | Fraction | None]
+Row = Mapping[str, int | str | Fraction | None]
+Lines = list[dict[str, str]]
 
 
-def simulation_facts(findings: Findings) -> Facts:
-    """What is stated about a simulation: data for programs, and both tables for people."""
-    plan = findings.plan
-    answers = [[_answer(asked) for asked in entry.asked] for entry in findings.entries]
-    numbers = [[_number(item) for item in entry.published] for entry in findings.entries]
-    explained = list(notes(findings))
-    data: dict[str, Fact] = {
+@dataclass(frozen=True, slots=True)
+class Simulated:
+    """What is stated about a simulation: for programs, and for people.
+
+    These read what was done, tables by their titles, and what the tables mean.
+    """
+
+    facts: Facts
+    what: str
+    tables: dict[str, Lines]
+    notes: list[str]
+
+
+def simulated(findings: Findings) -> Simulated:
+    """What is stated about a simulation."""
+    plan, entries = findings.plan, findings.entries
+    answers = [[_answer(asked) for asked in entry.asked] for entry in entries]
+    numbers = [[_number(item) for item in entry.published] for entry in entries]
+    explained = list(_notes(findings))
+    facts: Facts = {
         "simulation": True,
         "release": False,
         "dpcli_version": __version__,
@@ -69,18 +83,14 @@ def simulation_facts(findings: Findings) -> Facts:
             {
                 "name": entry.name,
                 "statistic": entry.statistic,
-                "groups": None
-                if entry.shown is None
-                else {
-                    "in_dummy": entry.shown.groups,
-                    "shown_on_average": _fact("shown_on_average", entry.shown.shown),
-                },
-                "answers": [{key: _fact(key, row[key]) for key in row} for row in asked],
-                "published": [{key: _fact(key, row[key]) for key in row} for row in published],
+                "groups": entry.shown
+                and {"in_dummy": entry.shown.groups, "shown_on_average": _fact(entry.shown.shown)},
+                "answers": [_facts(row) for row in asked],
+                "published": [_facts(row) for row in published],
             }
-            for entry, asked, published in zip(findings.entries, answers, numbers, strict=True)
+            for entry, asked, published in zip(entries, answers, numbers, strict=True)
         ],
-        "notes": list(explained),
+        "notes": explained,
     }
     what = note(
         "simulation.what",
@@ -90,23 +100,16 @@ def simulation_facts(findings: Findings) -> Facts:
         seed=str(findings.seed),
         runs=many(findings.runs, "run"),
     )
+    tables = {
+        note("simulation.answers"): _table(ANSWERS, findings, answers),
+        note("simulation.published"): _table(PUBLISHED, findings, numbers),
+    }
     groups = [
-        note(
-            "simulation.groups",
-            name=one.name,
-            shown=short(one.shown.shown),
-            groups=one.shown.groups,
-        )
-        for one in findings.entries
-        if one.shown is not None
+        note("simulation.groups", name=name, shown=short(found.shown), groups=found.groups)
+        for name, found in ((one.name, one.shown) for one in entries)
+        if found is not None
     ]
-    sections = (
-        Section(note("simulation.answers"), table=_table(ANSWERS, findings, answers)),
-        Section(note("simulation.published"), table=_table(PUBLISHED, findings, numbers)),
-        Section(note("simulation.meaning"), points=(*groups, *explained)),
-    )
-    shown = tuple(one for one in sections if one.table is None or one.table.rows)
-    return Facts(HEADING, data, (what,), shown)
+    return Simulated(facts, what, tables, [*groups, *explained])
 
 
 def _answer(asked: Asked) -> Row:
@@ -142,27 +145,29 @@ def _errors(errors: Errors) -> Row:
     }
 
 
-def _fact(key: str, value: int | str | Fraction | None) -> Fact:
-    """A value for programs: what was observed, to a few digits; what was predicted, exactly."""
-    if isinstance(value, Fraction) and key != "predicted95":
-        return Number(plain(value, DIGITS))
-    return value
+def _facts(row: Row) -> Facts:
+    """What was predicted, exactly; what was observed, to a few digits."""
+    exact = {key: value for key, value in row.items() if key == "predicted95"}
+    return {key: _fact(value) for key, value in row.items()} | exact
 
 
-def _table(columns: Mapping[str, str], findings: Findings, rows: Sequence[Sequence[Row]]) -> Table:
+def _fact(value: int | str | Fraction | None) -> Fact:
+    return Number(plain(value, DIGITS)) if isinstance(value, Fraction) else value
+
+
+def _table(columns: Mapping[str, str], findings: Findings, rows: Sequence[Sequence[Row]]) -> Lines:
     """The rows of all entries, each named once, without the columns that are empty."""
-    cells = [
-        [entry.name if place == 0 else "", *(_cell(key, row) for key in columns)]
+    percent = exact_or_up(findings.plan.spec.confidence * 100)
+    lines = [
+        {
+            "statistic": entry.name if place == 0 else "",
+            **{heading.format(percent): _cell(key, row) for key, heading in columns.items()},
+        }
         for entry, own in zip(findings.entries, rows, strict=True)
         for place, row in enumerate(own)
     ]
-    percent = exact_or_up(findings.plan.spec.confidence * 100)
-    header = ["statistic", *(heading.format(percent) for heading in columns.values())]
-    kept = [place for place in range(len(header)) if any(row[place] for row in cells)]
-    return Table(
-        tuple(header[place] for place in kept),
-        tuple(tuple(row[place] for place in kept) for row in cells),
-    )
+    kept = [key for key in (lines[0] if lines else ()) if any(line[key] for line in lines)]
+    return [{key: line[key] for key in kept} for line in lines]
 
 
 def _cell(key: str, row: Row) -> str:
@@ -179,7 +184,7 @@ def _cell(key: str, row: Row) -> str:
     return f"{value:,}" if isinstance(value, int) else value
 
 
-def notes(findings: Findings) -> Iterator[str]:
+def _notes(findings: Findings) -> Iterator[str]:
     """What the findings mean, and what not."""
     plan = findings.plan
     unit, entries = plan.spec.privacy.unit, [planned.entry for planned in plan.entries]

@@ -8,18 +8,20 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import product
+from itertools import chain, product
 from math import ceil, log10
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
 from dpcli.columns import FORMULA
+from dpcli.messages import note
 from dpcli.plan.model import Plan
+from dpcli.plan.numbers import exact_or_up
 from dpcli.privacy.decimals import decimal_text
 from dpcli.queries import Key
 from dpcli.spec.responses import RESERVED
 from dpcli.statistics.base import Estimate
-from dpcli.statistics.flags import Flag, flag_of
+from dpcli.statistics.flags import UNRELIABLE, Flag, flag_of
 
 if TYPE_CHECKING:
     from dpcli.local.estimate import Estimated
@@ -65,27 +67,33 @@ class Cell:
         return [self.statistic, *group, self.item, self.value, self.lower, self.upper, self.flag]
 
 
-_MADE: WeakKeyDictionary[Released, tuple[Cell, ...]] = WeakKeyDictionary()
+_MADE: WeakKeyDictionary[Released, dict[str, tuple[Cell, ...]]] = WeakKeyDictionary()
 """The cells of entries that are being published: every table and report takes the same ones."""
 
 
-def cells(released: Released) -> tuple[Cell, ...]:
-    """The published numbers of an entry, in the order of the spec; raw ones after them."""
+def cells_by_name(released: Released) -> dict[str, tuple[Cell, ...]]:
+    """The published numbers of an entry, in the order of the spec, by the name of its columns.
+
+    Numbers before post-processing have a name of their own, if they are published as well.
+    """
     if released not in _MADE:
-        numbers = (released.estimates, released.raw or ())
-        found = (
-            _cell(name, group, item, estimate)
-            for name, estimates in zip(names(released), numbers, strict=False)
-            for (group, item), estimate in zip(places(released), estimates, strict=True)
-        )
-        _MADE[released] = tuple(found)
+        name, group_and_item = released.planned.name, list(places(released))
+        numbers = {name: released.estimates}
+        if released.raw is not None:
+            numbers[name + RAW] = released.raw
+        _MADE[released] = {
+            name: tuple(
+                _cell(name, *place, estimate)
+                for place, estimate in zip(group_and_item, estimates, strict=True)
+            )
+            for name, estimates in numbers.items()
+        }
     return _MADE[released]
 
 
-def names(released: Released) -> tuple[str, ...]:
-    """The names under which an entry publishes numbers: its own, and that of raw ones."""
-    name = released.planned.name
-    return (name,) if released.raw is None else (name, name + RAW)
+def cells(released: Released) -> tuple[Cell, ...]:
+    """The published numbers of an entry; raw ones after the others."""
+    return tuple(chain.from_iterable(cells_by_name(released).values()))
 
 
 def _cell(name: str, keys: dict[str, str], item: str, estimate: Estimate) -> Cell:
@@ -112,6 +120,18 @@ def places(released: Released) -> Iterator[tuple[dict[str, str], str]]:
 def chooses_labels(released: Released) -> bool:
     """Whether what an entry publishes are labels that were chosen, and their ranks."""
     return any(estimate.item is not None for estimate in released.estimates)
+
+
+def flags_of(found: Iterable[Cell]) -> list[Flag]:
+    """The flags that some of these numbers have."""
+    flags = {cell.flag for cell in found}
+    return [flag for flag in Flag if flag and flag in flags]
+
+
+def meaning_of(flag: Flag, confidence: Fraction) -> str:
+    """What a flag means, in a sentence that begins with it."""
+    percent = exact_or_up(confidence * 100)
+    return note(f"flag.{flag}", percent=percent, share=exact_or_up(UNRELIABLE))
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,8 +233,7 @@ def _wide_table(lines: _Lines, members: Sequence[Released]) -> Table:
     texts = set(range(len(header)))
     for released in members:
         chosen = chooses_labels(released)
-        for name in names(released):
-            shown = [cell for cell in cells(released) if cell.statistic == name]
+        for name, shown in cells_by_name(released).items():
             if chosen:
                 texts.add(len(header))
             header += [name + end for end in ENDS]

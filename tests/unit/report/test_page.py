@@ -16,7 +16,7 @@ import pytest
 from dpcli.columns import NumericColumn
 from dpcli.queries import Key
 from dpcli.report.charts import Scale, over_bins
-from dpcli.report.render import _environment, grouped, markdown_block, markdown_text, prose
+from dpcli.report.render import environment, grouped, markdown_block, markdown_text, prose
 from dpcli.report.table import Cell
 from dpcli.statistics.flags import Flag
 from tests.support.browser import BROWSER, faults
@@ -201,8 +201,8 @@ AGES = NumericColumn("<b>age</b>", "integer", bounds=(0, 99))
 
 def drawn(cells: list[Cell], key: Key) -> str:
     """A chart as it is on a page."""
-    chart = over_bins(cells, key, Scale.over([], zero=True), "95")
-    macros: Any = _environment().get_template("charts.html.j2").module
+    chart = over_bins(cells, key, Scale.over([], zero=True), "95%")
+    macros: Any = environment("html").get_template("charts.html.j2").module
     return str(macros.chart(chart)).strip()
 
 
@@ -234,7 +234,7 @@ def test_a_line_says_which_bins_are_narrower(starts: range, note: str) -> None:
     key = Key(AGES, starts)
     cells = [Cell("n", {}, key.label(n), "5", "3", "7", Flag.NONE) for n in range(len(key))]
 
-    assert over_bins(cells, key, Scale.over([], zero=True), "95").caption == f"<b>age</b>{note}"
+    assert over_bins(cells, key, Scale.over([], zero=True), "95%").caption == f"<b>age</b>{note}"
 
 
 def test_a_suppressed_number_interrupts_a_line() -> None:

@@ -10,7 +10,7 @@ import pytest
 import yaml
 from jsonschema import Draft7Validator
 
-from dpcli.report.registry import TO_FILL, yaml_scalar
+from dpcli.report.render import yaml_scalar
 from tests.support.cli import DATA, SPEC, Command
 from tests.support.reports import Reports
 
@@ -18,6 +18,8 @@ REGISTER = yaml.safe_load(
     (Path(__file__).parent / "register.schema.yaml").read_text(encoding="utf-8")
 )
 CHECK = Draft7Validator(REGISTER, format_checker=Draft7Validator.FORMAT_CHECKER)
+
+TO_FILL = "TO FILL IN"
 
 DECLARED = """\
 declarations:

@@ -1,4 +1,4 @@
-"""What a report states of each answer: query, mechanism, price and numbers.
+"""What is stated of each answer as data: query, mechanism, loss and numbers.
 
 The quality check is an answer too; its noisy counts are also a table for people.
 """
@@ -25,8 +25,11 @@ from dpcli.statistics.base import Estimate, Request
 if TYPE_CHECKING:
     from dpcli.release import Checked, Released
 
+Facts = dict[str, Fact]
+"""Facts by key, as JSON has them."""
 
-def statistic_facts(planned: PlannedEntry, spec: Spec) -> dict[str, Fact]:
+
+def statistic_facts(planned: PlannedEntry, spec: Spec) -> Facts:
     """One entry: what is asked, and how it is answered."""
     entry, first = planned.entry, planned.parts[0]
     request, rule = entry.request, first.selection
@@ -106,13 +109,13 @@ CHECK = ("mechanism", "sensitivity", "epsilon", "delta", "rho", "protected", "pa
 """What is stated of the quality check as of any statistic."""
 
 
-def quality_facts(plan: Plan, checked: Checked | None = None) -> dict[str, Fact] | None:
+def quality_facts(plan: Plan, checked: Checked | None = None) -> Facts | None:
     """The check as data; with its noisy counts once it was made. None without a check."""
     quality = plan.spec.quality
     if plan.quality is None or quality is None:
         return None
     asked = statistic_facts(plan.quality, plan.spec)
-    facts: dict[str, Fact] = {
+    facts: Facts = {
         **{key: asked[key] for key in CHECK},
         "min_rows": quality.min_rows,
         "min_readable": quality.min_readable,
@@ -144,11 +147,11 @@ def _numbers(estimate: Estimate) -> list[Fraction]:
     return [end or Fraction(0) for end in (estimate.value, estimate.lower, estimate.upper)]
 
 
-HEADER = ("what", "about", "lower", "upper", "minimum", "verdict")
+QUALITY_COLUMNS = ("what", "about", "lower", "upper", "minimum", "verdict")
 """The columns of the table of noisy counts."""
 
 
-def rows_of(plan: Plan, checked: Checked) -> Iterator[tuple[str, ...]]:
+def quality_rows(plan: Plan, checked: Checked) -> Iterator[tuple[str, ...]]:
     """The noisy counts as a table: rows, then the readable share of each column."""
     quality = plan.spec.quality
     assert quality is not None
@@ -204,9 +207,9 @@ def _sensitivity(part: Part) -> Fact:
     }
 
 
-def options(request: Request) -> dict[str, Fact]:
+def options(request: Request) -> Facts:
     """What else an entry says of its question; nothing where it says nothing."""
-    found: dict[str, Fact] = {
+    found: Facts = {
         "quantiles": request.quantiles or None,
         "utility": request.utility or None,
         "label": request.label.name if request.label else None,
@@ -246,10 +249,29 @@ def condition_text(condition: Condition) -> str:
     return f"{column.name} {' or '.join(spans)}"
 
 
-def response_facts(response: Response, records: int | None = None) -> dict[str, Fact]:
+def requested(request: Request, statistic: str) -> str:
+    """What an entry asks for, in a sentence."""
+    column = request.column.name if request.column else ""
+    others = [name for name in columns_of(request) if name != column]
+    words = [statistic]
+    words += [f"of {column}"] if column else []
+    words += [f"{'on' if column else 'of'} {', '.join(others)}"] if others else []
+    words += [f"with {name} {_in_words(fact)}" for name, fact in options(request).items()]
+    words += [f"by {', '.join(key.column.name for key in request.by)}"] if request.by else []
+    words += [f"where {' and '.join(map(condition_text, request.where))}"] if request.where else []
+    return f"Requested: {' '.join(words)}."
+
+
+def _in_words(fact: Fact) -> str:
+    if isinstance(fact, tuple):
+        return ", ".join(map(_in_words, fact))
+    return plain(fact) if isinstance(fact, Fraction) else str(fact)
+
+
+def response_facts(response: Response, records: int | None = None) -> Facts:
     """How records respond for one column; with `records`, the expected error too."""
     channel = response.channel
-    facts: dict[str, Fact] = {
+    facts: Facts = {
         "column": response.column.name,
         "collected": response.names,
         "mechanism": response.randomizer.name,
