@@ -1,4 +1,4 @@
-"""The numbers of a statistic as people see them: in tables and charts, with flags."""
+"""The numbers of a statistic as people see them: tables and charts, with flags."""
 
 from __future__ import annotations
 
