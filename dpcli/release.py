@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, cast
 
-from dpcli.engine.dialect import Inspection
 from dpcli.engine.header import require_columns
+from dpcli.engine.plain import Inspection
 from dpcli.engine.progress import Progress
 from dpcli.engine.source import open_dataset
 from dpcli.ledger.charge import Slot, Standing, Stored, charged_parts

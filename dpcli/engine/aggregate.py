@@ -11,13 +11,13 @@ import polars as pl
 from dpcli.columns import Column, IdColumn
 from dpcli.engine.batching import Batch, Grouping, batches_of
 from dpcli.engine.decode import Decoder
-from dpcli.engine.dialect import Inspection
+from dpcli.engine.plain import Inspection
 from dpcli.engine.progress import READING, Progress, run_with_retry
 from dpcli.engine.redaction import redacted_errors
 from dpcli.engine.rollup import Sealed, rolled_up
 from dpcli.engine.source import Dataset
 from dpcli.engine.sums import distinct_counts, distinct_values, expressions, sums_of
-from dpcli.engine.table import Tables
+from dpcli.engine.tables import Tables
 from dpcli.engine.user_level import UserLevelAggregation
 from dpcli.privacy.relation import PersonUnit, Unit
 from dpcli.queries import Query

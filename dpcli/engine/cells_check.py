@@ -16,7 +16,7 @@ import polars as pl
 from dpcli.columns import CategoryColumn, Column, without_constant
 from dpcli.engine.aggregate import Flags, scanned
 from dpcli.engine.decode import Decoder, stripped
-from dpcli.engine.dialect import Inspection
+from dpcli.engine.plain import Inspection
 from dpcli.engine.progress import Progress, run_with_retry
 from dpcli.engine.redaction import redacted_errors
 from dpcli.engine.source import Dataset

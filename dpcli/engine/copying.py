@@ -16,11 +16,12 @@ from functools import partial
 from itertools import chain
 from typing import BinaryIO, cast
 
-from dpcli.dialect import ENCODINGS, UTF8, UTF16, Dialect
+from dpcli.dialect import ENCODINGS, UTF16, Dialect
 from dpcli.engine.records import UTF8_MARK, numbered_header
 from dpcli.errors import DataError
 
-BLOCK = 1 << 20
+BLOCK = 1 << 18
+"""Bytes that are looked at together; one odd cell makes no more to be written again."""
 
 LARGEST_UNPACKED = 1 << 36
 """64 GiB: a compressed file that unpacks to more is refused."""
@@ -103,6 +104,13 @@ def blocks_of(read: Callable[[int], bytes]) -> Iterator[bytes]:
     return iter(partial(read, BLOCK), b"")
 
 
+def blocks_at(file: BinaryIO, position: int = 0) -> Iterator[bytes]:
+    """The bytes of a file, wherever others read it."""
+    while block := os.pread(file.fileno(), BLOCK, position):
+        position += len(block)
+        yield block
+
+
 def unpacked(packed: Counted, name: str) -> Iterator[bytes]:
     """The content of gzip data, a block at a time, up to the size limit.
 
@@ -148,8 +156,6 @@ def decoded(blocks: Iterable[bytes], encoding: str, *, marked: bool) -> Iterator
     Nothing that a text holds decides how it is read, but for the mark of UTF-16 at the start
     of a header line, if it is `marked`; without one, the lesser byte comes first.
     """
-    if encoding == UTF8:
-        return iter(blocks)
     codec = ENCODINGS[encoding]
     start, rest = started(blocks, 2)
     if marked and encoding == UTF16 and start.startswith(codecs.BOM_UTF16_BE):
@@ -170,15 +176,7 @@ def copied(blocks: Iterable[bytes]) -> BinaryIO:
     """The content in a private temporary file that has no name."""
     with ExitStack() as opened:
         copy = opened.enter_context(tempfile.TemporaryFile(prefix="dpcli-"))
-        try:
-            copy.writelines(blocks)
-            copy.flush()
-        except OSError:
-            raise DataError.of(
-                "no-space",
-                "there is no space for a temporary copy of the data",
-                "free space in the temporary folder, or set TMPDIR to a folder with more space",
-            ) from None
+        copy.writelines(blocks)
+        copy.seek(0)
         opened.pop_all()
-    copy.seek(0)
     return copy

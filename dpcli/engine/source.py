@@ -252,7 +252,10 @@ def _regular(
         blocks = unpacked(counted, name) if packed else blocks_of(counted.read)
         start, content = started(blocks, MARKS)
         found = parquet(start)
-        copy = copied(content if found else headed(content, dialect))
+        try:
+            copy = copied(content if found else headed(content, dialect))
+        except OSError:
+            raise DataError.about("no-space") from None
         if is_file and _state(raw) != (status.st_size, status.st_mtime_ns):
             copy.close()
             raise DataError([_changed(name)])

@@ -21,7 +21,7 @@ from dpcli.engine.decode import Decoder
 from dpcli.engine.header import require_columns
 from dpcli.engine.redaction import redacted_errors
 from dpcli.engine.source import open_dataset
-from dpcli.engine.table import texts_of
+from dpcli.engine.tables import texts_of
 from dpcli.errors import DataError
 from dpcli.privacy.noise import normal_quantile
 from dpcli.randomizers.base import ResponseCounts
@@ -100,8 +100,8 @@ def collect(spec: Spec, name: str) -> list[Collected]:
             numbers.append(pl.when(value.is_between(*ends)).then(value).alias(column))
     with open_dataset((name,)) as dataset:
         require_columns(dataset, columns)
-        with redacted_errors(dataset), texts_of(dataset, columns) as texts:
-            for frame in texts:
+        with redacted_errors(dataset):
+            for frame in texts_of(dataset, columns):
                 places = decoder.decoded(frame).cast(pl.Int64).rename(names)
                 cells = places.with_columns(frame.select(numbers))
                 for one in found:

@@ -22,7 +22,7 @@ from dpcli.engine.header import require_columns
 from dpcli.engine.progress import Progress
 from dpcli.engine.redaction import redacted_errors
 from dpcli.engine.source import Dataset, open_dataset
-from dpcli.engine.table import prefetch, texts_of
+from dpcli.engine.tables import prefetch, texts_of
 from dpcli.errors import DataError, LedgerError
 from dpcli.ledger.charge import RESPONSES, Slot, Standing, Stored
 from dpcli.ledger.ledger import Ledger
@@ -154,20 +154,21 @@ def responses(
     channel opens it. The files must have the columns.
     """
     columns = _columns(spec)
-    with texts_of(dataset, columns, progress) as texts:
-        decoder = Decoder(columns)
-        # A block of short rows has many of them, and a response may have many columns.
-        most = max(1, CELLS // len(spec.header))
-        frames = (part for frame in texts for part in frame.iter_slices(most))
-        for cells in prefetch(map(decoder.decoded, frames)):
-            collected: dict[str, pl.Series] = {}
-            for one, series in zip(spec.kept, cells.get_columns(), strict=True):
-                if isinstance(one, Response):
-                    sealed = Confidential(series.cast(pl.Int64).to_numpy())
-                    collected |= _written(one, sealed)
-                else:
-                    collected[one.name] = _texts(one, series)
-            yield pl.DataFrame(collected)
+    decoder = Decoder(columns)
+    # A block of short rows has many of them, and a response may have many columns.
+    most = max(1, CELLS // len(spec.header))
+    frames = (
+        part for frame in texts_of(dataset, columns, progress) for part in frame.iter_slices(most)
+    )
+    for cells in prefetch(map(decoder.decoded, frames)):
+        collected: dict[str, pl.Series] = {}
+        for one, series in zip(spec.kept, cells.get_columns(), strict=True):
+            if isinstance(one, Response):
+                sealed = Confidential(series.cast(pl.Int64).to_numpy())
+                collected |= _written(one, sealed)
+            else:
+                collected[one.name] = _texts(one, series)
+        yield pl.DataFrame(collected)
 
 
 def _written(response: Response, cells: Confidential[NDArray[np.int64]]) -> dict[str, pl.Series]:

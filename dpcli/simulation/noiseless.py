@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, cast, final
 
-from dpcli.engine.dialect import Inspection
+from dpcli.engine.plain import Inspection
 from dpcli.mechanisms.base import in_groups
 from dpcli.mechanisms.calibration import UNCHANGEABLE
 from dpcli.mechanisms.laplace import Laplace

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, cast
 
 from dpcli.dialect import STANDARD, Dialect
 from dpcli.engine.aggregate import aggregate
-from dpcli.engine.dialect import Inspection
+from dpcli.engine.plain import Inspection
 from dpcli.engine.source import open_dataset
 from dpcli.privacy.confidential import Cells, Confidential, Groups
 from dpcli.privacy.key import unseal

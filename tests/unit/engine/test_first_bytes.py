@@ -14,7 +14,7 @@ from dpcli.columns import CategoryColumn, IdColumn, NumericColumn
 from dpcli.dialect import STANDARD, Dialect
 from dpcli.engine.header import require_columns
 from dpcli.engine.source import open_dataset
-from dpcli.engine.table import texts_of
+from dpcli.engine.tables import texts_of
 from dpcli.errors import DataError
 from dpcli.privacy.relation import RowUnit
 from dpcli.queries import Key, LinearQuery
@@ -52,8 +52,10 @@ def test_a_first_record_is_a_record(magic: str, tmp_path: Path) -> None:
     path.write_bytes(cell.replace(b'"', b"") + b",1\n" + ROWS)
 
     assert cells_of(engine([COUNTS], RowUnit(), path, dialect=HEADLESS)[0]) == [7, 3]
-    with open_dataset((str(path),), HEADLESS) as dataset, texts_of(dataset, [KIND]) as frames:
-        assert [row[0] for frame in frames for row in frame.rows()][1:] == ["x"] * 7 + ["y"] * 3
+    with open_dataset((str(path),), HEADLESS) as dataset:
+        assert [row[0] for frame in texts_of(dataset, [KIND]) for row in frame.rows()][1:] == [
+            "x"
+        ] * 7 + ["y"] * 3
 
 
 @pytest.mark.parametrize("name", ["x^2", "xÚ", "PARENT", "PAR1", "BZhours", "BZh9"])

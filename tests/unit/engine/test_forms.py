@@ -15,11 +15,11 @@ import pytest
 from dpcli.columns import CategoryColumn, Column, NumericColumn
 from dpcli.dialect import DELIMITERS, ENCODINGS, QUOTES, STANDARD, Dialect, encoding_of
 from dpcli.engine import copying, user_level
-from dpcli.engine import table as reader
+from dpcli.engine import tables as reader
 from dpcli.engine.decode import Decoder
 from dpcli.engine.redaction import redacted_errors
 from dpcli.engine.source import open_dataset
-from dpcli.engine.table import texts_of
+from dpcli.engine.tables import texts_of
 from dpcli.privacy.relation import RowUnit
 from dpcli.queries import Factor, LinearQuery
 from tests.oracles import crowds, files
@@ -352,12 +352,10 @@ def by_rows(
 ) -> list[tuple[int | None, ...]]:
     """Every row of some files as whole numbers."""
     decoder = Decoder(columns)
-    with (
-        open_dataset(tuple(map(str, paths)), dialect) as dataset,
-        redacted_errors(dataset),
-        texts_of(dataset, columns) as frames,
-    ):
-        return [row for frame in frames for row in decoder.decoded(frame).rows()]
+    with open_dataset(tuple(map(str, paths)), dialect) as dataset, redacted_errors(dataset):
+        return [
+            row for frame in texts_of(dataset, columns) for row in decoder.decoded(frame).rows()
+        ]
 
 
 @pytest.mark.parametrize("encoding", ENCODINGS)

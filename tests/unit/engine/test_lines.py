@@ -13,10 +13,10 @@ import pytest
 
 from dpcli.columns import CategoryColumn, Column, IdColumn, OpenColumn
 from dpcli.dialect import STANDARD, Dialect
-from dpcli.engine import records
+from dpcli.engine import copying
 from dpcli.engine.redaction import redacted_errors
 from dpcli.engine.source import open_dataset
-from dpcli.engine.table import texts_of
+from dpcli.engine.tables import texts_of
 from dpcli.errors import DataError
 from dpcli.privacy.relation import PersonUnit, RowUnit
 from dpcli.queries import Key, LinearQuery
@@ -37,11 +37,8 @@ Rows = list[tuple[str, ...]]
 
 def read(path: Path, columns: list[Column], dialect: Dialect = LINES) -> Rows:
     """The rows of a file, a missing cell as an empty text."""
-    with (
-        open_dataset((str(path),), dialect) as dataset,
-        texts_of(dataset, columns) as frames,
-        redacted_errors(dataset),
-    ):
+    with open_dataset((str(path),), dialect) as dataset, redacted_errors(dataset):
+        frames = texts_of(dataset, columns)
         return [tuple(cell or "" for cell in row) for frame in frames for row in frame.rows()]
 
 
@@ -89,7 +86,7 @@ def test_an_odd_line_is_decided_alone(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """A line whose quotes do not pair up is a row of missing cells; others are read as always."""
-    monkeypatch.setattr(records, "BLOCK", block)
+    monkeypatch.setattr(copying, "BLOCK", block)
     path = tmp_path / "data.csv"
     path.write_bytes(mark + b"a,b\n" + content)
 
@@ -117,7 +114,7 @@ def test_odd_files_are_read_by_the_written_rule(
     path = tmp_path / "data.csv"
     read_at_all = 0
     for seed in range(start, start + PER_TEST):
-        monkeypatch.setattr(records, "BLOCK", Random(seed).choice((3, 50, 1000, 1 << 23)))
+        monkeypatch.setattr(copying, "BLOCK", Random(seed).choice((3, 50, 1000, 1 << 23)))
         data, columns, queries = generate(seed)
         dialect = LINES
         if seed % 3 == 0:
@@ -151,7 +148,7 @@ def test_one_line_changes_one_row(
     path, other = tmp_path / "a.csv", tmp_path / "b.csv"
     for seed in range(start, start + 100):
         random = Random(seed)
-        monkeypatch.setattr(records, "BLOCK", random.choice((3, 50, 1 << 23)))
+        monkeypatch.setattr(copying, "BLOCK", random.choice((3, 50, 1 << 23)))
         body = [damaged(random, '"') for _ in range(random.randint(1, 20))]
         changed = list(body)
         place = random.randrange(len(body))

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from dpcli.columns import NumericColumn
-from dpcli.engine import table as reader
+from dpcli.engine import tables as reader
 from dpcli.privacy.relation import RowUnit
 from dpcli.queries import Factor, LinearQuery
 from tests.oracles.files import batches, generate, readability
@@ -48,7 +48,7 @@ def test_the_first_record_decides_nothing(
     first: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """However many cells it has, others keep theirs, and the file is read where it is."""
-    monkeypatch.setattr(reader, "plain_copy", lambda *_: pytest.fail("a plain file was copied"))
+    monkeypatch.setattr(reader, "copied", lambda *_: pytest.fail("a plain file was copied"))
     path = tmp_path / "data.csv"
     data = b"a,b,c\n" + first + b"\n1,2,3\n4,5,6,7\n8\n"
     path.write_bytes(data)

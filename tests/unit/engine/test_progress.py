@@ -11,10 +11,10 @@ import pytest
 from dpcli.columns import NumericColumn
 from dpcli.dialect import STANDARD, Dialect
 from dpcli.engine.aggregate import aggregate
-from dpcli.engine.dialect import Inspection
+from dpcli.engine.plain import Inspection
 from dpcli.engine.progress import Position, Progress
 from dpcli.engine.source import open_dataset
-from dpcli.engine.table import texts_of
+from dpcli.engine.tables import texts_of
 from dpcli.privacy.relation import RowUnit
 from dpcli.queries import Factor, LinearQuery
 
@@ -70,9 +70,8 @@ def test_no_record_changes_what_is_shown(
         heard = Heard()
         with open_dataset((str(path),), spoken, heard) as dataset:
             if by_row:
-                with texts_of(dataset, [AGE], heard) as frames:
-                    for _ in frames:
-                        pass
+                for _ in texts_of(dataset, [AGE], heard):
+                    pass
             else:
                 query = LinearQuery(factors=(Factor(AGE),))
                 aggregate([query], RowUnit(), dataset, Inspection(dataset, heard), heard)

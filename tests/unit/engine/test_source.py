@@ -20,8 +20,8 @@ import pytest
 from dpcli.columns import NumericColumn
 from dpcli.engine import copying as module
 from dpcli.engine.aggregate import aggregate
-from dpcli.engine.dialect import Inspection
 from dpcli.engine.header import require_columns
+from dpcli.engine.plain import Inspection
 from dpcli.engine.source import Dataset, Source, open_dataset
 from dpcli.errors import DataError
 from dpcli.privacy.relation import RowUnit

@@ -1,0 +1,223 @@
+"""Plain CSV, on which all readers agree, made of any CSV.
+
+In a plain file lines end in LF or CRLF, quotes open at the start of a cell, close at its end and
+are doubled within, no line is blank (unless there is one column, where an empty cell makes a blank
+line), and the bytes are UTF-8. Native readers read only such files, so that a record is what
+Python's `csv` module makes of it, whatever is read: what is not plain is written again, cell by
+cell, and the rest as it is. What is found here decides how a file is read, never whether, and is
+never reported.
+
+A spec with `csv: {multiline: false}` declares files in which every line is one record. A line
+ends at LF, CRLF or CR, also between quotes. A line in which a quoted cell is not closed is a
+row all of whose cells are missing: it is still a row, so that damage does not change how many
+rows there are. Any other line holds the cells that the `csv` module finds in it alone. A
+blank line is no row, or in a file of one column a row whose cell is missing.
+
+Privacy: in such files, no line changes what another line is read as. To change one line of a
+file, or to add or remove one, changes one row at most, however odd the line is. The writer of a
+record decides one row of the table, and without this rule an open quote would decide all that
+follow.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import threading
+from collections.abc import Iterable, Iterator
+from itertools import chain
+from typing import BinaryIO
+
+from dpcli.dialect import Dialect
+from dpcli.engine.copying import blocks_at, started
+from dpcli.engine.progress import READING, Progress
+from dpcli.engine.records import UTF8_MARK
+from dpcli.engine.source import Dataset, Source
+
+
+class PlainText:
+    """Makes the text of one file plain.
+
+    `odd` is whether anything had to be changed so far, `quoted` whether a quote occurred, and
+    `inside` whether what was handed out ends within a quoted cell.
+    """
+
+    def __init__(self, dialect: Dialect, width: int) -> None:
+        self.odd = self.quoted = self.inside = False
+        self._quote, self._multiline = (dialect.quote or "").encode(), dialect.multiline
+        self._width = width
+        self._missing = dialect.delimiter.encode() * (width - 1) or self._quote * 2
+        marks = (dialect.delimiter, dialect.quote or "\n")
+        d, q = (re.escape(mark).encode() for mark in marks)
+        # A quoted cell may hold line ends where records may have several lines.
+        inner = rb"(?:[^%b%b]++|%b%b)*+" % (q, b"" if dialect.multiline else rb"\r\n", q, q)
+        start, end, rest = (
+            form % d for form in (rb"(?<![^%b\r\n])", rb"(?![^%b\r\n])", rb"[^%b\r\n]*+")
+        )
+        bare, cell = rb"[^%b\n]*+" % q, start + q + inner + q + end if dialect.quote else rb"(?!)"
+        record = rb"%b(?:%b%b)*+\n" % (bare, cell, bare)
+        self._first = re.compile(rb"[\r\n]*+" + record)
+        self._records = re.compile(rb"(?:%b)*+" % record)
+        odd = rb"%b(%b)(?:%b(%b)|\Z)|([^%b%b\r\n]++%b%b)" % (q, inner, q, rest, d, q, q, rest)
+        self._parts = re.compile(rb"%b(?:%b)|[\r\n]+" % (start, odd))
+
+    def records(self, blocks: Iterable[bytes]) -> Iterator[bytes]:
+        """The plain text after the header, which is the first record that is not blank."""
+        pieces = self.pieces(blocks)
+        text = b""
+        for piece in pieces:
+            text += piece
+            header = None if self.inside else self._first.match(text)
+            if header is not None:
+                yield text[header.end() :]
+                yield from pieces
+
+    def pieces(self, blocks: Iterable[bytes]) -> Iterator[bytes]:
+        """The plain text of a file in UTF-8, each piece up to the end of some line."""
+        start, others = started(blocks, len(UTF8_MARK))
+        next(others)
+        start = start.removeprefix(UTF8_MARK)
+        self.odd = start.startswith((b"\r", b"\n"))
+        rest = b""
+        for lines in _whole_lines(chain((start,), others)):
+            text, rest = rest + lines, b""
+            self.quoted = self.quoted or self._has_quotes(text)
+            plain = not self.inside
+            if plain and self._has_quotes(text):
+                # Whole records without odd quotes; what follows them may go on in the next lines.
+                whole = self._records.match(text)
+                end = whole.end() if whole else 0
+                plain = end > 0
+                if plain:
+                    text, rest = text[:end], text[end:]
+            yield text if plain and self._is_even(text) else self._changed(text)
+        yield self._changed(rest)
+        if self.inside:
+            self.odd, self.inside = True, False
+            yield self._quote
+
+    def _has_quotes(self, text: bytes) -> bool:
+        return bool(self._quote) and self._quote in text
+
+    def _is_even(self, text: bytes) -> bool:
+        """Whether each line of whole records ends in LF or CRLF, and is a row."""
+        if b"\r" in text and text.count(b"\r") != text.count(b"\r\n"):
+            return False
+        blank = text.startswith((b"\r", b"\n")) or b"\n\n" in text or b"\n\r\n" in text
+        return self._width == 1 or not blank
+
+    def _changed(self, text: bytes) -> bytes:
+        """Any text that begins where a line does, or inside a quoted cell."""
+        if self._multiline and (self.inside or self._has_quotes(text)):
+            made = self._requoted(text)
+        else:
+            made = self._evened(text)
+            if self._has_quotes(made):
+                made = b"\n".join(map(self._line, made.split(b"\n")))
+        self.odd = self.odd or made != text
+        return made
+
+    def _evened(self, ends: bytes, *, first: bool = True) -> bytes:
+        """Some lines with LF at their ends, and without blank ones unless these are rows."""
+        if self._width == 1:
+            return re.sub(rb"\r\n?", b"\n", ends)
+        return re.sub(rb"[\r\n]+", b"\n", ends.lstrip(b"\r\n") if first else ends)
+
+    def _line(self, line: bytes) -> bytes:
+        made = self._requoted(line) if self._quote in line else line
+        if self.inside:
+            self.inside, made = False, self._missing
+        return made
+
+    def _requoted(self, text: bytes) -> bytes:
+        """Text whose odd cells are whole quoted cells; the last one stays open if it was."""
+        quote, inside = self._quote, self.inside
+        text = quote + text if inside else text
+        made, done, self.inside = [], 0, False
+        for part in self._parts.finditer(text):
+            made.append(text[done : part.start()])
+            done = part.end()
+            inner, tail, bare = part.groups()
+            if bare is not None:
+                made += quote, bare.replace(quote, quote * 2), quote
+            elif inner is None:
+                made.append(self._evened(part[0], first=not part.start()))
+            else:
+                made += quote, inner
+                self.inside = tail is None
+                if tail is not None:
+                    made += tail.replace(quote, quote * 2), quote
+        made.append(text[done:])
+        return b"".join(made)[len(quote) if inside else 0 :]
+
+
+def _whole_lines(blocks: Iterable[bytes]) -> Iterator[bytes]:
+    """The same text, in pieces that end where a line does, the last one perhaps not."""
+    waiting: list[bytes] = []
+    for block in blocks:
+        # What follows a CR at the end of a block may be the rest of a line end.
+        end = max(block.rfind(b"\n"), block.rfind(b"\r", 0, len(block) - 1)) + 1
+        if end:
+            yield b"".join((*waiting, block[:end]))
+            waiting = []
+        waiting.append(block[end:])
+    yield b"".join(waiting)
+
+
+class Inspection:
+    """A look at every byte of the CSV files, once, on a thread of its own.
+
+    It begins at once, so that it can run while other things are being loaded, and
+    has at its end which files are plain and which have quotes. Blank lines
+    are not looked for here, but by `has_blank_lines`.
+    """
+
+    def __init__(self, dataset: Dataset, progress: Progress | None = None) -> None:
+        self._sources = [source for source in dataset.sources if source.dialect is not None]
+        self._found: dict[int, tuple[bool, bool]] = {}
+        self._passed = 0
+        self._thread = threading.Thread(target=self._inspect_all, daemon=True)
+        self._thread.start()
+        if progress and self._sources:
+            # The bar asks for the position at once, on a thread of its own.
+            total = sum(source.bytes for source in self._sources)
+            size = max(1, sum(source.size for source in self._sources))
+            progress.begin(READING, total, lambda: self._position(total, size))
+
+    def _position(self, total: int, size: int) -> int | None:
+        """How far the look is; None when it is over, and copies or sums go on."""
+        return self._passed * total // size if self._thread.is_alive() else None
+
+    def plain(self, source: Source) -> bool:
+        """Whether the fast reader and the reference reader agree on a CSV file."""
+        self._thread.join()
+        return self._found.get(id(source), (False, False))[0]
+
+    def quotes(self, source: Source) -> bool:
+        """Whether a quote occurs in a CSV file."""
+        self._thread.join()
+        return self._found.get(id(source), (False, True))[1]
+
+    def _inspect_all(self) -> None:
+        """Decide; a file that cannot be read is not plain, and fails later with a message."""
+        for source in self._sources:
+            with contextlib.suppress(OSError, ValueError, MemoryError):
+                assert source.dialect is not None
+                # In a file of one column, blank lines are rows.
+                text = PlainText(source.dialect, width=1)
+                for piece in text.pieces(blocks_at(source.file)):
+                    self._passed += len(piece)
+                    if text.odd:
+                        break
+                self._found[id(source)] = (not text.odd, text.quoted)
+
+
+def has_blank_lines(file: BinaryIO) -> bool:
+    """Whether some line holds nothing at all; a quoted one counts as well."""
+    carried = b""
+    for block in blocks_at(file):
+        text = carried + block
+        if b"\n\n" in text or b"\n\r\n" in text:
+            return True
+        carried = text[-2:]
+    return False
