@@ -81,9 +81,9 @@ class PlainText:
         rest = b""
         for lines in _whole_lines(chain((start,), others)):
             text, rest = rest + lines, b""
-            self.quoted = self.quoted or self._has_quotes(text)
-            plain = not self.inside
-            if plain and self._has_quotes(text):
+            has_quotes, plain = self._has_quotes(text), not self.inside
+            self.quoted = self.quoted or has_quotes
+            if plain and has_quotes:
                 # Whole records without odd quotes; what follows them may go on in the next lines.
                 whole = self._records.match(text)
                 end = whole.end() if whole else 0
@@ -103,8 +103,11 @@ class PlainText:
         """Whether each line of whole records ends in LF or CRLF, and is a row."""
         if b"\r" in text and text.count(b"\r") != text.count(b"\r\n"):
             return False
-        blank = text.startswith((b"\r", b"\n")) or b"\n\n" in text or b"\n\r\n" in text
-        return self._width == 1 or not blank
+        return self._width == 1 or not (
+            text.startswith((b"\r", b"\n"))
+            or b"\n\n" in text
+            or (b"\r" in text and b"\n\r\n" in text)
+        )
 
     def _changed(self, text: bytes) -> bytes:
         """Any text that begins where a line does, or inside a quoted cell."""
