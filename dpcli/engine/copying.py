@@ -55,31 +55,27 @@ def is_parquet(start: bytes) -> bool:
     return start.startswith(PARQUET) and b"" < number < b" " and number not in b"\t\r\n"
 
 
-OTHERS = (
-    (b"\x1f\x8b", "gzip data", "name the file `.gz`, or unpack it"),
-    (b"PK\x03\x04", "a zip archive or spreadsheet", "save the table as CSV"),
-    (b"\x28\xb5\x2f\xfd", "zstd data", "unpack it first"),
-    (b"BZh91AY&SY", "bzip2 data", "unpack it first"),
-    (b"\xfd7zXZ", "xz data", "unpack it first"),
-    (b"ARROW1", "an Arrow file", "save the table as Parquet or CSV"),
-    (b"SQLite format 3", "an SQLite database", "export the table as CSV"),
-)
+OTHERS = {
+    b"\x1f\x8b": "gzip data",
+    b"PK\x03\x04": "a zip archive or spreadsheet",
+    b"\x28\xb5\x2f\xfd": "zstd data",
+    b"BZh91AY&SY": "bzip2 data",
+    b"\xfd7zXZ": "xz data",
+    b"ARROW1": "an Arrow file",
+    b"SQLite format 3": "an SQLite database",
+}
+"""How files begin that are certainly no CSV text."""
 
 UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 
 
 def refuse_other_formats(start: bytes, name: str, encoding: str) -> None:
     """Refuse what is certainly not CSV text as declared, by its first bytes."""
-    for mark, found, hint in OTHERS:
+    for mark, found in OTHERS.items():
         if start.startswith(mark):
-            raise DataError.of("not-csv", f"`{name}` is {found}, not CSV text", hint)
+            raise DataError.about("not-csv", file=name, found=found)
     if start.startswith(UTF16_MARKS) and not encoding.startswith(UTF16):
-        raise DataError.of(
-            "not-csv",
-            f"`{name}` is UTF-16 text, expected {encoding}",
-            "write `csv: {encoding: utf-16}` in the spec (`--encoding utf-16` for `dpcli init`), "
-            "or save the file as UTF-8",
-        )
+        raise DataError.about("not-csv.utf-16", file=name, encoding=encoding)
 
 
 class Counted:
@@ -117,21 +113,13 @@ def unpacked(packed: Counted, name: str) -> Iterator[bytes]:
     Members that follow each other are one content. Zeros behind a member are padding, as on
     tapes; any other bytes there, and a member that is not whole, are damage.
     """
-    broken = DataError.of(
-        "data-not-gzip",
-        f"`{name}` is named `.gz` but does not hold whole gzip data",
-        "compress it with gzip, or drop the `.gz` from its name",
-    )
+    broken = DataError.about("data-not-gzip", file=name)
     total = 0
     try:
         for block in blocks_of(gzip.GzipFile(fileobj=cast("BinaryIO", packed)).read):
             total += len(block)
             if total > LARGEST_UNPACKED:
-                raise DataError.of(
-                    "data-too-large",
-                    f"`{name}` unpacks to more than 64 GiB",
-                    "unpack it yourself and name the plain file",
-                )
+                raise DataError.about("data-too-large", file=name)
             yield block
     except (EOFError, gzip.BadGzipFile, zlib.error):
         raise broken from None

@@ -16,7 +16,8 @@ from dpcli.columns import Column, IdColumn
 from dpcli.dialect import UTF8
 from dpcli.engine.records import WINDOWS, first_record, is_separator_mark
 from dpcli.engine.source import Dataset, Source
-from dpcli.errors import DataError, Problem
+from dpcli.errors import DataError, Problem, problem
+from dpcli.messages import shown
 
 SEPARATORS = {";": "semicolon", "\t": "tab", "|": "vertical bar", ",": "comma"}
 """What probably stands between names where a first line seems to be a single one."""
@@ -54,75 +55,37 @@ def require_columns(dataset: Dataset, columns: Sequence[Column]) -> None:
 def _problems(source: Source, columns: Sequence[Column]) -> Iterator[Problem]:
     composed = Counter(unicodedata.normalize("NFC", name) for name in source.header)
     counts = {column: composed[unicodedata.normalize("NFC", column.name)] for column in columns}
+    file, hint, mark = source.name, "missing-column", _separator_within(source)
+    if is_separator_mark(source.header):
+        hint = "missing-column.mark"
+    elif mark is not None:
+        hint, mark = "missing-column.delimiter", "tab" if mark == "\t" else f'"{mark}"'
     if len(columns) > 1 and not any(counts.values()):
-        yield Problem(
-            "missing-column",
-            f"the header of `{source.name}` has none of the {len(columns):,} declared columns, "
-            f"`{columns[0].name}` for one",
-            _hint(source, none=True),
-        )
+        if source.dialect is not None and hint == "missing-column":
+            hint = "missing-column.all"
+        missed = f"none of the {len(columns):,} declared columns, {shown(columns[0].name)} for one"
+        yield problem(hint, file=file, mark=mark, missed=missed)
         return
     for column, count in counts.items():
+        name = column.name
         if not count:
-            yield Problem(
-                "missing-column",
-                f"the header of `{source.name}` has no column `{column.name}`",
-                _hint(source),
-            )
-        elif count > 1 or column.name not in source.header:
-            yield Problem(
-                "ambiguous-column",
-                f"the header of `{source.name}` names `{column.name}` {count} times, or spells it "
-                "with other Unicode characters",
-                "give every column a name of its own, spelled as in the spec",
-            )
-        elif column.name in source.odd:
-            yield Problem(
-                "column-type",
-                f"the column `{column.name}` of `{source.name}` has the type "
-                f"{source.odd[column.name]}, expected single numbers, texts, dates or booleans",
-                "write the column with another type, or remove it from the spec",
-            )
-        elif isinstance(column, IdColumn) and column.name in source.unfit_ids:
+            yield problem(hint, file=file, mark=mark, missed=f"no column {shown(name)}")
+        elif count > 1 or name not in source.header:
+            yield problem("ambiguous-column", file=file, column=name, count=count)
+        elif name in source.odd:
+            yield problem("column-type", file=file, column=name, type=source.odd[name])
+        elif isinstance(column, IdColumn) and name in source.unfit_ids:
             # As texts, 7.0 here and 7 in another file would be two people, and one
             # instant in two time zones as well.
-            yield Problem(
-                "column-type",
-                f"the ids in `{column.name}` of `{source.name}` have the type "
-                f"{source.unfit_ids[column.name]}, expected whole numbers or texts",
-                "write the column as whole numbers or texts, the same in every file",
-            )
+            yield problem("column-type.id", file=file, column=name, type=source.unfit_ids[name])
 
 
-def _hint(source: Source, *, none: bool = False) -> str:
-    """What to do about a missing column, or if there is none of them."""
-    if is_separator_mark(source.header):
-        return "the first line is the mark `sep=` of a spreadsheet program: delete it from the file"
-    if source.dialect is not None:
-        mark = _separator_within(source.header, source.dialect.delimiter)
-        if mark is not None:
-            word = "tab" if mark == "\t" else f'"{mark}"'
-            return (
-                f"the header is one name with {word} in it; if that separates names, "
-                f"declare `csv: {{delimiter: {word}}}`"
-            )
-        if none:
-            return (
-                "if the file has no header line, declare its columns by `csv: {names: [...]}`; "
-                "if it is not UTF-8, declare its encoding, as in `csv: {encoding: windows-1252}`; "
-                "names must match exactly"
-            )
-    return (
-        "names must match exactly, spaces and case included; "
-        "`dpcli init DATA` lists the names in the header"
-    )
-
-
-def _separator_within(header: Sequence[str], delimiter: str) -> str | None:
+def _separator_within(source: Source) -> str | None:
     """What probably separates names in a header that seems to be a single one."""
-    if len(header) != 1:
+    if len(source.header) != 1 or source.dialect is None:
         return None
-    return next((mark for mark in SEPARATORS if mark in header[0] and mark != delimiter), None)
+    others = (mark for mark in SEPARATORS if mark != source.dialect.delimiter)
+    return next((mark for mark in others if mark in source.header[0]), None)
 
 
 def require_names(source: Source, *, asserted: bool) -> None:
@@ -133,13 +96,36 @@ def require_names(source: Source, *, asserted: bool) -> None:
     """
     if source.dialect is None:
         return
-    line = f"the first line of `{source.name}`"
-    unreadable = _unreadable(source)
-    if unreadable is not None:
-        raise DataError.of("not-text", f"{line} {unreadable[0]}", unreadable[1])
-    doubt = None if asserted else _doubt(source.header, source.dialect.delimiter)
+    file, encoding = source.name, source.dialect.encoding
+    start = os.pread(source.file.fileno(), WINDOWS[0], 0).lstrip(b"\r\n")
+    line = re.split(rb"[\r\n]", start, maxsplit=1)[0]
+    if b"\0" in line:
+        # Letters of the Latin alphabet have a zero byte before or after them in UTF-16.
+        big = line[::2].count(0) > line[1::2].count(0)
+        raise DataError.about("not-text.zeros", file=file, other="utf-16be" if big else "utf-16")
+    if any("\ufffd" in name for name in source.header):
+        other = "windows-1252" if encoding == UTF8 else UTF8
+        raise DataError.about("not-text", file=file, encoding=encoding, other=other)
+    doubt = None if asserted else _doubt(source)
+    if doubt == "delimiter":
+        mark = _separator_within(source) or ""
+        facts = {"mark": SEPARATORS[mark], "option": "tab" if mark == "\t" else f"'{mark}'"}
+        raise DataError.about("not-column-names.delimiter", file=file, **facts)
     if doubt is not None:
-        raise DataError.of("not-column-names", f"{line} {doubt[0]}", doubt[1])
+        raise DataError.about(f"not-column-names.{doubt}", file=file)
+
+
+def _doubt(source: Source) -> str | None:
+    """Why a header may not be one."""
+    names = [unicodedata.normalize("NFC", name).strip() for name in source.header]
+    doubts = {
+        "mark": is_separator_mark(source.header),
+        "delimiter": _separator_within(source) is not None,
+        "empty": not all(names),
+        "twice": len(set(names)) < len(names),
+        "value": any(map(_is_value, names)),
+    }
+    return next((doubt for doubt, found in doubts.items() if found), None)
 
 
 def columns_without_names(source: Source) -> int:
@@ -152,65 +138,8 @@ def columns_without_names(source: Source) -> int:
     start = os.pread(source.file.fileno(), WINDOWS[0], 0).find(b"\n") + 1
     cells = first_record(source.file, source.size, source.dialect, start)
     if not cells:
-        raise DataError.of(
-            "no-header",
-            f"`{source.name}` has no first line whose cells could be counted",
-            "name a file with at least one record",
-        )
+        raise DataError.about("no-header.empty", file=source.name)
     return len(cells)
-
-
-def _unreadable(source: Source) -> tuple[str, str] | None:
-    """Why the first line is no text in its encoding, and what to try."""
-    start = os.pread(source.file.fileno(), WINDOWS[0], 0).lstrip(b"\r\n")
-    line = re.split(rb"[\r\n]", start, maxsplit=1)[0]
-    if b"\0" in line:
-        # Letters of the Latin alphabet have a zero byte before or after them in UTF-16.
-        big = line[::2].count(0) > line[1::2].count(0)
-        name = "utf-16be" if big else "utf-16"
-        return (
-            "has NUL bytes in it, as UTF-16 text has",
-            f"try `--encoding {name}`, or save the file as UTF-8 text",
-        )
-    assert source.dialect is not None
-    if any("\ufffd" in name for name in source.header):
-        encoding = source.dialect.encoding
-        other = "windows-1252" if encoding == UTF8 else UTF8
-        return (
-            f"is not text in {encoding}",
-            f"try `--encoding {other}`, or the encoding that the file was saved with",
-        )
-    return None
-
-
-def _doubt(header: Sequence[str], delimiter: str) -> tuple[str, str] | None:
-    """Why a header may not be one, and what to do."""
-    if is_separator_mark(header):
-        return (
-            "is the mark `sep=` of a spreadsheet program, not the names of columns",
-            "delete that line from the file; if names are separated by `;`, use `--delimiter ';'`",
-        )
-    mark = _separator_within(header, delimiter)
-    if mark is not None:
-        option = "tab" if mark == "\t" else f"'{mark}'"
-        return (
-            f"is a single name with a {SEPARATORS[mark]} in it",
-            f"try `--delimiter {option}`; with `--header`, the line is taken as one name",
-        )
-    names = [unicodedata.normalize("NFC", name).strip() for name in header]
-    found = ""
-    if not all(names):
-        found = "has an empty cell, where a column should be named"
-    elif len(set(names)) < len(names):
-        found = "has the same cell twice, where every column should have a name of its own"
-    elif any(map(_is_value, names)):
-        found = "has a cell that reads as a value: a number, a date, an address or a missing mark"
-    if not found:
-        return None
-    return found, (
-        "if the line is a record, use `--no-header`; if it names the columns, use `--header`, or "
-        "give the columns other names in the file"
-    )
 
 
 def _is_value(cell: str) -> bool:

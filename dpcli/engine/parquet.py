@@ -61,14 +61,9 @@ def parquet_source(name: str, file: BinaryIO) -> Source:
     except (KeyboardInterrupt, Stopped):
         raise
     except BaseException:  # noqa: BLE001 - a panic of native code is no Exception
-        raise DataError.of(
-            "not-parquet",
-            f"`{name}` is not a Parquet file that can be read: it is damaged, cut off or encrypted",
-            "write the file again, without encryption; give it another name if it is CSV text",
-        ) from None
+        raise DataError.about("not-parquet", file=name) from None
     if not schema:
-        hint = "write the file again, with columns"
-        raise DataError.of("no-header", f"`{name}` has no columns", hint)
+        raise DataError.about("no-header.parquet", file=name)
     # A nested type may list categories, so that its own name alone is shown.
     names = {column: dtype.base_type().__name__ for column, dtype in schema.items()}
     odd = {name: kind for name, kind in names.items() if not _is_readable(schema[name])}

@@ -57,19 +57,7 @@ def header_of(file: BinaryIO, name: str, size: int, dialect: Dialect) -> tuple[s
     names = first_record(file, size, dialect)
     if names:
         return tuple(names)
-    if names is not None:
-        raise DataError.of(
-            "no-header",
-            f"a quote is not closed in the header line of `{name}`",
-            "write `csv: {quote: none}` if quotes mean nothing in the file, or `multiline: true` "
-            "if names have line ends in them",
-        )
-    raise DataError.of(
-        "no-header",
-        f"`{name}` has no header line",
-        "the first line must name the columns; for a file without one, list them in the spec: "
-        "`csv: {names: [...]}`, as `dpcli init DATA --no-header` does",
-    )
+    raise DataError.about("no-header" if names is None else "no-header.open-quote", file=name)
 
 
 def first_record(file: BinaryIO, size: int, dialect: Dialect, start: int = 0) -> list[str] | None:

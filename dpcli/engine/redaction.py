@@ -27,11 +27,7 @@ def redacted_errors(dataset: Dataset) -> Iterator[None]:
     except BaseException:  # noqa: BLE001 - a panic of native code is no Exception
         dataset.require_unchanged()
         # The message of the reader may quote a record, so no part of it may pass.
-        raise DataError.of(
-            "data-unreadable",
-            "the data could not be read to the end",
-            "check that every file is complete, and that memory and disk suffice",
-        ) from None
+        raise DataError.about("data-unreadable") from None
 
 
 @contextmanager

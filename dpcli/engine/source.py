@@ -31,7 +31,7 @@ from dpcli.engine.copying import (
 )
 from dpcli.engine.progress import Progress
 from dpcli.engine.records import header_of
-from dpcli.errors import DataError, Problem, describe_system_error
+from dpcli.errors import DataError, Problem, describe_system_error, problem
 
 STDIN = "-"
 
@@ -93,7 +93,7 @@ class Dataset:
             if source.state is not None and source.state != _state(source.file)
         ]
         if changed:
-            raise DataError(map(_changed, changed))
+            raise DataError(problem("data-changed", file=name) for name in changed)
 
     def __enter__(self) -> Self:
         return self
@@ -150,22 +150,14 @@ def _twice(raws: Sequence[tuple[str, BinaryIO]]) -> Iterator[Problem]:
         status = os.fstat(raw.fileno())
         place = (status.st_dev, status.st_ino)
         if place in seen:
-            same = "named twice" if name == seen[place] else f"the same file as `{seen[place]}`"
-            yield Problem(
-                "data-twice",
-                f"`{name}` is {same}: its rows would count twice",
-                "name every file once; links to a file are that file",
-            )
+            code = "data-twice" if name == seen[place] else "data-twice.link"
+            yield problem(code, file=name, same=seen[place])
         seen.setdefault(place, name)
 
 
 def _standard_input() -> BinaryIO:
     if sys.stdin is None or sys.stdin.isatty():
-        raise DataError.of(
-            "data-not-piped",
-            "`-` reads standard input, but nothing is piped into it",
-            "pipe the data into the command, as in `cat data.csv | dpcli ...`, or name the file",
-        )
+        raise DataError.about("data-not-piped")
     return sys.stdin.buffer
 
 
@@ -186,21 +178,15 @@ def _open(name: str) -> BinaryIO:
     try:
         file = open(name, "rb", buffering=0)  # noqa: SIM115 - held open by the caller
     except IsADirectoryError:
-        raise DataError.of(
-            "data-unreadable", f"`{name}` is a folder", "name the files in it, or `-`"
-        ) from None
+        raise DataError.about("data-unreadable.folder", file=name) from None
     except FileNotFoundError:
-        raise DataError.of(
-            "data-missing",
-            f"there is no file `{name}`",
-            "check the path; patterns and addresses are not expanded",
-        ) from None
+        raise DataError.about("data-missing", file=name) from None
     except (OSError, ValueError, RuntimeError) as error:
         why, fix = describe_system_error(error)
-        raise DataError.of("data-unreadable", f"`{name}` cannot be opened: {why}", fix) from None
+        raise DataError.about("data-unreadable.system", file=name, why=why, fix=fix) from None
     if stat.S_ISCHR(os.fstat(file.fileno()).st_mode):
         file.close()
-        raise DataError.of("data-unreadable", f"`{name}` is a device", "name a file, or `-`")
+        raise DataError.about("data-unreadable.device", file=name)
     return file
 
 
@@ -258,18 +244,10 @@ def _regular(
             raise DataError.about("no-space") from None
         if is_file and _state(raw) != (status.st_size, status.st_mtime_ns):
             copy.close()
-            raise DataError([_changed(name)])
+            raise DataError.about("data-changed", file=name)
     return copy, found, counted.passed
 
 
 def _state(file: BinaryIO) -> State:
     status = os.fstat(file.fileno())
     return status.st_size, status.st_mtime_ns
-
-
-def _changed(name: str) -> Problem:
-    return Problem(
-        "data-changed",
-        f"`{name}` was changed while it was read",
-        "nothing was charged; run the command again when the file is complete, or name a copy",
-    )

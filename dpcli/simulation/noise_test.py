@@ -52,7 +52,8 @@ class Errors:
     @property
     def sizes(self) -> Numbers:
         """How large each error was, counted in units."""
-        return np.abs(np.concatenate([*self._runs, np.zeros(0)]))
+        sizes: Numbers = np.abs(np.concatenate([*self._runs, np.zeros(0)]))
+        return sizes
 
     @property
     def quantile(self) -> Fraction | None:
