@@ -7,7 +7,7 @@ everything around them. The sentences are in `reference/risks.toml`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import Enum
 from fractions import Fraction
@@ -84,22 +84,17 @@ def risks(plan: Plan, window: int | None = None) -> tuple[Finding, ...]:
     judge, no answer changes.
     """
     facts, found = _facts(plan, window), []
-    for name, judge in JUDGES.items():
-        judged = judge(plan, window)
-        if judged is not None:
-            verdict, *keys = judged
-            table = texts("risks")[name]
-            words = " ".join(fill(table[key], **facts) for key in keys)
-            asks = table.get("asks", "")
-            declared = plan.spec.declarations.answer(asks) if asks else ""
-            if declared and verdict is OPEN:
-                verdict = MET
-            found.append(Finding(name, table["question"], verdict, words, declared, asks))
+    for name, verdict, *keys in _judged(plan, window):
+        table = texts("risks")[name]
+        words = " ".join(fill(table[key], **facts) for key in keys if key)
+        asks = table.get("asks", "")
+        declared = plan.spec.declarations.answer(asks) if asks else ""
+        met = MET if declared and verdict is OPEN else verdict
+        found.append(Finding(name, table["question"], met, words, declared, asks))
     return tuple(found)
 
 
 def _facts(plan: Plan, window: int | None) -> dict[str, object]:
-    """Everything that a sentence about a risk may name."""
     spec, entries = plan.spec, plan.entries
     privacy, unit, budget = spec.privacy, spec.privacy.unit, spec.privacy.budget
     # Where presence is protected, two values of a person are two neighbors apart.
@@ -130,23 +125,44 @@ def _facts(plan: Plan, window: int | None) -> dict[str, object]:
     }
 
 
-Judged = tuple[Verdict, *tuple[str, ...]]
-"""A verdict, and the keys of the sentences that give the reason for it."""
+Judged = tuple[str, Verdict, *tuple[str, ...]]
+"""A risk, the verdict on it, and the keys of the sentences that give the reason."""
 
 
-def _epsilon(plan: Plan, window: int | None) -> Judged:
-    """The budget counts, which bounds what all releases together reveal."""
-    budget = plan.spec.privacy.budget
-    small = budget.epsilon <= SMALL_EPSILON
-    keys = ["spends", "all_of_window" if window else "all"]
-    keys += ["unless" if budget.delta else "belief"]
-    keys += ["longer"] if window else []
-    keys += [] if small else ["large" if budget.epsilon < LARGE_EPSILON else "huge"]
-    return MET if small and not window else WARNED, *keys
+def _judged(plan: Plan, window: int | None) -> Iterator[Judged]:
+    """Every risk that a plan has, in the order in which they are shown, by public facts alone."""
+    privacy, unit, local = plan.spec.privacy, plan.spec.privacy.unit, plan.is_local
+    # The budget counts: it bounds what all releases together reveal.
+    epsilon, delta = privacy.budget.epsilon, privacy.budget.delta
+    size = "" if epsilon <= SMALL_EPSILON else "large" if epsilon < LARGE_EPSILON else "huge"
+    spends = "all_of_window" if window else "all"
+    belief, longer = "unless" if delta else "belief", "longer" if window else ""
+    verdict = WARNED if size or window else MET
+    yield "epsilon", verdict, "spends", spends, belief, longer, size
+    yield "delta", *_delta(delta, plan.spec.declarations.population)
+    if isinstance(unit, PersonUnit):
+        yield "unit", MET, "person"
+        yield "identity", OPEN, "ids", "each" if unit.each else ""
+    else:
+        yield "unit", OPEN, "row"
+    presence = privacy.neighbors is Neighbors.ADD_REMOVE
+    yield ("neighbors", MET, "protected") if presence else ("neighbors", WARNED, "public")
+    # That bounds clamp is public; where they come from, a program cannot know.
+    numeric = any(isinstance(column, NumericColumn) for column in plan.spec.columns)
+    yield "clipping", OPEN, "clamped" if numeric else "", "known"
+    if isinstance(unit, PersonUnit):
+        yield "limits", WARNED, "limited"
+    yield "bias", *_bias(plan)
+    if local or any(one.entry.request.by for one in plan.entries):
+        yield "small groups", OPEN, "local" if local else "groups"
+    yield "arithmetic", MET, "exact"
+    yield "side channels", OPEN, "any"
+    yield "other releases", OPEN, "any"
+    for risk in ("access", "collection"):
+        yield risk, OPEN, "local" if local else "central"
 
 
-def _delta(plan: Plan, _: int | None) -> Judged:
-    delta, people = plan.spec.privacy.budget.delta, plan.spec.declarations.population
+def _delta(delta: Fraction, people: int | None) -> tuple[Verdict, str]:
     if not delta:
         return MET, "zero"
     if people is None:
@@ -154,41 +170,13 @@ def _delta(plan: Plan, _: int | None) -> Judged:
     return (MET, "small") if delta * people * FEWEST_FAILURES <= 1 else (WARNED, "large")
 
 
-def _unit(plan: Plan, _: int | None) -> Judged:
-    person = isinstance(plan.spec.privacy.unit, PersonUnit)
-    return (MET, "person") if person else (OPEN, "row")
-
-
-def _identity(plan: Plan, _: int | None) -> Judged | None:
-    unit = plan.spec.privacy.unit
-    if not isinstance(unit, PersonUnit):
-        return None
-    return (OPEN, "ids", "each") if unit.each else (OPEN, "ids")
-
-
-def _neighbors(plan: Plan, _: int | None) -> Judged:
-    presence = plan.spec.privacy.neighbors is Neighbors.ADD_REMOVE
-    return (MET, "protected") if presence else (WARNED, "public")
-
-
-def _clipping(plan: Plan, _: int | None) -> Judged:
-    """That bounds clamp is public; where they come from, a program cannot know."""
-    numeric = any(isinstance(column, NumericColumn) for column in plan.spec.columns)
-    return (OPEN, "clamped", "known") if numeric else (OPEN, "known")
-
-
-def _limits(plan: Plan, _: int | None) -> Judged | None:
-    return (WARNED, "limited") if isinstance(plan.spec.privacy.unit, PersonUnit) else None
-
-
-def _bias(plan: Plan, _: int | None) -> Judged:
+def _bias(plan: Plan) -> tuple[Verdict, *tuple[str, ...]]:
     if plan.is_local:
         stepped = any(response.steps for response in plan.spec.responses)
         return (WARNED, "steps") if stepped else (MET, "no_steps")
     if not any(map(_changes, plan.entries)):
         return MET, "none"
-    raw = any(planned.entry.raw for planned in plan.entries)
-    return (WARNED, "changed", "raw") if raw else (WARNED, "changed")
+    return WARNED, "changed", "raw" if any(one.entry.raw for one in plan.entries) else ""
 
 
 def _changes(planned: PlannedEntry) -> bool:
@@ -198,40 +186,7 @@ def _changes(planned: PlannedEntry) -> bool:
     return bool(entry.post or notes or entry.statistic.chooses or entry.keys is not None)
 
 
-def _groups(plan: Plan, _: int | None) -> Judged | None:
-    if plan.is_local:
-        return OPEN, "local"
-    return (OPEN, "groups") if any(one.entry.request.by for one in plan.entries) else None
-
-
-def _by_model(plan: Plan, _: int | None) -> Judged:
-    return OPEN, "local" if plan.is_local else "central"
-
-
-JUDGES: dict[str, Callable[[Plan, int | None], Judged | None]] = {
-    "epsilon": _epsilon,
-    "delta": _delta,
-    "unit": _unit,
-    "identity": _identity,
-    "neighbors": _neighbors,
-    "clipping": _clipping,
-    "limits": _limits,
-    "bias": _bias,
-    "small groups": _groups,
-    "arithmetic": lambda *_: (MET, "exact"),
-    "side channels": lambda *_: (OPEN, "any"),
-    "other releases": lambda *_: (OPEN, "any"),
-    "access": _by_model,
-    "collection": _by_model,
-}
-"""Every risk, in the order in which they are shown, and who judges it by public facts alone.
-
-None where a plan has no such risk.
-"""
-
-
-def _few(names: Iterator[str]) -> str:
-    """Some names in a sentence."""
+def _few(names: Iterable[str]) -> str:
     found = list(dict.fromkeys(names))
     if len(found) <= SEVERAL:
         return ", ".join(found)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from dpcli.plan.planner import make_plan
-from dpcli.plan.risks import JUDGES, Finding, Verdict, risks
+from dpcli.plan.risks import Finding, Verdict, risks
 from dpcli.reference import texts
 from dpcli.spec.load import load_any
 from dpcli.spec.sections import Stewardship
@@ -18,7 +18,7 @@ ALL = [*SPECS, LOCAL]
 DESCRIPTIVE = {"population", "curator", "contact", "description", "intended_use", "region"}
 """Declarations that no risk asks for by its `asks`."""
 
-ASKED = sorted({texts("risks")[name]["asks"] for name in JUDGES if "asks" in texts("risks")[name]})
+ASKED = sorted({table["asks"] for table in texts("risks").values() if "asks" in table})
 
 ANSWERED = "declarations:\n" + "".join(f"  {name}: our answer to it\n" for name in ASKED)
 
