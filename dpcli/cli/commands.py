@@ -139,6 +139,8 @@ def _load(name: str) -> Any:
     single.command(name.rpartition(" ")[2], help=page(name), short_help=brief(name))(callback)
     command = typer.main.get_command(single)
     for one in command.params:
+        if getattr(one, "hidden", False):
+            continue
         names = [option for option in one.opts if option.startswith("--")]
         label = names[0] if names else (one.metavar or one.name or "").strip("[].")
         setattr(one, "help", option_help(name, label))  # noqa: B010 - of two kinds

@@ -191,6 +191,19 @@ def colored(out: TextIO | None = None) -> bool:
     return (out or sys.stderr).isatty() and not os.environ.get("NO_COLOR")
 
 
+def print_styled(word: str, style: str, rest: str) -> None:
+    """Print a line on standard output that begins with a word in a style, if there are any."""
+    out = unguarded(sys.stdout)
+    line = harmless(word + rest)
+    line = wrapped(line, min(width_of(out), WIDEST)) if out.isatty() else line
+    print(styled(line[: len(word)], style, out) + line[len(word) :], file=out)
+
+
+def styled(text: str, style: str, out: TextIO | None = None) -> str:
+    """The text in a style, if a stream welcomes that: standard error if none is given."""
+    return f"\x1b[{style}m{text}\x1b[0m" if colored(out) else text
+
+
 def print_failure(failure: Failure) -> None:
     """Every problem of a failure; on a terminal with colour and the page to read."""
     out, terminal = unguarded(sys.stderr), sys.stderr.isatty()
@@ -203,10 +216,8 @@ def print_failure(failure: Failure) -> None:
     for one in failure.problems:
         text = harmless(render(one, max(width - GUTTER, LEAST)) if terminal else render(one))
         text = wrapped(text, width) if terminal else text
-        if colored():
-            text = text.replace("error[", "\x1b[1;31merror\x1b[0m[", 1)
-            text = text.replace("\nhint:", "\n\x1b[36mhint\x1b[0m:", 1)
-        texts.append(text)
+        text = text.replace("error", styled("error", "1;31"), 1)
+        texts.append(text.replace("\nhint:", f"\n{styled('hint', '36')}:", 1))
     out.write("\n\n".join(texts) + "\n")
     if terminal:
         codes = dict.fromkeys(problem.code for problem in failure.problems)

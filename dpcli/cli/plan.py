@@ -10,14 +10,14 @@ from typing import Annotated
 import typer
 
 from dpcli.cli.accounts import outlook
-from dpcli.cli.console import colored, harmless, unguarded, width_of, wrapped, write_json
+from dpcli.cli.console import print_styled, write_json
 from dpcli.cli.options import AsJson, LedgerFile, Period, SpecFile, refuse_first
-from dpcli.cli.plan_text import print_local_plan, print_plan
+from dpcli.cli.plan_text import print_plan
 from dpcli.cli.tables import write_table
 from dpcli.errors import SpecError, UsageError, problem
 from dpcli.messages import one_line
 from dpcli.numbers import NotReadable, number
-from dpcli.plan.compare import changes, compare, delta_of, weaker
+from dpcli.plan.compare import Pair, changes, compare, delta_of, weaker
 from dpcli.plan.model import Plan
 from dpcli.plan.numbers import exact_or_up, short
 from dpcli.plan.planner import make_plan, require_budget
@@ -32,13 +32,16 @@ MOST = 10**15
 MOST_TIMES = 100_000
 """Runs that can be asked about."""
 
-COLOURS = {"met": "32", "warned": "33", "for the steward to answer": "35"}
+COLOURS = {Verdict.MET: "1;32", Verdict.WARNED: "1;33", Verdict.OPEN: "1;35"}
+
+NEITHER: Pair = (None, None)
 
 
 def plan(
     spec: SpecFile,
     as_json: AsJson = False,
-    show_risks: Annotated[bool, typer.Option("--risks", "--hazards")] = False,
+    show_risks: Annotated[bool, typer.Option("--risks")] = False,
+    hazards: Annotated[bool, typer.Option("--hazards", hidden=True)] = False,
     compare: Annotated[bool, typer.Option("--compare")] = False,
     diff: Annotated[Path | None, typer.Option("--diff", metavar="OLD.yaml")] = None,
     fail_on_weaker: Annotated[bool, typer.Option("--fail-on-weaker")] = False,
@@ -52,7 +55,7 @@ def plan(
     times: Annotated[int | None, typer.Option(min=1, max=MOST_TIMES, metavar="N")] = None,
 ) -> None:
     """Print what a release would ask, hide and reveal; reads no data."""
-    tables = {"--risks": show_risks, "--compare": compare, "--diff": diff is not None}
+    tables = {"--risks": show_risks or hazards, "--compare": compare, "--diff": diff is not None}
     named = [name for name, is_wanted in tables.items() if is_wanted]
     refuse_first(
         {
@@ -81,13 +84,10 @@ def plan(
     records = records or shuffle
     if as_json:
         write_json(plan_json(made, found, compared=compare, records=records, amplified=mixed))
-    elif show_risks:
+    elif show_risks or hazards:
         _print_risks(made, found.window)
     else:
-        if made.is_local:
-            print_local_plan(made, found, records, mixed)
-        else:
-            print_plan(made, found, records)
+        print_plan(made, found, records, mixed)
         if compare:
             print()
             _print_comparison(made)
@@ -128,15 +128,9 @@ def _difference(older: Plan, made: Plan, *, as_json: bool, blamed: Path | None) 
 
 def _print_risks(plan: Plan, window: int | None) -> None:
     """Each risk with its verdict, what was found, and what the data owner declares."""
-    out = unguarded(sys.stdout)
     found = risks(plan, window)
     for one in found:
-        verdict = one.verdict.value
-        line = harmless(f"{verdict}: {one.risk}. {one.question}")
-        line = wrapped(line, width_of(out)) if out.isatty() else line
-        if colored(out):
-            line = f"\x1b[1;{COLOURS[verdict]}m{verdict}\x1b[0m{line[len(verdict) :]}"
-        print(line, file=out)
+        print_styled(one.verdict.value, COLOURS[one.verdict], f": {one.risk}. {one.question}")
         for sentence in one.sentences:
             print(f"    {one_line(sentence)}")
         print()
@@ -172,31 +166,29 @@ def _print_comparison(plan: Plan) -> None:
 
 
 def _print_difference(old: Plan, new: Plan) -> None:
-    """What a change of the spec does to each statistic and in total."""
-    in_rho = new.spec.privacy.composition.takes_rho
+    """What a change of the spec does to each query and in total."""
+    names = ("statistic", "", "query", "epsilon", "rho", "error", "mechanism")
+    lines: list[tuple[str | Pair, ...]] = []
+    for one in changes(old, new):
+        head, losses, mechanisms = (one.name, one.kind), (one.epsilon, one.rho), one.mechanisms
+        for query, error in one.errors.items():
+            lines.append((*head, query, *losses, error, " -> ".join(mechanisms)))
+            head, losses, mechanisms = ("", ""), (NEITHER, NEITHER), ()
+    rules = dict.fromkeys(plan.spec.privacy.composition.name for plan in (old, new))
+    total = ((old.spent.epsilon, new.spent.epsilon), (old.spent.rho, new.spent.rho))
+    lines.append(("in all", "", "", *total, NEITHER, " to ".join(rules)))
     rows = [
         {
-            "statistic": one.name,
-            "": one.kind,
-            "epsilon": _arrow(*one.epsilon),
-            **({"rho": _arrow(*one.rho)} if in_rho else {}),
-            "error": _arrow(*one.error),
-            "mechanism": " -> ".join(one.mechanisms),
+            name: cell if isinstance(cell, str) else _arrow(*cell)
+            for name, cell in zip(names, line, strict=True)
+            if name != "rho" or new.spec.privacy.composition.takes_rho
         }
-        for one in changes(old, new)
+        for line in lines
     ]
-    names = dict.fromkeys(plan.spec.privacy.composition.name for plan in (old, new))
-    total = {
-        "statistic": "in all",
-        "epsilon": _arrow(old.spent.epsilon, new.spent.epsilon),
-        "rho": _arrow(old.spent.rho, new.spent.rho),
-        "mechanism": " to ".join(names),
-    }
-    rows.append({name: total.get(name, "") for name in rows[0]})
     write_table(sys.stdout, f"{new.spec.dataset}: what changes", rows)
 
 
 def _arrow(before: Fraction | None, after: Fraction | None) -> str:
-    """A number before and after."""
-    texts = ["-" if value is None else short(value, 6) for value in (before, after)]
-    return texts[0] if texts[0] == texts[1] else " -> ".join(texts)
+    """A number before and after, or the only one; nothing changes if they read the same."""
+    texts = dict.fromkeys(short(one, 6) for one in (before, after) if one is not None)
+    return " -> ".join(texts)

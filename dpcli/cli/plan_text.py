@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterator
 from fractions import Fraction
 
-from dpcli.cli.tables import Row, bar, budget, draws, write_table
+from dpcli.cli.tables import KEY, Row, bar, budget, draws, write_table
 from dpcli.ledger.account import MOST_RUNS, Outlook
 from dpcli.messages import note
 from dpcli.plan.model import Part, Plan, PlannedEntry, standard_error
@@ -21,17 +21,16 @@ from dpcli.plan.notes import (
     shuffle_condition,
     warnings,
 )
-from dpcli.plan.numbers import brief, exact_or_up, root_up, short
+from dpcli.plan.numbers import brief, exact_or_up, short
 from dpcli.plan.quality import rule
 from dpcli.privacy.amplification import Shuffled
-from dpcli.privacy.loss import Loss, loss_text
+from dpcli.privacy.loss import loss_text
 from dpcli.spec.model import Response
-from dpcli.spec.names import mixed_scripts
 
 MEAN = ["centred sum", "count"]
 """The queries of a mean."""
 
-SPARE = ("cost", "L2", "L1", "adds", "delta")
+SPARE = ("cost", "L2", "L1", "adds", "delta", "scale")
 """Columns that a narrow terminal leaves out first."""
 
 LEGEND = {
@@ -41,58 +40,68 @@ LEGEND = {
     "scale": "the size of the noise",
     "error": "the noise is smaller in that share of cells",
     "epsilon": "what the query reveals",
+    "cost": "epsilon of the statistic, next to the largest",
 }
 """What the columns of a plan mean."""
 
 
-def print_plan(made: Plan, found: Outlook, rows: int | None = None) -> None:
-    """The plan of a central spec as a table, and the total and the balance below it.
+def print_plan(
+    plan: Plan, found: Outlook, records: int | None = None, shuffled: Shuffled | None = None
+) -> None:
+    """The plan of a spec as a table, notes, and the total and the balance below it.
 
-    `rows` is a number of rows at which the errors of means are shown, if it is known.
+    `records` is a number of rows at which errors are shown, if it is known; in the local model,
+    `shuffled` is what random order adds.
     """
-    privacy = made.spec.privacy
-    title = f"{made.spec.dataset}: neighbors {privacy.neighbors.value}, {privacy.composition.name}"
-    table = [_query(entry, part, made) for entry in made.priced for part in entry.parts]
-    shown = write_table(sys.stdout, title, table, SPARE)
-    legend = (f"{word}: {LEGEND[word]}" for word in LEGEND if word in " ".join(shown))
-    print(f"{'; '.join(legend)}\n")
-    notes = [
-        *binning(made),
-        *bounding(made),
-        *composing(made),
-        *selections(made),
-        *bounds_compared(made),
-        *post_processing(made),
-        *_expected(made, rows),
-        *warnings(made),
-        *(list(rule(made)) or [f"warning: {note('quality.absent')}"]),
-        *_no_second_try(made, found),
-    ]
-    print(*notes, "", sep="\n")
-    _print_measures(made, found)
+    privacy = plan.spec.privacy
+    how = f"neighbors {privacy.neighbors.value}"
+    if plan.is_local:
+        how = "each record responds by itself"
+        table = [_response(one, records or 1, plan) for one in plan.spec.responses]
+        notes = _of_responses(plan, records)
+    else:
+        table = [_query(entry, part, plan) for entry in plan.priced for part in entry.parts]
+        notes = _of_queries(plan, found, records)
+    title = f"{plan.spec.dataset}: {how}, {privacy.composition.name}"
+    shown = {name.split(" ")[0] for name in write_table(sys.stdout, title, table, SPARE) if name}
+    if not plan.is_local:
+        print("; ".join(f"{word}: {LEGEND[word]}" for word in LEGEND if word in shown))
+    print("", *notes, "", sep="\n")
+    _print_measures(plan, found)
+    if shuffled is not None:
+        print("", *_shuffled(plan, shuffled), sep="\n")
 
 
-def _query(entry: PlannedEntry, part: Part, made: Plan) -> Row:
+def _of_queries(plan: Plan, found: Outlook, rows: int | None) -> Iterator[str]:
+    for about in (binning, bounding, composing, selections, bounds_compared, post_processing):
+        yield from about(plan)
+    yield from _expected(plan, rows)
+    yield from warnings(plan)
+    yield from list(rule(plan)) or [f"warning: {note('quality.absent')}"]
+    if plan.quality is not None and found.after is not None:
+        check = plan.quality_alone.spent
+        if not check.within(found.after.remaining):
+            yield note("plan.no_second_try", check=loss_text(check))
+
+
+def _query(entry: PlannedEntry, part: Part, plan: Plan) -> Row:
     """One query of a statistic; on a terminal with a bar for the cost of the statistic."""
-    first = part is entry.parts[0]
-    most = max(planned.target.epsilon for planned in made.priced)
-    cost = bar(entry.target.epsilon, most, 12) if first and draws(sys.stdout) else ""
-    spec, unit, moved = made.spec, part.question.unit, part.sensitivity
-    influence = part.question.query.influence
-    low, high = (exact_or_up(step * unit) for step in (influence.low, influence.high))
+    first, drawn, spec = part is entry.parts[0], draws(sys.stdout), plan.spec
+    most = max(planned.target.epsilon for planned in plan.priced)
+    low, high = (exact_or_up(end) for end in part.influence)
     cells = part.question.query.cells
     return {
         "statistic": entry.name if first else "",
         "query": question_of(part, entry, spec),
         "cells": "private" if cells is None else str(cells),
         "adds": low if low == high else f"{low} to {high}",
-        "L1": exact_or_up(moved.l1 * unit),
-        "L2": short(root_up(moved.l2_squared * unit**2), 6),
+        "L1": exact_or_up(part.l1),
+        "L2": short(part.l2, 6),
         "mechanism": "exact" if part.public else part.mechanism.name,
-        "scale": short(part.noise.scale * unit, 6),
-        f"error {_percent(made)}": short(part.error(spec.confidence), 6),
+        "scale": short(part.scale, 6),
+        f"error {_percent(plan)}": short(part.error(spec.confidence), 6),
         "epsilon": brief(part.loss.epsilon),
-        **({"cost": cost} if draws(sys.stdout) else {}),
+        **({"cost": bar(entry.target.epsilon, most, 12) if first else ""} if drawn else {}),
         **({"rho": short(part.guarantee.rho, 6)} if spec.privacy.composition.takes_rho else {}),
         "delta": brief(part.loss.delta),
     }
@@ -130,47 +139,27 @@ def _error_of_mean(planned: PlannedEntry, plan: Plan, rows: Fraction) -> Fractio
     total, count = planned.parts
     confidence = (1 + plan.spec.confidence) / 2
     most, fewer = total.error(confidence), count.error(confidence)
-    farthest = total.question.query.influence.high * total.question.unit
+    _, farthest = total.influence
     return (most + farthest * fewer) / (rows - fewer) if rows > fewer else None
 
 
-def _no_second_try(plan: Plan, found: Outlook) -> Iterator[str]:
-    """A note if a failed quality check would leave too little for the release itself."""
-    if plan.quality is None or found.after is None:
-        return
-    check, left = plan.quality_alone.spent, found.after.remaining
-    if not check.within(left):
-        yield note("plan.no_second_try", check=loss_text(check))
-
-
-def print_local_plan(
-    plan: Plan, found: Outlook, records: int | None, shuffled: Shuffled | None
-) -> None:
-    """The plan of a local spec, what it costs each record, and what shuffling adds."""
-    spec, composition = plan.spec, plan.spec.privacy.composition
-    title = f"{spec.dataset}: each record responds by itself, {composition.name}"
-    rows = [_response(one, records or 1, composition.takes_rho) for one in spec.responses]
-    write_table(sys.stdout, title, rows)
-    print()
+def _of_responses(plan: Plan, records: int | None) -> Iterator[str]:
+    spec, rule = plan.spec, plan.spec.privacy.composition.name
     for one in spec.responses:
-        print(f"{one.column.name}: {one.channel.describe()}")
+        yield f"{one.column.name}: {one.channel.describe()}"
     if records is None:
-        print(note("plan.records"))
+        yield note("plan.records")
     if spec.public:
-        print(note("plan.public", names=", ".join(column.name for column in spec.public)))
-    print(note("plan.unreadable"))
-    if mixed := mixed_scripts(spec.dataset):
-        print(mixed)
-    if composition.name != "sequential":
-        print(f"losses are added up by {composition.name}: {plan.bound.name}")
-    _print_measures(plan, found)
-    if shuffled is not None:
-        print("", *_shuffled(plan, shuffled), sep="\n")
+        yield note("plan.public", names=", ".join(column.name for column in spec.public))
+    yield note("plan.unreadable")
+    yield from warnings(plan)
+    if rule != "sequential":
+        yield note("composing.rule", rule=rule, bound=plan.bound.name)
 
 
-def _response(response: Response, records: int, in_rho: bool) -> Row:
-    channel = response.channel
-    error = standard_error(response, records)
+def _response(response: Response, records: int, plan: Plan) -> Row:
+    channel, error = response.channel, standard_error(response, records)
+    in_rho = plan.spec.privacy.composition.takes_rho
     return {
         "column": response.column.name,
         "mechanism": response.randomizer.name,
@@ -199,18 +188,24 @@ def _shuffled(plan: Plan, found: Shuffled) -> Iterator[str]:
 
 def _print_measures(plan: Plan, found: Outlook) -> None:
     """Each measure of the loss, what the budget allows, and what the account has left."""
-    of = "per record" if plan.is_local else "allowed"
+    of, drawn = "per record" if plan.is_local else "allowed", False
     for word, before in _spent_before(plan, found).items():
         asked: Fraction = getattr(plan.spent, word)
         allowed: Fraction = getattr(plan.spec.privacy.budget, word)
-        drawn = draws(sys.stdout) and before is not None
-        line = f"{budget(before or Fraction(0), asked, allowed)}  " if drawn else ""
-        refused = found.refused is not None and asked > 0
-        verdict = "refused, see below" if refused else "fits"
-        verdict = "does not fit" if asked > allowed or (found.exhausted and asked) else verdict
-        print(f"{word:8}{line}{exact_or_up(asked)} of {exact_or_up(allowed)} {of}: {verdict}")
+        line = ""
+        if draws(sys.stdout) and before is not None and allowed:
+            line, drawn = f"{budget(before, asked, allowed)}  ", True
+        left = f", {exact_or_up(allowed - before)} left" if before else ""
+        verdict = "fits"
+        if asked > allowed or (found.exhausted and asked):
+            verdict = "does not fit"
+        elif found.refused is not None and asked:
+            verdict = "refused, see below"
+        print(f"{word:8}{line}{exact_or_up(asked)} of {exact_or_up(allowed)} {of}{left}: {verdict}")
+    if drawn:
+        print(f"        {KEY}")
     if found.before is not None:
-        print(f"account {_account(found, found.before.remaining, plan.is_local)}")
+        print(f"account {_account(plan, found)}")
     if found.repeated is not None:
         runs = found.repeated
         least = "at least " if runs.most >= MOST_RUNS or not runs.exact else ""
@@ -219,14 +214,16 @@ def _print_measures(plan: Plan, found: Outlook) -> None:
         print(f"times   {note('plan.times', **facts)}")
 
 
-def _account(found: Outlook, left: Loss, is_local: bool) -> str:
+def _account(plan: Plan, found: Outlook) -> str:
     """What the account has left, or that there is none."""
-    facts = {"what": "collection" if is_local else "release", "path": str(found.ledger)}
+    assert found.before is not None
+    facts = {"what": "collection" if plan.is_local else "release", "path": str(found.ledger)}
     if not found.exists or found.terms is None:
         return note("plan.no_account" if found.exists else "plan.no_ledger", **facts)
     window = f" {note('plan.window', days=found.window)}" if found.window else ""
     after = note("plan.after", left=loss_text(found.after.remaining)) if found.after else ""
-    return note("plan.left", left=loss_text(left), window=window, after=after, **facts)
+    left = loss_text(found.before.remaining)
+    return note("plan.left", left=left, window=window, after=after, **facts)
 
 
 def _spent_before(plan: Plan, found: Outlook) -> dict[str, Fraction | None]:

@@ -129,6 +129,7 @@ def _dry_run(job: Job, tables: Tables, *, as_json: bool) -> None:
         if as_json:
             write_json(json.dumps({"release_id": name, "charged": False}))
             sys.stdout.flush()
+        _require_quality(stored)
         return
     found = outlook(plan, job.spec, job.ledger, job.period, job.data)
     found.require()

@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import TextIO
 
 from dpcli.cli.console import tell
-from dpcli.cli.tables import budget, draws, interval, write_table
+from dpcli.cli.tables import KEY, budget, draws, interval, write_table
 from dpcli.ledger.charge import Standing
 from dpcli.messages import note
 from dpcli.plan.notes import bounding, counted
@@ -48,7 +48,7 @@ def print_summary(made: Release, *, shown: bool, quiet: bool) -> None:
         word, first, last, most = "epsilon", before.epsilon, after.epsilon, whole.epsilon
         if whole.rho is not None and before.rho is not None and after.rho is not None:
             word, first, last, most = "rho", before.rho, after.rho, whole.rho
-        print(f"{word:7} {budget(first, last - first, most)}", file=sys.stderr)
+        print(f"{word:7} {budget(first, last - first, most)}\n        {KEY}", file=sys.stderr)
 
 
 def spent_text(spent: Loss, standing: Standing) -> str:

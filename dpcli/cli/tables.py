@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import TextIO
 
-from dpcli.cli.console import KEPT, unguarded, width_of, wrapped
+from dpcli.cli.console import unguarded, width_of
 from dpcli.diagnostic import columns_of
 from dpcli.messages import one_line
 
@@ -16,9 +16,6 @@ Row = Mapping[str, str]
 """A line of a table: its texts by their headings."""
 
 GAP = "  "
-
-PADDED, EDGE = 3, 1
-"""Characters that a table of rich has next to each column, and at its end."""
 
 NUMBER = re.compile(r"-?[\d,]+(\.\d+)?(e-?\d+)?%?( to -?[\d.,e-]+)?[ *x]*")
 """A number or a range of numbers in a table, with its marks."""
@@ -34,6 +31,9 @@ EIGHTHS = " \u258f\u258e\u258d\u258c\u258b\u258a\u2589"
 
 FULL, SHADE, EMPTY = "\u2588", "\u2592", "\u2591"
 
+KEY = f"{SHADE} spent before  {FULL} this one  {EMPTY} left"
+"""What the parts of a bar of a budget mean."""
+
 
 def write_table(
     out: TextIO, title: str, rows: Sequence[Row], spare: Sequence[str] = ()
@@ -42,22 +42,24 @@ def write_table(
 
     Numbers are right-aligned. A terminal shows no empty columns. If it is too narrow, the `spare`
     columns are left out one by one, then cells get several lines; if a word does not fit even so,
-    each row becomes a block.
+    each row becomes a block with a line for each of its cells.
     """
     heading = f"{one_line(title)}\n" if title else ""
     if not out.isatty() or not rows:
         out.write(heading + plain_table(rows))
         return list(rows[0]) if rows else []
     screen = unguarded(out)
-    room = width_of(screen) - EDGE
+    room = width_of(screen)
     columns = [column for column in _columns(rows) if any(column[1:])]
     for name in spare:
-        if sum(_widths(columns)) + PADDED * len(columns) > room:
+        if _width(_widths(columns)) > room:
             columns = [column for column in columns if column[0] != name]
     widths = _fitted(columns, room)
-    screen.write(heading if widths is not None else heading + _blocks(columns, room))
-    if widths is not None:
-        _draw(screen, columns, widths)
+    if widths is None:
+        screen.write(heading + _blocks(columns))
+        return [name for name, *_ in columns]
+    screen.write(heading)
+    _draw(screen, columns, widths)
     return [name for name, *_ in columns]
 
 
@@ -82,6 +84,10 @@ def _widths(columns: Sequence[Sequence[str]]) -> list[int]:
     return [max(map(columns_of, column)) for column in columns]
 
 
+def _width(widths: Sequence[int]) -> int:
+    return sum(widths) + len(GAP) * (len(widths) - 1)
+
+
 def _draw(screen: TextIO, columns: Sequence[Sequence[str]], widths: Sequence[int]) -> None:
     """The table by rich, which only a terminal has to wait for."""
     from rich.box import SIMPLE_HEAD  # noqa: PLC0415 - slow to load, and for terminals alone
@@ -89,13 +95,15 @@ def _draw(screen: TextIO, columns: Sequence[Sequence[str]], widths: Sequence[int
     from rich.table import Table  # noqa: PLC0415 - the same
     from rich.text import Text  # noqa: PLC0415 - the same
 
-    table = Table(box=SIMPLE_HEAD)
+    # Next to each column stand a space of the box and a space of padding: a GAP.
+    table = Table(box=SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0))
     for (name, *texts), width in zip(columns, widths, strict=True):
         table.add_column(Text(name), justify="right" if _is_numeric(texts) else "left", width=width)
     for row in zip(*(texts for _, *texts in columns), strict=True):
         table.add_row(*map(Text, row))
     plain = bool(os.environ.get("NO_COLOR"))
-    Console(file=screen, width=width_of(screen), highlight=False, no_color=plain).print(table)
+    console = Console(file=screen, width=width_of(screen), highlight=False, no_color=plain)
+    console.print(table, "")
 
 
 def _is_numeric(texts: Sequence[str]) -> bool:
@@ -104,35 +112,39 @@ def _is_numeric(texts: Sequence[str]) -> bool:
 
 
 def _fitted(columns: Sequence[Sequence[str]], room: int) -> list[int] | None:
-    """The width of each column, none narrower than its longest word; None if they do not fit."""
-    widths = _widths(columns)
+    """The width of each column, none narrower than its longest word; None if they do not fit.
+
+    Headings are wrapped first, then the widest cells.
+    """
+    widths, bodies = _widths(columns), _widths([column[1:] for column in columns])
     words = [
         max((columns_of(word) for text in column for word in text.split()), default=0)
         for column in columns
     ]
-    over = sum(widths) + PADDED * len(widths) - room
-    while over > 0:
-        place = max(range(len(widths)), key=lambda one: (widths[one] > words[one], widths[one]))
-        if widths[place] <= words[place]:
+    while _width(widths) > room:
+        spare = [max(0, width - word) for width, word in zip(widths, words, strict=True)]
+        if not any(spare):
             return None
+        _, _, place = max(
+            (width > body, width, place)
+            for place, (width, body) in enumerate(zip(widths, bodies, strict=True))
+            if spare[place]
+        )
         widths[place] -= 1
-        over -= 1
     return widths
 
 
-def _blocks(columns: Sequence[Sequence[str]], width: int) -> str:
-    """Each row as its name and, below, its other cells with their headings."""
+def _blocks(columns: Sequence[Sequence[str]]) -> str:
+    """Each row as its name and, below, its other cells on a line each."""
     (name, *headings), *rows = zip(*columns, strict=True)
-    lines = []
-    first = ""
+    lines, first = list[str](), ""
+    wide = max(map(columns_of, headings), default=0)
     for row in rows:
         first = row[0] or first
-        cells = [f"{head} {text}" for head, text in zip(headings, row[1:], strict=True) if text]
-        # A heading stays with its number, unless both are wider than a line.
-        whole = [cell.replace(" ", KEPT) if len(cell) < width - 4 else cell for cell in cells]
-        texts = wrapped("  " + "; ".join(whole), width).replace(KEPT, " ")
-        lines.append(f"\n{name} {first}\n{texts}\n")
-    return "".join(lines)
+        lines += ["", f"{name} {first}"]
+        for head, text in zip(headings, row[1:], strict=True):
+            lines += [f"  {head.ljust(wide)}  {text}".rstrip()] if text else []
+    return "\n".join([*lines, "\n"])
 
 
 def draws(out: TextIO) -> bool:

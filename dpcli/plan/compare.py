@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from dpcli.composition import COMPOSITIONS
 from dpcli.composition.base import Bound, Missing
 from dpcli.plan.model import Plan, PlannedEntry
+from dpcli.plan.notes import question_of
 from dpcli.privacy.decimals import readable_text
 from dpcli.privacy.loss import Loss
 from dpcli.privacy.relation import unit_text
@@ -39,22 +40,20 @@ def delta_of(plan: Plan) -> Fraction:
 
 def compare(plan: Plan) -> tuple[Compared, ...]:
     """Every composition, with the same noise; the first of the cheapest is marked."""
-    budget, delta, answers = plan.spec.privacy.budget, delta_of(plan), plan.answers
-    found: list[Compared] = []
-    least: Fraction | None = None
-    cheapest = None
+    budget, delta, found = plan.spec.privacy.budget, delta_of(plan), list[Compared]()
+    epsilons: dict[str, Fraction] = {}
     for rule in COMPOSITIONS:
         try:
-            bound = rule.bound(answers, delta)
+            bound = rule.bound(plan.answers, delta)
         except Missing as missing:
             found.append(Compared(rule.name, None, str(missing)))
             continue
-        loss = bound.loss
-        if loss.delta <= delta and (least is None or loss.epsilon < least):
-            least, cheapest = loss.epsilon, rule.name
         # A budget in rho bounds rho where that is counted, else the epsilon that it implies.
-        limit = budget if loss.rho is not None else Loss(budget.epsilon, budget.delta)
-        found.append(Compared(rule.name, bound, fits=loss.within(limit)))
+        limit = Loss(budget.epsilon, budget.delta) if bound.loss.rho is None else budget
+        found.append(Compared(rule.name, bound, fits=bound.loss.within(limit)))
+        if bound.loss.delta <= delta:
+            epsilons[rule.name] = bound.loss.epsilon
+    cheapest = min(epsilons, key=epsilons.__getitem__, default=None)
     return tuple(replace(one, cheapest=one.name == cheapest) for one in found)
 
 
@@ -70,7 +69,8 @@ Pair = tuple[Fraction | None, Fraction | None]
 class Changed:
     """A statistic before and after: `kind` is `added`, `removed`, `changed`, or empty.
 
-    `error` is the half-width of a single answer; of several, errors depend on values.
+    `error` is the half-width of a single answer; of several, errors depend on values. `errors` are
+    those of the noise in each query.
     """
 
     name: str
@@ -78,6 +78,7 @@ class Changed:
     epsilon: Pair
     rho: Pair
     error: Pair
+    errors: Mapping[str, Pair]
     mechanisms: tuple[str, ...]
 
 
@@ -91,14 +92,25 @@ def changes(old: Plan, new: Plan) -> Iterator[Changed]:
             same = one.parts == two.parts and one.entry.post == two.entry.post
             kind = "" if same else "changed"
         epsilon, rho, error = zip(_numbers(one, old), _numbers(two, new), strict=True)
-        mechanisms = dict.fromkeys(each.mechanism.name for each in (one, two) if each)
-        yield Changed(name, kind, epsilon, rho, error, tuple(mechanisms))
+        first, last = _errors(one, old), _errors(two, new)
+        errors = {role: (first.get(role), last.get(role)) for role in last | first}
+        mechanisms = tuple(dict.fromkeys(each.mechanism.name for each in (one, two) if each))
+        yield Changed(name, kind, epsilon, rho, error, errors, mechanisms)
 
 
 def _numbers(planned: PlannedEntry | None, plan: Plan) -> tuple[Fraction | None, ...]:
     if planned is None:
         return None, None, None
     return planned.target.epsilon, planned.rho, planned.error(plan.spec.confidence)
+
+
+def _errors(planned: PlannedEntry | None, plan: Plan) -> dict[str, Fraction]:
+    if planned is None:
+        return {}
+    return {
+        question_of(part, planned, plan.spec): part.error(plan.spec.confidence)
+        for part in planned.parts
+    }
 
 
 def weaker(old: Plan, new: Plan) -> Iterator[str]:
@@ -124,7 +136,6 @@ def weaker(old: Plan, new: Plan) -> Iterator[str]:
 
 
 def _larger(what: str, old: Loss, new: Loss) -> Iterator[str]:
-    """Each measure in which a loss has grown."""
     for word in ("epsilon", "delta", "rho"):
         before: Fraction | None = getattr(old, word)
         after: Fraction | None = getattr(new, word)

@@ -1,7 +1,4 @@
-"""One entry at a given loss: sensitivities and calibrated noise of its queries.
-
-And which entries are provably about disjoint rows, by conditions on a column.
-"""
+"""One entry: sensitivities and calibrated noise of its queries, at a loss or for an error."""
 
 from __future__ import annotations
 
@@ -15,16 +12,21 @@ from dpcli.composition.parallel import Branch
 from dpcli.errors import SpecError
 from dpcli.mechanisms.calibration import CannotCalibrate, Mechanism
 from dpcli.plan.model import Part, PlannedEntry, counted
+from dpcli.privacy.decimals import readable_text, short_up
 from dpcli.privacy.loss import NOTHING, Loss, add_up
+from dpcli.privacy.noise import Noise
 from dpcli.privacy.relation import Neighbors, PersonUnit
+from dpcli.privacy.search import bisect, greatest_down
 from dpcli.privacy.sensitivity import Sensitivity, readability_sensitivity, sensitivity
 from dpcli.privacy.threshold import selection
 from dpcli.queries import LinearQuery, Query, ScoreQuery
 from dpcli.spec.model import Entry, Privacy, Spec
 from dpcli.statistics.base import Question
+from dpcli.values import LEAST_EPSILON, LEAST_RHO, MOST_EPSILON
 from dpcli.vector_queries import MinimiserQuery, ReadabilityQuery
 
-Ranges = tuple[tuple[int, int], ...]
+DIGITS = 6
+"""Significant digits of a size that was searched for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,9 +64,7 @@ class EntryPlanner:
 
     def usable(self, entry: Entry, target: Loss) -> list[Mechanism]:
         """The mechanisms that could be taken at that loss."""
-        if len(entry.mechanisms) == 1:
-            return list(entry.mechanisms)
-        paid = target.delta > 0 or target.rho is not None
+        paid = target.delta > 0 or target.rho is not None or len(entry.mechanisms) == 1
         return [one for one in entry.mechanisms if paid or not one.needs_delta]
 
     def noisiness(self, planned: PlannedEntry) -> float:
@@ -87,6 +87,59 @@ class EntryPlanner:
         if self.measure == "rho":
             return Loss(Fraction(0), entry.price.delta, size)
         return Loss(size, entry.price.delta)
+
+    def alone(self, entry: Entry) -> PlannedEntry:
+        """An entry whose price depends on no other: given, or the least that reaches an error."""
+        price = entry.price
+        if price.error is None:
+            epsilon = price.epsilon or Fraction(0)
+            return self.most_accurate(entry, Loss(epsilon, price.delta, price.rho))
+        usable = self.usable(entry, self.target(Fraction(1), entry))
+        reached = (self._reaching(price.error, entry, mechanism) for mechanism in usable)
+        found = [one for one in reached if one is not None]
+        if not found:
+            facts = {"name": entry.request.name, "word": self.measure}
+            raise SpecError.about(
+                "cannot-calibrate.out-of-reach", error=readable_text(price.error), **facts
+            )
+        return min(found, key=lambda one: getattr(one.target, self.measure))
+
+    def _reaching(self, error: Fraction, entry: Entry, mechanism: Mechanism) -> PlannedEntry | None:
+        """With the least loss found, to `DIGITS` digits; None if it would protect no one."""
+        confidence = self.spec.confidence
+        first = self.at(entry, mechanism, self.target(Fraction(1), entry))
+        if len(first.parts) > 1:
+            facts = {"name": entry.request.name, "word": self.measure}
+            raise SpecError.about("cannot-calibrate.several-answers", **facts)
+        (part,) = first.parts
+        if part.public:
+            return self.at(entry, mechanism, self.target(LEAST_EPSILON, entry))
+        size = self._size(part, _most_noise(part, error, confidence), entry)
+        size, step = max(size, LEAST[self.measure]), Fraction(1, 10**DIGITS)
+        while size <= MOST_EPSILON:
+            planned = self.at(entry, mechanism, self.target(size, entry))
+            if planned.parts[0].error(confidence) <= error:
+                return planned
+            # What rounding made a little too small.
+            size, step = short_up(size * (1 + step), DIGITS), 2 * step
+        return None
+
+    def _size(self, part: Part, noise: Noise, entry: Entry) -> Fraction:
+        """How much an answer with that noise reveals, in the measure that is searched."""
+        mechanism, sensitivity = part.mechanism, part.sensitivity
+        if self.measure == "rho":
+            return short_up(mechanism.rho(noise, sensitivity), DIGITS)
+        if not mechanism.needs_delta:
+            return short_up(mechanism.loss([noise], [sensitivity], Fraction(0)).epsilon, DIGITS)
+        delta = entry.price.delta / 2 if entry.selects else entry.price.delta
+        _, found = bisect(
+            lambda epsilon: mechanism.loss([noise], [sensitivity], epsilon).delta <= delta,
+            LEAST_EPSILON,
+            MOST_EPSILON,
+            lambda low, high: high <= low * (1 + Fraction(1, 10**DIGITS)),
+            lambda low, high: Fraction((float(low) * float(high)) ** 0.5),
+        )
+        return short_up(found, DIGITS)
 
     def _parts(self, entry: Entry, mechanism: Mechanism, target: Loss) -> tuple[Part, ...]:
         """The parts of an entry, answered jointly, each with its share of the target."""
@@ -111,6 +164,24 @@ class EntryPlanner:
             Part(question, changes[place], mechanism, noises[place], losses.get(place, NOTHING))
             for place, question in enumerate(questions)
         )
+
+
+LEAST = {"rho": LEAST_RHO, "epsilon": LEAST_EPSILON}
+"""The least size of a loss, by what it is counted in."""
+
+
+def _most_noise(part: Part, error: Fraction, confidence: Fraction) -> Noise:
+    """The noise of the greatest scale found whose error is at most `error`."""
+
+    def enough(scale: Fraction) -> bool:
+        return replace(part, noise=replace(part.noise, scale=scale)).error(confidence) <= error
+
+    high = part.noise.scale
+    while not enough(low := high):
+        high = low / 2
+    close = 1 + Fraction(1, 10 ** (DIGITS + 1))
+    scale = greatest_down(enough, low, 2 * low, lambda low, high: high <= low * close)
+    return replace(part.noise, scale=scale)
 
 
 def _selection(
@@ -152,55 +223,3 @@ def query_sensitivity(query: Query, privacy: Privacy, neighbors: Neighbors) -> S
             unit = unit.ungrouped
     once = sensitivity(query.influence, neighbors, unit, query.cells)
     return once.repeated(query.picks) if isinstance(query, ScoreQuery) else once
-
-
-def branches(spec: Spec) -> dict[str, Branch]:
-    """The entries about disjoint rows; those about the same rows share a part.
-
-    Every row has one value in a column, so conditions on it that no value satisfies
-    together select disjoint rows. A unit is in one part only if it is a row, or a person
-    with a single row in all; what people add up over all of their rows is left out.
-    """
-    unit = spec.privacy.unit
-    if isinstance(unit, PersonUnit) and unit.rows > 1:
-        return {}
-    columns: dict[str, dict[str, Ranges]] = {}
-    for entry in spec.entries:
-        if not _adds_up_rows(entry, spec):
-            for condition in entry.request.where:
-                named = columns.setdefault(condition.column.name, {})
-                named[entry.request.name] = condition.ranges
-    found: dict[str, Branch] = {}
-    # Columns that separate more parts go first; an entry belongs to one column.
-    for column in sorted(columns, key=lambda column: -len(_separate(columns[column]))):
-        left = {name: ranges for name, ranges in columns[column].items() if name not in found}
-        parts = _separate(left)
-        if len(parts) > 1:
-            for place, part in enumerate(parts):
-                found |= dict.fromkeys(part, (column, place))
-    return found
-
-
-def _adds_up_rows(entry: Entry, spec: Spec) -> bool:
-    """Whether a person adds up rows in an entry, whatever the limit on rows."""
-    questions = entry.statistic.questions(entry.request, spec.privacy.relation)
-    return any(
-        isinstance(one.query, LinearQuery) and one.query.totals is not None for one in questions
-    )
-
-
-def _separate(conditioned: Mapping[str, Ranges]) -> list[list[str]]:
-    """The entries in groups that share values with no other group, in spec order."""
-    spans = sorted(
-        (low, high, name) for name, ranges in conditioned.items() for low, high in ranges
-    )
-    part_of: dict[str, set[str]] = {name: {name} for name in conditioned}
-    reached, holder = None, ""
-    for low, high, name in spans:
-        if reached is not None and low <= reached and part_of[name] is not part_of[holder]:
-            merged = part_of[name] | part_of[holder]
-            part_of |= dict.fromkeys(merged, merged)
-        if reached is None or high > reached:
-            reached, holder = high, name
-    distinct = {id(part_of[name]): part_of[name] for name in conditioned}
-    return [[name for name in conditioned if name in part] for part in distinct.values()]

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from dpcli.messages import note
 from dpcli.plan.model import Part, Plan, PlannedEntry
-from dpcli.plan.numbers import exact_or_up, root_up, short
+from dpcli.plan.numbers import exact_or_up, short
 from dpcli.privacy.loss import Loss
 from dpcli.privacy.meaning import (
     apart,
@@ -88,7 +88,7 @@ def protection(planned: PlannedEntry, spec: Spec) -> tuple[str, ...]:
 
 
 def _protected(part: Part, spec: Spec) -> str:
-    unit, sensitivity, query = part.question.unit, part.sensitivity, part.question.query
+    query = part.question.query
     facts: dict[str, object] = {
         "role": part.question.role[:1].upper() + part.question.role[1:],
         "one": spec.one,
@@ -98,18 +98,13 @@ def _protected(part: Part, spec: Spec) -> str:
     if part.public:
         return note("protection.exact", **facts)
     if isinstance(query, ScoreQuery):
-        mechanism, most = (
-            part.mechanism.name.replace("_", "-"),
-            exact_or_up(sensitivity.linf * unit),
-        )
+        mechanism, most = part.mechanism.name.replace("_", "-"), exact_or_up(part.linf)
         facts |= {"mechanism": mechanism, "candidates": query.width, "most": most}
         return note("protection.chosen", **facts)
+    most = exact_or_up(part.l1)
     if part.noise.norm == "l2":
-        distance = "" if query.cells == 1 else " (as a distance)"
-        most = f"{short(root_up(sensitivity.l2_squared * unit**2), 6)}{distance}"
-    else:
-        most = exact_or_up(sensitivity.l1 * unit)
+        most = f"{short(part.l2, 6)}{'' if query.cells == 1 else ' (as a distance)'}"
     key = {None: "private", 1: "one"}.get(query.cells, "several")
-    noise, scale = part.noise.title, short(part.noise.scale * unit, 6)
+    noise, scale = part.noise.title, short(part.scale, 6)
     facts |= {"most": most, "noise": noise, "scale": scale, "cells": query.cells}
     return note(f"protection.{key}", **facts)

@@ -16,6 +16,7 @@ from dpcli.columns import CategoryColumn
 from dpcli.composition.base import Bound
 from dpcli.composition.parallel import Branch, worst_unit
 from dpcli.mechanisms.calibration import Mechanism
+from dpcli.plan.numbers import root_up
 from dpcli.privacy.amplification import Shuffled, shuffled
 from dpcli.privacy.guarantee import Guarantee, together
 from dpcli.privacy.loss import Loss, add_up
@@ -51,6 +52,32 @@ class Part:
         """What it reveals, in every measure."""
         slack = self.selection.delta if self.selection else Fraction(0)
         return self.mechanism.guarantee(self.noise, self.sensitivity, self.loss, slack)
+
+    @property
+    def scale(self) -> Fraction:
+        """The scale of the noise, in the answer's own unit."""
+        return self.noise.scale * self.question.unit
+
+    @property
+    def l1(self) -> Fraction:
+        """The most that one unit changes all cells together, in the answer's own unit."""
+        return self.sensitivity.l1 * self.question.unit
+
+    @property
+    def l2(self) -> Fraction:
+        """The same by squares, rounded up."""
+        return root_up(self.sensitivity.l2_squared * self.question.unit**2)
+
+    @property
+    def linf(self) -> Fraction:
+        """The most that one unit changes a cell, in the answer's own unit."""
+        return self.sensitivity.linf * self.question.unit
+
+    @property
+    def influence(self) -> tuple[Fraction, Fraction]:
+        """The least and the most that a row adds to a cell, in the answer's own unit."""
+        once = self.question.query.influence
+        return once.low * self.question.unit, once.high * self.question.unit
 
     @property
     def public(self) -> bool:

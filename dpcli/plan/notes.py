@@ -48,33 +48,9 @@ def left_out(planned: PlannedEntry, spec: Spec) -> str:
     unit, part = spec.privacy.unit, planned.parts[0]
     if not isinstance(unit, PersonUnit):
         return ""
-    key = _totals_key(part)
-    if not key and unit.rows == 1:
-        key = "one"
-    elif not key:
-        grouped = part.question.query.cells != 1
-        keys = ["groups"] if grouped and unit.cells < unit.rows else []
-        keys += ["in_group"] if grouped and unit.rows_per_cell < unit.rows else []
-        key = "_and_".join(keys) or "several"
+    key, grouped = _totals_key(part), part.question.query.cells != 1
+    key = key or (grouped and "_and_".join(_limited(unit))) or _rows_key(unit)
     return note(f"left_out.{key}", **_limits(unit, spec))
-
-
-def _totals_key(part: Part) -> str:
-    """Which sentence is about a query that bounds a person's totals; empty for any other."""
-    query = part.question.query
-    if not isinstance(query, LinearQuery) or query.totals is None:
-        return ""
-    key = "distinct" if part.question.role == "distinct" else "total"
-    return key if query.cells == 1 else f"{key}_groups"
-
-
-def _limits(unit: PersonUnit, spec: Spec) -> dict[str, object]:
-    return {
-        "rows": spec.rows_are,
-        "most": unit.rows,
-        "groups": unit.cells,
-        "in_group": unit.rows_per_cell,
-    }
 
 
 def bounding(plan: Plan) -> list[str]:
@@ -82,10 +58,7 @@ def bounding(plan: Plan) -> list[str]:
     unit = plan.spec.privacy.unit
     if not isinstance(unit, PersonUnit):
         return []
-    keys = ["one" if unit.rows == 1 else "several"]
-    keys += ["groups"] if unit.cells < unit.rows else []
-    keys += ["in_group"] if unit.rows_per_cell < unit.rows else []
-    keys += ["each" if unit.each else "no_id"]
+    keys = [_rows_key(unit), *_limited(unit), "each" if unit.each else "no_id"]
     limits = _limits(unit, plan.spec)
     notes = [note(f"bounding.{key}", **limits) for key in keys]
     for planned in plan.entries:
@@ -98,16 +71,39 @@ def bounding(plan: Plan) -> list[str]:
     return notes
 
 
+def _totals_key(part: Part) -> str:
+    """Which sentence is about a query that bounds a person's totals; empty for any other."""
+    query = part.question.query
+    if not isinstance(query, LinearQuery) or query.totals is None:
+        return ""
+    key = "distinct" if part.question.role == "distinct" else "total"
+    return key if query.cells == 1 else f"{key}_groups"
+
+
+def _rows_key(unit: PersonUnit) -> str:
+    return "one" if unit.rows == 1 else "several"
+
+
+def _limited(unit: PersonUnit) -> list[str]:
+    """Which limits are tighter than that on all rows."""
+    tighter = {"groups": unit.cells, "in_group": unit.rows_per_cell}
+    return [key for key, most in tighter.items() if most < unit.rows]
+
+
+def _limits(unit: PersonUnit, spec: Spec) -> dict[str, object]:
+    in_group = unit.rows_per_cell
+    return {"rows": spec.rows_are, "most": unit.rows, "groups": unit.cells, "in_group": in_group}
+
+
 def limits(plan: Plan, *, shuffled: bool = False) -> list[str]:
     """What this release or collection does not protect."""
-    condition = plan.spec.privacy.composition.condition
-    keys, before, after = [], list[str](), [condition] if condition else []
+    privacy, keys = plan.spec.privacy, [f"limits.{key}" for key in texts("notes")["limits"]]
     if plan.is_local:
-        keys = ["again", *(["ordered"] if not shuffled else []), "exact"]
-        before = [note(f"local.{key}") for key in keys]
-    elif isinstance(plan.spec.privacy.unit, PersonUnit):
-        after.insert(0, note("central.ids"))
-    return [*before, *texts("notes")["limits"].values(), *after, *warnings(plan)]
+        keys = ["local.again", *([] if shuffled else ["local.ordered"]), "local.exact", *keys]
+    elif isinstance(privacy.unit, PersonUnit):
+        keys.append("central.ids")
+    condition = privacy.composition.condition
+    return [*map(note, keys), *([condition] if condition else []), *warnings(plan)]
 
 
 def warnings(plan: Plan) -> list[str]:
@@ -128,18 +124,15 @@ def binning(plan: Plan) -> list[str]:
     notes = []
     for key, names in users.items():
         step = key.column.step if isinstance(key.column, NumericColumn) else Fraction(1)
-        last = note("binning.last", last=key.label(len(key) - 1)) if len(key) > 1 else ""
-        notes.append(
-            note(
-                "binning.bins",
-                names=", ".join(names),
-                bins=len(key),
-                column=key.column.name,
-                first=key.label(0),
-                last=last,
-                rounded="" if step == 1 else note("binning.rounded", step=short(step)),
-            )
-        )
+        facts = {
+            "names": ", ".join(names),
+            "bins": len(key),
+            "column": key.column.name,
+            "first": key.label(0),
+            "last": note("binning.last", last=key.label(len(key) - 1)) if len(key) > 1 else "",
+            "rounded": "" if step == 1 else note("binning.rounded", step=short(step)),
+        }
+        notes.append(note("binning.bins", **facts))
     return notes
 
 
@@ -163,33 +156,24 @@ def composing(plan: Plan) -> list[str]:
 
 def selections(plan: Plan) -> list[str]:
     """From which noisy count on a private group is shown, and what that does to values."""
-    rules = [
-        note(
-            "selections.shown",
-            name=planned.name,
-            threshold=part.selection.threshold,
-            one=plan.spec.one,
-            delta=exact_or_up(part.selection.delta),
-        )
-        for planned in plan.entries
-        for part in planned.parts
-        if part.selection is not None
-    ]
+    rules = []
+    for planned in plan.entries:
+        for rule in (part.selection for part in planned.parts if part.selection is not None):
+            facts = {"threshold": rule.threshold, "delta": exact_or_up(rule.delta)}
+            rules.append(note("selections.shown", name=planned.name, one=plan.spec.one, **facts))
     return [*rules, *([note("selections.too_large")] if rules else [])]
 
 
 def bounds_compared(plan: Plan) -> list[str]:
     """What the noise would be if people were bounded in the other way, where both fit."""
     notes = []
-    for planned in plan.entries:
-        if planned.other_bound:
-            both = (planned.parts[0], planned.other_bound[0])
-            used, unused = (short(part.error(plan.spec.confidence), 6) for part in both)
-            by_sum = planned.entry.request.totals is not None
-            bound, other = ("sum", "rows") if by_sum else ("rows", "sum")
-            name = planned.name
-            facts = {"name": name, "used": used, "unused": unused, "bound": bound, "other": other}
-            notes.append(note("bounds.compared", **facts))
+    for planned in (one for one in plan.entries if one.other_bound):
+        both = (planned.parts[0], planned.other_bound[0])
+        used, unused = (short(part.error(plan.spec.confidence), 6) for part in both)
+        by_sum = planned.entry.request.totals is not None
+        bound, other = ("sum", "rows") if by_sum else ("rows", "sum")
+        facts = {"used": used, "unused": unused, "bound": bound, "other": other}
+        notes.append(note("bounds.compared", name=planned.name, **facts))
     return notes
 
 

@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
 from math import floor
 
 from dpcli.composition.base import Missing
+from dpcli.composition.parallel import Branch
 from dpcli.errors import BudgetError, Problem, SpecError
-from dpcli.mechanisms.calibration import Mechanism
-from dpcli.plan.entries import EntryPlanner, branches
-from dpcli.plan.model import Part, Plan, PlannedEntry, counted
-from dpcli.plan.shares import DIGITS, Shares
-from dpcli.privacy.decimals import decimal_text, readable_text, short_up
-from dpcli.privacy.loss import Loss
-from dpcli.privacy.noise import Noise
-from dpcli.privacy.search import bisect, greatest_down
+from dpcli.plan.entries import EntryPlanner
+from dpcli.plan.model import Plan, PlannedEntry, counted
+from dpcli.plan.shares import Shares
+from dpcli.privacy.decimals import decimal_text, readable_text
+from dpcli.privacy.relation import PersonUnit
+from dpcli.queries import LinearQuery
 from dpcli.spec.model import Entry, Spec
-from dpcli.values import LEAST_EPSILON, LEAST_RHO, MOST_EPSILON
+
+Ranges = tuple[tuple[int, int], ...]
 
 
 def make_plan(spec: Spec) -> Plan:
@@ -103,7 +103,7 @@ def _allocated(entries: Sequence[Entry], planner: EntryPlanner) -> list[PlannedE
     for entry in entries:
         if not entry.price.share:
             try:
-                found[entry.request.name] = _alone(entry, planner)
+                found[entry.request.name] = planner.alone(entry)
             except SpecError as refusal:
                 problems += refusal.problems
     if problems:
@@ -127,82 +127,47 @@ def _preference(entries: Sequence[PlannedEntry], planner: EntryPlanner) -> tuple
     return over, float(sum(one.rho * times for one, times in answers.items()))
 
 
-def _alone(entry: Entry, planner: EntryPlanner) -> PlannedEntry:
-    """An entry whose price depends on no other."""
-    price = entry.price
-    if price.error is not None:
-        return _reaching(entry, price.error, planner)
-    if price.rho is not None:
-        return planner.most_accurate(entry, Loss(Fraction(0), price.delta, price.rho))
-    assert price.epsilon is not None
-    return planner.most_accurate(entry, Loss(price.epsilon, price.delta))
+def branches(spec: Spec) -> dict[str, Branch]:
+    """The entries about disjoint rows; those about the same rows share a part.
+
+    Every row has one value in a column, so conditions on it that no value satisfies
+    together select disjoint rows. A unit is in one part only if it is a row, or a person
+    with a single row in all; what people add up over all of their rows is left out.
+    """
+    unit = spec.privacy.unit
+    if isinstance(unit, PersonUnit) and unit.rows > 1:
+        return {}
+    columns: dict[str, dict[str, Ranges]] = {}
+    for entry in spec.entries:
+        questions = entry.statistic.questions(entry.request, spec.privacy.relation)
+        queries = [one.query for one in questions]
+        if all(not isinstance(one, LinearQuery) or one.totals is None for one in queries):
+            for condition in entry.request.where:
+                named = columns.setdefault(condition.column.name, {})
+                named[entry.request.name] = condition.ranges
+    found: dict[str, Branch] = {}
+    # Columns that separate more parts go first; an entry belongs to one column.
+    for column in sorted(columns, key=lambda column: -len(_separate(columns[column]))):
+        left = {name: ranges for name, ranges in columns[column].items() if name not in found}
+        parts = _separate(left)
+        if len(parts) > 1:
+            for place, part in enumerate(parts):
+                found |= dict.fromkeys(part, (column, place))
+    return found
 
 
-def _reaching(entry: Entry, error: Fraction, planner: EntryPlanner) -> PlannedEntry:
-    """The entry with the least loss whose error is at most `error`."""
-    reached = [
-        _least(entry, mechanism, error, planner)
-        for mechanism in planner.usable(entry, planner.target(Fraction(1), entry))
-    ]
-    found = [one for one in reached if one is not None]
-    if not found:
-        name, word = entry.request.name, planner.measure
-        text = readable_text(error)
-        raise SpecError.about("cannot-calibrate.out-of-reach", name=name, word=word, error=text)
-    return min(found, key=lambda one: getattr(one.target, planner.measure))
-
-
-def _least(
-    entry: Entry, mechanism: Mechanism, error: Fraction, planner: EntryPlanner
-) -> PlannedEntry | None:
-    """With the least loss found, to `DIGITS` digits; None if it would protect no one."""
-    takes_rho, confidence = planner.spec.privacy.composition.takes_rho, planner.spec.confidence
-    first = planner.at(entry, mechanism, planner.target(Fraction(1), entry))
-    if len(first.parts) > 1:
-        name, word = entry.request.name, planner.measure
-        raise SpecError.about("cannot-calibrate.several-answers", name=name, word=word)
-    (part,) = first.parts
-    if part.public:
-        return planner.at(entry, mechanism, planner.target(LEAST_EPSILON, entry))
-    noise = _most_noise(part, error, confidence)
-    size = _size_of(part, noise, entry, takes_rho=takes_rho)
-    size, step = max(size, LEAST_RHO if takes_rho else LEAST_EPSILON), Fraction(1, 10**DIGITS)
-    while size <= MOST_EPSILON:
-        planned = planner.at(entry, mechanism, planner.target(size, entry))
-        if planned.parts[0].error(confidence) <= error:
-            return planned
-        # What rounding made a little too small.
-        size, step = short_up(size * (1 + step), DIGITS), 2 * step
-    return None
-
-
-def _most_noise(part: Part, error: Fraction, confidence: Fraction) -> Noise:
-    """The noise of the greatest scale found whose error is at most `error`."""
-
-    def enough(scale: Fraction) -> bool:
-        return replace(part, noise=replace(part.noise, scale=scale)).error(confidence) <= error
-
-    high = part.noise.scale
-    while not enough(low := high):
-        high = low / 2
-    close = 1 + Fraction(1, 10 ** (DIGITS + 1))
-    scale = greatest_down(enough, low, 2 * low, lambda low, high: high <= low * close)
-    return replace(part.noise, scale=scale)
-
-
-def _size_of(part: Part, noise: Noise, entry: Entry, *, takes_rho: bool) -> Fraction:
-    """How much an answer with that noise reveals, in the measure that is searched."""
-    mechanism, sensitivity = part.mechanism, part.sensitivity
-    if takes_rho:
-        return short_up(mechanism.rho(noise, sensitivity), DIGITS)
-    if not mechanism.needs_delta:
-        return short_up(mechanism.loss([noise], [sensitivity], Fraction(0)).epsilon, DIGITS)
-    delta = entry.price.delta / 2 if entry.selects else entry.price.delta
-    _, found = bisect(
-        lambda epsilon: mechanism.loss([noise], [sensitivity], epsilon).delta <= delta,
-        LEAST_EPSILON,
-        MOST_EPSILON,
-        lambda low, high: high <= low * (1 + Fraction(1, 10**DIGITS)),
-        lambda low, high: Fraction((float(low) * float(high)) ** 0.5),
+def _separate(conditioned: Mapping[str, Ranges]) -> list[list[str]]:
+    """The entries in groups that share values with no other group, in spec order."""
+    spans = sorted(
+        (low, high, name) for name, ranges in conditioned.items() for low, high in ranges
     )
-    return short_up(found, DIGITS)
+    part_of: dict[str, set[str]] = {name: {name} for name in conditioned}
+    reached, holder = None, ""
+    for low, high, name in spans:
+        if reached is not None and low <= reached and part_of[name] is not part_of[holder]:
+            merged = part_of[name] | part_of[holder]
+            part_of |= dict.fromkeys(merged, merged)
+        if reached is None or high > reached:
+            reached, holder = high, name
+    distinct = {id(part_of[name]): part_of[name] for name in conditioned}
+    return [[name for name in conditioned if name in part] for part in distinct.values()]

@@ -8,16 +8,13 @@ from fractions import Fraction
 
 from dpcli.composition.base import slack_of
 from dpcli.errors import SpecError
-from dpcli.plan.entries import EntryPlanner
+from dpcli.plan.entries import DIGITS, EntryPlanner
 from dpcli.plan.model import PlannedEntry, counted
 from dpcli.privacy.concentrated import zcdp_rho
 from dpcli.privacy.decimals import short_down
 from dpcli.privacy.loss import Loss
 from dpcli.spec.model import Entry
 from dpcli.values import LEAST_EPSILON, MOST_EPSILON
-
-DIGITS = 6
-"""Significant digits of a size that was searched for."""
 
 FINE = Fraction(1, 10**4)
 """Part of the budget that a search may leave unused."""
@@ -34,18 +31,19 @@ class Shares:
     def __init__(
         self, first: Sequence[PlannedEntry], sharing: Sequence[Entry], planner: EntryPlanner
     ) -> None:
-        self._first, self._planner, self._spec = first, planner, planner.spec
-        privacy = self._spec.privacy
+        self._first, self._planner = first, planner
+        privacy = planner.spec.privacy
         self._rule, self._budget = privacy.composition, privacy.budget
         self._sharing = self._with_deltas(sharing)
-        self._units = sum((_share(entry) for entry in sharing), start=Fraction(0))
+        self._units = sum(map(_share, sharing), start=Fraction(0))
 
     def largest(self) -> list[PlannedEntry]:
         """The entries at the largest size that fits; SpecError if nothing is left."""
-        exact = self._rule.name == "sequential"
+        name = self._sharing[0].request.name
+        nothing_left = SpecError.about("cannot-calibrate.nothing-left", name=name)
         low = self._start()
-        if low <= 0 and exact:
-            raise self._nothing_left()
+        if low <= 0 and self._rule.name == "sequential":
+            raise nothing_left
         if low > 0:
             best = self._at(low)
             # What is most accurate hardly depends on the size; so it is not asked each time.
@@ -64,9 +62,8 @@ class Shares:
         while not self._fits(best := self._at(low)):
             low, shrink = short_down(low * shrink, DIGITS), max(shrink**2, Fraction(1, 10))
             if low * self._units < least:
-                raise self._nothing_left()
-        least_share = min(_share(entry) for entry in self._sharing)
-        factor = Fraction(2)
+                raise nothing_left
+        least_share, factor = min(map(_share, self._sharing)), Fraction(2)
         while factor > 1 + FINE and low * least_share < MOST_EPSILON:
             larger = short_down(low * factor, DIGITS)
             if larger > low and self._fits(found := self._at(larger)):
@@ -74,10 +71,6 @@ class Shares:
             else:
                 factor = 1 + (factor - 1) / 4
         return best
-
-    def _nothing_left(self) -> SpecError:
-        name = self._sharing[0].request.name
-        return SpecError.about("cannot-calibrate.nothing-left", name=name)
 
     def _with_deltas(self, sharing: Sequence[Entry]) -> list[Entry]:
         """The entries, those that can spend a delta with a share of what is left of it."""
@@ -87,7 +80,7 @@ class Shares:
             if not entry.price.delta
             and (entry.selects or any(one.needs_delta for one in entry.mechanisms))
         ]
-        weights = sum((_share(entry) for entry in needing), start=Fraction(0))
+        weights = sum(map(_share, needing), start=Fraction(0))
         if self._rule.takes_rho or not weights:
             return list(sharing)
         spent = sum((one.target.delta for one in self._first), start=Fraction(0))
@@ -102,32 +95,29 @@ class Shares:
 
     def _at(self, size: Fraction) -> list[PlannedEntry]:
         """The sharing entries, with that loss for each share of one."""
-        targets = [
-            self._planner.target(min(size * _share(entry), MOST_EPSILON), entry)
-            for entry in self._sharing
-        ]
+        sizes = (min(size * _share(entry), MOST_EPSILON) for entry in self._sharing)
+        targets = map(self._planner.target, sizes, self._sharing)
         return list(map(self._planner.most_accurate, self._sharing, targets))
 
     def _spent(self, entries: Sequence[PlannedEntry]) -> Loss:
-        """What the first entries and these reveal."""
         return self._planner.total([*self._first, *entries])
 
     def _fits(self, entries: Sequence[PlannedEntry]) -> bool:
-        """Whether the budget allows the first entries and these."""
         return self._spent(entries).within(self._budget)
 
     def _start(self) -> Fraction:
         """A size that should fit; just what is left where losses are added up."""
+        spec = self._planner.spec
         if not self._rule.takes_rho:
             left = self._budget.epsilon - self._spent([]).epsilon
             # What a size of one costs: less than its shares, if some of it is disjoint or free.
             small = min(left, MOST_EPSILON) / self._units / 2
             if small <= 0:
                 return small
-            answers = counted(self._at(small), self._spec)
+            answers = counted(self._at(small), spec)
             cost = sum((one.loss.epsilon * n for one, n in answers.items()), start=Fraction(0))
             return left * small / cost if cost else MOST_EPSILON / self._units
-        first = counted(self._first, self._spec)
+        first = counted(self._first, spec)
         slack = sum((one.price.delta for one in self._sharing if one.selects), start=Fraction(0))
         delta = self._budget.delta - slack - slack_of(first)
         if delta <= 0:
@@ -138,6 +128,5 @@ class Shares:
 
 
 def _share(entry: Entry) -> Fraction:
-    """The share of an entry that has one."""
     assert entry.price.share is not None
     return entry.price.share

@@ -13,7 +13,7 @@ from dpcli.columns import CategoryColumn, NumericColumn
 from dpcli.plan.meaning import protection
 from dpcli.plan.model import Part, Plan, PlannedEntry, standard_error
 from dpcli.plan.notes import counted, left_out
-from dpcli.plan.numbers import Fact, Number, plain, root_up
+from dpcli.plan.numbers import Fact, Number, plain
 from dpcli.plan.quality import FALSE_STOP, missed_sentence, percent, rule
 from dpcli.privacy.decimals import decimal_text
 from dpcli.privacy.noise import ChoiceNoise
@@ -91,12 +91,11 @@ def cell_facts(released: Released) -> list[Fact]:
 
 def _part(part: Part, confidence: Fraction, *, joint: bool) -> Fact:
     """One query of a statistic; shares of a joint answer mean something only in sum."""
-    query, unit = part.question.query, part.question.unit
     return {
         "role": part.question.role,
         "joint": joint,
-        "cells": query.cells,
-        "influence": [query.influence.low * unit, query.influence.high * unit],
+        "cells": part.question.query.cells,
+        "influence": part.influence,
         "mechanism": _mechanism(part),
         "sensitivity": _sensitivity(part),
         "epsilon": part.loss.epsilon,
@@ -183,8 +182,7 @@ def _shown(value: Fraction, whole: Fraction | None) -> str:
 
 def _mechanism(part: Part) -> Fact:
     """The noise of a part, in the answer's own unit."""
-    unit = part.question.unit
-    return {"kind": mechanism_text(part), "scale": part.noise.scale * unit, "grid": unit}
+    return {"kind": mechanism_text(part), "scale": part.scale, "grid": part.question.unit}
 
 
 def mechanism_text(part: Part) -> str:
@@ -198,13 +196,7 @@ def mechanism_text(part: Part) -> str:
 
 def _sensitivity(part: Part) -> Fact:
     """How far one unit can move the answer, in the answer's own unit."""
-    unit, moved = part.question.unit, part.sensitivity
-    return {
-        "l0": moved.l0,
-        "l1": moved.l1 * unit,
-        "l2": root_up(moved.l2_squared * unit**2),
-        "linf": moved.linf * unit,
-    }
+    return {"l0": part.sensitivity.l0, "l1": part.l1, "l2": part.l2, "linf": part.linf}
 
 
 def options(request: Request) -> Facts:

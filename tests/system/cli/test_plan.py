@@ -262,7 +262,7 @@ def test_a_plan_says_what_the_account_has_left_before_and_after(
         assert account_told(dpcli, spec) == (before, left, True)
     assert dpcli("release", spec, data, "-q").status == 0
     assert account_told(dpcli, spec) == (0.9, None, False)
-    assert "epsilon 0.3 of 1 allowed: does not fit" in dpcli("plan", spec).out
+    assert "epsilon 0.3 of 1 allowed, 0.1 left: does not fit" in dpcli("plan", spec).out
 
 
 def test_a_window_is_planned_on_the_day_that_is_named(dpcli: Command, tmp_path: Path) -> None:

@@ -9,9 +9,8 @@ from random import Random
 import pytest
 
 from dpcli.columns import CategoryColumn, NumericColumn
-from dpcli.plan.entries import branches
 from dpcli.plan.model import Plan
-from dpcli.plan.planner import make_plan
+from dpcli.plan.planner import branches, make_plan
 from dpcli.spec.load import load_spec
 from tests.oracles.opened import cells_of
 from tests.oracles.plain import evaluate
