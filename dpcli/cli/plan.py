@@ -143,17 +143,17 @@ def _print_comparison(plan: Plan) -> None:
     """What the answers of a plan cost under every composition, and the cheapest."""
     rows, notes = [], []
     for one in compare(plan):
-        loss = one.bound.loss if one.bound else None
+        loss = one.total
         if loss is None:
-            notes.append(f"{one.name} needs a package that is not installed: {one.needs}")
+            notes.append(f"{one.composition} needs a package that is not installed: {one.needs}")
         verdict = ["cheapest"] * one.cheapest + ["over budget"] * bool(loss and not one.fits)
         rows.append(
             {
-                "composition": one.name,
+                "composition": one.composition,
                 "epsilon": exact_or_up(loss.epsilon) if loss else "?",
                 "delta": exact_or_up(loss.delta) if loss else "",
                 "rho": exact_or_up(loss.rho) if loss and loss.rho is not None else "",
-                "bound": one.bound.name if one.bound else "",
+                "bound": one.bound or "",
                 "": ", ".join(verdict),
             }
         )
@@ -170,7 +170,8 @@ def _print_difference(old: Plan, new: Plan) -> None:
     names = ("statistic", "", "query", "epsilon", "rho", "error", "mechanism")
     lines: list[tuple[str | Pair, ...]] = []
     for one in changes(old, new):
-        head, losses, mechanisms = (one.name, one.kind), (one.epsilon, one.rho), one.mechanisms
+        head, losses = (one.name, one.change or ""), (one.epsilon, one.rho)
+        mechanisms = one.mechanisms
         for query, error in one.errors.items():
             lines.append((*head, query, *losses, error, " -> ".join(mechanisms)))
             head, losses, mechanisms = ("", ""), (NEITHER, NEITHER), ()

@@ -24,7 +24,7 @@ from dpcli.plan.notes import (
 from dpcli.plan.numbers import brief, exact_or_up, short
 from dpcli.plan.quality import rule
 from dpcli.privacy.amplification import Shuffled
-from dpcli.privacy.loss import loss_text
+from dpcli.privacy.loss import Loss, loss_text
 from dpcli.spec.model import Response
 
 MEAN = ["centred sum", "count"]
@@ -188,57 +188,45 @@ def _shuffled(plan: Plan, found: Shuffled) -> Iterator[str]:
 
 def _print_measures(plan: Plan, found: Outlook) -> None:
     """Each measure of the loss, what the budget allows, and what the account has left."""
-    of, drawn = "per record" if plan.is_local else "allowed", False
-    for word, before in _spent_before(plan, found).items():
-        asked: Fraction = getattr(plan.spent, word)
-        allowed: Fraction = getattr(plan.spec.privacy.budget, word)
-        line = ""
-        if draws(sys.stdout) and before is not None and allowed:
-            line, drawn = f"{budget(before, asked, allowed)}  ", True
-        left = f", {exact_or_up(allowed - before)} left" if before else ""
+    spent, whole, of = plan.spent, plan.spec.privacy.budget, "allowed"
+    if plan.is_local:
+        of = "per record"
+    left = found.before.remaining if found.before and found.before.budget == whole else whole
+    words = ["epsilon", "delta"]
+    # What is left adds up to the budget in these measures alone.
+    summed = words if plan.spec.privacy.composition.name == "sequential" else words[: left == whole]
+    if spent.rho is not None and whole.rho is not None:
+        words, summed = ["rho", *words], ["rho"]
+    drawn = False
+    for word in words:
+        asked, allowed, rest = (getattr(one, word) or Fraction(0) for one in (spent, whole, left))
         verdict = "fits"
         if asked > allowed or (found.exhausted and asked):
             verdict = "does not fit"
         elif found.refused is not None and asked:
             verdict = "refused, see below"
-        print(f"{word:8}{line}{exact_or_up(asked)} of {exact_or_up(allowed)} {of}{left}: {verdict}")
+        line = ""
+        if draws(sys.stdout) and word in summed and allowed:
+            line, drawn = f"{budget(allowed - rest, asked, allowed)}  ", True
+        rest_text = f", {exact_or_up(rest)} left" if word in summed and rest < allowed else ""
+        text = f"{exact_or_up(asked)} of {exact_or_up(allowed)} {of}{rest_text}"
+        print(f"{word:8}{line}{text}: {verdict}")
     if drawn:
         print(f"        {KEY}")
     if found.before is not None:
-        print(f"account {_account(plan, found)}")
+        print(f"account {_account(plan, found, found.before.remaining)}")
     if found.repeated is not None:
         runs = found.repeated
         least = "at least " if runs.most >= MOST_RUNS or not runs.exact else ""
-        needed = loss_text(runs.needed)
-        facts = {"runs": runs.asked, "needed": needed, "least": least, "most": runs.most}
-        print(f"times   {note('plan.times', **facts)}")
+        facts = {"runs": runs.asked, "needed": loss_text(runs.needed), "most": runs.most}
+        print(f"times   {note('plan.times', least=least, **facts)}")
 
 
-def _account(plan: Plan, found: Outlook) -> str:
+def _account(plan: Plan, found: Outlook, before: Loss) -> str:
     """What the account has left, or that there is none."""
-    assert found.before is not None
     facts = {"what": "collection" if plan.is_local else "release", "path": str(found.ledger)}
     if not found.exists or found.terms is None:
         return note("plan.no_account" if found.exists else "plan.no_ledger", **facts)
     window = f" {note('plan.window', days=found.window)}" if found.window else ""
     after = note("plan.after", left=loss_text(found.after.remaining)) if found.after else ""
-    left = loss_text(found.before.remaining)
-    return note("plan.left", left=left, window=window, after=after, **facts)
-
-
-def _spent_before(plan: Plan, found: Outlook) -> dict[str, Fraction | None]:
-    """What was spent before, by each measure that counts.
-
-    None where a bar would mislead: compositions other than sums do not add up epsilons, and
-    spend the delta of the budget once.
-    """
-    whole = plan.spec.privacy.budget
-    left = found.before.remaining if found.before and found.before.budget == whole else whole
-    if plan.spent.rho is not None and whole.rho is not None:
-        used = Fraction(0) if left.rho is None else whole.rho - left.rho
-        return {"rho": used, "epsilon": None, "delta": None}
-    summed = plan.spec.privacy.composition.name == "sequential"
-    return {
-        "epsilon": whole.epsilon - left.epsilon if summed or left == whole else None,
-        "delta": whole.delta - left.delta if summed and whole.delta else None,
-    }
+    return note("plan.left", left=loss_text(before), window=window, after=after, **facts)

@@ -7,9 +7,10 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from dpcli.composition import COMPOSITIONS
-from dpcli.composition.base import Bound, Missing
+from dpcli.composition.base import Missing
 from dpcli.plan.model import Plan, PlannedEntry
 from dpcli.plan.notes import question_of
+from dpcli.plan.numbers import Stated
 from dpcli.privacy.decimals import readable_text
 from dpcli.privacy.loss import Loss
 from dpcli.privacy.relation import unit_text
@@ -19,18 +20,19 @@ USUAL_DELTA = Fraction(1, 10**6)
 
 
 @dataclass(frozen=True, slots=True)
-class Compared:
+class Compared(Stated):
     """A composition and its bound on all answers; or the package that it needs.
 
     `fits` if the budget would allow it, `cheapest` if no other that keeps to the delta has a
     smaller epsilon.
     """
 
-    name: str
-    bound: Bound | None
-    needs: str = ""
+    composition: str
+    total: Loss | None = None
+    bound: str | None = None
     fits: bool = False
     cheapest: bool = False
+    needs: str | None = None
 
 
 def delta_of(plan: Plan) -> Fraction:
@@ -46,15 +48,16 @@ def compare(plan: Plan) -> tuple[Compared, ...]:
         try:
             bound = rule.bound(plan.answers, delta)
         except Missing as missing:
-            found.append(Compared(rule.name, None, str(missing)))
+            found.append(Compared(rule.name, needs=str(missing)))
             continue
         # A budget in rho bounds rho where that is counted, else the epsilon that it implies.
-        limit = Loss(budget.epsilon, budget.delta) if bound.loss.rho is None else budget
-        found.append(Compared(rule.name, bound, fits=bound.loss.within(limit)))
-        if bound.loss.delta <= delta:
-            epsilons[rule.name] = bound.loss.epsilon
+        loss = bound.loss
+        limit = Loss(budget.epsilon, budget.delta) if loss.rho is None else budget
+        found.append(Compared(rule.name, loss, bound.name, loss.within(limit)))
+        if loss.delta <= delta:
+            epsilons[rule.name] = loss.epsilon
     cheapest = min(epsilons, key=epsilons.__getitem__, default=None)
-    return tuple(replace(one, cheapest=one.name == cheapest) for one in found)
+    return tuple(replace(one, cheapest=one.composition == cheapest) for one in found)
 
 
 SEARCHED = Fraction(1, 1000)
@@ -66,18 +69,18 @@ Pair = tuple[Fraction | None, Fraction | None]
 
 
 @dataclass(frozen=True, slots=True)
-class Changed:
-    """A statistic before and after: `kind` is `added`, `removed`, `changed`, or empty.
+class Changed(Stated):
+    """A statistic before and after: `change` is `added`, `removed`, `changed`, or None.
 
-    `error` is the half-width of a single answer; of several, errors depend on values. `errors` are
-    those of the noise in each query.
+    `error95` is the half-width of a single answer; of several, errors depend on values. `errors`
+    are those of the noise in each query.
     """
 
     name: str
-    kind: str
+    change: str | None
     epsilon: Pair
     rho: Pair
-    error: Pair
+    error95: Pair
     errors: Mapping[str, Pair]
     mechanisms: tuple[str, ...]
 
@@ -87,30 +90,26 @@ def changes(old: Plan, new: Plan) -> Iterator[Changed]:
     before, after = ({one.name: one for one in plan.priced} for plan in (old, new))
     for name in after | before:
         one, two = before.get(name), after.get(name)
-        kind = "added" if two else "removed"
+        change: str | None = "added" if two else "removed"
         if one and two:
             same = one.parts == two.parts and one.entry.post == two.entry.post
-            kind = "" if same else "changed"
-        epsilon, rho, error = zip(_numbers(one, old), _numbers(two, new), strict=True)
-        first, last = _errors(one, old), _errors(two, new)
-        errors = {role: (first.get(role), last.get(role)) for role in last | first}
-        mechanisms = tuple(dict.fromkeys(each.mechanism.name for each in (one, two) if each))
-        yield Changed(name, kind, epsilon, rho, error, errors, mechanisms)
+            change = None if same else "changed"
+        first, last = _numbers(one, old), _numbers(two, new)
+        epsilon, rho, error = zip(first[:3], last[:3], strict=True)
+        errors = {role: (first[3].get(role), last[3].get(role)) for role in last[3] | first[3]}
+        mechanisms = dict.fromkeys(each.mechanism.name for each in (one, two) if each)
+        yield Changed(name, change, epsilon, rho, error, errors, tuple(mechanisms))
 
 
-def _numbers(planned: PlannedEntry | None, plan: Plan) -> tuple[Fraction | None, ...]:
+def _numbers(
+    planned: PlannedEntry | None, plan: Plan
+) -> tuple[Fraction | None, Fraction | None, Fraction | None, dict[str, Fraction]]:
+    """Epsilon, rho, the error of a single answer, and those of all queries."""
     if planned is None:
-        return None, None, None
-    return planned.target.epsilon, planned.rho, planned.error(plan.spec.confidence)
-
-
-def _errors(planned: PlannedEntry | None, plan: Plan) -> dict[str, Fraction]:
-    if planned is None:
-        return {}
-    return {
-        question_of(part, planned, plan.spec): part.error(plan.spec.confidence)
-        for part in planned.parts
-    }
+        return None, None, None, {}
+    spec, parts = plan.spec, planned.parts
+    errors = {question_of(one, planned, spec): one.error(spec.confidence) for one in parts}
+    return planned.target.epsilon, planned.rho, planned.error(spec.confidence), errors
 
 
 def weaker(old: Plan, new: Plan) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""One entry: sensitivities and calibrated noise of its queries, at a loss or for an error."""
+"""Plan one entry: sensitivities and noise of its queries, for a loss or an error."""
 
 from __future__ import annotations
 

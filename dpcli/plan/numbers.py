@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from fractions import Fraction
 from math import ceil, isqrt
 
@@ -21,13 +21,21 @@ DIGITS = 12
 
 
 @dataclass(frozen=True, slots=True)
+class Stated:
+    """What JSON shows as an object with its fields."""
+
+
+@dataclass(frozen=True, slots=True)
 class Number:
     """A plain decimal that JSON shows as a number, digit for digit."""
 
     digits: str
 
 
-Fact = None | bool | int | str | Number | Fraction | Loss | Sequence["Fact"] | Mapping[str, "Fact"]
+Fact = (
+    None | bool | int | str | Number | Fraction | Loss | Stated
+    | Sequence["Fact"] | Mapping[str, "Fact"]
+)  # fmt: skip
 """What a report is made of, before it has a format; rationals are exact if short, or rounded up."""
 
 
@@ -89,8 +97,8 @@ def json_text(fact: Fact) -> str:
     return _MARKED.sub(r"\1", text) + "\n"
 
 
-def _marked(fact: Number | Fraction | Loss) -> object:
-    """A number as a marked text, so that no float ever stands between; a loss by its measures."""
-    if isinstance(fact, Loss):
-        return {"epsilon": fact.epsilon, "delta": fact.delta, "rho": fact.rho}
+def _marked(fact: Number | Fraction | Loss | Stated) -> object:
+    """A number as a marked text, so that no float ever stands between; others by their fields."""
+    if isinstance(fact, Loss | Stated):
+        return {field.name: getattr(fact, field.name) for field in fields(fact)}
     return _MARK + (fact.digits if isinstance(fact, Number) else plain(fact))

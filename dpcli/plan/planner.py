@@ -42,11 +42,11 @@ def require_budget(plan: Plan) -> None:
     if plan.fits:
         return
     budget, spent = plan.spec.privacy.budget, plan.spent
-    losses = [("epsilon", spent.epsilon, budget.epsilon), ("delta", spent.delta, budget.delta)]
+    words = ["epsilon", "delta"]
     if budget.rho is not None and spent.rho is not None:
-        losses = [("rho", spent.rho, budget.rho), *losses[1:]]
-        if spent.rho <= budget.rho:
-            losses.insert(1, ("epsilon", spent.epsilon, budget.epsilon))
+        # Where rho does not fit, the epsilon that it implies says the same.
+        words = ["rho", *words[spent.rho > budget.rho :]]
+    losses = [(word, getattr(spent, word), getattr(budget, word)) for word in words]
     raise BudgetError(
         Problem(
             f"over-budget-{word}",

@@ -130,30 +130,24 @@ def rule(plan: Plan) -> Iterator[str]:
         return
     key = "rule_of_several" if len(found) > 1 else "rule"
     yield note(f"quality.{key}", rows=rows, count=len(found), stopped=percent(FALSE_STOP))
-    shares = set[Fraction]()
-    for minimum in found:
-        # Columns that demand the same share have the same margin.
-        if minimum.column is None or minimum.least not in shares:
-            yield _noticed(minimum, rows)
-        if minimum.column is not None:
-            shares.add(minimum.least)
+    # Columns that demand the same share have the same margin.
+    yield from dict.fromkeys(_noticed(minimum, rows) for minimum in found)
 
 
-def _noticed(minimum: Minimum, what: str) -> str:
+def _noticed(minimum: Minimum, rows: str) -> str:
     """What is noticed for sure, or that the epsilon is too small to notice anything."""
-    noticed, sure = minimum.noticed, percent(1 - FALSE_STOP)
+    facts: dict[str, object] = {"rows": rows, "sure": percent(1 - FALSE_STOP)}
+    noticed = minimum.noticed if minimum.noticed and minimum.noticed > 0 else None
     if minimum.column is None:
-        least, noise = str(minimum.least), short(2 * minimum.margin)
-        if noticed is None or noticed <= 0:
-            return note("quality.no_rows_noticed", least=least, noise=noise, rows=what)
-        return note("quality.rows", least=least, noticed=short(noticed), rows=what, sure=sure)
-    least = short(minimum.least, 3)
-    if noticed is None or noticed <= 0:
+        facts["least"] = str(minimum.least)
+        if noticed is None:
+            return note("quality.no_rows_noticed", noise=short(2 * minimum.margin), **facts)
+        return note("quality.rows", noticed=short(noticed), **facts)
+    facts["least"] = short(minimum.least, 3)
+    if noticed is None:
         key = "column" if minimum.rows is None else "column_of_large_files"
-        needed = minimum.rows_needed
-        return note(f"quality.{key}", least=least, needed=needed, rows=what, sure=sure)
-    facts = {"least": least, "count": minimum.rows, "noticed": percent(noticed), "sure": sure}
-    return note("quality.cells", rows=what, **facts)
+        return note(f"quality.{key}", needed=minimum.rows_needed, **facts)
+    return note("quality.cells", count=minimum.rows, noticed=percent(noticed), **facts)
 
 
 def counted_note(plan: Plan) -> str:

@@ -229,7 +229,7 @@ def plan_json(
             **asked,
             **_stewardship(plan, found.window),
             **({} if amplified is None else {"shuffled": _amplified(plan, amplified)}),
-            **({"compared": _comparison(plan)} if compared else {}),
+            **({"compared": compare(plan)} if compared else {}),
         }
     )
 
@@ -267,31 +267,7 @@ def _amplified(plan: Plan, found: Shuffled) -> Facts:
     }
 
 
-def _comparison(plan: Plan) -> list[Fact]:
-    return [
-        {
-            "composition": one.name,
-            "total": None if one.bound is None else one.bound.loss,
-            "bound": None if one.bound is None else one.bound.name,
-            "fits": one.fits,
-            "cheapest": one.cheapest,
-            "needs": one.needs or None,
-        }
-        for one in compare(plan)
-    ]
-
-
 def difference_json(old: Plan, new: Plan, weaker: Sequence[str]) -> str:
     """What a change of the spec does to each statistic and in all, and why it is weaker."""
-    statistics = [
-        {
-            "name": one.name,
-            "change": one.kind or None,
-            "epsilon": one.epsilon,
-            "rho": one.rho,
-            "error95": one.error,
-        }
-        for one in changes(old, new)
-    ]
-    spent = [old.spent, new.spent]
+    statistics, spent = list(changes(old, new)), [old.spent, new.spent]
     return json_text({"statistics": statistics, "spent": spent, "weaker": weaker})
