@@ -63,12 +63,21 @@ def _window(place: Place, width: int) -> tuple[str, int, int]:
     room = width - length
     if first or (columns_of(before) + columns_of(after) > room and columns_of(before) > room // 2):
         fitting = max(room // 2, room - columns_of(after)) - len(ELLIPSIS)
-        left = _fitting(before[::-1], fitting)[::-1]
+        left = _whole_words(before[::-1], fitting)[::-1]
         before = [ELLIPSIS, *left] if first or len(left) < len(before) else before
-    rest = _fitting(after, max(0, room - columns_of(before))) if len(kept) == len(span) else []
+    rest = _whole_words(after, max(0, room - columns_of(before))) if len(kept) == len(span) else []
     is_cut = len(kept) + len(rest) < len(span) + len(after) or last < len(place.text)
     line = "".join([*before, *kept, *rest, ELLIPSIS * is_cut])
     return line, columns_of(before), length
+
+
+def _whole_words(characters: list[str], width: int) -> list[str]:
+    """The same, up to the end of a word, unless that is far."""
+    found = _fitting(characters, width)
+    end = found[-ROOM:][::-1]
+    if " " not in end or " " in characters[len(found) : len(found) + 1] or found == characters:
+        return found
+    return found[: len(found) - end.index(" ")]
 
 
 def _fitting(characters: list[str], width: int) -> list[str]:

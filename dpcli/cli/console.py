@@ -17,12 +17,12 @@ import re
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
-from textwrap import fill
 from typing import Any, TextIO, cast
 
 from dpcli.diagnostic import render
 from dpcli.errors import Failure, Problem
 from dpcli.messages import note, one_line
+from dpcli.reference import filled
 
 ACTING = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]"
@@ -105,14 +105,8 @@ def wrapped(text: str, width: int, column: int = 0) -> str:
         before = " " * column if place == 0 else ""
         if len(before + line) > width and not line.lstrip().startswith(ARROW):
             whole = QUOTED.sub(lambda found: found[0].replace(" ", KEPT), before + line)
-            filled = fill(
-                whole,
-                width,
-                subsequent_indent=line[: len(line) - len(line.lstrip())] + "  ",
-                break_long_words=False,
-                break_on_hyphens=False,
-            )
-            lines[place] = filled.replace(KEPT, " ")[len(before) :]
+            indent = line[: len(line) - len(line.lstrip())] + "  "
+            lines[place] = filled(whole, width, "", indent).replace(KEPT, " ")[len(before) :]
     return "\n".join(lines)
 
 

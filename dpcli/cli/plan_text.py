@@ -25,6 +25,7 @@ from dpcli.plan.numbers import brief, exact_or_up, short
 from dpcli.plan.quality import rule
 from dpcli.privacy.amplification import Shuffled
 from dpcli.privacy.loss import Loss, loss_text
+from dpcli.reference import texts
 from dpcli.spec.model import Response
 
 MEAN = ["centred sum", "count"]
@@ -32,17 +33,6 @@ MEAN = ["centred sum", "count"]
 
 SPARE = ("cost", "L2", "L1", "adds", "delta", "scale")
 """Columns that a narrow terminal leaves out first."""
-
-LEGEND = {
-    "adds": "what one row adds to a cell",
-    "L1": "the most that all cells of a query change together",
-    "L2": "the same by squares",
-    "scale": "the size of the noise",
-    "error": "the noise is smaller in that share of cells",
-    "epsilon": "what the query reveals",
-    "cost": "epsilon of the statistic, next to the largest",
-}
-"""What the columns of a plan mean."""
 
 
 def print_plan(
@@ -65,7 +55,8 @@ def print_plan(
     title = f"{plan.spec.dataset}: {how}, {privacy.composition.name}"
     shown = {name.split(" ")[0] for name in write_table(sys.stdout, title, table, SPARE) if name}
     if not plan.is_local:
-        print("; ".join(f"{word}: {LEGEND[word]}" for word in LEGEND if word in shown))
+        legend = texts("notes")["legend"]
+        print("; ".join(f"{word}: {legend[word]}" for word in legend if word in shown))
     print("", *notes, "", sep="\n")
     _print_measures(plan, found)
     if shuffled is not None:

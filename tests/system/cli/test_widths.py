@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from dpcli.cli.plan_text import LEGEND, SPARE
+from dpcli.cli.plan_text import SPARE
+from dpcli.reference import texts
 from tests.support.cli import ROOT, Command
 from tests.support.terminal import on_terminal
 
@@ -109,7 +110,7 @@ def test_a_narrow_terminal_shows_every_word(line: str, place: Path) -> None:
     left_out = words(wide.text) - words(narrow.text)
     if line.startswith("plan") or "--dry-run" in line:
         # Some columns of a plan are only in its JSON and on wider terminals.
-        spare = words(" ".join([*SPARE, *LEGEND.values()]))
+        spare = words(" ".join([*SPARE, *texts("notes")["legend"].values()]))
         left_out -= {word for word in left_out if word in spare or re.match(r"-?\d", word)}
     assert not left_out
 
