@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import io
 import os
 import secrets
 import shutil
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import BinaryIO
 
@@ -74,31 +75,45 @@ def publish(files: Mapping[Path, bytes]) -> None:
     Nothing is renamed before all are written. Devices and pipes, which cannot be
     renamed, are written to last. Raises OutputError.
     """
-    written: list[tuple[Path, Path]] = []
     target = Path()
     try:
-        devices = [target for target in files if is_device(target)]
-        for target, content in files.items():
-            if target in devices:
-                continue
-            # A link is replaced in the place that it points to, as a shell would.
-            final = target.resolve()
-            temporary = final.with_name(f".{final.name}.{secrets.token_hex(4)}.tmp")
-            written.append((temporary, final))
-            _write(temporary, content)
-        for temporary, target in written:
-            temporary.replace(target)
-        for folder in {final.parent for _, final in written}:
-            _sync_folder(folder)
-        for target in devices:
-            with target.open("wb") as device:
-                device.write(files[target])
+        with contextlib.ExitStack() as written:
+            devices = [target for target in files if is_device(target)]
+            placed = []
+            for target, content in files.items():
+                if target not in devices:
+                    # A link is replaced in the place that it points to, as a shell would.
+                    final = target.resolve()
+                    temporary = written.enter_context(_beside(final, io.BytesIO(content)))
+                    placed.append((temporary, final))
+            for temporary, target in placed:
+                temporary.replace(target)
+            for folder in {final.parent for _, final in placed}:
+                _sync_folder(folder)
+            for target in devices:
+                with target.open("wb") as device:
+                    device.write(files[target])
     except OSError as error:
         raise OutputError.from_system(f"`{target}`", error, "run the release again") from None
+
+
+@contextlib.contextmanager
+def _beside(final: Path, source: BinaryIO) -> Iterator[Path]:
+    """A new file on disk next to the final one, with its content until it is renamed.
+
+    It has the permissions that the user's mask allows.
+    """
+    temporary = final.with_name(f".{final.name[:200]}.{secrets.token_hex(4)}.tmp")
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0)
+    try:
+        with open(os.open(temporary, flags, 0o666), "wb") as file:
+            shutil.copyfileobj(source, file)
+            file.flush()
+            os.fsync(file.fileno())
+        yield temporary
     finally:
-        for temporary, _ in written:
-            with contextlib.suppress(OSError):
-                temporary.unlink()
+        with contextlib.suppress(OSError):
+            temporary.unlink()
 
 
 def _is_odd(path: Path) -> bool:
@@ -128,15 +143,6 @@ def publish_to_stdout(content: bytes) -> None:
         raise OutputError.from_system("standard output", error, again) from None
 
 
-def _write(path: Path, content: bytes) -> None:
-    """A new file with `content`, on disk; with the permissions the user's mask allows."""
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0)
-    with open(os.open(path, flags, 0o666), "wb") as file:
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
-
-
 def _sync_folder(folder: Path) -> None:
     """Have renames in `folder` on disk, where folders can be synced."""
     with contextlib.suppress(OSError):
@@ -157,8 +163,13 @@ def publish_file(waiting: Path, target: Path | None, *, force: bool) -> None:
         _require_file(waiting)
         if target is None or is_device(target):
             stdout = contextlib.nullcontext(sys.stdout.buffer)
-            with stdout if target is None else target.open("wb") as sink:
-                _copy(waiting, sink)
+            opened = stdout if target is None else target.open("wb")
+            with opened as sink, waiting.open("rb") as file:
+                shutil.copyfileobj(file, sink)
+                sink.flush()
+                # Only a regular file can be synced, not a pipe.
+                with contextlib.suppress(OSError):
+                    os.fsync(sink.fileno())
             waiting.unlink()
             return
         mask = os.umask(0)
@@ -170,7 +181,9 @@ def publish_file(waiting: Path, target: Path | None, *, force: bool) -> None:
         except OSError as error:
             if error.errno != errno.EXDEV:
                 raise
-            _copy_into_place(waiting, final, force=force)
+            # From another disk a file cannot be renamed.
+            with waiting.open("rb") as file, _beside(final, file) as copy:
+                _place(copy, final, force=force)
         waiting.unlink(missing_ok=True)
         _sync_folder(final.parent)
     except OSError as error:
@@ -181,27 +194,6 @@ def publish_file(waiting: Path, target: Path | None, *, force: bool) -> None:
 def _require_file(waiting: Path) -> None:
     if waiting.is_symlink():
         raise OSError(errno.ELOOP, "the file that waits is a link")
-
-
-def _copy(source: Path, sink: BinaryIO) -> None:
-    with source.open("rb") as file:
-        shutil.copyfileobj(file, sink)
-    sink.flush()
-    # Only a regular file can be synced, not a pipe.
-    with contextlib.suppress(OSError):
-        os.fsync(sink.fileno())
-
-
-def _copy_into_place(waiting: Path, final: Path, *, force: bool) -> None:
-    """The same from another disk, where a file cannot be renamed."""
-    temporary = final.with_name(f".{final.name[:200]}.{secrets.token_hex(4)}.tmp")
-    try:
-        with temporary.open("xb") as copy:
-            _copy(waiting, copy)
-            os.fsync(copy.fileno())
-        _place(temporary, final, force=force)
-    finally:
-        temporary.unlink(missing_ok=True)
 
 
 def _place(source: Path, final: Path, *, force: bool) -> None:

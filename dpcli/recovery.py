@@ -14,7 +14,7 @@ import re
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -24,13 +24,12 @@ from dpcli.errors import LedgerError, Problem, SpecError, UsageError
 from dpcli.ledger.account import Outlook
 from dpcli.ledger.balance import RECOVERED, period_number
 from dpcli.ledger.chain import Entry
-from dpcli.ledger.charge import charge_for
+from dpcli.ledger.charge import charged_parts
 from dpcli.ledger.ledger import Ledger
 from dpcli.ledger.recovery import Proof
 from dpcli.ledger.terms import Payload, terms_of
-from dpcli.plan.model import Plan
 from dpcli.plan.planner import make_plan
-from dpcli.privacy.loss import Loss
+from dpcli.privacy.loss import Loss, add_up
 from dpcli.report.facts import plan_json
 from dpcli.spec.load import load_any
 from dpcli.spec.model import Spec
@@ -42,6 +41,9 @@ HASH = re.compile(r"[0-9a-f]{64}")
 ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:-]{0,99}")
 INSTANT = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z")
 """What numbers and names of a report look like."""
+
+NEARLY = 1 - Fraction(1, 10**9)
+"""Of the sum of rounded losses: how much of it rounding each of them up cannot have added."""
 
 PRIVACY = ("unit", "neighbors", "composition", "asked", "spent", "budget")
 """What a report says about its guarantee that a plan says as well."""
@@ -55,48 +57,68 @@ PART = ("role", "joint", "cells", "mechanism", "sensitivity", "epsilon", "delta"
 Facts = Mapping[str, Any]
 
 
-def report_faults(ledger: Ledger, reports: Sequence[Path]) -> Iterator[str]:
-    """What published reports say that the ledger does not; UsageError if one is none."""
-    read = [(path, *_read(path)) for path in reports]
-    entries = {entry.number: entry for entry in ledger.entries()}
-    for path, content, _, number, head, release_id in read:
-        if number not in entries:
-            yield f"`{path}` was published from entry {number}, which the ledger does not have"
-        elif not entries[number].is_named(head, release_id):
-            yield f"`{path}` was published from another entry {number} than the ledger has"
-        elif not _published(ledger, entries[number], content):
-            yield f"`{path}` is not what entry {number} published: its text was changed"
+@dataclass(frozen=True, slots=True)
+class Report:
+    """A published report: its bytes, and the entry, head and release that it names."""
+
+    path: Path
+    content: bytes
+    facts: Facts
+    entry: int
+    head: str
+    release_id: str
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of its bytes."""
+        return hashlib.sha256(self.content).hexdigest()
+
+    def changed(self, why: str) -> LedgerError:
+        """It is not as it was published."""
+        return LedgerError.about("report-changed", report=self.path, why=why)
 
 
-def _published(ledger: Ledger, entry: Entry, content: bytes) -> bool:
-    """Whether an entry published that report, or was recovered from it."""
-    if entry.recovered is not None:
-        return entry.recovered.get("report") == hashlib.sha256(content).hexdigest()
-    packed = ledger.outputs(entry.number).get("report.json")
-    try:
-        return packed is not None and content == zlib.decompress(packed)
-    except zlib.error:
-        return False
-
-
-def _read(path: Path) -> tuple[bytes, Facts, int, str, str]:
-    """A report, numbers as their digits, and the entry, head and release that it names."""
+def _read(path: Path) -> Report:
+    """A report, numbers as their digits; UsageError if it is none."""
     with _reading(path):
         content = path.read_bytes() if path.is_file() else b""
-        report = json.loads(content, parse_float=str, parse_int=str, parse_constant=str)
-        place = report["ledger"]
-        return content, report, int(place["entry"]), str(place["head"]), str(report["release_id"])
+        facts = json.loads(content, parse_float=str, parse_int=str, parse_constant=str)
+        place, name = facts["ledger"], str(facts["release_id"])
+        return Report(path, content, facts, int(place["entry"]), str(place["head"]), name)
 
 
 @contextmanager
 def _reading(path: Path) -> Iterator[None]:
-    """What is raised where a file is no report, as UsageError."""
     try:
         yield
     except (
         KeyError, TypeError, ValueError, ArithmeticError, AttributeError, OSError, RecursionError
     ):  # fmt: skip
         raise UsageError.about("not-a-report", report=path) from None
+
+
+def report_faults(ledger: Ledger, paths: Sequence[Path]) -> Iterator[str]:
+    """What published reports say that the ledger does not; UsageError if one is none."""
+    entries = {entry.number: entry for entry in ledger.entries()}
+    for report in [_read(path) for path in paths]:
+        path, number, entry = report.path, report.entry, entries.get(report.entry)
+        if entry is None:
+            yield f"`{path}` was published from entry {number}, which the ledger does not have"
+        elif not entry.is_named(report.head, report.release_id):
+            yield f"`{path}` was published from another entry {number} than the ledger has"
+        elif not _published(ledger, entry, report):
+            yield f"`{path}` is not what entry {number} published: its text was changed"
+
+
+def _published(ledger: Ledger, entry: Entry, report: Report) -> bool:
+    """Whether an entry published that report, or was recovered from it."""
+    if entry.recovered is not None:
+        return entry.recovered.get("report") == report.digest
+    packed = ledger.outputs(entry.number).get("report.json")
+    try:
+        return packed is not None and report.content == zlib.decompress(packed)
+    except zlib.error:
+        return False
 
 
 def proofs_of(paths: Sequence[Path]) -> list[Proof]:
@@ -114,34 +136,30 @@ def proofs_of(paths: Sequence[Path]) -> list[Proof]:
 
 
 def _proof(path: Path) -> Proof:
-    content, report, entry, head, named = _read(path)
+    report = _read(path)
     with _reading(path):
-        privacy, text = report["privacy"], report["spec"]["text"]
-        created, digest = str(report["created"]), str(report["spec"]["digest"])
-        words = (HASH.fullmatch(head), ID.fullmatch(named), INSTANT.fullmatch(created))
-        window, period = _window(report["ledger"])
-        stated, before, asked = _stated(report), _loss(privacy["before"]), _loss(privacy["asked"])
-        first = report["ledger"].get("first_release")
-        if entry < 1 or not isinstance(text, str) or not all(words):
+        privacy, place, source = (report.facts[key] for key in ("privacy", "ledger", "spec"))
+        created, text, digest = str(report.facts["created"]), source["text"], str(source["digest"])
+        window = int(place["window"]["periods"]) if "window" in place else None
+        period = str(place["window"]["period"]) if "window" in place else None
+        if period is not None:
+            period_number(period)
+        before, asked, answers = _loss(privacy["before"]), _loss(privacy["asked"]), _answers(report)
+        stated = add_up([_loss(one) for one in answers])
+        first = place.get("first_release")
+        words = ((HASH, report.head), (ID, report.release_id), (INSTANT, created))
+        named = all(pattern.fullmatch(word) for pattern, word in words)
+        if report.entry < 1 or not isinstance(text, str) or not named:
             raise ValueError("a report names its entry, and has a spec")
-    spec = _spec(text, digest, path)
-    if not stated.within(asked):
-        raise _changed(path, "its losses do not add up to what it says was asked")
+    spec = _spec(text, digest, report)
+    if not Loss(stated.epsilon * NEARLY, stated.delta * NEARLY).within(asked):
+        raise report.changed("its losses do not add up to what it says was asked")
     terms = replace(terms_of(spec), window=window)
-    parts, exact = _parts(spec, report, asked, period, path)
+    parts, exact = _parts(spec, report, asked)
     return Proof(
-        path, hashlib.sha256(content).hexdigest(), entry, head, named, digest, created, terms,
+        path, report.digest, report.entry, report.head, report.release_id, digest, created, terms,
         period, before, parts, exact, first if isinstance(first, bool) else None,
     )  # fmt: skip
-
-
-def _window(place: Facts) -> tuple[int | None, str | None]:
-    """The days of the account's window and the day of the release, if it has one."""
-    if "window" not in place:
-        return None, None
-    days, period = int(place["window"]["periods"]), str(place["window"]["period"])
-    period_number(period)
-    return days, period
 
 
 def _loss(fact: Facts) -> Loss:
@@ -153,26 +171,14 @@ def _loss(fact: Facts) -> Loss:
     return Loss(epsilon, delta)
 
 
-def _stated(report: Facts) -> Loss:
-    """The plain sum of what its answers revealed, less what rounding each of them up may add."""
-    answers, kept = [_loss(one) for one in _answers(report)], 1 - Fraction(1, 10**9)
-    epsilon, delta = sum(one.epsilon for one in answers), sum(one.delta for one in answers)
-    return Loss(epsilon * kept, delta * kept)
-
-
-def _answers(report: Facts) -> list[Facts]:
+def _answers(report: Report) -> list[Facts]:
     """What a report lists: the quality check and the statistics, or the responses."""
-    quality = report.get("quality")
+    facts, quality = report.facts, report.facts.get("quality")
     checks = [] if quality is None else [quality]
-    return [*checks, *(report["statistics"] if "statistics" in report else report["responses"])]
+    return [*checks, *(facts["statistics"] if "statistics" in facts else facts["responses"])]
 
 
-def _stopped(report: Facts) -> bool:
-    quality = report.get("quality")
-    return quality is not None and quality.get("passed") is False
-
-
-def _spec(text: str, digest: str, path: Path) -> Spec:
+def _spec(text: str, digest: str, report: Report) -> Spec:
     """The spec of a report; LedgerError unless it has the digest that the report says.
 
     Tables that a local spec names lie next to the report, or nothing vouches for its text.
@@ -180,20 +186,18 @@ def _spec(text: str, digest: str, path: Path) -> Spec:
     unread = ""
     for raw in (text, BOM + text):
         try:
-            spec = load_any(raw, str(path), path.parent)
+            spec = load_any(raw, str(report.path), report.path.parent)
         except SpecError as failure:
             unread = failure.problems[0].message
         else:
             if spec.digest == digest:
                 return spec
     if unread:
-        raise LedgerError.about("report-unusable", report=path, why=unread)
-    raise _changed(path, "its spec does not have the digest that it says")
+        raise LedgerError.about("report-unusable", report=report.path, why=unread)
+    raise report.changed("its spec does not have the digest that it says")
 
 
-def _parts(
-    spec: Spec, report: Facts, asked: Loss, period: str | None, path: Path
-) -> tuple[tuple[Payload, ...], bool]:
+def _parts(spec: Spec, report: Report, asked: Loss) -> tuple[tuple[Payload, ...], bool]:
     """The parts to charge, and whether they are those of the lost entry."""
     sums = [asked]
     try:
@@ -202,12 +206,14 @@ def _parts(
         if failure.problems[0].code == "package-missing":
             raise
     else:
-        if plan.quality is not None and _stopped(report):
+        if plan.quality is not None and (report.facts.get("quality") or {}).get("passed") is False:
             plan = plan.quality_alone
-        if _facts(plan) == _facts_of(report):
-            return charge_for(plan, "", period).parts, True
-        if report.get("dpcli_version") == __version__:
-            raise _changed(path, "its numbers are not those that its spec gives")
+        text = plan_json(plan, Outlook(Path(), exists=False))
+        planned = replace(report, facts=json.loads(text, parse_float=str, parse_int=str))
+        if _compared(planned) == _compared(report):
+            return charged_parts(plan), True
+        if report.facts.get("dpcli_version") == __version__:
+            raise report.changed("its numbers are not those that its spec gives")
         sums.append(plan.asked)
     part: Payload = {
         "statistic": "all of them",
@@ -219,15 +225,9 @@ def _parts(
     return (part,), False
 
 
-def _facts(plan: Plan) -> object:
-    """What a report of this version says about a plan, as far as it decides the charge."""
-    text = plan_json(plan, Outlook(Path(), exists=False))
-    return _facts_of(json.loads(text, parse_float=str, parse_int=str))
-
-
-def _facts_of(report: Facts) -> object:
-    """The same of a report."""
-    privacy = {key: report["privacy"].get(key) for key in PRIVACY}
+def _compared(report: Report) -> object:
+    """What a report says about its plan, as far as it decides the charge."""
+    privacy = {key: report.facts["privacy"].get(key) for key in PRIVACY}
     answers = [
         (
             {key: one.get(key) for key in ANSWER},
@@ -236,7 +236,3 @@ def _facts_of(report: Facts) -> object:
         for one in _answers(report)
     ]
     return privacy, answers
-
-
-def _changed(path: Path, why: str) -> LedgerError:
-    return LedgerError.about("report-changed", report=path, why=why)

@@ -9,14 +9,14 @@ import typer
 
 from dpcli.cli.accounts import outlook, sharing_warnings, warn
 from dpcli.cli.console import print_json, problem_facts, say
-from dpcli.cli.options import AsJson, LedgerFile, Period, SpecFile
+from dpcli.cli.options import AsJson, LedgerFile, Period, SpecFile, refuse_first
 from dpcli.cli.progress import shown_progress
 from dpcli.cli.tables import write_table
 from dpcli.columns import OpenColumn
 from dpcli.engine.header import require_columns
 from dpcli.engine.progress import Progress
 from dpcli.engine.source import open_dataset
-from dpcli.errors import Failure, UsageError
+from dpcli.errors import Failure
 from dpcli.messages import note
 from dpcli.plan.model import Plan
 from dpcli.plan.planner import make_plan
@@ -47,8 +47,13 @@ def check(
 ) -> None:
     """Report every problem of a spec at once; with data, of headers too."""
     files = tuple(data or ())
-    if cells:
-        _require_cells_can_be_shown(files, as_json=as_json)
+    refuse_first(
+        {
+            "bad-option.cells-as-json": cells and as_json,
+            "bad-option.cells-without-data": cells and not files,
+            "terminal-required": cells and not sys.stdout.isatty(),
+        }
+    )
     found: dict[str, object] = {"spec": str(spec), "data": list(files), "problems": []}
     unreadable: list[str] = []
     try:
@@ -57,19 +62,25 @@ def check(
         what = "response" if plan.is_local else "statistic"
         found |= {"dataset": plan.spec.dataset, f"{what}s": len(members), "warnings": []}
         account = outlook(plan, spec, ledger, period, files)
-        if cells:
+        refused = account.refused
+        try:
             # How a file is written does not depend on what its account can pay.
-            unreadable = _show_cells(files, plan)
-        account.require()
-        if files and not cells:
-            with open_dataset(files, plan.spec.dialect) as dataset:
-                require_columns(dataset, plan.spec.columns)
+            if cells:
+                unreadable = _show_cells(files, plan)
+            elif files:
+                with open_dataset(files, plan.spec.dialect) as dataset:
+                    require_columns(dataset, plan.spec.columns)
+        except Failure as failure:
+            earlier = refused or failure
+            refused = type(earlier)(dict.fromkeys([*earlier.problems, *failure.problems]))
+        if refused is not None:
+            raise refused
     except Failure as failure:
         if as_json:
             print_json(found | {"problems": problem_facts(failure)})
         raise
-    blind = [note("quality.blind")] if not plan.is_local and is_blind(plan) else []
-    found["warnings"] = [*sharing_warnings(account.shared), *warn(blind)]
+    advice = warn([note(f"quality.{name}") for name in _unnoticed(plan)])
+    found["warnings"] = [*sharing_warnings(account.shared), *advice]
     if as_json:
         print_json(found)
         return
@@ -80,13 +91,11 @@ def check(
     say(f"{spec}: {len(members)} {what}{'s' * (len(members) != 1)}, {end}", file=sys.stdout)
 
 
-def _require_cells_can_be_shown(data: tuple[str, ...], *, as_json: bool) -> None:
-    if as_json:
-        raise UsageError.about("bad-option.cells-as-json")
-    if not data:
-        raise UsageError.about("bad-option.cells-without-data")
-    if not sys.stdout.isatty():
-        raise UsageError.about("terminal-required")
+def _unnoticed(plan: Plan) -> list[str]:
+    """Why a release would not notice a file that cannot be read as declared."""
+    if plan.is_local:
+        return []
+    return ["absent"] if plan.quality is None else ["blind"] * is_blind(plan)
 
 
 def _show_cells(data: tuple[str, ...], plan: Plan) -> list[str]:
@@ -97,15 +106,13 @@ def _show_cells(data: tuple[str, ...], plan: Plan) -> list[str]:
     from dpcli.engine.cells_check import check_cells  # noqa: PLC0415 - loads polars for this alone
 
     spec = plan.spec
-    quality = None if spec.is_local else spec.quality
+    least = spec.quality.min_rows if spec.quality else None
     with (
         shown_progress(quiet=False) as progress,
         open_dataset(data, spec.dialect, progress) as dataset,
     ):
         require_columns(dataset, spec.columns)
-        found = check_cells(
-            dataset, spec.columns, quality.min_rows if quality else None, progress or Progress()
-        )
+        found = check_cells(dataset, spec.columns, least, progress or Progress())
     print(NOTICE)
     rows = [
         {
@@ -120,12 +127,12 @@ def _show_cells(data: tuple[str, ...], plan: Plan) -> list[str]:
     write_table(sys.stdout, "cells", rows)
     if not found.has_rows:
         print("rows: none")
-    elif found.enough_rows is None:
+        return []
+    if found.enough_rows is None:
         print("rows: some; `quality: {min_rows: ...}` declares how many to expect")
     else:
         print(f"rows: {'at least' if found.enough_rows else 'fewer than'} `min_rows`")
-    nothing = [one.column.name for one in found.columns if one.readable == "none"]
-    return nothing if found.has_rows else []
+    return [one.column.name for one in found.columns if one.readable == "none"]
 
 
 def _remark(one: ColumnCells) -> str:

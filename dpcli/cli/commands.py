@@ -147,8 +147,13 @@ def _load(name: str) -> Any:
     return command
 
 
-def unknown_option(option: str, known: Sequence[str], where: str) -> UsageError:
-    """An option that does not exist, and the nearest that do."""
-    near = get_close_matches(option, known, n=2)
+def unknown_option(option: str, known: Sequence[Any], where: str) -> UsageError:
+    """An option that does not exist: the argument of that name, or the nearest that do."""
+    for one in known:
+        if one.param_type_name == "argument" and option == f"--{one.name}":
+            name = (one.metavar or one.name.upper()).strip("[].")
+            return UsageError.about("unknown-option.argument", where=where, word=option, name=name)
+    names = [name for one in known if one.param_type_name == "option" for name in one.opts]
+    near = get_close_matches(option, names, n=2)
     code = "unknown-option.near" if near else "unknown-option"
     return UsageError.about(code, where=where, word=option, near=near)

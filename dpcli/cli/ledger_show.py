@@ -9,6 +9,7 @@ import unicodedata
 from collections.abc import Iterator, Sequence
 from contextlib import closing, suppress
 from dataclasses import replace
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated
 
@@ -29,12 +30,12 @@ from dpcli.plan.planner import make_plan
 from dpcli.privacy.decimals import plain_text, with_exponent
 from dpcli.spec.load import read_any
 
-COUNTED = tuple(
-    f"{what}_{measure}"
+COUNTED = {
+    f"{what}_{measure}": (what, measure)
     for what in ("spent", "remaining", "lifetime")
     for measure in ("epsilon", "delta", "rho")
-)
-"""What is reported of a balance."""
+}
+"""What is reported of a balance: each of its losses in each measure."""
 
 Facts = dict[str, object]
 """An account or a release, by the keys of its JSON."""
@@ -74,15 +75,14 @@ def show(
     windows = any(account["window"] for account in accounts)
     deltas = any(account["delta"] != "0" for account in accounts)
     rhos = any(account["spent_rho"] not in {None, "?"} for account in accounts)
-    columns = (
-        "dataset", "unit", "neighbors", "composition", *(("window",) if windows else ()),
-        "releases", "epsilon", "spent_epsilon", "remaining_epsilon",
-        *(("lifetime_epsilon",) if windows else ()),
-        *(("delta", "spent_delta", "remaining_delta") if deltas else ()),
-        *(("spent_rho", "remaining_rho") if rhos else ()),
-        *(("more_runs",) if plan else ()),
-    )  # fmt: skip
-    _write("accounts", accounts, columns)
+    shown = {
+        "dataset": True, "unit": True, "neighbors": True, "composition": True, "window": windows,
+        "releases": True, "epsilon": True, "spent_epsilon": True, "remaining_epsilon": True,
+        "lifetime_epsilon": windows, "delta": deltas, "spent_delta": deltas,
+        "remaining_delta": deltas, "spent_rho": rhos, "remaining_rho": rhos,
+        "more_runs": plan is not None,
+    }  # fmt: skip
+    _write("accounts", accounts, [name for name, is_shown in shown.items() if is_shown])
     if plan is not None:
         wanted = terms_of(plan.spec)
         if not terms:
@@ -95,13 +95,11 @@ def show(
 
 def _account(book: Ledger, terms: Terms, day: int | None, plan: Plan | None) -> Facts:
     """The terms of an account, what it has spent, and how many more runs of a plan fit."""
-    account = book.account(terms.dataset)
+    account, more = book.account(terms.dataset), None
     try:
-        counted = book.balance(terms, day)
-        losses = (counted.spent, counted.remaining, counted.lifetime)
-        numbers = [size for loss in losses for size in (loss.epsilon, loss.delta, loss.rho)]
-        measures = [None if size is None else plain_text(size) for size in numbers]
-        more = None
+        losses = account.balance(terms, day)
+        sizes = {key: getattr(getattr(losses, what), one) for key, (what, one) in COUNTED.items()}
+        texts = {key: None if size is None else plain_text(size) for key, size in sizes.items()}
         if plan is not None:
             # In an account with a window: as many as fit in one that is still empty.
             fits = not account.closed and not list(terms.differences(terms_of(plan.spec)))
@@ -110,13 +108,13 @@ def _account(book: Ledger, terms: Terms, day: int | None, plan: Plan | None) -> 
         if failure.problems[0].code != "package-missing":
             raise
         print(f"warning: {terms.dataset}: {failure.problems[0].message}", file=sys.stderr)
-        measures, more = ["?"] * len(COUNTED), None
+        texts = dict.fromkeys(COUNTED, "?")
     return {
         **terms.payload(),
         "epsilon": plain_text(terms.budget.epsilon),
         "delta": plain_text(terms.budget.delta),
         "releases": len(book.releases(terms.dataset)),
-        **dict(zip(COUNTED, measures, strict=True)),
+        **texts,
         "more_runs": more,
         "closed": account.closed,
     }
@@ -135,7 +133,9 @@ def history(
     with existing_ledger(path) as book:
         accounts = book.accounts()
         if dataset is not None and dataset not in accounts:
-            raise LedgerError.about("no-such-account", ledger=book.path, dataset=dataset)
+            near = get_close_matches(dataset, accounts, n=2)
+            code = "no-such-account.near" if near else "no-such-account"
+            raise LedgerError.about(code, ledger=book.path, dataset=dataset, near=near)
         releases = [
             release
             for name, terms in accounts.items()

@@ -201,7 +201,6 @@ def _reported(error: Any) -> Failure:
         return Failure([Problem("internal-fault", found, advice)])
     where = error.ctx.command_path if error.ctx else "dpcli"
     if type(error).__name__ == "NoSuchOption":
-        names = [name for one in error.ctx.command.get_params(error.ctx) for name in one.opts]
-        return unknown_option(error.option_name, names, where)
+        return unknown_option(error.option_name, error.ctx.command.get_params(error.ctx), where)
     message = EXTRA.sub(r"unexpected `\1`", error.format_message().rstrip(".").replace("'", "`"))
     return UsageError.about("command-line", message=message[:1].lower() + message[1:], where=where)

@@ -25,8 +25,8 @@ def usual_anchor(path: Path) -> Path:
     return path.with_name(path.name + ".anchor")
 
 
-def read_anchor(path: Path, identity: str | None) -> dict[int, str]:
-    """The seals by number; empty if there is no file.
+def read_anchor(path: Path, identity: str | None) -> tuple[str | None, dict[int, str]]:
+    """The ledger that an anchor belongs to, and its seals by number; nothing without a file.
 
     A line that a crash cut short is ignored. Raises ForeignAnchor unless the anchor
     belongs to the ledger `identity`; None accepts any.
@@ -34,33 +34,23 @@ def read_anchor(path: Path, identity: str | None) -> dict[int, str]:
     if path.exists() and not path.is_file():
         raise ForeignAnchor("is no regular file")
     try:
-        text = path.read_text(encoding="ascii", errors="replace")
+        first, *lines = path.read_text(encoding="ascii", errors="replace").split("\n")
     except FileNotFoundError:
-        return {}
-    first, *lines = text.split("\n")
+        return None, {}
     if not first.startswith(f"{MARK} "):
         raise ForeignAnchor("is not an anchor")
-    if identity not in (None, first.removeprefix(f"{MARK} ")):
+    found = first.removeprefix(f"{MARK} ")
+    if identity not in (None, found):
         raise ForeignAnchor("belongs to another ledger")
-    found = (match for line in lines if (match := _LINE.fullmatch(line)))
-    return {int(match[1]): match[2] for match in found}
-
-
-def identity_of(path: Path) -> str | None:
-    """The ledger that an anchor belongs to, None if there is no file; or ForeignAnchor."""
-    read_anchor(path, None)
-    return _first_line(path).removeprefix(f"{MARK} ") if path.exists() else None
+    seals = (match for line in lines if (match := _LINE.fullmatch(line)))
+    return found, {int(match[1]): match[2] for match in seals}
 
 
 def follow(path: Path) -> Path:
     """Where the anchor is that the file at its usual place points to, if it does so."""
-    first = _first_line(path) if path.is_file() else ""
+    text = path.read_text(encoding="utf-8", errors="replace") if path.is_file() else ""
+    first = text.partition("\n")[0]
     return Path(first.removeprefix(f"{ELSEWHERE} ")) if first.startswith(f"{ELSEWHERE} ") else path
-
-
-def _first_line(path: Path) -> str:
-    with path.open(encoding="utf-8", errors="replace") as file:
-        return file.readline().rstrip("\n")
 
 
 def begin_anchor(path: Path, identity: str) -> None:

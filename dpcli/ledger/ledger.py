@@ -7,7 +7,7 @@ can be published again at no cost. Nothing is ever refunded.
 from __future__ import annotations
 
 import zlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
@@ -138,7 +138,8 @@ class Ledger(Store):
             if there is not None and there != terms:
                 raise LedgerError.about("account-exists", dataset=terms.dataset)
             if there is None:
-                self.append(OPEN, terms.dataset, terms.payload() | {"created": created})
+                payload = terms.payload() | {"created": created}
+                self.insert(self.next_entry(OPEN, terms.dataset, payload))
         self.update_anchor()
         return there is None
 
@@ -194,24 +195,19 @@ class Ledger(Store):
         account = self.account(dataset)
         before, after = account.accept(charge.terms, charge.spend, opens=charge.opens)
         if account.terms is None:
-            self.append(OPEN, dataset, charge.terms.payload() | {"created": charge.created})
-
-        places: list[Standing] = []
-
-        def publish(entry: Entry) -> Mapping[str, bytes]:
-            places.append(
-                Standing(
-                    self.path.name, entry.number, entry.head, account.terms or charge.terms,
-                    charge.period, before.spent, after, first=not account.spends,
-                )
-            )  # fmt: skip
-            return render(places[0])
-
+            payload = charge.terms.payload() | {"created": charge.created}
+            self.insert(self.next_entry(OPEN, dataset, payload))
         named = charge.release_id, charge.period
-        outputs = self.append(RELEASE, dataset, charge.payload, charge.parts, *named, publish)
-        return Stored(charge.release_id, outputs, places[0])
+        entry = self.next_entry(RELEASE, dataset, charge.payload, charge.parts, *named)
+        standing = Standing(
+            self.path.name, entry.number, entry.head, account.terms or charge.terms, charge.period,
+            before.spent, after, first=not account.spends,
+        )  # fmt: skip
+        outputs = dict(render(standing))
+        self.insert(entry, outputs)
+        return Stored(charge.release_id, outputs, standing)
 
-    def append(
+    def next_entry(
         self,
         kind: str,
         dataset: str,
@@ -219,21 +215,13 @@ class Ledger(Store):
         parts: Sequence[Payload] = (),
         release_id: str | None = None,
         period: str | None = None,
-        publish: Callable[[Entry], Mapping[str, bytes]] = lambda _: {},
-    ) -> dict[str, bytes]:
-        """Add an entry to the end of the chain, within a transaction.
-
-        It gets its seal when `publish` has made its outputs, which are returned.
-        """
+    ) -> Entry:
+        """An entry for the end of the chain, to be inserted in the same transaction."""
         last = self.last()
         number, previous = (last.number + 1, last.seal) if last else (1, self.genesis())
         content = canonical(parts), canonical(payload)
         entry = Entry(number, kind, dataset, release_id, period, *content, previous)
-        entry = replace(entry, head=entry.expected_head())
-        outputs = dict(publish(entry))
-        packed = {name: zlib.compress(content) for name, content in outputs.items()}
-        self.insert(entry, packed)
-        return outputs
+        return replace(entry, head=entry.expected_head())
 
 
 def _require_same(entry: Entry, charge: Charge) -> None:

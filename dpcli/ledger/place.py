@@ -82,7 +82,7 @@ def require_no_history(path: Path, anchor: Path | None = None) -> None:
     usual = usual_anchor(path)
     for place in {usual, anchor or usual}:
         try:
-            recorded = read_anchor(place, None)
+            _, recorded = read_anchor(place, None)
         except ForeignAnchor as foreign:
             raise doubt(path, f"it is missing or empty, and `{place}` {foreign}") from None
         except OSError as error:

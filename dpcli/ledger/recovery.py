@@ -14,14 +14,7 @@ from fractions import Fraction
 from pathlib import Path
 
 from dpcli.errors import LedgerError, Problem, problem
-from dpcli.ledger.anchor import (
-    ForeignAnchor,
-    begin_anchor,
-    follow,
-    identity_of,
-    read_anchor,
-    usual_anchor,
-)
+from dpcli.ledger.anchor import ForeignAnchor, begin_anchor, follow, read_anchor, usual_anchor
 from dpcli.ledger.balance import period_number
 from dpcli.ledger.chain import CLOSE, LOST, OPEN, RELEASE, Entry
 from dpcli.ledger.ledger import Ledger
@@ -129,21 +122,20 @@ def _begun(ledger: Ledger, *, anchor_lost: bool) -> dict[int, str] | None:
     if is_lost and not anchor_lost:
         raise LedgerError.about("anchor-lost", anchor=anchor, path=ledger.path)
     try:
-        identity = None if is_lost else identity_of(anchor)
-        recorded = read_anchor(anchor, identity) if identity else None
+        identity, recorded = (None, {}) if is_lost else read_anchor(anchor, None)
     except ForeignAnchor as foreign:
         raise doubt(ledger.path, f"it is missing or empty, and `{anchor}` {foreign}") from None
     ledger.begin(usual if is_lost else anchor, identity or random_bytes(16).hex())
     if is_lost:
         usual.unlink()
-    return recorded
+    return recorded if identity else None
 
 
 def _recorded(ledger: Ledger, *, anchor_lost: bool) -> dict[int, str] | None:
     """What the anchor records; LedgerError unless the ledger is intact, but for its end."""
     ledger.check(incomplete=True)
     if ledger.anchor.exists():
-        return read_anchor(ledger.anchor, ledger.meta("identity"))
+        return read_anchor(ledger.anchor, ledger.meta("identity"))[1]
     if not anchor_lost:
         raise LedgerError.about("anchor-lost", anchor=ledger.anchor, path=ledger.path)
     return None
@@ -181,16 +173,17 @@ def _charged(
             place |= {"report": proof.report, "exact": proof.exact}
             payload |= {"digest": proof.digest, "created": proof.created}
             named = proof.release_id, proof.period
-            ledger.append(RELEASE, proof.terms.dataset, payload, proof.parts, *named)
+            entry = ledger.next_entry(RELEASE, proof.terms.dataset, payload, proof.parts, *named)
         elif number in openings:
             terms = openings[number].terms
             payload |= {**terms.payload(), "created": openings[number].created}
-            ledger.append(OPEN, terms.dataset, payload)
+            entry = ledger.next_entry(OPEN, terms.dataset, payload)
         else:
-            ledger.append(LOST, "", payload)
+            entry = ledger.next_entry(LOST, "", payload)
+        ledger.insert(entry)
     closed = tuple(ledger.accounts()) if lost > 0 else ()
     for dataset in closed:
-        ledger.append(CLOSE, dataset, {"created": created})
+        ledger.insert(ledger.next_entry(CLOSE, dataset, {"created": created}))
     return Recovered(tuple(new.values()), tuple(firsts), max(lost, 0), closed)
 
 

@@ -9,6 +9,7 @@ covers.
 from __future__ import annotations
 
 import os
+import zlib
 from collections.abc import Mapping
 from contextlib import ExitStack, suppress
 from dataclasses import astuple, replace
@@ -26,6 +27,9 @@ FILES = '"files":'
 """Before the data files in the payload of an entry."""
 
 COLUMNS = "number, kind, dataset, release_id, period, parts, payload, previous, head, seal"
+
+
+NOTHING: Mapping[str, bytes] = {}
 
 
 class Store(Database):
@@ -89,18 +93,19 @@ class Store(Database):
 
     def _entries_fault(self, *, incomplete: bool) -> str:
         # The anchor first: what another process adds meanwhile is in the ledger before.
-        anchor, recorded = self.anchor, {}
-        unfit = "" if anchor.exists() else "is missing"
+        anchor, foreign = self.anchor, ""
+        identity: str | None = None
+        recorded: dict[int, str] = {}
         try:
-            recorded = read_anchor(anchor, self.meta("identity"))
-        except ForeignAnchor as foreign:
-            unfit = str(foreign)
+            identity, recorded = read_anchor(anchor, self.meta("identity"))
+        except ForeignAnchor as error:
+            foreign = str(error)
         entries = self.entries()
         fault = chain_fault(entries, self.genesis())
-        if fault or (incomplete and unfit == "is missing"):
+        if fault:
             return fault
-        if unfit:
-            return f"its anchor `{anchor.name}` {unfit}"
+        if foreign or (identity is None and not incomplete):
+            return f"its anchor `{anchor.name}` {foreign or 'is missing'}"
         return anchor_fault(recorded, entries, incomplete=incomplete)
 
     @property
@@ -173,14 +178,15 @@ class Store(Database):
         """The numbers of entries that published anything."""
         return {row[0] for row in self.query("SELECT number FROM outputs")}
 
-    def insert(self, entry: Entry, outputs: Mapping[str, bytes]) -> None:
+    def insert(self, entry: Entry, outputs: Mapping[str, bytes] = NOTHING) -> None:
         """Seal an entry and what it publishes, add both in a transaction, and read them back."""
-        entry = replace(entry, seal=seal_of(entry.head, outputs))
+        packed = {name: zlib.compress(content) for name, content in outputs.items()}
+        entry = replace(entry, seal=seal_of(entry.head, packed))
         self.query("INSERT INTO entries VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", *astuple(entry))
-        for name, content in outputs.items():
+        for name, content in packed.items():
             self.query("INSERT INTO outputs VALUES (?, ?, ?)", entry.number, name, content)
         kept = self.entries("number = ?", entry.number), self.outputs(entry.number)
-        if kept != ([entry], dict(outputs)):
+        if kept != ([entry], packed):
             raise doubt(self.path, "it does not keep what is written to it")
 
     def update_anchor(self) -> None:
@@ -209,7 +215,7 @@ class Store(Database):
 
     def _append_to_anchor(self) -> None:
         """Append the entries that the anchor does not know yet, or knows by another seal."""
-        known = read_anchor(self.anchor, self.meta("identity"))
+        _, known = read_anchor(self.anchor, self.meta("identity"))
         query = "SELECT number, seal FROM entries NOT INDEXED"
         entries: dict[int, str] = dict(self.query(query))
         new = {number: seal for number, seal in entries.items() if known.get(number) != seal}

@@ -7,14 +7,13 @@ collected: it reveals nothing more.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fractions import Fraction
 from itertools import product
 from math import prod, sqrt
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from dpcli.columns import CategoryColumn, NumericColumn
 from dpcli.engine.decode import Decoder
@@ -27,27 +26,18 @@ from dpcli.privacy.noise import normal_quantile
 from dpcli.randomizers.base import ResponseCounts
 from dpcli.spec.model import Response, Spec
 
-Numbers = NDArray[np.int64]
 
-
-@dataclass
 class Collected:
     """The counts of one response, for each group of its public columns in their order.
 
     `unread` counts records whose response or group is none that the spec knows.
     """
 
-    response: Response
-    records: Numbers = field(init=False)
-    counts: Numbers = field(init=False)
-    totals: list[Fraction] = field(init=False)
-    unread: int = 0
-
-    def __post_init__(self) -> None:
-        groups = prod(len(column.labels) for column in self.response.by)
-        outputs = max(1, len(self.response.outputs))
+    def __init__(self, response: Response) -> None:
+        groups = prod(len(column.labels) for column in response.by)
+        self.response, self.unread = response, 0
         self.records = np.zeros(groups, np.int64)
-        self.counts = np.zeros((groups, outputs), np.int64)
+        self.counts = np.zeros((groups, max(1, len(response.outputs))), np.int64)
         self.totals = [Fraction(0)] * groups
 
     @property

@@ -167,3 +167,25 @@ def test_files_that_were_written_are_named(
     survey.write_text(LOCAL.read_text("utf-8"), "utf-8")
     local = dpcli("local", "randomize", survey, PEOPLE, "-o", tmp_path / "responses.csv")
     assert f"wrote `{tmp_path / 'responses.csv'}`\n" in local.err
+
+
+def test_check_reports_the_account_and_the_header_together(
+    dpcli: Command, spec: Path, data: Path
+) -> None:
+    """A refusal of the ledger hides no problem of the file; the status is that of the ledger."""
+    data.write_text("age,income\n", "utf-8")
+    outcome = dpcli("check", spec, data, "--ledger", "none.sqlite", "--json")
+    codes = [problem["code"] for problem in json.loads(outcome.out)["problems"]]
+
+    assert outcome.status == 6
+    assert codes[0] == "ledger-missing" and len(codes) > 1
+    assert "`sex`" in outcome.err
+
+
+def test_an_account_is_named_without_an_option(dpcli: Command, spec: Path, data: Path) -> None:
+    """A wrong name and a wrong option each say what to write instead."""
+    assert dpcli("release", spec, data, "-q").status == 0
+    assert "did you mean `town`?" in dpcli("ledger", "history", "twon").err
+    refused = dpcli("ledger", "history", "--dataset", "town")
+    assert refused.status == 2
+    assert "give it without an option: `dpcli ledger history DATASET`" in refused.err

@@ -14,10 +14,10 @@ import sys
 from collections.abc import Callable
 from decimal import Decimal
 from pathlib import Path
+from typing import BinaryIO
 
 import pytest
 
-from dpcli import publish
 from tests.support.cli import DATA, PEOPLE, ROOT, SPEC, SPECS, Command, forget
 
 DPCLI = [sys.executable, "-m", "dpcli"]
@@ -279,16 +279,15 @@ def test_no_half_written_file_is_left(
 ) -> None:
     """When a disk is full, nothing appears, and the status is 7."""
     words = ["release", spec, data, "-o", tmp_path / "out.csv", "--release-id", "r"]
-    sync = publish._write
 
-    def full(path: Path, content: bytes) -> None:
-        sync(path, content[:10])
+    def full(source: BinaryIO, sink: BinaryIO) -> None:
+        sink.write(source.read(10))
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(publish, "_write", full)
-    outcome = dpcli(*words)
+    with monkeypatch.context() as patch:
+        patch.setattr(shutil, "copyfileobj", full)
+        outcome = dpcli(*words)
     left = sorted(path.name for path in tmp_path.iterdir() if "ledger" not in path.name)
-    monkeypatch.setattr(publish, "_write", sync)
     again = dpcli(*words)
 
     assert outcome.status == 7

@@ -142,7 +142,7 @@ def test_check_reports_as_json(dpcli: Command, spec: Path, data: Path, broken: P
 
     assert good.status == 0 and bad.status == 3
     assert found["dataset"] == "town" and found["statistics"] == 6
-    assert found["problems"] == found["warnings"] == []
+    assert found["problems"] == [] and "no `quality:`" in found["warnings"][0]
     assert [problem["line"] for problem in json.loads(bad.out)["problems"]] == [5, 16]
     assert "error[" in bad.err
 
