@@ -198,7 +198,6 @@ def _spec(text: str, digest: str, report: Report) -> Spec:
 
 
 def _parts(spec: Spec, report: Report, asked: Loss) -> tuple[tuple[Payload, ...], bool]:
-    """The parts to charge, and whether they are those of the lost entry."""
     sums = [asked]
     try:
         plan = make_plan(spec)
@@ -208,7 +207,7 @@ def _parts(spec: Spec, report: Report, asked: Loss) -> tuple[tuple[Payload, ...]
     else:
         if plan.quality is not None and (report.facts.get("quality") or {}).get("passed") is False:
             plan = plan.quality_alone
-        text = plan_json(plan, Outlook(Path(), exists=False))
+        text = plan_json(plan, Outlook(Path()))
         planned = replace(report, facts=json.loads(text, parse_float=str, parse_int=str))
         if _compared(planned) == _compared(report):
             return charged_parts(plan), True

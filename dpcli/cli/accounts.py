@@ -1,21 +1,23 @@
-"""The ledger of a command, and what its account allows."""
+"""The ledger of a command: what its account allows, and a charge to it."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from dpcli.cli.console import say, tell
-from dpcli.errors import Failure, LedgerError
+from dpcli.cli.progress import shown_progress
+from dpcli.engine.source import drain
+from dpcli.errors import Failure, LedgerError, Stopped
 from dpcli.ledger import sqlite
 from dpcli.ledger.account import Account, Outlook
-from dpcli.ledger.account import outlook as account_outlook
 from dpcli.ledger.balance import Spend, period_number
-from dpcli.ledger.charge import resolved
+from dpcli.ledger.charge import Charge, Stored, charge_for, resolved
 from dpcli.ledger.ledger import Ledger, create_ledger
 from dpcli.ledger.place import is_absent, require_no_history, require_place
 from dpcli.ledger.terms import terms_of
@@ -23,6 +25,9 @@ from dpcli.messages import listed, note
 from dpcli.plan.model import Plan
 from dpcli.plan.planner import require_budget
 from dpcli.spec.model import Spec
+
+if TYPE_CHECKING:
+    from dpcli.cli.outputs import Outputs
 
 DEFAULT = "dpcli-ledger.sqlite"
 """The ledger next to a spec, made when it is first needed."""
@@ -91,10 +96,10 @@ def outlook(
                 raise LedgerError.about("ledger-must-exist", path=path)
             require_place(path)
             require_no_history(path)
-            found = account_outlook(Account(path), *asked, opens=opens, exists=False)
+            found = Account(path, exists=False).outlook(*asked, opens=opens)
         else:
             with existing_ledger(path) as ledger:
-                found = account_outlook(ledger.account(dataset), *asked, opens=opens, exists=True)
+                found = ledger.account(dataset).outlook(*asked, opens=opens)
                 found = replace(found, shared=ledger.sharing(dataset, resolved(data)))
     except Failure as failure:
         found = Outlook(path, path.exists(), refused=failure)
@@ -114,3 +119,81 @@ def sharing_warnings(shared: Mapping[str, set[str]]) -> list[str]:
     files = sorted({Path(path).name for paths in shared.values() for path in paths})
     facts = {"names": listed(shared), "count": len(shared), "files": listed(files)}
     return [note("notice.shared", **facts)] if shared else []
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """What a command line asks to be charged for: a plan, its data, and its account.
+
+    `inputs` are the files that it reads, which no output may replace.
+    """
+
+    plan: Plan
+    spec: Path
+    data: tuple[str, ...]
+    inputs: tuple[Path, ...]
+    release_id: str
+    ledger: Path | None
+    period: str | None
+    quiet: bool
+
+    @property
+    def path(self) -> Path:
+        """The ledger."""
+        return ledger_of(self.ledger, self.spec)
+
+    @property
+    def charge(self) -> Charge:
+        """What it will be charged for, now."""
+        return charge_for(
+            self.plan,
+            self.release_id,
+            self.period,
+            files=resolved(self.data),
+            opens=not must_exist(self.plan.spec),
+        )
+
+
+def charge_and_publish(
+    job: Job, outputs: Outputs, make: Callable[..., Stored], render: Callable[..., object]
+) -> tuple[Stored, list[str]]:
+    """Charge for a job and publish what it makes; the same release id again costs nothing.
+
+    `make` is `dpcli.release.release` or `dpcli.local.randomize.randomize`. Returns what was stored
+    and warnings. Outputs that must be a mistake are refused before a ledger is created or anything
+    is read.
+    """
+    spec = job.plan.spec
+    again = f"run the command again with --release-id {job.release_id}"
+    # Only a ledger knows which outputs may be there already.
+    outputs.require(job.inputs, exist_ok=not is_absent(job.path))
+    demanded = must_exist(spec)
+    with _interruptible(again), open_ledger(job.ledger, job.spec, must_exist=demanded) as book:
+        charge = job.charge
+        with book.reserve(charge) as slot:
+            outputs.require([*job.inputs, *book.files()], slot.stored)
+            latest = book.latest()
+            warned = warn(sharing_warnings(book.sharing(spec.dataset, charge.files)))
+            with shown_progress(quiet=job.quiet) as progress:
+                stored = make(job.plan, job.data, slot, render, progress=progress)
+        outputs.publish(stored, again)
+    if charge.created < latest:
+        warned += warn([note("notice.clock", latest=latest)])
+    if stored.standing is None:
+        drain(job.data)
+        if not job.quiet:
+            what = "responses" if job.plan.is_local else "release"
+            tell("again", what=what, name=job.release_id)
+    elif stored.standing.first:
+        tell("first", dataset=spec.dataset, ledger=stored.standing.ledger)
+    return stored, warned
+
+
+@contextmanager
+def _interruptible(again: str) -> Iterator[None]:
+    """A charge that may be interrupted; `again` says how to ask for the same once more."""
+    try:
+        yield
+    except (KeyboardInterrupt, Stopped):
+        tell("interrupted", again=again)
+        raise

@@ -159,7 +159,6 @@ def recover(
 
 
 def _recovered(path: Path, found: Recovered, reports: int) -> Iterator[str]:
-    """What was done, in sentences."""
     if not found.releases and not found.lost:
         yield note("ledger.complete", path=path, reports=reports)
         return

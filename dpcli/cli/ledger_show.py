@@ -154,7 +154,6 @@ def history(
 
 
 def _releases(book: Ledger, terms: Terms) -> Iterator[Facts]:
-    """What an account was charged for."""
     for entry in book.releases(terms.dataset):
         content = entry.content()
         charged = spend(entry.parts, entry.period, terms.neighbors)
@@ -176,7 +175,6 @@ def _releases(book: Ledger, terms: Terms) -> Iterator[Facts]:
 
 
 def _write(title: str, facts: Sequence[Facts], columns: Sequence[str]) -> None:
-    """A table of facts, with short numbers."""
     rows = [
         {
             name.replace("_", " "): "" if one[name] is None else with_exponent(str(one[name]))

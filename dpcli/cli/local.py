@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from dpcli.cli import options
-from dpcli.cli.charging import Job, charge_and_publish
+from dpcli.cli.accounts import Job, charge_and_publish
 from dpcli.cli.console import tell
 from dpcli.cli.options import input_file
 from dpcli.cli.outputs import Responses, file_of

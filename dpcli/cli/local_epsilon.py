@@ -51,7 +51,6 @@ def _table(path: Path) -> Table:
 
 
 def _of_table(table: Table) -> Found:
-    """The worst ratio of a table."""
     worst = worst_ratio(table.rows)
     ratio = None if worst.ratio is None else str(worst.ratio)
     text = None if worst.epsilon is None else exact_or_up(worst.epsilon)
@@ -73,7 +72,6 @@ def _of_table(table: Table) -> Found:
 
 
 def _of_laplace(scale: str, bounds: tuple[str, str]) -> Found:
-    """The width of the bounds divided by the scale."""
     try:
         size, low, high = (number(text) for text in (scale, *bounds))
     except NotReadable:

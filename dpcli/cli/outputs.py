@@ -176,23 +176,19 @@ class Responses(Outputs):
     def _publish(self, stored: Stored) -> None:
         """The responses first: there is only one of them. Then the reports."""
         self._require_order(stored)
-        self._publish_responses(stored)
+        if stored.standing is None and self.is_published(stored):
+            if digest_of(self._waiting) == stored.digest:
+                self._waiting.unlink(missing_ok=True)
+        else:
+            if stored.standing is None:
+                self._require_waiting(stored)
+            try:
+                publish_file(self._waiting, self.output, force=self.force)
+            except OutputError:
+                # Another process with the same id may have been quicker.
+                if not self.is_published(stored):
+                    raise
         super()._publish(stored)
-
-    def _publish_responses(self, stored: Stored) -> None:
-        """Have the responses where they are wanted, and nowhere else."""
-        if stored.standing is None:
-            if self.is_published(stored):
-                if digest_of(self._waiting) == stored.digest:
-                    self._waiting.unlink(missing_ok=True)
-                return
-            self._require_waiting(stored)
-        try:
-            publish_file(self._waiting, self.output, force=self.force)
-        except OutputError:
-            # Another process with the same id may have been quicker.
-            if not self.is_published(stored):
-                raise
 
     def is_published(self, stored: Stored) -> bool:
         """Whether the responses are where they are wanted already."""

@@ -11,8 +11,7 @@ from typing import Annotated
 import typer
 
 from dpcli.cli import options
-from dpcli.cli.accounts import existing_ledger, outlook
-from dpcli.cli.charging import Job, charge_and_publish
+from dpcli.cli.accounts import Job, charge_and_publish, existing_ledger, outlook
 from dpcli.cli.console import print_json, tell, write_json
 from dpcli.cli.options import input_file, refuse_first
 from dpcli.cli.outputs import Tables, file_of

@@ -27,7 +27,7 @@ class Account:
     """What a ledger records of an account.
 
     `terms` are None before it is opened. A `closed` account allows no more releases; where
-    `opens` is false, a release may not open it.
+    `opens` is false, a release may not open it. `exists` says whether there is a ledger.
     """
 
     ledger: Path
@@ -35,6 +35,7 @@ class Account:
     spends: Sequence[Spend] = ()
     closed: bool = False
     opens: bool = True
+    exists: bool = True
 
     def balance(self, terms: Terms, period: int | None = None) -> Balance:
         """What it has spent so far; with a window, around `period`."""
@@ -62,6 +63,33 @@ class Account:
                 window=terms.window or 0,
             )
         return before, after
+
+    def outlook(self, asked: Terms, spend: Spend, times: int | None, *, opens: bool) -> Outlook:
+        """What it does with a release, and with that many; a refusal is part of it.
+
+        `asked` and `opens` are as for `accept`.
+        """
+        account, terms, period = self, self.terms or asked, spend.period
+        refused, needs_day = None, False
+        after: Balance | None = None
+        try:
+            before, after = self.accept(asked, spend, opens=opens)
+        except Failure as failure:
+            refused, needs_day = failure, failure.problems[0].code == "period-required"
+            if needs_day:
+                # What is left depends on the day: shown is a window without other releases.
+                account, period = replace(self, spends=()), 0
+                alone = balance(terms, [replace(spend, period=0)], 0)
+                after = alone if alone.within else None
+            before = account.balance(terms, period if terms.window else None)
+        repeated = None
+        if times and (refused is None or needs_day or isinstance(refused, BudgetError)):
+            repeated = Runs(terms, account.spends, spend.answers, spend.period).repeated(times)
+            if self.closed:
+                repeated = replace(repeated, fits=False, most=0)
+        return Outlook(
+            self.ledger, self.exists, self.terms, before, after, refused, repeated=repeated
+        )
 
     def _agreed(self, asked: Terms, period: int | None, *, opens: bool) -> Terms:
         terms = self.terms
@@ -92,26 +120,28 @@ class Account:
 
 @dataclass(frozen=True, slots=True)
 class Repeated:
-    """How many runs were asked about, what they need, and how many the account allows.
+    """How many runs were asked about, what they need, and how many an account allows.
 
     Unless it is `exact`, the account may allow slightly more than `most`.
     """
 
+    terms: Terms
     asked: int
     needed: Loss
     fits: bool
     most: int
     exact: bool
 
-    def refusal(self, terms: Terms) -> BudgetError:
-        """More runs than an account on these terms allows."""
+    @property
+    def refusal(self) -> BudgetError:
+        """More runs than the account allows."""
         return BudgetError.about(
-            "too-many-runs.window" if terms.window else "too-many-runs",
+            "too-many-runs.window" if self.terms.window else "too-many-runs",
             asked=self.asked,
             needed=loss_text(self.needed),
-            window=terms.window or 0,
-            dataset=terms.dataset,
-            budget=loss_text(terms.budget),
+            window=self.terms.window or 0,
+            dataset=self.terms.dataset,
+            budget=loss_text(self.terms.budget),
             most=self.most,
         )
 
@@ -141,7 +171,8 @@ class Runs:
         """Whether that many fit, and how many do."""
         fits, exact, most = self.fit(runs), self.terms.composition != "pld", self.most
         most = max(most, runs) if fits else min(most, runs - 1)
-        return Repeated(runs, self.needed(runs), fits, most, exact or most == runs - 1)
+        exact = exact or most == runs - 1
+        return Repeated(self.terms, runs, self.needed(runs), fits, most, exact)
 
     @property
     def most(self) -> int:
@@ -200,19 +231,17 @@ class Outlook:
     `before` and `after` are balances around the release, as far as they are known; what is
     `refused` has none after it. In an account with a window they are those of a window without
     other releases, unless the release names its day. `shared` are other accounts with the data
-    files that they were charged for as well. `repeated` is about many runs; they are
-    `unrepeatable` if the account allows one of them and not all.
+    files that they were charged for as well. `repeated` is about many runs.
     """
 
     ledger: Path
-    exists: bool
+    exists: bool = False
     terms: Terms | None = None
     before: Balance | None = None
     after: Balance | None = None
     refused: Failure | None = None
     shared: Mapping[str, set[str]] = field(default_factory=dict)
     repeated: Repeated | None = None
-    unrepeatable: Failure | None = None
 
     @property
     def window(self) -> int | None:
@@ -226,36 +255,7 @@ class Outlook:
 
     def require(self) -> None:
         """Raise what a release would be refused with, or as many of them as were asked about."""
-        failure = self.refused or self.unrepeatable
-        if failure is not None:
-            raise failure
-
-
-def outlook(
-    account: Account, asked: Terms, spend: Spend, times: int | None, *, opens: bool, exists: bool
-) -> Outlook:
-    """What an account does with a release, and with that many; a refusal is part of it.
-
-    `asked` and `opens` are as for `Account.accept`, `exists` says whether there is a ledger.
-    """
-    terms, period = account.terms or asked, spend.period
-    refused, needs_day = None, False
-    after: Balance | None = None
-    try:
-        before, after = account.accept(asked, spend, opens=opens)
-    except Failure as failure:
-        refused, needs_day = failure, failure.problems[0].code == "period-required"
-        if needs_day:
-            # What is left depends on the day: shown is a window without other releases.
-            account, period = replace(account, spends=()), 0
-            alone = balance(terms, [replace(spend, period=0)], 0)
-            after = alone if alone.within else None
-        before = account.balance(terms, period if terms.window else None)
-    found = Outlook(account.ledger, exists, account.terms, before, after, refused)
-    if times is None or not (refused is None or needs_day or found.exhausted):
-        return found
-    repeated = Runs(terms, account.spends, spend.answers, spend.period).repeated(times)
-    if account.closed:
-        repeated = replace(repeated, fits=False, most=0)
-    many = repeated.refusal(terms) if refused is None and not repeated.fits else None
-    return replace(found, repeated=repeated, unrepeatable=many)
+        if self.refused is not None:
+            raise self.refused
+        if self.repeated is not None and not self.repeated.fits:
+            raise self.repeated.refusal

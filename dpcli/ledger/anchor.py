@@ -84,7 +84,6 @@ def append_anchor(path: Path, entries: dict[int, str]) -> None:
 
 
 def _write(path: Path, text: str) -> None:
-    """A small file that appears whole."""
     temporary = path.with_name(path.name + ".new")
     with temporary.open("w", encoding="utf-8", errors="backslashreplace") as file:
         file.write(text)

@@ -203,7 +203,6 @@ def _windows(
 
 
 def _loss(terms: Terms, releases: Mapping[Answers, int]) -> Loss:
-    """The loss of publishing all of these releases, counted by what they revealed."""
     found: Counter[Guarantee] = Counter()
     for answers, count in releases.items():
         for guarantee, times in answers if count else ():

@@ -56,12 +56,6 @@ class Entry:
         found = self.content().get("recovered") if '"recovered"' in self.payload else None
         return found if isinstance(found, dict) else None
 
-    @property
-    def seals(self) -> tuple[object, ...]:
-        """What an anchor may remember of it."""
-        recovered = self.recovered
-        return (self.seal, recovered.get("replaces")) if recovered else (self.seal,)
-
     def is_named(self, head: str, release_id: str) -> bool:
         """Whether a report with that head and name is of this entry."""
         recovered = self.recovered
@@ -120,7 +114,8 @@ def anchor_fault(recorded: Mapping[int, str], entries: Sequence[Entry], *, incom
     An `incomplete` ledger may lack entries that the anchor records.
     """
     for entry in entries:
-        if recorded.get(entry.number, entry.seal) not in entry.seals:
+        replaced = (entry.recovered or {}).get("replaces", entry.seal)
+        if recorded.get(entry.number, entry.seal) not in (entry.seal, replaced):
             return f"entry {entry.number} is not the one that its anchor remembers"
     lacking = recorded.keys() - {entry.number for entry in entries}
     if incomplete or not lacking:

@@ -225,7 +225,6 @@ class Ledger(Store):
 
 
 def _require_same(entry: Entry, charge: Charge) -> None:
-    """Raise LedgerError unless a recorded release is the one that is asked for."""
     if entry.content()["digest"] != charge.digest:
         raise LedgerError.about("release-id-taken", name=charge.release_id)
     if entry.period != charge.period:

@@ -148,7 +148,6 @@ def _charged(
     created: str,
     unproven: int,
 ) -> Recovered:
-    """Append what is missing, within a transaction."""
     entries, accounts = {entry.number: entry for entry in ledger.entries()}, ledger.accounts()
     new = _unknown(proofs, entries, accounts)
     firsts: dict[str, Proof] = {}

@@ -223,6 +223,5 @@ class Store(Database):
 
 
 def _identity(path: Path) -> tuple[int, int]:
-    """Which file a path names now."""
     found = path.stat()
     return found.st_dev, found.st_ino

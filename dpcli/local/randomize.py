@@ -172,7 +172,6 @@ def responses(
 
 
 def _written(response: Response, cells: Confidential[NDArray[np.int64]]) -> dict[str, pl.Series]:
-    """The responses of sealed cells, as they are written."""
     drawn = response.channel.respond(cells).value
     if response.channel.form == "number":
         assert isinstance(response.column, NumericColumn)

@@ -101,6 +101,6 @@ def test_the_refusal_says_how_many_fit(rule: Composition) -> None:
     runs = Runs(terms, [], answers(Fraction(1, 4)))
     repeated = runs.repeated(40)
     assert not repeated.fits and repeated.exact
-    (problem,) = repeated.refusal(terms).problems
+    (problem,) = repeated.refusal.problems
     assert problem.code == "too-many-runs"
     assert "40 runs" in problem.message and f"it allows {runs.most} runs" in problem.hint
