@@ -48,22 +48,23 @@ class Outputs:
             report = self.output.with_name(f"{_stem(self.output)}.report.json")
             self.reports = {report: report_name(report)}
 
-    def tables(self, stored: Stored | None) -> Mapping[Path, str]:
-        """Which stored table goes to which file: those of a release, or the expected ones."""
+    @property
+    def tables(self) -> Mapping[Path, str]:
+        """Which stored table goes to which file, or nothing that is stored."""
         raise NotImplementedError
 
-    def written(self, stored: Stored) -> list[Path]:
-        """Every file that is written; no table of a release that was stopped."""
-        return [*({} if stored.stopped else self.tables(None)), *self.reports]
+    def files(self, stored: Stored) -> dict[Path, str]:
+        """Which stored output goes to which file; no table of a release that was stopped."""
+        return {**({} if stored.stopped else self.tables), **self.reports}
 
     def tell(self, stored: Stored) -> None:
         """Report on standard error which files were written."""
-        for path in self.written(stored):
+        for path in self.files(stored):
             tell("wrote", file=path)
 
     def contents(self, stored: Stored) -> dict[Path, bytes]:
         """The files with their stored bytes; LedgerError if an output was not made at the time."""
-        files = {**({} if stored.stopped else self.tables(stored)), **self.reports}
+        files = {path: name for path, name in self.files(stored).items() if name}
         for name in files.values():
             if name not in stored.outputs:
                 raise LedgerError.about("output-not-stored", output=name)
@@ -82,7 +83,7 @@ class Outputs:
         """
         known = self.contents(stored) if stored else {}
         is_there = stored is not None and self.is_published(stored)
-        targets = [*({} if is_there else self.tables(None)), *self.reports]
+        targets = [*({} if is_there else self.tables), *self.reports]
         twice = len(self.report or ()) > len(self.reports)
         require_writable(targets, inputs, force=exist_ok or self.force, twice=twice, known=known)
 
@@ -115,15 +116,15 @@ class Tables(Outputs):
         """Whether a person would see the table, and should see a summary in its place."""
         return self.to_stdout and self.output is None and sys.stdout.isatty()
 
-    def tables(self, stored: Stored | None) -> Mapping[Path, str]:
+    @property
+    def tables(self) -> Mapping[Path, str]:
         """Which table goes to which file."""
-        output = self.output
+        output, names = self.output, self.names
         if output is None:
             return {}
         parquet = _is_parquet(output)
         if self.layout == "long":
             return {output: LONG_PARQUET if parquet else LONG}
-        names = self.names if stored is None else wide_tables(stored)
         wide = WIDE_PARQUET if parquet else WIDE
         if len(names) == 1:
             return {output: wide + names[0]}
@@ -160,9 +161,10 @@ class Responses(Outputs):
     def _waiting(self) -> Path:
         return waiting_name(self.ledger, self.release_id)
 
-    def tables(self, stored: Stored | None) -> Mapping[Path, str]:
-        """The responses; nothing once they are charged, because they are not stored."""
-        return {} if stored or self.output is None else {self.output: ""}
+    @property
+    def tables(self) -> Mapping[Path, str]:
+        """The responses, which are not stored."""
+        return {} if self.output is None else {self.output: ""}
 
     def require(
         self, inputs: Sequence[Path], stored: Stored | None = None, *, exist_ok: bool = False

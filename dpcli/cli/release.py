@@ -89,7 +89,7 @@ def _result(stored: Stored, tables: Tables, warned: list[str]) -> dict[str, obje
         "release_id": stored.release_id,
         "created": report["created"],
         "charged": stored.standing is not None,
-        "outputs": [str(path) for path in tables.written(stored)],
+        "outputs": [str(path) for path in tables.files(stored)],
         "cost": report["privacy"]["spent"],
         "remaining": report["privacy"]["remaining"],
         "ledger": report["ledger"],

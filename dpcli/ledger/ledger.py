@@ -167,7 +167,8 @@ class Ledger(Store):
             return [*found, "the file is damaged"]
         try:
             entries = self.entries()
-            if self.published() - {entry.number for entry in entries}:
+            published = {number for (number,) in self.query("SELECT number FROM outputs")}
+            if published - {entry.number for entry in entries}:
                 found.append("it has outputs without an entry")
             return found + [
                 f"the outputs of entry {entry.number} were changed"

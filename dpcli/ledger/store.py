@@ -28,7 +28,6 @@ FILES = '"files":'
 
 COLUMNS = "number, kind, dataset, release_id, period, parts, payload, previous, head, seal"
 
-
 NOTHING: Mapping[str, bytes] = {}
 
 
@@ -173,10 +172,6 @@ class Store(Database):
         """The bytes that an entry published, by name."""
         query = "SELECT name, content FROM outputs WHERE number = ? ORDER BY name"
         return dict(self.query(query, number))
-
-    def published(self) -> set[int]:
-        """The numbers of entries that published anything."""
-        return {row[0] for row in self.query("SELECT number FROM outputs")}
 
     def insert(self, entry: Entry, outputs: Mapping[str, bytes] = NOTHING) -> None:
         """Seal an entry and what it publishes, add both in a transaction, and read them back."""

@@ -142,10 +142,8 @@ def estimates(collected: Sequence[Collected], confidence: Fraction) -> Iterator[
         response = one.response
         if not response.channel.estimable:
             continue
-        groups = product(*(column.labels for column in response.by))
-        for labels, tally in zip(groups, one.tallies, strict=True):
-            names = (column.name for column in response.by)
-            group = tuple(zip(names, labels, strict=True))
+        groups = product(*([(by.name, label) for label in by.labels] for by in response.by))
+        for group, tally in zip(groups, one.tallies, strict=True):
             yield from _group(response, group, tally, reach)
 
 

@@ -76,7 +76,7 @@ def test_notices_as_json_have_a_level(dpcli: Command, spec: Path, data: Path) ->
     dpcli("release", copy, data, "-q")
     shared = dpcli("plan", copy, "--error-format", "json")
     warning, refusal = [json.loads(line) for line in shared.err.splitlines()]
-    assert warning["level"] == "warning" and warning["message"].startswith("a file of `village`")
+    assert warning["level"] == "warning" and "`data.csv`" in warning["message"]
     assert refusal["level"] == "error"
 
 
