@@ -17,7 +17,7 @@ from typing import BinaryIO, TypeVar
 
 from dpcli.errors import UsageError
 from dpcli.messages import inline, listed, shown
-from dpcli.spec.findings import similar
+from dpcli.spec.tree import similar
 
 T = TypeVar("T")
 

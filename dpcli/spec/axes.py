@@ -12,11 +12,10 @@ from dpcli.queries import Condition, Key
 from dpcli.reference import variant
 from dpcli.scores import Points
 from dpcli.spec.columns import Scope
-from dpcli.spec.findings import read_all
 from dpcli.spec.grid import in_steps, on_grid, read_number, within
 from dpcli.spec.model import Cell
-from dpcli.spec.nodes import Listing, Mapping, Node, Word, at, words_of
 from dpcli.spec.part import Part
+from dpcli.spec.tree import Listing, Mapping, Node, Word, at, read_all, words_of
 
 MOST_BINS = 10_001
 """A column of ten thousand steps has one value more."""

@@ -23,10 +23,9 @@ from dpcli.columns import (
     OpenColumn,
 )
 from dpcli.numbers import NotReadable, day, number
-from dpcli.spec.findings import attempt, read_all
 from dpcli.spec.grid import bounds_in_steps, whole_steps
-from dpcli.spec.nodes import Mapping, Word, words_of
 from dpcli.spec.part import Part
+from dpcli.spec.tree import Mapping, Word, attempt, read_all, words_of
 from dpcli.values import (
     Choice,
     Day,

@@ -9,15 +9,13 @@ from dataclasses import dataclass, field
 
 from dpcli.columns import CategoryColumn, Column, IdColumn, NumericColumn, OpenColumn
 from dpcli.composition.base import Composition
-from dpcli.messages import shown
 from dpcli.privacy.relation import Neighbors, Relation, RowUnit, Unit
 from dpcli.reference import variant
 from dpcli.spec.column_types import COLUMN_TYPES, is_invisible
-from dpcli.spec.findings import Findings, Span, attempt
 from dpcli.spec.grid import proposed_step
 from dpcli.spec.model import Cell
-from dpcli.spec.nodes import Mapping, Node, Word, described
 from dpcli.spec.part import read_shape
+from dpcli.spec.tree import Findings, Mapping, Node, Span, Word, attempt
 from dpcli.values import Unreadable
 
 MOST_COLUMNS = 10_000
@@ -145,16 +143,15 @@ def _require_name(key: Word) -> None:
 def _column(key: Word, node: Node) -> Column:
     types = {shape.kind: shape for shape in COLUMN_TYPES}
     if not isinstance(node, Mapping):
-        text = node.text if isinstance(node, Word) else ""
-        found = shown(text) if text else described(node)
-        facts = {"found": found, "proposed": text if text in types else "..."}
+        proposed = node.text if node.text in types else "..."
+        facts = {"found": node.shown, "proposed": proposed}
         raise node.span.report("wrong-shape.column", column=key.text, **facts)
     kind = node.get("type")
     if kind is None:
         raise key.span.report("missing-field.type", column=key.text, choices=types)
-    text = kind.text if isinstance(kind, Word) else ""
+    text = kind.text
     if text not in types:
-        facts = {"name": "`type`", "found": shown(text) if text else described(kind)}
+        facts = {"name": "`type`", "found": kind.shown}
         word = ELSEWHERE.get(text.casefold(), text)
         raise kind.span.report("unknown-choice", word=word, choices=types, **facts)
     lines = {"step": f"`step: {proposed_step(node)}`: values are rounded to multiples of it"}

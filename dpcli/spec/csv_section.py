@@ -20,9 +20,8 @@ from dpcli.dialect import (
 )
 from dpcli.errors import SpecError
 from dpcli.spec.columns import LONGEST_NAME
-from dpcli.spec.findings import Findings, Span, attempt
-from dpcli.spec.nodes import Mapping, Node, Word, words_of
 from dpcli.spec.part import read_shape
+from dpcli.spec.tree import Findings, Mapping, Node, Span, Word, attempt, words_of
 from dpcli.values import Read, Shape, Texts, Truth, refusal
 
 NONE = "none"

@@ -11,8 +11,8 @@ from dpcli.columns import NumericColumn
 from dpcli.messages import shown
 from dpcli.numbers import NotReadable, day, number
 from dpcli.privacy.decimals import readable_text
-from dpcli.spec.nodes import Mapping, Word, words_of
 from dpcli.spec.part import Part
+from dpcli.spec.tree import Mapping, Word, words_of
 
 MOST_STEPS = 2**62
 """Bounds stay below it, so that one value always fits a machine word."""

@@ -19,8 +19,7 @@ from pydantic.fields import FieldInfo
 from dpcli.fields import OfColumn, example_line, role_of
 from dpcli.messages import shown
 from dpcli.reference import variant
-from dpcli.spec.findings import ENOUGH, similar
-from dpcli.spec.nodes import Listing, Mapping, Word, at, described
+from dpcli.spec.tree import ENOUGH, Listing, Mapping, Word, at, similar
 from dpcli.values import LIST_TAG, MAPPING_TAG, TEXT_TAG, Shape, Unreadable
 
 S = TypeVar("S", bound=Shape)
@@ -68,8 +67,7 @@ class Part(Generic[S]):
 
     def text(self, *path: str | int) -> str:
         """The scalar at a path, as it was written."""
-        node = at(self.node, *path)
-        return node.text if isinstance(node, Word) else ""
+        return at(self.node, *path).text
 
     def report(self, code: str, /, *path: str | int, **facts: object) -> Unreadable:
         """Records what is wrong with the value at a path, by its name, found text and key."""
@@ -86,9 +84,8 @@ class Part(Generic[S]):
 def facts_at(root: Mapping, path: Path) -> dict[str, Any]:
     """What messages call a value, what it is, and the last key on the path to it."""
     node = at(root, *path)
-    found = shown(node.text) if isinstance(node, Word) else described(node)
     key = next((part for part in reversed(path) if isinstance(part, str)), "")
-    return {"name": name_of(path), "found": found, "key": key}
+    return {"name": name_of(path), "found": node.shown, "key": key}
 
 
 def name_of(path: Path) -> str:
@@ -206,8 +203,7 @@ class _Explainer:
     def _refused(self, code: str, path: Path, given: Lines[str, Any]) -> None:
         """A value that its type refuses; perhaps a word that is not one of a few."""
         node, facts = at(self.node, *path), facts_at(self.node, path)
-        text = node.text if isinstance(node, Word) else ""
-        meant = {"word": given.get("meant", text)} if "choices" in given else {}
+        meant = {"word": given.get("meant", node.text)} if "choices" in given else {}
         node.span.report(code, **{**facts, **meant, **given})
 
     def _length(self, path: Path, count: int) -> None:
@@ -231,8 +227,8 @@ class _Explainer:
             code = f"wrong-shape.no-{form[2:]}" if code == "wrong-shape" else code
         elif form == "a single value" and isinstance(path[-1], str):
             code = "wrong-shape.no-value"
-        text = RANGE.sub(r"\1, \2", node.text) if isinstance(node, Word) else ""
-        facts = facts_at(self.node, path) | {"found": described(node), "form": form, "text": text}
+        text = RANGE.sub(r"\1, \2", node.text)
+        facts = facts_at(self.node, path) | {"found": node.form, "form": form, "text": text}
         node.span.report(code, **facts)
 
     def _owner(self, path: Path) -> str:

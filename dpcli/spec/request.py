@@ -15,10 +15,9 @@ from dpcli.queries import Condition, Key, LinearQuery
 from dpcli.scores import Points
 from dpcli.spec.axes import read_axis, read_candidates, read_keys
 from dpcli.spec.columns import Scope
-from dpcli.spec.findings import attempt, read_all
 from dpcli.spec.grid import MOST_STEPS, whole_steps
-from dpcli.spec.nodes import Word, words_of
 from dpcli.spec.part import Part
+from dpcli.spec.tree import Word, attempt, read_all, words_of
 from dpcli.statistics.base import Request, Statistic
 from dpcli.values import Unreadable
 from dpcli.vector_queries import MinimiserQuery

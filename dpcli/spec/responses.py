@@ -23,11 +23,10 @@ from dpcli.randomizers.base import Asked, CannotRandomize, Randomizer, Table
 from dpcli.spec.answering import single_way
 from dpcli.spec.columns import Scope
 from dpcli.spec.entries import entries_of
-from dpcli.spec.findings import attempt, read_all, readable
 from dpcli.spec.model import Cell, Response
-from dpcli.spec.nodes import Mapping, Word, at, words_of
 from dpcli.spec.part import Part, read_shape
 from dpcli.spec.tables import mapped_table, of_column, read_bytes, table_of
+from dpcli.spec.tree import Mapping, Word, at, attempt, read_all, readable, words_of
 from dpcli.values import (
     MOST_EPSILON,
     Chance,

@@ -16,13 +16,10 @@ from dpcli.reference import Page, Use, word_pages
 from dpcli.spec.answering import AUTO, WAYS, able_to_answer
 from dpcli.spec.column_types import COLUMN_TYPES
 from dpcli.spec.csv_section import CsvShape
-from dpcli.spec.entries import MOST_STATISTICS
-from dpcli.spec.entry import Common
-from dpcli.spec.load import LOCAL
-from dpcli.spec.privacy import PrivacyShape
-from dpcli.spec.quality import QualityShape
+from dpcli.spec.entries import MOST_STATISTICS, Common
+from dpcli.spec.load import LOCAL, Document, LocalDocument
 from dpcli.spec.responses import PRICES, ResponseShape
-from dpcli.spec.sections import Document, LocalDocument
+from dpcli.spec.sections import PrivacyShape, QualityShape
 from dpcli.spec.text import read_text
 from dpcli.statistics.quality import QUALITY
 from dpcli.values import Shape

@@ -1,140 +1,190 @@
-"""The sections of a spec that are about all of its statistics."""
+"""The sections `privacy` and `quality`: the guarantee, and the check before all statistics."""
 
 from __future__ import annotations
 
-import re
+from contextlib import suppress
 from fractions import Fraction
-from typing import Annotated, Any, Literal
+from typing import Annotated
 
 from pydantic import Field
 
-from dpcli.privacy.relation import PersonUnit, Unit
-from dpcli.spec.model import Declarations
-from dpcli.spec.names import ROUGHLY, dataset_fault
-from dpcli.spec.nodes import Mapping
-from dpcli.spec.part import Part
-from dpcli.values import Choice, Exact, Read, Shape, Text, refusal
+from dpcli.columns import IdColumn, without_constant
+from dpcli.composition import COMPOSITIONS
+from dpcli.composition.base import Composition
+from dpcli.privacy.concentrated import zcdp_epsilon
+from dpcli.privacy.loss import Loss
+from dpcli.privacy.relation import Neighbors, PersonUnit, RowUnit, Unit
+from dpcli.spec.answering import MechanismName, read_answering
+from dpcli.spec.columns import Scope
+from dpcli.spec.model import Entry, Privacy, Quality
+from dpcli.spec.part import Part, read_shape
+from dpcli.spec.tree import Mapping, Word, attempt, readable
+from dpcli.statistics.base import Request
+from dpcli.statistics.quality import QUALITY
+from dpcli.values import (
+    MOST_BUDGET,
+    Choice,
+    Delta,
+    Epsilon,
+    Exact,
+    Forms,
+    Rho,
+    Shape,
+    Text,
+    Unreadable,
+    described,
+    limited_epsilon,
+    limited_rho,
+)
 
-VERSION = "1"
-
-MOST_PEOPLE = 10**11
-"""More than there ever were."""
-
-LONGEST_ANSWER = 2_000
-"""Characters of a declaration: a paragraph, not a document."""
-
-MOST_LETTERS = 40
-PLURAL = re.compile(rf"(?=.{{1,{MOST_LETTERS}}}\Z)[^\W\d_]+(?:[ -][^\W\d_]+)*")
-"""Letters of any alphabet, with single spaces and hyphens between them."""
-
-PEOPLE = ("people", "persons")
-"""Words for what is protected, where that is a person."""
-
-
-def _dataset(text: str) -> str:
-    fault = dataset_fault(text)
-    if fault is None:
-        return text
-    raise refusal("bad-name.dataset", expected=fault.expected, advice=fault.hint)
-
-
-def _rows_are(text: str) -> str:
-    if PLURAL.fullmatch(text):
-        return text
-    raise refusal("bad-name.rows", most=MOST_LETTERS)
+MOST_ROWS = 1_000_000
+"""A limit on rows that large protects no better than none."""
 
 
-def _answer(text: str) -> str:
-    if 1 <= len(text.strip()) <= LONGEST_ANSWER:
-        return text.strip()
-    raise refusal("bad-declaration", count=len(text.strip()), most=LONGEST_ANSWER)
+Limit = Annotated[int, Exact("limit-not-whole", least=1, most=MOST_ROWS, whole=True)]
 
 
-def _proposed(text: str) -> str:
-    """What a percentage was meant to be."""
-    return f"0.{text}" if text.isdigit() and len(text) == 2 else "0.95"
+class UnitShape(Shape):
+    """One person protected with all rows, up to enforced limits."""
+
+    column: Text
+    max_rows: Limit
+    max_groups: Limit | None = None
+    max_rows_per_group: Limit | None = None
 
 
-Population = Annotated[
-    int, Exact("bad-declaration.population", least=1, most=MOST_PEOPLE, whole=True)
-]
-Answer = Annotated[str, Read(_answer, {"type": ["string", "number", "boolean"]})]
-Confidence = Annotated[
-    Fraction,
-    Exact(
-        "confidence-out-of-range",
-        least=Fraction(1, 2),
-        most=Fraction(999_999, 1_000_000),
-        proposed=_proposed,
-    ),
-]
+class Budget(Shape):
+    """The most that all releases from the dataset may reveal together."""
+
+    epsilon: Annotated[Fraction, limited_epsilon(MOST_BUDGET)] | None = None
+    rho: Annotated[Fraction, limited_rho(MOST_BUDGET)] | None = None
+    delta: Annotated[Fraction, Exact("delta-out-of-range.budget", least=0, below=1)] = Fraction(0)
 
 
-class Stewardship(Shape):
-    """What only people can answer; the report and the registry record quote it."""
+class PrivacyShape(Shape):
+    """The guarantee: who is protected, against what, and how far."""
 
-    population: Population | None = None
-    privacy_unit: Answer | None = None
-    bounds: Answer | None = None
-    other_releases: Answer | None = None
-    access: Answer | None = None
-    collection: Answer | None = None
-    fairness: Answer | None = None
-    timing: Answer | None = None
-    curator: Answer | None = None
-    contact: Answer | None = None
-    description: Answer | None = None
-    intended_use: Answer | None = None
-    region: Answer | None = None
+    unit: Annotated[Annotated[str, Choice("unknown-unit", ("row",))] | UnitShape, Forms]
+    neighbors: Annotated[str, Choice("unknown-choice", ("add-remove", "change-one"))]
+    budget: Budget
+    composition: Annotated[str, Choice("unknown-composition", lambda: described(COMPOSITIONS))] = (
+        "sequential"
+    )
 
 
-class Heading(Shape):
-    """What a spec of either model says of itself."""
+def read_privacy(node: Mapping, scope: Scope) -> Privacy:
+    """The guarantee, after all of its problems are recorded; the scope learns of it first."""
+    part = read_shape(PrivacyShape, node, "`privacy`")
+    values, rules = part.values, {rule.name: rule for rule in COMPOSITIONS}
+    with suppress(Unreadable):
+        scope.unit = _unit(part, scope)
+    with suppress(Unreadable):
+        scope.neighbors = values.neighbors
+    with suppress(Unreadable):
+        scope.composition = rules[values.composition]
+    budget = _budget(part, scope.composition)
+    part.require()
+    if scope.unit is None or scope.composition is None:
+        raise Unreadable
+    return Privacy(scope.unit, Neighbors(values.neighbors), budget, scope.composition)
 
-    dpcli: Annotated[
-        str,
-        Choice("unknown-version", (VERSION,)),
-        Field(json_schema_extra={"type": ["integer", "string"], "enum": [1, "1"]}),
-    ]
-    model: Literal["central", "local"] | None = None
-    dataset: Annotated[str, Read(_dataset, {"type": "string", "pattern": f"^{ROUGHLY}$"})]
-    ledger: Literal["must-exist"] | None = None
-    confidence: Confidence = Fraction(19, 20)
-    csv: dict[str, Any] | None = None
-    privacy: dict[str, Any]
-    columns: dict[str, Any]
-    declarations: Stewardship | None = None
+
+def _unit(part: Part[PrivacyShape], scope: Scope) -> Unit:
+    node = part.node.get("unit")
+    word = node.word("column") if isinstance(node, Mapping) else None
+    column = attempt(_ids, word, scope) if word else None
+    unit = part.values.unit
+    if column is None or not isinstance(unit, UnitShape):
+        return RowUnit()
+    per_group = unit.max_rows_per_group or unit.max_rows
+    if per_group > unit.max_rows:
+        path, facts = ("unit", "max_rows_per_group"), {"limit": per_group, "rows": unit.max_rows}
+        raise part.report_key("limit-idle", *path, **facts)
+    ids = column()
+    return PersonUnit(
+        ids.name, per_group, unit.max_groups or unit.max_rows, unit.max_rows, ids.each
+    )
 
 
-class Document(Heading):
-    """What is released from a dataset, and how much that may reveal."""
+def _ids(word: Word, scope: Scope) -> IdColumn:
+    column = scope.column(word)
+    if isinstance(column, IdColumn):
+        return column
+    facts = {"column": column.name, "kind": column.kind}
+    raise word.span.report("wrong-column-type.unit", **facts)
 
-    rows_are: (
-        Annotated[str, Read(_rows_are, {"type": "string", "maxLength": MOST_LETTERS})] | None
+
+def _budget(part: Part[PrivacyShape], composition: Composition | None) -> Loss:
+    """The budget in epsilon and delta, or in rho at a delta."""
+    budget = part.values.budget
+    epsilon, rho, delta = budget.epsilon, budget.rho, budget.delta
+    if epsilon is None and rho is None:
+        raise part.report("missing-field.budget-epsilon", "budget")
+    if epsilon is not None and rho is not None:
+        raise part.report_key("price-twice.budget", "budget", "rho")
+    if composition is None:
+        raise Unreadable
+    name = composition.name
+    if rho is not None and name != "zcdp":
+        raise part.report_key("rho-not-taken.budget", "budget", "rho", composition=name)
+    if composition.needs_delta and not delta:
+        raise part.report("delta-required.budget", "budget", composition=name)
+    return Loss(zcdp_epsilon(rho, delta), delta, rho) if epsilon is None else Loss(epsilon, delta)
+
+
+MOST_ROWS = 10**15
+"""More rows than any file has."""
+
+ROWS = Exact("bad-minimum", least=1, most=MOST_ROWS, whole=True)
+Share = Annotated[Fraction, Exact("bad-minimum.share", above=0, most=1)]
+
+
+class QualityShape(Shape):
+    """One charged query on rows and readable cells, before all statistics."""
+
+    epsilon: Epsilon | None = None
+    rho: Rho | None = None
+    delta: Delta | None = None
+    mechanism: MechanismName | None = None
+
+    min_rows: Annotated[int, ROWS] | None = None
+    min_readable: (
+        Annotated[Share | Annotated[dict[str, Share], Field(min_length=1)], Forms] | None
     ) = None
-    quality: dict[str, Any] | None = None
-    statistics: list[Any]
 
 
-class LocalDocument(Heading):
-    """How every record is randomized before it is collected."""
+def read_quality(node: Mapping, scope: Scope) -> Quality:
+    """The check, after all of its problems are recorded."""
+    scope.taken[QUALITY.name] = "the section `quality:`"
+    part = read_shape(QualityShape, node, "`quality`")
+    if node.pairs and not node.pairs.keys() & QualityShape.model_fields.keys():
+        # Another thing than a quality check; that has been recorded.
+        raise Unreadable
+    if not part.has("min_rows") and not part.has("min_readable"):
+        part.report("quality-without-minimum")
+    shares = attempt(_shares, part, scope)
+    answering = read_answering(part, scope, QUALITY, lambda: False, "price-required.quality")
+    part.require()
+    columns = (scope.columns.get(name) for name in shares())
+    checked = tuple(without_constant(column) for column in columns if column is not None)
+    entry = Entry(Request(QUALITY.name, checked=checked), QUALITY, *answering)
+    return Quality(entry, part.values.min_rows, shares())
 
-    responses: list[Any]
-    public: list[Text] | None = None
 
-
-def declarations_of(part: Part[Any]) -> Declarations:
-    """What the steward declares, in the order written; nothing if there is no section."""
-    section, node = part.values.declarations, part.node.get("declarations")
-    if section is None or not isinstance(node, Mapping):
-        return Declarations()
-    answers = [(key, getattr(section, key)) for key in node.pairs if key != "population"]
-    return Declarations(section.population, tuple(answers))
-
-
-def rows_name(part: Part[Any], unit: Unit | None) -> str:
-    """What rows are called. Rows of people are not people: readers would count too many."""
-    name = getattr(part.values, "rows_are", None) or "rows"
-    if isinstance(unit, PersonUnit) and name.casefold() in PEOPLE:
-        part.report("rows-are-people", "rows_are")
-    return str(name)
+def _shares(part: Part[QualityShape], scope: Scope) -> dict[str, Fraction]:
+    """The least share of readable cells of each column that is checked."""
+    unit = scope.unit.column if isinstance(scope.unit, PersonUnit) else None
+    node = part.node.get("min_readable")
+    if isinstance(node, Mapping):
+        names = readable(scope.known, [key for key, _ in node.pairs.values()])
+        if unit in names:
+            # Rows without a readable id are left out of everything.
+            node.key_span(str(unit)).report("id-column.quality", column=unit)
+        shares = part.values.min_readable
+        return {name: shares[name] for name in names} if isinstance(shares, dict) else {}
+    able = [name for name, column in scope.columns.items() if column and name != unit]
+    nothing = not able and None not in scope.columns.values()
+    if node is not None and nothing and not part.has("min_rows"):
+        part.report_key("quality-without-minimum.columns", "min_readable")
+    share = part.values.min_readable
+    return dict.fromkeys(able, share) if isinstance(share, Fraction) else {}

@@ -18,9 +18,8 @@ from dpcli.numbers import NotReadable, probability
 from dpcli.privacy.decimals import plain_text
 from dpcli.randomizers.base import Table
 from dpcli.spec.column_types import require_text
-from dpcli.spec.findings import Findings, Span, Stop, attempt, read_all
-from dpcli.spec.nodes import Mapping as Branch
-from dpcli.spec.nodes import Word, at
+from dpcli.spec.tree import Findings, Span, Stop, Word, at, attempt, read_all
+from dpcli.spec.tree import Mapping as Branch
 from dpcli.values import Unreadable
 
 MOST_CHANCES = 10_000

@@ -13,8 +13,7 @@ import yaml
 
 from dpcli.messages import shown
 from dpcli.reference import variant
-from dpcli.spec.findings import Findings, Span, Stop
-from dpcli.spec.nodes import Listing, Mapping, Node, Word, described, words_of
+from dpcli.spec.tree import Findings, Listing, Mapping, Node, Span, Stop, Word, words_of
 
 MOST_BYTES, MOST_NODES, MOST_DEPTH = 2**20, 100_000, 20
 
@@ -112,7 +111,7 @@ class _Reader:
             return root
         if isinstance(root, Word) and not root.text:
             self._stop("empty-spec", start)
-        root.span.report("wrong-shape.whole-spec", form=described(root))
+        root.span.report("wrong-shape.whole-spec", form=root.form)
         raise Stop
 
     def _node(self, event: yaml.Event, depth: int) -> Node:

@@ -9,8 +9,7 @@ import pytest
 from dpcli.plan.planner import make_plan
 from dpcli.plan.risks import Finding, Verdict, risks
 from dpcli.reference import texts
-from dpcli.spec.load import load_any
-from dpcli.spec.sections import Stewardship
+from dpcli.spec.load import Stewardship, load_any
 from tests.support.cli import LOCAL, SPECS, Command
 
 ALL = [*SPECS, LOCAL]

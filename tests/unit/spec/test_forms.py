@@ -14,7 +14,7 @@ from dpcli.mechanisms import MECHANISMS
 from dpcli.privacy.loss import Loss, Price
 from dpcli.privacy.relation import Neighbors, RowUnit
 from dpcli.queries import Condition
-from dpcli.spec.entry import Common, shape_of
+from dpcli.spec.entries import Common, shape_of
 from dpcli.spec.load import load_spec, read_any
 from dpcli.spec.model import Entry
 from dpcli.spec.text import MOST_BYTES

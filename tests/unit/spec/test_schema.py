@@ -13,9 +13,9 @@ import pytest
 
 from dpcli.cli.explain import pages
 from dpcli.reference import word_pages
-from dpcli.spec.nodes import Listing, Node, Word
 from dpcli.spec.schema import spec_schema
 from dpcli.spec.text import read_text
+from dpcli.spec.tree import Listing, Node, Word
 from dpcli.statistics import STATISTICS
 from tests.support.specs import completed, with_column, with_statistic
 

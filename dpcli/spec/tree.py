@@ -1,16 +1,18 @@
-"""The problems of one text with their places, and how reading goes on after one.
+"""The tree of a text, its problems with their places, and how reading goes on after one.
 
-A reader returns a plain value, or reports a problem and raises `Unreadable`. Who can go on reads
-by `attempt` or `read_all`: all problems are found at once, and what depends on an unreadable value
-is silent. A place that is spoiled (a placeholder, an alias) has been reported once; what later
-readers find there is a consequence, and is not reported.
+Every scalar is a word: its text is kept as written, and nothing is resolved. A reader returns a
+plain value, or reports a problem and raises `Unreadable`. Who can go on reads by `attempt` or
+`read_all`: all problems are found at once, and what depends on an unreadable value is silent.
+A place that is spoiled (a placeholder, an alias) has been reported once; what later readers find
+there is a consequence, and is not reported.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from difflib import get_close_matches
-from typing import NamedTuple, NoReturn, ParamSpec, TypeVar
+from typing import ClassVar, NamedTuple, NoReturn, ParamSpec, TypeVar
 
 from dpcli.errors import Place, Problem, problem
 from dpcli.messages import SHOWN, listed, shown, words
@@ -158,3 +160,97 @@ def similar(word: str, choices: Iterable[str]) -> str | None:
             return choice
     least = LIKENESS if len(word) > 3 else LIKENESS_OF_SHORT
     return next(iter(get_close_matches(word, every, 1, least)), None)
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """A scalar, as text."""
+
+    text: str
+    span: Span
+    form: ClassVar = "a text"
+
+    @property
+    def shown(self) -> str:
+        """The text as messages quote it."""
+        return shown(self.text)
+
+    def plain(self) -> str:
+        """The text alone."""
+        return self.text
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """A sequence of nodes."""
+
+    items: tuple[Node, ...]
+    span: Span
+    form: ClassVar = "a list"
+    shown: ClassVar = form
+    text: ClassVar = ""
+
+    def plain(self) -> list[object]:
+        """The same without places."""
+        return [item.plain() for item in self.items]
+
+
+@dataclass(frozen=True, slots=True)
+class Mapping:
+    """Keys with their values, in the order written; each key occurs once."""
+
+    pairs: dict[str, tuple[Word, Node]]
+    span: Span
+    form: ClassVar = "a mapping"
+    shown: ClassVar = form
+    text: ClassVar = ""
+
+    def plain(self) -> dict[str, object]:
+        """The same without places."""
+        return {key: value.plain() for key, (_, value) in self.pairs.items()}
+
+    def get(self, key: str) -> Node | None:
+        """The value of a key, if the key is there."""
+        pair = self.pairs.get(key)
+        return pair[1] if pair else None
+
+    def word(self, key: str) -> Word | None:
+        """The value of a key, if it is a word."""
+        node = self.get(key)
+        return node if isinstance(node, Word) else None
+
+    def mapping(self, key: str) -> Mapping | None:
+        """The value of a key, if it is a mapping."""
+        node = self.get(key)
+        return node if isinstance(node, Mapping) else None
+
+    def listing(self, key: str) -> Listing | None:
+        """The value of a key, if it is a list."""
+        node = self.get(key)
+        return node if isinstance(node, Listing) else None
+
+    def key_span(self, key: str) -> Span:
+        """Where a key is written, or the mapping itself without it."""
+        pair = self.pairs.get(key)
+        return pair[0].span if pair else self.span
+
+
+Node = Word | Listing | Mapping
+
+
+def at(node: Node, *path: str | int) -> Node:
+    """The node at the end of a path, or the last one there is along it."""
+    for part in path:
+        if isinstance(node, Mapping) and isinstance(part, str) and part in node.pairs:
+            node = node.pairs[part][1]
+        elif isinstance(node, Listing) and isinstance(part, int) and part < len(node.items):
+            node = node.items[part]
+        else:
+            break
+    return node
+
+
+def words_of(node: Node | None) -> tuple[Word, ...]:
+    """The words of a list, or the only word."""
+    items = node.items if isinstance(node, Listing) else (node,)
+    return tuple(item for item in items if isinstance(item, Word))
