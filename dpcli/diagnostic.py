@@ -36,7 +36,6 @@ def render(problem: Problem, width: int = WIDTH) -> str:
 
 
 def _excerpt(place: Place, width: int) -> list[str]:
-    """The arrow, the source line in its gutter, and the caret under the span."""
     number = str(place.line)
     gutter = " " * len(number)
     source = "".join(_shown(character) for character in place.source)
@@ -81,7 +80,6 @@ def _whole_words(characters: list[str], width: int) -> list[str]:
 
 
 def _fitting(characters: list[str], width: int) -> list[str]:
-    """The longest beginning that is no wider than `width`."""
     used = 0
     for position, character in enumerate(characters):
         used += columns_of([character])

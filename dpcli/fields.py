@@ -61,7 +61,6 @@ Role = OfColumn | OfColumns | OfAxes | OfBins | OfGrid
 
 
 def _marks(field: FieldInfo) -> Iterator[Any]:
-    """What annotates a field or a part of its type."""
     yield from field.metadata
     pending: list[Any] = [field.annotation]
     while pending:
@@ -135,7 +134,6 @@ Quantile = Annotated[Fraction, Exact("bad-quantile", above=0, below=1, divides=1
 
 
 def _different(values: list[Fraction]) -> tuple[Fraction, ...]:
-    """Quantiles, each once, and not too many."""
     if len(values) > MOST_QUANTILES:
         raise refusal("too-many-quantiles", count=len(values), most=MOST_QUANTILES)
     for place, value in enumerate(values):

@@ -99,7 +99,6 @@ def read_answering(
 
 
 def _chosen(part: Part[Any], statistic: Statistic, able: list[Mechanism]) -> tuple[Mechanism, ...]:
-    """The mechanism of that name, all that can answer, or the first of those."""
     name = part.values.mechanism
     if name in (None, AUTO):
         return tuple(able) if name else (able[0],)

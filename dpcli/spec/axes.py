@@ -127,7 +127,6 @@ def read_conditions(part: Part[Any], scope: Scope) -> tuple[Condition, ...]:
 
 
 def _ranges(column: Cell, node: Node) -> Ranges:
-    """The values of a column that satisfy a condition."""
     if not isinstance(node, Mapping):
         return merged(read_all(lambda word: _position(column, word), words_of(node)))
     if isinstance(column, NumericColumn):
@@ -137,7 +136,6 @@ def _ranges(column: Cell, node: Node) -> Ranges:
 
 
 def _position(column: Cell, word: Word) -> int:
-    """A value in steps, or the position of a label."""
     if isinstance(column, NumericColumn):
         return within(column, word, f"the value of `{column.name}`")
     if word.text in column.positions:
@@ -151,7 +149,6 @@ def _position(column: Cell, word: Word) -> int:
 
 
 def _between(column: NumericColumn, node: Mapping) -> Ranges:
-    """The values from `min` to `max`."""
     sides = [(side, word) for side in ("min", "max") if (word := node.word(side))]
     if not sides:
         raise node.span.report("condition-form", column=column.name)
@@ -194,7 +191,6 @@ def read_candidates(node: Node | None, column: NumericColumn) -> Points:
 
 
 def _rising(words: Sequence[Word], column: NumericColumn) -> tuple[int, ...]:
-    """Declared values: on the grid, within the bounds, rising."""
     points: list[int] = []
     for word in words:
         point = within(column, word, "the candidate")

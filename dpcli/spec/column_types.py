@@ -197,7 +197,6 @@ COLUMN_TYPES: tuple[type[ColumnShape], ...] = (
 def _with_missing(
     column: CategoryColumn, part: Part[Any], good: Callable[[], object]
 ) -> CategoryColumn:
-    """The column with the label for missing cells, if it asks for one."""
     label, position = part.values.missing, None
     if label != DROP:
         position = column.positions.get(label)

@@ -6,6 +6,7 @@ import unicodedata
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from dpcli.columns import CategoryColumn, Column, IdColumn, NumericColumn, OpenColumn
 from dpcli.composition.base import Composition
@@ -37,14 +38,15 @@ ELSEWHERE = {
 
 @dataclass
 class Scope:
-    """Declared columns, where each is declared, and the problems so far.
+    """What readers share: declared columns, who is protected, and the problems so far.
 
     A column that was declared wrongly is None, and what uses it is silent; so is everything
     when the section is absent, and nothing is `declared`. `taken` are names that no statistic
-    may have, each with what has it.
+    may have, each with what has it; `tables` are read from files in `folder`.
     """
 
     findings: Findings
+    folder: Path = Path()
     declared: bool = True
     columns: dict[str, Column | None] = field(default_factory=dict)
     spans: dict[str, Span] = field(default_factory=dict)
@@ -53,6 +55,7 @@ class Scope:
     neighbors: str = ""
     composition: Composition | None = None
     taken: dict[str, str] = field(default_factory=dict)
+    tables: list[tuple[Path, bytes]] = field(default_factory=list)
 
     @property
     def relation(self) -> Relation:
@@ -108,9 +111,9 @@ class Scope:
         return column
 
 
-def declare(section: Mapping | None, findings: Findings) -> Scope:
-    """Every declared column; those declared wrongly are held as None."""
-    scope = Scope(findings, declared=section is not None)
+def declare(section: Mapping | None, scope: Scope) -> None:
+    """Adds every declared column to the scope."""
+    scope.declared = section is not None
     pairs = section.pairs if section else {}
     if section and len(pairs) > MOST_COLUMNS:
         section.span.report("too-many-columns", count=len(pairs), most=MOST_COLUMNS)
@@ -125,7 +128,6 @@ def declare(section: Mapping | None, findings: Findings) -> Scope:
         with suppress(Unreadable):
             good()
             scope.columns[name] = column()
-    return scope
 
 
 def _require_name(key: Word) -> None:

@@ -15,6 +15,7 @@ from dpcli.dialect import (
     OTHER_NAMES,
     QUOTES,
     STANDARD,
+    UNDECLARED,
     Dialect,
     encoding_of,
 )
@@ -81,8 +82,10 @@ class CsvShape(Shape):
     multiline: Truth = True
 
 
-def read_dialect(node: Mapping, columns: Mapping | None = None) -> Dialect:
+def read_dialect(node: Mapping | None, columns: Mapping | None = None) -> Dialect:
     """What the section `csv` says; its names must include those of all columns."""
+    if node is None:
+        return UNDECLARED
     part = read_shape(CsvShape, node, "`csv`")
     values, listing = part.values, node.listing("names")
     names = tuple(one.text for one in words_of(listing))

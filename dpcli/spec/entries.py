@@ -142,8 +142,8 @@ class EntryReader:
         where = attempt(read_conditions, part, scope)
         if statistic is None:
             raise Unreadable
-        reader = RequestReader(part, statistic, scope)
-        request = attempt(reader.request, by, where)
+        reader = RequestReader(part, statistic, scope, by)
+        request = attempt(reader.request, where)
         selects = attempt(self._selects, by)
         answering = attempt(read_answering, part, scope, statistic, selects)
         steps = attempt(read_steps, part, statistic, scope.unit)
@@ -167,7 +167,6 @@ class EntryReader:
             word.span.report("duplicate-name", statistic=name, line=first.span.line)
 
     def _selects(self, by: Callable[[], tuple[Key, ...]]) -> bool:
-        """Whether an entry says `keys: private`."""
         part = self._part
         part.require("keys")
         if getattr(part.values, "keys", None) is None:
@@ -206,7 +205,7 @@ def entries_of(section: Listing | None, name: str, example: str) -> list[Mapping
     return readable(read, section.items)
 
 
-def resolve_entries(section: Listing | None, scope: Scope) -> tuple[Entry, ...]:
+def read_entries(section: Listing | None, scope: Scope) -> tuple[Entry, ...]:
     """Every entry without problems; those with problems are recorded."""
     nodes = entries_of(section, "statistics", "{name: ..., statistic: ..., epsilon: ...}")
     if len(nodes) > MOST_STATISTICS:

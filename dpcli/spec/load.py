@@ -12,19 +12,18 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from dpcli.dialect import UNDECLARED
 from dpcli.errors import SpecError, describe_system_error
 from dpcli.privacy.relation import PersonUnit, Unit
-from dpcli.spec.columns import declare
+from dpcli.spec.columns import Scope, declare
 from dpcli.spec.csv_section import read_dialect
-from dpcli.spec.entries import resolve_entries
+from dpcli.spec.entries import read_entries
 from dpcli.spec.model import Declarations, Spec
 from dpcli.spec.names import ROUGHLY, dataset_fault
 from dpcli.spec.part import Part, read_shape
-from dpcli.spec.responses import Local, resolve_local
+from dpcli.spec.responses import read_responses
 from dpcli.spec.sections import read_privacy, read_quality
 from dpcli.spec.text import MOST_BYTES, find_placeholders, read_text
-from dpcli.spec.tree import Findings, Mapping, Stop, attempt
+from dpcli.spec.tree import Mapping, Stop, attempt
 from dpcli.values import Choice, Exact, Read, Shape, Text, Unreadable, refusal
 
 VERSION = "1"
@@ -63,7 +62,6 @@ def _answer(text: str) -> str:
 
 
 def _proposed(text: str) -> str:
-    """What a percentage was meant to be."""
     return f"0.{text}" if text.isdigit() and len(text) == 2 else "0.95"
 
 
@@ -166,20 +164,19 @@ def load_any(text: bytes | str, source: str, folder: Path | None = None) -> Spec
     """
     raw = text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
     root, findings, decoded = read_text(raw, source)
+    scope = Scope(findings, folder or Path())
     with suppress(Stop, Unreadable):
-        spec, tables = _resolve(root, findings, folder or Path())
+        spec = _read(root, scope)
         if not findings:
             digest = hashlib.sha256(raw)
-            for table in tables:
+            for _, table in scope.tables:
                 digest.update(hashlib.sha256(table).digest())
             return replace(spec, text=decoded, digest=digest.hexdigest())
     raise SpecError(findings.problems)
 
 
-def _resolve(
-    root: Mapping | None, findings: Findings, folder: Path
-) -> tuple[Spec, tuple[bytes, ...]]:
-    """What a tree says, without text and digest, and what the files hold that it names."""
+def _read(root: Mapping | None, scope: Scope) -> Spec:
+    """What a tree says, without text and digest."""
     if root is None:
         raise Unreadable
     find_placeholders(root)
@@ -187,36 +184,33 @@ def _resolve(
     local = model is not None and model.text == LOCAL
     # The sections are read on their own.
     heading: Part[Any] = read_shape(LocalDocument if local else Document, root, "the spec")
-    values, scope = heading.values, declare(root.mapping("columns"), findings)
-    section, check, dialect = (root.mapping(key) for key in ("privacy", "quality", "csv"))
-    privacy = attempt(read_privacy, section, scope) if section else None
-    quality = attempt(read_quality, check, scope) if check and not local else None
-    entries = attempt(resolve_entries, root.listing("statistics"), scope) if not local else None
-    collected = attempt(resolve_local, heading, scope, folder) if local else None
-    written = attempt(read_dialect, dialect, root.mapping("columns")) if dialect else None
+    values = heading.values
+    declare(root.mapping("columns"), scope)
+    privacy = attempt(read_privacy, root.mapping("privacy"), scope)
+    quality = attempt(read_quality, None if local else root.mapping("quality"), scope)
+    entries = attempt(read_entries, None if local else root.listing("statistics"), scope)
+    collected = attempt(read_responses, heading if local else None, scope)
+    dialect = attempt(read_dialect, root.mapping("csv"), root.mapping("columns"))
     rows_are = attempt(rows_name, heading, scope.unit)
     heading.require()
-    if privacy is None:
-        raise Unreadable
-    ours = collected() if collected else Local()
-    spec = Spec(
+    responses, public = collected()
+    return Spec(
         dataset=values.dataset,
         privacy=privacy(),
         columns=tuple(column for column in scope.columns.values() if column is not None),
-        entries=entries() if entries else (),
+        entries=entries(),
         confidence=values.confidence,
         text="",
         digest="",
         declarations=declarations_of(heading),
-        dialect=written() if written else UNDECLARED,
-        quality=quality() if quality else None,
+        dialect=dialect(),
+        quality=quality(),
         rows_are=rows_are(),
         must_exist=values.ledger is not None,
-        responses=ours.responses,
-        public=ours.public,
-        files=tuple(path for path, _ in ours.tables),
+        responses=responses,
+        public=public,
+        files=tuple(path for path, _ in scope.tables),
     )
-    return spec, tuple(table for _, table in ours.tables)
 
 
 def read_any(path: Path | str) -> Spec:

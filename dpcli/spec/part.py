@@ -178,7 +178,6 @@ class _Explainer:
                 self._form(path, kind, context)
 
     def _unknown(self, path: Path) -> None:
-        """A key that the mapping cannot have."""
         key, parent = str(path[-1]), at(self.node, *path[:-1])
         assert isinstance(parent, Mapping)
         if len(path) == 1 and self.refuse_unknown and self.refuse_unknown(key):
@@ -187,7 +186,6 @@ class _Explainer:
         parent.key_span(key).report(code, word=key, choices=fields, owner=self._owner(path))
 
     def _missing(self, path: Path) -> None:
-        """A required key that is not there."""
         key, span = str(path[-1]), at(self.node, *path[:-1]).span
         field = self.shape.model_fields.get(key) if len(path) == 1 else None
         role = role_of(field) if field else None
@@ -207,13 +205,11 @@ class _Explainer:
         node.span.report(code, **{**facts, **meant, **given})
 
     def _length(self, path: Path, count: int) -> None:
-        """A list or mapping with too few or too many items."""
         code = variant("wrong-shape", str(path[-1])) if count else "empty-list"
         facts = facts_at(self.node, path) | {"count": count, "form": "another number of items"}
         at(self.node, *path).span.report(code, **facts)
 
     def _form(self, path: Path, kind: str, context: Lines[str, Any]) -> None:
-        """A text, list or mapping where another form is expected."""
         node, code = at(self.node, *path), "wrong-shape"
         form = {"string_type": "a single value", "list_type": "a list"}.get(kind, "a mapping")
         if kind == "union_tag_invalid":
@@ -232,12 +228,10 @@ class _Explainer:
         node.span.report(code, **facts)
 
     def _owner(self, path: Path) -> str:
-        """What a key belongs to."""
         return name_of(path[:-1]) if len(path) > 1 else self.what
 
 
 def _keys_at(shape: type[Shape], path: Path) -> list[str]:
-    """The keys that the mapping at a path may have."""
     shapes: list[type[Shape]] = [shape]
     for part in path:
         field = next((one.model_fields[part] for one in shapes if part in one.model_fields), None)
@@ -246,7 +240,6 @@ def _keys_at(shape: type[Shape], path: Path) -> list[str]:
 
 
 def _shapes_in(annotation: Any) -> list[type[Shape]]:
-    """The models inside a type, at any depth."""
     if isinstance(annotation, type) and issubclass(annotation, Shape):
         return [annotation]
     return [shape for part in get_args(annotation) for shape in _shapes_in(part)]

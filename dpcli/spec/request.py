@@ -16,6 +16,7 @@ from dpcli.scores import Points
 from dpcli.spec.axes import read_axis, read_candidates, read_keys
 from dpcli.spec.columns import Scope
 from dpcli.spec.grid import MOST_STEPS, whole_steps
+from dpcli.spec.model import Cell
 from dpcli.spec.part import Part
 from dpcli.spec.tree import Word, attempt, read_all, words_of
 from dpcli.statistics.base import Request, Statistic
@@ -40,61 +41,56 @@ ELSEWHERE = ("bound", "unit_bounds", "keys")
 class RequestReader:
     """The fields that one statistic takes, by what each of them means."""
 
-    def __init__(self, part: Part[Any], statistic: Statistic, scope: Scope) -> None:
-        self._part, self._statistic, self._scope = part, statistic, scope
+    def __init__(
+        self, part: Part[Any], statistic: Statistic, scope: Scope, by: Callable[[], tuple[Key, ...]]
+    ) -> None:
+        self._part, self._statistic, self._scope, self._by = part, statistic, scope, by
+        self._found: dict[str, Callable[[], Any]] = {}
 
-    def request(
-        self, by: Callable[[], tuple[Key, ...]], where: Callable[[], tuple[Condition, ...]]
-    ) -> Request:
+    def request(self, where: Callable[[], tuple[Condition, ...]]) -> Request:
         """What is asked, from every field of the statistic."""
-        fields = self._statistic.fields.model_fields
-        found: dict[str, Callable[[], Any]] = {}
+        part, fields = self._part, self._statistic.fields.model_fields
         for key, field in fields.items():
             if key not in ELSEWHERE:
-                column = found.get("column", lambda: None)
-                found[key] = attempt(self._field, key, role_of(field), column, by)
-        given = {key: one() for key, one in found.items()}
-        self._part.require("name", *fields)
-        bare = Request(self._part.values.name, by=by(), where=where())
+                self._found[key] = attempt(self._field, key, role_of(field))
+        given = {key: read() for key, read in self._found.items()}
+        part.require("name", *fields)
+        bare = Request(part.values.name, by=self._by(), where=where())
         return self._statistic.request(bare, given)
 
-    def _field(
-        self,
-        key: str,
-        role: Role | None,
-        column: Callable[[], Any],
-        by: Callable[[], tuple[Key, ...]],
-    ) -> Any:
+    def _field(self, key: str, role: Role | None) -> Any:
         """What a field says; where it refers to columns, what that means."""
         value, node = getattr(self._part.values, key), self._part.node.get(key)
         match role:
             case OfColumn(kinds) if isinstance(node, Word):
                 return self._column(node, kinds)
-            case OfColumns() if node:
-                return self._columns(key, words_of(node), role)
+            case OfColumns(kinds, least) if node:
+                return self._columns(key, words_of(node), kinds, least)
             case OfAxes():
-                return self._axes(key, by)
+                return self._axes(key)
             case OfBins():
-                return self._bins(column(), by)
+                return self._bins(self._found["column"]())
             case OfGrid():
-                return self._candidates(key, column(), by)
+                return self._candidates(self._found["column"](), key if node else "column")
         return value
 
     def _column(self, word: Word, kinds: Sequence[str]) -> Column:
         return self._scope.of_kind(word, self._part.user, kinds, self._part.what)
 
-    def _columns(self, key: str, words: Sequence[Word], role: OfColumns) -> tuple[Column, ...]:
+    def _columns(
+        self, key: str, words: Sequence[Word], kinds: Sequence[str], least: int
+    ) -> tuple[Column, ...]:
         seen: set[str] = set()
 
         def read(word: Word) -> Column:
-            column = attempt(self._column, word, role.kinds)
+            column = attempt(self._column, word, kinds)
             if word.text in seen:
                 raise word.span.report("column-twice", column=word.text, key=key)
             seen.add(word.text)
             return column()
 
         found = read_all(read, words)
-        self._require_few(key, len(found), role.least)
+        self._require_few(key, len(found), least)
         return tuple(found)
 
     def _require_few(self, key: str, count: int, least: int) -> None:
@@ -102,11 +98,10 @@ class RequestReader:
             facts = {"key": key, "count": count, "least": least, "most": MOST_TOGETHER}
             raise self._part.report_key("columns-count", key, **facts)
 
-    def _axes(self, key: str, by: Callable[[], tuple[Key, ...]]) -> tuple[Key, ...]:
-        """The axes of tables: declared labels or bins, none of them in `by`."""
+    def _axes(self, key: str) -> tuple[Key, ...]:
         axes = read_keys(self._part, key, self._scope)
         self._require_few(key, len(axes), 1)
-        grouped = [one.column.name for one in by()]
+        grouped = [one.column.name for one in self._by()]
         for one in axes:
             name = one.column.name
             if name in grouped or one.open:
@@ -114,25 +109,23 @@ class RequestReader:
                 raise self._part.report_key(code, key, column=name, key=key)
         return axes
 
-    def _bins(self, column: CategoryColumn | NumericColumn, by: Callable[[], Any]) -> Key:
+    def _bins(self, column: Cell) -> Key:
         part, word = self._part, self._part.node.word("column")
         assert word is not None
-        axis = attempt(read_axis, column, part.node.get("bins"), word, "missing-bins.histogram")
-        if any(key.column is column for key in by()):
+        axis = read_axis(column, part.node.get("bins"), word, "missing-bins.histogram")
+        if any(key.column is column for key in self._by()):
             raise part.report("duplicate-key-column.histogram", "column", column=column.name)
-        return axis()
+        return axis
 
-    def _candidates(self, key: str, column: Column, by: Callable[[], tuple[Key, ...]]) -> Points:
+    def _candidates(self, column: Column, place: str) -> Points:
         if not isinstance(column, NumericColumn):
             raise Unreadable
-        node = self._part.node.get(key)
-        points = read_candidates(node, column)
-        private = any(one.open for one in by())
+        points = read_candidates(self._part.node.get("candidates"), column)
+        private = any(one.open for one in self._by())
         most = MOST_PRIVATE if private else MOST_CANDIDATES
         if len(points) > most:
             code = "too-many-candidates.private" if private else "too-many-candidates"
-            facts = {"count": len(points), "most": most}
-            raise self._part.report_key(code, key if node else "column", **facts)
+            raise self._part.report_key(code, place, count=len(points), most=most)
         return points
 
     def require_consistent(self, request: Request) -> None:

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass
 from fractions import Fraction
 from math import prod
-from pathlib import Path
 from typing import Annotated, Any
 
 from pydantic import Field
@@ -73,17 +71,12 @@ class ResponseShape(Shape):
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Local:
-    """Responses, public columns, and tables that stand in other files."""
-
-    responses: tuple[Response, ...] = ()
-    public: tuple[Cell, ...] = ()
-    tables: tuple[tuple[Path, bytes], ...] = ()
-
-
-def resolve_local(heading: Part[Any], scope: Scope, folder: Path) -> Local:
-    """Everything that is particular to the local model, after its problems are recorded."""
+def read_responses(
+    heading: Part[Any] | None, scope: Scope
+) -> tuple[tuple[Response, ...], tuple[Cell, ...]]:
+    """The responses and the public columns of a local spec; none without one."""
+    if heading is None:
+        return (), ()
     root = heading.node
     if isinstance(scope.unit, PersonUnit):
         at(root, "privacy", "unit").span.report("local-unit")
@@ -91,7 +84,7 @@ def resolve_local(heading: Part[Any], scope: Scope, folder: Path) -> Local:
         at(root, "privacy", "neighbors").span.report("local-neighbors")
     words = () if "public" in heading.bad else words_of(root.get("public"))
     public = {word.text: attempt(scope.usable, word, "`public`") for word in words}
-    reader = _Responses(scope, public, folder)
+    reader = _Responses(scope, public)
     example = "{column: ..., mechanism: ..., epsilon: ...}"
     nodes = entries_of(root.listing("responses"), "responses", example)
     responses = tuple(readable(reader.response, nodes))
@@ -102,16 +95,13 @@ def resolve_local(heading: Part[Any], scope: Scope, folder: Path) -> Local:
             span.report("formula-label.collected", column=name, first=name[0])
         if count > 1:
             span.report("collected-twice", column=name)
-    return Local(responses, tuple(one() for one in public.values()), tuple(reader.tables))
+    return responses, tuple(one() for one in public.values())
 
 
 class _Responses:
-    """The responses of a spec one by one, and the files of `folder` that hold their tables."""
-
-    def __init__(self, scope: Scope, public: dict[str, Callable[[], Cell]], folder: Path) -> None:
-        self._scope, self._public, self._folder = scope, public, folder
+    def __init__(self, scope: Scope, public: dict[str, Callable[[], Cell]]) -> None:
+        self._scope, self._public = scope, public
         self._taken: dict[str, Word] = {}
-        self.tables: list[tuple[Path, bytes]] = []
 
     def response(self, node: Mapping) -> Response:
         """The response, after all of its problems are recorded."""
@@ -139,7 +129,6 @@ class _Responses:
         return Response(column, randomizer, channel, by(), steps)
 
     def _column(self, part: Part[ResponseShape]) -> Cell:
-        """The declared column, which responds once and is not public."""
         word = part.node.word("column")
         if word is None:
             raise Unreadable
@@ -150,7 +139,6 @@ class _Responses:
         return self._scope.usable(word, "a response")
 
     def _suited(self, column: Cell, part: Part[ResponseShape], randomizer: Randomizer) -> Cell:
-        """The column, if the randomizer can make a response of each of its cells."""
         kinds = NUMERIC if randomizer.numeric else LABELLED
         if column.kind not in kinds:
             every = randomizers.RANDOMIZERS
@@ -167,7 +155,6 @@ class _Responses:
         return column
 
     def _by(self, part: Part[ResponseShape]) -> tuple[CategoryColumn, ...]:
-        """The public columns whose groups estimates are made for."""
         seen: set[str] = set()
 
         def read(word: Word) -> CategoryColumn:
@@ -187,7 +174,6 @@ class _Responses:
     def _asked(
         self, part: Part[ResponseShape], randomizer: Randomizer, column: Callable[[], Cell]
     ) -> Asked:
-        """What the response may reveal."""
         name, ways, needs_delta = randomizer.name, randomizer.prices, randomizer.needs_delta
         wrong = next((way for way in PRICES if part.has(way) and way not in ways), None)
         if wrong:
@@ -219,12 +205,12 @@ class _Responses:
 
     def _file(self, word: Word) -> Table:
         """The table in a file, whose problems are reported with their lines in that file."""
-        path, span = self._folder / word.text, word.span
+        path, span = self._scope.folder / word.text, word.span
         try:
             raw = read_bytes(path)
         except (OSError, ValueError):
             raise span.report("table-unreadable", file=word.text) from None
-        self.tables.append((path, raw))
+        self._scope.tables.append((path, raw))
         try:
             return table_of(raw, word.text)
         except SpecError as failure:

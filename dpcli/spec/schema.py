@@ -85,7 +85,6 @@ def spec_schema() -> dict[str, object]:
 
 
 def _schema(shape: type[Shape], definitions: Json, place: str = "") -> Json:
-    """The schema of one model; its inner models join the definitions."""
     schema: Json = shape.model_json_schema(schema_generator=_Editors)
     inner: Json = schema.pop("$defs", {})
     for name, one in {**inner, shape.__name__: schema}.items():
@@ -109,7 +108,6 @@ def _describe(schema: Json, place: str) -> None:
 
 
 def _description(page: Page, use: Use) -> str:
-    """The sentence of this place, then the page."""
     absent = f"If absent: {page.absent}" if page.absent and len(page.uses) == 1 else ""
     more = f"`dpcli explain {page.name}` says more."
     return "\n\n".join(part for part in (use.says, page.meaning, absent, more) if part)
@@ -159,7 +157,6 @@ def _column() -> Json:
 
 
 def _statistic(definitions: Json) -> Json:
-    """An entry: the common fields, and those that its statistic and mechanism take."""
     schema = _schema(Common, definitions)
     fields: Json = schema["properties"]
     for statistic in statistics.STATISTICS:
@@ -204,7 +201,6 @@ def _by_mechanism() -> list[Json]:
 
 
 def _by_randomizer(randomizer: Any) -> Json:
-    """What one local mechanism takes."""
     refused = [way for way in PRICES if way not in randomizer.prices]
     if not randomizer.needs_delta:
         refused.append("delta")

@@ -72,8 +72,10 @@ class PrivacyShape(Shape):
     )
 
 
-def read_privacy(node: Mapping, scope: Scope) -> Privacy:
+def read_privacy(node: Mapping | None, scope: Scope) -> Privacy:
     """The guarantee, after all of its problems are recorded; the scope learns of it first."""
+    if node is None:
+        raise Unreadable
     part = read_shape(PrivacyShape, node, "`privacy`")
     values, rules = part.values, {rule.name: rule for rule in COMPOSITIONS}
     with suppress(Unreadable):
@@ -115,7 +117,6 @@ def _ids(word: Word, scope: Scope) -> IdColumn:
 
 
 def _budget(part: Part[PrivacyShape], composition: Composition | None) -> Loss:
-    """The budget in epsilon and delta, or in rho at a delta."""
     budget = part.values.budget
     epsilon, rho, delta = budget.epsilon, budget.rho, budget.delta
     if epsilon is None and rho is None:
@@ -153,8 +154,10 @@ class QualityShape(Shape):
     ) = None
 
 
-def read_quality(node: Mapping, scope: Scope) -> Quality:
-    """The check, after all of its problems are recorded."""
+def read_quality(node: Mapping | None, scope: Scope) -> Quality | None:
+    """The check, after all of its problems are recorded; None without the section."""
+    if node is None:
+        return None
     scope.taken[QUALITY.name] = "the section `quality:`"
     part = read_shape(QualityShape, node, "`quality`")
     if node.pairs and not node.pairs.keys() & QualityShape.model_fields.keys():
@@ -172,7 +175,6 @@ def read_quality(node: Mapping, scope: Scope) -> Quality:
 
 
 def _shares(part: Part[QualityShape], scope: Scope) -> dict[str, Fraction]:
-    """The least share of readable cells of each column that is checked."""
     unit = scope.unit.column if isinstance(scope.unit, PersonUnit) else None
     node = part.node.get("min_readable")
     if isinstance(node, Mapping):

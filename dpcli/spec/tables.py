@@ -96,7 +96,6 @@ def _read_table(text: str, size: int, findings: Findings) -> Table:
 
 
 def _row(cells: Sequence[str], outputs: Sequence[str], span: Span) -> dict[str, Fraction]:
-    """The probabilities in one line of a file."""
     chances = [_chance(cell) for cell in cells]
     if len(cells) != len(outputs):
         raise span.report("table-form", fields=len(cells), outputs=len(outputs))
@@ -139,7 +138,6 @@ def _chance(text: str) -> Fraction | None:
 
 
 def _brief(value: Fraction) -> str:
-    """A number exactly if that is short, else about."""
     if value.denominator < 10**LONGEST:
         return plain_text(value)
     return f"about {float(value):.12g}"

@@ -66,7 +66,6 @@ def read_text(raw: bytes, source: str) -> tuple[Mapping | None, Findings, str]:
 
 
 def _require_plain(raw: bytes, text: str, findings: Findings) -> None:
-    """Stops at what is no text, at characters that cannot be seen, and at directives."""
 
     def stop(code: str, start: int, length: int, **facts: object) -> None:
         before = LINE_BREAK.split(text[:start])
@@ -186,12 +185,10 @@ class _Reader:
 
 
 def _is_void(event: yaml.Event) -> bool:
-    """Whether a scalar was left out rather than written as an empty text."""
     return isinstance(event, yaml.ScalarEvent) and not event.value and not event.style
 
 
 def _report_syntax(error: yaml.MarkedYAMLError, findings: Findings) -> None:
-    """Records in plain words what the parser complains about."""
     complaint = f"{error.problem or ''} {error.context or ''}"
     mark, opened = error.problem_mark or error.context_mark, error.context_mark
     code = next((code for part, code in COMPLAINTS if part in complaint), "yaml-syntax.here")
