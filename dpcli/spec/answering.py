@@ -75,11 +75,9 @@ def read_answering(
     `keys` says whether the entry has private keys. Without a price that is the problem `absent`.
     """
     able = able_to_answer(statistic)
-    read_mechanisms, read_way = (
-        attempt(_chosen, part, statistic, able),
-        attempt(_way, part, scope, absent),
-    )
-    chosen, way = read_mechanisms(), read_way()
+    able_and_named = attempt(_chosen, part, statistic, able)
+    way = read_way(part, scope, absent)
+    chosen = able_and_named()
     calibration = attempt(_calibration, part, chosen, way)
     # Of what is counted in rho, only private keys spend a delta of their own.
     rule, selects, delta = scope.composition, keys(), part.values.delta
@@ -110,7 +108,7 @@ def _chosen(part: Part[Any], statistic: Statistic, able: list[Mechanism]) -> tup
     return found
 
 
-def _way(part: Part[Any], scope: Scope, absent: str) -> str:
+def read_way(part: Part[Any], scope: Scope, absent: str = "price-required") -> str:
     """How the price is given, where the composition adds up prices of that kind."""
     rule, fields = scope.composition, type(part.values).model_fields
     in_rho = rule is None or rule.takes_rho

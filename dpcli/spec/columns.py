@@ -41,8 +41,9 @@ class Scope:
     """What readers share: declared columns, who is protected, and the problems so far.
 
     A column that was declared wrongly is None, and what uses it is silent; so is everything
-    when the section is absent, and nothing is `declared`. `taken` are names that no statistic
-    may have, each with what has it; `tables` are read from files in `folder`.
+    when the section is absent, and nothing is `declared`. `names` are those of statistics, and
+    `taken` those that no statistic may have, each with what has it; `tables` are read from
+    files in `folder`.
     """
 
     findings: Findings
@@ -54,6 +55,7 @@ class Scope:
     unit: Unit | None = None
     neighbors: str = ""
     composition: Composition | None = None
+    names: dict[str, Span] = field(default_factory=dict)
     taken: dict[str, str] = field(default_factory=dict)
     tables: list[tuple[Path, bytes]] = field(default_factory=list)
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from fractions import Fraction
-from functools import cache
+from functools import cache, partial
 from typing import Annotated, Any
 
 from pydantic import create_model
@@ -24,13 +24,15 @@ from dpcli.spec.answering import (
     read_answering,
     read_raw,
     read_steps,
+    read_way,
 )
 from dpcli.spec.axes import read_conditions, read_keys
 from dpcli.spec.columns import Scope
 from dpcli.spec.model import Entry
-from dpcli.spec.part import read_shape
+from dpcli.spec.part import Part, read_shape
 from dpcli.spec.request import RequestReader, numbers_of, scores_of
-from dpcli.spec.tree import Listing, Mapping, Node, Word, attempt, readable
+from dpcli.spec.tree import Mapping, Node, at, attempt, readable, similar
+from dpcli.statistics.base import Statistic
 from dpcli.values import (
     Choice,
     Delta,
@@ -99,83 +101,81 @@ def takers_of(key: str) -> list[str]:
     return [one.name for one in statistics.STATISTICS if key in one.fields.model_fields]
 
 
-class EntryReader:
-    """One entry; the problems of every field are recorded."""
+def _statistic_of(node: Mapping) -> Statistic | None:
+    """The statistic that an entry names, or else means: its other problems are found, too."""
+    every = {one.name: one for one in statistics.STATISTICS}
+    word = node.word("statistic")
+    text = word.text if word else ""
+    meant = synonyms().get(text[:100].casefold(), text)
+    return every.get(text) or every.get(similar(meant, every) or meant)
 
-    def __init__(self, node: Mapping, scope: Scope) -> None:
-        self._node, self._scope = node, scope
-        name, word = node.word("name"), node.word("statistic")
-        every = statistics.STATISTICS
-        self._statistic = next((one for one in every if word and one.name == word.text), None)
-        fields = self._statistic.fields if self._statistic else Shape
-        self._part = read_shape(
-            shape_of(fields),
-            node,
-            shown(self._statistic.name) if self._statistic else "a statistic",
-            user=shown(name.text) if name and self._statistic else "",
-            refuse_unknown=self._refuse_taken,
-        )
 
-    def _refuse_taken(self, key: str) -> bool:
-        """Records a field that only other statistics take; without a statistic, it may be one."""
-        others, span = takers_of(key), self._node.key_span(key)
-        if self._statistic is None:
-            if not others:
-                every = [name for one in statistics.STATISTICS for name in one.fields.model_fields]
-                keys = list(dict.fromkeys([*Common.model_fields, *every]))
-                span.report("unknown-field", word=key, choices=keys, owner="a statistic")
-            return True
+def _refuse_taken(statistic: Statistic | None, node: Mapping, key: str) -> bool:
+    """Records a field that only other statistics take; without a statistic, it may be one."""
+    others, span, common = takers_of(key), node.key_span(key), list(Common.model_fields)
+    if statistic is None:
         if not others:
-            return False
+            every = [name for one in statistics.STATISTICS for name in one.fields.model_fields]
+            keys = list(dict.fromkeys([*common, *every]))
+            span.report("unknown-field", word=key, choices=keys, owner="a statistic")
+        return True
+    if others:
         code = {"keys": "keys-not-taken", "bound": "bound-not-taken"}.get(key, "field-not-taken")
-        own = list(self._statistic.fields.model_fields)
-        facts = {"key": key, "others": others, "takes": [*Common.model_fields, *own]}
-        what = shown(self._statistic.name)
-        span.report(code, word=key, choices=own, what=what, **facts)
-        return True
+        own, what = list(statistic.fields.model_fields), shown(statistic.name)
+        facts = {"what": what, "others": others, "takes": [*common, *own]}
+        span.report(code, word=key, choices=own, key=key, **facts)
+    return bool(others)
 
-    def entry(self, names: dict[str, Word]) -> Entry:
-        """The entry, after all of its problems are recorded; `names` gains its name."""
-        part, scope, statistic = self._part, self._scope, self._statistic
-        self._check_name(names)
-        by = attempt(read_keys, part, "by", scope)
-        where = attempt(read_conditions, part, scope)
-        if statistic is None:
-            raise Unreadable
-        reader = RequestReader(part, statistic, scope, by)
-        request = attempt(reader.request, where)
-        selects = attempt(self._selects, by)
-        answering = attempt(read_answering, part, scope, statistic, selects)
-        steps = attempt(read_steps, part, statistic, scope.unit)
-        raw = attempt(read_raw, part, statistic, steps)
-        reader.require_consistent(request())
-        asked, other = reader.bounded(request())
-        part.require()
-        keys = asked.name if selects() else None
-        return Entry(
-            asked, statistic, *answering(), keys=keys, other_bound=other, post=steps(), raw=raw()
-        )
 
-    def _check_name(self, names: dict[str, Word]) -> None:
-        word = self._node.word("name")
-        if word is None or "name" in self._part.bad:
-            return
-        name, taken = word.text, self._scope.taken
-        if name in taken:
-            word.span.report("reserved-name.statistic", statistic=name, taken_by=taken[name])
-        elif (first := names.setdefault(name, word)) is not word:
-            word.span.report("duplicate-name", statistic=name, line=first.span.line)
+def _read_entry(node: Mapping, scope: Scope) -> Entry:
+    """One entry, after the problems of every field are recorded."""
+    statistic, name = _statistic_of(node), node.word("name")
+    part: Part[Any] = read_shape(
+        shape_of(statistic.fields if statistic else Shape),
+        node,
+        shown(statistic.name) if statistic else "a statistic",
+        user=name.shown if name and statistic else "",
+        refuse_unknown=partial(_refuse_taken, statistic, node),
+    )
+    attempt(_require_new_name, part, scope)
+    by = attempt(read_keys, part, "by", scope)
+    where = attempt(read_conditions, part, scope)
+    if statistic is None:
+        attempt(read_way, part, scope)
+        raise Unreadable
+    reader = RequestReader(part, statistic, scope, by)
+    request = attempt(reader.request, where)
+    selects = attempt(_selects, part, by)
+    answering = attempt(read_answering, part, scope, statistic, selects)
+    steps = attempt(read_steps, part, statistic, scope.unit)
+    raw = attempt(read_raw, part, statistic, steps)
+    reader.require_consistent(request())
+    asked, other = reader.bounded(request())
+    part.require()
+    keys = asked.name if selects() else None
+    return Entry(
+        asked, statistic, *answering(), keys=keys, other_bound=other, post=steps(), raw=raw()
+    )
 
-    def _selects(self, by: Callable[[], tuple[Key, ...]]) -> bool:
-        part = self._part
-        part.require("keys")
-        if getattr(part.values, "keys", None) is None:
-            return False
-        if getattr(part.values, "column", None) is not None:
-            raise part.report_key("keys-not-taken.column", "keys", others=takers_of("keys"))
-        if not any(key.open for key in by()):
-            raise part.report_key("keys-declared", "keys")
-        return True
+
+def _require_new_name(part: Part[Any], scope: Scope) -> None:
+    name, span = part.values.name, at(part.node, "name").span
+    if name in scope.taken:
+        raise span.report("reserved-name.statistic", statistic=name, taken_by=scope.taken[name])
+    first = scope.names.setdefault(name, span)
+    if first is not span:
+        raise span.report("duplicate-name", statistic=name, line=first.line)
+
+
+def _selects(part: Part[Any], by: Callable[[], tuple[Key, ...]]) -> bool:
+    part.require("keys")
+    if getattr(part.values, "keys", None) is None:
+        return False
+    if getattr(part.values, "column", None) is not None:
+        raise part.report_key("keys-not-taken.column", "keys", others=takers_of("keys"))
+    if not any(key.open for key in by()):
+        raise part.report_key("keys-declared", "keys")
+    return True
 
 
 MOST_STATISTICS = 1_000
@@ -186,15 +186,18 @@ Placed = tuple[Entry, Mapping]
 """An entry and where it stands."""
 
 
-EMPTY = {"statistics": "no-statistics", "responses": "no-responses"}
+SECTIONS = {
+    "statistics": ("no-statistics", "{name: ..., statistic: ..., epsilon: ...}"),
+    "responses": ("no-responses", "{column: ..., mechanism: ..., epsilon: ...}"),
+}
+"""The sections with entries: the problem of an empty one, and how entries are written."""
 
 
-def entries_of(section: Listing | None, name: str, example: str) -> list[Mapping]:
+def entries_of(root: Mapping, name: str) -> list[Mapping]:
     """The entries of a section that are mappings; others are recorded, as is an empty section."""
-    if section is None:
-        return []
-    if not section.items:
-        section.span.report(EMPTY[name])
+    section, (empty, example) = root.listing(name), SECTIONS[name]
+    if section and not section.items:
+        section.span.report(empty)
 
     def read(node: Node) -> Mapping:
         if isinstance(node, Mapping):
@@ -202,21 +205,20 @@ def entries_of(section: Listing | None, name: str, example: str) -> list[Mapping
         facts = {"name": f"an entry of `{name}`", "found": node.form}
         raise node.span.report("wrong-shape.one-entry", example=example, **facts)
 
-    return readable(read, section.items)
+    return readable(read, section.items if section else ())
 
 
-def read_entries(section: Listing | None, scope: Scope) -> tuple[Entry, ...]:
-    """Every entry without problems; those with problems are recorded."""
-    nodes = entries_of(section, "statistics", "{name: ..., statistic: ..., epsilon: ...}")
+def read_entries(root: Mapping, scope: Scope) -> tuple[Entry, ...]:
+    """Every entry of `statistics`, after the problems of all of them are recorded."""
+    nodes = entries_of(root, "statistics")
     if len(nodes) > MOST_STATISTICS:
         span = nodes[MOST_STATISTICS].span
         raise span.report("too-many-statistics", count=len(nodes), most=MOST_STATISTICS)
-    names: dict[str, Word] = {}
     found: list[Placed] = []
     cells = scores = queries = 0
     for node in nodes:
         try:
-            entry = EntryReader(node, scope).entry(names)
+            entry = _read_entry(node, scope)
         except Unreadable:
             continue
         found.append((entry, node))
@@ -232,8 +234,8 @@ def read_entries(section: Listing | None, scope: Scope) -> tuple[Entry, ...]:
         ):
             if count > most:
                 raise node.span.report(code, count=count, most=most)
-    whole = section is not None and len(found) == len(section.items)
-    return _share_selections(found, whole=whole)
+    section = root.listing("statistics")
+    return _share_selections(found, whole=len(found) == len(section.items if section else ()))
 
 
 def _share_selections(placed: Sequence[Placed], *, whole: bool) -> tuple[Entry, ...]:

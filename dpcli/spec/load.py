@@ -188,8 +188,8 @@ def _read(root: Mapping | None, scope: Scope) -> Spec:
     declare(root.mapping("columns"), scope)
     privacy = attempt(read_privacy, root.mapping("privacy"), scope)
     quality = attempt(read_quality, None if local else root.mapping("quality"), scope)
-    entries = attempt(read_entries, None if local else root.listing("statistics"), scope)
-    collected = attempt(read_responses, heading if local else None, scope)
+    entries = attempt(read_entries, root, scope) if not local else tuple
+    collected = attempt(read_responses, heading, scope) if local else lambda: ((), ())
     dialect = attempt(read_dialect, root.mapping("csv"), root.mapping("columns"))
     rows_are = attempt(rows_name, heading, scope.unit)
     heading.require()

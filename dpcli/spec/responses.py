@@ -72,11 +72,9 @@ class ResponseShape(Shape):
 
 
 def read_responses(
-    heading: Part[Any] | None, scope: Scope
+    heading: Part[Any], scope: Scope
 ) -> tuple[tuple[Response, ...], tuple[Cell, ...]]:
-    """The responses and the public columns of a local spec; none without one."""
-    if heading is None:
-        return (), ()
+    """The responses and the public columns of a local spec."""
     root = heading.node
     if isinstance(scope.unit, PersonUnit):
         at(root, "privacy", "unit").span.report("local-unit")
@@ -85,9 +83,7 @@ def read_responses(
     words = () if "public" in heading.bad else words_of(root.get("public"))
     public = {word.text: attempt(scope.usable, word, "`public`") for word in words}
     reader = _Responses(scope, public)
-    example = "{column: ..., mechanism: ..., epsilon: ...}"
-    nodes = entries_of(root.listing("responses"), "responses", example)
-    responses = tuple(readable(reader.response, nodes))
+    responses = tuple(readable(reader.response, entries_of(root, "responses")))
     names = [*public, *(name for response in responses for name in response.names)]
     span = root.key_span("responses")
     for name, count in Counter(names).items():
