@@ -17,6 +17,7 @@ import re
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from dataclasses import replace
 from typing import Any, TextIO, cast
 
 from dpcli.diagnostic import render
@@ -206,8 +207,11 @@ def print_failure(failure: Failure) -> None:
             out.write(json.dumps({"level": "error", **facts}) + "\n")
         return
     width = min(width_of(out), WIDEST)
-    texts = []
-    for one in failure.problems:
+    texts, hints = [], {""}
+    for problem in failure.problems:
+        # What several problems have in common is said with the first.
+        one = replace(problem, hint="") if problem.hint in hints else problem
+        hints.add(problem.hint)
         text = harmless(render(one, max(width - GUTTER, LEAST)) if terminal else render(one))
         text = wrapped(text, width) if terminal else text
         text = text.replace("error", styled("error", "1;31"), 1)

@@ -53,6 +53,7 @@ def require_budget(plan: Plan) -> None:
             f"the release asks for {word} {readable_text(wanted)}, "
             f"but the budget allows {readable_text(allowed)}",
             _remedy(plan, word, allowed / wanted),
+            plan.spec.privacy.place,
         )
         for word, wanted, allowed in losses
         if wanted > allowed

@@ -1,4 +1,4 @@
-"""How an answer is made noisy, what it may reveal, and what is done to it afterwards."""
+"""How an answer is made noisy, its price, and what is done to it afterwards."""
 
 from __future__ import annotations
 

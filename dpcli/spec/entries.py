@@ -1,4 +1,4 @@
-"""The section `statistics`: its entries, typed, resolved and priced, and their groups."""
+"""The section `statistics`: its entries, typed, resolved and priced."""
 
 from __future__ import annotations
 

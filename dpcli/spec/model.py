@@ -14,6 +14,7 @@ from pathlib import Path
 from dpcli.columns import CategoryColumn, Column, NumericColumn
 from dpcli.composition.base import Composition
 from dpcli.dialect import UNDECLARED, Dialect
+from dpcli.errors import Place
 from dpcli.mechanisms.calibration import Mechanism
 from dpcli.privacy.loss import Loss, Price
 from dpcli.privacy.relation import Neighbors, PersonUnit, Relation, Unit
@@ -27,12 +28,13 @@ Cell = CategoryColumn | NumericColumn
 
 @dataclass(frozen=True, slots=True)
 class Privacy:
-    """The guarantee a spec asks for, and the budget it may spend."""
+    """The guarantee a spec asks for, and the budget it may spend: written at `place`."""
 
     unit: Unit
     neighbors: Neighbors
     budget: Loss
     composition: Composition
+    place: Place | None = field(default=None, compare=False, repr=False)
 
     @property
     def relation(self) -> Relation:

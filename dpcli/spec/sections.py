@@ -1,4 +1,4 @@
-"""The sections `privacy` and `quality`: the guarantee, and the check before all statistics."""
+"""The sections `privacy` and `quality`: the guarantee, and the first check."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from dpcli.spec.answering import MechanismName, read_answering
 from dpcli.spec.columns import Scope
 from dpcli.spec.model import Entry, Privacy, Quality
 from dpcli.spec.part import Part, read_shape
-from dpcli.spec.tree import Mapping, Word, attempt, readable
+from dpcli.spec.tree import Mapping, Word, at, attempt, readable
 from dpcli.statistics.base import Request
 from dpcli.statistics.quality import QUALITY
 from dpcli.values import (
@@ -37,11 +37,13 @@ from dpcli.values import (
     limited_rho,
 )
 
-MOST_ROWS = 1_000_000
+MOST_LIMIT = 1_000_000
 """A limit on rows that large protects no better than none."""
 
+MOST_ROWS = 10**15
+"""More rows than any file has."""
 
-Limit = Annotated[int, Exact("limit-not-whole", least=1, most=MOST_ROWS, whole=True)]
+Limit = Annotated[int, Exact("limit-not-whole", least=1, most=MOST_LIMIT, whole=True)]
 
 
 class UnitShape(Shape):
@@ -88,7 +90,8 @@ def read_privacy(node: Mapping | None, scope: Scope) -> Privacy:
     part.require()
     if scope.unit is None or scope.composition is None:
         raise Unreadable
-    return Privacy(scope.unit, Neighbors(values.neighbors), budget, scope.composition)
+    place = at(node, "budget").span.place
+    return Privacy(scope.unit, Neighbors(values.neighbors), budget, scope.composition, place)
 
 
 def _unit(part: Part[PrivacyShape], scope: Scope) -> Unit:
@@ -133,10 +136,7 @@ def _budget(part: Part[PrivacyShape], composition: Composition | None) -> Loss:
     return Loss(zcdp_epsilon(rho, delta), delta, rho) if epsilon is None else Loss(epsilon, delta)
 
 
-MOST_ROWS = 10**15
-"""More rows than any file has."""
-
-ROWS = Exact("bad-minimum", least=1, most=MOST_ROWS, whole=True)
+MinRows = Annotated[int, Exact("bad-minimum", least=1, most=MOST_ROWS, whole=True)]
 Share = Annotated[Fraction, Exact("bad-minimum.share", above=0, most=1)]
 
 
@@ -148,7 +148,7 @@ class QualityShape(Shape):
     delta: Delta | None = None
     mechanism: MechanismName | None = None
 
-    min_rows: Annotated[int, ROWS] | None = None
+    min_rows: MinRows | None = None
     min_readable: (
         Annotated[Share | Annotated[dict[str, Share], Field(min_length=1)], Forms] | None
     ) = None

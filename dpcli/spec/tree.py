@@ -1,4 +1,4 @@
-"""The tree of a text, its problems with their places, and how reading goes on after one.
+"""The tree of a text, its problems and their places, and how reading goes on.
 
 Every scalar is a word: its text is kept as written, and nothing is resolved. A reader returns a
 plain value, or reports a problem and raises `Unreadable`. Who can go on reads by `attempt` or
@@ -51,12 +51,7 @@ class Findings:
 
     def add(self, span: Span, code: str, message: str, hint: str) -> None:
         """One more problem; `Stop` if there are enough."""
-        line = min(max(span.line, 1), max(len(self.lines), 1))
-        text = self.lines[line - 1] if self.lines else ""
-        column = min(max(span.column, 1), len(text) + 1) if line == span.line else len(text) + 1
-        length = max(1, min(span.length, len(text) - column + 1))
-        place = Place(self.source, line, column, length, text)
-        self._found.append((span, Problem(code, message, hint, place)))
+        self._found.append((span, Problem(code, message, hint, span.place)))
         if len(self._found) >= ENOUGH:
             raise Stop
 
@@ -90,6 +85,16 @@ class Span(NamedTuple):
     def start(self) -> tuple[int, int]:
         """Line and column."""
         return self.line, self.column
+
+    @property
+    def place(self) -> Place:
+        """The same with its source line, held inside the text."""
+        lines = self.findings.lines
+        line = min(max(self.line, 1), max(len(lines), 1))
+        text = lines[line - 1] if lines else ""
+        column = min(max(self.column, 1), len(text) + 1) if line == self.line else len(text) + 1
+        length = max(1, min(self.length, len(text) - column + 1))
+        return Place(self.findings.source, line, column, length, text)
 
     def report(self, code: str, /, **facts: object) -> Unreadable:
         """Records a problem in the words of its template; `raise` what it returns to give up.
