@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Annotated, Any, get_args
+from typing import Annotated, Any, Literal, get_args
 
 from pydantic import AfterValidator, Field
 from pydantic.fields import FieldInfo
@@ -27,37 +27,17 @@ MOST_TOGETHER = 20
 
 
 @dataclass(frozen=True, slots=True)
-class OfColumn:
-    """The name of a declared column of one of these kinds."""
+class Role:
+    """What else a field means than its value: names are resolved by it.
 
-    kinds: tuple[str, ...]
+    A `column`, or at least `least` different `columns`, of one of these kinds; `axes` of tables,
+    which are columns cut by labels or bins; `bins` of the field `column`, whose labels are bins
+    of their own; or `candidates`, rising values of that column or its whole grid.
+    """
 
-
-@dataclass(frozen=True, slots=True)
-class OfColumns:
-    """The names of several different columns of these kinds."""
-
-    kinds: tuple[str, ...]
-    least: int
-
-
-@dataclass(frozen=True, slots=True)
-class OfAxes:
-    """Columns that are cut into the cells of tables, by labels or bins."""
-
-
-@dataclass(frozen=True, slots=True)
-class OfBins:
-    """How the column of the field `column` is cut; its labels are bins of their own."""
-
-
-@dataclass(frozen=True, slots=True)
-class OfGrid:
-    """Rising values of the column of the field `column`, or its whole grid."""
-
-
-Role = OfColumn | OfColumns | OfAxes | OfBins | OfGrid
-"""What else a field means than its value: names are resolved by it."""
+    refers_to: Literal["column", "columns", "axes", "bins", "candidates"]
+    kinds: tuple[str, ...] = ()
+    least: int = 1
 
 
 def _marks(field: FieldInfo) -> Iterator[Any]:
@@ -117,16 +97,18 @@ class Stepped(Shape):
 KeyForm = Annotated[Text | KeyShape, Forms]
 CandidateForms = Annotated[Annotated[list[GridNumber], Field(min_length=1)] | Stepped, Forms]
 
-NumericColumnName = Annotated[Text, OfColumn(NUMERIC), Field(examples=["income"])]
-LabelColumnName = Annotated[Text, OfColumn(LABELLED), Field(examples=["sex"])]
-ValuedColumnName = Annotated[Text, OfColumn(VALUED), Field(examples=["income"])]
-CountedColumnName = Annotated[Text, OfColumn((*VALUED, "id")), Field(examples=["person"])]
-BooleanColumnName = Annotated[Text, OfColumn(("boolean",)), Field(examples=["insured"])]
-NumericColumns = Annotated[Texts, OfColumns(NUMERIC, 2), Field(examples=[["hours", "age"]])]
-Predictors = Annotated[Texts, OfColumns(NUMERIC, 1), Field(examples=[["hours", "age"]])]
-TableColumns = Annotated[list[KeyForm], Field(min_length=1, examples=[["sex", "region"]]), OfAxes()]
-BinForms = Annotated[Bins, OfBins()]
-Candidates = Annotated[CandidateForms, OfGrid(), Field(examples=[{"step": 5}])]
+NumericColumnName = Annotated[Text, Role("column", NUMERIC), Field(examples=["income"])]
+LabelColumnName = Annotated[Text, Role("column", LABELLED), Field(examples=["sex"])]
+ValuedColumnName = Annotated[Text, Role("column", VALUED), Field(examples=["income"])]
+CountedColumnName = Annotated[Text, Role("column", (*VALUED, "id")), Field(examples=["person"])]
+BooleanColumnName = Annotated[Text, Role("column", ("boolean",)), Field(examples=["insured"])]
+NumericColumns = Annotated[Texts, Role("columns", NUMERIC, 2), Field(examples=[["hours", "age"]])]
+Predictors = Annotated[Texts, Role("columns", NUMERIC, 1), Field(examples=[["hours", "age"]])]
+TableColumns = Annotated[
+    list[KeyForm], Field(min_length=1, examples=[["sex", "region"]]), Role("axes")
+]
+BinForms = Annotated[Bins, Role("bins")]
+Candidates = Annotated[CandidateForms, Role("candidates"), Field(examples=[{"step": 5}])]
 
 MOST_QUANTILES = 100
 

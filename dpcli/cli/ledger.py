@@ -61,7 +61,7 @@ def open_account(
     """Open an account with its guarantee and budget, fixed for ever."""
     fault = dataset_fault(dataset)
     if fault is not None:
-        raise UsageError.about("bad-dataset", expected=fault.expected, advice=fault.hint)
+        raise UsageError.about("bad-dataset", **fault)
     refuse_first({"bad-unit": not unit, "bad-unit.each": each and unit == "row"})
     budget = checked_budget(epsilon, rho, delta, composition)
     protected = RowUnit() if unit == "row" else PersonUnit(unit, 1, 1, 1, each)

@@ -51,7 +51,6 @@ class Scope:
     declared: bool = True
     columns: dict[str, Column | None] = field(default_factory=dict)
     spans: dict[str, Span] = field(default_factory=dict)
-    unbounded: set[str] = field(default_factory=set)
     unit: Unit | None = None
     neighbors: str = ""
     composition: Composition | None = None
@@ -86,11 +85,8 @@ class Scope:
         if isinstance(column, IdColumn):
             raise word.span.report("id-column", column=word.text)
         if isinstance(column, NumericColumn) and column.bounds is None:
-            if word.text not in self.unbounded:
-                self.unbounded.add(word.text)
-                code = variant("missing-bounds", column.kind)
-                self.spans[word.text].report(code, column=word.text, user=user)
-            raise Unreadable
+            code = variant("missing-bounds", column.kind)
+            raise self.spans[word.text].spoil(code, column=word.text, user=user)
         return column
 
     def usable(self, word: Word, user: str) -> Cell:

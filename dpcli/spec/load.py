@@ -8,7 +8,7 @@ from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 from pydantic import Field
 
@@ -28,6 +28,9 @@ from dpcli.values import Choice, Exact, Read, Shape, Text, Unreadable, refusal
 
 VERSION = "1"
 
+LOCAL = "local"
+"""The model in which each record is randomized by itself."""
+
 MOST_PEOPLE = 10**11
 """More than there ever were."""
 
@@ -46,7 +49,7 @@ def _dataset(text: str) -> str:
     fault = dataset_fault(text)
     if fault is None:
         return text
-    raise refusal("bad-name.dataset", expected=fault.expected, advice=fault.hint)
+    raise refusal("bad-name.dataset", expected=fault["expected"], advice=fault["advice"])
 
 
 def _rows_are(text: str) -> str:
@@ -106,9 +109,9 @@ class Heading(Shape):
         Choice("unknown-version", (VERSION,)),
         Field(json_schema_extra={"type": ["integer", "string"], "enum": [1, "1"]}),
     ]
-    model: Literal["central", "local"] | None = None
+    model: Annotated[str, Choice("unknown-choice", ("central", LOCAL))] | None = None
     dataset: Annotated[str, Read(_dataset, {"type": "string", "pattern": f"^{ROUGHLY}$"})]
-    ledger: Literal["must-exist"] | None = None
+    ledger: Annotated[str, Choice("unknown-choice", ("must-exist",))] | None = None
     confidence: Confidence = Fraction(19, 20)
     csv: dict[str, Any] | None = None
     privacy: dict[str, Any]
@@ -149,9 +152,6 @@ def rows_name(part: Part[Any], unit: Unit | None) -> str:
         part.report("rows-are-people", "rows_are")
     return str(name)
 
-
-LOCAL = "local"
-"""The model in which each record is randomized by itself."""
 
 DATA_NAMES = (".csv", ".tsv", ".gz", ".parquet", ".xlsx", ".sqlite")
 """How names of files end that are not opened as specs."""

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from dataclasses import dataclass
 
 from dpcli.messages import shown
 
@@ -35,16 +34,8 @@ WRITTEN = {"IDEOGRAPHIC": "CJK", "KATAKANA-HIRAGANA": "KATAKANA", "HALFWIDTH": "
 """What the names of some characters begin with, and their script."""
 
 
-@dataclass(frozen=True, slots=True)
-class NameFault:
-    """Why a text is no name of a dataset: what was expected, and what to write."""
-
-    expected: str
-    hint: str
-
-
-def dataset_fault(text: str) -> NameFault | None:
-    """What is wrong with the name of a dataset; None if it can be one."""
+def dataset_fault(text: str) -> dict[str, str] | None:
+    """What is expected of the name of a dataset, and advice; None if a text can be one."""
     if re.fullmatch(ASCII, text):
         return None
     for better, words in (
@@ -52,7 +43,7 @@ def dataset_fault(text: str) -> NameFault | None:
         (unicodedata.normalize("NFKC", text), "plain letters, not characters that stand for them"),
     ):
         if better != text:
-            return NameFault(words, _rewritten(text, better))
+            return {"expected": words, "advice": _rewritten(text, better)}
     letters = re.sub(r"[._-]", "", text)
     if (
         not 0 < len(text) <= LONGEST
@@ -61,10 +52,8 @@ def dataset_fault(text: str) -> NameFault | None:
         or INVISIBLE.search(text)
         or not all(letter.isascii() for letter in letters if letter.isdigit())
     ):
-        return NameFault(
-            "letters, the digits 0 to 9, `.`, `_` and `-`",
-            f"begin with a letter or digit, and use at most {LONGEST} characters",
-        )
+        advice = f"begin with a letter or digit, and use at most {LONGEST} characters"
+        return {"expected": "letters, the digits 0 to 9, `.`, `_` and `-`", "advice": advice}
     return None
 
 

@@ -16,7 +16,7 @@ from typing import Any, Generic, TypeVar, get_args
 from pydantic import ValidationError, create_model
 from pydantic.fields import FieldInfo
 
-from dpcli.fields import OfColumn, example_line, role_of
+from dpcli.fields import example_line, role_of
 from dpcli.messages import shown
 from dpcli.reference import variant
 from dpcli.spec.tree import ENOUGH, Listing, Mapping, Word, at, similar
@@ -167,9 +167,6 @@ class _Explainer:
                 near = [str(one[-1]) for one in unknown if one[:-1] == path[:-1]]
                 if not any(similar(key, [path[-1]]) for key in near):
                     self._missing(path)
-            elif kind == "literal_error":
-                choices = re.findall(r"'([^']*)'", context["expected"])
-                self._refused("unknown-choice", path, {"choices": choices})
             elif kind in ("too_short", "too_long"):
                 self._length(path, context["actual_length"])
             elif "facts" in context:
@@ -191,7 +188,7 @@ class _Explainer:
         role = role_of(field) if field else None
         owner = f"the {self.what} {self.user}" if self.user and field else self._owner(path)
         facts: dict[str, Any] = {"owner": owner, "key": key}
-        if isinstance(role, OfColumn):
+        if role and role.refers_to == "column":
             span.report("missing-field.of-column", kinds=role.kinds, **facts)
             return
         code = "missing-field" if key in self.lines else variant("missing-field", key)

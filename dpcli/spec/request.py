@@ -9,7 +9,7 @@ from math import prod
 from typing import Any
 
 from dpcli.columns import CategoryColumn, Column, NumericColumn
-from dpcli.fields import MOST_TOGETHER, OfAxes, OfBins, OfColumn, OfColumns, OfGrid, Role, role_of
+from dpcli.fields import MOST_TOGETHER, Role, role_of
 from dpcli.privacy.relation import RowUnit
 from dpcli.queries import Condition, Key, LinearQuery
 from dpcli.scores import Points
@@ -61,36 +61,36 @@ class RequestReader:
     def _field(self, key: str, role: Role | None) -> Any:
         """What a field says; where it refers to columns, what that means."""
         value, node = getattr(self._part.values, key), self._part.node.get(key)
-        match role:
-            case OfColumn(kinds) if isinstance(node, Word):
-                return self._column(node, kinds)
-            case OfColumns(kinds, least) if node:
-                return self._columns(key, words_of(node), kinds, least)
-            case OfAxes():
+        if role is None:
+            return value
+        match role.refers_to:
+            case "column" if isinstance(node, Word):
+                return self._column(node, role)
+            case "columns" if node:
+                return self._columns(key, words_of(node), role)
+            case "axes":
                 return self._axes(key)
-            case OfBins():
+            case "bins":
                 return self._bins(self._found["column"]())
-            case OfGrid():
+            case "candidates":
                 return self._candidates(self._found["column"](), key if node else "column")
         return value
 
-    def _column(self, word: Word, kinds: Sequence[str]) -> Column:
-        return self._scope.of_kind(word, self._part.user, kinds, self._part.what)
+    def _column(self, word: Word, role: Role) -> Column:
+        return self._scope.of_kind(word, self._part.user, role.kinds, self._part.what)
 
-    def _columns(
-        self, key: str, words: Sequence[Word], kinds: Sequence[str], least: int
-    ) -> tuple[Column, ...]:
+    def _columns(self, key: str, words: Sequence[Word], role: Role) -> tuple[Column, ...]:
         seen: set[str] = set()
 
         def read(word: Word) -> Column:
-            column = attempt(self._column, word, kinds)
+            column = attempt(self._column, word, role)
             if word.text in seen:
                 raise word.span.report("column-twice", column=word.text, key=key)
             seen.add(word.text)
             return column()
 
         found = read_all(read, words)
-        self._require_few(key, len(found), least)
+        self._require_few(key, len(found), role.least)
         return tuple(found)
 
     def _require_few(self, key: str, count: int, least: int) -> None:

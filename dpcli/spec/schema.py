@@ -7,12 +7,13 @@ are declared) is left to `dpcli check`.
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from typing import Any
 
 from pydantic.json_schema import GenerateJsonSchema
 
 from dpcli import mechanisms, randomizers, statistics
-from dpcli.reference import Page, Use, word_pages
+from dpcli.reference import word_pages
 from dpcli.spec.answering import AUTO, WAYS, able_to_answer
 from dpcli.spec.column_types import COLUMN_TYPES
 from dpcli.spec.csv_section import CsvShape
@@ -21,6 +22,7 @@ from dpcli.spec.load import LOCAL, Document, LocalDocument
 from dpcli.spec.responses import PRICES, ResponseShape
 from dpcli.spec.sections import PrivacyShape, QualityShape
 from dpcli.spec.text import read_text
+from dpcli.statistics.base import Statistic
 from dpcli.statistics.quality import QUALITY
 from dpcli.values import Shape
 
@@ -59,7 +61,7 @@ def spec_schema() -> dict[str, object]:
         definitions[f"{shape.kind}_column"] = _schema(shape, definitions, shape.kind)
     definitions["privacy"] = _schema(PrivacyShape, definitions)
     definitions["csv"] = _schema(CsvShape, definitions)
-    definitions["quality"] = _quality(_schema(QualityShape, definitions))
+    definitions["quality"] = _quality(definitions)
     definitions["statistic"] = _statistic(definitions)
     definitions["column"] = _column()
     fields, own = document["properties"], local["properties"]
@@ -102,26 +104,18 @@ def _describe(schema: Json, place: str) -> None:
         page = keys.get(key)
         use = page.use(place) if page else None
         if page and use:
-            field["description"] = _description(page, use)
+            absent = f"If absent: {page.absent}" if page.absent and len(page.uses) == 1 else ""
+            more = f"`dpcli explain {page.name}` says more."
+            texts = (use.says, page.meaning, absent, more)
+            field["description"] = "\n\n".join(text for text in texts if text)
             if "const" not in field:
-                field["examples"] = [_value(use.example or page.example)]
-
-
-def _description(page: Page, use: Use) -> str:
-    absent = f"If absent: {page.absent}" if page.absent and len(page.uses) == 1 else ""
-    more = f"`dpcli explain {page.name}` says more."
-    return "\n\n".join(part for part in (use.says, page.meaning, absent, more) if part)
-
-
-def _value(example: str) -> Any:
-    """The value in a line of YAML, as a reader of YAML 1.2 resolves it."""
-    root, _, _ = read_text(example.encode(), "example")
-    assert root is not None
-    (value,) = root.plain().values()
-    return _resolved(value)
+                example, _, _ = read_text((use.example or page.example).encode(), "example")
+                assert example is not None
+                field["examples"] = [_resolved(*example.plain().values())]
 
 
 def _resolved(value: Any) -> Any:
+    """A value of a line of YAML, as a reader of YAML 1.2 resolves it."""
     if isinstance(value, list):
         return [_resolved(item) for item in value]
     if isinstance(value, dict):
@@ -132,14 +126,13 @@ def _resolved(value: Any) -> Any:
         return value
 
 
-def _quality(schema: Json) -> Json:
-    names = [mechanism.name for mechanism in able_to_answer(QUALITY)]
+def _quality(definitions: Json) -> Json:
+    schema = _schema(QualityShape, definitions)
     mechanism = schema["properties"]["mechanism"]
     del mechanism["oneOf"]
-    mechanism["enum"] = [*names, AUTO]
-    priced = [{"required": ["epsilon"]}, {"required": ["rho"]}]
-    demands = [{"required": ["min_rows"]}, {"required": ["min_readable"]}]
-    return schema | {"oneOf": priced, "anyOf": demands}
+    mechanism["enum"] = _mechanisms_of(QUALITY)
+    minima = _required(("min_rows", "min_readable"))
+    return schema | {"oneOf": _required(("epsilon", "rho")), "anyOf": minima}
 
 
 def _column() -> Json:
@@ -163,8 +156,8 @@ def _statistic(definitions: Json) -> Json:
         own: Json = _schema(statistic.fields, definitions, "statistic").get("properties", {})
         for key, field in own.items():
             fields.setdefault(key, field)
-    priced = [{"required": [way]} for way in WAYS]
-    return schema | {"oneOf": priced, "allOf": [*_by_statistic(fields), *_by_mechanism()]}
+    rules = [*_by_statistic(fields), *_by_mechanism()]
+    return schema | {"oneOf": _required(WAYS), "allOf": rules}
 
 
 def _by_statistic(fields: Json) -> list[Json]:
@@ -174,9 +167,8 @@ def _by_statistic(fields: Json) -> list[Json]:
         own = statistic.fields.model_fields
         refused = [key for key in fields if key not in own and key not in Common.model_fields]
         required = [key for key, field in own.items() if field.is_required()]
-        names = [mechanism.name for mechanism in able_to_answer(statistic)]
         then: Json = {"properties": dict.fromkeys(refused, False)}
-        then["properties"]["mechanism"] = {"enum": [*names, AUTO]}
+        then["properties"]["mechanism"] = {"enum": _mechanisms_of(statistic)}
         if required:
             then["required"] = required
         rules.append({"if": _is("statistic", statistic.name), "then": then})
@@ -194,7 +186,7 @@ def _by_mechanism() -> list[Json]:
         # Without a delta of its own, the only use of one is to select groups.
         needs = {"epsilon": ["delta"]} if mechanism.needs_delta else {"delta": ["keys"]}
         rules.append({"if": condition, "then": then | {"dependentRequired": needs}})
-    given: Json = {"anyOf": [{"required": [way]} for way in ("epsilon", "rho")]}
+    given: Json = {"anyOf": _required(("epsilon", "rho"))}
     rules.append({"if": given, "then": {"dependentRequired": {"keys": ["delta"]}}})
     rules.append({"dependentRequired": {"unit_bounds": ["bound"]}})
     return rules
@@ -205,12 +197,21 @@ def _by_randomizer(randomizer: Any) -> Json:
     if not randomizer.needs_delta:
         refused.append("delta")
     then: Json = {
-        "oneOf": [{"required": [way]} for way in randomizer.prices],
+        "oneOf": _required(randomizer.prices),
         "properties": dict.fromkeys(refused, False),
     }
     if randomizer.needs_delta:
         then["required"] = ["delta"]
     return {"if": {"properties": {"mechanism": {"const": randomizer.name}}}, "then": then}
+
+
+def _mechanisms_of(statistic: Statistic) -> list[str]:
+    return [*(mechanism.name for mechanism in able_to_answer(statistic)), AUTO]
+
+
+def _required(keys: Iterable[str]) -> list[Json]:
+    """One rule for each of several keys: that it is there."""
+    return [{"required": [key]} for key in keys]
 
 
 def _is(key: str, value: str) -> Json:

@@ -14,6 +14,7 @@ import yaml
 from dpcli.messages import shown
 from dpcli.reference import variant
 from dpcli.spec.tree import Findings, Listing, Mapping, Node, Span, Stop, Word, words_of
+from dpcli.values import Unreadable
 
 MOST_BYTES, MOST_NODES, MOST_DEPTH = 2**20, 100_000, 20
 
@@ -54,7 +55,7 @@ def read_text(raw: bytes, source: str) -> tuple[Mapping | None, Findings, str]:
     """The tree of a text, its problems, and the text; no tree if it is unusable."""
     text = raw[: MOST_BYTES + 1].decode("utf-8", "replace").removeprefix("\ufeff")
     findings = Findings(source, LINE_BREAK.split(text))
-    with suppress(Stop):
+    with suppress(Stop, Unreadable):
         try:
             _require_plain(raw, text, findings)
             return _Reader(text, findings).document(), findings, text
@@ -66,25 +67,24 @@ def read_text(raw: bytes, source: str) -> tuple[Mapping | None, Findings, str]:
 
 
 def _require_plain(raw: bytes, text: str, findings: Findings) -> None:
-
-    def stop(code: str, start: int, length: int, **facts: object) -> None:
+    def part(start: int, length: int = 1) -> Span:
         before = LINE_BREAK.split(text[:start])
-        Span(findings, len(before), len(before[-1]) + 1, length).report(code, **facts)
-        raise Stop
+        return Span(findings, len(before), len(before[-1]) + 1, length)
 
     if len(raw) > MOST_BYTES:
-        stop("spec-too-large", 0, 1, most=MOST_BYTES)
+        raise part(0).report("spec-too-large", most=MOST_BYTES)
     try:
         raw.decode("utf-8")
     except UnicodeDecodeError as error:
-        readable = raw[: error.start].decode("utf-8").removeprefix("\ufeff")
-        stop("not-utf8", len(readable), 1, byte=f"0x{raw[error.start]:02x}")
+        place = part(len(raw[: error.start].decode("utf-8").removeprefix("\ufeff")))
+        raise place.report("not-utf8", byte=f"0x{raw[error.start]:02x}") from None
     found = re.search(CONTROLS if text.isascii() else CONTROLS_BEYOND_ASCII, text)
     if found:
-        stop("control-character.text", found.start(), 1, character=f"U+{ord(found[0]):04X}")
+        character = f"U+{ord(found[0]):04X}"
+        raise part(found.start()).report("control-character.text", character=character)
     found = re.search("(?m)^%.*", text)
     if found:
-        stop("yaml-directive", found.start(), len(found[0]))
+        raise part(found.start(), len(found[0])).report("yaml-directive")
 
 
 class _Reader:
@@ -100,26 +100,25 @@ class _Reader:
         next(self._events)
         start = next(self._events)
         if isinstance(start, yaml.StreamEndEvent):
-            self._stop("empty-spec", start)
+            raise self._span(start, start).report("empty-spec")
         root = self._node(next(self._events), 1)
         next(self._events)
         more = next(self._events)
         if isinstance(more, yaml.DocumentStartEvent):
-            self._stop("several-documents", more)
+            raise self._span(more, more).report("several-documents")
         if isinstance(root, Mapping):
             return root
         if isinstance(root, Word) and not root.text:
-            self._stop("empty-spec", start)
-        root.span.report("wrong-shape.whole-spec", form=root.form)
-        raise Stop
+            raise self._span(start, start).report("empty-spec")
+        raise root.span.report("wrong-shape.whole-spec", form=root.form)
 
     def _node(self, event: yaml.Event, depth: int) -> Node:
         is_scalar = isinstance(event, yaml.ScalarEvent)
         # The end of a collection is one more event to read.
         self._nodes += 1 if is_scalar else 2
-        if self._nodes > MOST_NODES:
-            self._stop("too-many-nodes", event, most=MOST_NODES)
         span, anchor = self._span(event, event), getattr(event, "anchor", None)
+        if self._nodes > MOST_NODES:
+            raise span.report("too-many-nodes", most=MOST_NODES)
         if isinstance(event, yaml.AliasEvent):
             span.spoil("yaml-alias", text=f"*{anchor}")
             return Word("", span)
@@ -130,7 +129,7 @@ class _Reader:
         if isinstance(event, yaml.ScalarEvent):
             return Word(event.value, span)
         if depth > MOST_DEPTH:
-            self._stop("too-deep", event, most=MOST_DEPTH)
+            raise span.report("too-deep", most=MOST_DEPTH)
         read = self._listing if isinstance(event, yaml.SequenceStartEvent) else self._mapping
         return read(event, depth)
 
@@ -166,10 +165,6 @@ class _Reader:
                     key.span.spoil(code, what=shown(key.text))
                 pairs[key.text] = (key, value)
         return Mapping(pairs, self._whole(start, event, first))
-
-    def _stop(self, code: str, event: yaml.Event, **facts: object) -> None:
-        self._span(event, event).report(code, **facts)
-        raise Stop
 
     def _span(self, first: yaml.Event, last: yaml.Event) -> Span:
         """From the start of an event to the end of another, or to the end of the line."""

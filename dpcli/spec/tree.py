@@ -115,10 +115,11 @@ class Span(NamedTuple):
             self.findings.add(self, code.partition(".")[0], message, hint)
         return Unreadable()
 
-    def spoil(self, code: str, /, **facts: object) -> None:
-        """Records a problem after which nothing more is reported here."""
-        self.report(code, **facts)
+    def spoil(self, code: str, /, **facts: object) -> Unreadable:
+        """The same for a problem after which nothing more is reported here."""
+        unreadable = self.report(code, **facts)
         self.findings.spoil(self)
+        return unreadable
 
 
 def attempt(read: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> Callable[[], T]:

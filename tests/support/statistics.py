@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import Any
 
 from dpcli.columns import CategoryColumn, Column, NumericColumn
-from dpcli.fields import OfColumn, role_of
+from dpcli.fields import role_of
 from dpcli.queries import Condition, Key
 from dpcli.scores import Points
 from dpcli.statistics.base import REQUESTED, Request, Statistic
@@ -66,7 +66,7 @@ def kinds_of(statistic: Statistic) -> tuple[str, ...]:
     """The kinds of column that the field `column` of a statistic accepts."""
     field = statistic.fields.model_fields.get("column")
     role = role_of(field) if field else None
-    return role.kinds if isinstance(role, OfColumn) else ()
+    return role.kinds if role and role.refers_to == "column" else ()
 
 
 def _asked(statistic: Statistic, columns: Columns) -> list[Column | None]:
