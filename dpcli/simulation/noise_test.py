@@ -52,7 +52,7 @@ class Errors:
     @property
     def sizes(self) -> Numbers:
         """How large each error was, counted in units."""
-        return np.abs(np.concatenate([*self._runs, np.zeros(0)]))
+        return abs(np.concatenate([*self._runs, np.zeros(0)]))
 
     @property
     def quantile(self) -> Fraction | None:
