@@ -9,9 +9,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from collections.abc import Mapping as Lines
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Any, Generic, TypeVar, get_args
+from typing import Any, Generic, TypeVar, cast, get_args
 
 from pydantic import ValidationError, create_model
 from pydantic.fields import FieldInfo
@@ -71,21 +71,16 @@ class Part(Generic[S]):
 
     def report(self, code: str, /, *path: str | int, **facts: object) -> Unreadable:
         """Records what is wrong with the value at a path, by its name, found text and key."""
-        given = {"what": self.what, "user": self.user, **facts_at(self.node, path), **facts}
-        return at(self.node, *path).span.report(code, **given)
+        node = at(self.node, *path)
+        key = next((part for part in reversed(path) if isinstance(part, str)), "")
+        given = {"name": name_of(path), "found": node.shown, "key": key}
+        return node.span.report(code, **given | {"what": self.what, "user": self.user} | facts)
 
     def report_key(self, code: str, /, *path: str, **facts: object) -> Unreadable:
         """Records what is wrong with a field, at its key; without the key, with the mapping."""
         parent = at(self.node, *path[:-1])
         span = parent.key_span(path[-1]) if isinstance(parent, Mapping) else parent.span
         return span.report(code, **{"what": self.what, "user": self.user, **facts})
-
-
-def facts_at(root: Mapping, path: Path) -> dict[str, Any]:
-    """What messages call a value, what it is, and the last key on the path to it."""
-    node = at(root, *path)
-    key = next((part for part in reversed(path) if isinstance(part, str)), "")
-    return {"name": name_of(path), "found": node.shown, "key": key}
 
 
 def name_of(path: Path) -> str:
@@ -113,12 +108,12 @@ def read_shape(
     field, and `user` is the thing that the mapping is about. `refuse_unknown` may record an
     unknown field itself.
     """
-    plain = node.plain()
+    plain, part = node.plain(), Part(node, what, user or what, cast("S", None))
     try:
-        return Part(node, what, user or what, shape.model_validate(plain))
+        return replace(part, values=shape.model_validate(plain))
     except ValidationError as failure:
         errors = failure.errors(include_url=False, include_input=False)[:ENOUGH]
-    _Explainer(shape, node, what, user, lines or {}, refuse_unknown).explain(errors)
+    _Explainer(shape, part, lines or {}, refuse_unknown).explain(errors)
     bad = {str(error["loc"][0]) for error in errors if error["loc"]}
     near = (similar(key, list(shape.model_fields)) for key in bad - shape.model_fields.keys())
     bad |= {key for key in near if key}
@@ -126,7 +121,7 @@ def read_shape(
     values = _lenient(shape).model_validate(rest)
     for key in bad:
         values.__dict__.pop(key, None)
-    return Part(node, what, user or what, values, frozenset(bad))
+    return replace(part, values=values, bad=frozenset(bad))
 
 
 @lru_cache
@@ -145,9 +140,7 @@ class _Explainer:
     """Says in our words what pydantic found wrong with one mapping."""
 
     shape: type[Shape]
-    node: Mapping
-    what: str
-    user: str
+    part: Part[Any]
     lines: Lines[str, str]
     refuse_unknown: Callable[[str], bool] | None
 
@@ -175,7 +168,7 @@ class _Explainer:
                 self._form(path, kind, context)
 
     def _unknown(self, path: Path) -> None:
-        key, parent = str(path[-1]), at(self.node, *path[:-1])
+        key, parent = str(path[-1]), at(self.part.node, *path[:-1])
         assert isinstance(parent, Mapping)
         if len(path) == 1 and self.refuse_unknown and self.refuse_unknown(key):
             return
@@ -183,10 +176,11 @@ class _Explainer:
         parent.key_span(key).report(code, word=key, choices=fields, owner=self._owner(path))
 
     def _missing(self, path: Path) -> None:
-        key, span = str(path[-1]), at(self.node, *path[:-1]).span
+        key, part, span = str(path[-1]), self.part, at(self.part.node, *path[:-1]).span
         field = self.shape.model_fields.get(key) if len(path) == 1 else None
         role = role_of(field) if field else None
-        owner = f"the {self.what} {self.user}" if self.user and field else self._owner(path)
+        is_named = field and part.user != part.what
+        owner = f"the {part.what} {part.user}" if is_named else self._owner(path)
         facts: dict[str, Any] = {"owner": owner, "key": key}
         if role and role.refers_to == "column":
             span.report("missing-field.of-column", kinds=role.kinds, **facts)
@@ -197,17 +191,16 @@ class _Explainer:
 
     def _refused(self, code: str, path: Path, given: Lines[str, Any]) -> None:
         """A value that its type refuses; perhaps a word that is not one of a few."""
-        node, facts = at(self.node, *path), facts_at(self.node, path)
-        meant = {"word": given.get("meant", node.text)} if "choices" in given else {}
-        node.span.report(code, **{**facts, **meant, **given})
+        text = self.part.text(*path)
+        meant = {"word": given.get("meant", text)} if "choices" in given else {}
+        self.part.report(code, *path, **meant, **given)
 
     def _length(self, path: Path, count: int) -> None:
         code = variant("wrong-shape", str(path[-1])) if count else "empty-list"
-        facts = facts_at(self.node, path) | {"count": count, "form": "another number of items"}
-        at(self.node, *path).span.report(code, **facts)
+        self.part.report(code, *path, count=count, form="another number of items")
 
     def _form(self, path: Path, kind: str, context: Lines[str, Any]) -> None:
-        node, code = at(self.node, *path), "wrong-shape"
+        node, code = at(self.part.node, *path), "wrong-shape"
         form = {"string_type": "a single value", "list_type": "a list"}.get(kind, "a mapping")
         if kind == "union_tag_invalid":
             form = " or ".join(FORMS[tag] for tag in FORMS if tag in context["expected_tags"])
@@ -221,11 +214,10 @@ class _Explainer:
         elif form == "a single value" and isinstance(path[-1], str):
             code = "wrong-shape.no-value"
         text = RANGE.sub(r"\1, \2", node.text)
-        facts = facts_at(self.node, path) | {"found": node.form, "form": form, "text": text}
-        node.span.report(code, **facts)
+        self.part.report(code, *path, found=node.form, form=form, text=text)
 
     def _owner(self, path: Path) -> str:
-        return name_of(path[:-1]) if len(path) > 1 else self.what
+        return name_of(path[:-1]) if len(path) > 1 else self.part.what
 
 
 def _keys_at(shape: type[Shape], path: Path) -> list[str]:
