@@ -20,7 +20,7 @@ from dpcli.plan.numbers import root_up
 from dpcli.privacy.amplification import Shuffled, shuffled
 from dpcli.privacy.guarantee import Guarantee, together
 from dpcli.privacy.loss import Loss, add_up
-from dpcli.privacy.noise import Noise
+from dpcli.privacy.noise import ChoiceNoise, Noise
 from dpcli.privacy.sensitivity import Sensitivity
 from dpcli.privacy.threshold import Selection
 from dpcli.queries import Query, ScoreQuery
@@ -83,6 +83,13 @@ class Part:
     def public(self) -> bool:
         """Whether the answer is the same for all neighbors, and given exactly."""
         return self.sensitivity.l1 == 0
+
+    @property
+    def answered_by(self) -> str:
+        """The distribution of its noise, or the mechanism that chooses; `exact` without either."""
+        choice = isinstance(self.noise, ChoiceNoise)
+        name = self.mechanism.name if choice else f"discrete-{self.noise.kind}"
+        return "exact" if self.public else name.replace("_", "-")
 
     def error(self, confidence: Fraction) -> Fraction:
         """The half-width of the noise at `confidence`, in the answer's own unit.

@@ -56,7 +56,8 @@ MET, WARNED, OPEN = Verdict
 class Finding:
     """A risk, the verdict on it and why, and what the data owner declares about it.
 
-    `asks` is the key under `declarations:` that answers it, if one does.
+    `asks` is the key under `declarations:` that answers it, if one does; a `warning` says in a
+    sentence what to do.
     """
 
     risk: str
@@ -65,6 +66,7 @@ class Finding:
     words: str
     declared: str = ""
     asks: str = ""
+    warning: str = ""
 
     @property
     def sentences(self) -> Iterator[str]:
@@ -90,7 +92,8 @@ def risks(plan: Plan, window: int | None = None) -> tuple[Finding, ...]:
         asks = table.get("asks", "")
         declared = plan.spec.declarations.answer(asks) if asks else ""
         met = MET if declared and verdict is OPEN else verdict
-        found.append(Finding(name, table["question"], met, words, declared, asks))
+        warning = fill(table["warning"], **facts) if verdict is WARNED else ""
+        found.append(Finding(name, table["question"], met, words, declared, asks, warning))
     return tuple(found)
 
 

@@ -1,12 +1,12 @@
 """The geometry of charts: a bar or point per line, histograms, lines with a band.
 
-Every number that a chart shows is also text in the table next to it. `charts.html.j2` draws them
-as static SVG.
+Every number that a chart shows is also text in the table next to it. Places are shares of the
+drawing, from 0 at the left or lower end to 1: `charts.html.j2` makes static SVG of them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import groupby, pairwise
@@ -28,13 +28,6 @@ WIDEST = 8
 
 FINE = 4
 """Into how many parts a step is cut to find the ends of a range."""
-
-ROW_WIDTH, ROW_HEIGHT = 1000, 20
-"""The drawing of one line of a table, stretched to the width of its column."""
-
-WIDTH, HEIGHT = 720, 280
-LEFT, RIGHT, TOP, BOTTOM = 84, 24, 14, 44
-"""Margins, wide enough for labels in the size that phones show them in."""
 
 MOST_BARS = 20
 """Bins that are drawn as bars; more of them, and dates, are drawn as a line."""
@@ -69,8 +62,19 @@ class Scale:
         return cls(floor(low / fine) * fine, ceil(high / fine) * fine, step)
 
     def place(self, number: Fraction) -> float:
-        """Where a number lies, from 0 at the low end to 1 at the high one."""
+        """Where a number is, as a share of the range."""
         return float((number - self.low) / (self.high - self.low))
+
+    @property
+    def base(self) -> float:
+        """Where bars begin: at zero, or at the end that is nearest to it."""
+        return min(max(self.place(Fraction(0)), 0.0), 1.0)
+
+    def mark(self, cell: Cell, at: float = 0) -> Mark:
+        """A number that is not suppressed, and the ends of its interval."""
+        texts = (cell.value, cell.lower, cell.upper)
+        value, lower, upper = (self.place(Fraction(text or cell.value)) for text in texts)
+        return Mark(at, value, lower, upper, cell.exact, bool(cell.flag))
 
     @property
     def ticks(self) -> tuple[Fraction, ...]:
@@ -100,7 +104,7 @@ def tick_text(number: Fraction) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """A number and the ends of its interval, where they are drawn."""
+    """A number and the ends of its interval on a scale, `at` a place on the other axis."""
 
     at: float
     value: float
@@ -111,56 +115,21 @@ class Mark:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
-    """One line of a table: a bar from `zero` or a point, with the interval around it."""
-
-    mark: Mark
-    zero: float | None
-    bars: bool
-    width: int = ROW_WIDTH
-    height: int = ROW_HEIGHT
-
-
-def row(cell: Cell, scale: Scale | None, *, bars: bool) -> Row | None:
-    """The drawing of a number, on a scale of its own without another; None if suppressed."""
-    if not cell.value:
-        return None
-    scale = scale or Scale.over(numbers_of([cell]), zero=True)
-
-    def x(number: Fraction) -> float:
-        return round(scale.place(number) * ROW_WIDTH, 1)
-
-    return Row(_mark(cell, 0, x), x(Fraction(0)) if scale.low <= 0 <= scale.high else None, bars)
-
-
-def _mark(cell: Cell, at: float, place: Callable[[Fraction], float]) -> Mark:
-    value, lower, upper = (
-        place(Fraction(text or cell.value)) for text in (cell.value, cell.lower, cell.upper)
-    )
-    return Mark(at, value, lower, upper, cell.exact, bool(cell.flag))
-
-
-@dataclass(frozen=True, slots=True)
 class Chart:
     """The numbers of the bins of a column, in runs that suppressed ones interrupt.
 
-    They are drawn as bars of some width, or as a line over the band of their intervals.
+    They are drawn as `bars`, or as a line over the band of their intervals, perhaps `dotted`.
+    Names below the axis have a place and the side of them that is there.
     """
 
     title: str
     described: str
     caption: str
-    ticks: tuple[tuple[float, str], ...]
+    scale: Scale
     names: tuple[tuple[float, str, str], ...]
-    zero: float | None
-    bottom: float
-    bar: float
+    bars: int
     runs: tuple[tuple[Mark, ...], ...]
     dotted: bool
-    width: int = WIDTH
-    height: int = HEIGHT
-    left: int = LEFT
-    right: int = WIDTH - RIGHT
 
 
 def over_bins(cells: Sequence[Cell], key: Key, scale: Scale, percent: str) -> Chart:
@@ -171,18 +140,15 @@ def over_bins(cells: Sequence[Cell], key: Key, scale: Scale, percent: str) -> Ch
     low, high = map(column.text, column.limits)
     interval = "the band" if as_line else "the line on each bar"
     known = any(not cell.exact for cell in cells)
-    slot = (WIDTH - LEFT - RIGHT) / len(cells)
     return Chart(
         title=f"{'line' if as_line else 'histogram'} over {len(cells)} bins of {column.name}",
         described=f"From {low} to {high}. The table below holds every number"
         + (f"; {interval} is the {percent} interval." if known else "."),
         caption=", ".join([column.name, *cells[0].labels[:-1]])
         + (_widths_note(key, column) if as_line else ""),
-        ticks=tuple((_y(tick, scale), tick_text(tick)) for tick in scale.ticks),
+        scale=scale,
         names=tuple(_names(column, key, as_line=as_line)),
-        zero=_y(Fraction(0), scale) if scale.low <= 0 <= scale.high else None,
-        bottom=_y(max(Fraction(0), scale.low), scale),
-        bar=0 if as_line else round(slot - min(2.0, slot / 8), 2),
+        bars=0 if as_line else len(cells),
         runs=tuple(_runs(cells, _middles(key, column, as_line=as_line), scale)),
         dotted=len(cells) <= MOST_BARS,
     )
@@ -203,7 +169,7 @@ def _runs(
     marked = zip(cells, middles, strict=True)
     for shown, run in groupby(marked, key=lambda pair: bool(pair[0].value)):
         if shown:
-            yield tuple(_mark(cell, _x(at), lambda number: _y(number, scale)) for cell, at in run)
+            yield tuple(scale.mark(cell, at) for cell, at in run)
 
 
 def _widths_note(key: Key, column: NumericColumn) -> str:
@@ -239,12 +205,4 @@ def _names(column: NumericColumn, key: Key, *, as_line: bool) -> Iterator[tuple[
         if place in (0, last) and not (labels and names is labels and count <= MOST_NAMES):
             # The names at both ends stay within the drawing.
             x, anchor = (0.0, "start") if not place else (1.0, "end")
-        yield _x(x), anchor, names[place]
-
-
-def _y(number: Fraction, scale: Scale) -> float:
-    return round(HEIGHT - BOTTOM - scale.place(number) * (HEIGHT - TOP - BOTTOM), 1)
-
-
-def _x(share: float) -> float:
-    return round(LEFT + share * (WIDTH - LEFT - RIGHT), 1)
+        yield x, anchor, names[place]

@@ -16,7 +16,6 @@ from dpcli.plan.notes import counted, left_out
 from dpcli.plan.numbers import Fact, Number, plain
 from dpcli.plan.quality import FALSE_STOP, missed_sentence, percent, rule
 from dpcli.privacy.decimals import decimal_text
-from dpcli.privacy.noise import ChoiceNoise
 from dpcli.queries import Condition
 from dpcli.report.table import RAW, cells
 from dpcli.spec.model import Response, Spec
@@ -182,16 +181,7 @@ def _shown(value: Fraction, whole: Fraction | None) -> str:
 
 def _mechanism(part: Part) -> Fact:
     """The noise of a part, in the answer's own unit."""
-    return {"kind": mechanism_text(part), "scale": part.scale, "grid": part.question.unit}
-
-
-def mechanism_text(part: Part) -> str:
-    """How a part is answered, in a word."""
-    if part.public:
-        return "exact"
-    if isinstance(part.noise, ChoiceNoise):
-        return part.mechanism.name.replace("_", "-")
-    return f"discrete-{part.noise.kind}".replace("_", "-")
+    return {"kind": part.answered_by, "scale": part.scale, "grid": part.question.unit}
 
 
 def _sensitivity(part: Part) -> Fact:

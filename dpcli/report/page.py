@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from dpcli.columns import NumericColumn
 from dpcli.plan.numbers import exact_or_up
 from dpcli.queries import Key
-from dpcli.report.charts import Chart, Row, Scale, numbers_of, over_bins, row
+from dpcli.report.charts import Chart, Scale, numbers_of, over_bins
 from dpcli.report.table import Cell, cells_by_name, chooses_labels, flags_of, meaning_of
 
 if TYPE_CHECKING:
@@ -33,6 +33,10 @@ class Lines:
     drawn: bool
     scale: Scale | None
 
+    def scale_of(self, cell: Cell) -> Scale:
+        """The scale on which a number is drawn."""
+        return self.scale or Scale.over(numbers_of([cell]), zero=True)
+
 
 class Shown:
     """The published numbers of an entry: as tables, and over their bins as charts."""
@@ -45,7 +49,7 @@ class Shown:
         self.cells = [cell for cells in self._named.values() for cell in cells]
         self.percent = f"{exact_or_up(confidence * 100)}%"
         self._drawn = not self._chosen and any(cell.value for cell in self.cells)
-        self._bars = self._statistic.measure != "values"
+        self.bars = self._statistic.measure != "values"
 
     @property
     def headings(self) -> Iterator[str]:
@@ -64,7 +68,7 @@ class Shown:
             return []
         if not len(key) <= len(cells) <= MOST_CHARTS * len(key):
             return []
-        scale = Scale.over(numbers_of(cells), zero=self._bars)
+        scale = Scale.over(numbers_of(cells), zero=self.bars)
         groups = (cells[start : start + len(key)] for start in range(0, len(cells), len(key)))
         return [over_bins(group, key, scale, self.percent) for group in groups]
 
@@ -88,12 +92,8 @@ class Shown:
             scale = None
             if drawn and not self._statistic.several_units:
                 numbers = [*among, *numbers_of(cells)]
-                scale = Scale.over(numbers, zero=self._bars)
+                scale = Scale.over(numbers, zero=self.bars)
             yield Lines("" if own else name, cells, drawn, scale)
-
-    def drawing(self, cell: Cell, scale: Scale | None) -> Row | None:
-        """One line of a table as a bar or a point."""
-        return row(cell, scale, bars=self._bars)
 
     @property
     def notes(self) -> Iterator[str]:

@@ -12,9 +12,9 @@ from dpcli.messages import note
 from dpcli.plan.notes import many
 from dpcli.plan.numbers import Fact, Number, exact_or_up, plain, short
 from dpcli.privacy.relation import PersonUnit
-from dpcli.report.entry_facts import Facts, mechanism_text
-from dpcli.simulation.noise_test import Asked, Errors
-from dpcli.simulation.trials import Findings, PublishedItem
+from dpcli.report.entry_facts import Facts
+from dpcli.simulation.noise_test import Row
+from dpcli.simulation.trials import Findings
 
 HEADING = "simulation: synthetic data made from the spec, no release"
 """What stands above everything that a simulation states."""
@@ -39,7 +39,6 @@ SHARES = frozenset({"within", "best", "held", "suppressed"})
 
 BIAS = frozenset({"bias", "bias_standard_error"})
 
-Row = Mapping[str, int | str | Fraction | None]
 Lines = list[dict[str, str]]
 
 
@@ -59,8 +58,8 @@ class Simulated:
 def simulated(findings: Findings) -> Simulated:
     """What is stated about a simulation."""
     plan, entries = findings.plan, findings.entries
-    answers = [[_answer(asked) for asked in entry.asked] for entry in entries]
-    numbers = [[_number(item) for item in entry.published] for entry in entries]
+    answers = [[asked.row for asked in entry.asked] for entry in entries]
+    numbers = [[item.row for item in entry.published] for entry in entries]
     explained = list(_notes(findings))
     facts: Facts = {
         "simulation": True,
@@ -110,39 +109,6 @@ def simulated(findings: Findings) -> Simulated:
         if found is not None
     ]
     return Simulated(facts, what, tables, [*groups, *explained])
-
-
-def _answer(asked: Asked) -> Row:
-    return {
-        "role": asked.part.question.role,
-        "mechanism": mechanism_text(asked.part),
-        "predicted95": asked.predicted,
-        **_errors(asked.errors),
-        "within": asked.within,
-        "best": asked.best,
-        "verdict": asked.verdict.value if asked.verdict else None,
-    }
-
-
-def _number(published: PublishedItem) -> Row:
-    return {
-        "item": published.item or None,
-        "stated95": published.stated,
-        **_errors(published.errors),
-        "held": published.held,
-        "suppressed": published.left_out,
-        "without_interval": published.without,
-        "limits": published.limits,
-    }
-
-
-def _errors(errors: Errors) -> Row:
-    return {
-        "compared": errors.compared,
-        "observed95": errors.quantile,
-        "bias": errors.bias,
-        "bias_standard_error": errors.spread,
-    }
 
 
 def _facts(row: Row) -> Facts:
@@ -214,7 +180,7 @@ def broken_problems(findings: Findings) -> list[Problem]:
             verdict=asked.verdict.value if asked.verdict else "",
             predicted=short(asked.predicted, DIGITS),
             percent=exact_or_up(findings.plan.spec.confidence * 100),
-            observed=short(asked.errors.quantile or Fraction(0), DIGITS),
+            observed=short(Fraction(asked.row["observed95"] or 0), DIGITS),
             count=asked.errors.compared,
         )
         for name, asked in findings.broken

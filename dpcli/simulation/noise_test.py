@@ -33,8 +33,12 @@ class Verdict(Enum):
     SMALLER = "smaller than predicted"
 
 
+Row = dict[str, int | str | Fraction | None]
+"""What was found, by the keys that reports have for it; None where too little was compared."""
+
+
 class Errors:
-    """How far numbers of many runs were off; None where too little was compared."""
+    """How far numbers of many runs were off."""
 
     def __init__(self, confidence: Fraction, unit: Fraction = Fraction(1)) -> None:
         self._confidence, self._unit = confidence, unit
@@ -55,29 +59,34 @@ class Errors:
         return abs(np.concatenate([*self._runs, np.zeros(0)]))
 
     @property
-    def quantile(self) -> Fraction | None:
-        """What the error did not exceed as often as the confidence says."""
-        if not self.compared:
-            return None
-        least = max(ceil(self.compared * self._confidence), 1)
-        return Fraction(float(np.sort(self.sizes)[least - 1])) * self._unit
-
-    @property
     def bias(self) -> Fraction | None:
         """The mean of signed errors."""
-        means = self._means()
+        means = self._means
         return Fraction(float(means.mean())) * self._unit if len(means) else None
 
     @property
-    def spread(self) -> Fraction | None:
-        """The standard error of the bias: errors of one run may depend on each other."""
-        means = self._means()
-        if len(means) < 2:
-            return None
-        return Fraction(float(means.std(ddof=1)) / sqrt(len(means))) * self._unit
-
     def _means(self) -> Numbers:
         return np.array([run.mean() for run in self._runs if len(run)])
+
+    @property
+    def row(self) -> Row:
+        """What the error did not exceed as often as the confidence says, and its mean.
+
+        Errors of one run may depend on each other, so the standard error is that of the runs.
+        """
+        observed = spread = None
+        if self.compared:
+            place = max(ceil(self.compared * self._confidence), 1) - 1
+            observed = Fraction(float(np.sort(self.sizes)[place])) * self._unit
+        if len(self._means) > 1:
+            deviation = float(self._means.std(ddof=1))
+            spread = Fraction(deviation / sqrt(len(self._means))) * self._unit
+        return {
+            "compared": self.compared,
+            "observed95": observed,
+            "bias": self.bias,
+            "bias_standard_error": spread,
+        }
 
 
 class Asked:
@@ -109,17 +118,20 @@ class Asked:
         self.errors.add(missed)
 
     @property
-    def within(self) -> Fraction | None:
-        """The share of errors up to the predicted one."""
-        sizes = self.errors.sizes
-        return share(int((sizes <= float(self.predicted / self._unit)).sum()), len(sizes))
-
-    @property
-    def best(self) -> Fraction | None:
-        """The share of choices that nothing was better than; None for numbers."""
-        sizes = self.errors.sizes
-        choices = isinstance(self._query, ScoreQuery)
-        return share(int((sizes == 0).sum()), len(sizes)) if choices else None
+    def row(self) -> Row:
+        """How many errors reach the predicted one at most, and how many choices are the best."""
+        sizes, query = self.errors.sizes, self._query
+        within = sizes <= float(self.predicted / self._unit)
+        chosen = isinstance(query, ScoreQuery)
+        return {
+            "role": self.part.question.role,
+            "mechanism": self.part.answered_by,
+            "predicted95": self.predicted,
+            **self.errors.row,
+            "within": share(int(within.sum()), len(sizes)),
+            "best": share(int((sizes == 0).sum()), len(sizes)) if chosen else None,
+            "verdict": self.verdict.value if self.verdict else None,
+        }
 
     @cached_property
     def verdict(self) -> Verdict | None:

@@ -16,7 +16,7 @@ from dpcli.dialect import ENCODINGS, STANDARD, UTF16, Dialect
 from dpcli.engine.source import Dataset, Source
 from dpcli.errors import DataError, UsageError
 from dpcli.privacy.relation import PersonUnit, Unit
-from dpcli.simulation.synthetic_cells import Cells, Places, Stream, cells_of, ids
+from dpcli.simulation.synthetic_cells import Places, Stream, ids, texts_of
 from dpcli.spec.model import Spec
 
 MARK, MARKED = "dpcli_simulation", "dummy"
@@ -66,14 +66,12 @@ class _People:
         """The number of the person behind each row."""
         return rows if self._whose is None else self._whose[rows]
 
-    def spread(self, cells: Cells, column: str) -> Cells:
-        """The cells of a column by its rows: most of a person's are generated in one place."""
+    def places(self, rows: Places, column: str) -> Places:
+        """Where the cells of a column are generated: most of a person's in one place."""
         if self._whose is None:
-            return cells
-        whose, stream = self._whose, self._stream.named("repeated").named(column)
-        return lambda rows: cells(
-            np.where(stream.happens(REPEATED, rows), FIRST_PERSON + whose[rows], rows)
-        )
+            return rows
+        repeated = self._stream.named("repeated").named(column).happens(REPEATED, rows)
+        return np.where(repeated, FIRST_PERSON + self._whose[rows], rows)
 
 
 @final
@@ -87,22 +85,14 @@ class SyntheticDataset(AbstractContextManager["SyntheticDataset"]):
 
     def __init__(self, spec: Spec, rows: int, seed: int) -> None:
         self.rows, self.seed, self._spec = rows, seed, spec
-        stream, unit = Stream(seed), spec.privacy.unit
-        people = _People(unit, rows, stream.named("people"))
-        self.people, self.above = people.count, people.above
-        conditions = [one for entry in spec.entries for one in entry.request.where]
-        self._cells: dict[str, Cells] = {}
-        for column in spec.columns:
-            own = stream.named("column").named(column.name)
-            if isinstance(unit, PersonUnit) and column.name == unit.column:
-                self._cells[column.name] = ids(own, people.whose)
-            else:
-                cells = cells_of(column, conditions, own, rows)
-                self._cells[column.name] = people.spread(cells, column.name)
+        self._stream = Stream(seed)
+        self._people = _People(spec.privacy.unit, rows, self._stream.named("people"))
+        self.people, self.above = self._people.count, self._people.above
+        self._columns = {column.name: column for column in spec.columns}
         mark = MARK
-        while mark in self._cells:
+        while mark in self._columns:
             mark += "_"
-        self.header = (*self._cells, mark)
+        self.header = (*self._columns, mark)
         self.__file: BinaryIO = tempfile.TemporaryFile(prefix="dpcli-")  # noqa: SIM115 - closed by `close`
         try:
             self._write(self.__file, STANDARD)
@@ -166,16 +156,23 @@ class SyntheticDataset(AbstractContextManager["SyntheticDataset"]):
 
     def _texts(self, rows: Places, dialect: Dialect) -> list[list[str]]:
         """The columns of some rows, as a file of the dialect has them."""
-        numeric = {one.name for one in self._spec.columns if isinstance(one, NumericColumn)}
         found = []
-        for name in dialect.names or self._cells:
-            cells = self._cells[name](rows) if name in self._cells else [""] * len(rows)
-            if dialect.decimal == "," and name in numeric:
+        for name in dialect.names or self._columns:
+            cells = self._cells(name, rows) if name in self._columns else [""] * len(rows)
+            if dialect.decimal == "," and isinstance(self._columns.get(name), NumericColumn):
                 cells = [cell.replace(".", ",") for cell in cells]
             if dialect.quote is None:
                 cells = ["" if dialect.delimiter in one or "\n" in one else one for one in cells]
             found.append(cells)
         return [*found, [MARKED] * len(rows)]
+
+    def _cells(self, name: str, rows: Places) -> list[str]:
+        spec, stream = self._spec, self._stream.named("column").named(name)
+        if isinstance(spec.privacy.unit, PersonUnit) and name == spec.privacy.unit.column:
+            return ids(stream, rows, self._people.whose(rows))
+        conditions = [one for entry in spec.entries for one in entry.request.where]
+        places = self._people.places(rows, name)
+        return texts_of(self._columns[name], conditions, stream, places, self.rows)
 
 
 def _require_writable(header: Sequence[str], dialect: Dialect) -> None:

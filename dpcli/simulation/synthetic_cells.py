@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import datetime
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from itertools import pairwise
 from math import isqrt
 
@@ -45,14 +45,6 @@ UNBOUNDED = (0, 100)
 """Bounds of a column that has none, because no statistic uses it."""
 
 Places = npt.NDArray[np.int64]
-
-Texts = list[str]
-
-Span = tuple[int, int]
-"""Whole numbers from the first up to below the second."""
-
-Cells = Callable[[Places], Texts]
-"""The texts of a column, by the places at which its cells are generated."""
 
 _HALF = np.uint64(32)
 _LOW = np.uint64((1 << 32) - 1)
@@ -96,38 +88,35 @@ def scaled(fractions: Words, limit: int) -> Places:
     return found
 
 
-def cells_of(column: Column, conditions: Sequence[Condition], stream: Stream, rows: int) -> Cells:
-    """How the cells of a column are generated; `conditions` are all of the spec."""
+def texts_of(
+    column: Column, conditions: Sequence[Condition], stream: Stream, places: Places, rows: int
+) -> list[str]:
+    """The cells of a column at these places; `conditions` are all of the spec, for its `rows`."""
     own = [one for one in conditions if one.column.name == column.name]
     match column:
         case NumericColumn():
-            return _blanked(_numbers(column, own, stream), BLANK, stream)
+            found = _numbers(column, own, stream, places)
         case CategoryColumn():
-            return _blanked(_labels(column, own, stream), BLANK, stream)
+            found = _labels(column, own, stream, places)
         case OpenColumn():
-            count = min(rows, 4 * isqrt(rows))
-            return _blanked(lambda at: _named(_zipf(count, stream, at)), BLANK, stream)
+            found = _named(_zipf(min(rows, 4 * isqrt(rows)), stream, places))
         case IdColumn():
-            return ids(stream, lambda places: stream.below(rows // 3 + 1, places))
+            return ids(stream, places, stream.below(rows // 3 + 1, places))
+    return _blanked(found, BLANK, stream, places)
 
 
-def ids(stream: Stream, whose: Callable[[Places], Places]) -> Cells:
+def ids(stream: Stream, places: Places, whose: Places) -> list[str]:
     """Ids of people or things; a few are blank."""
-    return _blanked(lambda places: _named(whose(places)), NAMELESS, stream)
+    return _blanked(_named(whose), NAMELESS, stream, places)
 
 
-def _named(numbers: Places) -> Texts:
+def _named(numbers: Places) -> list[str]:
     return [f"dummy-{number + 1}" for number in numbers.tolist()]
 
 
-def _blanked(cells: Cells, percent: int, stream: Stream) -> Cells:
-    blank = stream.named("blank")
-
-    def texts(places: Places) -> Texts:
-        pairs = zip(cells(places), blank.happens(percent, places).tolist(), strict=True)
-        return ["" if empty else text for text, empty in pairs]
-
-    return texts
+def _blanked(texts: list[str], percent: int, stream: Stream, places: Places) -> list[str]:
+    blank = stream.named("blank").happens(percent, places).tolist()
+    return ["" if empty else text for text, empty in zip(texts, blank, strict=True)]
 
 
 def _zipf(count: int, stream: Stream, places: Places) -> Places:
@@ -136,77 +125,56 @@ def _zipf(count: int, stream: Stream, places: Places) -> Places:
     return np.searchsorted(reach, stream.below(int(reach[-1]), places), side="right")
 
 
-def _labels(column: CategoryColumn, conditions: Sequence[Condition], stream: Stream) -> Cells:
+def _labels(
+    column: CategoryColumn, conditions: Sequence[Condition], stream: Stream, places: Places
+) -> list[str]:
     """The declared texts, with labels on both sides of every condition."""
     texts = [text for text, _ in column.values]
-    places_of = {label: place for place, (_, label) in reversed(list(enumerate(column.values)))}
-    firsts = np.array([places_of[label] for label in column.labels])
-    spans = _spans(conditions, 0, len(firsts))
-
-    def cells(places: Places) -> Texts:
-        chosen = _zipf(len(texts), stream, places)
-        return [texts[at] for at in _spread(chosen, spans, stream, places, firsts).tolist()]
-
-    return cells
+    first = {label: place for place, (_, label) in reversed(list(enumerate(column.values)))}
+    chosen = _zipf(len(texts), stream, places)
+    happens, other = _on_all_sides(conditions, 0, len(column.labels), stream, places)
+    meant = np.array([first[label] for label in column.labels])
+    return [texts[place] for place in np.where(happens, meant[other], chosen).tolist()]
 
 
-def _spans(conditions: Sequence[Condition], low: int, end: int) -> list[Span]:
-    """The pieces into which conditions cut what is possible; none without conditions."""
-    cuts = {cut for one in conditions for a, b in one.ranges for cut in (a, b + 1)}
-    inner = sorted(cut for cut in cuts if low < cut < end)
-    return list(pairwise([low, *inner, end])) if conditions else []
+def _on_all_sides(
+    conditions: Sequence[Condition], low: int, end: int, stream: Stream, places: Places
+) -> tuple[npt.NDArray[np.bool_], Places]:
+    """Where a number is replaced, and by which: a piece, each as likely, then a number in it.
 
-
-def _spread(
-    found: Places,
-    spans: Sequence[Span],
-    stream: Stream,
-    places: Places,
-    meant: Places | None = None,
-) -> Places:
-    """Some of the numbers replaced: a piece, each as likely, then a number in it.
-
-    `meant` says what stands for each number of a piece.
+    Conditions cut what is possible, from `low` to below `end`, into the pieces.
     """
-    if not spans:
-        return found
+    cuts = {cut for one in conditions for a, b in one.ranges for cut in (a, b + 1)}
+    spans = list(pairwise([low, *sorted(cut for cut in cuts if low < cut < end), end]))
     chosen = stream.named("span").below(len(spans), places)
     within = stream.named("within").words(places)
-    other = np.zeros_like(found)
-    for place, (start, end) in enumerate(spans):
-        other = np.where(chosen == place, start + scaled(within, end - start), other)
-    other = other if meant is None else meant[other]
-    return np.where(stream.named("spread").happens(ON_ALL_SIDES, places), other, found)
+    found = np.full_like(places, low)
+    for place, (start, stop) in enumerate(spans):
+        found = np.where(chosen == place, start + scaled(within, stop - start), found)
+    percent = ON_ALL_SIDES if conditions else 0
+    return stream.named("spread").happens(percent, places), found
 
 
-def _numbers(column: NumericColumn, conditions: Sequence[Condition], stream: Stream) -> Cells:
+def _numbers(
+    column: NumericColumn, conditions: Sequence[Condition], stream: Stream, places: Places
+) -> list[str]:
     """A hill between the bounds that leans to the left; each distinct number is written once."""
     low, high = column.bounds or UNBOUNDED
-    size = high - low + 1
-    spans = _spans(conditions, low, high + 1)
-
-    def hill(places: Places) -> Places:
-        """Half of the lesser of two even numbers, and half of a third."""
-        one, two, three = (stream.named(name).words(places) for name in ("a", "b", "c"))
-        half = np.uint64(1)
-        return low + scaled((np.minimum(one, two) >> half) + (three >> half), size)
-
-    def beyond(steps: Places, places: Places) -> Places:
-        """Some numbers moved outside the bounds, by up to the distance between these."""
-        if column.bounds is None:
-            return steps
+    size, half = high - low + 1, np.uint64(1)
+    # Half of the lesser of two even numbers, and half of a third.
+    one, two, three = (stream.named(name).words(places) for name in ("a", "b", "c"))
+    hill = low + scaled((np.minimum(one, two) >> half) + (three >> half), size)
+    happens, other = _on_all_sides(conditions, low, high + 1, stream, places)
+    steps = np.where(happens, other, hill)
+    if column.bounds is not None:
+        # Outside the bounds, by up to the distance between these.
         outside = stream.named("beyond")
         far = 1 + outside.named("far").below(min(size, FARTHEST), places)
         moved = np.where(outside.named("up").happens(50, places), high + far, low - far)
         if column.kind == "date":
             first, last = datetime.date.min, datetime.date.max
             moved = np.clip(moved, (first - EPOCH).days, (last - EPOCH).days)
-        return np.where(outside.happens(BEYOND, places), moved, steps)
-
-    def texts(places: Places) -> Texts:
-        steps = beyond(_spread(hill(places), spans, stream, places), places)
-        distinct, which = np.unique(steps, return_inverse=True)
-        written = [column.text(step) for step in distinct.tolist()]
-        return [written[place] for place in which.tolist()]
-
-    return texts
+        steps = np.where(outside.happens(BEYOND, places), moved, steps)
+    distinct, which = np.unique(steps, return_inverse=True)
+    written = [column.text(step) for step in distinct.tolist()]
+    return [written[place] for place in which.tolist()]

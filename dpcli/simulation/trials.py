@@ -15,7 +15,7 @@ from dpcli.privacy.confidential import Cells, Group
 from dpcli.privacy.relation import PersonUnit
 from dpcli.queries import ScoreQuery
 from dpcli.release import NoisyEntry, estimate
-from dpcli.simulation.noise_test import Asked, Errors, Verdict, share
+from dpcli.simulation.noise_test import Asked, Errors, Row, Verdict, share
 from dpcli.simulation.noiseless import Exact, NoiselessRun
 from dpcli.simulation.synthetic import SyntheticDataset
 from dpcli.statistics.base import Answer, Estimate
@@ -56,30 +56,22 @@ class PublishedItem:
         self.errors.add(errors)
 
     @property
-    def stated(self) -> Fraction | None:
-        """The median half-width of intervals."""
-        return Fraction(float(np.median(self._widths))) if self._widths else None
+    def row(self) -> Row:
+        """The median half-width of intervals, and how many held the noise-free number.
 
-    @property
-    def held(self) -> Fraction | None:
-        """The share of intervals that held the noise-free number."""
-        return share(self._held, len(self._widths))
-
-    @property
-    def left_out(self) -> Fraction:
-        """The share of numbers that were suppressed."""
-        return share(self._numbers - self.errors.compared, self._numbers) or Fraction(0)
-
-    @property
-    def without(self) -> Fraction:
-        """The share of shown numbers without an interval."""
-        shown = self.errors.compared
-        return share(shown - len(self._widths), shown) or Fraction(0)
-
-    @property
-    def limits(self) -> Fraction | None:
-        """What the limits on people change on average, before any noise."""
-        return self._shifts.bias
+        Then the shares of numbers that were suppressed, and of the others that had no interval;
+        and what the limits on people change on average, before any noise.
+        """
+        shown, widths = self.errors.compared, self._widths
+        return {
+            "item": self.item or None,
+            "stated95": Fraction(float(np.median(widths))) if widths else None,
+            **self.errors.row,
+            "held": share(self._held, len(widths)),
+            "suppressed": share(self._numbers - shown, self._numbers) or Fraction(0),
+            "without_interval": share(shown - len(widths), shown) or Fraction(0),
+            "limits": self._shifts.bias,
+        }
 
 
 class Shown(NamedTuple):

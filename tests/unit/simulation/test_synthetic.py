@@ -19,7 +19,7 @@ from dpcli.plan.model import Plan
 from dpcli.queries import Condition
 from dpcli.sampling import entropy
 from dpcli.simulation.synthetic import MARK, MARKED, SyntheticDataset
-from dpcli.simulation.synthetic_cells import Stream, cells_of, scaled
+from dpcli.simulation.synthetic_cells import Stream, scaled, texts_of
 from tests.oracles.plain import value
 from tests.support.simulations import PEOPLE, ROWS, Make, content, plan_of
 
@@ -179,8 +179,9 @@ def test_wide_grids_stay_within_words() -> None:
     limit = 2**62 - 1
     bounds = (-limit, limit)
     column = NumericColumn("n", "integer", bounds=bounds)
-    cells = cells_of(column, [Condition(column, ((limit, limit),))], Stream(1), 500)
-    numbers = [int(cell) for cell in cells(np.arange(500)) if cell]
+    conditions = [Condition(column, ((limit, limit),))]
+    cells = texts_of(column, conditions, Stream(1), np.arange(500), 500)
+    numbers = [int(cell) for cell in cells if cell]
     assert limit in numbers
     assert min(numbers) < -limit // 2
     assert all(abs(number) < 2**63 for number in numbers)
