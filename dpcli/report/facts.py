@@ -16,10 +16,10 @@ from dpcli.plan import notes
 from dpcli.plan.compare import changes, compare
 from dpcli.plan.meaning import meaning, promise
 from dpcli.plan.model import Plan
-from dpcli.plan.numbers import Fact, json_text
+from dpcli.plan.numbers import json_text
 from dpcli.plan.risks import risks
 from dpcli.privacy.loss import Loss
-from dpcli.privacy.relation import RowUnit, Unit
+from dpcli.privacy.relation import RowUnit
 from dpcli.report.entry_facts import (
     Facts,
     cell_facts,
@@ -79,12 +79,11 @@ def collection_facts(collection: Randomized) -> Facts:
 
 def _report(source: Release | Randomized, answered: Facts) -> Facts:
     plan, standing = source.plan, source.standing
-    window = window_facts(standing)
     return {
         **_version(plan),
         "release_id": source.release_id,
         "created": source.created,
-        **guarantee_facts(plan, standing.balance.remaining, standing.before),
+        **_guarantee(plan, standing.balance.remaining, standing.before),
         **answered,
         **_stewardship(plan, standing.terms.window),
         "ledger": {
@@ -92,25 +91,33 @@ def _report(source: Release | Randomized, answered: Facts) -> Facts:
             "entry": standing.entry,
             "head": standing.head,
             "first_release": standing.first,
-            **({"window": window} if window is not None else {}),
+            **_window(standing),
         },
     }
 
 
 def _version(plan: Plan) -> Facts:
-    return {"dpcli_version": __version__, **({"model": "local"} if plan.is_local else {})}
+    version: Facts = {"dpcli_version": __version__}
+    return version | {"model": "local"} if plan.is_local else version
 
 
-def guarantee_facts(plan: Plan, left: Loss | None, before: Loss | None = None) -> Facts:
+def _guarantee(plan: Plan, left: Loss | None, before: Loss | None = None) -> Facts:
     """The spec, what it asks for, and what that costs and means.
 
     What was spent `before` and what is `left` of the budget are stated if they are known.
     """
-    spec, privacy = plan.spec, plan.spec.privacy
+    spec, privacy, unit = plan.spec, plan.spec.privacy, plan.spec.privacy.unit
     return {
         "spec": {"dataset": spec.dataset, "digest": spec.digest, "text": spec.text},
         "privacy": {
-            "unit": _unit(privacy.unit),
+            "unit": "row"
+            if isinstance(unit, RowUnit)
+            else {
+                "column": unit.column,
+                "max_rows": unit.rows,
+                "max_groups": unit.cells,
+                "max_rows_per_group": unit.rows_per_cell,
+            },
             "neighbors": privacy.neighbors.value,
             "composition": privacy.composition.name,
             "asked": plan.asked,
@@ -126,37 +133,23 @@ def guarantee_facts(plan: Plan, left: Loss | None, before: Loss | None = None) -
     }
 
 
-def _unit(unit: Unit) -> Fact:
-    if isinstance(unit, RowUnit):
-        return "row"
-    return {
-        "column": unit.column,
-        "max_rows": unit.rows,
-        "max_groups": unit.cells,
-        "max_rows_per_group": unit.rows_per_cell,
-    }
-
-
-def window_facts(standing: Standing) -> Facts | None:
-    """What a window protects and what not, with the loss of each span of time."""
-    window = standing.terms.window
-    if window is None:
-        return None
-    return {
-        "periods": window,
+def _window(standing: Standing) -> Facts:
+    """What a window protects and what not, with the loss of each span of time; empty without."""
+    days = standing.terms.window
+    if days is None:
+        return {}
+    # A number of windows cover a year.
+    windows, budget = -(-DAYS_A_YEAR // days), standing.terms.budget
+    window: Facts = {
+        "periods": days,
         "period": standing.period,
         "per_window": standing.balance.spent,
-        "per_year_at_most": a_year_at_most(standing),
+        "per_year_at_most": Loss(budget.epsilon * windows, budget.delta * windows),
         "lifetime": standing.balance.lifetime,
-        "protects": note("account.protects", days=window),
+        "protects": note("account.protects", days=days),
         "does_not_protect": note("account.does_not_protect"),
     }
-
-
-def a_year_at_most(standing: Standing) -> Loss:
-    """What the budget of a window allows in a year, which a number of windows cover."""
-    windows, budget = -(-DAYS_A_YEAR // (standing.terms.window or 1)), standing.terms.budget
-    return Loss(budget.epsilon * windows, budget.delta * windows)
+    return {"window": window}
 
 
 def _notes(plan: Plan) -> Facts:
@@ -222,16 +215,23 @@ def plan_json(
             "statistics": [statistic_facts(planned, plan.spec) for planned in plan.entries],
             **_notes(plan),
         }
-    return json_text(
-        {
-            **_version(plan),
-            **_outlook(plan, found),
-            **asked,
-            **_stewardship(plan, found.window),
-            **({} if amplified is None else {"shuffled": _amplified(plan, amplified)}),
-            **({"compared": compare(plan)} if compared else {}),
+    facts: Facts = {
+        **_version(plan),
+        **_outlook(plan, found),
+        **asked,
+        **_stewardship(plan, found.window),
+    }
+    if amplified is not None:
+        facts["shuffled"] = {
+            "records": amplified.records,
+            "delta": amplified.delta,
+            "epsilon": amplified.epsilon,
+            "enough_records": amplified.enough,
+            "condition": notes.shuffle_condition(plan),
         }
-    )
+    if compared:
+        facts["compared"] = compare(plan)
+    return json_text(facts)
 
 
 def _outlook(plan: Plan, found: Outlook) -> Facts:
@@ -243,7 +243,7 @@ def _outlook(plan: Plan, found: Outlook) -> Facts:
     refused = found.refused.problems if found.refused else ()
     left, spent = after.remaining if after else None, before.spent if before else None
     return {
-        **guarantee_facts(plan, left, spent),
+        **_guarantee(plan, left, spent),
         "fits": found.refused is None,
         "account": {
             "ledger": str(found.ledger),
@@ -254,16 +254,6 @@ def _outlook(plan: Plan, found: Outlook) -> Facts:
             "shares_files_with": list(found.shared),
         },
         "times": None if times is None else {key: getattr(times, key) for key in TIMES},
-    }
-
-
-def _amplified(plan: Plan, found: Shuffled) -> Facts:
-    return {
-        "records": found.records,
-        "delta": found.delta,
-        "epsilon": found.epsilon,
-        "enough_records": found.enough,
-        "condition": notes.shuffle_condition(plan),
     }
 
 
