@@ -127,7 +127,6 @@ def _difference(older: Plan, made: Plan, *, as_json: bool, blamed: Path | None) 
 
 
 def _print_risks(plan: Plan, window: int | None) -> None:
-    """Each risk with its verdict, what was found, and what the data owner declares."""
     found = risks(plan, window)
     for one in found:
         print_styled(one.verdict.value, COLOURS[one.verdict], f": {one.risk}. {one.question}")
@@ -140,7 +139,6 @@ def _print_risks(plan: Plan, window: int | None) -> None:
 
 
 def _print_comparison(plan: Plan) -> None:
-    """What the answers of a plan cost under every composition, and the cheapest."""
     rows, notes = [], []
     for one in compare(plan):
         loss = one.total
@@ -166,7 +164,6 @@ def _print_comparison(plan: Plan) -> None:
 
 
 def _print_difference(old: Plan, new: Plan) -> None:
-    """What a change of the spec does to each query and in total."""
     names = ("statistic", "", "query", "epsilon", "rho", "error", "mechanism")
     lines: list[tuple[str | Pair, ...]] = []
     for one in changes(old, new):

@@ -165,7 +165,6 @@ def _response(response: Response, records: int, plan: Plan) -> Row:
 
 
 def _shuffled(plan: Plan, found: Shuffled) -> Iterator[str]:
-    """The central guarantee of shuffled responses, and what it assumes."""
     facts = {"records": found.records, "local": exact_or_up(plan.asked.epsilon)}
     facts["delta"] = exact_or_up(found.delta)
     if found.epsilon is None:
@@ -178,31 +177,18 @@ def _shuffled(plan: Plan, found: Shuffled) -> Iterator[str]:
 
 
 def _print_measures(plan: Plan, found: Outlook) -> None:
-    """Each measure of the loss, what the budget allows, and what the account has left."""
-    spent, whole, of = plan.spent, plan.spec.privacy.budget, "allowed"
-    if plan.is_local:
-        of = "per record"
+    whole = plan.spec.privacy.budget
     left = found.before.remaining if found.before and found.before.budget == whole else whole
-    words = ["epsilon", "delta"]
-    # What is left adds up to the budget in these measures alone.
-    summed = words if plan.spec.privacy.composition.name == "sequential" else words[: left == whole]
-    if spent.rho is not None and whole.rho is not None:
+    words = summed = ["epsilon", "delta"]
+    if plan.spent.rho is not None and whole.rho is not None:
         words, summed = ["rho", *words], ["rho"]
-    drawn = False
+    elif plan.spec.privacy.composition.name != "sequential":
+        # It does not add up epsilons, and spends the delta of the budget once.
+        summed = ["epsilon"] if left == whole else []
     for word in words:
-        asked, allowed, rest = (getattr(one, word) or Fraction(0) for one in (spent, whole, left))
-        verdict = "fits"
-        if asked > allowed or (found.exhausted and asked):
-            verdict = "does not fit"
-        elif found.refused is not None and asked:
-            verdict = "refused, see below"
-        line = ""
-        if draws(sys.stdout) and word in summed and allowed:
-            line, drawn = f"{budget(allowed - rest, asked, allowed)}  ", True
-        rest_text = f", {exact_or_up(rest)} left" if word in summed and rest < allowed else ""
-        text = f"{exact_or_up(asked)} of {exact_or_up(allowed)} {of}{rest_text}"
-        print(f"{word:8}{line}{text}: {verdict}")
-    if drawn:
+        rest: Fraction | None = getattr(left, word) if word in summed else None
+        print(f"{word:8}{_measure(plan, found, word, rest)}")
+    if draws(sys.stdout) and any(getattr(whole, word) for word in summed):
         print(f"        {KEY}")
     if found.before is not None:
         print(f"account {_account(plan, found, found.before.remaining)}")
@@ -213,8 +199,22 @@ def _print_measures(plan: Plan, found: Outlook) -> None:
         print(f"times   {note('plan.times', least=least, **facts)}")
 
 
+def _measure(plan: Plan, found: Outlook, word: str, left: Fraction | None) -> str:
+    """One measure of the loss against the budget; with a bar if it is known what is left."""
+    asked: Fraction = getattr(plan.spent, word)
+    allowed: Fraction = getattr(plan.spec.privacy.budget, word)
+    text = f"{exact_or_up(asked)} of {exact_or_up(allowed)}"
+    text += " per record" if plan.is_local else " allowed"
+    if left is not None:
+        text += f", {exact_or_up(left)} left" if left < allowed else ""
+        drawn = budget(allowed - left, asked, allowed) if draws(sys.stdout) else ""
+        text = f"{drawn}  {text}" if drawn else text
+    if asked > allowed or (found.exhausted and asked):
+        return f"{text}: does not fit"
+    return f"{text}: {'refused, see below' if found.refused is not None and asked else 'fits'}"
+
+
 def _account(plan: Plan, found: Outlook, before: Loss) -> str:
-    """What the account has left, or that there is none."""
     facts = {"what": "collection" if plan.is_local else "release", "path": str(found.ledger)}
     if not found.exists or found.terms is None:
         return note("plan.no_account" if found.exists else "plan.no_ledger", **facts)

@@ -59,7 +59,6 @@ def spent_text(spent: Loss, standing: Standing) -> str:
 
 
 def _print_quality(made: Release) -> None:
-    """The noisy number of rows, and how readable the columns are."""
     assert made.checked is not None
     rows = list(quality_rows(made.plan, made.checked))
     if made.checked.missed:
@@ -71,7 +70,6 @@ def _print_quality(made: Release) -> None:
 
 
 def _print_values(made: Release, out: TextIO) -> None:
-    """A table of values, intervals and epsilon; with intervals drawn where there is room."""
     flags = {cell.flag for released in made.entries for cell in cells(released)}
     room = max(len(MARKS[flag]) for flag in flags)
     rows = [row for released in made.entries for row in _rows(released, made, room)]
@@ -89,12 +87,11 @@ def _rows(released: Released, made: Release, room: int) -> Iterator[dict[str, st
     names = ("statistic", "of", "group", "value", f"lower {percent}%", f"upper {percent}%")
     before = ""
     for place, cell in enumerate(every[:SUMMARY_LINES]):
-        group = ", ".join((*cell.keys.values(), *([cell.item] if cell.item else [])))
         what = "" if place else counted(released.planned, made.plan.spec)
         name = "" if cell.statistic == before else cell.statistic
         before = cell.statistic
         mark = MARKS[cell.flag].ljust(room)
-        texts = (name, what, group, f"{cell.value}{mark}", cell.lower, cell.upper)
+        texts = (name, what, ", ".join(cell.labels), f"{cell.value}{mark}", cell.lower, cell.upper)
         price = "" if place else brief(released.planned.target.epsilon)
         yield dict(zip(names, texts, strict=True)) | {"epsilon": price, INTERVAL: drawn[place]}
     if len(every) > SUMMARY_LINES:

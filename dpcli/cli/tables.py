@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import TextIO
 
-from dpcli.cli.console import unguarded, width_of
+from dpcli.cli.console import unguarded, width_of, wrapped
 from dpcli.diagnostic import columns_of
 from dpcli.messages import one_line
 
@@ -56,7 +56,7 @@ def write_table(
             columns = [column for column in columns if column[0] != name]
     widths = _fitted(columns, room)
     if widths is None:
-        screen.write(heading + _blocks(columns))
+        screen.write(wrapped(heading + _blocks(columns), room))
         return [name for name, *_ in columns]
     screen.write(heading)
     _draw(screen, columns, widths)
@@ -75,7 +75,6 @@ def plain_table(rows: Sequence[Row]) -> str:
 
 
 def _columns(rows: Sequence[Row]) -> list[list[str]]:
-    """Each column, with its heading first."""
     names = list(rows[0]) if rows else ["none"]
     return [[one_line(text) for text in (name, *(row[name] for row in rows))] for name in names]
 
@@ -135,7 +134,6 @@ def _fitted(columns: Sequence[Sequence[str]], room: int) -> list[int] | None:
 
 
 def _blocks(columns: Sequence[Sequence[str]]) -> str:
-    """Each row as its name and, below, its other cells on a line each."""
     (name, *headings), *rows = zip(*columns, strict=True)
     lines, first = list[str](), ""
     wide = max(map(columns_of, headings), default=0)

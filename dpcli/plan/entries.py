@@ -11,7 +11,7 @@ from typing import Literal
 from dpcli.composition.parallel import Branch
 from dpcli.errors import SpecError
 from dpcli.mechanisms.calibration import CannotCalibrate, Mechanism
-from dpcli.plan.model import Part, PlannedEntry, counted
+from dpcli.plan.model import Part, PlannedEntry, answers_of
 from dpcli.privacy.decimals import readable_text, short_up
 from dpcli.privacy.loss import NOTHING, Loss, add_up
 from dpcli.privacy.noise import Noise
@@ -21,7 +21,6 @@ from dpcli.privacy.sensitivity import Sensitivity, readability_sensitivity, sens
 from dpcli.privacy.threshold import selection
 from dpcli.queries import LinearQuery, Query, ScoreQuery
 from dpcli.spec.model import Entry, Privacy, Spec
-from dpcli.statistics.base import Question
 from dpcli.values import LEAST_EPSILON, LEAST_RHO, MOST_EPSILON
 from dpcli.vector_queries import MinimiserQuery, ReadabilityQuery
 
@@ -75,11 +74,11 @@ class EntryPlanner:
     def total(self, entries: Sequence[PlannedEntry]) -> Loss:
         """What these entries reveal together, by the composition of the spec."""
         privacy = self.spec.privacy
-        return privacy.composition.total(counted(entries, self.spec), privacy.budget.delta)
+        return privacy.composition.total(answers_of(entries, self.spec), privacy.budget.delta)
 
     @property
     def measure(self) -> Literal["rho", "epsilon"]:
-        """What sizes of losses are counted in."""
+        """What sizes of losses are answers_of in."""
         return "rho" if self.spec.privacy.composition.takes_rho else "epsilon"
 
     def target(self, size: Fraction, entry: Entry) -> Loss:
@@ -143,11 +142,11 @@ class EntryPlanner:
 
     def _parts(self, entry: Entry, mechanism: Mechanism, target: Loss) -> tuple[Part, ...]:
         """The parts of an entry, answered jointly, each with its share of the target."""
+        if entry.selects:
+            return (self._selecting(entry, mechanism, target),)
         privacy = self.spec.privacy
         questions = entry.statistic.questions(entry.request, privacy.relation)
         changes = [query_sensitivity(one.query, privacy, privacy.neighbors) for one in questions]
-        if entry.selects:
-            return (_selection(questions[0], changes[0], entry, mechanism, target, privacy),)
         shares = [question.share for question in questions]
         noises = mechanism.fit(changes, target, shares, entry.calibration)
         changed = [place for place, change in enumerate(changes) if change.l1]
@@ -165,9 +164,28 @@ class EntryPlanner:
             for place, question in enumerate(questions)
         )
 
+    def _selecting(self, entry: Entry, mechanism: Mechanism, target: Loss) -> Part:
+        """The noisy counts that select groups: half of delta for the noise if it needs any."""
+        privacy = self.spec.privacy
+        question = entry.statistic.questions(entry.request, privacy.relation)[0]
+        change = query_sensitivity(question.query, privacy, privacy.neighbors)
+        needs = mechanism.needs_delta and target.rho is None
+        spent = target.delta / 2 if needs else Fraction(0)
+        if target.delta - spent <= 0:
+            raise SpecError.about("cannot-calibrate.no-delta", name=entry.request.name)
+        available = replace(target, delta=spent)
+        (noise,) = mechanism.fit([change], available, calibration=entry.calibration)
+        alone = query_sensitivity(question.query, privacy, Neighbors.ADD_REMOVE)
+        rule = selection(noise, alone, target.delta - spent)
+        charged = target
+        if target.rho is not None:
+            (charged,) = mechanism.losses_at([noise], [change], privacy.budget.delta)
+            charged = Loss(charged.epsilon, charged.delta + rule.delta)
+        return Part(question, change, mechanism, noise, charged, rule)
+
 
 LEAST = {"rho": LEAST_RHO, "epsilon": LEAST_EPSILON}
-"""The least size of a loss, by what it is counted in."""
+"""The least size of a loss, by what it is answers_of in."""
 
 
 def _most_noise(part: Part, error: Fraction, confidence: Fraction) -> Noise:
@@ -182,30 +200,6 @@ def _most_noise(part: Part, error: Fraction, confidence: Fraction) -> Noise:
     close = 1 + Fraction(1, 10 ** (DIGITS + 1))
     scale = greatest_down(enough, low, 2 * low, lambda low, high: high <= low * close)
     return replace(part.noise, scale=scale)
-
-
-def _selection(
-    question: Question,
-    change: Sensitivity,
-    entry: Entry,
-    mechanism: Mechanism,
-    target: Loss,
-    privacy: Privacy,
-) -> Part:
-    """The noisy counts that select groups: half of delta for the noise if it needs any."""
-    needs = mechanism.needs_delta and target.rho is None
-    spent = target.delta / 2 if needs else Fraction(0)
-    if target.delta - spent <= 0:
-        raise SpecError.about("cannot-calibrate.no-delta", name=entry.request.name)
-    available = replace(target, delta=spent)
-    (noise,) = mechanism.fit([change], available, calibration=entry.calibration)
-    alone = query_sensitivity(question.query, privacy, Neighbors.ADD_REMOVE)
-    rule = selection(noise, alone, target.delta - spent)
-    charged = target
-    if target.rho is not None:
-        (charged,) = mechanism.losses_at([noise], [change], privacy.budget.delta)
-        charged = Loss(charged.epsilon, charged.delta + rule.delta)
-    return Part(question, change, mechanism, noise, charged, rule)
 
 
 def query_sensitivity(query: Query, privacy: Privacy, neighbors: Neighbors) -> Sensitivity:

@@ -85,7 +85,6 @@ def _rows_key(unit: PersonUnit) -> str:
 
 
 def _limited(unit: PersonUnit) -> list[str]:
-    """Which limits are tighter than that on all rows."""
     tighter = {"groups": unit.cells, "in_group": unit.rows_per_cell}
     return [key for key, most in tighter.items() if most < unit.rows]
 

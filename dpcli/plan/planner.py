@@ -12,7 +12,7 @@ from dpcli.composition.base import Missing
 from dpcli.composition.parallel import Branch
 from dpcli.errors import BudgetError, Problem, SpecError
 from dpcli.plan.entries import EntryPlanner
-from dpcli.plan.model import Plan, PlannedEntry, counted
+from dpcli.plan.model import Plan, PlannedEntry, answers_of
 from dpcli.plan.shares import Shares
 from dpcli.privacy.decimals import decimal_text, readable_text
 from dpcli.privacy.relation import PersonUnit
@@ -27,7 +27,7 @@ def make_plan(spec: Spec) -> Plan:
     privacy = spec.privacy
     try:
         entries = allocate(spec)
-        bound = privacy.composition.bound(counted(entries, spec), privacy.budget.delta)
+        bound = privacy.composition.bound(answers_of(entries, spec), privacy.budget.delta)
     except Missing as missing:
         rule, package = privacy.composition.name, str(missing)
         raise SpecError.about("package-missing", rule=rule, package=package) from None
@@ -98,7 +98,6 @@ def allocate(spec: Spec) -> list[PlannedEntry]:
 
 
 def _allocated(entries: Sequence[Entry], planner: EntryPlanner) -> list[PlannedEntry]:
-    """Every entry; SpecError with all problems if one cannot be answered."""
     found: dict[str, PlannedEntry] = {}
     problems: list[Problem] = []
     for entry in entries:
@@ -124,7 +123,7 @@ def _preference(entries: Sequence[PlannedEntry], planner: EntryPlanner) -> tuple
     over = not planner.total(entries).within(planner.spec.privacy.budget)
     if any(planned.entry.price.share for planned in entries):
         return over, sum(map(planner.noisiness, entries))
-    answers = counted(entries, planner.spec)
+    answers = answers_of(entries, planner.spec)
     return over, float(sum(one.rho * times for one, times in answers.items()))
 
 

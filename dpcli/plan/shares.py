@@ -9,7 +9,7 @@ from fractions import Fraction
 from dpcli.composition.base import slack_of
 from dpcli.errors import SpecError
 from dpcli.plan.entries import DIGITS, EntryPlanner
-from dpcli.plan.model import PlannedEntry, counted
+from dpcli.plan.model import PlannedEntry, answers_of
 from dpcli.privacy.concentrated import zcdp_rho
 from dpcli.privacy.decimals import short_down
 from dpcli.privacy.loss import Loss
@@ -94,7 +94,6 @@ class Shares:
         ]
 
     def _at(self, size: Fraction) -> list[PlannedEntry]:
-        """The sharing entries, with that loss for each share of one."""
         sizes = (min(size * _share(entry), MOST_EPSILON) for entry in self._sharing)
         targets = map(self._planner.target, sizes, self._sharing)
         return list(map(self._planner.most_accurate, self._sharing, targets))
@@ -114,10 +113,10 @@ class Shares:
             small = min(left, MOST_EPSILON) / self._units / 2
             if small <= 0:
                 return small
-            answers = counted(self._at(small), spec)
+            answers = answers_of(self._at(small), spec)
             cost = sum((one.loss.epsilon * n for one, n in answers.items()), start=Fraction(0))
             return left * small / cost if cost else MOST_EPSILON / self._units
-        first = counted(self._first, spec)
+        first = answers_of(self._first, spec)
         slack = sum((one.price.delta for one in self._sharing if one.selects), start=Fraction(0))
         delta = self._budget.delta - slack - slack_of(first)
         if delta <= 0:

@@ -98,6 +98,15 @@ def test_diff_tells_what_changed(dpcli: Command, old: Path) -> None:
     assert "15 -> 30" in words["people"]
     assert "added" in words["rest"] and "removed" in words["others"]
     assert "changed" not in words["ages"]
+    # The noise of each query of a mean is known, its error is not.
+    facts = json.loads(dpcli("plan", new, "--diff", old, "--json").out)["statistics"]
+    (ages,) = [one for one in facts if one["name"] == "ages"]
+    assert ages["error95"] == [None, None]
+    assert {query: len(set(pair)) for query, pair in ages["errors"].items()} == {
+        "centred sum": 1,
+        "count of rows": 1,
+    }
+    assert "centred sum" in words["ages"]
 
 
 def test_a_weaker_spec_can_fail_a_pull_request(dpcli: Command, old: Path) -> None:

@@ -157,6 +157,24 @@ def test_no_category_of_unseen_characters_passes_a_line() -> None:
         )
 
 
+@pytest.mark.parametrize("columns", [24, 40, 60, 80])
+def test_a_table_fits_a_terminal_with_every_number_whole(
+    columns: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Spare columns go first, then cells are wrapped, then each cell gets a line."""
+    screen = io.StringIO()
+    monkeypatch.setattr(screen, "isatty", lambda: True)
+    monkeypatch.setenv("COLUMNS", str(columns))
+    row = {"statistic": "incomes", "query": "number of visits", "error 95%": "1234567.25"}
+    shown = write_table(screen, "a title", [row | {"spare": "9" * 30, "": ""}], ["spare"])
+    lines = re.sub(r"\x1b\[[0-9;]*m", "", screen.getvalue()).splitlines()
+
+    assert shown == ["statistic", "query", "error 95%", *(["spare"] if columns == 80 else [])]
+    assert max(map(len, lines)) <= columns
+    assert "1234567.25" in " ".join(lines).split()
+    assert any(re.fullmatch(r"  error 95%  1234567.25", line) for line in lines) == (columns == 24)
+
+
 def test_a_table_on_a_terminal_is_harmless(monkeypatch: pytest.MonkeyPatch) -> None:
     """Cells are escaped also where lines are drawn to the terminal itself."""
     screen = io.StringIO()
