@@ -1,4 +1,4 @@
-"""What a column may hold, and the whole numbers that stand for it.
+"""What a column may hold, as whole numbers, and how it is cut into cells.
 
 Every cell becomes a whole number or is missing: a numeric cell a number of steps
 of the column's grid, a category cell the position of its label. All later
@@ -9,7 +9,7 @@ spec, never from the data.
 from __future__ import annotations
 
 import datetime
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
@@ -142,3 +142,73 @@ def without_constant(column: Column) -> Column:
     if isinstance(column, CategoryColumn):
         return replace(column, missing=None)
     return column
+
+
+def bin_label(column: NumericColumn, starts: Sequence[int], place: int) -> str:
+    """The label of one bin, which holds the values from its start to below the next start.
+
+    The last bin ends with the upper bound of the column. Whole numbers and days are
+    closed ranges of the values that a bin holds, finer numbers are intervals:
+
+    =====================================  ==================================
+    column                                 labels
+    =====================================  ==================================
+    whole numbers, none below zero         ``0-9``, ``10-19``, ``20``
+    whole numbers, some below zero         ``[-10,-1]``, ``[0,9]``, ``10``
+    dates                                  ``2024-03-01..2024-03-31``
+    numbers whose step is not whole        ``[0.0,0.5)``, ``[0.5,1.0]``
+    =====================================  ==================================
+
+    No label begins with a character that starts a formula in a spreadsheet, except the
+    minus of a plain negative number, which is a number there too. So a label is the same
+    text in CSV, Parquet, JSON and HTML.
+    """
+    low, last = starts[place], place == len(starts) - 1
+    high = column.upper if last else starts[place + 1] - int(column.whole)
+    first, end = column.text(low), column.text(high)
+    if not column.whole:
+        return f"[{first},{end}{']' if last else ')'}"
+    if low == high:
+        return first
+    if column.kind == "date":
+        return f"{first}..{end}"
+    return f"[{first},{end}]" if column.lower < 0 else f"{first}-{end}"
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """One axis of a table: the labels of a category, or the bins of a number.
+
+    `starts`, in steps, are the least values of the bins of a numeric column, rising from
+    its lower bound. A bin holds the values from its start to below the next start, the
+    last one up to the upper bound, so every value that is present lies in exactly one
+    bin. The labels of an open column are in the data, and private: it has neither labels
+    nor length here.
+    """
+
+    column: CategoryColumn | NumericColumn | OpenColumn
+    starts: tuple[int, ...] | range = ()
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The published names along this axis, in order."""
+        if isinstance(self.column, NumericColumn):
+            return tuple(self.label(place) for place in range(len(self)))
+        if isinstance(self.column, OpenColumn):
+            raise TypeError("an open column has no public labels")
+        return self.column.labels
+
+    def label(self, place: int) -> str:
+        """The published name at a place along this axis."""
+        if isinstance(self.column, NumericColumn):
+            return bin_label(self.column, self.starts, place)
+        return self.labels[place]
+
+    def __len__(self) -> int:
+        """How many cells lie along this axis."""
+        return len(self.starts if isinstance(self.column, NumericColumn) else self.labels)
+
+    @property
+    def open(self) -> bool:
+        """Whether its labels are known from the data alone."""
+        return isinstance(self.column, OpenColumn)

@@ -7,92 +7,14 @@ prints it, and a few lines of plain Python in the tests recompute it.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property
+from itertools import combinations_with_replacement
 from math import prod
 
-from dpcli.columns import CategoryColumn, Column, NumericColumn, OpenColumn
-from dpcli.privacy.sensitivity import Influence
-from dpcli.scores import Utility
-
-
-def bin_label(column: NumericColumn, starts: Sequence[int], place: int) -> str:
-    """The label of one bin, which holds the values from its start to below the next start.
-
-    The last bin ends with the upper bound of the column. Whole numbers and days are
-    closed ranges of the values that a bin holds, finer numbers are intervals:
-
-    =====================================  ==================================
-    column                                 labels
-    =====================================  ==================================
-    whole numbers, none below zero         ``0-9``, ``10-19``, ``20``
-    whole numbers, some below zero         ``[-10,-1]``, ``[0,9]``, ``10``
-    dates                                  ``2024-03-01..2024-03-31``
-    numbers whose step is not whole        ``[0.0,0.5)``, ``[0.5,1.0]``
-    =====================================  ==================================
-
-    No label begins with a character that starts a formula in a spreadsheet, except the
-    minus of a plain negative number, which is a number there too. So a label is the same
-    text in CSV, Parquet, JSON and HTML.
-    """
-    low, last = starts[place], place == len(starts) - 1
-    if column.whole:
-        return _closed(column, low, column.upper if last else starts[place + 1] - 1)
-    end = column.upper if last else starts[place + 1]
-    return f"[{column.text(low)},{column.text(end)}{']' if last else ')'}"
-
-
-def _closed(column: NumericColumn, low: int, high: int) -> str:
-    first, last = column.text(low), column.text(high)
-    if low == high:
-        return first
-    if column.kind == "date":
-        return f"{first}..{last}"
-    return f"[{first},{last}]" if column.lower < 0 else f"{first}-{last}"
-
-
-@dataclass(frozen=True, slots=True)
-class Key:
-    """One axis of a table: the labels of a category, or the bins of a number.
-
-    `starts`, in steps, are the least values of the bins of a numeric column, rising from
-    its lower bound. A bin holds the values from its start to below the next start, the
-    last one up to the upper bound, so every value that is present lies in exactly one
-    bin. The labels of an open column are in the data, and private: it has neither labels
-    nor length here.
-    """
-
-    column: CategoryColumn | NumericColumn | OpenColumn
-    starts: tuple[int, ...] | range = ()
-
-    @property
-    def labels(self) -> tuple[str, ...]:
-        """The published names along this axis, in order."""
-        if isinstance(self.column, CategoryColumn):
-            return self.column.labels
-        return tuple(self.label(place) for place in range(len(self)))
-
-    def label(self, place: int) -> str:
-        """The published name at a place along this axis."""
-        if isinstance(self.column, CategoryColumn):
-            return self.column.labels[place]
-        if isinstance(self.column, OpenColumn):
-            raise TypeError("an open column has no public labels")
-        return bin_label(self.column, self.starts, place)
-
-    def __len__(self) -> int:
-        """How many cells lie along this axis."""
-        if isinstance(self.column, OpenColumn):
-            raise TypeError("an open column has no public labels")
-        if isinstance(self.column, CategoryColumn):
-            return len(self.column.labels)
-        return len(self.starts)
-
-    @property
-    def open(self) -> bool:
-        """Whether its labels are known from the data alone."""
-        return isinstance(self.column, OpenColumn)
+from dpcli.columns import CategoryColumn, Column, Key, NumericColumn
+from dpcli.privacy.sensitivity import Influence, Sensitivity
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,29 +169,72 @@ class DistinctQuery(Query):
 
 
 @dataclass(frozen=True, kw_only=True)
-class ScoreQuery(Query):
-    """For each group, the utility of every candidate, of which some are chosen.
+class ReadabilityQuery(Query):
+    """How many rows there are, and for each column readable less unreadable cells.
 
-    Rows are counted along `classes`, the last one fastest, and `utility` turns the
-    counts of a group into scores. `picks` candidates are chosen one after another, each
-    from those that are left.
+    A cell is readable when it can be read as the column declares; `checked` are the columns
+    without the constants that replace other cells. Every row adds one to the number of
+    rows, and one or minus one to each column. Without `with_rows`, columns alone.
     """
 
-    classes: tuple[Key, ...]
-    utility: Utility
-    picks: int = 1
+    checked: tuple[Column, ...]
+    with_rows: bool = True
+
+    @property
+    def operands(self) -> tuple[Column, ...]:
+        """The columns that are checked."""
+        return self.checked
 
     @cached_property
-    def table(self) -> tuple[Key, ...]:
-        """The groups, and the classes in which rows are counted."""
-        return self.by + self.classes
-
-    @cached_property
-    def width(self) -> int:
-        """How many candidates each group has."""
-        return self.utility.candidates
+    def cells(self) -> int:
+        """One number for the rows, and one for each column."""
+        return len(self.checked) + int(self.with_rows)
 
     @cached_property
     def influence(self) -> Influence:
-        """How much one row can change the distance of the scores of a group."""
-        return self.utility.influence
+        """What one row can add to one number."""
+        return Influence(-1 if self.checked else 1, 1)
+
+
+@dataclass(frozen=True, kw_only=True)
+class MinimiserQuery(Query):
+    """The coefficients of a ridge regression, in whole steps of a grid.
+
+    Every column is taken from its centre and divided by its half-width, so that it lies in
+    [-1, 1]; a column of ones goes first. The coefficients minimise, over the rows,
+
+        sum (y - <theta, x>)^2 / (2 n) + ridge |theta|^2 / 2,
+
+    with n the greater of `rows` and the number of rows, and are rounded to `grid`.
+    `sensitivity` is what replacing a row can change, in steps, for the statistic that
+    asks to prove.
+    """
+
+    outcome: Factor
+    inputs: tuple[Factor, ...]
+    ridge: Fraction
+    rows: int
+    grid: Fraction
+    sensitivity: Sensitivity
+
+    @property
+    def operands(self) -> tuple[Column, ...]:
+        """The outcome and the inputs."""
+        return tuple(factor.column for factor in (self.outcome, *self.inputs))
+
+    @cached_property
+    def cells(self) -> int:
+        """How many coefficients there are."""
+        return len(self.inputs) + 1
+
+    @cached_property
+    def influence(self) -> Influence:
+        """The most that one coefficient changes, in either direction."""
+        return Influence(-self.sensitivity.linf, self.sensitivity.linf)
+
+    @cached_property
+    def moments(self) -> tuple[LinearQuery, ...]:
+        """The sums that it is made of: of products of ones, inputs and outcome, in pairs."""
+        terms: list[tuple[Factor, ...]] = [(), *((one,) for one in (*self.inputs, self.outcome))]
+        pairs = combinations_with_replacement(terms, 2)
+        return tuple(LinearQuery(factors=first + second) for first, second in pairs)

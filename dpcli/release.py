@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, cast
 
+from dpcli.columns import Key
 from dpcli.engine.header import require_columns
 from dpcli.engine.plain import Inspection
 from dpcli.engine.progress import Progress
@@ -19,7 +20,7 @@ from dpcli.plan.numbers import Fact
 from dpcli.plan.planner import require_budget
 from dpcli.plan.quality import Missed, missed_minimums
 from dpcli.privacy.confidential import Cells, Confidential, Group, Groups
-from dpcli.queries import Key, ScoreQuery
+from dpcli.scores import ScoreQuery
 from dpcli.statistics.base import Answer, Estimate
 from dpcli.statistics.post import after, bare
 

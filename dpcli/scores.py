@@ -1,19 +1,19 @@
-"""How good candidates are: the scores by which one of them is chosen."""
+"""Choices: the scores of candidates, by which some of them are chosen."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from functools import cached_property
 
+from dpcli.arrays import Array, np
+from dpcli.columns import Key
 from dpcli.privacy.sensitivity import Influence
+from dpcli.queries import Query
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    # Machine words, or Python integers where words could overflow.
-    Table = NDArray[Any]
+Table = Array
+"""Machine words, or Python integers where words could overflow."""
 
 
 Points = tuple[int, ...] | range
@@ -36,14 +36,14 @@ class Utility(ABC):
         return len(self.places)
 
     @property
-    @abstractmethod
     def influence(self) -> Influence:
         """How much a row changes the distance of scores, for the table of sensitivities.
 
         What matters for a choice is the range of a change: the most that one
         candidate gains on another. `big` bounds it where a row comes or goes, and
-        `high - low` where a row changes.
+        `high - low` where a row changes. Unless a utility says otherwise, from -1 to 1.
         """
+        return Influence(-1, 1)
 
     @abstractmethod
     def scores(self, counts: Table) -> Table:
@@ -61,11 +61,6 @@ class Frequency(Utility):
     Sensitivity: a row that comes raises one score by one and lowers none, so the distance
     of two scores changes by 1; where a row changes, one rises and another falls: 2.
     """
-
-    @property
-    def influence(self) -> Influence:
-        """From -1 to 1."""
-        return Influence(-1, 1)
 
     def scores(self, counts: Table) -> Table:
         """The counts themselves."""
@@ -97,8 +92,6 @@ class Rank(Utility):
 
     def scores(self, counts: Table) -> Table:
         """Minus the distance of ranks, in units of 1/d rows."""
-        import numpy as np
-
         part, whole = self.quantile.numerator, self.quantile.denominator
         upto = np.cumsum(counts, axis=1)
         wanted = part * upto[:, -1:]
@@ -126,15 +119,8 @@ class Accuracy(Utility):
     in one direction: 1. Where a row changes, one score may rise and another fall: 2.
     """
 
-    @property
-    def influence(self) -> Influence:
-        """From -1 to 1."""
-        return Influence(-1, 1)
-
     def scores(self, counts: Table) -> Table:
         """Rows below that are false, and rows from the threshold on that are true."""
-        import numpy as np
-
         false, true = counts[:, 0::2], counts[:, 1::2]
         places = np.array(self.places)
         below = (np.cumsum(false, axis=1) - false)[:, places]
@@ -165,8 +151,35 @@ class Revenue(Utility):
 
     def scores(self, counts: Table) -> Table:
         """Price times buyers, in steps of the price."""
-        import numpy as np
-
         buyers = np.cumsum(counts[:, ::-1], axis=1)[:, ::-1]
         scores: Table = buyers[:, np.array(self.places)] * np.array(self.prices, counts.dtype)
         return scores
+
+
+@dataclass(frozen=True, kw_only=True)
+class ScoreQuery(Query):
+    """For each group, the utility of every candidate, of which some are chosen.
+
+    Rows are counted along `classes`, the last one fastest, and `utility` turns the
+    counts of a group into scores. `picks` candidates are chosen one after another, each
+    from those that are left.
+    """
+
+    classes: tuple[Key, ...]
+    utility: Utility
+    picks: int = 1
+
+    @cached_property
+    def table(self) -> tuple[Key, ...]:
+        """The groups, and the classes in which rows are counted."""
+        return self.by + self.classes
+
+    @cached_property
+    def width(self) -> int:
+        """How many candidates each group has."""
+        return self.utility.candidates
+
+    @cached_property
+    def influence(self) -> Influence:
+        """How much one row can change the distance of the scores of a group."""
+        return self.utility.influence

@@ -17,7 +17,7 @@ from dpcli.privacy.loss import Loss, loss_text
 from dpcli.release import Release, Released
 from dpcli.report.entry_facts import QUALITY_COLUMNS, quality_rows
 from dpcli.report.table import Cell, cells, flags_of, meaning_of
-from dpcli.statistics.flags import Flag
+from dpcli.statistics.post import Flag
 
 MARKS = {Flag.NONE: "", Flag.UNRELIABLE: "*", Flag.NO_INFORMATION: "**", Flag.SUPPRESSED: "x"}
 """What follows a flagged value, as in tables of official statistics; short, for the width."""

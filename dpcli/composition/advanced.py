@@ -10,10 +10,10 @@ from fractions import Fraction
 from dpcli.composition.base import Bound, Composition, Counted, plain_sum
 from dpcli.privacy.concentrated import logarithm, pure_rho, sum_up
 from dpcli.privacy.decimals import short_up
-from dpcli.privacy.interval import Interval, exp, exp_up, log, round_down, sqrt, sqrt_up
+from dpcli.privacy.interval import Interval, exp, log, round_down, sqrt, sqrt_up
 from dpcli.privacy.loss import Loss
 
-EULER_UP = exp_up(Fraction(1))
+EULER_UP = exp(Interval.of(1)).high
 
 MOST_EQUAL = 20_000
 """Equal losses up to which the optimal bound is summed up."""
@@ -120,7 +120,6 @@ def _negligible(epsilon: float, times: int, log_delta: float) -> int:
 
 
 def _power(base: Interval, exponent: int) -> Interval:
-    """A positive interval to a whole power, by squaring."""
     result = Interval.of(1)
     while exponent:
         if exponent & 1:

@@ -9,8 +9,7 @@ from fractions import Fraction
 from typing import ClassVar, final
 
 from dpcli.privacy.concentrated import sum_up
-from dpcli.privacy.guarantee import Guarantee
-from dpcli.privacy.loss import Loss
+from dpcli.privacy.loss import Guarantee, Loss
 
 Counted = Mapping[Guarantee, int]
 """What was answered, and how often each."""

@@ -6,8 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from itertools import pairwise, zip_longest
 
-from dpcli.privacy.guarantee import PUBLIC, Guarantee, Pair, together
-from dpcli.privacy.loss import Loss
+from dpcli.privacy.loss import PUBLIC, Guarantee, Loss, Pair, together
 from dpcli.privacy.relation import Neighbors
 
 Branch = tuple[str, int]
@@ -96,6 +95,5 @@ def _worst_pairs(each: Sequence[tuple[Pair, ...]]) -> tuple[Pair, ...]:
 
 
 def _size(guarantee: Guarantee) -> tuple[object, ...]:
-    """How much is revealed, for an order of answers."""
     loss = guarantee.loss
     return (loss.epsilon, guarantee.rho, loss.delta, repr(guarantee.pairs))

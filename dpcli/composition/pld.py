@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING
 from dpcli.composition.base import Bound, Composition, Counted, Missing, slack_of
 from dpcli.composition.zcdp import Zcdp
 from dpcli.privacy.decimals import short_up
-from dpcli.privacy.guarantee import Pair
 from dpcli.privacy.interval import round_down
-from dpcli.privacy.loss import Loss
+from dpcli.privacy.loss import Loss, Pair
 
 if TYPE_CHECKING:
     from dp_accounting.pld.privacy_loss_distribution import PrivacyLossDistribution

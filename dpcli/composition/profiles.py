@@ -8,7 +8,7 @@ from math import ceil, exp, expm1, sqrt
 import numpy as np
 import numpy.typing as npt
 
-from dpcli.privacy.guarantee import Pair
+from dpcli.privacy.loss import Pair
 
 Floats = npt.NDArray[np.float64]
 
@@ -79,7 +79,6 @@ def _laplace(pair: Pair, epsilons: Floats) -> Floats:
 
 
 def _laplace_below(place: Floats, scale: float) -> Floats:
-    """P[Y <= place] of discrete Laplace noise."""
     ratio = exp(-1 / scale)
     tail = np.exp(-np.abs(np.where(place < 0, place, place + 1)) / scale) / (1 + ratio)
     return np.where(place < 0, tail, 1 - tail)

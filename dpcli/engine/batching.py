@@ -13,9 +13,9 @@ from math import prod
 
 import polars as pl
 
-from dpcli.columns import Column, NumericColumn
+from dpcli.columns import Column, Key, NumericColumn
 from dpcli.privacy.relation import PersonUnit, Unit
-from dpcli.queries import DistinctQuery, Key, LinearQuery, Query
+from dpcli.queries import DistinctQuery, LinearQuery, Query
 
 JOINT_CELLS = 1 << 14
 """Up to this many groups an aggregation costs about as much as with one."""

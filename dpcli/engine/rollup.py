@@ -12,12 +12,12 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from dpcli.columns import Key
 from dpcli.engine.batching import Batch
 from dpcli.engine.sums import LinearCombination, PlainSum, combinations, sums_of
 from dpcli.privacy.confidential import Cells, Confidential, Group, Groups
-from dpcli.queries import Key, Query, ScoreQuery
-from dpcli.scores import Utility
-from dpcli.vector_queries import MinimiserQuery, ReadabilityQuery
+from dpcli.queries import MinimiserQuery, Query, ReadabilityQuery
+from dpcli.scores import ScoreQuery, Utility
 
 Sealed = Confidential[Cells] | Confidential[Groups]
 

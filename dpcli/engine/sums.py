@@ -17,8 +17,16 @@ import polars as pl
 
 from dpcli.columns import Column
 from dpcli.engine.batching import Batch
-from dpcli.queries import Condition, DistinctQuery, Factor, LinearQuery, Query, ScoreQuery
-from dpcli.vector_queries import MinimiserQuery, ReadabilityQuery
+from dpcli.queries import (
+    Condition,
+    DistinctQuery,
+    Factor,
+    LinearQuery,
+    MinimiserQuery,
+    Query,
+    ReadabilityQuery,
+)
+from dpcli.scores import ScoreQuery
 
 MOST_SHORT = 2**32
 """Rows that polars can count in a group; a file has at most as many as bytes."""

@@ -22,8 +22,7 @@ from dpcli.composition.parallel import Branch, worst_unit
 from dpcli.errors import LedgerError
 from dpcli.ledger.terms import Terms
 from dpcli.mechanisms import MECHANISMS
-from dpcli.privacy.guarantee import PUBLIC, Guarantee, approximate, pure, together
-from dpcli.privacy.loss import Loss
+from dpcli.privacy.loss import PUBLIC, Guarantee, Loss, approximate, pure, together
 from dpcli.privacy.relation import Neighbors
 from dpcli.privacy.sensitivity import Sensitivity
 from dpcli.randomizers import RANDOMIZERS

@@ -17,7 +17,7 @@ from dpcli.ledger.terms import Payload, Terms, terms_of
 from dpcli.plan.model import Part, Plan, PlannedEntry
 from dpcli.privacy.loss import Loss
 from dpcli.privacy.noise import ChoiceNoise
-from dpcli.queries import ScoreQuery
+from dpcli.scores import ScoreQuery
 from dpcli.spec.model import Response
 
 if TYPE_CHECKING:

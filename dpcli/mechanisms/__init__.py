@@ -1,11 +1,10 @@
-"""How a question may be answered. One file and one line each, in MECHANISMS."""
+"""How a question may be answered. One line each, in MECHANISMS."""
 
 from __future__ import annotations
 
 from dpcli.mechanisms.calibration import Mechanism
 from dpcli.mechanisms.gaussian import Gaussian
-from dpcli.mechanisms.laplace import Geometric, Laplace
-from dpcli.mechanisms.selection import Exponential, PermuteAndFlip
+from dpcli.mechanisms.pure import Exponential, Geometric, Laplace, PermuteAndFlip
 
 MECHANISMS: tuple[Mechanism, ...] = (
     Laplace(),

@@ -8,20 +8,18 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, final
+from typing import final
 
+from dpcli.arrays import Array, Ints
 from dpcli.mechanisms.calibration import UNCHANGEABLE, Mechanism
 from dpcli.privacy.confidential import Cells, Confidential, Group, Groups, Noisy
 from dpcli.privacy.key import unseal
 from dpcli.privacy.noise import ChoiceNoise, Noise, NoNoise
 from dpcli.privacy.sensitivity import Sensitivity
-from dpcli.privacy.threshold import Selection
+from dpcli.privacy.tails import Selection
+from dpcli.sampling.noise import Draws
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-Responses = tuple["NDArray[Any]", ...]
+Responses = tuple[Array, ...]
 """What records responded: for each column of the response an array of whole numbers."""
 
 
@@ -29,27 +27,17 @@ class Perturbing(Mechanism):
     """A mechanism that adds noise to whole numbers."""
 
     @abstractmethod
-    def sample(self, noise: Noise, count: int) -> list[int]:
-        """Fresh and independent draws of `noise`, exactly from its distribution."""
+    def sample(self, noise: Noise, count: int, *, many: bool = False) -> Draws:
+        """Fresh and independent draws of `noise`, exactly from its distribution.
 
-    def sample_array(self, noise: Noise, count: int) -> NDArray[Any] | None:
-        """The same as an array, faster; None if draws may not fit 64 bits."""
-        return None
+        An array if there are `many`, unless they may not fit 64 bits.
+        """
 
     def perturb(self, noise: Noise, values: Sequence[int]) -> list[int]:
         """Each value plus its own draw."""
         draws = self.sample(noise, len(values))
-        return [value + draw for value, draw in zip(values, draws, strict=True)]
-
-    def perturb_array(self, noise: Noise, values: NDArray[np.int64]) -> NDArray[Any]:
-        """Each value plus its own draw; the sums must fit 64 bits."""
-        import numpy as np
-
-        draws = self.sample_array(noise, len(values))
-        if draws is None:
-            return np.array(self.perturb(noise, values.tolist()), np.int64)
-        noisy: NDArray[Any] = values + draws
-        return noisy
+        each = draws if isinstance(draws, list) else draws.tolist()
+        return [value + draw for value, draw in zip(values, each, strict=True)]
 
     @final
     def answer(
@@ -119,14 +107,13 @@ class Choosing(Mechanism):
             raise ValueError("a choice needs a positive scale where a neighbour can change it")
         chosen: list[int] = []
         for start in range(0, len(scores), width):
-            left, candidates = scores[start : start + width], tuple(range(width))
+            left = list(enumerate(scores[start : start + width]))
             for _ in range(picks):
-                best = max(left)
-                gaps = [best - score for score in left]
+                best = max(score for _, score in left)
+                gaps = [best - score for _, score in left]
                 place = self.pick(noise, gaps) if sensitivity.l1 else gaps.index(0)
-                chosen.append(candidates[place])
-                left = left[:place] + left[place + 1 :]
-                candidates = candidates[:place] + candidates[place + 1 :]
+                candidate, _ = left.pop(place)
+                chosen.append(candidate)
         return Noisy(tuple(chosen))
 
 
@@ -134,14 +121,14 @@ class Responding(ABC):
     """A rule by which every record responds for itself, with noise of its own."""
 
     @abstractmethod
-    def draw(self, cells: NDArray[np.int64]) -> Responses:
+    def draw(self, cells: Ints) -> Responses:
         """A response for each cell, from that cell and fresh randomness alone.
 
         One array for each column of the response.
         """
 
     @final
-    def respond(self, exact: Confidential[NDArray[np.int64]]) -> Noisy[Responses]:
+    def respond(self, exact: Confidential[Ints]) -> Noisy[Responses]:
         """The responses of sealed cells; nothing else ever unseals them."""
         cells = unseal(exact)
         drawn = self.draw(cells)

@@ -1,7 +1,7 @@
 """What every mechanism states of itself: its noise, and what an answer reveals.
 
-A mechanism's author writes `rho` and `pairs`; `calibrate` and `loss` too, if it is not pure.
-Calibration is not trusted: `fit` recomputes the loss of the noise and compares.
+A mechanism's author writes `calibrate`, `loss`, `losses_at`, `rho` and `pairs`; of a `Pure` one
+only `rho`. Calibration is not trusted: `noises_for` recomputes the loss and compares.
 """
 
 from __future__ import annotations
@@ -12,9 +12,8 @@ from fractions import Fraction
 from typing import ClassVar, final
 
 from dpcli.privacy.decimals import short_up
-from dpcli.privacy.guarantee import PUBLIC, Guarantee, Pair
 from dpcli.privacy.interval import sqrt_down
-from dpcli.privacy.loss import Loss
+from dpcli.privacy.loss import PUBLIC, Guarantee, Loss, Pair, PairKind
 from dpcli.privacy.noise import Noise, NoNoise
 from dpcli.privacy.search import least_scale
 from dpcli.privacy.sensitivity import Sensitivity
@@ -35,7 +34,7 @@ class CannotCalibrate(Exception):
 
 
 class Mechanism(ABC):
-    """A way to answer; one subclass of a kind in `base`, one file, one registry line.
+    """A way to answer; one subclass of a kind in `base`, one registry line.
 
     The docstring of a subclass carries its privacy argument and is what
     `dpcli explain` prints.
@@ -46,6 +45,7 @@ class Mechanism(ABC):
     needs_delta: ClassVar[bool] = False
     calibrations: ClassVar[tuple[str, ...]] = ("exact",)
 
+    @abstractmethod
     def calibrate(
         self,
         changes: Sequence[Sensitivity],
@@ -55,28 +55,23 @@ class Mechanism(ABC):
     ) -> list[Noise]:
         """The least noises found with which answers about the same rows meet `target` together.
 
-        Their shares sum to one. `CannotCalibrate` if none meet it. For pure noise: the scale is
-        L1 over the share of epsilon, exactly.
+        Their shares sum to one. `CannotCalibrate` if none meet it.
         """
-        each = zip(changes, shares, strict=True)
-        return [self.distribution(one.l1 / (target.epsilon * share)) for one, share in each]
 
+    @abstractmethod
     def loss(
         self, noises: Sequence[Noise], changes: Sequence[Sensitivity], epsilon: Fraction
     ) -> Loss:
         """A proven loss of all answers together, at or below `epsilon` if possible.
 
-        Every epsilon or delta in it is rounded up. Of pure noise: the sum of L1 / scale, exactly.
+        Every epsilon or delta in it is rounded up.
         """
-        each = zip(noises, changes, strict=True)
-        return Loss(sum((one.l1 / noise.scale for noise, one in each), start=Fraction(0)))
 
+    @abstractmethod
     def losses_at(
         self, noises: Sequence[Noise], changes: Sequence[Sensitivity], delta: Fraction
     ) -> list[Loss]:
         """Losses of noises chosen by rho, with this delta at most in all, rounded up."""
-        each = zip(noises, changes, strict=True)
-        return [Loss(short_up(one.l1 / noise.scale)) for noise, one in each]
 
     @abstractmethod
     def rho(self, noise: Noise, sensitivity: Sensitivity) -> Fraction:
@@ -97,7 +92,7 @@ class Mechanism(ABC):
         return Guarantee(loss, rho, pairs, slack)
 
     @final
-    def fit(
+    def noises_for(
         self,
         changes: Sequence[Sensitivity],
         target: Loss,
@@ -137,3 +132,48 @@ class Mechanism(ABC):
         start = sqrt_down(change.l2_squared / (2 * rho)) / 4
         added = self.distribution
         return added(least_scale(lambda scale: self.rho(added(scale), change) > rho, start))
+
+
+class Pure(Mechanism):
+    """A mechanism whose loss is the L1 sensitivity over the scale of its noise, without delta.
+
+    A change of one cell is `dominated_by` a pair of this kind; that of `response` dominates
+    all that is pure.
+    """
+
+    dominated_by: ClassVar[PairKind] = "response"
+
+    def calibrate(
+        self,
+        changes: Sequence[Sensitivity],
+        target: Loss,
+        shares: Sequence[Fraction],
+        calibration: str = "exact",
+    ) -> list[Noise]:
+        """Scale L1 over the share of epsilon, exactly."""
+        each = zip(changes, shares, strict=True)
+        return [self.distribution(one.l1 / (target.epsilon * share)) for one, share in each]
+
+    def loss(
+        self, noises: Sequence[Noise], changes: Sequence[Sensitivity], epsilon: Fraction
+    ) -> Loss:
+        """The sum of L1 / scale, exactly, and delta zero."""
+        each = zip(noises, changes, strict=True)
+        return Loss(sum((one.l1 / noise.scale for noise, one in each), start=Fraction(0)))
+
+    def losses_at(
+        self, noises: Sequence[Noise], changes: Sequence[Sensitivity], delta: Fraction
+    ) -> list[Loss]:
+        """L1 / scale of each, rounded up."""
+        each = zip(noises, changes, strict=True)
+        return [Loss(short_up(one.l1 / noise.scale)) for noise, one in each]
+
+    def pairs(self, noise: Noise, sensitivity: Sensitivity) -> tuple[Pair, ...]:
+        """A pair for each cell, if all can change by the most at once; else the worst.
+
+        For less than the most, a pair of the same kind is the more distinguishable the farther
+        it is shifted. Where cells share a bound, what they do together is at least pure.
+        """
+        if sensitivity.l0 * sensitivity.linf == sensitivity.l1:
+            return (Pair(self.dominated_by, noise.scale, sensitivity.linf, sensitivity.l0),)
+        return (Pair("response", noise.scale, sensitivity.l1),)

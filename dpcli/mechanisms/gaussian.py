@@ -6,28 +6,18 @@ from collections.abc import Callable, Sequence
 from fractions import Fraction
 from itertools import count
 from math import erfc, exp, sqrt
-from typing import TYPE_CHECKING, Any
 
 from dpcli.mechanisms.base import Perturbing
 from dpcli.mechanisms.calibration import CannotCalibrate
 from dpcli.privacy.concentrated import logarithm, zcdp_delta, zcdp_epsilon
 from dpcli.privacy.decimals import short_up
 from dpcli.privacy.gaussian_delta import cells_delta
-from dpcli.privacy.guarantee import Pair
 from dpcli.privacy.interval import log_up, round_up, sqrt_up
-from dpcli.privacy.loss import Loss
+from dpcli.privacy.loss import Loss, Pair
 from dpcli.privacy.noise import DiscreteGaussian, Noise
 from dpcli.privacy.search import least_up
 from dpcli.privacy.sensitivity import Sensitivity
-from dpcli.sampling.noise import (
-    GAUSSIAN_NARROWEST,
-    GAUSSIAN_WIDEST,
-    discrete_gaussian,
-    discrete_gaussian_array,
-)
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
+from dpcli.sampling.noise import Draws, discrete_gaussian
 
 SHORT = 30
 """Significant bits of a published sigma: rounding up costs less than 2^-29 of it."""
@@ -140,14 +130,9 @@ class Gaussian(Perturbing):
         """The noise, moved by the most in every cell that can change."""
         return (Pair("gaussian", noise.scale, sensitivity.linf, sensitivity.l0),)
 
-    def sample(self, noise: Noise, count: int) -> list[int]:
+    def sample(self, noise: Noise, count: int, *, many: bool = False) -> Draws:
         """Discrete Gaussian draws."""
-        return discrete_gaussian(noise.scale, count)
-
-    def sample_array(self, noise: Noise, count: int) -> NDArray[Any] | None:
-        """The same, many at a time."""
-        fits = GAUSSIAN_NARROWEST <= noise.scale <= GAUSSIAN_WIDEST
-        return discrete_gaussian_array(noise.scale, count) if fits else None
+        return discrete_gaussian(noise.scale, count, many=many)
 
 
 def _require_delta(delta: Fraction) -> None:

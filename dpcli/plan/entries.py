@@ -18,11 +18,11 @@ from dpcli.privacy.noise import Noise
 from dpcli.privacy.relation import Neighbors, PersonUnit
 from dpcli.privacy.search import bisect, greatest_down
 from dpcli.privacy.sensitivity import Sensitivity, readability_sensitivity, sensitivity
-from dpcli.privacy.threshold import selection
-from dpcli.queries import LinearQuery, Query, ScoreQuery
+from dpcli.privacy.tails import selection
+from dpcli.queries import LinearQuery, MinimiserQuery, Query, ReadabilityQuery
+from dpcli.scores import ScoreQuery
 from dpcli.spec.model import Entry, Privacy, Spec
 from dpcli.values import LEAST_EPSILON, LEAST_RHO, MOST_EPSILON
-from dpcli.vector_queries import MinimiserQuery, ReadabilityQuery
 
 DIGITS = 6
 """Significant digits of a size that was searched for."""
@@ -148,7 +148,7 @@ class EntryPlanner:
         questions = entry.statistic.questions(entry.request, privacy.relation)
         changes = [query_sensitivity(one.query, privacy, privacy.neighbors) for one in questions]
         shares = [question.share for question in questions]
-        noises = mechanism.fit(changes, target, shares, entry.calibration)
+        noises = mechanism.noises_for(changes, target, shares, entry.calibration)
         changed = [place for place, change in enumerate(changes) if change.l1]
         if target.rho is None:
             found = [Loss(target.epsilon * shares[at], target.delta * shares[at]) for at in changed]
@@ -174,7 +174,7 @@ class EntryPlanner:
         if target.delta - spent <= 0:
             raise SpecError.about("cannot-calibrate.no-delta", name=entry.request.name)
         available = replace(target, delta=spent)
-        (noise,) = mechanism.fit([change], available, calibration=entry.calibration)
+        (noise,) = mechanism.noises_for([change], available, calibration=entry.calibration)
         alone = query_sensitivity(question.query, privacy, Neighbors.ADD_REMOVE)
         rule = selection(noise, alone, target.delta - spent)
         charged = target

@@ -20,7 +20,7 @@ from dpcli.privacy.meaning import (
     times_at_most,
 )
 from dpcli.privacy.relation import Neighbors
-from dpcli.queries import ScoreQuery
+from dpcli.scores import ScoreQuery
 from dpcli.spec.model import Spec
 
 PRIOR = 0.1

@@ -18,12 +18,12 @@ from dpcli.composition.parallel import Branch, worst_unit
 from dpcli.mechanisms.calibration import Mechanism
 from dpcli.plan.numbers import root_up
 from dpcli.privacy.amplification import Shuffled, shuffled
-from dpcli.privacy.guarantee import Guarantee, together
-from dpcli.privacy.loss import Loss, add_up
+from dpcli.privacy.loss import Guarantee, Loss, add_up, together
 from dpcli.privacy.noise import ChoiceNoise, Noise
 from dpcli.privacy.sensitivity import Sensitivity
-from dpcli.privacy.threshold import Selection
-from dpcli.queries import Query, ScoreQuery
+from dpcli.privacy.tails import Selection
+from dpcli.queries import Query
+from dpcli.scores import ScoreQuery
 from dpcli.spec.model import Entry, Response, Spec
 from dpcli.statistics.base import Question, groups
 

@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from fractions import Fraction
 
-from dpcli.columns import NumericColumn
+from dpcli.columns import Key, NumericColumn
 from dpcli.messages import note
 from dpcli.plan.model import Part, Plan, PlannedEntry
 from dpcli.plan.numbers import exact_or_up, short
 from dpcli.privacy.relation import Neighbors, PersonUnit
-from dpcli.queries import Key, LinearQuery
+from dpcli.queries import LinearQuery
 from dpcli.reference import texts
 from dpcli.spec.model import Spec
 from dpcli.spec.names import mixed_scripts

@@ -26,7 +26,7 @@ from dpcli.plan.numbers import short
 from dpcli.privacy.relation import PersonUnit
 from dpcli.privacy.tails import blended_margin, one_sided_width
 from dpcli.statistics.base import Answer
-from dpcli.statistics.quality import HALF, split, split_noises
+from dpcli.statistics.quality import HALF, split
 
 FALSE_STOP = Fraction(1, 100)
 """Probability with which a file that meets every minimum is stopped all the same, at most."""
@@ -80,7 +80,7 @@ def minimums(plan: Plan) -> Iterator[Minimum]:
     if plan.quality is None or plan.spec.quality is None:
         return
     quality = plan.spec.quality
-    rows, columns = split_noises([part.noise for part in plan.quality.parts])
+    rows, columns = plan.quality.parts[-1].noise, plan.quality.parts[0].noise
     count = len(quality.min_readable) + (quality.min_rows is not None)
     outside = float(FALSE_STOP) / count
     if quality.min_rows is not None:

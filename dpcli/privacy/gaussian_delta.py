@@ -59,7 +59,6 @@ def tail_up(sigma: Fraction, least: int) -> Fraction:
 
 
 def _shorten(delta: Fraction) -> Fraction:
-    """Rounded up to a short number, and at most one."""
     return min(round_up(delta, SHORT), Fraction(1))
 
 

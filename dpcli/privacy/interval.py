@@ -129,11 +129,6 @@ def pi(bits: int = PRECISION) -> Interval:
     return Interval.around(Fraction(total - slack, unit), Fraction(total + slack, unit), bits)
 
 
-def exp_up(x: Fraction, bits: int = PRECISION) -> Fraction:
-    """exp(x), rounded up."""
-    return exp(Interval.of(x, bits)).high
-
-
 def exp_down(x: Fraction, bits: int = PRECISION) -> Fraction:
     """exp(x), rounded down."""
     return exp(Interval.of(x, bits)).low

@@ -13,18 +13,13 @@ from fractions import Fraction
 from functools import lru_cache
 from math import ceil, erfc, exp, floor, log, sinh, sqrt
 from statistics import NormalDist
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import ClassVar, Literal
 
+from dpcli.arrays import Floats, np
 from dpcli.privacy import gaussian_delta
 from dpcli.privacy.interval import Interval
 from dpcli.privacy.interval import exp as certified_exp
 from dpcli.privacy.search import least_up
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    Floats = NDArray[np.float64]
 
 SMALL = 50
 """Up to this scale the tail of the discrete Gaussian is added up, not approximated."""
@@ -85,8 +80,6 @@ class Noise(ABC):
     @classmethod
     def quantiles(cls, levels: Floats) -> Floats:
         """Quantiles of the continuous likeness, of scale one."""
-        import numpy as np
-
         fine = 1000
         outside = 2 * np.minimum(levels, 1 - levels)
         widths = [cls(Fraction(fine)).width(float(share)) / fine for share in outside]
@@ -140,8 +133,6 @@ class DiscreteLaplace(Noise):
     @classmethod
     def quantiles(cls, levels: Floats) -> Floats:
         """-sign(p - 1/2) log(1 - |2 p - 1|)."""
-        import numpy as np
-
         return np.array(-np.sign(levels - 0.5) * np.log1p(-np.abs(2 * levels - 1)))
 
 
@@ -182,8 +173,6 @@ class DiscreteGaussian(Noise):
     @classmethod
     def quantiles(cls, levels: Floats) -> Floats:
         """Normal quantiles."""
-        import numpy as np
-
         return np.array([NormalDist().inv_cdf(float(level)) for level in levels])
 
 

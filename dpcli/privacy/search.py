@@ -18,7 +18,6 @@ CLOSE = Fraction(1, 1 << 24)
 
 
 def _halfway(low: Any, high: Any) -> Any:
-    """The mean; of whole numbers rounded down."""
     return (low + high) // 2 if isinstance(low, int) else (low + high) / 2
 
 

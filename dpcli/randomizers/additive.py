@@ -5,22 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
+from dpcli.arrays import Ints, np
 from dpcli.columns import NumericColumn
 from dpcli.mechanisms.base import Perturbing
 from dpcli.mechanisms.calibration import CannotCalibrate
 from dpcli.mechanisms.gaussian import Gaussian as GaussianMechanism
-from dpcli.mechanisms.laplace import Laplace as LaplaceMechanism
-from dpcli.privacy.guarantee import Guarantee
-from dpcli.privacy.loss import Loss
+from dpcli.mechanisms.pure import Laplace as LaplaceMechanism
+from dpcli.privacy.loss import Guarantee, Loss
 from dpcli.privacy.noise import Noise
 from dpcli.privacy.sensitivity import Sensitivity
 from dpcli.randomizers.base import Asked, CannotRandomize, Channel, Randomizer, ResponseCounts
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
 
 FAR = 1 << 61
 """Numbers up to which noisy ones fit 64 bits."""
@@ -82,13 +78,12 @@ class Added(Channel):
             float((column.upper + reach) * column.step),
         )
 
-    def draw(self, cells: NDArray[np.int64]) -> tuple[NDArray[np.int64]]:
+    def draw(self, cells: Ints) -> tuple[Ints]:
         """Every cell with its own draw of the noise."""
-        import numpy as np
-
-        if max(map(abs, self.column.limits)) + TAIL * self.noise.scale < FAR:
-            return (self.mechanism.perturb_array(self.noise, cells),)
-        return (np.array(self.mechanism.perturb(self.noise, cells.tolist()), object),)
+        fits = max(map(abs, self.column.limits)) + TAIL * self.noise.scale < FAR
+        numbers = np.int64 if fits else object
+        draws = self.mechanism.sample(self.noise, len(cells), many=fits)
+        return (cells.astype(numbers) + np.array(draws, numbers),)
 
     def estimates(self, tally: ResponseCounts) -> tuple[Fraction, ...]:
         """The mean: noise is symmetric about zero."""
@@ -119,7 +114,7 @@ class _Additive(Randomizer):
             raise CannotRandomize("cannot-randomize.bounds", column=column.name)
         target = Loss(epsilon, asked.delta)
         try:
-            (noise,) = self.mechanism.fit([_width(column)], target)
+            (noise,) = self.mechanism.noises_for([_width(column)], target)
         except CannotCalibrate as failure:
             facts = {"column": column.name, "reason": failure.reason, "hint": failure.hint}
             raise CannotRandomize("cannot-randomize.noise", **facts) from None

@@ -1,7 +1,7 @@
 """What every local randomizer is: one record's cell in, one response out.
 
 A randomizer's author writes `channel`, which settles the probabilities. They are not
-believed: `fit` recomputes what they reveal and compares.
+believed: `channel_for` recomputes what they reveal and compares.
 """
 
 from __future__ import annotations
@@ -14,9 +14,8 @@ from typing import ClassVar, Literal, final
 
 from dpcli.columns import CategoryColumn, NumericColumn
 from dpcli.mechanisms.base import Responding
-from dpcli.privacy.guarantee import Guarantee, pure
 from dpcli.privacy.interval import exp_down
-from dpcli.privacy.loss import Loss
+from dpcli.privacy.loss import Guarantee, Loss, pure
 
 Price = Literal["epsilon", "probability", "matrix"]
 
@@ -146,7 +145,7 @@ class Randomizer(ABC):
         """The most accurate probabilities found that are asked for; else `CannotRandomize`."""
 
     @final
-    def fit(self, asked: Asked) -> Channel:
+    def channel_for(self, asked: Asked) -> Channel:
         """Settled probabilities whose recomputed loss is within what is asked."""
         channel = self.channel(asked)
         loss, ratio = channel.loss, channel.ratio

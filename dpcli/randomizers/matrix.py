@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING
 
+from dpcli.arrays import Floats, Ints, np
 from dpcli.privacy.amplification import worst_ratio
 from dpcli.privacy.loss import Loss
 from dpcli.randomizers.base import (
@@ -18,10 +18,6 @@ from dpcli.randomizers.base import (
     Table,
 )
 from dpcli.sampling.choice import categorical_array
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
 
 DISTINCT = 1e-11
 """Singular values below that part of the greatest are lost in floats."""
@@ -60,10 +56,8 @@ class Tabular(Channel):
             f"{inputs[worst.unlikely]} best"
         )
 
-    def draw(self, cells: NDArray[np.int64]) -> tuple[NDArray[np.int64]]:
+    def draw(self, cells: Ints) -> tuple[Ints]:
         """For each cell an output, by the row of that cell."""
-        import numpy as np
-
         drawn = np.empty(len(cells), np.int64)
         for label, row in enumerate(self.table.rows):
             places = np.flatnonzero(cells == label)
@@ -73,41 +67,31 @@ class Tabular(Channel):
     @property
     def estimable(self) -> bool:
         """Whether no two mixtures of inputs give the same outputs, nor nearly so."""
-        import numpy as np
-
         table = self._floats()
         sizes = np.linalg.svd(table, compute_uv=False)
         return table.shape[0] <= table.shape[1] and bool(sizes[-1] > DISTINCT * sizes[0])
 
     def estimates(self, tally: ResponseCounts) -> tuple[Fraction, ...]:
         """The inverse of the table, applied to the shares of the outputs."""
-        import numpy as np
-
         shares = np.array([count / tally.records for count in tally.counts])
         return tuple(Fraction(float(value)) for value in self._inverse() @ shares)
 
     def variances(self, frequencies: Sequence[float]) -> list[float]:
         """For label j, the mean over records of the variance of the inverse's entry (j, output)."""
-        import numpy as np
-
         mix = np.array(frequencies)
         squares = self._inverse() ** 2 @ self._floats().T @ mix
         return [float(value) for value in squares - mix]
 
-    def _floats(self) -> NDArray[np.float64]:
+    def _floats(self) -> Floats:
         """The table, to float precision: estimates are post-processing."""
-        import numpy as np
-
         return np.array([[float(chance) for chance in row] for row in self.table.rows])
 
-    def _inverse(self) -> NDArray[np.float64]:
+    def _inverse(self) -> Floats:
         """The left inverse of least variance where all inputs are equally frequent."""
-        import numpy as np
-
         table = self._floats()
         shares = table.mean(axis=0)
         roots = np.sqrt(np.divide(1, shares, out=np.zeros_like(shares), where=shares > 0))
-        inverse: NDArray[np.float64] = np.linalg.pinv((table * roots).T) * roots
+        inverse: Floats = np.linalg.pinv((table * roots).T) * roots
         return inverse
 
 

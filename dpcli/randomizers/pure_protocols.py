@@ -5,18 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
+from dpcli.arrays import Ints, np
 from dpcli.privacy.amplification import epsilon_of
 from dpcli.privacy.decimals import readable_text
 from dpcli.privacy.interval import exp_down, round_up
 from dpcli.privacy.loss import Loss
 from dpcli.randomizers.base import Asked, CannotRandomize, Channel, Randomizer, ResponseCounts
 from dpcli.sampling.bernoulli import Threshold, bernoulli_array, uniforms
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
 
 FINE = 128
 """Bits to which a probability is rounded, relative to itself."""
@@ -69,14 +66,12 @@ class Symmetric(PureProtocol):
         others = f"each of {self.categories - 1} others" if self.categories > 2 else "the other"
         return f"the true label with probability {truth}, {others} with {float(self.q):.6g}"
 
-    def draw(self, cells: NDArray[np.int64]) -> tuple[NDArray[np.int64]]:
+    def draw(self, cells: Ints) -> tuple[Ints]:
         """Keep a label, or replace it by one of all, uniformly; each with exact probabilities.
 
         Replacing with probability k min(p, q) gives every label that much; what is left goes to
         the true label, or, if false labels are more likely, evenly to the others.
         """
-        import numpy as np
-
         k, count = self.categories, len(cells)
         if k == 2:
             return (cells ^ bernoulli_array(Threshold.rational(self.q), count),)
@@ -112,10 +107,8 @@ class Bits(PureProtocol):
             f"{float(self.q):.6g}"
         )
 
-    def draw(self, cells: NDArray[np.int64]) -> tuple[NDArray[np.int64], ...]:
+    def draw(self, cells: Ints) -> tuple[Ints, ...]:
         """A column of zeros and ones for each label."""
-        import numpy as np
-
         coins = bernoulli_array(Threshold.rational(self.p), len(cells))
         other = Threshold.rational(self.q)
         return tuple(

@@ -12,9 +12,8 @@ from fractions import Fraction
 from itertools import groupby, pairwise
 from math import ceil, floor, log10
 
-from dpcli.columns import NumericColumn
+from dpcli.columns import Key, NumericColumn
 from dpcli.plan.numbers import exact_or_up
-from dpcli.queries import Key
 from dpcli.report.table import Cell
 
 STEPS = (1, 2, 5, 10)

@@ -28,7 +28,7 @@ from dpcli.report.entry_facts import (
     statistic_facts,
 )
 from dpcli.report.table import meaning_of
-from dpcli.statistics.flags import UNRELIABLE, Flag
+from dpcli.statistics.post import UNRELIABLE, Flag
 
 if TYPE_CHECKING:
     from dpcli.ledger.account import Outlook

@@ -8,9 +8,8 @@ from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from dpcli.columns import NumericColumn
+from dpcli.columns import Key, NumericColumn
 from dpcli.plan.numbers import exact_or_up
-from dpcli.queries import Key
 from dpcli.report.charts import Chart, Scale, numbers_of, over_bins
 from dpcli.report.table import Cell, cells_by_name, chooses_labels, flags_of, meaning_of
 

@@ -13,15 +13,14 @@ from math import ceil, log10
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
-from dpcli.columns import FORMULA
+from dpcli.columns import FORMULA, Key
 from dpcli.messages import note
 from dpcli.plan.model import Plan
 from dpcli.plan.numbers import exact_or_up
 from dpcli.privacy.decimals import decimal_text
-from dpcli.queries import Key
 from dpcli.spec.responses import RESERVED
 from dpcli.statistics.base import Estimate
-from dpcli.statistics.flags import UNRELIABLE, Flag, flag_of
+from dpcli.statistics.post import UNRELIABLE, Flag, flag_of
 
 if TYPE_CHECKING:
     from dpcli.local.estimate import Estimated

@@ -7,14 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction
-from typing import TYPE_CHECKING
 
+from dpcli.arrays import Bools, Floats, Ints, np
 from dpcli.privacy.interval import Interval, exp
 from dpcli.sampling.entropy import random_bits, random_bytes, uniform_below
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
 
 STEP = 64
 """Random bits drawn at a time while a comparison is undecided."""
@@ -131,40 +127,34 @@ def floor_at(value: Fraction, length: int) -> int:
     return (value.numerator << length) // value.denominator
 
 
-def bernoulli_array(threshold: Threshold, count: int) -> NDArray[np.bool_]:
+def bernoulli_array(threshold: Threshold, count: int) -> Bools:
     """Independent draws, each true with exactly the threshold's probability.
 
     Eight random bits decide 255 of 256 draws, 64 more nearly all the others, and
     `Threshold.exceeds` the rest; all compare the same expansion.
     """
-    import numpy as np
-
     first = np.frombuffer(random_bytes(count), np.uint8)
     digits = threshold.digits(8)
     if digits == 1 << 8:
         return np.ones(count, np.bool_)
-    drawn: NDArray[np.bool_] = first < digits
+    drawn: Bools = first < digits
     ties = np.flatnonzero(first == digits)
     if ties.size:
         drawn[ties] = _decide_ties(threshold, ties.size)
     return drawn
 
 
-def _decide_ties(threshold: Threshold, count: int) -> NDArray[np.bool_]:
+def _decide_ties(threshold: Threshold, count: int) -> Bools:
     """Draws whose first eight bits equal the first eight digits."""
-    import numpy as np
-
     more = np.frombuffer(random_bytes(8 * count), np.uint64)
     digits = np.uint64(threshold.digits(72) & (1 << 64) - 1)
-    drawn: NDArray[np.bool_] = more < digits
+    drawn: Bools = more < digits
     for tie in np.flatnonzero(more == digits):
         drawn[tie] = threshold.exceeds(threshold.digits(72), 72)
     return drawn
 
 
-def exponential_coins(
-    estimates: NDArray[np.float64], exponent: Callable[[int], Fraction]
-) -> NDArray[np.bool_]:
+def exponential_coins(estimates: Floats, exponent: Callable[[int], Fraction]) -> Bools:
     """Independent coins, the i-th true with probability p = exp(-exponent(i)), exactly.
 
     `estimates` are floats near 2^32 p, which err by less than `MARGIN`. The first 32 bits of a
@@ -172,32 +162,26 @@ def exponential_coins(
     of the estimate by `MARGIN`, U < p is decided; elsewhere (about once in 2^32) the same
     bits are continued and compared with certified digits of p.
     """
-    import numpy as np
-
     bits = np.frombuffer(random_bytes(4 * estimates.size), np.uint32).astype(np.float64)
     above = estimates - bits
-    heads: NDArray[np.bool_] = above >= 1 + MARGIN
+    heads: Bools = above >= 1 + MARGIN
     for i in np.flatnonzero(~heads & (above > -MARGIN)):
         heads[i] = Threshold.exponential(exponent(int(i))).exceeds(int(bits[i]), 32)
     return heads
 
 
-def sign_array(count: int) -> NDArray[np.bool_]:
+def sign_array(count: int) -> Bools:
     """Independent fair coins."""
-    import numpy as np
-
     packed = np.frombuffer(random_bytes((count + 7) // 8), np.uint8)
     return np.unpackbits(packed, count=count).view(np.bool_)
 
 
-def uniform_array(limit: int, count: int) -> NDArray[np.int64]:
+def uniform_array(limit: int, count: int) -> Ints:
     """At most `count` independent uniform whole numbers below `limit`, at most 2^32.
 
     Words beyond the last full multiple of the limit are rejected, so that no remainder is
     more likely than another.
     """
-    import numpy as np
-
     if not 0 < limit <= 1 << 32:
         raise ValueError("a limit outside the range of the array path")
     words = np.frombuffer(random_bytes(8 * count), np.uint64)
@@ -207,10 +191,8 @@ def uniform_array(limit: int, count: int) -> NDArray[np.int64]:
     return (words % np.uint64(limit)).astype(np.int64)
 
 
-def uniforms(limit: int, count: int) -> NDArray[np.int64]:
+def uniforms(limit: int, count: int) -> Ints:
     """`count` independent uniform whole numbers below `limit`, at most 2^32."""
-    import numpy as np
-
     draws = uniform_array(limit, count)
     while draws.size < count:
         draws = np.concatenate((draws, uniform_array(limit, count - draws.size)))

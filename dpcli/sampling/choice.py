@@ -6,8 +6,8 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from fractions import Fraction
 from itertools import accumulate
-from typing import TYPE_CHECKING
 
+from dpcli.arrays import Bools, Floats, Ints, np
 from dpcli.sampling.bernoulli import (
     BLOCK,
     STEP,
@@ -19,19 +19,13 @@ from dpcli.sampling.bernoulli import (
 )
 from dpcli.sampling.entropy import random_bits, random_bytes, uniform_below
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
 
-
-def categorical_array(probabilities: Sequence[Fraction], count: int) -> NDArray[np.int64]:
+def categorical_array(probabilities: Sequence[Fraction], count: int) -> Ints:
     """Independent places, each drawn with exactly its probability; these sum to one.
 
     A uniform U on [0, 1) falls into one of the intervals that the probabilities cut. Its
     first 64 bits decide that unless they are those of a cut; then more bits are drawn.
     """
-    import numpy as np
-
     if sum(probabilities) != 1 or min(probabilities) < 0:
         raise ValueError("probabilities are not negative and sum to one")
     cuts = [cut for cut in accumulate(probabilities[:-1]) if cut < 1]
@@ -81,8 +75,6 @@ def permute_and_flip(gaps: Sequence[int], scale: Fraction) -> int:
             candidate = left.pop()
             if _flip(gaps[candidate], scale):
                 return candidate
-    import numpy as np
-
     every = np.arange(len(gaps))
     heads = np.flatnonzero(_flips(gaps, _floats(gaps), every, scale))
     return int(heads[uniform_below(len(heads))])
@@ -100,8 +92,6 @@ def exponential(gaps: Sequence[int], scale: Fraction) -> int:
             candidate = uniform_below(len(gaps))
             if _flip(gaps[candidate], scale):
                 return candidate
-    import numpy as np
-
     floats = _floats(gaps)
     while True:
         drawn = uniform_array(len(gaps), BLOCK)
@@ -127,21 +117,15 @@ def _flip(gap: int, scale: Fraction) -> bool:
     return bernoulli_exp(gap * scale.denominator, scale.numerator)
 
 
-def _floats(gaps: Sequence[int]) -> NDArray[np.float64]:
-    import numpy as np
-
+def _floats(gaps: Sequence[int]) -> Floats:
     return np.array(gaps, dtype=np.float64)
 
 
-def _flips(
-    gaps: Sequence[int], floats: NDArray[np.float64], places: NDArray[np.int64], scale: Fraction
-) -> NDArray[np.bool_]:
+def _flips(gaps: Sequence[int], floats: Floats, places: Ints, scale: Fraction) -> Bools:
     """Independent coins for these places, true with probability exp(-gap/scale), exactly.
 
     The exponent x is good to 3 roundings, so p errs by under 3 x exp(-x) 2^-53 and numpy's
     exp by a few units in the last place: under 2^-49 in all, and `MARGIN` is 2^-40.
     """
-    import numpy as np
-
     estimates = np.exp(floats[places] / -float(scale)) * 2.0**32
     return exponential_coins(estimates, lambda i: gaps[int(places[i])] / scale)

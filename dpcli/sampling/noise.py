@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from fractions import Fraction
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
+from dpcli.arrays import Bools, Ints, np
 from dpcli.sampling.bernoulli import (
     BLOCK,
     VECTORISE_FROM,
@@ -18,9 +18,8 @@ from dpcli.sampling.bernoulli import (
 )
 from dpcli.sampling.entropy import random_bits, uniform_below
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
+Draws = list[int] | Ints
+"""Whole numbers: a list of few or of very large ones, else an array."""
 
 LAPLACE_WIDEST = Fraction(1 << 50)
 """Greatest scale of the array path: beyond, draws might not fit 64 bits."""
@@ -38,14 +37,14 @@ GAUSSIAN_NARROWEST = Fraction(1, 1 << 64)
 """Least sigma of the array path: its square must not vanish as a float."""
 
 
-def discrete_laplace(scale: Fraction, count: int) -> list[int]:
+def discrete_laplace(scale: Fraction, count: int, *, many: bool = False) -> Draws:
     """Independent draws with P[k] proportional to exp(-|k| / scale), exactly."""
     if scale <= 0:
         raise ValueError("the scale of noise must be positive")
-    if count < VECTORISE_FROM or scale > LAPLACE_WIDEST:
+    few = count < VECTORISE_FROM and not many
+    if few or scale > LAPLACE_WIDEST:
         return [discrete_laplace_scalar(scale) for _ in range(count)]
-    draws: list[int] = discrete_laplace_array(scale, count).tolist()
-    return draws
+    return discrete_laplace_array(scale, count)
 
 
 def discrete_laplace_scalar(scale: Fraction) -> int:
@@ -65,33 +64,29 @@ def discrete_laplace_scalar(scale: Fraction) -> int:
             return -size if negative else size
 
 
-def discrete_laplace_array(scale: Fraction, count: int) -> NDArray[np.int64]:
+def discrete_laplace_array(scale: Fraction, count: int) -> Ints:
     """Independent draws as an array, for scales up to `LAPLACE_WIDEST`.
 
     A geometric variable of ratio exp(-1/scale) with a fair sign, where a negative
     zero is rejected.
     """
-    import numpy as np
-
     if not 0 < scale <= LAPLACE_WIDEST:
         raise ValueError("a scale outside the range of the array path")
 
-    def block(many: int) -> NDArray[np.int64]:
+    def block(many: int) -> Ints:
         size = _geometric_block(scale, many)
         negative = sign_array(size.size)
         kept = ~(negative & (size == 0))
         # -n = (n xor -1) + 1, without a branch for each draw.
         flip = negative.astype(np.int64)
-        signed: NDArray[np.int64] = ((size ^ -flip) + flip)[kept]
+        signed: Ints = ((size ^ -flip) + flip)[kept]
         return signed
 
     return _collected(count, block)
 
 
-def _collected(count: int, block: Callable[[int], NDArray[np.int64]]) -> NDArray[np.int64]:
+def _collected(count: int, block: Callable[[int], Ints]) -> Ints:
     """Draws that are left of blocks of proposals, until there are enough."""
-    import numpy as np
-
     draws = np.empty(count, np.int64)
     filled = 0
     while filled < count:
@@ -111,15 +106,13 @@ def _digit_thresholds(scale: Fraction) -> tuple[tuple[Threshold, ...], Threshold
     return each, Threshold.exponential((1 << digits) / scale)
 
 
-def _geometric_block(scale: Fraction, count: int) -> NDArray[np.int64]:
+def _geometric_block(scale: Fraction, count: int) -> Ints:
     """Independent draws with P[g] proportional to exp(-g / scale), g >= 0.
 
     exp(-g/scale) is a product over the binary digits of g, so below 2^m the digits
     are independent and digit i is one with probability 1/(1 + exp(2^i/scale)). And
     g >= 2^m has probability exp(-2^m/scale), after which g - 2^m is geometric again.
     """
-    import numpy as np
-
     each, beyond = _digit_thresholds(scale)
     # Digits are gathered in bytes: a byte is cheaper to shift than a word.
     planes = np.zeros((8, count), np.uint8)
@@ -141,14 +134,14 @@ def _geometric_block(scale: Fraction, count: int) -> NDArray[np.int64]:
     return words
 
 
-def discrete_gaussian(sigma: Fraction, count: int) -> list[int]:
+def discrete_gaussian(sigma: Fraction, count: int, *, many: bool = False) -> Draws:
     """Independent draws with P[k] proportional to exp(-k^2 / (2 sigma^2)), exactly."""
     if sigma <= 0:
         raise ValueError("the scale of noise must be positive")
-    if count < VECTORISE_FROM or not GAUSSIAN_NARROWEST <= sigma <= GAUSSIAN_WIDEST:
+    few = count < VECTORISE_FROM and not many
+    if few or not GAUSSIAN_NARROWEST <= sigma <= GAUSSIAN_WIDEST:
         return [discrete_gaussian_scalar(sigma) for _ in range(count)]
-    draws: list[int] = discrete_gaussian_array(sigma, count).tolist()
-    return draws
+    return discrete_gaussian_array(sigma, count)
 
 
 def discrete_gaussian_scalar(sigma: Fraction) -> int:
@@ -163,7 +156,7 @@ def discrete_gaussian_scalar(sigma: Fraction) -> int:
             return draw
 
 
-def discrete_gaussian_array(sigma: Fraction, count: int) -> NDArray[np.int64]:
+def discrete_gaussian_array(sigma: Fraction, count: int) -> Ints:
     """Independent draws as an array, for sigma from `GAUSSIAN_NARROWEST` to `GAUSSIAN_WIDEST`.
 
     Discrete Laplace proposals y of scale t = floor(sigma) + 1, each accepted with
@@ -174,15 +167,15 @@ def discrete_gaussian_array(sigma: Fraction, count: int) -> NDArray[np.int64]:
         raise ValueError("a sigma outside the range of the array path")
     scale = Fraction(sigma.__floor__() + 1)
 
-    def block(many: int) -> NDArray[np.int64]:
+    def block(many: int) -> Ints:
         proposed = discrete_laplace_array(scale, many)
-        accepted: NDArray[np.int64] = proposed[_accept(sigma, scale, proposed)]
+        accepted: Ints = proposed[_accept(sigma, scale, proposed)]
         return accepted
 
     return _collected(count, block)
 
 
-def _accept(sigma: Fraction, scale: Fraction, proposed: NDArray[np.int64]) -> NDArray[np.bool_]:
+def _accept(sigma: Fraction, scale: Fraction, proposed: Ints) -> Bools:
     """Which proposals to keep, decided exactly by `exponential_coins`.
 
     `MARGIN` is 2^-40 of p. The estimate errs by far less: z = (|y| - s^2/t)/s
@@ -191,8 +184,6 @@ def _accept(sigma: Fraction, scale: Fraction, proposed: NDArray[np.int64]) -> ND
     2^-50 |z| (|z| + 3) exp(-z^2/2) < 2^-47, and numpy's exp is good to a few units
     in the last place, under 2^-49.
     """
-    import numpy as np
-
     centre = sigma * sigma / scale
     estimate = np.abs(proposed).astype(np.float64)
     estimate -= float(centre)

@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dpcli.plan.model import Part
-from dpcli.queries import ScoreQuery
+from dpcli.scores import ScoreQuery
 
 Numbers = npt.NDArray[np.float64]
 

@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING, cast, final
 from dpcli.engine.plain import Inspection
 from dpcli.mechanisms.base import in_groups
 from dpcli.mechanisms.calibration import UNCHANGEABLE
-from dpcli.mechanisms.laplace import Laplace
+from dpcli.mechanisms.pure import Laplace
 from dpcli.plan.model import Part, Plan
 from dpcli.privacy.confidential import Cells, Confidential, Group, Groups
 from dpcli.privacy.noise import DiscreteLaplace
 from dpcli.privacy.relation import PersonUnit
-from dpcli.privacy.threshold import Selection
+from dpcli.privacy.tails import Selection
 from dpcli.queries import LinearQuery, Query
 from dpcli.release import NoisyEntry, add_noise, check_quality
 from dpcli.simulation.synthetic import SyntheticDataset

@@ -13,8 +13,8 @@ from dpcli.mechanisms.calibration import UNCHANGEABLE
 from dpcli.plan.model import Plan, PlannedEntry
 from dpcli.privacy.confidential import Cells, Group
 from dpcli.privacy.relation import PersonUnit
-from dpcli.queries import ScoreQuery
 from dpcli.release import NoisyEntry, estimate
+from dpcli.scores import ScoreQuery
 from dpcli.simulation.noise_test import Asked, Errors, Row, Verdict, share
 from dpcli.simulation.noiseless import Exact, NoiselessRun
 from dpcli.simulation.synthetic import SyntheticDataset

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Sequence
 from math import ceil, floor
 from typing import Any
 
-from dpcli.columns import FORMULA, NumericColumn, OpenColumn
+from dpcli.columns import FORMULA, Key, NumericColumn, OpenColumn
 from dpcli.privacy.decimals import readable_text
-from dpcli.queries import Condition, Key
+from dpcli.queries import Condition
 from dpcli.reference import variant
 from dpcli.scores import Points
 from dpcli.spec.columns import Scope

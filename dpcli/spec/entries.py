@@ -12,9 +12,9 @@ from typing import Annotated, Any
 from pydantic import create_model
 
 from dpcli import statistics
+from dpcli.columns import Key
 from dpcli.fields import KeyForm
 from dpcli.messages import inline, shown
-from dpcli.queries import Key
 from dpcli.reference import synonyms
 from dpcli.spec.answering import (
     Calibration,

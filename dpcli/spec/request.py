@@ -8,10 +8,10 @@ from fractions import Fraction
 from math import prod
 from typing import Any
 
-from dpcli.columns import CategoryColumn, Column, NumericColumn
+from dpcli.columns import CategoryColumn, Column, Key, NumericColumn
 from dpcli.fields import MOST_TOGETHER, Role, role_of
 from dpcli.privacy.relation import RowUnit
-from dpcli.queries import Condition, Key, LinearQuery
+from dpcli.queries import Condition, LinearQuery, MinimiserQuery
 from dpcli.scores import Points
 from dpcli.spec.axes import read_axis, read_candidates, read_keys
 from dpcli.spec.columns import Scope
@@ -21,7 +21,6 @@ from dpcli.spec.part import Part
 from dpcli.spec.tree import Word, attempt, read_all, words_of
 from dpcli.statistics.base import Request, Statistic
 from dpcli.values import Unreadable
-from dpcli.vector_queries import MinimiserQuery
 
 MOST_CANDIDATES = 1_000_001
 """A column of a million steps has one point more."""

@@ -112,7 +112,7 @@ class _Responses:
         part.require()
         column = suited()
         try:
-            channel = randomizer.fit(asked())
+            channel = randomizer.channel_for(asked())
         except CannotRandomize as failure:
             raise part.report(failure.code, **failure.facts) from None
         labels = len(column.labels) if isinstance(column, CategoryColumn) else 1

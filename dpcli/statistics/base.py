@@ -9,12 +9,12 @@ from fractions import Fraction
 from math import prod
 from typing import Any, ClassVar, Literal
 
-from dpcli.columns import CategoryColumn, Column, NumericColumn
-from dpcli.fields import Fault
+from dpcli.columns import CategoryColumn, Column, Key, NumericColumn
+from dpcli.fields import Fault, NumericColumnName
 from dpcli.privacy.decimals import decimal_places
 from dpcli.privacy.noise import Noise
 from dpcli.privacy.relation import Relation
-from dpcli.queries import Condition, Key, Query
+from dpcli.queries import Condition, Query
 from dpcli.scores import Points
 from dpcli.values import Shape
 
@@ -126,6 +126,12 @@ class Estimate:
     boundless: bool = False
 
 
+class NumericField(Shape):
+    """The one column that a statistic is about."""
+
+    column: NumericColumnName
+
+
 class Statistic(ABC):
     """Something that may be asked; one subclass, one registry line.
 
@@ -135,8 +141,8 @@ class Statistic(ABC):
     that its answers are choices among candidates, `steps` which steps of `post` it takes, and
     `keeps_raw` whether there is a noisy number before anything is done to it. `made` says what
     is done to the noisy answers before they are published, `warning` what readers of the numbers
-    must know, and `item` what several items are. What its numbers `measure` decides how they are
-    worded and drawn; items of `several_units` have no common scale.
+    must know, and `item` what several items are; it is empty of a single number. What its numbers
+    `measure` decides how they are worded and drawn; items of `several_units` have no common scale.
     """
 
     name: ClassVar[str]
@@ -181,15 +187,19 @@ class Statistic(ABC):
         return ()
 
     def items(self, request: Request) -> tuple[str, ...]:
-        """The names of the numbers that each group has; one without a name at least."""
-        return ("",)
+        """The names of the numbers that each group has; of a single number an empty one."""
+        return self.names(request) if self.item else ("",)
+
+    def names(self, request: Request) -> tuple[str, ...]:
+        """The names of several items."""
+        return ()
 
     def size(self, request: Request) -> int:
         """How many items there are."""
         return len(self.items(request))
 
     def item_name(self, request: Request) -> str:
-        """What the items are, as the heading of a column; empty for a single number."""
+        """What the items are, as the heading of a column."""
         return self.item
 
     def notes(self, request: Request) -> tuple[str, ...]:

@@ -9,7 +9,7 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import Field
 
-from dpcli.columns import CategoryColumn
+from dpcli.columns import CategoryColumn, Key
 from dpcli.fields import (
     BooleanColumnName,
     Candidates,
@@ -18,12 +18,10 @@ from dpcli.fields import (
     NumericColumnName,
     at_most,
 )
-from dpcli.privacy.decimals import decimal_places
 from dpcli.privacy.relation import Relation
-from dpcli.queries import Key, ScoreQuery
-from dpcli.scores import Accuracy, Frequency, Revenue, Utility
+from dpcli.scores import Accuracy, Frequency, Revenue, ScoreQuery, Utility
 from dpcli.statistics.base import Answer, Estimate, Question, Request, Statistic, numeric
-from dpcli.statistics.quantile import from_each
+from dpcli.statistics.quantile import chosen_points, from_each
 from dpcli.values import UNLIMITED, Choice, Shape, whole
 
 UTILITIES: dict[str, type[Utility]] = {"revenue": Revenue, "accuracy": Accuracy}
@@ -98,12 +96,7 @@ class Choose(Statistic):
         self, request: Request, answers: Sequence[Answer], confidence: Fraction
     ) -> tuple[Estimate, ...]:
         """The chosen candidates, in the column's unit."""
-        column = numeric(request)
-        places = decimal_places(column.step)
-        return tuple(
-            Estimate(request.candidates[chosen] * column.step, None, None, places)
-            for chosen in answers[0].values
-        )
+        return chosen_points(request, answers)
 
 
 Picks = Annotated[int, whole(UNLIMITED, "of the labels are chosen"), Field(examples=[3])]
@@ -171,7 +164,7 @@ class TopK(Statistic):
             for place, chosen in enumerate(answers[0].values)
         )
 
-    def items(self, request: Request) -> tuple[str, ...]:
+    def names(self, request: Request) -> tuple[str, ...]:
         """The ranks, from one."""
         return tuple(str(rank + 1) for rank in range(request.picks))
 
@@ -206,11 +199,3 @@ class Mode(TopK):
     name = "mode"
     fields = ModeFields
     item = ""
-
-    def items(self, request: Request) -> tuple[str, ...]:
-        """A single label."""
-        return ("",)
-
-    def item_name(self, request: Request) -> str:
-        """A single label."""
-        return ""

@@ -6,17 +6,18 @@ From noisy moments, or with noise on the least squares themselves.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import floor, log10
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
+from dpcli.arrays import Array, Bools, Floats, np
 from dpcli.columns import NumericColumn
 from dpcli.fields import Fault, NumericColumnName, Predictors
 from dpcli.privacy.interval import round_down, sqrt_down, sqrt_up
 from dpcli.privacy.relation import Neighbors, Relation, RowUnit
 from dpcli.privacy.sensitivity import Sensitivity
-from dpcli.queries import Factor
+from dpcli.queries import Factor, MinimiserQuery
 from dpcli.statistics.base import (
     ANY,
     Answer,
@@ -30,15 +31,6 @@ from dpcli.statistics.base import (
 from dpcli.statistics.moments import Moments
 from dpcli.statistics.plausible import Plausible
 from dpcli.values import Choice, Exact, Shape, whole
-from dpcli.vector_queries import MinimiserQuery
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    from dpcli.statistics.plausible import Numbers
-
-    AnyNumbers = NDArray[np.floating]
 
 METHODS = ("moments", "output")
 """How the coefficients are made private."""
@@ -146,13 +138,12 @@ class LinearRegression(Statistic):
         """The coefficients in the units of the columns."""
         if request.method == "output":
             return _coefficients(request, answers[0], confidence)
-        scaled = Scaled(request.columns)
-        line = Line(scaled, request.ridge, answers)
+        line = Line(request.columns, request.ridge)
         found = Plausible(answers, line.plain, confidence, count=0)
-        found.settle(*line.stable(found.noisy))
-        return scaled.estimates(found)
+        found.settle(*line.stable(found.noisy, answers))
+        return line.estimates(found)
 
-    def items(self, request: Request) -> tuple[str, ...]:
+    def names(self, request: Request) -> tuple[str, ...]:
         """The intercept and the inputs."""
         return ("intercept", *(column.name for column in request.columns[:-1]))
 
@@ -170,70 +161,59 @@ FLAT = 1e-9
 """Inputs that vary by less than this along some direction leave no slope there."""
 
 
-class Scaled(Moments):
-    """Columns from their centres in half-widths: the inputs, and the outcome last."""
+@dataclass(frozen=True)
+class Line(Moments):
+    """The coefficients of an outcome, the last of some columns, on the others.
+
+    Columns are taken from their centers, in half-widths. With a `ridge`, that much is added to
+    the variance of every input, in squared half-widths. Without one, just enough where noise
+    could leave no slope.
+    """
+
+    ridge: Fraction | None = None
 
     def estimates(self, found: Plausible) -> tuple[Estimate, ...]:
         """Intercept and slopes in the columns' own units, to a ten-thousandth of each."""
-        *inputs, outcome = (
-            half * column.step for half, column in zip(self.halves, self.columns, strict=True)
-        )
+        *inputs, outcome = (self.unit(place) for place in range(len(self.columns)))
         units = [outcome, *(outcome / one for one in inputs)]
         places = [max(0, 4 - floor(log10(unit))) for unit in units]
         return found.estimates(units, places, [ANY] * len(units))
 
-    def from_zero(self, slopes: AnyNumbers, intercept: AnyNumbers) -> Numbers:
+    def from_zero(self, slopes: Array, intercept: Array) -> Floats:
         """Intercept and slopes, the intercept where all columns are zero."""
-        import numpy as np
-
         *inputs, outcome = (
             centre(column) / half for half, column in zip(self.halves, self.columns, strict=True)
         )
         shift = sum((slope * at for slope, at in zip(slopes, inputs, strict=True)), start=0.0)
         return np.vstack([intercept - shift + outcome, slopes])
 
+    def plain(self, sums: Floats) -> Floats:
+        """Intercept and slopes of noisy answers; no numbers where inputs do not vary."""
+        _, means, covariances = self.read(sums)
+        return self._solved(means, covariances, float(self.ridge or 0))
 
-class Line:
-    """The coefficients of an outcome, the last of some columns, on the others.
+    def stable(self, sums: Floats, answers: Sequence[Answer]) -> tuple[Floats, Bools]:
+        """Intercept and slopes that always exist, and in which cells a ridge was needed."""
+        rows, means, covariances = self.read(sums, possible=True)
+        ridge = np.full(len(rows), float(self.ridge or 0))
+        if self.ridge is None:
+            least = np.linalg.eigvalsh(_matrices(covariances[:-1, :-1]))[:, 0]
+            ridge = np.maximum(self._disturbance(answers) / rows - least, 0.0)
+        found = self._solved(means, covariances, ridge)
+        flat = ~np.isfinite(found).all(axis=0)
+        found[:, flat] = 0.0
+        return found, flat | ((self.ridge is None) & (ridge > 0))
 
-    With a `ridge`, that much is added to the variance of every input, in squared
-    half-widths. Without one, just enough where noise could leave no slope.
-    """
-
-    def __init__(self, scaled: Scaled, ridge: Fraction | None, answers: Sequence[Answer]) -> None:
-        self._scaled, self._ridge = scaled, ridge
-        # What noise does to the matrix of the inputs, at most, times the number of rows.
-        inputs = len(scaled.columns) - 1
-        seconds = answers[len(scaled.columns) + 1 :]
-        self._disturbance = inputs * max(
-            answer.noise.half_width(LEVEL) / (scaled.halves[i] * scaled.halves[j])
-            for (i, j), answer in zip(scaled.pairs, seconds, strict=True)
+    def _disturbance(self, answers: Sequence[Answer]) -> float:
+        """What noise does to the matrix of the inputs, at most, times the number of rows."""
+        inputs = len(self.columns) - 1
+        return inputs * max(
+            answer.noise.half_width(LEVEL) / (self.halves[i] * self.halves[j])
+            for (i, j), answer in zip(self.pairs, answers[len(self.columns) + 1 :], strict=True)
             if i < inputs and j < inputs
         )
 
-    def plain(self, sums: Numbers) -> Numbers:
-        """Intercept and slopes of noisy answers; no numbers where inputs do not vary."""
-        return self._solved(sums, float(self._ridge or 0))
-
-    def stable(self, sums: Numbers) -> tuple[Numbers, NDArray[np.bool_]]:
-        """Intercept and slopes that always exist, and in which cells a ridge was needed."""
-        import numpy as np
-
-        rows, _, covariances = self._scaled.read(sums, possible=True)
-        ridge = np.full(len(rows), float(self._ridge or 0))
-        if self._ridge is None:
-            least = np.linalg.eigvalsh(_matrices(covariances[:-1, :-1]))[:, 0]
-            ridge = np.maximum(self._disturbance / rows - least, 0.0)
-        found = self._solved(sums, ridge, possible=True)
-        flat = ~np.isfinite(found).all(axis=0)
-        found[:, flat] = 0.0
-        return found, flat | ((self._ridge is None) & (ridge > 0))
-
-    def _solved(self, sums: Numbers, ridge: Numbers | float, *, possible: bool = False) -> Numbers:
-        """Intercept and slopes with a ridge for each cell."""
-        import numpy as np
-
-        _, means, covariances = self._scaled.read(sums, possible=possible)
+    def _solved(self, means: Floats, covariances: Floats, ridge: Floats | float) -> Floats:
         inputs = _matrices(covariances[:-1, :-1])
         size = inputs.shape[1]
         inputs = inputs + np.broadcast_to(ridge, len(inputs))[:, None, None] * np.eye(size)
@@ -242,13 +222,11 @@ class Line:
         slopes = np.linalg.solve(inputs, covariances[:-1, -1].T[:, :, None])[:, :, 0].T.copy()
         slopes[:, flat] = np.nan
         intercept = means[-1] - (slopes * means[:-1]).sum(axis=0)
-        return self._scaled.from_zero(slopes, intercept)
+        return self.from_zero(slopes, intercept)
 
 
-def _matrices(stacked: Numbers) -> Numbers:
+def _matrices(stacked: Floats) -> Floats:
     """Matrices whose cells stand last, with the cells first."""
-    import numpy as np
-
     return np.ascontiguousarray(np.moveaxis(stacked, 2, 0))
 
 
@@ -289,11 +267,10 @@ def _minimiser(request: Request) -> MinimiserQuery:
 
 
 def _coefficients(request: Request, answer: Answer, confidence: Fraction) -> tuple[Estimate, ...]:
-    """The noisy minimiser in the units of the columns."""
-    scaled, grid = Scaled(request.columns), float(_minimiser(request).grid)
+    line, grid = Line(request.columns), float(_minimiser(request).grid)
 
-    def outcome(thetas: Numbers) -> Numbers:
-        return scaled.from_zero(thetas[1:] * grid, thetas[0] * grid)
+    def outcome(thetas: Floats) -> Floats:
+        return line.from_zero(thetas[1:] * grid, thetas[0] * grid)
 
     each = [Answer((value,), answer.noise) for value in answer.values]
-    return scaled.estimates(Plausible(each, outcome, confidence))
+    return line.estimates(Plausible(each, outcome, confidence))

@@ -6,16 +6,18 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
-from itertools import chain, combinations, product
+from itertools import chain, combinations, cycle, product
 from math import ceil, prod
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 from pydantic import Field
 
+from dpcli.arrays import Array, np
+from dpcli.columns import Key
 from dpcli.fields import Fault, TableColumns, at_most
 from dpcli.privacy.relation import Relation
 from dpcli.privacy.tails import blended_half_width
-from dpcli.queries import Key, LinearQuery
+from dpcli.queries import LinearQuery
 from dpcli.statistics.base import (
     NUMBER_STEPS,
     Answer,
@@ -27,13 +29,10 @@ from dpcli.statistics.base import (
 )
 from dpcli.values import UNLIMITED, Shape, whole
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
+Rationals = Array
+"""Exact rationals."""
 
-    # Exact rationals.
-    Rationals = NDArray[Any]
-
-Axes = tuple[int, ...]
+Axes = tuple[Key, ...]
 
 SURE = Fraction(1, 1 << 100)
 """The variance that stands for none."""
@@ -101,17 +100,16 @@ class Marginals(Statistic):
         self, request: Request, answers: Sequence[Answer], confidence: Fraction
     ) -> tuple[Estimate, ...]:
         """The noisy counts as they are, group by group, table by table."""
-        found = [shifted(answer, confidence, Fraction(1)) for answer in answers]
-        many = _groups(request, answers)
-        sizes = [prod(len(key) for key in table) for table in _tables(request)]
+        tables = [shifted(answer, confidence, Fraction(1)) for answer in answers]
+        sizes = [_cells(axes) for axes in _tables(request)]
         return tuple(
             estimate
-            for group in range(many)
-            for table, size in zip(found, sizes, strict=True)
+            for group in range(len(tables[0]) // sizes[0])
+            for table, size in zip(tables, sizes, strict=True)
             for estimate in table[group * size : (group + 1) * size]
         )
 
-    def items(self, request: Request) -> tuple[str, ...]:
+    def names(self, request: Request) -> tuple[str, ...]:
         """The columns and labels of each cell."""
         return tuple(
             "; ".join(f"{key.column.name}={label}" for key, label in zip(table, cell, strict=True))
@@ -121,7 +119,7 @@ class Marginals(Statistic):
 
     def size(self, request: Request) -> int:
         """How many cells all tables have."""
-        return sum(prod(len(key) for key in table) for table in _tables(request))
+        return sum(map(_cells, _tables(request)))
 
     def consistent(
         self,
@@ -131,54 +129,36 @@ class Marginals(Statistic):
         confidence: Fraction,
     ) -> tuple[Estimate, ...]:
         """The counts of each group with totals that agree."""
-        places = {key: place for place, key in enumerate(request.margins)}
-        tables = [tuple(places[key] for key in table) for table in _tables(request)]
-        sizes = tuple(len(key) for key in request.margins)
+        values, widths = _agreed(_tables(request), answers, confidence)
         return tuple(
-            replace(estimate, value=value, lower=value - width, upper=value + width, places=2)
-            for estimate, (value, width) in zip(
-                estimates,
-                agreed(tables, sizes, answers, _groups(request, answers), confidence),
-                strict=True,
-            )
+            replace(one, value=value, lower=value - width, upper=value + width, places=2)
+            for one, value, width in zip(estimates, values, cycle(widths), strict=False)
         )
 
 
-def _tables(request: Request) -> list[tuple[Key, ...]]:
+def _tables(request: Request) -> list[Axes]:
     return list(combinations(request.margins, request.ways))
 
 
-def _groups(request: Request, answers: Sequence[Answer]) -> int:
-    """How many groups there are answers for."""
-    (first, *_) = _tables(request)
-    return len(answers[0].values) // prod(len(key) for key in first)
+def _cells(axes: Axes, without: Axes = ()) -> int:
+    return prod(len(axis) for axis in axes if axis not in without)
 
 
-def agreed(
-    tables: Sequence[Axes],
-    sizes: tuple[int, ...],
-    answers: Sequence[Answer],
-    groups: int,
-    confidence: Fraction,
-) -> Iterator[tuple[Fraction, Fraction]]:
-    """Every cell's agreed count with the half-width of its interval, group by group.
+def _agreed(
+    tables: Sequence[Axes], answers: Sequence[Answer], confidence: Fraction
+) -> tuple[list[Fraction], list[Fraction]]:
+    """Every cell's agreed count, group by group, and the half-widths in one group.
 
-    `tables` name the axes of each table, `sizes` the labels of each axis; each cell of a
-    table has independent noise of one variance. A table is the sum of its effects: the
-    mean, what each axis adds to it, what each two add beyond that, and so on. Effects of
-    different axes are uncorrelated, so generalised least squares takes for each the mean of
-    the tables that contain it, weighted by the inverse of the variance it has there.
+    Each cell of a table has independent noise of one variance. A table is the sum of its
+    effects: the mean, what each axis adds to it, what each two add beyond that, and so on.
+    Effects of different axes are uncorrelated, so generalized least squares takes for each the
+    mean of the tables that contain it, weighted by the inverse of the variance it has there.
     """
-    import numpy as np
-
-    def cells(axes: Axes, without: Axes = ()) -> int:
-        return prod(sizes[axis] for axis in axes if axis not in without)
-
     # The inverse of the variance of each total in each table, and in all tables together. A
     # table that no unit can change is exact: its weight is very large.
     precisions = [
         {
-            inner: 1 / ((answer.noise.variance or SURE) * cells(axes, inner))
+            inner: 1 / ((answer.noise.variance or SURE) * _cells(axes, inner))
             for inner in _inner(axes)
         }
         for axes, answer in zip(tables, answers, strict=True)
@@ -186,31 +166,30 @@ def agreed(
     joint: dict[Axes, Fraction] = defaultdict(Fraction)
     for inner, precision in chain.from_iterable(each.items() for each in precisions):
         joint[inner] += precision
-    widths = []
+    effects: dict[Axes, Rationals] = {}
+    widths: list[Fraction] = []
     for axes, answer, own in zip(tables, answers, precisions, strict=True):
+        counts: Rationals = np.array([Fraction(count) for count in answer.values], dtype=object)
+        counts = counts.reshape(-1, *map(len, axes))
         # The variance of a cell, and the part that the noise of its own table has in it.
         variance, part = Fraction(0), Fraction(0)
         for inner in _inner(axes):
-            free = prod((1 - Fraction(1, sizes[axis]) for axis in inner), start=Fraction(1))
-            variance += free / joint[inner] / cells(axes, inner) ** 2
-            part += free * own[inner] / joint[inner] / cells(axes, inner)
-        steps = blended_half_width(answer.noise, float(part), float(variance), confidence)
-        widths.append(Fraction(ceil(steps * 100), 100))
-    for group in range(groups):
-        effects: dict[Axes, Rationals] = {}
-        for axes, answer, own in zip(tables, answers, precisions, strict=True):
-            counts = answer.values[group * cells(axes) : (group + 1) * cells(axes)]
-            table: Rationals = np.array([Fraction(count) for count in counts], dtype=object)
-            table = table.reshape([sizes[axis] for axis in axes])
-            for inner in _inner(axes):
-                weighted = _effect(table, axes, inner) * (own[inner] / joint[inner])
-                effects[inner] = effects[inner] + weighted if inner in effects else weighted
-        for axes, width in zip(tables, widths, strict=True):
-            whole: Rationals = np.zeros([sizes[axis] for axis in axes], dtype=object)
-            for inner in _inner(axes):
-                shape = [sizes[axis] if axis in inner else 1 for axis in axes]
-                whole = whole + effects[inner].reshape(shape) / cells(axes, inner)
-            yield from ((Fraction(value), width) for value in whole.ravel())
+            weight, others = own[inner] / joint[inner], _cells(axes, inner)
+            free = prod((1 - Fraction(1, len(axis)) for axis in inner), start=Fraction(1))
+            variance += free / joint[inner] / others**2
+            part += free * weight / others
+            weighted = _effect(counts, axes, inner) * weight
+            effects[inner] = effects[inner] + weighted if inner in effects else weighted
+        width = blended_half_width(answer.noise, float(part), float(variance), confidence)
+        widths += [Fraction(ceil(width * 100), 100)] * _cells(axes)
+    found = []
+    for axes in tables:
+        whole: Rationals = np.zeros((1, *map(len, axes)), dtype=object)
+        for inner in _inner(axes):
+            shape = [len(axis) if axis in inner else 1 for axis in axes]
+            whole = whole + effects[inner].reshape(-1, *shape) / _cells(axes, inner)
+        found.append(whole.reshape(len(whole), -1))
+    return list(map(Fraction, np.hstack(found).ravel())), widths
 
 
 def _inner(axes: Axes) -> Iterator[Axes]:
@@ -218,9 +197,12 @@ def _inner(axes: Axes) -> Iterator[Axes]:
         yield from combinations(axes, count)
 
 
-def _effect(table: Rationals, axes: Axes, inner: Axes) -> Rationals:
-    """What the inner axes add, beyond each choice of fewer, to the totals over the others."""
-    for place, axis in enumerate(axes):
-        total = table.sum(axis=place, keepdims=True)
-        table = table - total / table.shape[place] if axis in inner else total
-    return table.ravel()
+def _effect(counts: Rationals, axes: Axes, inner: Axes) -> Rationals:
+    """What the inner axes add, beyond each choice of fewer, to the totals over the others.
+
+    Group by group, with the cells of the inner axes in each.
+    """
+    for place, axis in enumerate(axes, start=1):
+        total = counts.sum(axis=place, keepdims=True)
+        counts = counts - total / len(axis) if axis in inner else total
+    return counts.reshape(len(counts), -1)

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from itertools import combinations_with_replacement
 from math import prod
-from typing import TYPE_CHECKING
 
+from dpcli.arrays import Floats, np
 from dpcli.columns import NumericColumn
 from dpcli.privacy.relation import Relation
 from dpcli.queries import Factor, LinearQuery
 from dpcli.statistics.base import Question, Request, centre
-
-if TYPE_CHECKING:
-    from dpcli.statistics.plausible import Numbers
 
 
 @dataclass(frozen=True)
@@ -49,44 +46,28 @@ class Moments:
         """The number of rows, the sum of each column, the sum of each product."""
         rows = LinearQuery(by=request.by, where=request.where, present=self.columns)
         public = relation.size_is_public and not rows.may_skip and rows.cells == 1
-        many = len(self.columns)
-        count = Fraction(0) if public else Fraction(many + 1, 2)
-        asked: list[tuple[str, tuple[Factor, ...], int, Fraction]] = [("count", (), 0, count)]
-        two = Fraction(2)
-        asked += [(f"sum of {one.name}", (self._factor(one),), 0, two) for one in self.columns]
+        count = Fraction(0) if public else Fraction(len(self.columns) + 1, 2)
+        asked = [Question("count", rows, count)]
+        for one in self.columns:
+            total = replace(rows, factors=(self._factor(one),))
+            asked.append(Question(f"sum of {one.name}", total, Fraction(2), one.step))
         for i, j in self.pairs:
             one, other = self.columns[i], self.columns[j]
             role = f"squares of {one.name}" if i == j else f"products of {one.name}, {other.name}"
+            factors = (self._factor(one), self._factor(other))
+            query = replace(rows, factors=factors, offset=self._middle(i, j))
             share = Fraction(2 if i == j else 3)
-            asked.append(
-                (role, (self._factor(one), self._factor(other)), self._middle(i, j), share)
-            )
-        whole = sum((share for *_, share in asked), start=Fraction(0))
-        return tuple(
-            Question(
-                role,
-                LinearQuery(
-                    factors=factors,
-                    offset=offset,
-                    by=request.by,
-                    where=request.where,
-                    present=self.columns,
-                ),
-                share / whole,
-                prod((factor.column.step for factor in factors), start=Fraction(1)),
-            )
-            for role, factors, offset, share in asked
-        )
+            asked.append(Question(role, query, share, one.step * other.step))
+        whole = sum(question.share for question in asked)
+        return tuple(replace(question, share=question.share / whole) for question in asked)
 
-    def read(self, answers: Numbers, *, possible: bool = False) -> tuple[Numbers, Numbers, Numbers]:
+    def read(self, answers: Floats, *, possible: bool = False) -> tuple[Floats, Floats, Floats]:
         """Rows, means and covariances of noisy answers (questions by cells).
 
         If only what is `possible` counts, means and mean products are brought within bounds.
         Means are counted from the centre; all in half-widths, so that columns with much
         different units compare. The covariances stand column by column by cell.
         """
-        import numpy as np
-
         many = len(self.columns)
         rows = np.maximum(answers[0], 1.0)
         halves = np.array(self.halves, dtype=np.float64)

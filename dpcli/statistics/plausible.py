@@ -14,19 +14,13 @@ from dataclasses import replace
 from fractions import Fraction
 from functools import lru_cache
 from math import ceil, floor, isfinite
-from typing import TYPE_CHECKING
 
+from dpcli.arrays import Bools, Floats, Ints, np
 from dpcli.privacy.noise import Noise
 from dpcli.statistics.base import Answer, Estimate, Limits, clamped
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    Numbers = NDArray[np.float64]
-
-    # From noisy answers (questions by cells) to outcomes (items by cells).
-    Outcome = Callable[[Numbers], Numbers]
+Outcome = Callable[[Floats], Floats]
+"""From noisy answers (questions by cells) to outcomes (items by cells)."""
 
 DRAWS = 2000
 """Drawn noises of each answer; they are evenly spread, so few suffice."""
@@ -58,8 +52,6 @@ class Plausible:
         confidence: Fraction,
         count: int | None = None,
     ) -> None:
-        import numpy as np
-
         self._outcome, self._count = outcome, count
         self.noisy = np.array([answer.values for answer in answers], dtype=np.float64)
         self._draws = DRAWS if confidence <= Fraction(99, 100) else MORE_DRAWS
@@ -71,10 +63,8 @@ class Plausible:
         self.values = outcome(self.noisy)
         self.lower, self.upper = self._ends()
 
-    def _ends(self) -> tuple[Numbers, Numbers]:
+    def _ends(self) -> tuple[Floats, Floats]:
         """The least and the greatest plausible value of each item and cell."""
-        import numpy as np
-
         lower, upper = np.empty_like(self.values), np.empty_like(self.values)
         if not self._known:
             lower[:], upper[:] = -np.inf, np.inf
@@ -94,10 +84,8 @@ class Plausible:
             lower[:, cells], upper[:, cells] = below[:, self._outside], above[:, last]
         return lower, upper
 
-    def settle(self, values: Numbers, blank: NDArray[np.bool_]) -> None:
+    def settle(self, values: Floats, blank: Bools) -> None:
         """Publish other values; cells that are `blank` get no interval."""
-        import numpy as np
-
         self.values = values
         self.lower[:, blank], self.upper[:, blank] = -np.inf, np.inf
 
@@ -147,29 +135,23 @@ def _rounded(way: Callable[[Fraction], int], value: Fraction, places: int) -> Fr
     return Fraction(way(value * 10**places), 10**places)
 
 
-def _points(noise: Noise, place: int, draws: int) -> Numbers:
+def _points(noise: Noise, place: int, draws: int) -> Floats:
     """Draws of a noise, in an order of its own for each place among the answers."""
-    import numpy as np
-
     points = _even(type(noise), draws)[_order(place, draws)] * float(noise.scale)
     return np.rint(points) if noise.scale < COARSE else points
 
 
 @lru_cache(maxsize=4)
-def _even(distribution: type[Noise], draws: int) -> Numbers:
+def _even(distribution: type[Noise], draws: int) -> Floats:
     """The quantiles of noise of scale one, evenly spaced by probability."""
-    import numpy as np
-
     levels = (np.arange(draws) + 0.5) / draws
     return distribution.quantiles(levels)
 
 
 @lru_cache(maxsize=128)
-def _order(place: int, draws: int) -> NDArray[np.int64]:
-    import numpy as np
-
+def _order(place: int, draws: int) -> Ints:
     from dpcli.sampling.splitmix import ODD, scrambled
 
     word = np.arange(draws, dtype=np.uint64) + np.uint64((place + 1) << 32)
-    order: NDArray[np.int64] = np.argsort(scrambled(word * ODD))
+    order: Ints = np.argsort(scrambled(word * ODD))
     return order

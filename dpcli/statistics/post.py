@@ -1,21 +1,22 @@
-"""Steps that are taken with noisy answers, in a declared order.
+"""Steps that are taken with noisy answers, in order, and flags of the results.
 
 Whatever is made of noisy answers alone is as private as they are (Dwork and Roth 2014,
 proposition 2.1). It may be biased: a count that is never negative is too large on average.
+A flag is a function of published digits and of public knowledge, so a reader of the table can
+recompute it.
 """
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
+from enum import StrEnum
 from fractions import Fraction
 from math import ceil, floor
 from typing import ClassVar
 
 from dpcli.privacy.decimals import readable_text, rounded
 from dpcli.statistics.base import Estimate, clamped
-from dpcli.statistics.flags import wider_than
 
 Estimates = tuple[Estimate, ...]
 
@@ -23,19 +24,23 @@ Agree = Callable[[Estimates], Estimates]
 """How a statistic makes its numbers agree with each other."""
 
 
-class Step(ABC):
+@dataclass(frozen=True)
+class Step:
     """One step of `post`, made of as many `numbers` as the spec gives for it.
 
-    It changes each published number by itself, or all of them together.
+    It changes each published number by itself, or all of them together. `words` say what it does,
+    with places for its numbers.
     """
 
     name: ClassVar[str]
     numbers: ClassVar[int] = 0
+    words: ClassVar[str]
 
     @property
-    @abstractmethod
     def summary(self) -> str:
         """What the step does, in a few words."""
+        own = (getattr(self, field.name) for field in fields(self))
+        return self.words.format(*("..." if one is None else readable_text(one) for one in own))
 
     def one(self, estimate: Estimate) -> Estimate:
         """A number after the step."""
@@ -55,14 +60,9 @@ class Clamp(Step):
 
     name = "clamp"
     numbers = 2
+    words = "clamped to [{}, {}]"
     low: Fraction | None
     high: Fraction | None
-
-    @property
-    def summary(self) -> str:
-        """What the step does, in a few words."""
-        ends = ["..." if end is None else readable_text(end) for end in (self.low, self.high)]
-        return f"clamped to [{', '.join(ends)}]"
 
     def one(self, estimate: Estimate) -> Estimate:
         """The nearest number within the range, which the spec says that truth cannot leave."""
@@ -83,7 +83,7 @@ class Nonnegative(Clamp):
 
     name = "nonnegative"
     numbers = 0
-    summary = "negative numbers replaced by zero"
+    words = "negative numbers replaced by zero"
     low: Fraction | None = Fraction(0)
     high: Fraction | None = None
 
@@ -96,7 +96,7 @@ class Integer(Step):
     """
 
     name = "integer"
-    summary = "rounded to whole numbers"
+    words = "rounded to whole numbers"
 
     def one(self, estimate: Estimate) -> Estimate:
         """The nearest whole number."""
@@ -120,12 +120,8 @@ class SuppressBelow(Step):
 
     name = "suppress_below"
     numbers = 1
+    words = "noisy numbers below {} left out"
     threshold: Fraction
-
-    @property
-    def summary(self) -> str:
-        """What the step does, in a few words."""
-        return f"noisy numbers below {readable_text(self.threshold)} left out"
 
     def one(self, estimate: Estimate) -> Estimate:
         """The number if it reaches the threshold."""
@@ -146,15 +142,8 @@ class Withhold(Step):
     """
 
     name = "withhold"
+    words = "left out where half the width of the interval is more than {} of the value"
     share: Fraction
-
-    @property
-    def summary(self) -> str:
-        """What the step does, in a few words."""
-        return (
-            "left out where half the width of the interval is more than "
-            f"{readable_text(self.share)} of the value"
-        )
 
     def one(self, estimate: Estimate) -> Estimate:
         """The number if it is precise enough."""
@@ -169,7 +158,7 @@ class Consistent(Step):
     """
 
     name = "consistent"
-    summary = "made to agree with each other"
+    words = "made to agree with each other"
 
     def taken(self, estimates: Estimates, agree: Agree) -> Estimates:
         """The numbers as the statistic makes them agree."""
@@ -194,3 +183,56 @@ def bare(estimates: Estimates) -> Estimates:
         one if one.raw is None else replace(one, value=one.raw, raw=None, lower=None, upper=None)
         for one in estimates
     )
+
+
+UNRELIABLE = Fraction(1, 2)
+"""Half-width, as a share of the value, above which a number is flagged.
+
+Half the width of a 95% interval is about twice the standard error, so this is a coefficient of
+variation of about 25%. The Australian Bureau of Statistics marks estimates from 25% on "to be used
+with caution" (catalogue 6239.0, technical note 1); Statistics Canada does so from 16.6% to 33.3%,
+and suppresses estimates above (release guidelines of the Canadian Community Health Survey).
+"""
+
+
+class Flag(StrEnum):
+    """What a reader must know of a number."""
+
+    NONE = ""
+    UNRELIABLE = "unreliable"
+    NO_INFORMATION = "no-information"
+    SUPPRESSED = "suppressed"
+
+
+def flag_of(estimate: Estimate) -> Flag:
+    """The flag of a number as it is printed.
+
+    A number without an interval has none, unless that is because nothing bounds its
+    noise-free value; choices among candidates never have one.
+    """
+    if estimate.value is None:
+        return Flag.SUPPRESSED
+    if estimate.boundless:
+        return Flag.NO_INFORMATION
+    if estimate.lower is None or estimate.upper is None or estimate.lower == estimate.upper:
+        return Flag.NONE
+    low, high = estimate.within
+    if low is not None and high is not None and estimate.lower <= low and estimate.upper >= high:
+        return Flag.NO_INFORMATION
+    return Flag.UNRELIABLE if wider_than(estimate, UNRELIABLE) else Flag.NONE
+
+
+def wider_than(estimate: Estimate, share: Fraction) -> bool:
+    """Whether half the width of the interval is more than a share of the value's size.
+
+    Both are taken as they are printed. An interval that knows no bound is wider than any share.
+    """
+    if estimate.boundless:
+        return True
+    if estimate.value is None or estimate.lower is None or estimate.upper is None:
+        return False
+    value, lower, upper = (
+        rounded(number, estimate.places)
+        for number in (estimate.value, estimate.lower, estimate.upper)
+    )
+    return upper - lower > 2 * share * abs(value)

@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 
-from dpcli.privacy.noise import Noise
 from dpcli.privacy.relation import Relation
 from dpcli.privacy.tails import blended_margin
-from dpcli.queries import LinearQuery
-from dpcli.statistics.base import Answer, Estimate, Question, Request, Statistic
-from dpcli.vector_queries import ReadabilityQuery
+from dpcli.queries import LinearQuery, ReadabilityQuery
+from dpcli.statistics.base import Answer, Estimate, Question, Request, Statistic, shifted
 
 HALF = Fraction(1, 2)
 
@@ -34,31 +32,25 @@ class Quality(Statistic):
 
     def questions(self, request: Request, relation: Relation) -> tuple[Question, ...]:
         """The vector; where the number of rows is public, that number apart."""
-        public = relation.size_is_public
-        vector = Question("rows and cells", ReadabilityQuery(checked=request.checked))
-        if not public:
-            return (vector,)
-        rows = Question("rows", LinearQuery(), share=Fraction(0))
+        if not relation.size_is_public:
+            return (Question("rows and cells", ReadabilityQuery(checked=request.checked)),)
         if not request.checked:
             return (Question("rows", LinearQuery()),)
         query = ReadabilityQuery(checked=request.checked, with_rows=False)
-        return (Question("cells", query), rows)
+        return (Question("cells", query), Question("rows", LinearQuery(), share=Fraction(0)))
 
     def estimate(
         self, request: Request, answers: Sequence[Answer], confidence: Fraction
     ) -> tuple[Estimate, ...]:
         """Rows, then the readable cells of each column."""
         rows, columns = split(answers)
-        width = rows.noise.half_width(confidence)
-        (count,) = rows.values
-        whole, low, high = (Fraction(one) for one in (count, count - width, count + width))
-        found = [Estimate(whole, low, high, places=0)]
         outside = float(1 - confidence) / 2
         margin = blended_margin(rows.noise, HALF, columns.noise, HALF, outside)
-        for value in columns.values:
-            readable = Fraction(count + value, 2)
-            found.append(Estimate(readable, readable - margin, readable + margin, 1))
-        return tuple(found)
+        readable = (Fraction(rows.values[0] + value, 2) for value in columns.values)
+        return (
+            *shifted(rows, confidence, Fraction(1)),
+            *(Estimate(one, one - margin, one + margin, 1) for one in readable),
+        )
 
     def items(self, request: Request) -> tuple[str, ...]:
         """The rows, and the names of the columns."""
@@ -75,8 +67,3 @@ def split(answers: Sequence[Answer]) -> tuple[Answer, Answer]:
         return rows, columns
     (vector,) = answers
     return Answer(vector.values[:1], vector.noise), Answer(vector.values[1:], vector.noise)
-
-
-def split_noises(noises: Sequence[Noise]) -> tuple[Noise, Noise]:
-    """The noise of the number of rows, and that of the differences of columns."""
-    return noises[-1], noises[0]

@@ -9,12 +9,11 @@ from functools import lru_cache
 from itertools import chain
 from typing import ClassVar
 
-from dpcli.columns import NumericColumn
+from dpcli.columns import Key, NumericColumn
 from dpcli.fields import Candidates, NumericColumnName, Quantiles
 from dpcli.privacy.decimals import decimal_places, plain_text
 from dpcli.privacy.relation import Relation
-from dpcli.queries import Key, ScoreQuery
-from dpcli.scores import Points, Rank
+from dpcli.scores import Points, Rank, ScoreQuery
 from dpcli.statistics.base import Answer, Estimate, Question, Request, Statistic, numeric
 from dpcli.values import Shape
 
@@ -54,6 +53,16 @@ def _cut(column: NumericColumn, starts: Sequence[int], points: Points) -> tuple[
     """The axis whose classes begin at `starts`, and the class that begins at each point."""
     places = {start: place for place, start in enumerate(starts)}
     return Key(column, tuple(starts)), tuple(places[point] for point in points)
+
+
+def chosen_points(request: Request, answers: Sequence[Answer]) -> tuple[Estimate, ...]:
+    """The candidates that were chosen in each group, answer by answer, in the column's unit."""
+    step, points = numeric(request).step, request.candidates
+    return tuple(
+        Estimate(points[chosen] * step, None, None, decimal_places(step))
+        for group in zip(*(answer.values for answer in answers), strict=True)
+        for chosen in group
+    )
 
 
 class QuantileFields(Shape):
@@ -120,15 +129,9 @@ class Quantile(Statistic):
         self, request: Request, answers: Sequence[Answer], confidence: Fraction
     ) -> tuple[Estimate, ...]:
         """The chosen candidates, in the column's unit."""
-        column, points = numeric(request), request.candidates
-        places = decimal_places(column.step)
-        return tuple(
-            Estimate(points[chosen] * column.step, None, None, places)
-            for group in zip(*(answer.values for answer in answers), strict=True)
-            for chosen in group
-        )
+        return chosen_points(request, answers)
 
-    def items(self, request: Request) -> tuple[str, ...]:
+    def names(self, request: Request) -> tuple[str, ...]:
         """The quantiles."""
         return tuple(plain_text(quantile) for quantile in request.quantiles)
 
@@ -179,10 +182,6 @@ class Median(Quantile):
     def quantiles(self, request: Request) -> tuple[Fraction, ...]:
         """The one that is meant."""
         return (self.quantile,)
-
-    def items(self, request: Request) -> tuple[str, ...]:
-        """A single number."""
-        return ("",)
 
 
 PART = Fraction(1, 100)

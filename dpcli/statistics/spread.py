@@ -5,19 +5,26 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 from itertools import combinations
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
+from dpcli.arrays import Floats, np
 from dpcli.columns import NumericColumn
-from dpcli.fields import NumericColumnName, NumericColumns
+from dpcli.fields import NumericColumns
 from dpcli.privacy.decimals import decimal_places
 from dpcli.privacy.relation import Relation
-from dpcli.statistics.base import Answer, Estimate, Limits, Question, Request, Statistic, numeric
+from dpcli.statistics.base import (
+    Answer,
+    Estimate,
+    Limits,
+    NumericField,
+    Question,
+    Request,
+    Statistic,
+    numeric,
+)
 from dpcli.statistics.moments import Moments
 from dpcli.statistics.plausible import Plausible
 from dpcli.values import Shape
-
-if TYPE_CHECKING:
-    from dpcli.statistics.plausible import Numbers
 
 Pair = tuple[int, int]
 """The places of two columns among those of a request; twice the same for a variance."""
@@ -62,7 +69,7 @@ class Covariance(Statistic):
         """The pair of columns that each item is about: every two, and each with itself."""
         return Moments(self.columns(request)).pairs
 
-    def items(self, request: Request) -> tuple[str, ...]:
+    def names(self, request: Request) -> tuple[str, ...]:
         """The two columns of each pair."""
         names = [column.name for column in request.columns]
         return tuple(f"{names[i]}:{names[j]}" for i, j in self.pairs(request))
@@ -71,9 +78,9 @@ class Covariance(Statistic):
         """All moments up to the second."""
         return Moments(self.columns(request)).questions(request, relation)
 
-    def outcome(self, covariances: Numbers, pair: Pair) -> Numbers:
+    def outcome(self, covariances: Floats, pair: Pair) -> Floats:
         """The number of a pair, cell by cell, in half-widths of its columns."""
-        found: Numbers = covariances[pair]
+        found: Floats = covariances[pair]
         return found
 
     def printed(self, moments: Moments, pair: Pair) -> tuple[Fraction, int, Limits]:
@@ -86,11 +93,9 @@ class Covariance(Statistic):
         self, request: Request, answers: Sequence[Answer], confidence: Fraction
     ) -> tuple[Estimate, ...]:
         """What the noisy covariances make of each pair."""
-        import numpy as np
-
         moments, pairs = Moments(self.columns(request)), self.pairs(request)
 
-        def outcomes(sums: Numbers) -> Numbers:
+        def outcomes(sums: Floats) -> Floats:
             covariances = moments.read(sums)[2]
             return np.stack([self.outcome(covariances, pair) for pair in pairs])
 
@@ -122,10 +127,8 @@ class Correlation(Covariance):
         """Every two columns."""
         return list(combinations(range(len(request.columns)), 2))
 
-    def outcome(self, covariances: Numbers, pair: Pair) -> Numbers:
+    def outcome(self, covariances: Floats, pair: Pair) -> Floats:
         """The covariance over the root of both variances."""
-        import numpy as np
-
         one, other = (covariances[place, place] for place in pair)
         known = (one > 0) & (other > 0)
         root = np.sqrt(np.where(known, one * other, 1.0))
@@ -134,12 +137,6 @@ class Correlation(Covariance):
     def printed(self, moments: Moments, pair: Pair) -> tuple[Fraction, int, Limits]:
         """A number without a unit, from -1 to 1."""
         return Fraction(1), PLACES, (Fraction(-1), Fraction(1))
-
-
-class VarianceFields(Shape):
-    """The column whose spread is measured."""
-
-    column: NumericColumnName
 
 
 class Variance(Covariance):
@@ -161,7 +158,7 @@ class Variance(Covariance):
     """
 
     name = "variance"
-    fields = VarianceFields
+    fields = NumericField
     item = ""
     several_units = False
     made = "noisy mean square less the square of the noisy mean, from 0 to what is possible"
@@ -169,10 +166,6 @@ class Variance(Covariance):
     def columns(self, request: Request) -> tuple[NumericColumn, ...]:
         """The one column."""
         return (numeric(request),)
-
-    def items(self, request: Request) -> tuple[str, ...]:
-        """A single number."""
-        return ("",)
 
     def printed(self, moments: Moments, pair: Pair) -> tuple[Fraction, int, Limits]:
         """At most the square of half the width of the bounds."""
@@ -194,12 +187,10 @@ class StandardDeviation(Variance):
     name = "std"
     made = "the root of the noisy variance, from 0 to half the width of the bounds"
 
-    def outcome(self, covariances: Numbers, pair: Pair) -> Numbers:
+    def outcome(self, covariances: Floats, pair: Pair) -> Floats:
         """The root of the variance, with its sign."""
-        import numpy as np
-
         variance = covariances[pair]
-        rooted: Numbers = np.sign(variance) * np.sqrt(np.abs(variance))
+        rooted: Floats = np.sign(variance) * np.sqrt(np.abs(variance))
         return rooted
 
     def printed(self, moments: Moments, pair: Pair) -> tuple[Fraction, int, Limits]:

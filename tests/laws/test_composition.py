@@ -16,8 +16,7 @@ from dpcli.composition.pld import composed_epsilon
 from dpcli.mechanisms import MECHANISMS
 from dpcli.mechanisms.base import Choosing
 from dpcli.mechanisms.calibration import Mechanism
-from dpcli.privacy.guarantee import Guarantee, Pair, together
-from dpcli.privacy.loss import Loss
+from dpcli.privacy.loss import Guarantee, Loss, Pair, together
 from dpcli.privacy.noise import DiscreteGaussian, Noise
 from dpcli.privacy.relation import Neighbors
 from dpcli.privacy.sensitivity import Sensitivity

@@ -10,9 +10,9 @@ from itertools import combinations, product
 import numpy as np
 import pytest
 
-from dpcli.columns import CategoryColumn, NumericColumn
+from dpcli.columns import CategoryColumn, Key, NumericColumn
 from dpcli.privacy.noise import ChoiceNoise, DiscreteLaplace
-from dpcli.queries import Key, ScoreQuery
+from dpcli.scores import ScoreQuery
 from dpcli.statistics import STATISTICS
 from dpcli.statistics.base import Answer, Estimate, Request, Statistic
 from tests.laws.test_statistics import ADDED, answers, requests

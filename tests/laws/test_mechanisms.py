@@ -187,7 +187,7 @@ def test_a_joint_answer_is_within_its_target(mechanism: Mechanism) -> None:
     shares = [Fraction(1, 2), Fraction(0), Fraction(1, 6), Fraction(1, 3)]
     moved = [SENSITIVITIES[1], Sensitivity(0, 0, 0, 0), SENSITIVITIES[0], SENSITIVITIES[4]]
     for target in (target for epsilon in EPSILONS for target in targets(mechanism, epsilon)):
-        noises = mechanism.fit(moved, target, shares)
+        noises = mechanism.noises_for(moved, target, shares)
         assert noises[1] == UNCHANGEABLE
         del noises[1]
         changed = [one for one in moved if one.l1]
@@ -200,7 +200,7 @@ def test_joint_gaussian_noise_is_less_than_that_of_divided_targets() -> None:
     """Ten equal answers protected as one need less noise than each with a tenth of the loss."""
     (gaussian,) = (mechanism for mechanism in MECHANISMS if mechanism.name == "gaussian")
     one, target = SENSITIVITIES[0], Loss(Fraction(1), Fraction(1, 10**6))
-    joint = gaussian.fit([one] * 10, target, [Fraction(1, 10)] * 10)
+    joint = gaussian.noises_for([one] * 10, target, [Fraction(1, 10)] * 10)
     alone, _ = fitted(gaussian, one, Loss(target.epsilon / 10, target.delta / 10))
     assert all(noise.scale < alone.scale / 2 for noise in joint)
 
@@ -210,7 +210,7 @@ def test_an_unchangeable_answer_needs_no_noise(mechanism: Perturbing) -> None:
     """A query that no neighbour can change is answered exactly, and reveals nothing."""
     unchanged = Sensitivity(0, 0, 0, 0)
     target = targets(mechanism, Fraction(1))[0]
-    assert mechanism.fit([unchanged], target) == [UNCHANGEABLE]
+    assert mechanism.noises_for([unchanged], target) == [UNCHANGEABLE]
     assert mechanism.answer(UNCHANGEABLE, unchanged, Confidential((3, 4))).value == (3, 4)
     with pytest.raises(ValueError, match="needs a positive scale"):
         mechanism.answer(UNCHANGEABLE, SENSITIVITIES[0], Confidential((3, 4)))

@@ -64,13 +64,13 @@ def test_epsilon_is_used_up(channel: Channel, told: Fraction) -> None:
 def test_the_law_notices_a_truth_that_is_too_likely() -> None:
     """Randomized response whose truth is likelier by 2^-60 breaks the law."""
     truth = _truth(Fraction(1)) + Fraction(1, 2**60)
-    loss = RANDOMIZERS[0].fit(Asked(labels(2), Fraction(1))).loss
+    loss = RANDOMIZERS[0].channel_for(Asked(labels(2), Fraction(1))).loss
     assert exceeds(worst(table_of(Symmetric(loss, truth, 1 - truth, 2))), Fraction(1))
 
 
 def _truth(epsilon: Fraction) -> Fraction:
     """The probability of the truth that randomized response settles for."""
-    channel = RANDOMIZERS[0].fit(Asked(labels(2), epsilon))
+    channel = RANDOMIZERS[0].channel_for(Asked(labels(2), epsilon))
     assert isinstance(channel, Symmetric)
     return channel.p
 
@@ -106,7 +106,7 @@ def test_draws_have_the_probabilities_of_the_table(
     randomizer = next(one for one in RANDOMIZERS if one.name == name)
     asked = asked_of(randomizer, Fraction(1, 2), 2 if name == "randomized_response" else 3)
     assert asked is not None
-    channel = randomizer.fit(asked)
+    channel = randomizer.channel_for(asked)
     rows = table_of(channel)
     monkeypatch.setattr(entropy, "source", Stream(f"{name}-{seed}"))
 
@@ -121,7 +121,7 @@ def test_the_chi_square_notices_a_slightly_different_table(
     randomizer = next(one for one in RANDOMIZERS if one.name == name)
     asked = asked_of(randomizer, Fraction(1, 2), 2 if name == "randomized_response" else 3)
     assert asked is not None
-    channel = randomizer.fit(asked)
+    channel = randomizer.channel_for(asked)
     rows = [[row[0] * 49 / 50, row[1] + row[0] / 50, *row[2:]] for row in table_of(channel)]
     monkeypatch.setattr(entropy, "source", Stream(name))
 
@@ -147,7 +147,7 @@ def test_more_lies_than_truth_are_drawn_exactly_too(
 ) -> None:
     """A probability of the truth below 1/k gives a table with epsilon ln(lie/truth)."""
     truth = Fraction(1, 20) if lies else Fraction(1, 2)
-    channel = RANDOMIZERS[1].fit(Asked(labels(4), probability=truth))
+    channel = RANDOMIZERS[1].channel_for(Asked(labels(4), probability=truth))
     monkeypatch.setattr(entropy, "source", Stream(f"lies-{lies}"))
 
     ratio = Fraction(19, 3) if lies else Fraction(3)
@@ -162,12 +162,12 @@ class TestTwoFairCoins:
     @pytest.mark.parametrize("truth", [Fraction(3, 4), Fraction(1, 4)], ids=str)
     def test_epsilon_is_the_logarithm_of_three(self, truth: Fraction) -> None:
         """Truth with probability 3/4, or 1/4, is ln 3, rounded up in the twelfth digit."""
-        channel = RANDOMIZERS[0].fit(Asked(labels(2), probability=truth))
+        channel = RANDOMIZERS[0].channel_for(Asked(labels(2), probability=truth))
         assert log(3) <= channel.loss.epsilon <= log(3) * (1 + 1e-11)
 
     def test_a_million_responses_are_true_in_three_of_four(self, stream: Stream) -> None:
         """10^6 responses of one truth match 3/4 and 1/4."""
-        channel = RANDOMIZERS[0].fit(Asked(labels(2), probability=Fraction(3, 4)))
+        channel = RANDOMIZERS[0].channel_for(Asked(labels(2), probability=Fraction(3, 4)))
         for true in (0, 1):
             (drawn,) = channel.respond(Confidential(np.full(10**6, true))).value
             kept = int((drawn == true).sum())
@@ -182,7 +182,7 @@ class TestTwoFairCoins:
             (Fraction(3, 4), 2 * share - Fraction(1, 2)),
             (Fraction(1, 4), Fraction(3, 2) - 2 * share),
         ):
-            channel = RANDOMIZERS[0].fit(Asked(labels(2), probability=truth))
+            channel = RANDOMIZERS[0].channel_for(Asked(labels(2), probability=truth))
             zero, one = channel.estimates(ResponseCounts(1000, (1000 - ones, ones)))
             assert one == expected
             # The share of zeros says the same of zeros.
@@ -202,7 +202,7 @@ class TestTwoFairCoins:
 def test_what_cannot_be_randomized_is_refused_in_words(place: int, asked: Asked) -> None:
     """One label, three labels for a coin, and even odds are refused, with a reason and a hint."""
     with pytest.raises(CannotRandomize) as refused:
-        RANDOMIZERS[place].fit(asked)
+        RANDOMIZERS[place].channel_for(asked)
 
     message, hint = words(refused.value.code, **refused.value.facts)
     assert message and hint

@@ -8,13 +8,14 @@ from itertools import product
 
 import pytest
 
-from dpcli.columns import CategoryColumn, NumericColumn
+from dpcli.columns import CategoryColumn, Key, NumericColumn
 from dpcli.composition import COMPOSITIONS
 from dpcli.plan.entries import query_sensitivity
 from dpcli.privacy.loss import Loss
 from dpcli.privacy.noise import ChoiceNoise, DiscreteGaussian, DiscreteLaplace, Noise
 from dpcli.privacy.relation import Neighbors, Relation, RowUnit
-from dpcli.queries import Condition, Key, LinearQuery, Query, ScoreQuery
+from dpcli.queries import Condition, LinearQuery, Query
+from dpcli.scores import ScoreQuery
 from dpcli.spec.model import Privacy
 from dpcli.statistics import STATISTICS
 from dpcli.statistics.base import Answer, Request, Statistic, groups

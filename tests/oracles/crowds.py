@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 from random import Random
 
-from dpcli.columns import Column, IdColumn, OpenColumn
+from dpcli.columns import Column, IdColumn, Key, OpenColumn
 from dpcli.privacy.relation import PersonUnit
-from dpcli.queries import DistinctQuery, Key, Query
+from dpcli.queries import DistinctQuery, Query
 from tests.oracles import files
 
 

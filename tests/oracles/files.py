@@ -13,10 +13,9 @@ from random import Random
 
 import pytest
 
-from dpcli.columns import CategoryColumn, Column, IdColumn, NumericColumn, without_constant
+from dpcli.columns import CategoryColumn, Column, IdColumn, Key, NumericColumn, without_constant
 from dpcli.privacy.decimals import decimal_places, decimal_text
-from dpcli.queries import Condition, Factor, Key, LinearQuery
-from dpcli.vector_queries import ReadabilityQuery
+from dpcli.queries import Condition, Factor, LinearQuery, ReadabilityQuery
 
 NAMES = (
     "age", "Age", "income", "visit date", "a,b", 'the "x"', "two\nlines", "*", "^.*$", "Größe",

@@ -18,12 +18,11 @@ from itertools import product
 from math import floor
 from typing import Literal, cast
 
-from dpcli.columns import CategoryColumn, Column, IdColumn, NumericColumn, OpenColumn
+from dpcli.columns import CategoryColumn, Column, IdColumn, Key, NumericColumn, OpenColumn
 from dpcli.dialect import STANDARD, Dialect
 from dpcli.privacy.relation import PersonUnit, RowUnit, Unit
-from dpcli.queries import DistinctQuery, Key, LinearQuery, Query, ScoreQuery
-from dpcli.scores import Accuracy, Frequency, Rank, Revenue
-from dpcli.vector_queries import ReadabilityQuery
+from dpcli.queries import DistinctQuery, LinearQuery, Query, ReadabilityQuery
+from dpcli.scores import Accuracy, Frequency, Rank, Revenue, ScoreQuery
 
 NUMBER = re.compile(r"([+-]?)(?:([0-9]+)(?:\.([0-9]*))?|\.([0-9]+))(?:[eE]([+-]?[0-9]+))?")
 INFINITY = re.compile(r"([+-]?)(?:inf|infinity)", re.IGNORECASE | re.ASCII)

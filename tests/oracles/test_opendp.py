@@ -16,7 +16,7 @@ from dpcli.plan.model import Plan
 from dpcli.plan.planner import make_plan
 from dpcli.privacy.noise import DiscreteLaplace
 from dpcli.privacy.sensitivity import Sensitivity
-from dpcli.privacy.threshold import selection
+from dpcli.privacy.tails import selection
 from dpcli.release import aggregate_data, estimates_of
 from dpcli.spec.load import read_spec
 from tests.oracles.opened import cells_of

@@ -7,8 +7,8 @@ from fractions import Fraction
 
 import pytest
 
-from dpcli.columns import CategoryColumn, Column, IdColumn, NumericColumn
-from dpcli.queries import Condition, Factor, Key, LinearQuery
+from dpcli.columns import CategoryColumn, Column, IdColumn, Key, NumericColumn
+from dpcli.queries import Condition, Factor, LinearQuery
 from tests.oracles.plain import evaluate, table, value
 
 AGE = NumericColumn("age", "integer", bounds=(18, 100))

@@ -60,7 +60,7 @@ def channels(*, discrete: bool) -> Iterator[tuple[str, Channel, Fraction]]:
                 continue
             asked = asked_of(randomizer, epsilon, categories)
             if asked is not None and randomizer.numeric != discrete:
-                channel = randomizer.fit(asked)
+                channel = randomizer.channel_for(asked)
                 name = f"{randomizer.name}-{float(epsilon):g}-{categories}"
                 yield name, channel, channel.loss.epsilon
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
-from dpcli.columns import CategoryColumn, Column, NumericColumn
+from dpcli.columns import CategoryColumn, Column, Key, NumericColumn
 from dpcli.fields import role_of
-from dpcli.queries import Condition, Key
+from dpcli.queries import Condition
 from dpcli.scores import Points
 from dpcli.statistics.base import REQUESTED, Request, Statistic
 from dpcli.statistics.choices import UTILITIES

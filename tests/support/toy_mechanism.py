@@ -6,8 +6,8 @@ from fractions import Fraction
 from math import exp
 
 from dpcli.mechanisms.base import Perturbing
+from dpcli.mechanisms.calibration import Pure
 from dpcli.privacy.concentrated import pure_rho
-from dpcli.privacy.guarantee import Pair, cells_or_response
 from dpcli.privacy.noise import DiscreteLaplace, Noise
 from dpcli.privacy.sensitivity import Sensitivity
 from dpcli.sampling.noise import discrete_laplace
@@ -35,7 +35,7 @@ class TwoLaplaces(Noise):
         return 2 * DiscreteLaplace(self.scale).variance
 
 
-class TwoLaplacesMechanism(Perturbing):
+class TwoLaplacesMechanism(Pure, Perturbing):
     """Adds two discrete Laplace draws of scale L1 / epsilon to every cell.
 
     Privacy: the answer with one of them is epsilon-private, and the other is post-processing.
@@ -48,11 +48,7 @@ class TwoLaplacesMechanism(Perturbing):
         """That of any pure answer."""
         return pure_rho(sensitivity.l1 / noise.scale)
 
-    def pairs(self, noise: Noise, sensitivity: Sensitivity) -> tuple[Pair, ...]:
-        """Those of any pure answer."""
-        return cells_or_response("response", noise, sensitivity)
-
-    def sample(self, noise: Noise, count: int) -> list[int]:
+    def sample(self, noise: Noise, count: int, *, many: bool = False) -> list[int]:
         """Sums of two draws."""
-        draws = discrete_laplace(noise.scale, 2 * count)
+        draws = list(map(int, discrete_laplace(noise.scale, 2 * count)))
         return [one + other for one, other in zip(draws[::2], draws[1::2], strict=True)]

@@ -11,7 +11,7 @@ from dpcli.cli.commands import PLACES
 from dpcli.cli.explain import HEADINGS, pages
 from dpcli.reference import Page, codes, synonyms, word_pages
 from dpcli.spec.column_types import COLUMN_TYPES
-from dpcli.statistics.flags import Flag
+from dpcli.statistics.post import Flag
 from tests.support.cli import LOCAL, PEOPLE, ROOT, Command
 
 PAGES = pages()

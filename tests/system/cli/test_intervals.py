@@ -13,14 +13,13 @@ from dpcli.plan.model import Plan, PlannedEntry
 from dpcli.plan.planner import make_plan
 from dpcli.privacy.confidential import Confidential
 from dpcli.privacy.noise import DiscreteLaplace, NoNoise
-from dpcli.queries import Query
+from dpcli.queries import MinimiserQuery, Query
 from dpcli.release import estimates_of
 from dpcli.sampling import entropy
 from dpcli.spec.load import read_spec
 from dpcli.statistics import STATISTICS
 from dpcli.statistics.base import Answer, Estimate
 from dpcli.statistics.post import after
-from dpcli.vector_queries import MinimiserQuery
 from tests.oracles.opened import cells_of
 from tests.oracles.plain import evaluate
 from tests.support.cli import PEOPLE, ROOT

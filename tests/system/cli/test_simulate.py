@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from dpcli.mechanisms.laplace import Laplace
+from dpcli.mechanisms.pure import Laplace
 from dpcli.privacy.noise import DiscreteLaplace, Noise
 from dpcli.report.simulation import HEADING
 from tests.support.cli import LOCAL, PEOPLE, ROOT, SPECS, Command

@@ -13,10 +13,10 @@ from random import Random
 
 import pytest
 
-from dpcli.columns import NumericColumn
+from dpcli.columns import Key, NumericColumn
 from dpcli.engine.batching import _place
 from dpcli.privacy.relation import RowUnit
-from dpcli.queries import Key, LinearQuery
+from dpcli.queries import LinearQuery
 from dpcli.spec.load import load_spec
 from tests.oracles.opened import cells_of, engine
 

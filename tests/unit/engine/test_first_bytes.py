@@ -10,14 +10,14 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from dpcli.columns import CategoryColumn, IdColumn, NumericColumn
+from dpcli.columns import CategoryColumn, IdColumn, Key, NumericColumn
 from dpcli.dialect import STANDARD, Dialect
 from dpcli.engine.header import require_columns
 from dpcli.engine.source import open_dataset
 from dpcli.engine.tables import texts_of
 from dpcli.errors import DataError
 from dpcli.privacy.relation import RowUnit
-from dpcli.queries import Key, LinearQuery
+from dpcli.queries import LinearQuery
 from tests.oracles.opened import cells_of, engine
 
 KIND = CategoryColumn("a", "category", (("x", "x"), ("y", "y")))

@@ -11,7 +11,7 @@ from random import Random
 
 import pytest
 
-from dpcli.columns import CategoryColumn, Column, IdColumn, OpenColumn
+from dpcli.columns import CategoryColumn, Column, IdColumn, Key, OpenColumn
 from dpcli.dialect import STANDARD, Dialect
 from dpcli.engine import copying
 from dpcli.engine.redaction import redacted_errors
@@ -19,7 +19,7 @@ from dpcli.engine.source import open_dataset
 from dpcli.engine.tables import texts_of
 from dpcli.errors import DataError
 from dpcli.privacy.relation import PersonUnit, RowUnit
-from dpcli.queries import Key, LinearQuery
+from dpcli.queries import LinearQuery
 from tests.oracles.files import batches, generate
 from tests.oracles.opened import cells_of, engine
 from tests.oracles.plain import evaluate, table

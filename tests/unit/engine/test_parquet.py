@@ -14,14 +14,14 @@ from typing import Any
 import polars as pl
 import pytest
 
-from dpcli.columns import CategoryColumn, Column, IdColumn, NumericColumn
+from dpcli.columns import CategoryColumn, Column, IdColumn, Key, NumericColumn
 from dpcli.dialect import Dialect
 from dpcli.engine.header import require_columns
 from dpcli.engine.parquet import parquet_source, scanned, text_of
 from dpcli.engine.source import open_dataset
 from dpcli.errors import DataError
 from dpcli.privacy.relation import PersonUnit, RowUnit
-from dpcli.queries import Factor, Key, LinearQuery
+from dpcli.queries import Factor, LinearQuery
 from tests.oracles.opened import engine
 
 RANDOM = Random("parquet")

@@ -9,11 +9,11 @@ import numpy as np
 import polars as pl
 import pytest
 
-from dpcli.columns import NumericColumn
+from dpcli.columns import Key, NumericColumn
 from dpcli.engine import bounding, user_level
 from dpcli.engine.bounding import Dictionary
 from dpcli.privacy.relation import PersonUnit, RowUnit
-from dpcli.queries import Key, LinearQuery
+from dpcli.queries import LinearQuery
 from dpcli.sampling import entropy
 from tests.oracles.crowds import generate
 from tests.oracles.files import batches, readability

@@ -10,10 +10,10 @@ from random import Random
 
 import pytest
 
-from dpcli.columns import CategoryColumn, Column, NumericColumn
+from dpcli.columns import CategoryColumn, Column, Key, NumericColumn
 from dpcli.privacy.relation import RowUnit
-from dpcli.queries import Factor, Key, LinearQuery, Query, ScoreQuery
-from dpcli.scores import Accuracy, Frequency, Points, Rank, Revenue
+from dpcli.queries import Factor, LinearQuery, Query
+from dpcli.scores import Accuracy, Frequency, Points, Rank, Revenue, ScoreQuery
 from dpcli.statistics.quantile import at_and_between, from_each
 from tests.oracles import crowds, files
 from tests.oracles.files import batches

@@ -19,8 +19,7 @@ from dpcli.ledger.chain import Entry
 from dpcli.ledger.ledger import Ledger, create_ledger
 from dpcli.ledger.store import Store
 from dpcli.ledger.terms import Terms
-from dpcli.privacy.guarantee import Guarantee
-from dpcli.privacy.loss import Loss
+from dpcli.privacy.loss import Guarantee, Loss
 from tests.support.ledgers import charge, render
 
 

@@ -21,8 +21,7 @@ from dpcli.ledger.ledger import create_ledger
 from dpcli.ledger.terms import Terms, terms_of
 from dpcli.plan.model import Plan
 from dpcli.plan.planner import make_plan
-from dpcli.privacy.guarantee import pure
-from dpcli.privacy.loss import Loss
+from dpcli.privacy.loss import Loss, pure
 from dpcli.randomizers import RANDOMIZERS
 from dpcli.spec.load import load_any, load_spec, read_any
 from tests.support.ledgers import render

@@ -13,8 +13,7 @@ from dpcli.errors import BudgetError
 from dpcli.ledger.account import MOST_RUNS, Account, Runs
 from dpcli.ledger.balance import Answers, Spend, balance
 from dpcli.ledger.terms import Terms
-from dpcli.privacy.guarantee import pure
-from dpcli.privacy.loss import Loss
+from dpcli.privacy.loss import Loss, pure
 
 DELTA = Fraction(1, 10**6)
 each_rule = pytest.mark.parametrize("rule", COMPOSITIONS, ids=lambda rule: str(rule.name))

@@ -143,7 +143,7 @@ def test_errors_are_those_of_theory_and_of_the_plan(
     """
     asked, shares, theory = THEORY[randomizer.name]
     records, many = 200, 6000
-    channel = randomizer.fit(asked)
+    channel = randomizer.channel_for(asked)
     cells = truth_of(asked, shares, records)
     monkeypatch.setattr(entropy, "source", Stream(f"errors-{randomizer.name}"))
     found, _ = collections(channel, cells, many)
@@ -180,7 +180,7 @@ def test_intervals_of_large_collections(randomizer: Randomizer) -> None:
 def coverage(randomizer: Randomizer, records: int, many: int) -> float:
     """The share of intervals that hold the truth, over all labels."""
     asked, shares, _ = THEORY[randomizer.name]
-    channel = randomizer.fit(asked)
+    channel = randomizer.channel_for(asked)
     cells = truth_of(asked, shares, records)
     found, errors = collections(channel, cells, many)
     reach = normal_quantile(0.05)
@@ -193,8 +193,8 @@ def test_a_table_is_estimated_like_its_special_case() -> None:
     """A symmetric table and generalized randomized response give the same estimates."""
     general = next(one for one in RANDOMIZERS if one.name == "matrix")
     special = next(one for one in RANDOMIZERS if one.name == "generalized_randomized_response")
-    table = general.fit(Asked(labels(3), matrix=SYMMETRIC))
-    direct = special.fit(Asked(labels(3), probability=Fraction(3, 5)))
+    table = general.channel_for(Asked(labels(3), matrix=SYMMETRIC))
+    direct = special.channel_for(Asked(labels(3), probability=Fraction(3, 5)))
     tally = ResponseCounts(1000, (500, 300, 200))
 
     assert [float(one) for one in table.estimates(tally)] == pytest.approx(
@@ -205,7 +205,7 @@ def test_a_table_is_estimated_like_its_special_case() -> None:
 
 def test_more_outputs_than_inputs_are_estimated_without_bias() -> None:
     """Expected counts of a table of three inputs and four outputs give back the frequencies."""
-    channel = next(one for one in RANDOMIZERS if one.name == "matrix").fit(
+    channel = next(one for one in RANDOMIZERS if one.name == "matrix").channel_for(
         Asked(labels(3), matrix=TABLE)
     )
     shares = (Fraction(1, 2), Fraction(1, 3), Fraction(1, 6))
@@ -227,7 +227,7 @@ def test_rows_that_mix_cannot_be_estimated() -> None:
         ((half, half), (Fraction(3, 4), Fraction(1, 4)), (Fraction(1, 4), Fraction(3, 4))),
     )
     matrix = next(one for one in RANDOMIZERS if one.name == "matrix")
-    channel = matrix.fit(Asked(labels(3), matrix=table))
+    channel = matrix.channel_for(Asked(labels(3), matrix=table))
 
     assert not channel.estimable
     assert standard_error(Response(labels(3), matrix, channel), 100) is None
@@ -253,7 +253,7 @@ def test_nearly_equal_rows_are_estimated_as_well_as_floats_can(gap: str) -> None
     """The closed form of two labels, however little a response tells; then no estimate."""
     half, little = Fraction(1, 2), Fraction(gap)
     rows = ((half + little, half - little), (half - little, half + little))
-    channel = next(one for one in RANDOMIZERS if one.name == "matrix").fit(
+    channel = next(one for one in RANDOMIZERS if one.name == "matrix").channel_for(
         Asked(labels(2), matrix=Table(("l0", "l1"), ("a", "b"), rows))
     )
     tally = ResponseCounts(1000, (600, 400))
@@ -268,7 +268,7 @@ def test_rows_that_differ_less_than_floats_tell_have_no_estimate() -> None:
     """They are as good as equal, and plan and estimate say so."""
     half, little = Fraction(1, 2), Fraction("1e-14")
     rows = ((half + little, half - little), (half - little, half + little))
-    channel = next(one for one in RANDOMIZERS if one.name == "matrix").fit(
+    channel = next(one for one in RANDOMIZERS if one.name == "matrix").channel_for(
         Asked(labels(2), matrix=Table(("l0", "l1"), ("a", "b"), rows))
     )
 

@@ -13,12 +13,11 @@ from xml.etree import ElementTree
 
 import pytest
 
-from dpcli.columns import NumericColumn
-from dpcli.queries import Key
+from dpcli.columns import Key, NumericColumn
 from dpcli.report.charts import Scale, over_bins
 from dpcli.report.render import environment, grouped, markdown_block, markdown_text, prose
 from dpcli.report.table import Cell
-from dpcli.statistics.flags import Flag
+from dpcli.statistics.post import Flag
 from tests.support.browser import BROWSER, faults
 from tests.support.cli import ROOT, Command
 from tests.support.reports import SAMPLES, Reports

@@ -11,8 +11,7 @@ from pathlib import Path
 import pytest
 
 from dpcli.mechanisms.gaussian import Gaussian
-from dpcli.mechanisms.laplace import Laplace
-from dpcli.mechanisms.selection import PermuteAndFlip
+from dpcli.mechanisms.pure import Laplace, PermuteAndFlip
 from dpcli.plan.model import Plan
 from dpcli.privacy.noise import DiscreteLaplace, Noise
 from dpcli.privacy.relation import PersonUnit

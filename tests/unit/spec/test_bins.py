@@ -11,7 +11,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from dpcli.queries import Key
+from dpcli.columns import Key
 from dpcli.report.table import csv_text
 from dpcli.spec.load import load_spec
 from tests.support.specs import with_column

@@ -13,8 +13,7 @@ from dpcli.columns import NumericColumn
 from dpcli.privacy.noise import ChoiceNoise
 from dpcli.privacy.relation import Neighbors, Relation, RowUnit
 from dpcli.privacy.sensitivity import sensitivity
-from dpcli.queries import ScoreQuery
-from dpcli.scores import Points, Rank
+from dpcli.scores import Points, Rank, ScoreQuery
 from dpcli.statistics import STATISTICS
 from dpcli.statistics.base import Answer, Request
 from dpcli.statistics.quantile import Quantile, at_and_between, from_each

@@ -8,9 +8,18 @@ from fractions import Fraction
 import pytest
 
 from dpcli.statistics.base import ANY, Estimate, Limits
-from dpcli.statistics.flags import UNRELIABLE, Flag, flag_of, wider_than
 from dpcli.statistics.plausible import moved
-from dpcli.statistics.post import Clamp, Step, SuppressBelow, Withhold, after
+from dpcli.statistics.post import (
+    UNRELIABLE,
+    Clamp,
+    Flag,
+    Step,
+    SuppressBelow,
+    Withhold,
+    after,
+    flag_of,
+    wider_than,
+)
 
 
 def estimate(value: str, lower: str, upper: str, within: Limits = ANY, places: int = 2) -> Estimate:

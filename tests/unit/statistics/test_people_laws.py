@@ -9,12 +9,13 @@ from itertools import combinations_with_replacement, product
 
 import pytest
 
-from dpcli.columns import CategoryColumn, IdColumn, NumericColumn
+from dpcli.columns import CategoryColumn, IdColumn, Key, NumericColumn
 from dpcli.composition import COMPOSITIONS
 from dpcli.plan.entries import query_sensitivity
 from dpcli.privacy.loss import Loss
 from dpcli.privacy.relation import Neighbors, PersonUnit
-from dpcli.queries import Key, LinearQuery, Query, ScoreQuery
+from dpcli.queries import LinearQuery, Query
+from dpcli.scores import ScoreQuery
 from dpcli.spec.model import Privacy
 from dpcli.statistics import STATISTICS
 from dpcli.statistics.base import Request, Statistic

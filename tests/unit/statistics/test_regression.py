@@ -15,9 +15,9 @@ from dpcli.columns import NumericColumn
 from dpcli.engine.rollup import minimised
 from dpcli.privacy.noise import DiscreteLaplace
 from dpcli.privacy.relation import Neighbors, Relation, RowUnit
+from dpcli.queries import MinimiserQuery
 from dpcli.statistics.base import Answer, Estimate, Request, centre
 from dpcli.statistics.linear_regression import LinearRegression, minimiser
-from dpcli.vector_queries import MinimiserQuery
 from tests.oracles.opened import cells_of
 from tests.oracles.plain import evaluate
 

@@ -1,0 +1,172 @@
+"""Pure epsilon: discrete Laplace noise, and choices among candidates."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from functools import lru_cache
+
+from dpcli.mechanisms.base import Choosing, Perturbing
+from dpcli.mechanisms.calibration import Pure
+from dpcli.privacy.concentrated import pure_rho
+from dpcli.privacy.decimals import short_up
+from dpcli.privacy.interval import Interval, exp, sqrt_up
+from dpcli.privacy.noise import DiscreteLaplace, Noise
+from dpcli.privacy.sensitivity import Sensitivity
+from dpcli.sampling.choice import exponential, permute_and_flip
+from dpcli.sampling.noise import Draws, discrete_laplace
+
+
+class Laplace(Pure, Perturbing):
+    """Adds discrete Laplace noise of scale L1 / epsilon to every cell.
+
+    P[noise = k] is proportional to exp(-|k| / scale), over all whole numbers of steps.
+    Epsilon, scale and sensitivity are exact rationals; delta is zero.
+
+    Privacy: for neighbors whose answers differ by v, the probabilities of any output have
+    the ratio exp((sum |z_i - v_i| - |z_i|) / scale), at most exp(|v|_1 / scale) =
+    exp(epsilon) (Dwork, McSherry, Nissim and Smith 2006; on the whole numbers, Ghosh,
+    Roughgarden and Sundararajan 2009). Samples are exact (Canonne, Kamath and Steinke
+    2020), so the ratio holds as computed.
+
+    Under `composition: zcdp` its rho is its mean loss: for one cell that changes by v, with
+    u = v/scale and x = 1/scale, u - (1 - exp(-u)) x/sinh(x) (Harrison and Manurangsi 2026).
+    The reason: around the middle of the two distributions the loss is symmetric, and its
+    moments are the sum C cosh(v s) + cosh((v-2) s) + cosh((v-4) s) + ..., whose zeros are
+    all imaginary because C >= 1; so their logarithm is concave in s^2, and lies below the
+    tangent, which is the claim. If m cells change, the sum of their rhos, which is concave
+    in the squares of v, is at most m times that of v = L2/sqrt(m), and at most that of v =
+    L1.
+    """
+
+    name = "laplace"
+    distribution = DiscreteLaplace
+    dominated_by = "laplace"
+
+    def rho(self, noise: Noise, sensitivity: Sensitivity) -> Fraction:
+        """The mean loss, for the worst way of changing cells."""
+        return _worst_way(sensitivity, lambda change: _mean_loss(change, noise.scale))
+
+    def sample(self, noise: Noise, count: int, *, many: bool = False) -> Draws:
+        """Discrete Laplace draws."""
+        return discrete_laplace(noise.scale, count, many=many)
+
+
+def _worst_way(change: Sensitivity, rho: Callable[[Fraction], Fraction]) -> Fraction:
+    """The rho of all cells from that of one, if it is concave in the square of its change."""
+    whole = rho(Fraction(change.l1))
+    if change.l0 == 1:
+        return whole
+    return min(change.l0 * rho(sqrt_up(Fraction(change.l2_squared, change.l0))), whole)
+
+
+@lru_cache(maxsize=1024)
+def _mean_loss(shift: Fraction, scale: Fraction) -> Fraction:
+    """u - (1 - exp(-u)) x/sinh(x) for u = shift/scale and x = 1/scale, rounded up."""
+    loss, step = shift / scale, 1 / scale
+    if loss <= 1 and step <= Fraction(1, 8):
+        return short_up(_small_mean_loss(loss, step))
+    fine = Interval.of(step)
+    lattice = fine * 2 / (exp(fine) - exp(fine * -1))
+    return short_up(((exp(Interval.of(-loss)) - 1) * lattice + loss).high)
+
+
+def _small_mean_loss(loss: Fraction, step: Fraction) -> Fraction:
+    """The same for small numbers, by series in fixed point; many are priced at once.
+
+    s + (u - s) (1 - x/sinh(x)) for the sum s = u - 1 + exp(-u), where x/sinh(x) is at least
+    1 - x^2/6 + 7 x^4/360 - 31 x^6/15120.
+    """
+    scale = 80 + 2 * (loss.denominator.bit_length() - loss.numerator.bit_length() + 1)
+    up = -((-loss.numerator << scale) // loss.denominator)
+    term, total, n = up, 0, 1
+    while term:
+        n += 1
+        term = (term * up >> scale) // n
+        total += term if n % 2 == 0 else -term
+    # Each term is wrong by less than n + 1 units, and what is left of the series by less than one.
+    slack, bits = n * n, scale + 64
+    square = -(-(step.numerator**2 << bits) // step.denominator**2)
+    lattice = square // 6 + 1 - 7 * (square * square >> bits) // 360
+    lattice += 31 * (square * square * square >> 2 * bits) // 15120 + 2
+    rest = lattice * (up - total + slack) >> bits
+    return Fraction(total + slack + rest + 1, 1 << scale)
+
+
+class Geometric(Laplace):
+    """Adds two-sided geometric noise: the same as `laplace`, under its other name.
+
+    P[noise = k] = (1 - a)/(1 + a) a^|k| with a = exp(-epsilon / L1), over all whole numbers
+    of steps; that is discrete Laplace noise of scale L1 / epsilon.
+
+    Privacy: as for `laplace`: the probabilities of an output under neighbors have a ratio
+    of at most a^-L1 = exp(epsilon) (Ghosh, Roughgarden and Sundararajan 2009, who show that
+    no other noise is better for a single count).
+    """
+
+    name = "geometric"
+
+
+class PermuteAndFlip(Pure, Choosing):
+    """Visits candidates in random order, and takes the first whose coin shows heads.
+
+    A candidate whose score is g below the best has a coin that shows heads with probability
+    exp(-g / scale). The scale is L1 / epsilon, as for `exponential`; the expected score is
+    never lower, and up to twice as close to the best (McKenna and Sheldon 2020, theorem 2
+    and proposition 3).
+
+    Privacy: it is the same as adding exponential noise of this scale to each score and
+    reporting the largest (Ding, Kifer, Steinke, Wang, Xiao and Zhang 2021). Fix the noise
+    of all other candidates: the noise that this one needs to win changes between neighbors
+    by at most what its distance to the winner among them changes, and the probability of
+    exceeding it by a factor of at most exp(distance / scale). Coins are exact (Canonne,
+    Kamath and Steinke 2020).
+
+    Under `composition: zcdp` only its epsilon is known: each choice has rho = epsilon
+    tanh(epsilon/2), as any pure answer, up to four times that of the exponential mechanism,
+    whose loss has a smaller range. Of m choices with a bound on the sum of squares, equal
+    epsilons are the worst case, because rho is concave in the square.
+    """
+
+    name = "permute_and_flip"
+
+    def rho(self, noise: Noise, sensitivity: Sensitivity) -> Fraction:
+        """That of pure choices, one for each group and pick."""
+        return _worst_way(sensitivity, lambda change: pure_rho(change / noise.scale))
+
+    def pick(self, noise: Noise, gaps: Sequence[int]) -> int:
+        """The place of the chosen candidate."""
+        return permute_and_flip(gaps, noise.scale)
+
+
+class Exponential(Pure, Choosing):
+    """Chooses a candidate with probability proportional to exp(score / scale).
+
+    The scale is L1 / epsilon, where L1 is the most that a neighbor can change the
+    difference of two scores, summed over groups and picks. For scores that change by D in
+    any direction that is 2 D; where a neighbor changes them all in one direction, D.
+
+    Privacy: between neighbors the weights of two candidates change their ratio by a factor
+    of at most exp(distance / scale). So does the ratio of one weight to the sum of all,
+    which is the probability of the candidate; hence probabilities change by a factor of at
+    most exp(epsilon) (McSherry and Talwar 2007; in terms of distances, Dong, Durfee and
+    Rogers 2020). Several picks are a sequence of such choices, and groups that no person
+    shares do not add up. Choices are sampled exactly, by rejection with whole numbers
+    (Canonne, Kamath and Steinke 2020), and no score is too large.
+
+    Under `composition: zcdp` its rho is the sum of (range/scale)^2/8 over groups and picks:
+    its loss has a range no wider than range/scale (Dong, Durfee and Rogers 2020), and such
+    a loss is subgaussian (Cesar and Rogers 2021, lemma 3.4, after Hoeffding 1963).
+    """
+
+    name = "exponential"
+    dominated_by = "range"
+
+    def rho(self, noise: Noise, sensitivity: Sensitivity) -> Fraction:
+        """The sum of squared ranges, an eighth of it."""
+        ranges = short_up(sensitivity.l2_squared / (8 * noise.scale**2))
+        return min(ranges, pure_rho(sensitivity.l1 / noise.scale))
+
+    def pick(self, noise: Noise, gaps: Sequence[int]) -> int:
+        """The place of the chosen candidate."""
+        return exponential(gaps, noise.scale)
