@@ -62,13 +62,8 @@ class Failure(Exception):
         super().__init__("; ".join(problem.message for problem in self.problems))
 
     @classmethod
-    def of(cls, code: str, message: str, hint: str = "") -> Self:
-        """A failure of this family with a single problem and no place."""
-        return cls([Problem(code, message, hint)])
-
-    @classmethod
     def about(cls, code: str, /, **facts: object) -> Self:
-        """The same in the words of its template."""
+        """A failure of this family with a single problem and no place."""
         return cls([problem(code, **facts)])
 
 

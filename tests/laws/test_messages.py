@@ -13,7 +13,7 @@ from dpcli import messages, reference
 
 PACKAGE = sorted(Path(messages.__file__).parent.rglob("*.py"))
 
-FILLING = {"report", "report_key", "report_unknown", "spoil", "about", "problem", "words"}
+FILLING = {"report", "report_key", "spoil", "about", "problem", "words"}
 FILLING |= {"CannotRandomize", "refusal", "Exact", "Choice", "Fault"}
 """Calls whose first argument is a code and whose keywords are facts."""
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from dpcli.cli.console import print_failure
-from dpcli.errors import SpecError
+from dpcli.errors import Problem, SpecError
 from tests.support.cli import PEOPLE, SPEC, Command
 
 
@@ -70,7 +70,7 @@ def test_a_terminal_names_the_page(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Somebody at a terminal is told which page to read; logs are left as they are."""
-    failure = SpecError.of("missing-bounds", "no bounds", "add some")
+    failure = SpecError([Problem("missing-bounds", "no bounds", "add some")])
     print_failure(failure)
     plain = capsys.readouterr().err
     monkeypatch.setattr("sys.stderr.isatty", lambda: True)

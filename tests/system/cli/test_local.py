@@ -359,10 +359,10 @@ def test_a_report_that_cannot_be_written_is_told(
     dpcli: Command, spec: Path, data: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The responses are out, the report is not: status 7, and a retry writes it for nothing."""
-    from dpcli.errors import OutputError
+    from dpcli.errors import OutputError, Problem
 
     def refused(_: object) -> None:
-        raise OutputError.of("output-failed", "no room", "make some")
+        raise OutputError([Problem("output-failed", "no room", "make some")])
 
     out = spec.parent / "o.csv"
     command = ("local", "randomize", spec, data, "-o", out, "--release-id", "a")

@@ -12,7 +12,7 @@ from random import Random
 
 import pytest
 
-from dpcli.errors import LedgerError
+from dpcli.errors import LedgerError, Problem
 from dpcli.ledger.charge import Slot, Stored, charge_for
 from dpcli.ledger.ledger import Ledger
 from dpcli.plan.planner import make_plan
@@ -305,7 +305,7 @@ def test_a_ledger_that_cannot_store_charges_for_the_check(
     """What could not be stored may show what the check found, so that it is charged."""
 
     def full(*_: object) -> Stored:
-        raise LedgerError.of("ledger-unusable", "the disk is full")
+        raise LedgerError([Problem("ledger-unusable", "the disk is full")])
 
     for make in (readable, lambda folder: write(folder, "open-ended ages")):
         forget(tmp_path)

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 
 import pytest
 
-from dpcli.errors import BudgetError, LedgerError, OutputError, Stopped
+from dpcli.errors import BudgetError, LedgerError, OutputError, Problem, Stopped
 from dpcli.ledger.charge import Standing
 from dpcli.ledger.ledger import Ledger
 from tests.support.ledgers import charge, render
@@ -16,8 +16,8 @@ from tests.support.ledgers import charge, render
 WHOLE, CHECK = "1/2", "1/10"
 """The epsilon of a release, and of its quality check."""
 
-BUDGET = BudgetError.of("account-exhausted", "the budget refuses")
-FULL = LedgerError.of("ledger-unusable", "the disk is full")
+BUDGET = BudgetError([Problem("account-exhausted", "the budget refuses")])
+FULL = LedgerError([Problem("ledger-unusable", "the disk is full")])
 
 
 def leave(
@@ -57,7 +57,7 @@ def charged(ledger: Ledger) -> list[tuple[str, Mapping[str, object]]]:
         ("read", KeyboardInterrupt(), []),
         ("drawn", BUDGET, []),
         ("drawn", FULL, [CHECK]),
-        ("drawn", OutputError.of("output-failed", "the disk is full"), [CHECK]),
+        ("drawn", OutputError([Problem("output-failed", "the disk is full")]), [CHECK]),
         ("drawn", ValueError(), [WHOLE]),
         ("drawn", None, [WHOLE]),
         ("drawn", KeyboardInterrupt(), []),

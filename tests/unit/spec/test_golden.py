@@ -16,9 +16,7 @@ from tests.support.specs import completed
 
 CASES = read_cases()
 
-RECORDERS = {"add", "spoil", "unknown", "_stop", "Problem", "of"}
-RECORDERS |= {"refuse", "refuse_key", "refusal", "Exact", "Choice", "Fault", "_choice"}
-RECORDERS |= {"report", "report_key", "report_unknown"}
+RECORDERS = {"report", "report_key", "spoil", "refusal", "Exact", "Choice", "Fault"}
 """Calls whose first argument is a code."""
 
 
