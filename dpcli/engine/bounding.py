@@ -14,17 +14,28 @@ choice of bits, and so for the mixture over all of them.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import polars as pl
 
-from dpcli.engine.batching import Grouping
-from dpcli.engine.decode import stripped
-from dpcli.engine.sums import PlainSum
+from dpcli.columns import CategoryColumn, NumericColumn
+from dpcli.engine.decode import FLAGS, Decoder, stripped
+from dpcli.engine.grouping import Batch, Grouping, PlainSum
 from dpcli.privacy.relation import PersonUnit
-from dpcli.queries import LinearQuery
+from dpcli.queries import LinearQuery, Query
 from dpcli.sampling.entropy import random_bytes
+
+WAITING = 1 << 23
+"""Rows that may wait in all shards together before one is compacted."""
+
+SHARD = 1 << 26
+"""Bytes of the file per shard: to compact one takes memory for its rows twice."""
+
+MOST_SHARDS = 1 << 6
+
+FIRST_ANONYMOUS = -(1 << 62)
+"""From here downwards: rows without an id, each of which is a user of its own."""
 
 COUNTED = 40
 """Low bits of a priority that count rows, so that no two rows have the same one."""
@@ -74,36 +85,136 @@ class Dictionary:
         return pl.when(plain).then(decimal).otherwise(-1 - other)
 
 
+class UserLevelAggregation:
+    """One scan of files whose rows belong to users: bounded first, then aggregated."""
+
+    def __init__(
+        self,
+        queries: Sequence[Query],
+        batches: Sequence[Batch],
+        unit: PersonUnit,
+        size: int,
+        decoder: Decoder,
+    ) -> None:
+        self._unit, self._size = unit, size
+        self._decoder, self._dictionary, self._users = decoder, Dictionary(), Dictionary()
+        names = {
+            column: "user" if column.name == unit.column else f"v{place}"
+            for place, column in enumerate(decoder.columns)
+        }
+        self._names = names
+        self._groupings = [Grouping(batch, queries, names, size) for batch in batches]
+        self._totals = {
+            grouping: UserTotals(grouping, grouping.batch.linear(queries), unit.cells)
+            for grouping in self._groupings
+            if grouping.batch.kind.totals
+        }
+        self._priorities, self._anonymous = Priorities(), 0
+
+    def frames(self, tables: Sequence[pl.LazyFrame]) -> tuple[list[pl.DataFrame], pl.DataFrame]:
+        """For each batch one row per occupied cell: where it is, and its sums.
+
+        Each of `tables` has the texts of the decoder's columns, and `blank` for rows that are
+        blank wherever they are read. Also flags, in columns whose names begin with `odd_`.
+        """
+        marks = self._decoder.undecided()
+        scans = [texts.select(*self._values(), *marks, "odd_blank") for texts in tables]
+        empty = pl.DataFrame(schema=scans[0].collect_schema())
+        flags, nobody = [empty.select(FLAGS)], self._owned(empty)
+        count = min(max(self._size // SHARD, 1), MOST_SHARDS)
+        limits = (self._unit.rows, list(self._totals.values()), WAITING // count)
+        shards = [Shard(nobody, *limits) for _ in range(count)]
+        for scan in scans:
+            for batch in scan.collect_batches(engine="streaming", maintain_order=True):
+                flags.append(batch.select(FLAGS.any()))
+                _distribute(self._owned(batch), shards)
+        parts: list[list[pl.DataFrame]] = []
+        while shards:
+            parts.append(self._partials(shards.pop()))
+        found = [
+            grouping.merged(pl.concat(every).lazy())
+            .with_columns(
+                self._dictionary.texts(pl.col(name)).alias(name) for name in grouping.open
+            )
+            .collect()
+            for grouping, *every in zip(self._groupings, *parts, strict=True)
+        ]
+        return found, pl.concat(flags)
+
+    def _values(self) -> Iterator[pl.Expr]:
+        """The columns of the file as whole numbers."""
+        values = self._decoder.values(self._names)
+        for value, (column, name) in zip(values, self._names.items(), strict=True):
+            if name == "user":
+                yield self._users.users(pl.col(self._decoder.columns[column])).alias(name)
+            elif isinstance(column, CategoryColumn | NumericColumn):
+                yield value
+            else:
+                yield self._dictionary.numbers(value)
+
+    def _owned(self, batch: pl.DataFrame) -> pl.DataFrame:
+        """The next rows that belong to a user, with their priorities."""
+        rows = batch.drop(FLAGS).with_columns(self._priorities.of(batch))
+        if not self._unit.each:
+            return rows.filter(pl.col("user").is_not_null())
+        own = FIRST_ANONYMOUS - self._anonymous - pl.int_range(pl.len())
+        self._anonymous += len(rows)
+        return rows.with_columns(pl.col("user").fill_null(own))
+
+    def _partials(self, shard: Shard) -> list[pl.DataFrame]:
+        """One shard: for each batch its sums in each cell, or the values there."""
+        shard.compact()
+        frames = []
+        for grouping in self._groupings:
+            totals = self._totals.get(grouping)
+            if totals is not None:
+                frames.append(totals.sums(shard.totals[totals]))
+                continue
+            placed = grouping.placed(shard.rows.lazy())
+            if grouping.batch.kind.groups is not None:
+                placed = within_groups(placed.filter(grouping.somewhere), grouping, self._unit)
+            frames.append(grouping.partial(placed))
+        return pl.collect_all(frames)
+
+
+def _distribute(rows: pl.DataFrame, shards: Sequence[Shard]) -> None:
+    """Give each shard the rows of its users; which shard decides no answer."""
+    if len(shards) == 1:
+        shards[0].add(rows)
+        return
+    numbered = rows.with_columns((pl.col("user").hash() % len(shards)).alias("shard"))
+    for part in numbered.partition_by("shard", maintain_order=False):
+        shards[part["shard"][0]].add(part.drop("shard"))
+
+
 class Shard:
     """Some users: of each at most `limit` rows, and the totals of all their rows.
 
-    Rows have a `user`, a `priority` and the decoded columns.
+    Rows have a `user`, a `priority` and the decoded columns; `rows` are none at first.
     """
 
-    def __init__(self, limit: int, totals: Sequence[UserTotals], capacity: int) -> None:
-        self.rows, self.totals = pl.DataFrame(), totals
-        self._limit, self._capacity = limit, capacity
+    def __init__(
+        self, rows: pl.DataFrame, limit: int, totals: Sequence[UserTotals], capacity: int
+    ) -> None:
+        self.rows, self._limit, self._capacity = rows, limit, capacity
+        self.totals = {each: each.of(rows) for each in totals}
         self._new: list[pl.DataFrame] = []
-        self._waiting = 0
 
     def add(self, rows: pl.DataFrame) -> None:
         """Take in rows."""
         self._new.append(rows)
-        self._waiting += len(rows)
-        if self._waiting > max(self._capacity, len(self.rows)):
+        if sum(map(len, self._new)) > max(self._capacity, len(self.rows)):
             self.compact()
 
     def compact(self) -> None:
         """Bring the new rows together with the kept ones, and drop what exceeds the limit."""
-        if not self._waiting:
+        if not self._new:
             return
         new = pl.concat(self._new)
-        self._new, self._waiting = [], 0
-        for each in self.totals:
-            each.add(new)
-        rows = pl.concat([self.rows, new]) if len(self.rows) else new
-        counted = rows.lazy().with_columns(pl.len().over("user").alias("count"))
-        found = counted.collect(engine="streaming")
+        self._new = []
+        self.totals = {each: each.added(table, new) for each, table in self.totals.items()}
+        rows = pl.concat([self.rows, new]).lazy().with_columns(pl.len().over("user").alias("count"))
+        found = rows.collect(engine="streaming")
         crowded = found["count"] > self._limit
         if crowded.any():
             most = smallest(found.filter(crowded).lazy(), ["user"], self._limit).collect()
@@ -132,38 +243,33 @@ def within_groups(rows: pl.LazyFrame, grouping: Grouping, unit: PersonUnit) -> p
 
 
 class UserTotals:
-    """The totals of some users, cell by cell, for queries of the same groups.
+    """The totals of users, cell by cell, for queries of the same groups.
 
-    A row of the table is a user in a cell: the smallest of their priorities there, and for
+    A line of a table is a user in a cell: the smallest of their priorities there, and for
     each query the sum of the rows that count and how many those are.
     """
 
-    def __init__(
-        self, grouping: Grouping, queries: Sequence[LinearQuery], size: int, most: int
-    ) -> None:
-        self._grouping, self._queries, self._size = grouping, queries, size
-        self._most, self._table = most, pl.DataFrame()
+    def __init__(self, grouping: Grouping, queries: Sequence[LinearQuery], most: int) -> None:
+        self._grouping, self._queries, self._most = grouping, queries, most
 
-    def empty(self) -> UserTotals:
-        """The same for other users, with no rows yet."""
-        return UserTotals(self._grouping, self._queries, self._size, self._most)
-
-    def add(self, rows: pl.DataFrame) -> None:
-        """Add rows: `user`, `priority` and the decoded columns."""
+    def of(self, rows: pl.DataFrame) -> pl.DataFrame:
+        """The table of some rows: `user`, `priority` and the decoded columns."""
+        grouping = self._grouping
         wanted = [pl.col("priority").min()]
         for position, query in enumerate(self._queries):
             for name, plain in zip("nt", _count_and_total(query), strict=True):
-                value = plain.expression(self._grouping.encoded, self._size)
+                value = plain.expression(grouping.names, grouping.size)
                 wanted.append(value.alias(f"{name}{position}"))
-        keys = ["user", *self._grouping.keys]
-        placed = self._grouping.placed(rows.lazy()).filter(self._grouping.somewhere)
-        part = placed.group_by(keys).agg(wanted).collect(engine="streaming")
-        if len(self._table):
-            added = (pl.col("priority").min(), pl.col(r"^[tn]\d+$").sum())
-            part = pl.concat([self._table, part]).group_by(keys).agg(*added)
-        self._table = part
+        placed = grouping.placed(rows.lazy()).filter(grouping.somewhere)
+        return placed.group_by("user", *grouping.keys).agg(wanted).collect(engine="streaming")
 
-    def sums(self) -> pl.LazyFrame:
+    def added(self, table: pl.DataFrame, rows: pl.DataFrame) -> pl.DataFrame:
+        """A table with more rows."""
+        part = self.of(rows)
+        added = (pl.col("priority").min(), pl.col(r"^[tn]\d+$").sum())
+        return pl.concat([table, part]).group_by("user", *self._grouping.keys).agg(*added)
+
+    def sums(self, table: pl.DataFrame) -> pl.LazyFrame:
         """For each cell, the clamped totals of the users who have it among their groups."""
         # A bound away from zero makes totals larger than the rows that they are made of.
         clamped = [
@@ -175,7 +281,7 @@ class UserTotals:
             for position, query in enumerate(self._queries)
             if query.totals is not None
         ]
-        chosen = smallest(self._table.lazy(), ["user"], self._most)
+        chosen = smallest(table.lazy(), ["user"], self._most)
         return chosen.group_by(self._grouping.keys).agg(clamped)
 
 

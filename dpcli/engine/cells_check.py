@@ -14,11 +14,10 @@ from typing import Literal
 import polars as pl
 
 from dpcli.columns import CategoryColumn, Column, without_constant
-from dpcli.engine.aggregate import Flags, scanned
-from dpcli.engine.decode import Decoder, stripped
+from dpcli.engine.aggregate import scanned
+from dpcli.engine.decode import FLAGS, Decoder, stripped
 from dpcli.engine.plain import Inspection
 from dpcli.engine.progress import Progress, run_with_retry
-from dpcli.engine.redaction import redacted_errors
 from dpcli.engine.source import Dataset
 
 Amount = Literal["all", "most", "some", "none"]
@@ -57,19 +56,18 @@ def check_cells(
     inspection = Inspection(dataset, progress)
     wanted = tuple(map(without_constant, columns))
 
-    def scan(texts: list[pl.LazyFrame], decoder: Decoder) -> tuple[pl.DataFrame, Flags]:
+    def scan(texts: list[pl.LazyFrame], decoder: Decoder) -> tuple[pl.DataFrame, pl.DataFrame]:
         """One line per file: rows, and of each column what `_facts` counts."""
-        marks = [mark.any().name.prefix("odd_") for mark in (*decoder.undecided(), pl.col("blank"))]
         values = decoder.values({column: f"readable{at}" for at, column in enumerate(wanted)})
-        facts = [pl.len().alias("rows"), *marks, *(value.is_not_null().sum() for value in values)]
+        facts = [pl.len().alias("rows"), *(mark.any() for mark in decoder.undecided())]
+        facts += [pl.col("odd_blank").any(), *(value.is_not_null().sum() for value in values)]
         facts += [fact for place, column in enumerate(wanted) for fact in _facts(column, place)]
         frames = [frame.select(facts) for frame in texts]
         results = run_with_retry(lambda: pl.collect_all(frames, engine="streaming"), progress)
         counted = pl.concat(results)
-        flags = counted.select(pl.col("^odd_.*$").any().name.replace("^odd_", ""))
-        return counted, flags.row(0, named=True)
+        return counted, counted.select(FLAGS)
 
-    with redacted_errors(dataset):
+    with dataset.redacted_errors():
         counted = scanned(dataset, inspection, wanted, scan, progress)
     rows = int(counted["rows"].sum())
     found = tuple(_found(column, place, counted, rows) for place, column in enumerate(wanted))

@@ -30,6 +30,7 @@ from fractions import Fraction
 from math import ceil, floor
 
 import polars as pl
+from polars.selectors import starts_with
 
 from dpcli.columns import CategoryColumn, Column, IdColumn, NumericColumn, OpenColumn
 from dpcli.engine.progress import Progress, run_with_retry
@@ -60,6 +61,9 @@ WIDEST = 1 << 125
 
 NEARLY = 1 + 1e-9
 """A float that exceeds a bound by this factor is beyond it, however it was rounded."""
+
+FLAGS = starts_with("odd_")
+"""Flags of rows: undecided cells, and `odd_blank` where all that was read is missing."""
 
 LONGEST_KEY = 1000
 """Characters of a text that may be published as a key."""
@@ -96,18 +100,23 @@ class Decoder:
 
         Missing cells are null unless a constant replaces them.
         """
-        return [self._filled(column).alias(name) for column, name in names.items()]
+        return [
+            self._value(column).fill_null(column.missing).alias(name)
+            if column.missing is not None
+            else self._value(column).alias(name)
+            for column, name in names.items()
+        ]
 
     def undecided(self) -> list[pl.Expr]:
-        """Which cells of each column are still undecided, by the name of its texts."""
-        return [self._open(column).alias(text) for column, text in self.columns.items()]
+        """Which cells of each column are still undecided: flags `odd_t0` and so on."""
+        return [self._open(column).alias(f"odd_{text}") for column, text in self.columns.items()]
 
     def improve(
-        self, undecided: Collection[str], texts: pl.LazyFrame, progress: Progress | None = None
+        self, flags: Collection[str], texts: pl.LazyFrame, progress: Progress | None = None
     ) -> None:
-        """Read the columns of these names by the full rule; what that left, one by one."""
+        """Read columns with these flags by the full rule; what that left, one by one."""
         for column, text in self.columns.items():
-            if text not in undecided:
+            if f"odd_{text}" not in flags:
                 continue
             if column not in self._full:
                 self._full.add(column)
@@ -122,15 +131,10 @@ class Decoder:
     def decoded(self, frame: pl.DataFrame) -> pl.DataFrame:
         """The columns of a table in memory, all cells decided, by the names of their texts."""
         while True:
-            flags = frame.select(mark.any() for mark in self.undecided()).row(0, named=True)
-            undecided = [name for name, flag in flags.items() if flag]
-            if not undecided:
+            flags = raised(frame.select(self.undecided()))
+            if not flags:
                 return frame.select(self.values(self.columns))
-            self.improve(undecided, frame.lazy())
-
-    def _filled(self, column: Column) -> pl.Expr:
-        value = self._value(column)
-        return value if column.missing is None else value.fill_null(column.missing)
+            self.improve(flags, frame.lazy())
 
     def _value(self, column: Column) -> pl.Expr:
         """The values of a column; null where cells are missing or undecided."""
@@ -174,6 +178,11 @@ class Decoder:
         return (
             marks & ~text.is_in(list(self._decided[column])) if column in self._decided else marks
         )
+
+
+def raised(flags: pl.DataFrame) -> set[str]:
+    """The flags that are raised in some row."""
+    return {name for name, flag in flags.select(pl.all().any()).row(0, named=True).items() if flag}
 
 
 def swapped(text: pl.Expr, column: Column, decimal: str) -> pl.Expr:

@@ -24,7 +24,7 @@ import polars as pl
 
 from dpcli.columns import Column
 from dpcli.engine.decode import swapped
-from dpcli.engine.redaction import silenced_stderr
+from dpcli.engine.progress import silenced_stderr
 from dpcli.engine.source import Source
 from dpcli.errors import DataError, Stopped
 
@@ -104,10 +104,10 @@ def parquet_frame(source: Source, wanted: Sequence[Column], decimal: str) -> pl.
         text = text_of(place, types[place], decimal)
         texts.append(swapped(text, column, decimal).alias(f"t{at}"))
     if texts:
-        return table.select(*texts, pl.lit(value=False).alias("blank"))
+        return table.select(*texts, pl.lit(value=False).alias("odd_blank"))
     # A literal alone would be one row: some column has to state how many there are.
     readable = [at for at, name in enumerate(source.header) if name not in source.odd]
-    return table.select(pl.nth(*readable[:1] or [0]).is_null().alias("blank"))
+    return table.select(pl.nth(*readable[:1] or [0]).is_null().alias("odd_blank"))
 
 
 def _footer(file: BinaryIO) -> io.BytesIO:

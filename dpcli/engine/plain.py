@@ -21,7 +21,6 @@ follow.
 
 from __future__ import annotations
 
-import contextlib
 import re
 import threading
 from collections.abc import Iterable, Iterator
@@ -29,9 +28,8 @@ from itertools import chain
 from typing import BinaryIO
 
 from dpcli.dialect import Dialect
-from dpcli.engine.copying import blocks_at, started
+from dpcli.engine.content import UTF8_MARK, blocks_at, started
 from dpcli.engine.progress import READING, Progress
-from dpcli.engine.records import UTF8_MARK
 from dpcli.engine.source import Dataset, Source
 
 
@@ -51,15 +49,17 @@ class PlainText:
         d, q = (re.escape(mark).encode() for mark in marks)
         # A quoted cell may hold line ends where records may have several lines.
         inner = rb"(?:[^%b%b]++|%b%b)*+" % (q, b"" if dialect.multiline else rb"\r\n", q, q)
-        start, end, rest = (
-            form % d for form in (rb"(?<![^%b\r\n])", rb"(?![^%b\r\n])", rb"[^%b\r\n]*+")
-        )
-        bare, cell = rb"[^%b\n]*+" % q, start + q + inner + q + end if dialect.quote else rb"(?!)"
-        record = rb"%b(?:%b%b)*+\n" % (bare, cell, bare)
+        whole, rest = q + inner + q if dialect.quote else rb"(?!)", rb"[^%b\r\n]*+" % d
+        start, end = rb"(?<![^%b\r\n])" % d, rb"(?![^%b\r\n])" % d
+        others = rb"[^%b\n]*+" % q
+        record = rb"%b(?:%b%b%b%b)*+\n" % (others, start, whole, end, others)
         self._first = re.compile(rb"[\r\n]*+" + record)
         self._records = re.compile(rb"(?:%b)*+" % record)
-        odd = rb"%b(%b)(?:%b(%b)|\Z)|([^%b%b\r\n]++%b%b)" % (q, inner, q, rest, d, q, q, rest)
-        self._parts = re.compile(rb"%b(?:%b)|[\r\n]+" % (start, odd))
+        bare = rb"[^%b%b\r\n]" % (d, q)
+        # Cells that stay as they are; then one that does not, or the last of some lines.
+        cell = rb"(?!\A[\r\n])(?:%b|%b*+)(?:%b|\r?\n(?![\r\n]))" % (whole, bare, d)
+        odd = rb"%b(%b)(?:%b(%b)|\Z)|(%b++%b%b)" % (q, inner, q, rest, bare, q, rest)
+        self._parts = re.compile(rb"(?:%b)*+(?:%b|%b*+([\r\n]+|\Z))" % (cell, odd, bare))
 
     def records(self, blocks: Iterable[bytes]) -> Iterator[bytes]:
         """The plain text after the header, which is the first record that is not blank."""
@@ -136,20 +136,20 @@ class PlainText:
         """Text whose odd cells are whole quoted cells; the last one stays open if it was."""
         quote, inside = self._quote, self.inside
         text = quote + text if inside else text
-        made, done, self.inside = [], 0, False
+        made: list[bytes] = []
+        done, self.inside = 0, False
         for part in self._parts.finditer(text):
-            made.append(text[done : part.start()])
-            done = part.end()
-            inner, tail, bare = part.groups()
+            inner, tail, bare, ends = part.groups()
             if bare is not None:
-                made += quote, bare.replace(quote, quote * 2), quote
-            elif inner is None:
-                made.append(self._evened(part[0], first=not part.start()))
+                made += text[done : part.start(3)], quote, bare.replace(quote, quote * 2), quote
+            elif ends is not None:
+                made += text[done : part.start(4)], self._evened(ends, first=not part.start(4))
             else:
-                made += quote, inner
+                made += text[done : part.start(1)], inner
                 self.inside = tail is None
                 if tail is not None:
                     made += tail.replace(quote, quote * 2), quote
+            done = part.end()
         made.append(text[done:])
         return b"".join(made)[len(quote) if inside else 0 :]
 
@@ -176,43 +176,40 @@ class Inspection:
     """
 
     def __init__(self, dataset: Dataset, progress: Progress | None = None) -> None:
-        self._sources = [source for source in dataset.sources if source.dialect is not None]
-        self._found: dict[int, tuple[bool, bool]] = {}
+        # In a file of one column, blank lines are rows.
+        self._texts = {
+            id(source): (source, PlainText(source.dialect, width=1))
+            for source in dataset.sources
+            if source.dialect is not None
+        }
         self._passed = 0
-        self._thread = threading.Thread(target=self._inspect_all, daemon=True)
+        self._thread = threading.Thread(target=self._look, daemon=True)
         self._thread.start()
-        if progress and self._sources:
+        if progress and self._texts:
             # The bar asks for the position at once, on a thread of its own.
-            total = sum(source.bytes for source in self._sources)
-            size = max(1, sum(source.size for source in self._sources))
+            total = sum(source.bytes for source, _ in self._texts.values())
+            size = max(1, sum(source.size for source, _ in self._texts.values()))
             progress.begin(READING, total, lambda: self._position(total, size))
 
     def _position(self, total: int, size: int) -> int | None:
         """How far the look is; None when it is over, and copies or sums go on."""
         return self._passed * total // size if self._thread.is_alive() else None
 
-    def plain(self, source: Source) -> bool:
-        """Whether the fast reader and the reference reader agree on a CSV file."""
+    def of(self, source: Source) -> PlainText:
+        """Whether a CSV file is `odd` or `quoted`."""
         self._thread.join()
-        return self._found.get(id(source), (False, False))[0]
+        return self._texts[id(source)][1]
 
-    def quotes(self, source: Source) -> bool:
-        """Whether a quote occurs in a CSV file."""
-        self._thread.join()
-        return self._found.get(id(source), (False, True))[1]
-
-    def _inspect_all(self) -> None:
-        """Decide; a file that cannot be read is not plain, and fails later with a message."""
-        for source in self._sources:
-            with contextlib.suppress(OSError, ValueError, MemoryError):
-                assert source.dialect is not None
-                # In a file of one column, blank lines are rows.
-                text = PlainText(source.dialect, width=1)
+    def _look(self) -> None:
+        for source, text in self._texts.values():
+            try:
                 for piece in text.pieces(blocks_at(source.file)):
                     self._passed += len(piece)
                     if text.odd:
                         break
-                self._found[id(source)] = (not text.odd, text.quoted)
+            except (OSError, ValueError, MemoryError):
+                # A file that cannot be read fails later, with a message.
+                text.odd = True
 
 
 def has_blank_lines(file: BinaryIO) -> bool:

@@ -1,4 +1,4 @@
-"""How far the work on data files is, and a watchdog for work that stands still.
+"""How far the work on data files is, a watchdog for it, and silent native code.
 
 Phases are named by the names of files and by what the spec declares of them, and sizes are
 those of the files as they were named: what is found in a record (a quote, a letter that
@@ -7,9 +7,13 @@ takes two bytes, a row that makes a plain copy necessary) changes no word and no
 
 from __future__ import annotations
 
+import os
 import threading
 import time
-from collections.abc import Callable
+import warnings
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, wait
+from contextlib import contextmanager
 from typing import TypeVar
 
 T = TypeVar("T")
@@ -64,30 +68,24 @@ def run_with_retry(work: Callable[[], T], progress: Progress | None = None) -> T
     published before one has ended. A wait of some seconds is reported by `progress`: that
     depends on time alone, which is not protected. Raises what `work` raises, and DeadlockError.
     """
-    progress = progress or Progress()
+
+    def attempt(result: Future[T]) -> None:
+        try:
+            result.set_result(work())
+        except BaseException as failure:  # noqa: BLE001 - raised again by the main thread
+            result.set_exception(failure)
+
     for _ in range(ATTEMPTS):
-        results: list[T] = []
-        failures: list[BaseException] = []
-
-        def attempt(results: list[T] = results, failures: list[BaseException] = failures) -> None:
-            try:
-                results.append(work())
-            except BaseException as failure:  # noqa: BLE001 - raised again by the main thread
-                failures.append(failure)
-
+        result: Future[T] = Future()
         # On a thread of its own, so that the main one can receive signals.
-        thread = threading.Thread(target=attempt, daemon=True)
-        thread.start()
-        if _stalls(thread, progress):
-            continue
-        if failures:
-            raise failures[0]
-        return results[0]
+        threading.Thread(target=attempt, args=(result,), daemon=True).start()
+        if not _stalls(result, progress or Progress()):
+            return result.result()
     raise DeadlockError
 
 
-def _stalls(thread: threading.Thread, progress: Progress) -> bool:
-    """Wait for the end of a thread; true if the whole process makes no progress instead.
+def _stalls(result: Future[T], progress: Progress) -> bool:
+    """Wait for a result; true if the whole process makes no progress instead.
 
     That is reported once, after some seconds without progress.
     """
@@ -97,14 +95,32 @@ def _stalls(thread: threading.Thread, progress: Progress) -> bool:
 
     noticed = False
     start, before = time.monotonic(), used()
-    while thread.is_alive():
-        thread.join(min(NOTICED, STALLED))
+    while not wait([result], min(NOTICED, STALLED)).done:
         if used() - before >= IDLE:
             start, before = time.monotonic(), used()
             continue
-        if thread.is_alive() and not noticed:
+        if not noticed:
             noticed = True
             progress.notice()
-        if thread.is_alive() and time.monotonic() - start >= STALLED:
+        if time.monotonic() - start >= STALLED:
             return True
     return False
+
+
+@contextmanager
+def silenced_stderr() -> Iterator[None]:
+    """Send what native code prints, and every warning, to nowhere.
+
+    The environment may turn warnings into errors, and a cell may cause one.
+    """
+    kept = os.dup(2)
+    null = os.open(os.devnull, os.O_WRONLY)
+    try:
+        os.dup2(null, 2)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        os.dup2(kept, 2)
+        os.close(kept)
+        os.close(null)

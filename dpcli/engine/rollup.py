@@ -6,15 +6,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from itertools import combinations_with_replacement
 from math import floor, prod
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
 from dpcli.columns import Key
-from dpcli.engine.batching import Batch
-from dpcli.engine.sums import LinearCombination, PlainSum, combinations, sums_of
+from dpcli.engine.grouping import Batch, combinations, sums_of
 from dpcli.privacy.confidential import Cells, Confidential, Group, Groups
 from dpcli.queries import MinimiserQuery, Query, ReadabilityQuery
 from dpcli.scores import ScoreQuery, Utility
@@ -47,10 +46,12 @@ def rolled_up(result: pl.DataFrame, queries: Sequence[Query], batch: Batch) -> d
     for order, position in enumerate(batch.members):
         query = queries[position]
         if batch.kind.totals or batch.kind.distinct is not None:
-            sums = [_exact(result[f"s{order}" if batch.kind.totals else "s0"])]
+            parts = [[(1, f"s{order}" if batch.kind.totals else "s0")]]
         else:
-            sums = [_added(result, names, part) for part in combinations(query)]
-        found[position] = _answer(query, places, opened, sums)
+            parts = [
+                [(weight, names[plain]) for weight, plain in part] for part in combinations(query)
+            ]
+        found[position] = _answer(query, places, opened, [_added(result, part) for part in parts])
     return found
 
 
@@ -75,36 +76,25 @@ def _answer(
     return Confidential(tuple(cells.tolist()))
 
 
-def _exact(column: pl.Series) -> Table:
-    """Whole numbers of a column, nulls as zero, as words or as Python integers."""
-    column = column.fill_null(0)
-    if column.dtype == pl.Int128:
-        return np.array(column.to_list(), dtype=object)
-    words: npt.NDArray[np.int64] = column.cast(pl.Int64).to_numpy()
-    return words
+def _added(result: pl.DataFrame, part: Sequence[tuple[int, str]]) -> Table:
+    """What each joint cell adds: a weighted total of columns, no sum of which overflows."""
+    columns = [(weight, result[name].fill_null(0)) for weight, name in part]
+    largest = sum(abs(weight) * max(map(abs, _ends(column))) for weight, column in columns)
+    if largest * len(result) < SAFE:
+        words = [weight * column.cast(pl.Int64).to_numpy() for weight, column in columns]
+    else:
+        words = [weight * np.array(column.to_list(), object) for weight, column in columns]
+    total: Table = np.sum(words, axis=0)
+    return total
 
 
-def _size(numbers: Table) -> int:
-    """The sum of all absolute values is at most this."""
-    if not len(numbers):
-        return 0
-    return max(abs(int(numbers.max())), abs(int(numbers.min()))) * len(numbers)
-
-
-def _added(result: pl.DataFrame, names: Mapping[PlainSum, str], part: LinearCombination) -> Table:
-    """What each joint cell adds: a weighted total of its plain sums."""
-    columns = [(weight, _exact(result[names[plain]])) for weight, plain in part]
-    if sum(abs(weight) * _size(column) for weight, column in columns) >= SAFE:
-        columns = [(weight, column.astype(object)) for weight, column in columns]
-    first, *rest = (weight * column for weight, column in columns)
-    return sum(rest, start=first)
+def _ends(column: pl.Series) -> tuple[int, int]:
+    return cast("int", column.min() or 0), cast("int", column.max() or 0)
 
 
 def _summed(axes: Sequence[Key], places: Mapping[Key, Places], added: Table) -> Table:
     """The cells of a table with these axes, the last one fastest."""
     cell, inside = _cells(axes, places, len(added))
-    if _size(added) >= SAFE:
-        added = added.astype(object)
     cells: Table = np.zeros(prod(len(key) for key in axes), dtype=added.dtype)
     np.add.at(cells, cell[inside], added[inside])
     return cells
@@ -124,7 +114,8 @@ def _cells(
 def _scores(utility: Utility, counts: Table, groups: int) -> Cells:
     """The scores of all candidates, group by group."""
     influence = utility.influence
-    if _size(counts) * max(abs(influence.low), abs(influence.high), 1) >= SAFE:
+    most = max(abs(influence.low), abs(influence.high), 1) * counts.size
+    if most * int(np.abs(counts).max(initial=0)) >= SAFE:
         counts = counts.astype(object)
     scores = utility.scores(counts.reshape(groups, -1))
     return tuple(scores.ravel().tolist())
@@ -141,7 +132,10 @@ def _groups(
     cell, inside = _cells(inner, places, len(added))
     items, within = cell.tolist(), inside.tolist()
     width = prod(len(key) for key in inner)
-    columns = [opened[key] if key.open else _labels(key, places[key]) for key in query.by]
+    columns = [
+        opened[key] if key.open else np.array([*key.labels, None], object)[places[key]].tolist()
+        for key in query.by
+    ]
     groups: dict[Group, dict[int, int]] = {}
     for item, here, number, *labels in zip(items, within, added.tolist(), *columns, strict=True):
         group = tuple(label for label in labels if label is not None)
@@ -176,11 +170,6 @@ class _Sparse(Mapping[Group, Cells]):
 
     def __len__(self) -> int:
         return len(self._groups)
-
-
-def _labels(key: Key, places: Places) -> list[str | None]:
-    labels = [*key.labels, None]
-    return [labels[place] for place in places.tolist()]
 
 
 def minimised(query: MinimiserQuery, moments: Sequence[int]) -> Cells:

@@ -18,20 +18,20 @@ from dataclasses import dataclass, field, replace
 from typing import BinaryIO, Self
 
 from dpcli.dialect import STANDARD, UTF8, Dialect
-from dpcli.engine.copying import (
+from dpcli.engine.content import (
     MARKS,
     Counted,
     blocks_of,
     copied,
     headed,
+    header_of,
     is_parquet,
     refuse_other_formats,
     started,
     unpacked,
 )
-from dpcli.engine.progress import Progress
-from dpcli.engine.records import header_of
-from dpcli.errors import DataError, Problem, describe_system_error, problem
+from dpcli.engine.progress import Progress, silenced_stderr
+from dpcli.errors import DataError, Failure, Problem, Stopped, describe_system_error, problem
 
 STDIN = "-"
 
@@ -82,18 +82,33 @@ class Dataset:
         """The bytes of all files, as they were named."""
         return sum(source.bytes for source in self.sources)
 
-    def require_unchanged(self) -> None:
-        """Raise DataError for files that were changed since they were opened.
+    @contextmanager
+    def redacted_errors(self) -> Iterator[None]:
+        """Records may be read within; whatever fails is reported in one fixed sentence.
 
-        What was read of them describes no version. Nothing but sizes and times is compared.
+        DataError `data-unreadable`, or `data-changed` for files that are not what they were when
+        they were opened. Our own failures, which quote no record, pass.
         """
+        try:
+            with silenced_stderr():
+                yield
+            self._require_unchanged()
+        except (KeyboardInterrupt, Stopped, Failure):
+            raise
+        except BaseException:  # noqa: BLE001 - a panic of native code is no Exception
+            self._require_unchanged()
+            # The message of the reader may quote a record, so no part of it may pass.
+            raise DataError.about("data-unreadable") from None
+
+    def _require_unchanged(self) -> None:
+        """What was read of changed files is no version; only sizes and times are compared."""
         changed = [
-            source.name
+            problem("data-changed", file=source.name)
             for source in self.sources
             if source.state is not None and source.state != _state(source.file)
         ]
         if changed:
-            raise DataError(problem("data-changed", file=name) for name in changed)
+            raise DataError(changed)
 
     def __enter__(self) -> Self:
         return self
@@ -113,6 +128,7 @@ def open_dataset(
     another format, without a header; never because of anything after the first record.
     """
     problems: list[Problem] = []
+    progress = progress or Progress()
     with ExitStack() as opened:
         raws: list[tuple[str, BinaryIO]] = []
         for name in names:
@@ -125,7 +141,7 @@ def open_dataset(
         # Nothing is copied, which may take long, for a command that is wrong.
         for name, raw in () if problems else raws:
             with _collected(problems):
-                source = _source(name, raw, dialect, progress or Progress())
+                source = _source(name, raw, dialect, progress)
                 opened.callback(source.file.close)
                 sources.append(source)
         if problems:

@@ -19,12 +19,11 @@ import polars as pl
 
 from dpcli.columns import Column
 from dpcli.dialect import UTF8
-from dpcli.engine.copying import Counted, blocks_of, copied, decoded, seems_packed
+from dpcli.engine.content import Counted, blocks_of, copied, decoded, numbered_header, seems_packed
 from dpcli.engine.decode import swapped
 from dpcli.engine.parquet import parquet_frame
 from dpcli.engine.plain import Inspection, PlainText, has_blank_lines
 from dpcli.engine.progress import Progress
-from dpcli.engine.records import numbered_header
 from dpcli.engine.source import Dataset, Source
 
 T = TypeVar("T")
@@ -44,15 +43,16 @@ class Tables:
         for place, source in enumerate(dataset.sources):
             if source.dialect is None:
                 continue
-            if not inspection.plain(source) or seems_packed(source.file):
+            text = inspection.of(source)
+            if text.odd or seems_packed(source.file):
                 self._copy(place)
-            elif not inspection.quotes(source):
+            elif not text.quoted:
                 self._sources[place] = replace(source, dialect=replace(source.dialect, quote=None))
 
     def frames(self) -> list[pl.LazyFrame]:
         """For each file its wanted columns `t0`, `t1` and so on, in the order of the files.
 
-        `blank` is true for a row in which nothing was: perhaps it is a blank line, and no row.
+        `odd_blank` is true for a row in which nothing was: perhaps it is a blank line, and no row.
         """
         decimal = self._dataset.dialect.decimal
         return [_frame(source, self._wanted, decimal) for source in self._sources]
@@ -99,13 +99,13 @@ def texts_of(
         progress.begin("randomizing", dataset.bytes, position)
     for source, file in zip(dataset.sources, files, strict=True):
         if source.dialect is None:
-            rows = _frame(source, columns, dataset.dialect.decimal).drop("blank")
+            rows = _frame(source, columns, dataset.dialect.decimal).drop("odd_blank")
             yield from rows.collect_batches(engine="streaming", maintain_order=True)
             continue
         header, text, records = _plain(source, file)
         for whole in _whole_records(text, records):
             block = replace(source, file=io.BytesIO(header + whole))
-            yield _frame(block, columns, dataset.dialect.decimal).drop("blank").collect()
+            yield _frame(block, columns, dataset.dialect.decimal).drop("odd_blank").collect()
 
 
 def _plain(source: Source, file: Counted) -> tuple[bytes, PlainText, Iterator[bytes]]:
@@ -169,4 +169,4 @@ def _frame(source: Source, wanted: Sequence[Column], decimal: str) -> pl.LazyFra
         for at, (name, column) in enumerate(zip(read, wanted, strict=True))
     ]
     blank = pl.all_horizontal(pl.col(name).is_null() for name in read or names[:1])
-    return table.select(*texts, blank.alias("blank"))
+    return table.select(*texts, blank.alias("odd_blank"))

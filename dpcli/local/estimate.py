@@ -18,7 +18,6 @@ import polars as pl
 from dpcli.columns import CategoryColumn, NumericColumn
 from dpcli.engine.decode import Decoder
 from dpcli.engine.header import require_columns
-from dpcli.engine.redaction import redacted_errors
 from dpcli.engine.source import open_dataset
 from dpcli.engine.tables import texts_of
 from dpcli.errors import DataError
@@ -90,7 +89,7 @@ def collect(spec: Spec, name: str) -> list[Collected]:
             numbers.append(pl.when(value.is_between(*ends)).then(value).alias(column))
     with open_dataset((name,)) as dataset:
         require_columns(dataset, columns)
-        with redacted_errors(dataset):
+        with dataset.redacted_errors():
             for frame in texts_of(dataset, columns):
                 places = decoder.decoded(frame).cast(pl.Int64).rename(names)
                 cells = places.with_columns(frame.select(numbers))

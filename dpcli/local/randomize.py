@@ -20,7 +20,6 @@ from dpcli.columns import CategoryColumn, NumericColumn
 from dpcli.engine.decode import Decoder
 from dpcli.engine.header import require_columns
 from dpcli.engine.progress import Progress
-from dpcli.engine.redaction import redacted_errors
 from dpcli.engine.source import Dataset, open_dataset
 from dpcli.engine.tables import prefetch, texts_of
 from dpcli.errors import DataError, LedgerError
@@ -125,7 +124,7 @@ def write_responses(
     spec = plan.spec
     with open_dataset(data, spec.dialect, progress) as dataset:
         require_columns(dataset, _columns(spec))
-        with redacted_errors(dataset):
+        with dataset.redacted_errors():
             outbox.write(_csv(pl.DataFrame({name: [] for name in spec.header}), header=True))
             frames = responses(spec, dataset, progress)
             ordered = in_random_order(frames, dataset.size) if shuffle else frames

@@ -26,8 +26,8 @@ PATIENCE = 20.0
 
 PROGRAM = """
 import sys
-from dpcli.engine import user_level
-user_level.WAITING, user_level.SHARD = 20_000, 1 << 20
+from dpcli.engine import bounding
+bounding.WAITING, bounding.SHARD = 20_000, 1 << 20
 from dpcli.cli.main import main
 main()
 """

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from dpcli.engine import user_level
+from dpcli.engine import bounding
 from dpcli.engine.aggregate import aggregate
 from dpcli.engine.bounding import Dictionary
 from dpcli.engine.rollup import Sealed
@@ -62,8 +62,8 @@ class RecordedDictionary(Dictionary):
 
 def freeze_priorities(patch: pytest.MonkeyPatch) -> None:
     """Keep the same rows of users in each release from now on, by a secret drawn in it."""
-    patch.setattr(user_level, "Priorities", KeyedPriorities)
-    patch.setattr(user_level, "Dictionary", RecordedDictionary)
+    patch.setattr(bounding, "Priorities", KeyedPriorities)
+    patch.setattr(bounding, "Dictionary", RecordedDictionary)
 
     def keyed(*arguments: Any) -> list[Sealed]:
         patch.setattr(KeyedPriorities, "secret", random_bytes(16))

@@ -15,14 +15,13 @@ import pytest
 
 from dpcli.cli import progress as module
 from dpcli.cli.progress import WAITING, shown_progress
-from dpcli.engine.progress import Progress
-from dpcli.engine.redaction import silenced_stderr
+from dpcli.engine.progress import Progress, silenced_stderr
 from tests.support.terminal import received_from
 
 WORK = """
 import sys, time
 from dpcli.cli.progress import WAITING, shown_progress
-from dpcli.engine.redaction import silenced_stderr
+from dpcli.engine.progress import silenced_stderr
 with shown_progress(quiet={quiet}) as progress:
     if progress is not None:
         progress.begin("copying", {total}, lambda: 2_500_000)

@@ -14,7 +14,7 @@ from random import Random
 import pytest
 
 from dpcli.columns import Key, NumericColumn
-from dpcli.engine.batching import _place
+from dpcli.engine.grouping import _place
 from dpcli.privacy.relation import RowUnit
 from dpcli.queries import LinearQuery
 from dpcli.spec.load import load_spec

@@ -14,10 +14,9 @@ import pytest
 
 from dpcli.columns import CategoryColumn, Column, NumericColumn
 from dpcli.dialect import DELIMITERS, ENCODINGS, QUOTES, STANDARD, Dialect, encoding_of
-from dpcli.engine import copying, user_level
+from dpcli.engine import bounding, content
 from dpcli.engine import tables as reader
 from dpcli.engine.decode import Decoder
-from dpcli.engine.redaction import redacted_errors
 from dpcli.engine.source import open_dataset
 from dpcli.engine.tables import texts_of
 from dpcli.privacy.relation import RowUnit
@@ -211,7 +210,7 @@ def test_every_form_gives_the_same_answers(
     form: Form, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Whatever a table is written as, its exact answers are those of standard CSV."""
-    monkeypatch.setattr(copying, "BLOCK", 7)
+    monkeypatch.setattr(content, "BLOCK", 7)
     tried = 0
     for seed in range(1000):
         data, columns, queries = files.generate(seed)
@@ -232,8 +231,8 @@ def test_people_are_the_same_in_every_form(
     form: Form, priority: Priority, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Rows of a person in several files are rows of one person, in the order of the files."""
-    monkeypatch.setattr(user_level, "SHARD", 64)
-    monkeypatch.setattr(user_level, "WAITING", 1)
+    monkeypatch.setattr(bounding, "SHARD", 64)
+    monkeypatch.setattr(bounding, "WAITING", 1)
     tried = 0
     for seed in range(1000):
         data, unit, queries = crowds.generate(seed)
@@ -352,7 +351,7 @@ def by_rows(
 ) -> list[tuple[int | None, ...]]:
     """Every row of some files as whole numbers."""
     decoder = Decoder(columns)
-    with open_dataset(tuple(map(str, paths)), dialect) as dataset, redacted_errors(dataset):
+    with open_dataset(tuple(map(str, paths)), dialect) as dataset, dataset.redacted_errors():
         return [
             row for frame in texts_of(dataset, columns) for row in decoder.decoded(frame).rows()
         ]
@@ -370,7 +369,7 @@ def test_blocks_are_decoded_as_if_they_were_one(encoding: str) -> None:
             continue
         for size in (1, 2, 3, 7, 1000):
             blocks = (raw[at : at + size] for at in range(0, len(raw), size))
-            found = b"".join(copying.decoded(blocks, encoding, marked=True))
+            found = b"".join(content.decoded(blocks, encoding, marked=True))
             assert found.decode("utf-8", "replace") == whole
 
 

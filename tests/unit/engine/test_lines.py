@@ -13,8 +13,7 @@ import pytest
 
 from dpcli.columns import CategoryColumn, Column, IdColumn, Key, OpenColumn
 from dpcli.dialect import STANDARD, Dialect
-from dpcli.engine import copying
-from dpcli.engine.redaction import redacted_errors
+from dpcli.engine import content as module
 from dpcli.engine.source import open_dataset
 from dpcli.engine.tables import texts_of
 from dpcli.errors import DataError
@@ -37,7 +36,7 @@ Rows = list[tuple[str, ...]]
 
 def read(path: Path, columns: list[Column], dialect: Dialect = LINES) -> Rows:
     """The rows of a file, a missing cell as an empty text."""
-    with open_dataset((str(path),), dialect) as dataset, redacted_errors(dataset):
+    with open_dataset((str(path),), dialect) as dataset, dataset.redacted_errors():
         frames = texts_of(dataset, columns)
         return [tuple(cell or "" for cell in row) for frame in frames for row in frame.rows()]
 
@@ -86,7 +85,7 @@ def test_an_odd_line_is_decided_alone(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """A line whose quotes do not pair up is a row of missing cells; others are read as always."""
-    monkeypatch.setattr(copying, "BLOCK", block)
+    monkeypatch.setattr(module, "BLOCK", block)
     path = tmp_path / "data.csv"
     path.write_bytes(mark + b"a,b\n" + content)
 
@@ -114,7 +113,7 @@ def test_odd_files_are_read_by_the_written_rule(
     path = tmp_path / "data.csv"
     read_at_all = 0
     for seed in range(start, start + PER_TEST):
-        monkeypatch.setattr(copying, "BLOCK", Random(seed).choice((3, 50, 1000, 1 << 23)))
+        monkeypatch.setattr(module, "BLOCK", Random(seed).choice((3, 50, 1000, 1 << 23)))
         data, columns, queries = generate(seed)
         dialect = LINES
         if seed % 3 == 0:
@@ -148,7 +147,7 @@ def test_one_line_changes_one_row(
     path, other = tmp_path / "a.csv", tmp_path / "b.csv"
     for seed in range(start, start + 100):
         random = Random(seed)
-        monkeypatch.setattr(copying, "BLOCK", random.choice((3, 50, 1 << 23)))
+        monkeypatch.setattr(module, "BLOCK", random.choice((3, 50, 1 << 23)))
         body = [damaged(random, '"') for _ in range(random.randint(1, 20))]
         changed = list(body)
         place = random.randrange(len(body))

@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 from dpcli.columns import Key, NumericColumn
-from dpcli.engine import bounding, user_level
+from dpcli.engine import bounding
 from dpcli.engine.bounding import Dictionary
 from dpcli.privacy.relation import PersonUnit, RowUnit
 from dpcli.queries import LinearQuery
@@ -44,8 +44,8 @@ def test_people_are_bounded_by_the_written_rules(
     Hurried: many shards that are compacted after every few rows.
     """
     if hurried:
-        monkeypatch.setattr(user_level, "SHARD", 64)
-        monkeypatch.setattr(user_level, "WAITING", 1)
+        monkeypatch.setattr(bounding, "SHARD", 64)
+        monkeypatch.setattr(bounding, "WAITING", 1)
     path = tmp_path / "data.csv"
     for seed in range(start, start + PER_TEST):
         data, unit, asked = generate(seed)

@@ -90,6 +90,6 @@ def test_packed_files_count_as_they_are(tmp_path: Path) -> None:
     path.write_bytes(gzip.compress(b"age,note\n" + b"1,x\n" * SIZE))
     heard = Heard()
     with open_dataset((str(path),), STANDARD, heard) as dataset:
-        Inspection(dataset, heard).plain(dataset.sources[0])
+        Inspection(dataset, heard).of(dataset.sources[0])
     assert heard.shown == [("copying", path.stat().st_size), ("reading", path.stat().st_size)]
     assert [position() for position, _ in heard.positions] == [path.stat().st_size, None]

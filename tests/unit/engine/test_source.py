@@ -18,7 +18,7 @@ import polars as pl
 import pytest
 
 from dpcli.columns import NumericColumn
-from dpcli.engine import copying as module
+from dpcli.engine import content as module
 from dpcli.engine.aggregate import aggregate
 from dpcli.engine.header import require_columns
 from dpcli.engine.plain import Inspection

@@ -7,10 +7,9 @@ from pathlib import Path
 import pytest
 
 from dpcli.columns import CategoryColumn, Column, NumericColumn
-from dpcli.engine import copying
+from dpcli.engine import content
 from dpcli.engine import tables as reader
 from dpcli.engine.decode import Decoder
-from dpcli.engine.redaction import redacted_errors
 from dpcli.engine.source import open_dataset
 from dpcli.engine.tables import texts_of
 from tests.oracles.files import generate
@@ -21,7 +20,7 @@ def cells(path: Path, columns: list[Column]) -> list[tuple[int | None, ...]]:
     """Every row of a file as whole numbers."""
     decoder = Decoder(columns)
     rows: list[tuple[int | None, ...]] = []
-    with open_dataset((str(path),)) as dataset, redacted_errors(dataset):
+    with open_dataset((str(path),)) as dataset, dataset.redacted_errors():
         for frame in texts_of(dataset, columns):
             rows += decoder.decoded(frame).rows()
     return rows
@@ -34,7 +33,7 @@ def test_odd_files_are_read_row_by_row(
 ) -> None:
     """However lines are damaged and blocks are cut, each row is that of the oracle, in order."""
     monkeypatch.setattr(reader, "BLOCK", block)
-    monkeypatch.setattr(copying, "BLOCK", block)
+    monkeypatch.setattr(content, "BLOCK", block)
     path = tmp_path / "data.csv"
     for seed in range(start, start + 40):
         data, declared, _ = generate(seed)
@@ -82,7 +81,7 @@ def test_rows_are_cut_where_records_end(
 ) -> None:  # fmt: skip
     """Blank lines are no rows, quoted line ends are none either, odd bytes spoil one cell."""
     monkeypatch.setattr(reader, "BLOCK", block)
-    monkeypatch.setattr(copying, "BLOCK", block)
+    monkeypatch.setattr(content, "BLOCK", block)
     path = tmp_path / "data.csv"
     path.write_bytes(data)
 
@@ -95,7 +94,7 @@ def test_in_a_file_of_one_column_a_blank_line_is_a_record(
 ) -> None:
     """Its only cell is missing, and counts as the constant."""
     monkeypatch.setattr(reader, "BLOCK", block)
-    monkeypatch.setattr(copying, "BLOCK", block)
+    monkeypatch.setattr(content, "BLOCK", block)
     path = tmp_path / "data.csv"
     path.write_bytes(b"x\nb\n\nb\n")
 

@@ -1,0 +1,291 @@
+"""Many queries, few aggregations: which share a pass, and what is summed where.
+
+Queries whose axes span a small joint table are answered from one aggregation over that table, and
+rolled up afterwards. All aggregations share one scan, and queries share plain sums: sum(x - c) is
+the sum of x less c times the number of rows with an x, so a total, a mean and a count of the same
+rows need two sums, not four. An offset of a product is taken off in the same way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from itertools import pairwise
+from math import prod
+from operator import mul
+
+import polars as pl
+
+from dpcli.columns import Column, Key, NumericColumn
+from dpcli.privacy.relation import PersonUnit, Unit
+from dpcli.queries import (
+    Condition,
+    DistinctQuery,
+    Factor,
+    LinearQuery,
+    MinimiserQuery,
+    Query,
+    ReadabilityQuery,
+)
+from dpcli.scores import ScoreQuery
+
+JOINT_CELLS = 1 << 14
+"""Up to this many groups an aggregation costs about as much as with one."""
+
+MOST_SHORT = 2**32
+"""Rows that polars can count in a group; a file has at most as many as bytes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """What two queries must have in common to be answered together.
+
+    `groups` are the axes whose cells count as a user's groups, where the limits on
+    these can leave out rows. `distinct` is a column whose values are counted once.
+    """
+
+    open: tuple[Key, ...] = ()
+    groups: tuple[Key, ...] | None = None
+    totals: bool = False
+    distinct: DistinctQuery | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Queries that are answered together, and the axes of their joint table.
+
+    `members` are positions in the list of queries. Each axis has one place more
+    than it has labels, the last one for rows that lie nowhere on it. Open axes stand
+    next to the joint table.
+    """
+
+    kind: Kind
+    axes: tuple[Key, ...]
+    members: tuple[int, ...]
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        """The columns along whose values rows are grouped."""
+        return tuple(dict.fromkeys(axis.column for axis in (*self.axes, *self.kind.open)))
+
+    def linear(self, queries: Sequence[Query]) -> list[LinearQuery]:
+        """The members that add up numbers of rows."""
+        members = (queries[position] for position in self.members)
+        return [query for query in members if isinstance(query, LinearQuery)]
+
+
+def batches_of(queries: Sequence[Query], unit: Unit) -> list[Batch]:
+    """Put each query into the first batch of its kind whose joint table stays small."""
+    batches: list[Batch] = []
+    for position, query in enumerate(queries):
+        kind = _kind(query, unit)
+        closed = tuple(key for key in query.table if not key.open)
+        for index, batch in enumerate(batches):
+            axes = tuple(dict.fromkeys(batch.axes + closed))
+            small = prod(len(axis) + 1 for axis in axes) <= JOINT_CELLS
+            if kind == batch.kind and (small or set(axes) == set(batch.axes)):
+                batches[index] = Batch(kind, axes, (*batch.members, position))
+                break
+        else:
+            batches.append(Batch(kind, closed, (position,)))
+    return batches
+
+
+def _kind(query: Query, unit: Unit) -> Kind:
+    totals = isinstance(query, LinearQuery) and query.totals is not None
+    limited = isinstance(unit, PersonUnit) and unit.limits_groups
+    binding = totals or (limited and bool(query.axes))
+    return Kind(
+        tuple(key for key in query.by if key.open),
+        tuple(sorted(query.axes, key=repr)) if binding else None,
+        totals,
+        query if isinstance(query, DistinctQuery) else None,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class PlainSum:
+    """Over the rows of a group that pass: the sum of a product, or their number.
+
+    A row passes when every condition holds and no column in `known` is missing.
+    """
+
+    factors: tuple[Factor, ...]
+    where: tuple[Condition, ...]
+    known: frozenset[Column]
+
+    @property
+    def columns(self) -> set[Column]:
+        """Every column that decides what a row adds."""
+        used: set[Column] = {factor.column for factor in self.factors}
+        return used | self.known | {condition.column for condition in self.where}
+
+    def expression(self, name: Mapping[Column, str], size: int) -> pl.Expr:
+        """The sum as polars computes it, in integers that cannot overflow.
+
+        `name` has where the whole numbers of a column are; there are at most `size` rows.
+        """
+        mask = passing(self.where, self.known, name)
+        if self.factors:
+            most = prod(max(map(abs, factor.limits)) for factor in self.factors)
+            dtype = pl.Int64() if most * size < 2**62 else pl.Int128()
+            columns = ((pl.col(name[each.column]).cast(dtype), each) for each in self.factors)
+            value = reduce(
+                mul, (col - each.offset if each.offset else col for col, each in columns)
+            )
+            return (value if mask is None else pl.when(mask).then(value)).sum()
+        if size < MOST_SHORT:
+            if mask is None:
+                return pl.len().cast(pl.Int64)
+            if not self.where and len(self.known) == 1:
+                (column,) = self.known
+                return pl.col(name[column]).count().cast(pl.Int64)
+        return (pl.col("row") if mask is None else mask.cast(pl.Int64)).sum()
+
+
+def passing(
+    where: Sequence[Condition], known: Iterable[Column], name: Mapping[Column, str]
+) -> pl.Expr | None:
+    """Which rows meet all conditions and know all columns, or None if all do."""
+    tests = [
+        pl.any_horizontal(
+            pl.col(name[condition.column]).is_between(low, high) for low, high in condition.ranges
+        )
+        for condition in where
+    ]
+    tests += [pl.col(name[column]).is_not_null() for column in known]
+    return pl.all_horizontal(tests).fill_null(value=False) if tests else None
+
+
+LinearCombination = tuple[tuple[int, PlainSum], ...]
+"""A weighted total of plain sums."""
+
+
+def combination(query: LinearQuery) -> LinearCombination:
+    """The plain sums that make up `query`, within its cells."""
+    # Rows that are missing on an axis lie in no cell, which needs no test.
+    axes = {key.column for key in query.axes}
+    present = {column for column in query.present if column.missing is None}
+    factors = {factor.column for factor in query.factors if factor.column.missing is None}
+    # A product with a missing factor is missing itself, and adds nothing.
+    known = frozenset(present - factors - axes)
+    counted = PlainSum((), query.where, frozenset((present | factors) - axes))
+    single = len(query.factors) == 1
+    factors_summed = tuple(Factor(factor.column) for factor in query.factors)
+    total = PlainSum(factors_summed if single else query.factors, query.where, known)
+    offset = query.offset + (query.factors[0].offset if single else 0)
+    return ((1, total), (-offset, counted)) if offset else ((1, total),)
+
+
+def combinations(query: Query) -> tuple[LinearCombination, ...]:
+    """What a query adds up in each cell: for some queries several numbers, else one."""
+    if isinstance(query, MinimiserQuery):
+        return tuple(combination(moment) for moment in query.moments)
+    if isinstance(query, ReadabilityQuery):
+        return tuple(_readability(query))
+    if isinstance(query, ScoreQuery):
+        rows = LinearQuery(items=query.table, where=query.where, present=query.present)
+        return (combination(rows),)
+    return (combination(query),) if isinstance(query, LinearQuery) else ()
+
+
+def _readability(query: ReadabilityQuery) -> Iterator[LinearCombination]:
+    """The number of rows, and twice the readable cells of each column less the rows."""
+    rows = PlainSum((), (), frozenset())
+    if query.with_rows:
+        yield ((1, rows),)
+    for column in query.checked:
+        yield ((2, PlainSum((), (), frozenset({column}))), (-1, rows))
+
+
+def sums_of(queries: Sequence[Query], batch: Batch) -> tuple[PlainSum, ...]:
+    """The plain sums of all members of a batch, each once."""
+    needed = (part for position in batch.members for part in combinations(queries[position]))
+    return tuple(dict.fromkeys(plain for part in needed for _, plain in part))
+
+
+class Grouping:
+    """One aggregation: where rows lie, from decoded columns by their names, and its sums.
+
+    `cell` is the joint cell of the closed axes, the last one fastest, one place past
+    the end of an axis for nowhere; `o0`, `o1` and so on are open axes, null for
+    nowhere. `g0` and so on are the places on axes whose cells are a user's groups. There are at
+    most `size` rows.
+    """
+
+    def __init__(
+        self, batch: Batch, queries: Sequence[Query], names: Mapping[Column, str], size: int
+    ) -> None:
+        self.batch, self.names, self.size = batch, names, size
+        self._sums = [
+            plain.expression(names, size).alias(f"s{number}")
+            for number, plain in enumerate(sums_of(queries, batch))
+        ]
+        self.open = [f"o{place}" for place in range(len(batch.kind.open))]
+        self.keys = ["cell", *self.open]
+        closed = [axis for axis in batch.axes if axis in (batch.kind.groups or ())]
+        self._closed = {f"g{place}": axis for place, axis in enumerate(closed)}
+        self.groups = [*self._closed, *self.open]
+
+    def placed(self, rows: pl.LazyFrame) -> pl.LazyFrame:
+        """The rows with the columns to group by, and a `row` to count by."""
+        places = {axis: _place(axis, self.names[axis.column]) for axis in self.batch.axes}
+        opened = [
+            pl.col(self.names[axis.column]).alias(name)
+            for axis, name in zip(self.batch.kind.open, self.open, strict=True)
+        ]
+        grouped = [places[axis].alias(name) for name, axis in self._closed.items()]
+        cell = pl.lit(0, dtype=pl.Int64)
+        for axis in self.batch.axes:
+            cell = cell * (len(axis) + 1) + places[axis]
+        row = pl.lit(1, dtype=pl.Int64).alias("row")
+        return rows.with_columns(cell.alias("cell"), row, *opened, *grouped)
+
+    @property
+    def somewhere(self) -> pl.Expr:
+        """Whether a placed row lies in a group of its user."""
+        inside = [pl.col(name) < len(axis) for name, axis in self._closed.items()]
+        inside += [pl.col(name).is_not_null() for name in self.open]
+        return pl.all_horizontal(inside) if inside else pl.lit(value=True)
+
+    def partial(self, placed: pl.LazyFrame) -> pl.LazyFrame:
+        """A line per occupied cell with its sums, or per value in it if these are counted."""
+        query = self.batch.kind.distinct
+        if query is not None:
+            known = [column for column in query.present if column.missing is None]
+            mask, value = passing(query.where, known, self.names), pl.col(self.names[query.column])
+            # A row that does not count has the value null.
+            value = value if mask is None else pl.when(mask).then(value)
+            return placed.select(*self.keys, value.alias("value")).unique()
+        if self.batch.columns:
+            return placed.group_by(self.keys).agg(self._sums)
+        # All rows lie in one cell, also if there are none.
+        return placed.select(pl.lit(0, dtype=pl.Int64).alias("cell"), *self._sums)
+
+    def merged(self, partials: pl.LazyFrame) -> pl.LazyFrame:
+        """One line per cell, from the partials of all rows."""
+        if self.batch.kind.distinct is None:
+            return partials.group_by(self.keys).agg(pl.col(r"^s\d+$").sum())
+        count = pl.col("value").is_not_null().cast(pl.Int64).sum()
+        return partials.unique().group_by(self.keys).agg(count.alias("s0"))
+
+
+def _place(axis: Key, name: str) -> pl.Expr:
+    """Where a row lies along an axis; one past the end for nowhere."""
+    value = pl.col(name).cast(pl.Int64)
+    if isinstance(axis.column, NumericColumn):
+        inner = axis.starts[1:]
+        # A range of any number of bins has one width.
+        ends = (0, inner.step) if isinstance(inner, range) else inner
+        steps = {later - earlier for earlier, later in pairwise(ends)} or {1}
+        if not inner:
+            value = value * 0
+        elif len(steps) == 1:
+            # The first and the last bin may be cut by the bounds.
+            value = ((value - inner[0]) // steps.pop() + 1).clip(0, len(inner))
+        else:
+            starts = pl.lit(pl.Series(inner, dtype=pl.Int64))
+            bins = starts.search_sorted(value, side="right").cast(pl.Int64)
+            value = pl.when(value.is_not_null()).then(bins)
+    return value.fill_null(len(axis))
