@@ -1,6 +1,7 @@
 """Questions on standard error, and answers from standard input, line by line.
 
-The questions are in `questions.toml`.
+The questions are in `questions.toml`. Answers that were accepted are kept: `<` drops the last one
+and runs the dialogue again with the others, up to the question before.
 """
 
 from __future__ import annotations
@@ -21,6 +22,9 @@ from dpcli.spec.tree import similar
 
 T = TypeVar("T")
 
+BACK = "<"
+"""Answers that the question before should be asked again."""
+
 LONGEST = 100_000
 """Characters of an answer; more are no answer."""
 
@@ -38,6 +42,10 @@ class Refused(Exception):
         super().__init__()
 
 
+class _Back(Exception):
+    pass
+
+
 @cache
 def questions() -> dict[str, dict[str, str]]:
     """The words of every question."""
@@ -49,27 +57,46 @@ class Asker:
 
     def __init__(self, answers: BinaryIO, *, terminal: bool) -> None:
         self._answers, self._terminal = answers, terminal
+        self._accepted: list[str] = []
+        self._next = 0
+
+    def dialogue(self, script: Callable[[], T]) -> T:
+        """What a script makes of the answers; it runs again when a person goes back."""
+        while True:
+            self._next = 0
+            try:
+                return script()
+            except _Back:
+                self._accepted.pop()
 
     def say(self, key: str, **facts: object) -> None:
-        """The paragraph before a question, if it has one."""
-        if before := questions()[key].get("before", ""):
+        """The paragraph before a question, if it has one and the question is new."""
+        before = questions()[key].get("before", "")
+        if before and self._next == len(self._accepted):
             sys.stderr.write("\n" + fill(before.format(**facts).strip(), WIDTH) + "\n")
 
     def ask(
         self, key: str, check: Callable[[str], T], default: str | None = None, **facts: object
     ) -> T:
         """What `check` makes of the answer, or of the default if it is empty."""
+        self.say(key, **facts)
+        self._next += 1
+        if self._next <= len(self._accepted):
+            return check(self._accepted[self._next - 1])
         question = questions()[key]
         default = question.get("default", "") if default is None else default
-        self.say(key, **facts)
+        prompt = f"{question['ask'].format(**facts)}{f' [{default}]' if default else ''}: "
         for _ in range(MOST_TRIES):
-            prompt = question["ask"].format(**facts)
-            sys.stderr.write(f"{prompt}{f' [{default}]' if default else ''}: ")
+            sys.stderr.write(prompt)
             sys.stderr.flush()
             try:
-                return check(self._line() or default)
+                answer = self._line() or default
+                found = check(answer)
             except Refused as refused:
                 sys.stderr.writelines(f"- {reason}\n" for reason in refused.reasons)
+            else:
+                self._accepted.append(answer)
+                return found
         sys.stderr.write("\n")
         raise UsageError.about("no-answer.wrong")
 
@@ -83,6 +110,10 @@ class Asker:
         if not self._terminal:
             # What was piped in is shown, so that the dialogue can be read afterwards.
             sys.stderr.write(f"{inline(text)}\n")
+        if text == BACK and self._accepted:
+            raise _Back
+        if text == BACK:
+            raise Refused("this is the first question")
         if "\ufffd" in text or not text.isprintable():
             raise Refused("the answer holds characters that cannot be shown")
         return text
@@ -101,7 +132,7 @@ def one_of(*choices: str) -> Callable[[str], str]:
             return text
         near = similar(text, choices)
         hint = f"did you mean {shown(near)}?" if near else f"answer {listed(choices, 'or')}"
-        raise Refused(f"{shown(text)} is none of the answers; {hint}")
+        raise Refused(f"{shown(text)} is none of the answers; {hint}" if text else hint)
 
     return check
 
@@ -139,9 +170,10 @@ def values(text: str) -> list[str] | dict[str, str]:
     texts = texts_between_commas(text)
     # As people type it here, and as specs write it.
     mark = "=" if any("=" in one for one in texts) else ": "
-    if not any(mark in one for one in texts):
-        return texts
     pairs = [one.partition(mark) for one in texts]
-    if not all(sign for _, sign, _ in pairs):
+    signs = [sign for _, sign, _ in pairs]
+    if not any(signs):
+        return texts
+    if not all(signs):
         raise Refused("give every text a label, as in 0=no, 1=yes, or give none")
     return {key.strip(): label.strip() for key, _, label in pairs}

@@ -8,13 +8,14 @@ import unicodedata
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from shlex import quote as quote_word
 from typing import Annotated, Literal
 
 import typer
 
-from dpcli.cli.asking import Asker, yes_or_no
+from dpcli.cli.asking import Asker
 from dpcli.cli.console import print_json, say, write_json
-from dpcli.cli.interview import Interview, ask_names
+from dpcli.cli.interview import ask_spec
 from dpcli.cli.options import checked_dialect, input_file, require_new
 from dpcli.cli.outputs import file_of
 from dpcli.dialect import STANDARD, Dialect
@@ -25,7 +26,7 @@ from dpcli.messages import note
 from dpcli.plan.planner import make_plan, require_budget
 from dpcli.publish import publish, publish_to_stdout
 from dpcli.report.formats import report_schema
-from dpcli.spec.draft import csv_line, draft_spec, twins_of, unfit
+from dpcli.spec.draft import draft_spec, twins_of, unfit
 from dpcli.spec.load import load_spec
 from dpcli.spec.schema import spec_schema
 from dpcli.spec.text import PLACEHOLDER
@@ -58,8 +59,8 @@ def init(
     else:
         publish({output: draft.encode()})
     if ask:
-        spec = output or "SPEC"
-        say(f"next: dpcli check {spec} {data}; dpcli plan {spec}")
+        spec = quote_word(str(output or "SPEC"))
+        say(f"next: dpcli check {spec} {quote_word(data)}; dpcli plan {spec}")
     elif not certain:
         say(note("init.assumed", data=data, count=len(names)))
 
@@ -92,11 +93,7 @@ def _asked(header: Sequence[str], name: str, dialect: Dialect, *, certain: bool)
     """The spec from the answers, planned once so that it is ready."""
     asker = Asker(sys.stdin.buffer, terminal=sys.stdin.isatty())
     try:
-        count = len(header)
-        if dialect.names or not (certain or asker.ask("header", yes_or_no, count=count)):
-            header = ask_names(asker, count)
-            dialect = replace(dialect, names=tuple(header))
-        text = Interview(asker, header, csv_line(dialect)).spec(name)
+        text = asker.dialogue(lambda: ask_spec(asker, header, name, dialect, certain=certain))
     except (KeyboardInterrupt, Stopped):
         print("\nstopped; nothing was written", file=sys.stderr)
         raise

@@ -8,8 +8,9 @@ Whatever is answered is written so that the loader reads it back to the letter.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -25,13 +26,14 @@ from dpcli.cli.asking import (
     yes_or_no,
 )
 from dpcli.columns import CategoryColumn, NumericColumn
+from dpcli.dialect import DECIMALS, STANDARD, Dialect
 from dpcli.errors import SpecError
 from dpcli.fields import field_examples
 from dpcli.messages import shown
 from dpcli.numbers import number
 from dpcli.privacy.decimals import plain_text, short_down
-from dpcli.spec.column_types import COLUMN_TYPES
-from dpcli.spec.draft import SCHEMA_LINES, as_word, csv_section, declaration, twins_of, unfit
+from dpcli.spec.column_types import COLUMN_TYPES, ColumnShape
+from dpcli.spec.draft import spec_text, twins_of, unfit
 from dpcli.spec.load import load_spec
 from dpcli.spec.names import dataset_fault
 from dpcli.values import MOST_EPSILON
@@ -48,63 +50,51 @@ DIGITS = 3
 BINS, CANDIDATES = 10, 1000
 """About how many bins are proposed, and how many candidates a median has at most."""
 
-NOT_ASKED = ("type", "id.missing")
-"""Fields of columns that nothing is asked about."""
-
-PLAIN = re.compile(
-    r"-?[0-9]+(\.[0-9]+)?(e-?[0-9]+)?|[0-9]{4}-[0-9]{2}-[0-9]{2}|[A-Za-z]+(-[A-Za-z]+)+"
-)
-"""Numbers, days and words with hyphens, which need no quotes."""
-
-SPEC = """\
-{schema}
-dpcli: 1
-dataset: {dataset}  # the ledger account that pays for releases
-{csv}
-privacy:
-  unit: {privacy[unit]}
-  neighbors: {privacy[neighbors]}
-  budget: {privacy[budget]}  # for all releases together
-{quality}
-# What may be in a column: public facts, never read from the data.
-columns:{columns}
-
-statistics:{statistics}
-"""
-
-QUALITY = """
-# Stops a release if the file is incomplete or cannot be read.
-quality: {}
-"""
-
-
 READ: dict[str, Callable[[str], Any]] = {"bounds": pair, "values": values}
 """What an answer about a field of a column says, where that is not one text."""
 
+PERSON = re.compile(
+    "person|people|patient|customer|client|user|member|student|pupil|employee|citizen|resident"
+    "|respondent|participant|household",
+    re.IGNORECASE,
+)
+"""Words in the names of columns that probably say whose row it is."""
 
-def ask_names(asker: Asker, count: int) -> tuple[str, ...]:
+
+def ask_spec(
+    asker: Asker, header: Sequence[str], name: str, dialect: Dialect, *, certain: bool
+) -> str:
+    """The spec that all answers make; `name` is proposed for the dataset.
+
+    Unless the header is `certain`, the first question is whether it is one.
+    """
+    count = len(header)
+    if dialect.names or not (certain or asker.ask("header", yes_or_no, count=count)):
+        header = asker.ask("names", lambda text: _names(asker, text, count), count=count)
+        dialect = replace(dialect, names=tuple(header))
+    return Interview(asker, header, dialect).spec(name)
+
+
+def _names(asker: Asker, text: str, count: int) -> list[str]:
     """The names of the columns of a file without a header line."""
-
-    def check(text: str) -> tuple[str, ...]:
-        names = tuple(texts_between_commas(text))
-        if len(names) != count:
-            raise Refused(f"these are {len(names):,} names, and the file has {count:,} columns")
-        Interview(asker, (), f"{csv_section({}, names)}\n").put("probe", "dataset")
-        return names
-
-    return asker.ask("names", check, count=count)
+    names = texts_between_commas(text)
+    if len(names) != count:
+        raise Refused(f"these are {len(names):,} names, and the file has {count:,} columns")
+    # The loader says whether they are names.
+    Interview(asker, (), replace(STANDARD, names=tuple(names))).put("probe", "dataset")
+    return names
 
 
 class Interview:
-    """The spec so far, as plain data; `csv_line` says how the file is written."""
+    """The spec so far, as plain data, and the questions in their order."""
 
-    def __init__(self, asker: Asker, header: Sequence[str], csv_line: str) -> None:
-        self._asker, self._csv = asker, csv_line
+    def __init__(self, asker: Asker, header: Sequence[str], dialect: Dialect) -> None:
+        self._asker, self._dialect = asker, dialect
         twins = twins_of(header)
         self._header = [name for name in header if not unfit(name, twins)]
-        privacy = {"unit": "row", "neighbors": "add-remove", "budget": {"epsilon": "1"}}
         self._tree: dict[str, Any] = {
-            "dataset": "probe", "privacy": privacy, "quality": {}, "columns": {}, "statistics": {},
+            "dataset": "probe", "unit": "row", "neighbors": "add-remove",
+            "budget": {"epsilon": "1"}, "quality": {}, "columns": {}, "statistics": {},
         }  # fmt: skip
 
     def put(self, value: object, *path: str) -> None:
@@ -123,30 +113,42 @@ class Interview:
             ]
             raise Refused(*reasons) from None
 
-    def _ask(self, key: str, *path: str, default: str | None = None, **facts: object) -> None:
-        read = READ.get(path[-1], str)
-        self._asker.ask(key, lambda text: self.put(read(text), *path), default, **facts)
+    def _text(self) -> str:
+        """The spec as a file; a count stands for its statistics while there are none."""
+        entries = self._tree["statistics"] or {"rows": {"statistic": "count", "epsilon": PROBE}}
+        return spec_text({**self._tree, "statistics": entries}, self._dialect)
 
     def spec(self, name: str) -> str:
         """Ask everything; `name` is proposed for the dataset."""
+        ask = self._asker.ask
         self._asker.say("start")
         self._ask("dataset", "dataset", default="" if dataset_fault(name) else name)
-        unit = self._asker.ask("unit", one_of("row", *self._header))
+        likely = next(filter(PERSON.search, self._header), "")
+        unit = ask("unit", one_of("row", *self._header), likely)
         if unit != "row":
             self._tree["columns"][unit] = {"type": "id"}
-            self._tree["privacy"]["unit"] = {"column": unit, "max_rows": "3"}
-            self._ask("max_rows", "privacy", "unit", "max_rows")
-        self._ask("neighbors", "privacy", "neighbors")
-        self._ask("epsilon", "privacy", "budget", "epsilon")
+            self._tree["unit"] = {"column": unit, "max_rows": "3"}
+            self._ask("max_rows", "unit", "max_rows")
+        self._ask("neighbors", "neighbors")
+        self._ask("epsilon", "budget", "epsilon")
+        if self._dialect.delimiter != DECIMALS[1]:
+            usual = DECIMALS[self._dialect.delimiter == ";"]
+            mark = ask("decimal", one_of(*DECIMALS), usual)
+            self._dialect = replace(self._dialect, decimal=mark)
         self._ask_columns()
         self._asker.say("statistics")
+        self._ask_statistics()
         while not self._tree["statistics"]:
+            self._asker.say("no_statistic")
             self._ask_statistics()
-            if not self._tree["statistics"]:
-                self._asker.say("no_statistic")
-        self._asker.ask("min_rows", self._put_quality)
-        self._divide(self._asker.ask("releases", whole_number))
+        ask("min_rows", self._put_quality)
+        self._divide(ask("releases", whole_number))
         return self._text()
+
+    def _ask(self, key: str, *path: str, default: str | None = None, **facts: object) -> None:
+        """Ask for what stands at a place of the spec."""
+        read = READ.get(path[-1], str)
+        self._asker.ask(key, lambda text: self.put(read(text), *path), default, **facts)
 
     def _ask_columns(self) -> None:
         self._asker.say("columns")
@@ -154,29 +156,28 @@ class Interview:
         for name in self._header:
             if name in self._tree["columns"]:
                 continue
-            kind = self._asker.ask("type", one_of("skip", *shapes, "done"), column=shown(name))
+            kind = self._asker.ask("column", one_of("skip", *shapes, "done"), column=shown(name))
             if kind == "done":
                 return
-            if kind == "skip":
-                continue
-            self._tree["columns"][name] = {"type": kind}
-            fields = shapes[kind].model_fields
-            # The loader accepts a column only with all its required fields.
-            for key in sorted(fields, key=lambda key: not fields[key].is_required()):
-                place = ("columns", name, key)
-                known = [one for one in (f"{kind}.{key}", key) if one in questions()]
-                if key in NOT_ASKED or f"{kind}.{key}" in NOT_ASKED:
-                    continue
-                if known:
-                    self._ask(known[0], *place)
-                elif fields[key].is_required():
-                    example = str(next(iter(field_examples(fields[key])), ""))
-                    description = fields[key].description or key
-                    self._ask("field", *place, default=example, description=description)
+            if kind != "skip":
+                self._ask_column(name, shapes[kind])
+
+    def _ask_column(self, name: str, shape: type[ColumnShape]) -> None:
+        self._tree["columns"][name] = {"type": shape.kind}
+        # The loader accepts a column only with all its required fields.
+        fields = sorted(shape.model_fields.items(), key=lambda field: not field[1].is_required())
+        for key, field in fields:
+            place = ("columns", name, key)
+            own = [one for one in (f"{shape.kind}.{key}", key) if one in questions()]
+            if own and questions()[own[0]]:
+                self._ask(own[0], *place)
+            elif field.is_required() and key != "type":
+                example = str(next(iter(field_examples(field)), ""))
+                self._ask("field", *place, default=example, description=field.description or key)
 
     def _ask_statistics(self) -> None:
         """What is released: a total, the sizes of groups, and statistics of numbers."""
-        people = self._tree["privacy"]["unit"] != "row"
+        people = self._tree["unit"] != "row"
         what, counted = ("people", "count_distinct") if people else ("rows", "count")
 
         def add_count(name: str, **more: object) -> Callable[[str], None]:
@@ -202,19 +203,27 @@ class Interview:
         def check(text: str) -> bool:
             choose = one_of(*offered, "none", "no")
             chosen = [choose(word) for word in re.split(r"[,\s]+", text.casefold())]
-            entries = {
-                names[word]: {"statistic": word, "column": column.name, **own.get(word, {})}
-                for word in chosen
-                if word in offered
-            }
-            self._add(entries)
+            self._add(
+                {
+                    names[word]: {"statistic": word, "column": column.name, **own.get(word, {})}
+                    for word in chosen
+                    if word in offered
+                }
+            )
             return "histogram" in chosen
 
         if self._asker.ask(f"{kind}numbers", check, column=shown(column.name)):
             width = ("statistics", names["histogram"], "bins", "width")
             self._ask(f"{kind}width", *width, default=_part(column, BINS))
 
-    def _add(self, entries: dict[str, dict[str, object]]) -> None:
+    def _put_quality(self, text: str) -> None:
+        """Put a check of the file into the spec, if there is anything to check."""
+        check = {} if text == "skip" else {"min_rows": text}
+        if any(column["type"] != "id" for column in self._tree["columns"].values()):
+            check["min_readable"] = "0.8"
+        self.put({"epsilon": PROBE, **check} if check else {}, "quality")
+
+    def _add(self, entries: Mapping[str, Mapping[str, object]]) -> None:
         new = {name: {**entry, "epsilon": PROBE} for name, entry in entries.items()}
         self.put({**self._tree["statistics"], **new}, "statistics")
 
@@ -225,17 +234,10 @@ class Interview:
         names = [plain, *(f"{plain}_{count}" for count in range(2, len(taken) + 3))]
         return next(name for name in names if name not in taken)
 
-    def _put_quality(self, text: str) -> None:
-        """Put a check of the file into the spec, if there is anything to check."""
-        check = {} if text == "skip" else {"min_rows": text}
-        if any(column["type"] != "id" for column in self._tree["columns"].values()):
-            check["min_readable"] = "0.8"
-        self.put({"epsilon": PROBE, **check} if check else {}, "quality")
-
     def _divide(self, releases: int) -> None:
         """Divide the budget of each release among its entries and the quality check."""
         entries, quality = self._tree["statistics"], self._tree["quality"]
-        budget = Fraction(number(self._tree["privacy"]["budget"]["epsilon"])) / releases
+        budget = Fraction(number(self._tree["budget"]["epsilon"])) / releases
         part = CHECK * budget if quality else Fraction(0)
         each, check = (
             plain_text(short_down(min(one, MOST_EPSILON), DIGITS))
@@ -247,36 +249,6 @@ class Interview:
             quality["epsilon"] = check
         facts = {"count": len(entries), "each": each, "check": check, "releases": releases}
         self._asker.say("divided", **facts)
-
-    def _text(self) -> str:
-        """The spec as a file; a count stands for its statistics while there are none."""
-        tree = self._tree
-        columns = [
-            line
-            for name, declared in tree["columns"].items()
-            for line in declaration(as_word(name), _written(declared))
-        ]
-        entries = tree["statistics"] or {"rows": {"statistic": "count", "epsilon": PROBE}}
-        return SPEC.format(
-            schema="\n".join(SCHEMA_LINES),
-            dataset=as_word(tree["dataset"]),
-            csv=self._csv,
-            privacy={key: _written(value) for key, value in tree["privacy"].items()},
-            quality=QUALITY.format(_written(tree["quality"])) if tree["quality"] else "",
-            columns="".join(f"\n{line}" for line in columns) or " {}",
-            statistics="".join(
-                f"\n  - {_written({'name': name, **entry})}" for name, entry in entries.items()
-            ),
-        )
-
-
-def _written(value: Any) -> str:
-    """Plain data as YAML in one line."""
-    if isinstance(value, dict):
-        return f"{{{', '.join(f'{as_word(key)}: {_written(one)}' for key, one in value.items())}}}"
-    if isinstance(value, list):
-        return f"[{', '.join(map(_written, value))}]"
-    return value if PLAIN.fullmatch(value) else as_word(value)
 
 
 def _part(column: NumericColumn, parts: int) -> str:

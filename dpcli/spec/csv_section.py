@@ -131,6 +131,7 @@ def written(dialect: Dialect) -> dict[str, str]:
         "delimiter": ("tab" if tab else dialect.delimiter, STANDARD.delimiter),
         "quote": (dialect.quote or NONE, STANDARD.quote),
         "encoding": (dialect.encoding, STANDARD.encoding),
+        "decimal": (dialect.decimal, STANDARD.decimal),
     }
     found = {key: word for key, (word, usual) in words.items() if word != usual}
     return found if dialect.multiline else found | {"multiline": "false"}

@@ -184,7 +184,7 @@ def test_an_answer_decides_before_anything_is_shown(
         assert outcome.status == 0
         return outcome.out + outcome.err
 
-    rest = "\n\n\n\ndone\nyes\n\n\n"
+    rest = "\nrow\n\n\ndone\nyes\n\n\n"
     names = 'first, "last, maiden"\nfirst, first, sex\nfirst, "last, maiden", sex\n'
     for text in (asked(f"no\n{names}{rest}"), asked(names + rest, "--no-header")):
         assert CANARY not in text and "Smith" not in text

@@ -18,7 +18,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpcli.cli.asking import Asker
-from dpcli.cli.interview import Interview
+from dpcli.cli.interview import ask_spec
+from dpcli.dialect import STANDARD
 from dpcli.errors import UsageError
 from dpcli.plan.planner import make_plan, require_budget
 from dpcli.spec.load import load_spec
@@ -112,7 +113,7 @@ def test_a_dialogue_ends_in_a_spec_that_is_ready(
 
 def test_all_defaults_but_one_column(ask: Ask, dpcli: Command, tmp_path: Path) -> None:
     """Enter at every question gives a count of rows, which fits the sample."""
-    asked = ask("yes\n\n\n\n\ndone\n\n\n\n", PEOPLE)
+    asked = ask("yes\n\nrow\n\n\ndone\n\n\n\n", PEOPLE)
     spec = tmp_path / "spec.yaml"
     spec.write_text(asked.out, encoding="utf-8")
 
@@ -157,6 +158,39 @@ def test_wrong_answers_are_asked_again(wrong: str, told: str, ask: Ask, table: P
     assert told in asked.err.replace("\n  ", " ")
     assert "error[no-answer]" in asked.err
     assert "Traceback" not in asked.err
+
+
+def test_the_person_is_proposed_before_the_row(ask: Ask, table: Path, tmp_path: Path) -> None:
+    """A column that sounds like people is the default; without one there is no default."""
+    asked = ask("yes\n\n\n\n\n\ndone\n\n\n\n", table)
+    assert "unit: {column: person_id, max_rows: 3}" in asked.out
+    other = tmp_path / "other.csv"
+    other.write_text("age,sex\n", encoding="utf-8")
+    asked = ask("yes\n\n\n", other)
+    assert asked.status == 2 and "answer `row`, `age` or `sex`" in asked.err
+
+
+def test_a_person_goes_back(ask: Ask, table: Path) -> None:
+    """`<` asks the question before again, as often as it is given, and keeps the answers before."""
+    asked = ask("yes\nd\n<\n<\n<\nyes\ne\nrow\n\n0.5\nskip\ninteger\n<\nskip\ndone\n\n\n\n", table)
+
+    assert asked.status == 0
+    assert "this is the first question" in asked.err
+    assert "dataset: e " in asked.out and "{epsilon: 0.5}" in asked.out
+    assert asked.err.count("Who is protected?") == 2
+    assert "columns:\n  {}\n" in asked.out
+
+
+def test_a_decimal_mark_is_asked_for(ask: Ask, tmp_path: Path) -> None:
+    """Where cells are not separated by commas, decimals may have them."""
+    path = tmp_path / "my data.csv"
+    path.write_text("weight;sex\n", encoding="utf-8")
+    spec = tmp_path / "my spec.yaml"
+    asked = ask("yes\nd\nrow\n\n\n\ndone\n\n\n\n", path, "--delimiter", ";", "-o", spec)
+
+    assert asked.status == 0
+    assert 'csv: {delimiter: ";", decimal: ",", multiline: false}' in spec.read_text("utf-8")
+    assert f"next: dpcli check '{spec}' '{path}'; dpcli plan '{spec}'" in asked.err
 
 
 def test_rows_are_never_looked_at(ask: Ask, table: Path, tmp_path: Path) -> None:
@@ -212,9 +246,9 @@ def test_data_and_answers_cannot_share_a_pipe(ask: Ask) -> None:
 
 ANSWERS = st.one_of(
     st.sampled_from(
-        ["", "row", "id", "a", "1", "0.5", "yes", "no", "integer", "number", "category", "boolean",
-         "date", "skip", "0 10", "a, b", "0=a, 1=b", "mean histogram", "median", "5", "done",
-         "2021-01-01, 2021-12-31", "change-one"]
+        ["", "<", "row", "id", "a", "1", "0.5", "yes", "no", "integer", "number", "category",
+         "boolean", "date", "skip", "0 10", "a, b", "0=a, 1=b", "mean histogram", "median", "5",
+         "done", "2021-01-01, 2021-12-31", "change-one"]
     ),
     st.text(max_size=8),
 )  # fmt: skip
@@ -227,7 +261,9 @@ def test_whatever_is_answered(header: list[str], answers: list[str]) -> None:
     lines = "".join(f"{answer}\n" for answer in answers).encode("utf-8", "surrogatepass")
     asker = Asker(io.BytesIO(lines), terminal=False)
     try:
-        text = Interview(asker, ["a", *header], "").spec("data")
+        text = asker.dialogue(
+            lambda: ask_spec(asker, ["a", *header], "data", STANDARD, certain=True)
+        )
     except UsageError as refused:
         assert refused.problems[0].code == "no-answer"
         return
@@ -294,7 +330,7 @@ def _until_asked(leader: int) -> bytes:
 
 def test_a_terminal(tmp_path: Path) -> None:
     """Somebody at a terminal answers by Enter, and is told what to do next."""
-    enter = [b"yes\n", *([b"\n"] * 4)]
+    enter = [b"yes\n", *([b"\n"] * 5)]
     status, shown = typed(tmp_path, [*enter, b"done\n", b"\n", b"\n"])
 
     assert status == 0
