@@ -6,19 +6,21 @@ fills paragraphs, and keeps a block that has a mark on the line before.
 
 from __future__ import annotations
 
+import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 from functools import cache
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
 import typer
 from typer.core import TyperCommand, TyperGroup
 
 from dpcli.cli.console import is_json, print_failure
 from dpcli.errors import UsageError
+from dpcli.messages import shown
 
 PLACES = {
     "init": "init:init",
@@ -129,31 +131,101 @@ class LazyGroup(TyperGroup):
         raise UsageError.about(code, where=ctx.command_path, word=args[0], near=near)
 
 
+class Command(TyperCommand):
+    """A command whose help has the texts of `help.md`; `hints` are the types of its parameters."""
+
+    hints: Mapping[str, Any]
+
+    def collect_usage_pieces(self, ctx: Any) -> list[str]:
+        """What follows the name in the line `Usage:`."""
+        arguments: list[Any] = [one for one in self.get_params(ctx) if _is_argument(one)]
+        return ["[OPTIONS]", *(one.metavar + "..." * (one.nargs < 0) for one in arguments)]
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """Arguments and options: how each is written, and what it means."""
+        for title, arguments in (("Arguments", True), ("Options", False)):
+            params: list[Any] = self.get_params(ctx)
+            params = [one for one in params if _is_argument(one) is arguments]
+            if params:
+                with formatter.section(title):
+                    formatter.write_dl([(self._written(one), one.help) for one in params])
+
+    def _written(self, param: Any) -> str:
+        if _is_argument(param):
+            return _label(param)
+        names = " / ".join([", ".join(sorted(param.opts, key=len)), *param.secondary_opts])
+        choices = "|".join(_literal(self.hints.get(param.name)))
+        return names if param.is_flag else f"{names} {param.metavar or choices}"
+
+    def refusal(self, param: Any, where: str) -> UsageError:
+        """The error for a value that a parameter does not take."""
+        option, choices = _label(param), _literal(self.hints.get(param.name))
+        if choices:
+            facts = {"option": option, "choices": choices, "where": where}
+            return UsageError.about("command-line.choice", **facts)
+        info = get_args(self.hints[param.name])[-1]
+        return UsageError.about(
+            "number-beyond-limits", option=option, least=info.min, most=info.max
+        )
+
+
+def _is_argument(param: Any) -> bool:
+    return bool(param.param_type_name == "argument")
+
+
+def _label(param: Any) -> str:
+    """The name of a parameter in helps: of an option the long one."""
+    names = [option for option in param.opts if option.startswith("--")]
+    return names[0] if names else (param.metavar or param.name or "").strip("[].")
+
+
+def _literal(hint: Any) -> tuple[str, ...]:
+    """The choices of a parameter of a literal type."""
+    if get_origin(hint) is Annotated:
+        hint = get_args(hint)[0]
+    return get_args(hint) if get_origin(hint) is Literal else ()
+
+
 def _load(name: str) -> Any:
     """A command with all that it imports, or a group."""
     if not PLACES[name]:
         return LazyGroup(name=name, help=page(name), rich_markup_mode=None)
     module, _, function = PLACES[name].partition(":")
-    single = typer.Typer(add_completion=False, rich_markup_mode=None)
     callback = getattr(import_module(f"dpcli.cli.{module}"), function)
-    single.command(name.rpartition(" ")[2], help=page(name), short_help=brief(name))(callback)
-    command = typer.main.get_command(single)
+    single = typer.Typer(add_completion=False, rich_markup_mode=None)
+    single.command(name.rpartition(" ")[2], cls=Command, help=page(name))(callback)
+    command: Any = typer.main.get_command(single)
+    command.hints = get_type_hints(callback, include_extras=True)
     for one in command.params:
-        if getattr(one, "hidden", False):
-            continue
-        names = [option for option in one.opts if option.startswith("--")]
-        label = names[0] if names else (one.metavar or one.name or "").strip("[].")
-        setattr(one, "help", option_help(name, label))  # noqa: B010 - of two kinds
+        one.help = option_help(name, _label(one))
     return command
 
 
-def unknown_option(option: str, known: Sequence[Any], where: str) -> UsageError:
+def _unknown_option(option: str, known: Sequence[Any], where: str) -> UsageError:
     """An option that does not exist: the argument of that name, or the nearest that do."""
+    facts = {"where": where, "word": option}
     for one in known:
-        if one.param_type_name == "argument" and option == f"--{one.name}":
-            name = (one.metavar or one.name.upper()).strip("[].")
-            return UsageError.about("unknown-option.argument", where=where, word=option, name=name)
-    names = [name for one in known if one.param_type_name == "option" for name in one.opts]
+        if _is_argument(one) and option == f"--{one.name}":
+            return UsageError.about("unknown-option.argument", **facts, name=_label(one))
+    names = [name for one in known if not _is_argument(one) for name in one.opts]
     near = get_close_matches(option, names, n=2)
     code = "unknown-option.near" if near else "unknown-option"
-    return UsageError.about(code, where=where, word=option, near=near)
+    return UsageError.about(code, **facts, near=near)
+
+
+EXTRA = re.compile(r"^Got unexpected extra argument\S* \((.*)\)$", re.DOTALL)
+"""How the parser reports words that it does not expect."""
+
+
+def usage_error(error: Any) -> UsageError:
+    """An error of the parser, in our words."""
+    command, kind = error.ctx and error.ctx.command, type(error).__name__
+    where = error.ctx.command_path if error.ctx else "dpcli"
+    if kind == "NoSuchOption":
+        return _unknown_option(error.option_name, command.get_params(error.ctx), where)
+    if kind == "BadParameter" and isinstance(command, Command):
+        return command.refusal(error.param, where)
+    message = error.format_message().rstrip(".").replace("'", "`")
+    if extra := EXTRA.match(message):
+        message = f"unexpected {shown(extra[1])}"
+    return UsageError.about("command-line", message=message[:1].lower() + message[1:], where=where)

@@ -49,6 +49,22 @@ ARROW = "--> "
 """What stands before the place of a problem in a file."""
 
 
+class OutputLost(OSError):
+    """Standard output cannot be written: its disk is full, or it is closed."""
+
+
+class _StandardOutput(io.FileIO):
+    """Standard output, whose failures can be told from those of other files."""
+
+    def write(self, data: Any) -> int:
+        try:
+            return super().write(data)
+        except BrokenPipeError:
+            raise
+        except OSError as error:
+            raise OutputLost(error.errno, error.strerror) from None
+
+
 def open_standard_streams() -> None:
     """Have all three streams, in UTF-8, even if the parent process closed some.
 
@@ -60,13 +76,14 @@ def open_standard_streams() -> None:
             os.fstat(number)
         except OSError:
             os.open(os.devnull, flags)
-    if sys.stdout is None:
-        sys.stdout = open(1, "w", encoding="utf-8", closefd=False)  # noqa: SIM115 - for good
-    if sys.stderr is None:
-        sys.stderr = open(2, "w", encoding="utf-8", closefd=False)  # noqa: SIM115 - for good
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(encoding="utf-8", errors="backslashreplace")
+    if sys.stdout is not None:
+        sys.stdout.flush()
+    out = io.BufferedWriter(_StandardOutput(1, "wb", closefd=False))
+    err = open(2, "wb", closefd=False)  # noqa: SIM115 - for good
+    sys.stdout, sys.stderr = (
+        io.TextIOWrapper(stream, "utf-8", "backslashreplace", line_buffering=by_line)
+        for stream, by_line in ((out, out.isatty()), (err, True))
+    )
 
 
 def harmless(text: str) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import signal
 import sys
 from collections.abc import Sequence
@@ -14,18 +13,15 @@ from typing import Annotated, Any
 import typer
 
 from dpcli import __version__
-from dpcli.cli.commands import LazyGroup, page, unknown_option
-from dpcli.cli.console import guarded, open_standard_streams, print_failure, use_json
-from dpcli.errors import Failure, Problem, Stopped, UsageError
+from dpcli.cli.commands import LazyGroup, page, usage_error
+from dpcli.cli.console import OutputLost, guarded, open_standard_streams, print_failure, use_json
+from dpcli.errors import Failure, OutputError, Problem, Stopped, UsageError
 
 COMPLETION = "_DPCLI_COMPLETE"
 """The variable by which a shell asks what may come next."""
 
 PARSER_ERROR: Any = typer.BadParameter.__mro__[2]
 """What the parser raises, of whichever library it is a part."""
-
-EXTRA = re.compile(r"^Got unexpected extra argument\S* \((.*)\)$")
-"""How the parser reports words that it does not expect."""
 
 _signals: list[int] = []
 """Signals that have come."""
@@ -73,30 +69,21 @@ def _root(
 def main() -> None:
     """Run the command line and exit with a documented status, never a traceback."""
     try:
-        status = _run_stoppably()
+        # Plugins are other people's code in a process that holds records.
+        os.environ["PYDANTIC_DISABLE_PLUGINS"] = "__all__"
+        for name in ("SIGINT", "SIGTERM", "SIGHUP"):
+            if hasattr(signal, name):
+                signal.signal(getattr(signal, name), _stop)
+        open_standard_streams()
+        status = run()
     except Stopped as stop:
         # The signal came before the command began or while its end was reported.
         status = 128 + stop.number
+    with suppress(OSError):
+        sys.stderr.flush()
     # Everything is closed and on disk; taking the interpreter apart with polars in
     # it would take longer than a small release.
     os._exit(status)
-
-
-def _run_stoppably() -> int:
-    """The status of the command line, with everything it printed on its way out."""
-    # Plugins are other people's code in a process that holds records.
-    os.environ["PYDANTIC_DISABLE_PLUGINS"] = "__all__"
-    for name in ("SIGINT", "SIGTERM", "SIGHUP"):
-        if hasattr(signal, name):
-            signal.signal(getattr(signal, name), _stop)
-    open_standard_streams()
-    status = run()
-    try:
-        sys.stdout.flush()
-        sys.stderr.flush()
-    except OSError:
-        status = status or 7
-    return status
 
 
 def _stop(number: int, _frame: object) -> None:
@@ -109,39 +96,31 @@ def run() -> int:
     """The exit status of the command in `sys.argv`, which prints harmless text alone."""
     with guarded():
         try:
-            return _run(sys.argv[1:])
-        except Failure as failure:
-            print_failure(failure)
-            return failure.status
-
-
-def _run(words: Sequence[str]) -> int:
-    """The exit status of the command; Failure for whatever it reports."""
-    try:
-        # The parser returns the status of whatever it ended itself.
-        # The name is that of completion too, however the program was started.
-        status = app(_without_global_options(words), standalone_mode=False, prog_name="dpcli")
-    except Failure:
-        raise
-    except Stopped as stop:
-        return 128 + stop.number
-    except typer.Abort:
-        return 130
-    except typer.Exit as stop:
-        return stop.exit_code
-    except KeyboardInterrupt:
-        return 128 + signal.SIGINT
-    except (BrokenPipeError, SystemExit) as gone:
-        return _left(gone)
-    except Exception as error:  # noqa: BLE001 - no error may end in a traceback
-        if isinstance(error, OSError) and error.filename is None:
+            words = _without_global_options(sys.argv[1:])
+            # The name is that of completion too, however the program was started.
+            status = app(words, standalone_mode=False, prog_name="dpcli")
+            sys.stdout.flush()
+        except Stopped as stop:
+            return 128 + stop.number
+        except (KeyboardInterrupt, typer.Abort):
+            return 128 + signal.SIGINT
+        except typer.Exit as stop:
+            return stop.exit_code
+        except BrokenPipeError:
+            return OutputError.status
+        except SystemExit as gone:
+            # Completion leaves so, and its status tells a shell what to offer; otherwise the
+            # parser found that the reader of standard output has gone.
+            return 1 if gone.code and COMPLETION in os.environ else 7 if gone.code else 0
+        except Exception as error:  # noqa: BLE001 - no error may end in a traceback
+            if _signals and not isinstance(error, Failure):
+                # Some library caught the interruption, and raised an error of its own instead.
+                return 128 + _signals[0]
+            failure = _failure(error)
             with suppress(OSError):
-                print_failure(Failure.about("output-failed.standard-output"))
-            return 7
-        if _signals:
-            # Some library caught the interruption, and raised an error of its own instead.
-            return 128 + _signals[0]
-        raise _reported(error) from None
+                print_failure(failure)
+            return failure.status
+    # The parser returns the status of whatever it ended itself.
     return status if isinstance(status, int) else 0
 
 
@@ -174,33 +153,21 @@ def _without_global_options(words: Sequence[str]) -> list[str]:
     return rest
 
 
-def _left(gone: BrokenPipeError | SystemExit) -> int:
-    """The status when the parser left by itself, or the reader of standard output has gone.
-
-    Completion leaves so, and its status tells a shell what to offer.
-    """
-    if isinstance(gone, SystemExit):
-        if not gone.code:
-            return 0
-        if COMPLETION in os.environ:
-            return 1
-    return 7
-
-
-def _reported(error: Any) -> Failure:
-    """A usage error of the parser, or a fault of dpcli reported without its message."""
-    if not isinstance(error, PARSER_ERROR):
-        # The words of an unexpected error may quote a record; its kind and place do not.
-        trace = error.__traceback__
-        while trace.tb_next:
-            trace = trace.tb_next
-        name = Path(trace.tb_frame.f_code.co_filename).name
-        found = f"a fault of dpcli itself ({type(error).__name__} at {name}:{trace.tb_lineno})"
-        # Its words are here, because whatever failed may prevent reading a template.
-        advice = "report it with the spec; never send the data"
-        return Failure([Problem("internal-fault", found, advice)])
-    where = error.ctx.command_path if error.ctx else "dpcli"
-    if type(error).__name__ == "NoSuchOption":
-        return unknown_option(error.option_name, error.ctx.command.get_params(error.ctx), where)
-    message = EXTRA.sub(r"unexpected `\1`", error.format_message().rstrip(".").replace("'", "`"))
-    return UsageError.about("command-line", message=message[:1].lower() + message[1:], where=where)
+def _failure(error: Any) -> Failure:
+    """What a person is told of an error; one of dpcli itself is reported without its message."""
+    if isinstance(error, Failure):
+        return error
+    if isinstance(error, OutputLost):
+        return OutputError.from_system("standard output", error, "run the command again")
+    if isinstance(error, PARSER_ERROR):
+        return usage_error(error)
+    # The words of an unexpected error may quote a record; its kind and place do not.
+    trace = error.__traceback__
+    while trace.tb_next:
+        trace = trace.tb_next
+    name = Path(trace.tb_frame.f_code.co_filename).name
+    found = f"a fault of dpcli itself ({type(error).__name__} at {name}:{trace.tb_lineno})"
+    # Its words are here, because whatever failed may prevent reading a template.
+    return Failure(
+        [Problem("internal-fault", found, "report it with the spec; never send the data")]
+    )

@@ -13,7 +13,7 @@ import typer
 
 from dpcli.composition import COMPOSITIONS
 from dpcli.dialect import Dialect
-from dpcli.errors import SpecError, UsageError, problem
+from dpcli.errors import SpecError, UsageError
 from dpcli.ledger.balance import period_number
 from dpcli.numbers import NotReadable, number
 from dpcli.privacy.concentrated import zcdp_epsilon
@@ -78,17 +78,6 @@ def require_new(output: Path, source: Path) -> None:
             replace(one, hint=hint) if one.code == "output-exists" else one
             for one in refused.problems
         ) from None
-
-
-def require_whole(*given: tuple[str, int, int, int]) -> None:
-    """Raise UsageError for options with a number below the least or above the most."""
-    problems = [
-        problem("number-beyond-limits", option=option, value=value, least=least, most=most)
-        for option, value, least, most in given
-        if not least <= value <= most
-    ]
-    if problems:
-        raise UsageError(problems)
 
 
 def checked_dialect(

@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 
 from dpcli.cli.console import write_json
-from dpcli.cli.options import AsJson, Quiet, SpecFile, require_new, require_whole
+from dpcli.cli.options import AsJson, Quiet, SpecFile, require_new
 from dpcli.cli.tables import write_table
 from dpcli.errors import Failure, OutputError, UsageError
 from dpcli.plan.numbers import json_text
@@ -38,9 +38,9 @@ RUNS = 100
 
 def simulate(
     spec: SpecFile,
-    rows: Annotated[int, typer.Option("--rows", metavar="N")],
-    seed: Annotated[int | None, typer.Option("--seed", metavar="S")] = None,
-    runs: Annotated[int, typer.Option("--runs", metavar="R")] = RUNS,
+    rows: Annotated[int, typer.Option("--rows", min=1, max=MOST_ROWS, metavar="N")],
+    seed: Annotated[int | None, typer.Option("--seed", min=0, max=MOST_SEED, metavar="S")] = None,
+    runs: Annotated[int, typer.Option("--runs", min=1, max=MOST_RUNS, metavar="R")] = RUNS,
     as_json: AsJson = False,
     dummy: Annotated[Path | None, typer.Option("--dummy", metavar="PATH")] = None,
     into: Annotated[Path | None, typer.Option("--into", metavar="FILE")] = None,
@@ -48,11 +48,6 @@ def simulate(
 ) -> None:
     """Try a spec on synthetic rows; reads no data."""
     chosen = secrets.randbits(32) if seed is None else seed
-    require_whole(
-        ("--rows", rows, 1, MOST_ROWS),
-        ("--runs", runs, 1, MOST_RUNS),
-        ("--seed", chosen, 0, MOST_SEED),
-    )
     if dummy == Path("-"):
         raise UsageError.about("bad-option.dummy-standard-output")
     if dummy is not None:

@@ -152,7 +152,7 @@ def test_what_tables_show_has_a_page(
         words |= headings(told.out if line[0] != "release" else told.err)
         words |= set(told.out.split("\n")[0].split(",")) if line[0] == "release" else set()
     for name in PLACES:
-        choices = re.findall(r"<([a-z0-9-]+(?:\|[a-z0-9-]+)+)>", dpcli(*name.split(), "--help").out)
+        choices = re.findall(r" ([a-z-]+(?:\|[a-z-]+)+)\s", dpcli(*name.split(), "--help").out)
         words |= {word for choice in choices for word in choice.split("|")}
     keys = {"sex"}  # the keys of a group are columns of the data
     unknown = {

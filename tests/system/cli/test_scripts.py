@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -104,7 +105,7 @@ def test_a_group_needs_a_command(words: tuple[str, ...], dpcli: Command) -> None
         (["plan", "--jsno", "s.yaml"], "unknown-option", "did you mean `--json`?"),
         (["plan"], "command-line", "`dpcli plan --help`"),
         (["plan", "s.yaml", "t.yaml"], "command-line", "`dpcli plan --help`"),
-        (["simulate", "s.yaml", "--rows", "many"], "command-line", "`dpcli simulate --help`"),
+        (["simulate", "s.yaml", "--rows", "many"], "number-beyond-limits", "write `--rows`"),
         (["release", "s", "d", "--layout", "tall"], "command-line", "`dpcli release --help`"),
         (["plan", "s.yaml", "--error-format", "xml"], "command-line", "`--error-format json`"),
     ],
@@ -117,6 +118,7 @@ def test_usage_errors_have_one_style(
 
     assert done.status == 2 and not done.out
     assert done.err.startswith(f"error[{code}]: ")
+    assert not re.search("Input should|Value error|<|<=", done.err)
     assert hint in done.err.split("\nhint: ")[1]
 
 

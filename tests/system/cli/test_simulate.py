@@ -141,10 +141,16 @@ def test_impossible_words_are_told(
     assert "hint:" in told.err
 
 
-def test_all_numbers_beyond_limits_are_told_at_once(dpcli: Command, spec: Path) -> None:
-    """One message for each."""
-    told = dpcli("simulate", spec, "--rows", 0, "--runs", 0, "--seed", -1)
-    assert told.err.count("error[") == 3
+@pytest.mark.parametrize(
+    ("option", "number", "least"), [("--rows", 0, 1), ("--runs", 0, 1), ("--seed", -1, 0)]
+)
+def test_a_number_beyond_limits(
+    option: str, number: int, least: int, dpcli: Command, spec: Path
+) -> None:
+    """The message names the limits."""
+    told = dpcli("simulate", spec, "--rows", 5, option, number)
+    assert "error[number-beyond-limits]" in told.err
+    assert f"`{option}` takes a whole number from {least} to " in told.err
 
 
 def test_data_cannot_be_named(dpcli: Command, spec: Path, data: Path) -> None:
