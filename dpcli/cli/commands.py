@@ -145,7 +145,7 @@ class Command(TyperCommand):
         """Arguments and options: how each is written, and what it means."""
         for title, arguments in (("Arguments", True), ("Options", False)):
             params: list[Any] = self.get_params(ctx)
-            params = [one for one in params if _is_argument(one) is arguments]
+            params = [one for one in params if _is_argument(one) is arguments and not one.hidden]
             if params:
                 with formatter.section(title):
                     formatter.write_dl([(self._written(one), one.help) for one in params])
@@ -197,7 +197,7 @@ def _load(name: str) -> Any:
     command: Any = typer.main.get_command(single)
     command.hints = get_type_hints(callback, include_extras=True)
     for one in command.params:
-        one.help = option_help(name, _label(one))
+        one.help = "" if one.hidden else option_help(name, _label(one))
     return command
 
 

@@ -59,8 +59,8 @@ def init(
     else:
         publish({output: draft.encode()})
     if ask:
-        spec = quote_word(str(output or "SPEC"))
-        say(f"next: dpcli check {spec} {quote_word(data)}; dpcli plan {spec}")
+        spec, file = quote_word(str(output or "SPEC")), quote_word(data)
+        say(f"next: dpcli check {spec} {file}; dpcli plan {spec}; dpcli release {spec} {file}")
     elif not certain:
         say(note("init.assumed", data=data, count=len(names)))
 

@@ -190,7 +190,7 @@ def test_a_decimal_mark_is_asked_for(ask: Ask, tmp_path: Path) -> None:
 
     assert asked.status == 0
     assert 'csv: {delimiter: ";", decimal: ",", multiline: false}' in spec.read_text("utf-8")
-    assert f"next: dpcli check '{spec}' '{path}'; dpcli plan '{spec}'" in asked.err
+    assert f"next: dpcli check '{spec}' '{path}'; dpcli plan '{spec}'; " in asked.err
 
 
 def test_rows_are_never_looked_at(ask: Ask, table: Path, tmp_path: Path) -> None:
