@@ -45,6 +45,9 @@ MOST_PAGES = 3
 QUOTED, KEPT = re.compile("`[^`]+`"), "\0"
 """Commands in a text, and what stands for their spaces while lines are filled."""
 
+EXCERPT = re.compile(r" *\d* \|")
+"""How the lines begin that show the source of a problem."""
+
 ARROW = "--> "
 """What stands before the place of a problem in a file."""
 
@@ -151,7 +154,7 @@ class Guarded:
             shown = wrapped(shown, min(width_of(self.unguarded), WIDEST), self._column)
             last = shown.rpartition("\n")
             self._column = len(last[2]) + (0 if last[1] else self._column)
-        self.unguarded.write(shown)
+        self.unguarded.write(emphasized(shown, self.unguarded))
         return len(text)
 
     def writelines(self, lines: list[str]) -> None:
@@ -216,6 +219,20 @@ def styled(text: str, style: str, out: TextIO | None = None) -> str:
     return f"\x1b[{style}m{text}\x1b[0m" if colored(out) else text
 
 
+def emphasized(text: str, out: TextIO | None = None) -> str:
+    """The text with bold words in place of backticks, if a stream welcomes that."""
+    return (
+        "\n".join(
+            line
+            if EXCERPT.match(line)
+            else QUOTED.sub(lambda one: styled(one[0][1:-1], "1", out), line)
+            for line in text.split("\n")
+        )
+        if colored(out)
+        else text
+    )
+
+
 def print_failure(failure: Failure) -> None:
     """Every problem of a failure; on a terminal with colour and the page to read."""
     out, terminal = unguarded(sys.stderr), sys.stderr.isatty()
@@ -230,7 +247,7 @@ def print_failure(failure: Failure) -> None:
         one = replace(problem, hint="") if problem.hint in hints else problem
         hints.add(problem.hint)
         text = harmless(render(one, max(width - GUTTER, LEAST)) if terminal else render(one))
-        text = wrapped(text, width) if terminal else text
+        text = emphasized(wrapped(text, width)) if terminal else text
         text = text.replace("error", styled("error", "1;31"), 1)
         texts.append(text.replace("\nhint:", f"\n{styled('hint', '36')}:", 1))
     out.write("\n\n".join(texts) + "\n")
