@@ -1,4 +1,4 @@
-"""The first spec for a data file, from its header and, if a person answers questions, from these.
+"""The first spec for a data file: from its header, or from answers to questions.
 
 Without answers it passes no check until every `FILL_IN` has been decided by a person: types,
 bounds and budgets are public choices and must not be read from the data. The text is that of
