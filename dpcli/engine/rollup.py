@@ -79,8 +79,9 @@ def _answer(
 def _added(result: pl.DataFrame, part: Sequence[tuple[int, str]]) -> Table:
     """What each joint cell adds: a weighted total of columns, no sum of which overflows."""
     columns = [(weight, result[name].fill_null(0)) for weight, name in part]
-    largest = sum(abs(weight) * max(map(abs, _ends(column))) for weight, column in columns)
-    if largest * len(result) < SAFE:
+    # Weights alone may be too large for words, whatever stands in the columns.
+    largest = sum(abs(weight) * max(1, *map(abs, _ends(column))) for weight, column in columns)
+    if largest * max(1, len(result)) < SAFE:
         words = [weight * column.cast(pl.Int64).to_numpy() for weight, column in columns]
     else:
         words = [weight * np.array(column.to_list(), object) for weight, column in columns]

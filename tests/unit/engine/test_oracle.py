@@ -55,3 +55,16 @@ def test_the_first_record_decides_nothing(
     columns = [NumericColumn(name, "integer", Fraction(1), (0, 9)) for name in "abc"]
     queries = [LinearQuery(factors=(Factor(column),)) for column in columns]
     assert engine(queries, RowUnit(), path) == evaluate(queries, data)
+
+
+@pytest.mark.parametrize("rows", ["", "1,2\n", ",\n"])
+def test_centers_beyond_a_word_are_exact_however_few_rows_there_are(
+    rows: str, tmp_path: Path
+) -> None:
+    """A release must not fail because no row could be read: that says what the file holds."""
+    path = tmp_path / "data.csv"
+    path.write_text(f"a,b\n{rows}", encoding="utf-8")
+    wide = [NumericColumn(name, "integer", Fraction(1), (0, 10**12)) for name in "ab"]
+    factors = tuple(Factor(column, 5 * 10**11) for column in wide)
+    queries = [LinearQuery(factors=factors), LinearQuery(factors=factors, offset=1 << 70)]
+    assert engine(queries, RowUnit(), path) == evaluate(queries, path.read_bytes())
