@@ -78,7 +78,7 @@ class EntryPlanner:
 
     @property
     def measure(self) -> Literal["rho", "epsilon"]:
-        """What sizes of losses are answers_of in."""
+        """What sizes of losses are counted in."""
         return "rho" if self.spec.privacy.composition.takes_rho else "epsilon"
 
     def target(self, size: Fraction, entry: Entry) -> Loss:
@@ -185,7 +185,7 @@ class EntryPlanner:
 
 
 LEAST = {"rho": LEAST_RHO, "epsilon": LEAST_EPSILON}
-"""The least size of a loss, by what it is answers_of in."""
+"""The least size of a loss, by what it is counted in."""
 
 
 def _most_noise(part: Part, error: Fraction, confidence: Fraction) -> Noise:
