@@ -36,16 +36,18 @@ from dpcli.engine.source import Dataset, Source
 class PlainText:
     """Makes the text of one file plain.
 
-    `odd` is whether anything had to be changed so far, `quoted` whether a quote occurred, and
-    `inside` whether what was handed out ends within a quoted cell.
+    `odd` is whether anything had to be changed so far, `quoted` whether a quote occurred, `bare`
+    whether quotes were left where no cell begins with one, and `inside` whether what was handed
+    out ends within a quoted cell.
     """
 
     def __init__(self, dialect: Dialect, width: int) -> None:
-        self.odd = self.quoted = self.inside = False
+        self.odd = self.quoted = self.bare = self.inside = False
         self._quote, self._multiline = (dialect.quote or "").encode(), dialect.multiline
         self._width = width
         self._missing = dialect.delimiter.encode() * (width - 1) or self._quote * 2
         marks = (dialect.delimiter, dialect.quote or "\n")
+        self._begun = [mark + self._quote for mark in (dialect.delimiter.encode(), b"\n", b"\r")]
         d, q = (re.escape(mark).encode() for mark in marks)
         # A quoted cell may hold line ends where records may have several lines.
         inner = rb"(?:[^%b%b]++|%b%b)*+" % (q, b"" if dialect.multiline else rb"\r\n", q, q)
@@ -72,9 +74,13 @@ class PlainText:
                 yield text[header.end() :]
                 yield from pieces
 
-    def pieces(self, blocks: Iterable[bytes]) -> Iterator[bytes]:
-        """The plain text of a file in UTF-8, each piece up to the end of some line."""
-        start, others = started(blocks, len(UTF8_MARK))
+    def pieces(self, blocks: Iterable[bytes], *, bare: bool = False) -> Iterator[bytes]:
+        """The plain text of a file in UTF-8, each piece up to the end of some line.
+
+        With `bare`, quotes stay in text in which no cell begins with one: if none does in the
+        whole file, quotes mean nothing there.
+        """
+        start, others = started(blocks, len(UTF8_MARK) + 1)
         next(others)
         start = start.removeprefix(UTF8_MARK)
         self.odd = start.startswith((b"\r", b"\n"))
@@ -82,6 +88,10 @@ class PlainText:
         for lines in _whole_lines(chain((start,), others)):
             text, rest = rest + lines, b""
             has_quotes, plain = self._has_quotes(text), not self.inside
+            if bare and has_quotes and plain and not self._begins_cells(text):
+                self.bare, self.odd = True, self.odd or not self._is_even(text)
+                yield text
+                continue
             self.quoted = self.quoted or has_quotes
             if plain and has_quotes:
                 # Whole records without odd quotes; what follows them may go on in the next lines.
@@ -98,6 +108,10 @@ class PlainText:
 
     def _has_quotes(self, text: bytes) -> bool:
         return bool(self._quote) and self._quote in text
+
+    def _begins_cells(self, text: bytes) -> bool:
+        """Whether a cell of whole lines begins with a quote."""
+        return text.startswith(self._quote) or any(begun in text for begun in self._begun)
 
     def _is_even(self, text: bytes) -> bool:
         """Whether each line of whole records ends in LF or CRLF, and is a row."""
@@ -171,7 +185,7 @@ class Inspection:
     """A look at every byte of the CSV files, once, on a thread of its own.
 
     It begins at once, so that it can run while other things are being loaded, and
-    has at its end which files are plain and which have quotes. Blank lines
+    has at its end which files are plain and which have quotes that mean something. Blank lines
     are not looked for here, but by `has_blank_lines`.
     """
 
@@ -203,12 +217,13 @@ class Inspection:
     def _look(self) -> None:
         for source, text in self._texts.values():
             try:
-                for piece in text.pieces(blocks_at(source.file)):
+                for piece in text.pieces(blocks_at(source.file), bare=True):
                     self._passed += len(piece)
+                    text.odd = text.odd or (text.bare and text.quoted)
                     if text.odd:
                         break
-            except (OSError, ValueError, MemoryError):
-                # A file that cannot be read fails later, with a message.
+            except BaseException:  # noqa: BLE001 - whatever it is, nobody else would see it
+                # What was not seen to its end is not plain; to copy it fails with a message.
                 text.odd = True
 
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from fractions import Fraction
 from pathlib import Path
 
 import pytest
 
-from dpcli.columns import NumericColumn
+from dpcli.columns import Key, NumericColumn, OpenColumn
+from dpcli.engine import content, plain
 from dpcli.engine import tables as reader
 from dpcli.privacy.relation import RowUnit
 from dpcli.queries import Factor, LinearQuery
@@ -68,3 +70,59 @@ def test_centers_beyond_a_word_are_exact_however_few_rows_there_are(
     factors = tuple(Factor(column, 5 * 10**11) for column in wide)
     queries = [LinearQuery(factors=factors), LinearQuery(factors=factors, offset=1 << 70)]
     assert engine(queries, RowUnit(), path) == evaluate(queries, path.read_bytes())
+
+
+BY_CELLS = [LinearQuery(by=(Key(OpenColumn("a")), Key(OpenColumn("b"))))]
+
+
+@pytest.mark.parametrize(
+    "body", [b'1,5" pipe\n2, "x,y"\n3"4,"\n', b'1,5"', b'a""b,c"\r\n5" ,7\r\n']
+)
+@pytest.mark.parametrize("block", [1, 3, 1 << 18])
+def test_quotes_within_cells_need_no_copy(
+    body: bytes, block: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where no cell begins with a quote, quotes mean nothing, and the file is read where it is."""
+    monkeypatch.setattr(content, "BLOCK", block)
+    path = tmp_path / "data.csv"
+    whole = b"a,b\n" + body.replace(b',"\n', b',x"\n')
+    path.write_bytes(whole)
+    with monkeypatch.context() as patched:
+        patched.setattr(reader, "copied", lambda *_: pytest.fail("a plain file was copied"))
+        assert engine(BY_CELLS, RowUnit(), path) == evaluate(BY_CELLS, whole)
+
+    # A cell that begins with one, wherever it is, makes the others odd.
+    for cells in (b'"1",5\n', b'1,"5"\r\n', b'1,"5\n', b'""'):
+        for data in (whole.rstrip() + b"\n" + cells, b"a,b\n" + cells.rstrip() + b"\n" + body):
+            path.write_bytes(data)
+            assert engine(BY_CELLS, RowUnit(), path) == evaluate(BY_CELLS, data), data
+
+
+@pytest.mark.parametrize("block", range(1, 8))
+def test_blank_lines_behind_a_mark_are_no_header(
+    block: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However few bytes are read at first, the header is the first line that is not blank."""
+    monkeypatch.setattr(content, "BLOCK", block)
+    path = tmp_path / "data.csv"
+    for end in (b"\n", b"\r\n", b"\r"):
+        data = b"\xef\xbb\xbf" + end + b"a,b" + end + b"1,2" + end
+        path.write_bytes(data)
+        assert engine(BY_CELLS, RowUnit(), path) == evaluate(BY_CELLS, data)
+
+
+@pytest.mark.parametrize("failure", [OSError, MemoryError, RuntimeError, TypeError, SystemExit])
+def test_what_could_not_be_looked_at_is_not_taken_for_plain(
+    failure: type[BaseException], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever ends the look at a file, quotes are read by the written rules."""
+
+    def failing(file: object, _: int = 0) -> Iterator[bytes]:
+        yield b"a,b\n1,2\n"
+        raise failure
+
+    monkeypatch.setattr(plain, "blocks_at", failing)
+    path = tmp_path / "data.csv"
+    data = b'a,b\n1,"x,y"\n2,"z\n"\n3,5" pipe\n4\r5,6\n'
+    path.write_bytes(data)
+    assert engine(BY_CELLS, RowUnit(), path) == evaluate(BY_CELLS, data)
