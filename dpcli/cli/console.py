@@ -45,6 +45,9 @@ MOST_PAGES = 3
 QUOTED, KEPT = re.compile("`[^`]+`"), "\0"
 """Commands in a text, and what stands for their spaces while lines are filled."""
 
+WORD = re.compile(r"(?<![^\s(\[{\"'])`([^`]+)`(?!\w)")
+"""A text in backticks that stand around a word, not within one."""
+
 EXCERPT = re.compile(r" *\d* \|")
 """How the lines begin that show the source of a problem."""
 
@@ -203,7 +206,8 @@ def guarded() -> Iterator[None]:
 
 def colored(out: TextIO | None = None) -> bool:
     """Whether a stream, standard error if none, is a terminal that welcomes colour."""
-    return (out or sys.stderr).isatty() and not os.environ.get("NO_COLOR")
+    unwelcome = os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"
+    return (out or sys.stderr).isatty() and not unwelcome
 
 
 def print_styled(word: str, style: str, rest: str) -> None:
@@ -220,17 +224,18 @@ def styled(text: str, style: str, out: TextIO | None = None) -> str:
 
 
 def emphasized(text: str, out: TextIO | None = None) -> str:
-    """The text with bold words in place of backticks, if a stream welcomes that."""
-    return (
-        "\n".join(
-            line
-            if EXCERPT.match(line)
-            else QUOTED.sub(lambda one: styled(one[0][1:-1], "1", out), line)
-            for line in text.split("\n")
-        )
-        if colored(out)
-        else text
-    )
+    """The text with bold words in place of backticks, if a stream welcomes that.
+
+    Lines with other backticks, which a text of the user may contain, stay as they are.
+    """
+    if not colored(out):
+        return text
+    return "\n".join(_emphasized(line) for line in text.split("\n"))
+
+
+def _emphasized(line: str) -> str:
+    bold = WORD.sub("\x1b[1m\\1\x1b[0m", line)
+    return line if "`" in bold or EXCERPT.match(line) else bold
 
 
 def print_failure(failure: Failure) -> None:

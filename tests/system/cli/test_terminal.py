@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from dpcli.cli.console import Guarded, guarded, harmless, say, unguarded, wrapped
+from dpcli.cli.console import Guarded, emphasized, guarded, harmless, say, unguarded, wrapped
 from dpcli.cli.tables import write_table
 from dpcli.messages import one_line
 from tests.support.cli import LOCAL, PEOPLE, SPEC, Command, Outcome
@@ -188,3 +188,29 @@ def test_a_table_on_a_terminal_is_harmless(monkeypatch: pytest.MonkeyPatch) -> N
     assert "\x07" not in screen.getvalue() and "\u202e" not in screen.getvalue()
     assert "\\u202e" in screen.getvalue()
     assert not re.search(r"^\s*error.forged", screen.getvalue(), re.MULTILINE)
+
+
+@pytest.mark.parametrize(
+    ("line", "shown"),
+    [
+        ("name a `word`, or `two words`: (`x`)", "name a word, or two words: (x)"),
+        ("`type` is `cat`e`g`, no type", None),
+        ("no file `a `b` c`.yaml`", None),
+        ("`epsilon` is ``, no number", None),
+        ("12 | `x`", None),
+    ],
+)
+def test_backticks_of_a_user_are_shown(
+    line: str, shown: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Bold replaces those around a word, where no others are in the line."""
+    screen = io.StringIO()
+    monkeypatch.setattr(screen, "isatty", lambda: True)
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    monkeypatch.setenv("TERM", "xterm")
+    bold = emphasized(line, screen)
+    assert re.sub(r"\x1b\[[0-9;]*m", "", bold) == (shown or line)
+    assert (bold == line) == (shown is None)
+
+    monkeypatch.setenv("TERM", "dumb")
+    assert emphasized(line, screen) == line
