@@ -84,7 +84,10 @@ class ColumnShape(Shape):
 
 
 class OnGrid(ColumnShape):
-    """A type with numbers or days: they are counted in steps."""
+    """A type with numbers or days: they are counted in steps.
+
+    A further type overrides `column`: a `NumericColumn` is an integer, a number or a date.
+    """
 
     def column(self, name: str, part: Part[Any]) -> Column:
         """The column with bounds and constant in whole steps; a constant needs bounds."""
