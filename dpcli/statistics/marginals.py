@@ -129,6 +129,8 @@ class Marginals(Statistic):
         confidence: Fraction,
     ) -> tuple[Estimate, ...]:
         """The counts of each group with totals that agree."""
+        if not estimates:  # No group was selected.
+            return ()
         values, widths = _agreed(_tables(request), answers, confidence)
         return tuple(
             replace(one, value=value, lower=value - width, upper=value + width, places=2)
