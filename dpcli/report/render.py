@@ -49,6 +49,9 @@ LONGEST_SUMMARY = 300
 TURNING = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 """Characters that show what is around them in another order."""
 
+FILTERED = ("md", "yaml")
+"""Forms whose templates escape by filters; any other form is escaped as HTML."""
+
 _DECIMAL = re.compile(r"(-?)(\d{4,})(\.\d+)?")
 _NUMBER = re.compile(r"-?[\d,]+(\.\d+)?(e-\d+)?")
 _UNIT = re.compile(r"(?<=\d) (?=[^\W\d_])|(?<=\b1 in) (?=\d)")
@@ -89,7 +92,7 @@ def environment(form: str) -> Environment:
         loader=FileSystemLoader(package / "templates"),
         # What several forms include is compiled for each, with the escaping of that form.
         bytecode_cache=FileSystemBytecodeCache(str(compiled), f"%s.{form}") if keeps else None,
-        autoescape=form == "html",  # noqa: S701 - Markdown and YAML have filters
+        autoescape=form not in FILTERED,  # noqa: S701 - the templates of these have filters
         undefined=StrictUndefined,
         extensions=["jinja2.ext.do"],
         trim_blocks=True,
