@@ -1,6 +1,6 @@
 """How a problem is printed: message, place, source line with a caret, and hint.
 
-Plain text without colour; the command line adds that.
+Plain text without color; the command line adds that.
 """
 
 from __future__ import annotations

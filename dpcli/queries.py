@@ -200,7 +200,7 @@ class ReadabilityQuery(Query):
 class MinimiserQuery(Query):
     """The coefficients of a ridge regression, in whole steps of a grid.
 
-    Every column is taken from its centre and divided by its half-width, so that it lies in
+    Every column is taken from its center and divided by its half-width, so that it lies in
     [-1, 1]; a column of ones goes first. The coefficients minimise, over the rows,
 
         sum (y - <theta, x>)^2 / (2 n) + ridge |theta|^2 / 2,

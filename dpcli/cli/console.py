@@ -60,7 +60,7 @@ class OutputLost(OSError):
 
 
 class _StandardOutput(io.FileIO):
-    """Standard output, whose failures can be told from those of other files."""
+    """Standard output, whose failures are distinct from those of other files."""
 
     def write(self, data: Any) -> int:
         try:
@@ -205,7 +205,7 @@ def guarded() -> Iterator[None]:
 
 
 def colored(out: TextIO | None = None) -> bool:
-    """Whether a stream, standard error if none, is a terminal that welcomes colour."""
+    """Whether a stream, standard error if none, is a terminal that accepts color."""
     unwelcome = os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"
     return (out or sys.stderr).isatty() and not unwelcome
 
@@ -239,7 +239,7 @@ def _emphasized(line: str) -> str:
 
 
 def print_failure(failure: Failure) -> None:
-    """Every problem of a failure; on a terminal with colour and the page to read."""
+    """Every problem of a failure; on a terminal with color and the page to read."""
     out, terminal = unguarded(sys.stderr), sys.stderr.isatty()
     if is_json(sys.stderr):
         for facts in problem_facts(failure):

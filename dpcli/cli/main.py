@@ -154,7 +154,7 @@ def _without_global_options(words: Sequence[str]) -> list[str]:
 
 
 def _failure(error: Any) -> Failure:
-    """What a person is told of an error; one of dpcli itself is reported without its message."""
+    """The failure to print for an error; one of dpcli itself is without its message."""
     if isinstance(error, Failure):
         return error
     if isinstance(error, OutputLost):

@@ -114,16 +114,16 @@ class UserLevelAggregation:
     def frames(self, tables: Sequence[pl.LazyFrame]) -> tuple[list[pl.DataFrame], pl.DataFrame]:
         """For each batch one row per occupied cell: where it is, and its sums.
 
-        Each of `tables` has the texts of the decoder's columns, and `blank` for rows that are
-        blank wherever they are read. Also flags, in columns whose names begin with `odd_`.
+        Each of `tables` has the texts of the decoder's columns, and `odd_blank` for rows that
+        are blank wherever they are read. Also flags, in columns whose names begin with `odd_`.
         """
         marks = self._decoder.undecided()
         scans = [texts.select(*self._values(), *marks, "odd_blank") for texts in tables]
         empty = pl.DataFrame(schema=scans[0].collect_schema())
-        flags, nobody = [empty.select(FLAGS)], self._owned(empty)
+        flags, no_rows = [empty.select(FLAGS)], self._owned(empty)
         count = min(max(self._size // SHARD, 1), MOST_SHARDS)
         limits = (self._unit.rows, list(self._totals.values()), WAITING // count)
-        shards = [Shard(nobody, *limits) for _ in range(count)]
+        shards = [Shard(no_rows, *limits) for _ in range(count)]
         for scan in scans:
             for batch in scan.collect_batches(engine="streaming", maintain_order=True):
                 flags.append(batch.select(FLAGS.any()))

@@ -222,7 +222,7 @@ class Inspection:
                     text.odd = text.odd or (text.bare and text.quoted)
                     if text.odd:
                         break
-            except BaseException:  # noqa: BLE001 - whatever it is, nobody else would see it
+            except BaseException:  # noqa: BLE001 - no other thread would see it
                 # What was not seen to its end is not plain; to copy it fails with a message.
                 text.odd = True
 

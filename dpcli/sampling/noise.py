@@ -184,14 +184,14 @@ def _accept(sigma: Fraction, scale: Fraction, proposed: Ints) -> Bools:
     2^-50 |z| (|z| + 3) exp(-z^2/2) < 2^-47, and numpy's exp is good to a few units
     in the last place, under 2^-49.
     """
-    centre = sigma * sigma / scale
+    center = sigma * sigma / scale
     estimate = np.abs(proposed).astype(np.float64)
-    estimate -= float(centre)
+    estimate -= float(center)
     estimate *= float(1 / sigma)
     estimate *= estimate
     estimate *= -0.5
     np.exp(estimate, out=estimate)
     estimate *= 2.0**32
     return exponential_coins(
-        estimate, lambda i: (abs(int(proposed[i])) - centre) ** 2 / (2 * sigma * sigma)
+        estimate, lambda i: (abs(int(proposed[i])) - center) ** 2 / (2 * sigma * sigma)
     )

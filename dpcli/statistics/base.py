@@ -242,6 +242,6 @@ def numeric(request: Request) -> NumericColumn:
     return request.column
 
 
-def centre(column: NumericColumn) -> int:
+def center(column: NumericColumn) -> int:
     """The whole step nearest to the middle of the bounds, from below."""
     return (column.lower + column.upper) // 2

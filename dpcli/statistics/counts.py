@@ -25,7 +25,7 @@ from dpcli.statistics.base import (
     Question,
     Request,
     Statistic,
-    centre,
+    center,
     numeric,
 )
 from dpcli.statistics.plausible import Plausible, moved
@@ -203,7 +203,7 @@ class Sum(Statistic):
 
 SUM_SHARE = Fraction(3, 5)
 """The centred sum gets more than half: its noise reaches the mean in full, while the
-noise of the count is weighted by the mean's distance from the centre, at most as
+noise of the count is weighted by the mean's distance from the center, at most as
 much and usually less."""
 
 
@@ -232,7 +232,7 @@ class Mean(Statistic):
         column = numeric(request)
         rows = LinearQuery(by=request.by, where=request.where, present=(column,))
         total = LinearQuery(
-            factors=(Factor(column, centre(column)),), by=request.by, where=request.where
+            factors=(Factor(column, center(column)),), by=request.by, where=request.where
         )
         public = relation.size_is_public and not rows.may_skip and rows.cells == 1
         share = Fraction(1) if public else SUM_SHARE
@@ -246,7 +246,7 @@ class Mean(Statistic):
     ) -> tuple[Estimate, ...]:
         """Noisy sum over noisy count, within the bounds."""
         column = numeric(request)
-        middle = centre(column) * column.step
+        middle = center(column) * column.step
         within = column.lower * column.step - middle, column.upper * column.step - middle
         places = decimal_places(column.step) + 2
         means = Plausible(answers, _ratio, confidence, count=1)

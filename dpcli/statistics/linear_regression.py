@@ -25,7 +25,7 @@ from dpcli.statistics.base import (
     Question,
     Request,
     Statistic,
-    centre,
+    center,
     numeric,
 )
 from dpcli.statistics.moments import Moments
@@ -182,7 +182,7 @@ class Line(Moments):
     def from_zero(self, slopes: Array, intercept: Array) -> Floats:
         """Intercept and slopes, the intercept where all columns are zero."""
         *inputs, outcome = (
-            centre(column) / half for half, column in zip(self.halves, self.columns, strict=True)
+            center(column) / half for half, column in zip(self.halves, self.columns, strict=True)
         )
         shift = sum((slope * at for slope, at in zip(slopes, inputs, strict=True)), start=0.0)
         return np.vstack([intercept - shift + outcome, slopes])
@@ -241,7 +241,7 @@ def minimiser(columns: Sequence[NumericColumn], ridge: Fraction, rows: int) -> M
     moves the minimiser by at most 2 (N M + P M^2)/(n ridge) in L2. In whole steps, each
     coefficient may move by one more; every root is rounded up.
     """
-    *inputs, outcome = (Factor(column, centre(column)) for column in columns)
+    *inputs, outcome = (Factor(column, center(column)) for column in columns)
     size = len(columns)
     root = sqrt_up(Fraction(size))
     moved = 2 * (root + size / sqrt_down(ridge)) / (rows * ridge)

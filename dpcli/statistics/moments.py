@@ -12,7 +12,7 @@ from dpcli.arrays import Floats, np
 from dpcli.columns import NumericColumn
 from dpcli.privacy.relation import Relation
 from dpcli.queries import Factor, LinearQuery
-from dpcli.statistics.base import Question, Request, centre
+from dpcli.statistics.base import Question, Request, center
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class Moments:
 
     @cached_property
     def halves(self) -> tuple[int, ...]:
-        """The greatest distance of each column from its centre, in steps."""
+        """The greatest distance of each column from its center, in steps."""
         return tuple(max(map(abs, self._factor(one).limits)) for one in self.columns)
 
     @cached_property
@@ -65,7 +65,7 @@ class Moments:
         """Rows, means and covariances of noisy answers (questions by cells).
 
         If only what is `possible` counts, means and mean products are brought within bounds.
-        Means are counted from the centre; all in half-widths, so that columns with much
+        Means are counted from the center; all in half-widths, so that columns with much
         different units compare. The covariances stand column by column by cell.
         """
         many = len(self.columns)
@@ -86,7 +86,7 @@ class Moments:
         return prod(ones, start=Fraction(1))
 
     def _factor(self, column: NumericColumn) -> Factor:
-        return Factor(column, centre(column))
+        return Factor(column, center(column))
 
     def _middle(self, i: int, j: int) -> int:
         """The middle of the products that are possible: of squares, half the greatest."""

@@ -1,8 +1,8 @@
 """Releases in fresh processes that stand still: none may.
 
-`python tests/benchmarks/standstill.py [RUNS] [FOLDER]` runs so many releases (300 unless told
-otherwise) of plain, quoted, odd and Parquet files, with a row and with a user as the unit, and
-1, 2 and 32 threads of polars in turn. A release stands still if it uses no processor time for
+`python tests/benchmarks/standstill.py [RUNS] [FOLDER]` makes 300 releases, or RUNS, of plain,
+quoted, odd and Parquet files, with a row and with a user as the unit, and 1, 2 and 32 threads of
+polars in turn. A release stands still if it uses no processor time for
 some seconds. To find out which, they are left as they are, and their numbers are printed.
 """
 

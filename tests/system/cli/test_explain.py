@@ -80,22 +80,22 @@ def test_every_type_has_a_page() -> None:
 @pytest.mark.parametrize("name", sorted(KNOWN))
 def test_every_word_is_explained(name: str, dpcli: Command) -> None:
     """Each word has a page that begins with it."""
-    told = dpcli("explain", name)
+    done = dpcli("explain", name)
 
-    assert told.status == 0
-    assert told.out.startswith(f"{name} (") or name == "privacy"
+    assert done.status == 0
+    assert done.out.startswith(f"{name} (") or name == "privacy"
 
 
 def test_the_list_has_every_word(dpcli: Command) -> None:
     """Without a word all of them are listed, by kind, at 80 columns."""
-    told = dpcli("explain")
+    done = dpcli("explain")
 
-    assert told.status == 0
-    assert set(re.findall(r"[\w-]+", told.out)) >= EVERY
-    assert [line for line in told.out.splitlines() if line in HEADINGS.values()] == list(
+    assert done.status == 0
+    assert set(re.findall(r"[\w-]+", done.out)) >= EVERY
+    assert [line for line in done.out.splitlines() if line in HEADINGS.values()] == list(
         HEADINGS.values()
     )
-    assert max(map(len, told.out.splitlines())) <= 80
+    assert max(map(len, done.out.splitlines())) <= 80
 
 
 @pytest.mark.parametrize(
@@ -106,17 +106,17 @@ def test_the_list_has_every_word(dpcli: Command) -> None:
 )  # fmt: skip
 def test_a_slip_is_understood(word: str, meant: str, dpcli: Command) -> None:
     """A word that is none leads to those that are near."""
-    told = dpcli("explain", word)
+    done = dpcli("explain", word)
 
-    assert told.status == 2
-    assert f"`{meant}`" in told.err
+    assert done.status == 2
+    assert f"`{meant}`" in done.err
 
 
 def test_a_word_that_is_far_from_all(dpcli: Command) -> None:
     """Nothing is proposed where nothing is near; the list is named."""
-    told = dpcli("explain", "zzzzzz")
+    done = dpcli("explain", "zzzzzz")
 
-    assert "did you mean" not in told.err and "`dpcli explain` lists all words" in told.err
+    assert "did you mean" not in done.err and "`dpcli explain` lists all words" in done.err
 
 
 def headings(text: str) -> set[str]:
@@ -145,10 +145,10 @@ def test_what_tables_show_has_a_page(
         ("ledger", "show", *ledger), ("ledger", "show", "--spec", spec, *ledger),
         ("ledger", "history", *ledger), ("simulate", spec, "--rows", "90", "--runs", "2"),
     ):  # fmt: skip
-        told = dpcli(*line)
-        assert told.status == 0
-        words |= headings(told.out if line[0] != "release" else told.err)
-        words |= set(told.out.split("\n")[0].split(",")) if line[0] == "release" else set()
+        done = dpcli(*line)
+        assert done.status == 0
+        words |= headings(done.out if line[0] != "release" else done.err)
+        words |= set(done.out.split("\n")[0].split(",")) if line[0] == "release" else set()
     for name in filter(PLACES.get, PLACES):
         choices = re.findall(r" ([a-z-]+(?:\|[a-z-]+)+)\s", dpcli(*name.split(), "--help").out)
         words |= {word for choice in choices for word in choice.split("|")}
@@ -171,7 +171,7 @@ def test_words_of_other_tools_lead_to_ours() -> None:
 
 def test_privacy_is_both_a_promise_and_a_section(dpcli: Command) -> None:
     """The page says what an epsilon means for a person, and what the section holds."""
-    told = dpcli("explain", "privacy", "--epsilon", "0.5").out
+    done = dpcli("explain", "privacy", "--epsilon", "0.5").out
 
-    assert told.startswith("What epsilon 0.5 means for one person")
-    assert "privacy (key of a spec)" in told
+    assert done.startswith("What epsilon 0.5 means for one person")
+    assert "privacy (key of a spec)" in done

@@ -67,11 +67,11 @@ def test_notices_as_json_have_a_level(dpcli: Command, spec: Path, data: Path) ->
     """A release with `--error-format json` writes objects alone on standard error."""
     out = spec.parent / "o.csv"
     done = dpcli("release", spec, data, "-o", out, "--error-format", "json")
-    told = [json.loads(line) for line in done.err.splitlines()]
+    notices = [json.loads(line) for line in done.err.splitlines()]
 
     assert done.status == 0
-    assert all(set(one) == {"level", "message"} for one in told)
-    assert "created the ledger" in told[0]["message"]
+    assert all(set(one) == {"level", "message"} for one in notices)
+    assert "created the ledger" in notices[0]["message"]
     copy = spec.with_name("other.yaml")
     copy.write_text(spec.read_text("utf-8").replace("dataset: town", "dataset: village"), "utf-8")
     dpcli("release", copy, data, "-q")

@@ -30,26 +30,26 @@ def test_every_sample_spec_can_be_simulated(path: Path, dpcli: Command, tmp_path
     """Each prints what it is, keeps its promise, and leaves nothing behind."""
     spec = tmp_path / "spec.yaml"
     spec.write_bytes(path.read_bytes())
-    told = dpcli("simulate", spec, "--rows", 1500, "--runs", 20, "--seed", 3)
-    assert (told.status, told.err) == (0, "")
-    assert told.out.splitlines()[0] == HEADING
+    done = dpcli("simulate", spec, "--rows", 1500, "--runs", 20, "--seed", 3)
+    assert (done.status, done.err) == (0, "")
+    assert done.out.splitlines()[0] == HEADING
     assert "no release" in HEADING
-    assert "seed 3, 20 runs" in told.out
-    assert "than predicted" not in told.out
+    assert "seed 3, 20 runs" in done.out
+    assert "than predicted" not in done.out
     assert tree(tmp_path) == {"spec.yaml"}
 
 
 def test_json_says_first_that_it_is_no_release(dpcli: Command, spec: Path) -> None:
     """Its first two members, whatever reads it; predicted errors are those of `plan`."""
-    told = dpcli("simulate", spec, "--rows", 400, "--runs", 5, "--seed", 9, "--json")
-    assert told.status == 0
+    done = dpcli("simulate", spec, "--rows", 400, "--runs", 5, "--seed", 9, "--json")
+    assert done.status == 0
     written: list[str] = []
 
     def noted(text: str) -> float:
         written.append(text)
         return float(text)
 
-    facts = json.loads(told.out, parse_float=noted)
+    facts = json.loads(done.out, parse_float=noted)
     assert written
     assert not any("e" in text.lower() for text in written)
     assert list(facts.items())[:2] == [("simulation", True), ("release", False)]
@@ -81,12 +81,12 @@ def test_a_fresh_seed_is_told_and_repeats_the_rows(
 ) -> None:
     """Without --seed the rows are new each time, and can be had again."""
     words = ("simulate", spec, "--rows", 50, "--runs", 1, "--json")
-    told = [
+    done = [
         json.loads(dpcli(*words, "--dummy", tmp_path / name).out)["dummy"]["seed"]
         for name in ("a.csv", "b.csv")
     ]
-    assert told[0] != told[1]
-    dpcli(*words, "--seed", told[0], "--dummy", tmp_path / "c.csv")
+    assert done[0] != done[1]
+    dpcli(*words, "--seed", done[0], "--dummy", tmp_path / "c.csv")
     assert (tmp_path / "a.csv").read_bytes() == (tmp_path / "c.csv").read_bytes()
 
 
@@ -110,10 +110,10 @@ def test_a_dummy_file_replaces_nothing(dpcli: Command, spec: Path, data: Path) -
     link.symlink_to(data)
     before = data.read_bytes(), spec.read_bytes()
     for path, code in ((data, "exists"), (spec, "is-input"), (link, "exists")):
-        told = dpcli("simulate", spec, "--rows", 10, "--dummy", path)
-        assert (told.status, told.out) == (2, "")
-        assert f"error[output-{code}]" in told.err
-        assert "--force" not in told.err
+        done = dpcli("simulate", spec, "--rows", 10, "--dummy", path)
+        assert (done.status, done.out) == (2, "")
+        assert f"error[output-{code}]" in done.err
+        assert "--force" not in done.err
     assert (data.read_bytes(), spec.read_bytes()) == before
 
 
@@ -135,10 +135,10 @@ def test_impossible_words_are_told(
     dpcli: Command, spec: Path, words: Sequence[str], code: str
 ) -> None:
     """With a code and a hint, before anything is invented."""
-    told = dpcli("simulate", spec, *words)
-    assert (told.status, told.out) == (2, "")
-    assert f"error[{code}]" in told.err
-    assert "hint:" in told.err
+    done = dpcli("simulate", spec, *words)
+    assert (done.status, done.out) == (2, "")
+    assert f"error[{code}]" in done.err
+    assert "hint:" in done.err
 
 
 @pytest.mark.parametrize(
@@ -148,9 +148,9 @@ def test_a_number_beyond_limits(
     option: str, number: int, least: int, dpcli: Command, spec: Path
 ) -> None:
     """The message names the limits."""
-    told = dpcli("simulate", spec, "--rows", 5, option, number)
-    assert "error[number-beyond-limits]" in told.err
-    assert f"`{option}` takes a whole number from {least} to " in told.err
+    done = dpcli("simulate", spec, "--rows", 5, option, number)
+    assert "error[number-beyond-limits]" in done.err
+    assert f"`{option}` takes a whole number from {least} to " in done.err
 
 
 def test_data_cannot_be_named(dpcli: Command, spec: Path, data: Path) -> None:
@@ -171,19 +171,19 @@ def test_only_a_simulation_has_a_seed(dpcli: Command) -> None:
 
 def test_a_local_spec_is_refused(dpcli: Command) -> None:
     """With the command that tells its errors."""
-    told = dpcli("simulate", LOCAL, "--rows", 10)
-    assert told.status == 2
-    assert "error[simulate-local]" in told.err
-    assert "--records" in told.err
+    done = dpcli("simulate", LOCAL, "--rows", 10)
+    assert done.status == 2
+    assert "error[simulate-local]" in done.err
+    assert "--records" in done.err
 
 
 def test_over_budget_is_simulated_and_told_as_plan_does(dpcli: Command, spec: Path) -> None:
     """The tables, then status 5."""
     spec.write_text(spec.read_text(encoding="utf-8").replace("epsilon: 10,", "epsilon: 1,"))
-    told = dpcli("simulate", spec, "--rows", 50, "--runs", 2)
-    assert told.status == 5
-    assert told.out.startswith(HEADING)
-    assert "error[over-budget-epsilon]" in told.err
+    done = dpcli("simulate", spec, "--rows", 50, "--runs", 2)
+    assert done.status == 5
+    assert done.out.startswith(HEADING)
+    assert "error[over-budget-epsilon]" in done.err
 
 
 def test_quiet_leaves_out_the_notes(dpcli: Command, spec: Path) -> None:
@@ -198,17 +198,17 @@ def test_quiet_leaves_out_the_notes(dpcli: Command, spec: Path) -> None:
 def test_a_broken_promise_fails(
     dpcli: Command, spec: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Noise of a tenth of the scale is told in the table, in JSON and by the status."""
+    """Noise of a tenth of the scale is shown in the table, in JSON and by the status."""
     real = Laplace.perturb
 
     def wrong(self: Laplace, noise: Noise, values: Sequence[int]) -> list[int]:
         return real(self, DiscreteLaplace(noise.scale / 10), values)
 
     monkeypatch.setattr(Laplace, "perturb", wrong)
-    told = dpcli("simulate", spec, "--rows", 100, "--runs", 60)
-    assert told.status == 1
-    assert "smaller than predicted" in told.out
-    assert "error[promise-broken]: ages: the error of `count` is smaller" in told.err
+    done = dpcli("simulate", spec, "--rows", 100, "--runs", 60)
+    assert done.status == 1
+    assert "smaller than predicted" in done.out
+    assert "error[promise-broken]: ages: the error of `count` is smaller" in done.err
     facts = json.loads(dpcli("simulate", spec, "--rows", 100, "--runs", 60, "--json").out)
     assert facts["kept"] is False
 
@@ -219,9 +219,9 @@ def test_the_environment_names_no_data(
     """There is no variable that a simulation reads, least of all for its rows."""
     for name in ("DPCLI_DATA", "DPCLI_DUMMY", "DPCLI_SEED", "DPCLI_LEDGER"):
         monkeypatch.setenv(name, str(data))
-    told = dpcli("simulate", spec, "--rows", 20, "--runs", 1, "--seed", 1, "--json")
-    assert told.status == 0
-    assert json.loads(told.out)["dummy"]["rows"] == 20
+    done = dpcli("simulate", spec, "--rows", 20, "--runs", 1, "--seed", 1, "--json")
+    assert done.status == 0
+    assert json.loads(done.out)["dummy"]["rows"] == 20
 
 
 WATCHED = """
@@ -271,8 +271,8 @@ def test_predicted_errors_do_not_depend_on_rows(dpcli: Command, spec: Path) -> N
     """They are those of the plan: more rows change what is observed of means alone."""
     found = []
     for rows in (10, 2000):
-        told = dpcli("simulate", spec, "--rows", rows, "--runs", 40, "--seed", 1, "--json")
-        (average,) = [one for one in json.loads(told.out)["statistics"] if one["name"] == "average"]
+        done = dpcli("simulate", spec, "--rows", rows, "--runs", 40, "--seed", 1, "--json")
+        (average,) = [one for one in json.loads(done.out)["statistics"] if one["name"] == "average"]
         predicted = [asked["predicted95"] for asked in average["answers"]]
         found.append((predicted, Fraction(average["published"][0]["observed95"])))
     assert found[0][0] == found[1][0]

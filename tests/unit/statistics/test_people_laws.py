@@ -81,7 +81,7 @@ def test_no_person_exceeds_the_sensitivity_and_some_reach_it(
     for request in requests(statistic):
         queries = [one.query for one in statistic.questions(request, privacy.relation)]
         column = number_of(request) or number(0, 2)
-        # Where squares are counted from their middle, a value at the centre moves them down.
+        # Where squares are counted from their middle, a value at the center moves them down.
         squares = any(isinstance(query, LinearQuery) and query.offset for query in queries)
         values = {column.lower, column.upper, *([(column.lower + column.upper) // 2] * squares)}
         flags = ("0", "1") if request.label or request.margins or request.columns else ("0",)

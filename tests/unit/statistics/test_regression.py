@@ -16,7 +16,7 @@ from dpcli.engine.rollup import minimised
 from dpcli.privacy.noise import DiscreteLaplace
 from dpcli.privacy.relation import Neighbors, Relation, RowUnit
 from dpcli.queries import MinimiserQuery
-from dpcli.statistics.base import Answer, Estimate, Request, centre
+from dpcli.statistics.base import Answer, Estimate, Request, center
 from dpcli.statistics.linear_regression import LinearRegression, minimiser
 from tests.oracles.opened import cells_of
 from tests.oracles.plain import evaluate
@@ -104,7 +104,7 @@ def lines(request: Request, rows: Sequence[tuple[int, ...]]) -> tuple[Estimate, 
 
 
 def test_moments_give_least_squares_in_the_units_of_the_columns() -> None:
-    """Intercept and slopes are those of an independent solver, whatever the centres."""
+    """Intercept and slopes are those of an independent solver, whatever the centers."""
     rows = [(1, 2, 3), (0, 4, 1), (-1, 3, 4), (1, 4, 0), (0, 2, 2), (-1, 2, 4)]
     request = Request("line", Y, columns=(X, Z, Y), method="moments")
     design = np.array([[1.0, x, z] for x, z, _ in rows])
@@ -125,8 +125,8 @@ def test_a_column_that_does_not_vary_gets_a_ridge_and_no_interval() -> None:
 
 def test_centres_are_whole_steps() -> None:
     """The middle of odd bounds is rounded down, so that all moments stay whole numbers."""
-    assert centre(NumericColumn("x", "integer", bounds=(0, 3))) == 1
-    assert centre(NumericColumn("x", "integer", bounds=(-3, 0))) == -2
+    assert center(NumericColumn("x", "integer", bounds=(0, 3))) == 1
+    assert center(NumericColumn("x", "integer", bounds=(-3, 0))) == -2
 
 
 def test_coefficients_stay_finite_where_noise_is_all_there_is() -> None:
