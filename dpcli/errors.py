@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import errno
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import ClassVar, Self
 
 from dpcli.messages import words
@@ -39,12 +39,16 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """One thing that is wrong: found, expected, and what to do about it."""
+    """One thing that is wrong: found, expected, and what to do about it.
+
+    The `status` is that of the failure that it was found in.
+    """
 
     code: str
     message: str
     hint: str = ""
     place: Place | None = None
+    status: int = field(default=1, compare=False)
 
 
 def problem(code: str, place: Place | None = None, /, **facts: object) -> Problem:
@@ -58,7 +62,7 @@ class Failure(Exception):
     status: ClassVar[int] = 1
 
     def __init__(self, problems: Iterable[Problem]) -> None:
-        self.problems = tuple(problems)
+        self.problems = tuple(replace(one, status=self.status) for one in problems)
         super().__init__("; ".join(problem.message for problem in self.problems))
 
     @classmethod

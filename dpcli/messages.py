@@ -93,8 +93,8 @@ def inline(text: str) -> str:
 
 
 def shown(text: str) -> str:
-    """The same in backticks."""
-    return f"`{inline(text)}`"
+    """The same in backticks; in words if there is nothing in it."""
+    return f"`{inline(text)}`" if text else "the empty text"
 
 
 def listed(words: Iterable[str], last: str = "and") -> str:

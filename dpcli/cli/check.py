@@ -71,8 +71,9 @@ def check(
                 with open_dataset(files, plan.spec.dialect) as dataset:
                     require_columns(dataset, plan.spec.columns)
         except Failure as failure:
-            earlier = refused or failure
-            refused = type(earlier)(dict.fromkeys([*earlier.problems, *failure.problems]))
+            earlier = refused.problems if refused else ()
+            refused = refused or failure
+            refused.problems = tuple(dict.fromkeys([*earlier, *failure.problems]))
         if refused is not None:
             raise refused
     except Failure as failure:

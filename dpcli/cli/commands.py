@@ -19,7 +19,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from dpcli.cli.console import is_json, print_failure
-from dpcli.errors import UsageError
+from dpcli.errors import Problem, UsageError, problem
 from dpcli.messages import shown
 
 PLACES = {
@@ -136,6 +136,17 @@ class Command(TyperCommand):
 
     hints: Mapping[str, Any]
 
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Read the words; UsageError with every value that its parameter does not take."""
+        try:
+            return super().parse_args(ctx, list(args))
+        except typer.BadParameter:
+            given, _, _ = self.make_parser(ctx).parse_args(args)
+            refused = [one for one in self.get_params(ctx) if _refuses(one, ctx, given)]
+            if not refused:
+                raise
+        raise UsageError(self._refusal(one, ctx.command_path) for one in refused)
+
     def collect_usage_pieces(self, ctx: Any) -> list[str]:
         """What follows the name in the line `Usage:`."""
         arguments: list[Any] = [one for one in self.get_params(ctx) if _is_argument(one)]
@@ -157,16 +168,22 @@ class Command(TyperCommand):
         choices = "|".join(_literal(self.hints.get(param.name)))
         return names if param.is_flag else f"{names} {param.metavar or choices}"
 
-    def refusal(self, param: Any, where: str) -> UsageError:
-        """The error for a value that a parameter does not take."""
+    def _refusal(self, param: Any, where: str) -> Problem:
         option, choices = _label(param), _literal(self.hints.get(param.name))
         if choices:
             facts = {"option": option, "choices": choices, "where": where}
-            return UsageError.about("command-line.choice", **facts)
+            return problem("command-line.choice", **facts)
         info = get_args(self.hints[param.name])[-1]
-        return UsageError.about(
-            "number-beyond-limits", option=option, least=info.min, most=info.max
-        )
+        return problem("number-beyond-limits", option=option, least=info.min, most=info.max)
+
+
+def _refuses(param: Any, ctx: Any, given: Mapping[str, Any]) -> bool:
+    """Whether a parameter does not take the value that is given for it."""
+    try:
+        param.handle_parse_result(ctx, given, [])
+    except typer.BadParameter as error:
+        return type(error) is typer.BadParameter
+    return False
 
 
 def _is_argument(param: Any) -> bool:
@@ -223,8 +240,6 @@ def usage_error(error: Any) -> UsageError:
     where = error.ctx.command_path if error.ctx else "dpcli"
     if kind == "NoSuchOption":
         return _unknown_option(error.option_name, command.get_params(error.ctx), where)
-    if kind == "BadParameter" and isinstance(command, Command):
-        return command.refusal(error.param, where)
     message = error.format_message().rstrip(".").replace("'", "`")
     if extra := EXTRA.match(message):
         message = f"unexpected {shown(extra[1])}"

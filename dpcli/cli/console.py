@@ -264,10 +264,10 @@ def print_failure(failure: Failure) -> None:
 
 def problem_facts(failure: Failure) -> list[dict[str, object]]:
     """Every problem of a failure, for scripts."""
-    return [_facts(one, failure.status) for one in failure.problems]
+    return [_facts(one) for one in failure.problems]
 
 
-def _facts(problem: Problem, status: int) -> dict[str, object]:
+def _facts(problem: Problem) -> dict[str, object]:
     place = problem.place
     where = (place.source, place.line, place.column) if place else (None, None, None)
     return {
@@ -275,7 +275,7 @@ def _facts(problem: Problem, status: int) -> dict[str, object]:
         "message": problem.message,
         **dict(zip(("file", "line", "column"), where, strict=True)),
         "hint": problem.hint,
-        "status": status,
+        "status": problem.status,
     }
 
 

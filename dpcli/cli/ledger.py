@@ -76,7 +76,7 @@ def open_account(
 
 def export(
     release_id: Annotated[str, typer.Argument(metavar="ID", callback=checked_id)],
-    output: options.Table = None,
+    output: options.TableFile = None,
     report: options.Reports = None,
     report_format: options.Format = None,
     layout: options.Layout = "long",

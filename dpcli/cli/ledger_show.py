@@ -37,7 +37,7 @@ COUNTED = {
 }
 """What is reported of a balance: each of its losses in each measure."""
 
-Facts = dict[str, object]
+JsonObject = dict[str, object]
 """An account or a release, by the keys of its JSON."""
 
 
@@ -93,7 +93,7 @@ def show(
                 print(note("ledger.differs", dataset=wanted.dataset, **facts))
 
 
-def _account(book: Ledger, terms: Terms, day: int | None, plan: Plan | None) -> Facts:
+def _account(book: Ledger, terms: Terms, day: int | None, plan: Plan | None) -> JsonObject:
     """The terms of an account, what it has spent, and how many more runs of a plan fit."""
     account, more = book.account(terms.dataset), None
     try:
@@ -153,7 +153,7 @@ def history(
     _write("releases", releases, (*columns, *stopped))
 
 
-def _releases(book: Ledger, terms: Terms) -> Iterator[Facts]:
+def _releases(book: Ledger, terms: Terms) -> Iterator[JsonObject]:
     for entry in book.releases(terms.dataset):
         content = entry.content()
         charged = spend(entry.parts, entry.period, terms.neighbors)
@@ -174,7 +174,7 @@ def _releases(book: Ledger, terms: Terms) -> Iterator[Facts]:
         }
 
 
-def _write(title: str, facts: Sequence[Facts], columns: Sequence[str]) -> None:
+def _write(title: str, facts: Sequence[JsonObject], columns: Sequence[str]) -> None:
     rows = [
         {
             name.replace("_", " "): "" if one[name] is None else with_exponent(str(one[name]))

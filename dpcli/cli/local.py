@@ -32,7 +32,7 @@ SUMMARY_LINES = 40
 def randomize(
     spec: options.SpecFile,
     data: options.DataFiles,
-    output: options.Table = None,
+    output: options.TableFile = None,
     report: options.Reports = None,
     report_format: options.Format = None,
     shuffle: Annotated[bool, typer.Option("--shuffle")] = False,
@@ -62,7 +62,7 @@ def randomize(
 def estimate(
     spec: options.SpecFile,
     collected: Annotated[str, typer.Argument(metavar="COLLECTED")],
-    output: options.Table = None,
+    output: options.TableFile = None,
     force: options.Force = False,
     quiet: options.Quiet = False,
 ) -> None:

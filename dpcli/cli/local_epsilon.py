@@ -16,7 +16,7 @@ from dpcli.numbers import NotReadable, number
 from dpcli.plan.numbers import exact_or_up
 from dpcli.privacy.amplification import worst_ratio
 from dpcli.privacy.decimals import readable_text
-from dpcli.randomizers.base import Table
+from dpcli.randomizers.base import ProbabilityTable
 from dpcli.spec.tables import MOST_BYTES, read_bytes, table_of
 
 Found = tuple[dict[str, object], str, str]
@@ -40,7 +40,7 @@ def epsilon(
         print(f"epsilon  {text}\nworst    {where}")
 
 
-def _table(path: Path) -> Table:
+def _table(path: Path) -> ProbabilityTable:
     """The table in a file; SpecError with all its problems if it is none."""
     piped = str(path) == "-"
     try:
@@ -50,7 +50,7 @@ def _table(path: Path) -> Table:
     return table_of(raw, "standard input" if piped else str(path))
 
 
-def _of_table(table: Table) -> Found:
+def _of_table(table: ProbabilityTable) -> Found:
     worst = worst_ratio(table.rows)
     ratio = None if worst.ratio is None else str(worst.ratio)
     text = None if worst.epsilon is None else exact_or_up(worst.epsilon)

@@ -79,8 +79,10 @@ def main() -> None:
     except Stopped as stop:
         # The signal came before the command began or while its end was reported.
         status = 128 + stop.number
-    with suppress(OSError):
-        sys.stderr.flush()
+    # A command that fails may have printed a result before.
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(OSError):
+            stream.flush()
     # Everything is closed and on disk; taking the interpreter apart with polars in
     # it would take longer than a small release.
     os._exit(status)

@@ -49,7 +49,7 @@ def checked_id(release_id: str | None) -> str | None:
 
 SpecFile = Annotated[Path, typer.Argument(metavar="SPEC")]
 DataFiles = Annotated[list[str], typer.Argument(metavar="DATA")]
-Table = Annotated[Path | None, typer.Option("--output", "-o", metavar="OUT.csv")]
+TableFile = Annotated[Path | None, typer.Option("--output", "-o", metavar="OUT.csv")]
 Layout = Literal["long", "wide"]
 Reports = Annotated[list[Path] | None, typer.Option("--report", metavar="PATH")]
 Format = Annotated[str | None, typer.Option("--format", metavar="NAME")]

@@ -39,7 +39,7 @@ QUALITY = ("passed", "missed", "rows", "readable")
 def release(
     spec: options.SpecFile,
     data: options.DataFiles,
-    output: options.Table = None,
+    output: options.TableFile = None,
     report: options.Reports = None,
     report_format: options.Format = None,
     release_id: options.ReleaseId = None,

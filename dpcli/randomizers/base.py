@@ -21,7 +21,7 @@ Price = Literal["epsilon", "probability", "matrix"]
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class ProbabilityTable:
     """Row i holds the probabilities of all outputs for input i; it sums to one."""
 
     inputs: tuple[str, ...]
@@ -45,7 +45,7 @@ class Asked:
     epsilon: Fraction | None = None
     delta: Fraction = Fraction(0)
     probability: Fraction | None = None
-    matrix: Table | None = None
+    matrix: ProbabilityTable | None = None
 
     @property
     def labels(self) -> int:

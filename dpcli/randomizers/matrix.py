@@ -13,9 +13,9 @@ from dpcli.randomizers.base import (
     Asked,
     CannotRandomize,
     Channel,
+    ProbabilityTable,
     Randomizer,
     ResponseCounts,
-    Table,
 )
 from dpcli.sampling.choice import categorical_array
 
@@ -27,7 +27,7 @@ DISTINCT = 1e-11
 class Tabular(Channel):
     """For each input its own probabilities of the outputs."""
 
-    table: Table
+    table: ProbabilityTable
 
     @property
     def ratio(self) -> Fraction | None:

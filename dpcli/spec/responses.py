@@ -17,7 +17,7 @@ from dpcli.fields import LABELLED, NUMERIC
 from dpcli.messages import shown
 from dpcli.privacy.decimals import plain_text
 from dpcli.privacy.relation import Neighbors, PersonUnit
-from dpcli.randomizers.base import Asked, CannotRandomize, Randomizer, Table
+from dpcli.randomizers.base import Asked, CannotRandomize, ProbabilityTable, Randomizer
 from dpcli.spec.answering import single_way
 from dpcli.spec.columns import Scope
 from dpcli.spec.entries import entries_of
@@ -187,7 +187,7 @@ class _Responses:
         delta = values.delta or Fraction(0)
         return Asked(column(), values.epsilon, delta, values.probability, matrix)
 
-    def _matrix(self, part: Part[ResponseShape], column: Callable[[], Cell]) -> Table:
+    def _matrix(self, part: Part[ResponseShape], column: Callable[[], Cell]) -> ProbabilityTable:
         given, node = part.values.matrix, at(part.node, "matrix")
         if isinstance(given, dict):
             assert isinstance(node, Mapping)
@@ -199,7 +199,7 @@ class _Responses:
         assert isinstance(labelled, CategoryColumn)
         return of_column(table, labelled, node.span)
 
-    def _file(self, word: Word) -> Table:
+    def _file(self, word: Word) -> ProbabilityTable:
         """The table in a file, whose problems are reported with their lines in that file."""
         path, span = self._scope.folder / word.text, word.span
         try:

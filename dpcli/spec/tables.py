@@ -16,7 +16,7 @@ from dpcli.errors import SpecError
 from dpcli.messages import shown
 from dpcli.numbers import NotReadable, probability
 from dpcli.privacy.decimals import plain_text
-from dpcli.randomizers.base import Table
+from dpcli.randomizers.base import ProbabilityTable
 from dpcli.spec.column_types import require_text
 from dpcli.spec.tree import Findings, Span, Stop, Word, at, attempt, read_all
 from dpcli.spec.tree import Mapping as Branch
@@ -34,7 +34,7 @@ Row = tuple[Word, Mapping[str, Fraction]]
 """An input, and the probability of each output that is possible for it."""
 
 
-def mapped_table(rows: Mapping[str, Mapping[str, Fraction]], node: Branch) -> Table:
+def mapped_table(rows: Mapping[str, Mapping[str, Fraction]], node: Branch) -> ProbabilityTable:
     """A table from a mapping of labels to mappings of outputs to probabilities.
 
     An output that a label does not name has probability zero there.
@@ -54,7 +54,7 @@ def read_bytes(path: Path) -> bytes:
         return file.read(MOST_BYTES + 1)
 
 
-def table_of(raw: bytes, source: str) -> Table:
+def table_of(raw: bytes, source: str) -> ProbabilityTable:
     """The table that a CSV text says; SpecError with all problems, and `source` in them.
 
     The first line names the outputs and the first field of each other line an input; a
@@ -70,7 +70,7 @@ def table_of(raw: bytes, source: str) -> Table:
     raise SpecError(findings.problems)
 
 
-def _read_table(text: str, size: int, findings: Findings) -> Table:
+def _read_table(text: str, size: int, findings: Findings) -> ProbabilityTable:
     top = Span(findings, 1, 1, 1)
     if size > MOST_BYTES:
         raise top.report("table-too-large.bytes", bytes=MOST_BYTES, most=MOST_CHANCES)
@@ -113,7 +113,7 @@ def _require_size(count: int, whole: Span) -> None:
         raise whole.report(code, count=count, most=MOST_CHANCES)
 
 
-def _table(outputs: Sequence[Word], rows: Sequence[Row], whole: Span) -> Table:
+def _table(outputs: Sequence[Word], rows: Sequence[Row], whole: Span) -> ProbabilityTable:
     _require_size(len(outputs) * len(rows), whole)
     names = attempt(read_all, partial(require_text, what="output", published=True), outputs)
 
@@ -127,7 +127,7 @@ def _table(outputs: Sequence[Word], rows: Sequence[Row], whole: Span) -> Table:
     names()
     texts = tuple(output.text for output in outputs)
     chances = (tuple(row.get(text, Fraction(0)) for text in texts) for _, row in rows)
-    return Table(tuple(label.text for label, _ in rows), texts, tuple(chances))
+    return ProbabilityTable(tuple(label.text for label, _ in rows), texts, tuple(chances))
 
 
 def _chance(text: str) -> Fraction | None:
@@ -143,7 +143,7 @@ def _brief(value: Fraction) -> str:
     return f"about {float(value):.12g}"
 
 
-def of_column(table: Table, column: CategoryColumn, span: Span) -> Table:
+def of_column(table: ProbabilityTable, column: CategoryColumn, span: Span) -> ProbabilityTable:
     """The table with its rows in the order of the column's labels."""
     absent = [shown(label) for label in column.labels if label not in table.inputs]
     unknown = [shown(label) for label in table.inputs if label not in column.labels]
@@ -153,4 +153,6 @@ def of_column(table: Table, column: CategoryColumn, span: Span) -> Table:
         facts = {"column": column.name, "odd": "; ".join(odd), "labels": column.labels}
         raise span.report("table-labels", **facts)
     order = [table.inputs.index(label) for label in column.labels]
-    return Table(column.labels, table.outputs, tuple(table.rows[place] for place in order))
+    return ProbabilityTable(
+        column.labels, table.outputs, tuple(table.rows[place] for place in order)
+    )

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from dpcli.columns import CategoryColumn, NumericColumn
 from dpcli.randomizers import RANDOMIZERS
-from dpcli.randomizers.base import Asked, Channel, Randomizer, Table
+from dpcli.randomizers.base import Asked, Channel, ProbabilityTable, Randomizer
 from dpcli.randomizers.matrix import Tabular
 from dpcli.randomizers.pure_protocols import Bits, Symmetric
 
@@ -26,7 +26,7 @@ def labels(count: int) -> CategoryColumn:
     return CategoryColumn("x", "category", tuple((f"l{i}", f"l{i}") for i in range(count)), 0)
 
 
-TABLE = Table(
+TABLE = ProbabilityTable(
     ("l0", "l1", "l2"),
     ("a", "b", "c", "d"),
     (

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import os
 import re
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -241,3 +243,33 @@ def test_the_root_lists_commands_without_importing_them(dpcli: Command) -> None:
 def test_the_sample_of_the_readme_passes_a_dry_run(dpcli: Command) -> None:
     """The specs that come with dpcli fit the data that come with it."""
     assert dpcli("release", ROOT / "specs" / "minimal.yaml", PEOPLE, "--dry-run").status == 0
+
+
+def test_a_failing_check_prints_its_json_and_the_status_of_each_problem(
+    tmp_path: Path, spec: Path
+) -> None:
+    """In a process of its own: what the budget refuses has 5, what the header lacks has 4."""
+    text = spec.read_text("utf-8").replace("budget: {epsilon: 10,", "budget: {epsilon: 1,")
+    spec.write_text(text, encoding="utf-8")
+    (tmp_path / "other.csv").write_text("a,b\n", encoding="utf-8")
+    done = subprocess.run(
+        [sys.executable, "-m", "dpcli", "check", spec, tmp_path / "other.csv", "--json"],
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        check=False,
+    )
+    statuses = [one["status"] for one in json.loads(done.stdout)["problems"]]
+
+    assert done.returncode == 5
+    assert statuses == [5, *[4] * (len(statuses) - 1)] and len(statuses) > 1
+
+
+def test_all_values_out_of_range_are_reported_at_once(dpcli: Command) -> None:
+    """Each with its option; help is shown all the same if it is asked for."""
+    words = ("simulate", "s.yaml", "--rows", "0", "--seed", "-4", "--runs", "many")
+    err = dpcli(*words).err
+
+    assert err.count("error[number-beyond-limits]") == 3
+    assert all(f"`--{name}` takes" in err for name in ("rows", "seed", "runs"))
+    assert dpcli(*words, "--help").status == 0

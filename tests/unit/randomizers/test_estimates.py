@@ -16,7 +16,7 @@ from dpcli.plan.model import standard_error
 from dpcli.privacy.confidential import Confidential
 from dpcli.privacy.noise import normal_quantile
 from dpcli.randomizers import RANDOMIZERS
-from dpcli.randomizers.base import Asked, Channel, Randomizer, ResponseCounts, Table
+from dpcli.randomizers.base import Asked, Channel, ProbabilityTable, Randomizer, ResponseCounts
 from dpcli.sampling import entropy
 from dpcli.spec.model import Response
 from tests.support.randomizers import TABLE, labels
@@ -25,7 +25,7 @@ from tests.support.streams import Stream
 ONE = Fraction(1)
 AGE = NumericColumn("age", "integer", ONE, (18, 100), 18)
 
-SYMMETRIC = Table(
+SYMMETRIC = ProbabilityTable(
     ("l0", "l1", "l2"),
     ("l0", "l1", "l2"),
     tuple(tuple(Fraction(3 if i == j else 1, 5) for j in range(3)) for i in range(3)),
@@ -221,7 +221,7 @@ def test_more_outputs_than_inputs_are_estimated_without_bias() -> None:
 def test_rows_that_mix_cannot_be_estimated() -> None:
     """A table whose rows depend on each other has no inverse, and says so."""
     half = Fraction(1, 2)
-    table = Table(
+    table = ProbabilityTable(
         ("l0", "l1", "l2"),
         ("a", "b"),
         ((half, half), (Fraction(3, 4), Fraction(1, 4)), (Fraction(1, 4), Fraction(3, 4))),
@@ -254,7 +254,7 @@ def test_nearly_equal_rows_are_estimated_as_well_as_floats_can(gap: str) -> None
     half, little = Fraction(1, 2), Fraction(gap)
     rows = ((half + little, half - little), (half - little, half + little))
     channel = next(one for one in RANDOMIZERS if one.name == "matrix").channel_for(
-        Asked(labels(2), matrix=Table(("l0", "l1"), ("a", "b"), rows))
+        Asked(labels(2), matrix=ProbabilityTable(("l0", "l1"), ("a", "b"), rows))
     )
     tally = ResponseCounts(1000, (600, 400))
     expected = [float(half + Fraction(1, 10) * way / (2 * little)) for way in (1, -1)]
@@ -269,7 +269,7 @@ def test_rows_that_differ_less_than_floats_tell_have_no_estimate() -> None:
     half, little = Fraction(1, 2), Fraction("1e-14")
     rows = ((half + little, half - little), (half - little, half + little))
     channel = next(one for one in RANDOMIZERS if one.name == "matrix").channel_for(
-        Asked(labels(2), matrix=Table(("l0", "l1"), ("a", "b"), rows))
+        Asked(labels(2), matrix=ProbabilityTable(("l0", "l1"), ("a", "b"), rows))
     )
 
     assert not channel.estimable
