@@ -16,7 +16,7 @@ from dpcli.plan.numbers import brief, exact_or_up
 from dpcli.privacy.loss import Loss, loss_text
 from dpcli.release import Release, Released
 from dpcli.report.entry_facts import QUALITY_COLUMNS, quality_rows
-from dpcli.report.table import Cell, cells, flags_of, meaning_of
+from dpcli.report.published import Cell, flags_of, meaning_of, published_numbers
 from dpcli.statistics.post import Flag
 
 MARKS = {Flag.NONE: "", Flag.UNRELIABLE: "*", Flag.NO_INFORMATION: "**", Flag.SUPPRESSED: "x"}
@@ -70,8 +70,7 @@ def _print_quality(made: Release) -> None:
 
 
 def _print_values(made: Release, out: TextIO) -> None:
-    flags = {cell.flag for released in made.entries for cell in cells(released)}
-    room = max(len(MARKS[flag]) for flag in flags)
+    room = max((len(MARKS[flag]) for flag in _flags(made)), default=0)
     rows = [row for released in made.entries for row in _rows(released, made, room)]
     if not draws(out):
         rows = [{name: text for name, text in row.items() if name != INTERVAL} for row in rows]
@@ -81,7 +80,9 @@ def _print_values(made: Release, out: TextIO) -> None:
 
 def _rows(released: Released, made: Release, room: int) -> Iterator[dict[str, str]]:
     """The lines of a statistic; each value has `room` for its marks."""
-    every = list(cells(released))
+    numbers = published_numbers(released)
+    every = [cell for one in numbers for cell in one.cells(SUMMARY_LINES)]
+    count = sum(len(one.frame) for one in numbers)
     percent = exact_or_up(made.plan.spec.confidence * 100)
     drawn = _drawn(every[:SUMMARY_LINES])
     names = ("statistic", "of", "group", "value", f"lower {percent}%", f"upper {percent}%")
@@ -94,8 +95,8 @@ def _rows(released: Released, made: Release, room: int) -> Iterator[dict[str, st
         texts = (name, what, ", ".join(cell.labels), f"{cell.value}{mark}", cell.lower, cell.upper)
         price = "" if place else brief(released.planned.target.epsilon)
         yield dict(zip(names, texts, strict=True)) | {"epsilon": price, INTERVAL: drawn[place]}
-    if len(every) > SUMMARY_LINES:
-        more = note("notice.more", count=len(every) - SUMMARY_LINES)
+    if count > SUMMARY_LINES:
+        more = note("notice.more", count=count - SUMMARY_LINES)
         yield dict.fromkeys((*names, "epsilon", INTERVAL), "") | {"group": more}
 
 
@@ -108,8 +109,13 @@ def _drawn(shown: Sequence[Cell]) -> list[str]:
     return [interval(one.value, one.lower, one.upper, low, high) for one in shown]
 
 
+def _flags(made: Release) -> list[Flag]:
+    """The flags of all numbers."""
+    return flags_of([one for released in made.entries for one in published_numbers(released)])
+
+
 def _notes(made: Release) -> Iterator[str]:
     """What is left out of the table, and what its marks mean."""
     yield from bounding(made.plan)[:1]
-    for flag in flags_of([cell for released in made.entries for cell in cells(released)]):
+    for flag in _flags(made):
         yield f"{MARKS[flag]} {meaning_of(flag, made.plan.spec.confidence)}"

@@ -14,7 +14,7 @@ from math import ceil, floor, log10
 
 from dpcli.columns import Key, NumericColumn
 from dpcli.plan.numbers import exact_or_up
-from dpcli.report.table import Cell
+from dpcli.report.published import Cell
 
 STEPS = (1, 2, 5, 10)
 """Multiples of a power of ten that people count in."""

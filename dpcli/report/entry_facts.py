@@ -17,7 +17,7 @@ from dpcli.plan.numbers import Fact, Number, plain
 from dpcli.plan.quality import FALSE_STOP, missed_sentence, percent, rule
 from dpcli.privacy.decimals import decimal_text
 from dpcli.queries import Condition
-from dpcli.report.table import RAW, cells
+from dpcli.report.published import RAW, published_numbers
 from dpcli.spec.model import Response, Spec
 from dpcli.statistics.base import Estimate, Request
 
@@ -84,7 +84,8 @@ def cell_facts(released: Released) -> list[Fact]:
             "upper": Number(cell.upper) if cell.upper else None,
             "flag": cell.flag.value or None,
         }
-        for cell in cells(released)
+        for numbers in published_numbers(released)
+        for cell in numbers.cells()
     ]
 
 

@@ -27,7 +27,7 @@ from dpcli.report.entry_facts import (
     response_facts,
     statistic_facts,
 )
-from dpcli.report.table import meaning_of
+from dpcli.report.published import meaning_of
 from dpcli.statistics.post import UNRELIABLE, Flag
 
 if TYPE_CHECKING:

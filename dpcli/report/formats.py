@@ -14,6 +14,7 @@ from dpcli.ledger.charge import STOPPED
 from dpcli.plan.numbers import json_text
 from dpcli.report.entry_facts import missed_sentences
 from dpcli.report.facts import collection_facts, release_facts
+from dpcli.report.published import published_numbers
 from dpcli.report.render import Report, rendered
 from dpcli.report.table import long_table, wide_tables
 
@@ -66,9 +67,10 @@ def render(release: Release) -> dict[str, bytes]:
     if release.checked is not None and release.checked.missed:
         reasons = json.dumps(missed_sentences(release.checked, release.plan), ensure_ascii=False)
         return {STOPPED: reasons.encode(), **reports}
-    long = long_table(release)
+    named = {one.planned.name: published_numbers(one) for one in release.entries}
+    long = long_table([numbers for each in named.values() for numbers in each])
     outputs = {LONG: long.csv, LONG_PARQUET: long.parquet}
-    for name, wide in wide_tables(release).items():
+    for name, wide in wide_tables(release.plan, named).items():
         outputs |= {f"{WIDE}{name}": wide.csv, f"{WIDE_PARQUET}{name}": wide.parquet}
     return outputs | reports
 

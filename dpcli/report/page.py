@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from dpcli.columns import Key, NumericColumn
 from dpcli.plan.numbers import exact_or_up
 from dpcli.report.charts import Chart, Scale, numbers_of, over_bins
-from dpcli.report.table import Cell, cells_by_name, chooses_labels, flags_of, meaning_of
+from dpcli.report.published import Cell, flags_of, meaning_of, published_numbers
 
 if TYPE_CHECKING:
     from dpcli.release import Released
@@ -41,10 +41,12 @@ class Shown:
     """The published numbers of an entry: as tables, and over their bins as charts."""
 
     def __init__(self, released: Released, confidence: Fraction) -> None:
-        entry, self._named = released.planned.entry, cells_by_name(released)
+        entry = released.planned.entry
+        self._numbers = published_numbers(released)
+        self._named = {one.name: one.cells() for one in self._numbers}
         self._request, self._statistic = entry.request, entry.statistic
         self._groups, self._confidence = released.groups, confidence
-        self._chosen = chooses_labels(released)
+        self._chosen = entry.statistic.chooses_labels
         self.cells = [cell for cells in self._named.values() for cell in cells]
         self.percent = f"{exact_or_up(confidence * 100)}%"
         self._drawn = not self._chosen and any(cell.value for cell in self.cells)
@@ -105,5 +107,5 @@ class Shown:
             yield "The numbers are exact."
         else:
             yield f"The interval contains the noise-free number in {self.percent} of cases."
-        for flag in flags_of(self.cells):
+        for flag in flags_of(self._numbers):
             yield f"Flag {meaning_of(flag, self._confidence)}."

@@ -5,146 +5,50 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import chain, product
 from math import ceil, log10
 from typing import TYPE_CHECKING
-from weakref import WeakKeyDictionary
 
 from dpcli.columns import FORMULA, Key
-from dpcli.messages import note
 from dpcli.plan.model import Plan
-from dpcli.plan.numbers import exact_or_up
 from dpcli.privacy.decimals import decimal_text
+from dpcli.report.published import Numbers
 from dpcli.spec.responses import RESERVED
-from dpcli.statistics.base import Estimate
-from dpcli.statistics.post import UNRELIABLE, Flag, flag_of
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from dpcli.local.estimate import Estimated
-    from dpcli.release import Release, Released
 
 FIXED = ("statistic", "item", "value", "lower", "upper", "flag")
 """The columns of a long table that are not keys."""
-
-RAW = ".raw"
-"""What is added to the name of a statistic for its raw noisy numbers."""
 
 ENDS = ("", "_lower", "_upper")
 """What is added to the name of a statistic for its columns in a wide table."""
 
 _NUMBER = re.compile(r"-?[0-9]+(\.[0-9]+)?")
-
-
-@dataclass(frozen=True, slots=True)
-class Cell:
-    """One published number as text: its place, its interval, and what readers must know."""
-
-    statistic: str
-    keys: dict[str, str]
-    item: str
-    value: str
-    lower: str
-    upper: str
-    flag: Flag
-
-    @property
-    def labels(self) -> tuple[str, ...]:
-        """The group and the item, where they have names."""
-        return (*self.keys.values(), *([self.item] if self.item else []))
-
-    @property
-    def exact(self) -> bool:
-        """Whether there is no interval around it."""
-        return self.lower == self.upper
-
-    def line(self, keys: Iterable[str]) -> list[str]:
-        """The number as a line of a long table with these keys."""
-        group = [self.keys.get(key, "") for key in keys]
-        return [self.statistic, *group, self.item, self.value, self.lower, self.upper, self.flag]
-
-
-_MADE: WeakKeyDictionary[Released, dict[str, tuple[Cell, ...]]] = WeakKeyDictionary()
-"""The cells of entries that are being published: every table and report takes the same ones."""
-
-
-def cells_by_name(released: Released) -> dict[str, tuple[Cell, ...]]:
-    """The published numbers of an entry, in the order of the spec, by the name of its columns.
-
-    Numbers before post-processing have a name of their own, if they are published as well.
-    """
-    if released not in _MADE:
-        name, group_and_item = released.planned.name, list(places(released))
-        numbers = {name: released.estimates}
-        if released.raw is not None:
-            numbers[name + RAW] = released.raw
-        _MADE[released] = {
-            name: tuple(
-                _cell(name, *place, estimate)
-                for place, estimate in zip(group_and_item, estimates, strict=True)
-            )
-            for name, estimates in numbers.items()
-        }
-    return _MADE[released]
-
-
-def cells(released: Released) -> tuple[Cell, ...]:
-    """The published numbers of an entry; raw ones after the others."""
-    return tuple(chain.from_iterable(cells_by_name(released).values()))
-
-
-def _cell(name: str, keys: dict[str, str], item: str, estimate: Estimate) -> Cell:
-    value, lower, upper = (
-        "" if number is None else decimal_text(number, estimate.places)
-        for number in (estimate.value, estimate.lower, estimate.upper)
-    )
-    chosen = item if estimate.item is None else estimate.item
-    return Cell(name, keys, chosen, value, lower, upper, flag_of(estimate))
-
-
-def places(released: Released) -> Iterator[tuple[dict[str, str], str]]:
-    """The group and the item of every number of an entry, the items fastest."""
-    entry = released.planned.entry
-    groups: Iterable[tuple[str, ...]] | None = released.groups
-    if groups is None:
-        groups = product(*(key.labels for key in entry.request.by))
-    items, by = entry.statistic.items(entry.request), [key.column.name for key in entry.request.by]
-    for group in groups:
-        for item in items:
-            yield dict(zip(by, group, strict=True)), item
-
-
-def chooses_labels(released: Released) -> bool:
-    """Whether what an entry publishes are labels that were chosen, and their ranks."""
-    return any(estimate.item is not None for estimate in released.estimates)
-
-
-def flags_of(found: Iterable[Cell]) -> list[Flag]:
-    """The flags that some of these numbers have."""
-    flags = {cell.flag for cell in found}
-    return [flag for flag in Flag if flag and flag in flags]
-
-
-def meaning_of(flag: Flag, confidence: Fraction) -> str:
-    """What a flag means, in a sentence that begins with it."""
-    percent = exact_or_up(confidence * 100)
-    return note(f"flag.{flag}", percent=percent, share=exact_or_up(UNRELIABLE))
+_FORMULA = f"^[{re.escape(''.join(FORMULA))}]"
 
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A published table: its header, its lines, and which columns hold numbers, by place."""
+    """A published table as texts, and which of its columns hold numbers."""
 
-    header: list[str]
-    lines: list[list[str]]
-    numbers: frozenset[int]
+    frame: pl.DataFrame
+    numbers: frozenset[str]
 
     @property
     def csv(self) -> bytes:
         """The table as CSV."""
-        return csv_text([self.header, *self.lines])
+        written = io.BytesIO(csv_text([self.frame.columns]))
+        written.seek(0, io.SEEK_END)
+        texts = [name for name in self.frame.columns if name not in self.numbers]
+        self.frame.with_columns(map(_harmless_text, texts)).with_columns(
+            _blank_as_null()
+        ).write_csv(written, include_header=False)
+        return written.getvalue()
 
     @property
     def parquet(self) -> bytes:
@@ -154,27 +58,38 @@ class Table:
         """
         import polars as pl
 
-        columns = []
-        for place, name in enumerate(self.header):
-            texts = pl.Series(name, [line[place] or None for line in self.lines], dtype=pl.String)
-            columns.append(texts.cast(pl.Float64) if place in self.numbers else texts)
         written = io.BytesIO()
-        pl.DataFrame(columns).write_parquet(written, compression="zstd", statistics=False)
+        typed = self.frame.with_columns(_blank_as_null()).with_columns(
+            pl.col(name).cast(pl.Float64) for name in self.numbers
+        )
+        typed.write_parquet(written, compression="zstd", statistics=False)
         return written.getvalue()
 
 
-def long_table(release: Release) -> Table:
+def _blank_as_null() -> pl.Expr:
+    import polars as pl
+
+    return pl.when(pl.all() != "").then(pl.all())
+
+
+def long_table(every: Sequence[Numbers]) -> Table:
     """One line per published number: statistic, keys, item, value, lower, upper, flag.
 
-    Keys stand in the order in which the spec first uses them. Next to a key that is called
-    `flag`, the last column is `flag_2`.
+    Keys stand in the order in which they are first used. Next to a key that is called `flag`,
+    the last column is `flag_2`.
     """
-    requests = [released.planned.entry.request for released in release.entries]
-    keys = dict.fromkeys(key.column.name for request in requests for key in request.by)
-    lines = [cell.line(keys) for released in release.entries for cell in cells(released)]
+    import polars as pl
+
+    keys = list(dict.fromkeys(key for numbers in every for key in numbers.keys))
     header = distinct([FIXED[0], *keys, *FIXED[1:]])
-    last = len(header) - 1
-    return Table(header, lines, frozenset(range(last - 3, last)))
+    frames = []
+    for numbers in every:
+        own = {key: pl.col(f"key{place}") for place, key in enumerate(numbers.keys)}
+        group = [own.get(key, pl.lit("")) for key in keys]
+        columns = [pl.lit(numbers.name), *group, *map(pl.col, FIXED[1:])]
+        named = zip(columns, header, strict=True)
+        frames.append(numbers.frame.select(column.alias(name) for column, name in named))
+    return Table(pl.concat(frames), frozenset(header[-4:-1]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,16 +110,15 @@ class _Lines:
         return [key.column.name for key in self.by] + [self.item_name] * bool(self.item_name)
 
 
-def wide_tables(release: Release) -> dict[str, Table]:
-    """One table per distinct set of keys, by short name.
+def wide_tables(plan: Plan, named: Mapping[str, Sequence[Numbers]]) -> dict[str, Table]:
+    """One table per distinct set of keys, by short name, from the numbers of each entry.
 
     Three columns per statistic: the value and the ends of its interval. Items are a key of their
     table: the bins of a histogram under the name of its column.
     """
-    by_name = {released.planned.name: released for released in release.entries}
     return {
-        name: _wide_table(lines, [by_name[member] for member in members])
-        for name, (lines, members) in _wide_groups(release.plan).items()
+        name: _wide_table(lines.heading, [one for member in members for one in named[member]])
+        for name, (lines, members) in _wide_groups(plan).items()
     }
 
 
@@ -224,22 +138,21 @@ def _wide_groups(plan: Plan) -> dict[str, tuple[_Lines, list[str]]]:
     return dict(zip(distinct(plain, "-"), groups.items(), strict=True))
 
 
-def _wide_table(lines: _Lines, members: Sequence[Released]) -> Table:
+def _wide_table(heading: Sequence[str], members: Sequence[Numbers]) -> Table:
     """One wide table; a chosen label stands for its rank."""
-    header = lines.heading
-    first = [[*group.values(), item][: len(header)] for group, item in places(members[0])]
-    columns: list[Iterable[str]] = []
-    texts = set(range(len(header)))
-    for released in members:
-        chosen = chooses_labels(released)
-        for name, shown in cells_by_name(released).items():
-            if chosen:
-                texts.add(len(header))
-            header += [name + end for end in ENDS]
-            columns.append([cell.item if chosen else cell.value for cell in shown])
-            columns += [[cell.lower for cell in shown], [cell.upper for cell in shown]]
-    found = [[*start, *values] for start, *values in zip(first, *columns, strict=True)]
-    return Table(distinct(header), found, frozenset(range(len(header))) - texts)
+    import polars as pl
+
+    first = members[0].frame
+    keys = first.select(pl.col(r"^key\d+$"), "value" if members[0].chosen else "item")
+    columns = keys.get_columns()[: len(heading)]
+    names = [*heading, *(one.name + end for one in members for end in ENDS)]
+    for one in members:
+        columns += [one.frame[end] for end in ("item" if one.chosen else "value", "lower", "upper")]
+    header = distinct(names)
+    texts = {*header[: len(heading)]}
+    texts |= {header[len(heading) + 3 * at] for at, one in enumerate(members) if one.chosen}
+    named = (column.alias(name) for column, name in zip(columns, header, strict=True))
+    return Table(pl.DataFrame(named), frozenset(header) - texts)
 
 
 def distinct(words: Iterable[str], mark: str = "_") -> list[str]:
@@ -260,6 +173,14 @@ def csv_text(lines: Iterable[Iterable[str]]) -> bytes:
     safe = ([_harmless(cell) for cell in line] for line in lines)
     csv.writer(text, lineterminator="\n").writerows(safe)
     return text.getvalue().encode()
+
+
+def _harmless_text(name: str) -> pl.Expr:
+    import polars as pl
+
+    text = pl.col(name)
+    formula = text.str.contains(_FORMULA) & ~text.str.contains(f"^{_NUMBER.pattern}$")
+    return pl.when(formula).then("'" + text).otherwise(text).alias(name)
 
 
 def _harmless(cell: str) -> str:

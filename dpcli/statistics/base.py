@@ -138,7 +138,8 @@ class Statistic(ABC):
     The docstring of a subclass carries its privacy argument and is what
     `dpcli explain` prints. `fields` is the model of the fields that it takes beyond those of
     every entry; `counts_people` says that without a column it counts people. `chooses` says
-    that its answers are choices among candidates, `steps` which steps of `post` it takes, and
+    that its answers are choices among candidates, and `chooses_labels` that these are labels;
+    `steps` which steps of `post` it takes, and
     `keeps_raw` whether there is a noisy number before anything is done to it. `made` says what
     is done to the noisy answers before they are published, `warning` what readers of the numbers
     must know, and `item` what several items are; it is empty of a single number. What its numbers
@@ -152,6 +153,7 @@ class Statistic(ABC):
     steps: ClassVar[tuple[str, ...]] = NUMBER_STEPS
     default_steps: ClassVar[tuple[str, ...]] = ()
     keeps_raw: ClassVar[bool] = True
+    chooses_labels: ClassVar[bool] = False
     measure: ClassVar[Literal["counts", "amounts", "values"]] = "values"
     several_units: ClassVar[bool] = False
     made: ClassVar[str] = ""

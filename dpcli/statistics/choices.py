@@ -129,6 +129,7 @@ class TopK(Statistic):
     name = "top_k"
     keeps_raw = False
     item = "rank"
+    chooses_labels = True
     fields: ClassVar[type[Shape]] = TopFields
     chooses = True
     steps = ()

@@ -15,8 +15,8 @@ import pytest
 
 from dpcli.columns import Key, NumericColumn
 from dpcli.report.charts import Scale, over_bins
+from dpcli.report.published import Cell
 from dpcli.report.render import environment, grouped, markdown_block, markdown_text, prose
-from dpcli.report.table import Cell
 from dpcli.statistics.post import Flag
 from tests.support.browser import BROWSER, faults
 from tests.support.cli import ROOT, Command

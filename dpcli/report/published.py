@@ -1,0 +1,145 @@
+"""The published numbers of an entry as texts, number by number, with their flags."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from math import prod
+from typing import TYPE_CHECKING
+from weakref import WeakKeyDictionary
+
+from dpcli.arrays import np
+from dpcli.messages import note
+from dpcli.plan.numbers import exact_or_up
+from dpcli.privacy.decimals import decimal_text
+from dpcli.statistics.base import Estimate
+from dpcli.statistics.post import UNRELIABLE, Flag, flag_of
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from dpcli.release import Released
+
+RAW = ".raw"
+"""What is added to the name of a statistic for its raw noisy numbers."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One published number as text: its place, its interval, and what readers must know."""
+
+    statistic: str
+    keys: dict[str, str]
+    item: str
+    value: str
+    lower: str
+    upper: str
+    flag: Flag
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The group and the item, where they have names."""
+        return (*self.keys.values(), *([self.item] if self.item else []))
+
+    @property
+    def exact(self) -> bool:
+        """Whether there is no interval around it."""
+        return self.lower == self.upper
+
+
+@dataclass(frozen=True, slots=True)
+class Numbers:
+    """Published numbers of one entry under one name, as a frame of texts.
+
+    `keys` are the names of the keys, in columns called key0, key1 and so on. The other columns
+    are item, value, lower, upper and flag; what is blank is empty. If labels were `chosen`, they
+    are the items, and the values their ranks.
+    """
+
+    name: str
+    keys: tuple[str, ...]
+    frame: pl.DataFrame
+    chosen: bool = False
+
+    def cells(self, most: int | None = None) -> tuple[Cell, ...]:
+        """The numbers one by one, or the first of them."""
+        shown = self.frame if most is None else self.frame.head(most)
+        return tuple(
+            Cell(self.name, dict(zip(self.keys, group, strict=True)), *numbers, Flag(flag))
+            for *group, item, value, lower, upper, flag in shown.iter_rows()
+            for numbers in ((item, value, lower, upper),)
+        )
+
+
+_MADE: WeakKeyDictionary[Released, tuple[Numbers, ...]] = WeakKeyDictionary()
+"""The numbers of entries that are being published: every table and report takes the same ones."""
+
+
+def published_numbers(released: Released) -> tuple[Numbers, ...]:
+    """The published numbers of an entry, in the order of the spec.
+
+    Numbers before post-processing have a name of their own, if they are published as well.
+    """
+    if released not in _MADE:
+        entry = released.planned.entry
+        keys = tuple(key.column.name for key in entry.request.by)
+        named = {released.planned.name: released.estimates}
+        if released.raw is not None:
+            named[released.planned.name + RAW] = released.raw
+        places = _places(released)
+        _MADE[released] = tuple(
+            Numbers(name, keys, _texts(places, estimates), entry.statistic.chooses_labels)
+            for name, estimates in named.items()
+        )
+    return _MADE[released]
+
+
+def _places(released: Released) -> pl.DataFrame:
+    """The group and the item of every number of an entry, the items fastest."""
+    import polars as pl
+
+    entry, groups = released.planned.entry, released.groups
+    labels: list[Sequence[str]] = []
+    if groups is None:
+        labels = [key.labels for key in entry.request.by]
+    items = entry.statistic.items(entry.request)
+    sizes = [*map(len, labels), *([] if groups is None else [len(groups)]), len(items)]
+    *places, item = np.unravel_index(np.arange(prod(sizes)), sizes)
+    if groups is not None:
+        count = len(entry.request.by)
+        labels, places = [[group[at] for group in groups] for at in range(count)], places * count
+    columns = {f"key{at}": each for at, each in enumerate(zip(labels, places, strict=True))}
+    columns["item"] = items, item
+    return pl.DataFrame(
+        [pl.Series(name, texts, pl.String).gather(at) for name, (texts, at) in columns.items()]
+    )
+
+
+def _texts(places: pl.DataFrame, estimates: Sequence[Estimate]) -> pl.DataFrame:
+    import polars as pl
+
+    columns = {
+        name: [
+            "" if number is None else decimal_text(number, estimate.places)
+            for estimate in estimates
+            for number in (getattr(estimate, name),)
+        ]
+        for name in ("value", "lower", "upper")
+    }
+    columns["flag"] = [str(flag_of(estimate)) for estimate in estimates]
+    if any(estimate.item is not None for estimate in estimates):
+        columns["item"] = [estimate.item or "" for estimate in estimates]
+    return places.with_columns(pl.Series(name, texts, pl.String) for name, texts in columns.items())
+
+
+def flags_of(every: Iterable[Numbers]) -> list[Flag]:
+    """The flags that some of these numbers have."""
+    flags = {flag for numbers in every for flag in numbers.frame["flag"].unique()}
+    return [flag for flag in Flag if flag and flag in flags]
+
+
+def meaning_of(flag: Flag, confidence: Fraction) -> str:
+    """What a flag means, in a sentence that begins with it."""
+    percent = exact_or_up(confidence * 100)
+    return note(f"flag.{flag}", percent=percent, share=exact_or_up(UNRELIABLE))
