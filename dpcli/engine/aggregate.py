@@ -22,6 +22,9 @@ from dpcli.queries import Query
 
 Answers = list[Sealed]
 
+Partial = list[pl.DataFrame]
+"""For each batch the sums of some rows in each cell: exact, mergeable by addition, confidential."""
+
 Found = TypeVar("Found")
 
 
@@ -37,42 +40,77 @@ def aggregate(
     The files must have every column the queries read. Nothing that happens here
     is reported beyond one fixed sentence: DataError `data-unreadable`.
     """
-    progress = progress or Progress()
-    used: dict[Column, None] = dict.fromkeys(
-        column for query in queries for column in query.columns
-    )
-    if isinstance(unit, PersonUnit):
-        used |= {IdColumn(unit.column, unit.each): None}
-    batches = batches_of(queries, unit)
-
-    def scan(texts: list[pl.LazyFrame], decoder: Decoder) -> tuple[Answers, pl.DataFrame]:
-        if isinstance(unit, PersonUnit):
-            arguments = (queries, batches, unit, dataset.size, decoder)
-            results, flags = run_with_retry(
-                lambda: UserLevelAggregation(*arguments).frames(texts), progress
-            )
-        else:
-            names = {column: f"v{place}" for place, column in enumerate(used)}
-            rows = pl.concat(texts)
-            cells = rows.select(*decoder.values(names), "odd_blank")
-            groupings = [Grouping(batch, queries, names, dataset.size) for batch in batches]
-            frames = [each.partial(each.placed(cells)) for each in groupings]
-            frames = [
-                each.merged(frame) if each.batch.kind.distinct else frame
-                for each, frame in zip(groupings, frames, strict=True)
-            ]
-            marks = (*decoder.undecided(), pl.col("odd_blank"))
-            frames.append(rows.select(mark.any() for mark in marks))
-            *results, flags = run_with_retry(
-                lambda: pl.collect_all(frames, engine="streaming"), progress
-            )
-        answers: dict[int, Sealed] = {}
-        for batch, result in zip(batches, results, strict=True):
-            answers |= rolled_up(result, queries, batch)
-        return [answers[position] for position in range(len(queries))], flags
-
+    aggregation = Aggregation(queries, unit)
     with dataset.redacted_errors():
-        return scanned(dataset, inspection, tuple(used), scan, progress)
+        partial = aggregation.partial(dataset, inspection, progress or Progress(), merged=True)
+        return aggregation.sealed(partial)
+
+
+class Aggregation:
+    """What queries ask of rows: from files to partials, and from these to sealed answers."""
+
+    def __init__(self, queries: Sequence[Query], unit: Unit) -> None:
+        self._queries, self._unit, self._batches = queries, unit, batches_of(queries, unit)
+        used = dict.fromkeys(column for query in queries for column in query.columns)
+        if isinstance(unit, PersonUnit):
+            used |= {IdColumn(unit.column, unit.each): None}
+        self.columns: tuple[Column, ...] = tuple(used)
+
+    def partial(
+        self, dataset: Dataset, inspection: Inspection, progress: Progress, *, merged: bool = False
+    ) -> Partial:
+        """The partial of all rows of the files; `merged` if there is to be no other.
+
+        What fails may quote a record: it must be redacted.
+        """
+
+        def scan(texts: list[pl.LazyFrame], decoder: Decoder) -> tuple[Partial, pl.DataFrame]:
+            return self._scan(texts, decoder, dataset.size, progress, merged=merged)
+
+        return scanned(dataset, inspection, self.columns, scan, progress)
+
+    def _scan(
+        self,
+        texts: list[pl.LazyFrame],
+        decoder: Decoder,
+        size: int,
+        progress: Progress,
+        *,
+        merged: bool,
+    ) -> tuple[Partial, pl.DataFrame]:
+        if isinstance(self._unit, PersonUnit):
+            arguments = (self._queries, self._batches, self._unit, size, decoder)
+            return run_with_retry(lambda: UserLevelAggregation(*arguments).frames(texts), progress)
+        names = {column: f"v{place}" for place, column in enumerate(self.columns)}
+        rows = pl.concat(texts)
+        cells = rows.select(*decoder.values(names), "odd_blank")
+        groupings = [Grouping(batch, self._queries, names, size) for batch in self._batches]
+        frames = [each.partial(each.placed(cells)) for each in groupings]
+        if merged:
+            frames = [
+                batch.merged(frame) if batch.kind.distinct else frame
+                for batch, frame in zip(self._batches, frames, strict=True)
+            ]
+        marks = (*decoder.undecided(), pl.col("odd_blank"))
+        frames.append(rows.select(mark.any() for mark in marks))
+        *results, flags = run_with_retry(
+            lambda: pl.collect_all(frames, engine="streaming"), progress
+        )
+        return results, flags
+
+    def merged(self, partials: Sequence[Partial]) -> Partial:
+        """One partial with a line per cell, from those of rows that are in no two of them."""
+        return [
+            batch.merged(pl.concat(frames, how="vertical_relaxed").lazy()).collect()
+            for batch, *frames in zip(self._batches, *partials, strict=True)
+        ]
+
+    def sealed(self, merged: Partial) -> Answers:
+        """The exact answer to every query, from the merged partial of all rows."""
+        answers: dict[int, Sealed] = {}
+        for batch, frame in zip(self._batches, merged, strict=True):
+            answers |= rolled_up(frame, self._queries, batch)
+        return [answers[position] for position in range(len(self._queries))]
 
 
 def scanned(

@@ -132,7 +132,7 @@ class UserLevelAggregation:
         while shards:
             parts.append(self._partials(shards.pop()))
         found = [
-            grouping.merged(pl.concat(every).lazy())
+            grouping.batch.merged(pl.concat(every).lazy())
             .with_columns(
                 self._dictionary.texts(pl.col(name)).alias(name) for name in grouping.open
             )

@@ -69,6 +69,20 @@ class Batch:
         """The columns along whose values rows are grouped."""
         return tuple(dict.fromkeys(axis.column for axis in (*self.axes, *self.kind.open)))
 
+    @property
+    def open(self) -> list[str]:
+        """The names of the open axes in frames."""
+        return [f"o{place}" for place in range(len(self.kind.open))]
+
+    def merged(self, partials: pl.LazyFrame) -> pl.LazyFrame:
+        """One line per cell, from the partials of all rows."""
+        lines = ["cell", *self.open]
+        if self.kind.distinct is None:
+            # What fits a machine word in each part may not do so in all.
+            return partials.group_by(lines).agg(pl.col(r"^s\d+$").cast(pl.Int128).sum())
+        count = pl.col("value").is_not_null().cast(pl.Int64).sum()
+        return partials.unique().group_by(lines).agg(count.alias("s0"))
+
     def linear(self, queries: Sequence[Query]) -> list[LinearQuery]:
         """The members that add up numbers of rows."""
         members = (queries[position] for position in self.members)
@@ -222,7 +236,7 @@ class Grouping:
             plain.expression(names, size).alias(f"s{number}")
             for number, plain in enumerate(sums_of(queries, batch))
         ]
-        self.open = [f"o{place}" for place in range(len(batch.kind.open))]
+        self.open = batch.open
         self.keys = ["cell", *self.open]
         closed = [axis for axis in batch.axes if axis in (batch.kind.groups or ())]
         self._closed = {f"g{place}": axis for place, axis in enumerate(closed)}
@@ -262,13 +276,6 @@ class Grouping:
             return placed.group_by(self.keys).agg(self._sums)
         # All rows lie in one cell, also if there are none.
         return placed.select(pl.lit(0, dtype=pl.Int64).alias("cell"), *self._sums)
-
-    def merged(self, partials: pl.LazyFrame) -> pl.LazyFrame:
-        """One line per cell, from the partials of all rows."""
-        if self.batch.kind.distinct is None:
-            return partials.group_by(self.keys).agg(pl.col(r"^s\d+$").sum())
-        count = pl.col("value").is_not_null().cast(pl.Int64).sum()
-        return partials.unique().group_by(self.keys).agg(count.alias("s0"))
 
 
 def _place(axis: Key, name: str) -> pl.Expr:
