@@ -28,9 +28,9 @@ from dpcli.release import Release, new_release_id
 from dpcli.release import release as make_release
 from dpcli.report.facts import plan_json
 from dpcli.report.formats import render
+from dpcli.report.simulation import read_simulation
 from dpcli.report.table import wide_names
 from dpcli.spec.load import read_spec
-from dpcli.stored_simulation import read_simulation
 
 QUALITY = ("passed", "missed", "rows", "readable")
 """What `--json` shows of the quality check: noisy numbers and their verdict."""

@@ -17,11 +17,10 @@ from dpcli.errors import Failure, OutputError, UsageError
 from dpcli.plan.numbers import json_text
 from dpcli.plan.planner import make_plan, require_budget
 from dpcli.publish import is_device, publish, publish_file, require_writable
-from dpcli.report.simulation import HEADING, Simulated, broken_problems, simulated
+from dpcli.report.simulation import HEADING, Simulated, broken_problems, is_simulation, simulated
 from dpcli.simulation.synthetic import SyntheticDataset
 from dpcli.simulation.trials import simulate as run_trials
 from dpcli.spec.load import read_any
-from dpcli.stored_simulation import is_simulation
 
 MOST_ROWS = 10_000_000
 """More rows take long to make, and noise does not grow with them."""

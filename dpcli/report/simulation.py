@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from dpcli import __version__
-from dpcli.errors import Problem, problem
+from dpcli.errors import Problem, UsageError, describe_system_error, problem
 from dpcli.messages import note
+from dpcli.plan.model import Plan
 from dpcli.plan.notes import many
 from dpcli.plan.numbers import Fact, Number, exact_or_up, plain, short
 from dpcli.privacy.relation import PersonUnit
 from dpcli.report.entry_facts import Facts
-from dpcli.simulation.noise_test import Row
-from dpcli.simulation.trials import Findings
+
+if TYPE_CHECKING:
+    from dpcli.simulation.noise_test import Row
+    from dpcli.simulation.trials import Findings
 
 HEADING = "simulation: synthetic data made from the spec, no release"
 """What stands above everything that a simulation states."""
@@ -38,6 +45,21 @@ SHARES = frozenset({"within", "best", "held", "suppressed"})
 """Facts that tables show as percentages."""
 
 BIAS = frozenset({"bias", "bias_standard_error"})
+
+MOST_BYTES = 1 << 24
+"""A simulation of a thousand statistics is far smaller; what is longer is cut, and unreadable."""
+
+LARGEST = 10**15
+"""No simulation has as many rows, people or runs."""
+
+DECIMAL = re.compile(r"-?[0-9]{1,30}(\.[0-9]{1,30})?")
+"""Those of a simulation have a few digits."""
+
+PEOPLE = ("people", "people_above_max_rows")
+"""Numbers that a simulation has together or not at all."""
+
+MALFORMED = (ValueError, KeyError, TypeError, RecursionError)
+"""What reading a file raises that holds no findings."""
 
 Lines = list[dict[str, str]]
 
@@ -185,3 +207,93 @@ def broken_problems(findings: Findings) -> list[Problem]:
         )
         for name, asked in findings.broken
     ]
+
+
+def read_simulation(path: Path, plan: Plan) -> Facts:
+    """What a report states about the findings in a file.
+
+    UsageError unless they are about the spec of the plan.
+    """
+    try:
+        digest, found, shifts = _findings(path)
+    except OSError as error:
+        why, _ = describe_system_error(error)
+        raise UsageError.about("simulation-unreadable.system", path=path, why=why) from None
+    except MALFORMED:
+        raise UsageError.about("simulation-unreadable", path=path) from None
+    if digest != plan.spec.digest:
+        raise UsageError.about("simulation-of-another-spec", path=path)
+    items = {
+        (planned.entry.request.name, item)
+        for planned in plan.entries
+        for item in ("", *planned.entry.statistic.items(planned.entry.request))
+    }
+    if not shifts.keys() <= items:
+        raise UsageError.about("simulation-unreadable.item", path=path)
+    limits: list[Fact] = [
+        {"statistic": name, "item": item or None, "change": change}
+        for (name, item), change in shifts.items()
+    ]
+    limited = found["people"] is not None
+    notes = [
+        note(
+            f"simulation.{'source' if limited else 'unlimited'}", units=plan.spec.rows_are, **found
+        )
+    ]
+    for (name, item), change in shifts.items() if limited else ():
+        key, words = "changed" if change else "unchanged", f"{name} {item}".strip()
+        notes.append(note(f"simulation.{key}", name=words, change=exact_or_up(change)))
+    return {**found, "limits": limits, "notes": notes}
+
+
+def is_simulation(path: Path) -> bool:
+    """Whether a file holds findings, which newer ones may replace."""
+    try:
+        _findings(path)
+    except (OSError, *MALFORMED):
+        return False
+    return True
+
+
+def _findings(path: Path) -> tuple[str, dict[str, int | None], dict[tuple[str, str], Fraction]]:
+    """The digest of the spec, the invented rows, and the change of each number by the limits.
+
+    OSError, or an error that is MALFORMED, if the file holds no findings.
+    """
+    with path.open("rb") as file:
+        found = json.loads(file.read(MOST_BYTES), parse_float=_decimal, parse_int=_decimal)
+    if found["simulation"] is not True:
+        raise ValueError("no simulation")
+    rows = {key: _count(found["dummy"][key]) for key in ("rows", *PEOPLE, "seed")}
+    if None in (rows["rows"], rows["seed"]) or len({rows[key] is None for key in PEOPLE}) > 1:
+        raise ValueError("no rows")
+    shifts = {
+        (_typed(str, entry["name"]), _typed(str, one["item"] or "")): _typed(
+            Fraction, one["limits"]
+        )
+        for entry in found["statistics"]
+        for one in entry["published"]
+        if one["limits"] is not None
+    }
+    return _typed(str, found["spec"]["digest"]), {**rows, "runs": _count(found["runs"])}, shifts
+
+
+def _decimal(text: str) -> Fraction:
+    if not DECIMAL.fullmatch(text):
+        raise ValueError("no decimal")
+    return Fraction(text)
+
+
+def _count(value: Any) -> int | None:
+    match value:
+        case None:
+            return None
+        case Fraction(numerator=count, denominator=1) if 0 <= count <= LARGEST:
+            return int(count)
+    raise ValueError("no number of things")
+
+
+def _typed(kind: type[Any], value: Any) -> Any:
+    if not isinstance(value, kind):
+        raise TypeError(f"no {kind.__name__}")
+    return value
