@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cache
 from math import log
 from typing import Literal
 
@@ -14,9 +15,8 @@ from dpcli.mechanisms.calibration import CannotCalibrate, Mechanism
 from dpcli.plan.model import Part, PlannedEntry, answers_of
 from dpcli.privacy.decimals import readable_text, short_up
 from dpcli.privacy.loss import NOTHING, Loss, add_up
-from dpcli.privacy.noise import Noise
 from dpcli.privacy.relation import Neighbors, PersonUnit
-from dpcli.privacy.search import bisect, greatest_down
+from dpcli.privacy.search import bisect
 from dpcli.privacy.sensitivity import Sensitivity, readability_sensitivity, sensitivity
 from dpcli.privacy.tails import selection
 from dpcli.queries import LinearQuery, MinimiserQuery, Query, ReadabilityQuery
@@ -105,40 +105,28 @@ class EntryPlanner:
 
     def _reaching(self, error: Fraction, entry: Entry, mechanism: Mechanism) -> PlannedEntry | None:
         """With the least loss found, to `DIGITS` digits; None if it would protect no one."""
-        confidence = self.spec.confidence
-        first = self.at(entry, mechanism, self.target(Fraction(1), entry))
-        if len(first.parts) > 1:
+        least = LEAST[self.measure]
+
+        @cache
+        def planned(size: Fraction) -> PlannedEntry:
+            return self.at(entry, mechanism, self.target(size, entry))
+
+        def reaches(size: Fraction) -> bool:
+            return planned(size).parts[0].error(self.spec.confidence) <= error
+
+        low = high = Fraction(1)
+        if len(planned(low).parts) > 1:
             facts = {"name": entry.request.name, "word": self.measure}
             raise SpecError.about("cannot-calibrate.several-answers", **facts)
-        (part,) = first.parts
-        if part.public:
-            return self.at(entry, mechanism, self.target(LEAST_EPSILON, entry))
-        size = self._size(part, _most_noise(part, error, confidence), entry)
-        size, step = max(size, LEAST[self.measure]), Fraction(1, 10**DIGITS)
-        while size <= MOST_EPSILON:
-            planned = self.at(entry, mechanism, self.target(size, entry))
-            if planned.parts[0].error(confidence) <= error:
-                return planned
-            # What rounding made a little too small.
-            size, step = short_up(size * (1 + step), DIGITS), 2 * step
-        return None
-
-    def _size(self, part: Part, noise: Noise, entry: Entry) -> Fraction:
-        """How much an answer with that noise reveals, in the measure that is searched."""
-        mechanism, sensitivity = part.mechanism, part.sensitivity
-        if self.measure == "rho":
-            return short_up(mechanism.rho(noise, sensitivity), DIGITS)
-        if not mechanism.needs_delta:
-            return short_up(mechanism.loss([noise], [sensitivity], Fraction(0)).epsilon, DIGITS)
-        delta = entry.price.delta / 2 if entry.selects else entry.price.delta
-        _, found = bisect(
-            lambda epsilon: mechanism.loss([noise], [sensitivity], epsilon).delta <= delta,
-            LEAST_EPSILON,
-            MOST_EPSILON,
-            lambda low, high: high <= low * (1 + Fraction(1, 10**DIGITS)),
-            lambda low, high: Fraction((float(low) * float(high)) ** 0.5),
-        )
-        return short_up(found, DIGITS)
+        while reaches(low):
+            if low == least:
+                return planned(least)
+            low, high = max(low / BRACKET, least), low
+        while not reaches(high):
+            if high == MOST_EPSILON:
+                return None
+            low, high = high, min(high * BRACKET, MOST_EPSILON)
+        return planned(bisect(reaches, low, high, middle=_middle)[1])
 
     def _parts(self, entry: Entry, mechanism: Mechanism, target: Loss) -> tuple[Part, ...]:
         """The parts of an entry, answered jointly, each with its share of the target."""
@@ -188,18 +176,13 @@ LEAST = {"rho": LEAST_RHO, "epsilon": LEAST_EPSILON}
 """The least size of a loss, by what it is counted in."""
 
 
-def _most_noise(part: Part, error: Fraction, confidence: Fraction) -> Noise:
-    """The noise of the greatest scale found whose error is at most `error`."""
+BRACKET = 32
+"""By how much sizes grow or shrink until one end of a search is found."""
 
-    def enough(scale: Fraction) -> bool:
-        return replace(part, noise=replace(part.noise, scale=scale)).error(confidence) <= error
 
-    high = part.noise.scale
-    while not enough(low := high):
-        high = low / 2
-    close = 1 + Fraction(1, 10 ** (DIGITS + 1))
-    scale = greatest_down(enough, low, 2 * low, lambda low, high: high <= low * close)
-    return replace(part.noise, scale=scale)
+def _middle(low: Fraction, high: Fraction) -> Fraction:
+    """Between two sizes, as far from both as their logarithms are."""
+    return short_up(Fraction((float(low) * float(high)) ** 0.5), DIGITS)
 
 
 def query_sensitivity(query: Query, privacy: Privacy, neighbors: Neighbors) -> Sensitivity:
