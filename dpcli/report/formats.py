@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING
 from dpcli.errors import UsageError
 from dpcli.ledger.charge import STOPPED
 from dpcli.plan.numbers import json_text
+from dpcli.records import dataclass
 from dpcli.report.entry_facts import missed_sentences
 from dpcli.report.facts import collection_facts, release_facts
 from dpcli.report.published import published_numbers

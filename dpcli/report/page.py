@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 from dpcli.columns import Key, NumericColumn
 from dpcli.plan.numbers import exact_or_up
+from dpcli.records import dataclass
 from dpcli.report.charts import Chart, Scale, numbers_of, over_bins
 from dpcli.report.published import Cell, flags_of, meaning_of, published_numbers
 

@@ -11,7 +11,6 @@ import os
 import re
 import sys
 from collections.abc import Iterable
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
 from pathlib import Path
@@ -28,6 +27,7 @@ from dpcli.plan.numbers import brief, exact_or_up, plain, short
 from dpcli.plan.quality import counted_note
 from dpcli.plan.risks import risks
 from dpcli.privacy.loss import loss_text
+from dpcli.records import dataclass
 from dpcli.report.charts import tick_text
 from dpcli.report.entry_facts import QUALITY_COLUMNS, Facts, quality_rows, requested
 from dpcli.report.facts import STEWARDS
