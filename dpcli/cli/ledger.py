@@ -89,7 +89,7 @@ def export(
         if stored is None:
             raise LedgerError.about("no-such-release", release_id=release_id)
         inputs = book.files()
-    names = wide_tables(stored)
+    names = wide_tables(stored) if layout == "wide" else ()
     tables = Tables(output, report, report_format, force, layout, names, to_stdout=not report)
     if tables.output is not None or not report:
         if stored.stopped:

@@ -16,12 +16,14 @@ from dpcli.cli.outputs import Responses, file_of
 from dpcli.cli.summary import spent_text
 from dpcli.cli.tables import write_table
 from dpcli.local.estimate import collect, estimates
+from dpcli.local.randomize import Randomized
 from dpcli.local.randomize import randomize as make_responses
 from dpcli.plan.numbers import exact_or_up
 from dpcli.plan.planner import make_plan, require_budget
 from dpcli.publish import publish, publish_to_stdout, require_writable
 from dpcli.release import new_release_id
-from dpcli.report.formats import render_local
+from dpcli.report.facts import collection_report
+from dpcli.report.formats import render
 from dpcli.report.table import csv_text, estimate_lines
 from dpcli.spec.load import read_local
 
@@ -50,7 +52,11 @@ def randomize(
     job = Job(plan, spec, tuple(data), inputs, name, ledger, period, quiet)
     responses = Responses(output, report, report_format, force, shuffle, job.path, name)
     make = partial(make_responses, shuffle=shuffle)
-    stored, _ = charge_and_publish(job, responses, make, render_local)
+
+    def rendered(collection: Randomized) -> dict[str, bytes]:
+        return render(collection_report(collection), responses.wanted)
+
+    stored, _ = charge_and_publish(job, responses, make, rendered)
     if quiet:
         return
     if stored.standing is not None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import ClassVar
 
@@ -15,7 +15,8 @@ from dpcli.errors import LedgerError, OutputError, UsageError
 from dpcli.ledger.charge import Stored
 from dpcli.local.outbox import digest_of, waiting_name
 from dpcli.publish import is_device, publish, publish_file, publish_to_stdout, require_writable
-from dpcli.report.formats import LONG, LONG_PARQUET, WIDE, WIDE_PARQUET, report_name
+from dpcli.report.document import Report
+from dpcli.report.formats import FACTS, LONG, LONG_PARQUET, WIDE, WIDE_PARQUET, output, report_name
 
 
 def file_of(output: Path | None) -> Path | None:
@@ -35,6 +36,7 @@ class Outputs:
     report: Sequence[Path] | None
     report_format: str | None
     force: bool
+    _made: dict[str, bytes] = field(default_factory=dict, init=False)
 
     charged: ClassVar[str] = "the release is charged and stored"
 
@@ -53,6 +55,11 @@ class Outputs:
         """Which stored table goes to which file, or nothing that is stored."""
         raise NotImplementedError
 
+    @property
+    def wanted(self) -> list[str]:
+        """What is asked for, by the names under which the ledger keeps it."""
+        return [name for name in (*self.tables.values(), *self.reports.values()) if name]
+
     def files(self, stored: Stored) -> dict[Path, str]:
         """Which stored output goes to which file; no table of a release that was stopped."""
         return {**({} if stored.stopped else self.tables), **self.reports}
@@ -63,12 +70,20 @@ class Outputs:
             tell("wrote", file=path)
 
     def contents(self, stored: Stored) -> dict[Path, bytes]:
-        """The files with their stored bytes; LedgerError if an output was not made at the time."""
-        files = {path: name for path, name in self.files(stored).items() if name}
-        for name in files.values():
-            if name not in stored.outputs:
-                raise LedgerError.about("output-not-stored", output=name)
-        return {path: stored.outputs[name] for path, name in files.items()}
+        """The files with their bytes; LedgerError if an output cannot be made of what is stored."""
+        files = self.files(stored).items()
+        return {path: self.content(stored, name) for path, name in files if name}
+
+    def content(self, stored: Stored, name: str) -> bytes:
+        """The stored bytes of an output; one that was not asked for at the time is made now."""
+        if name in stored.outputs:
+            return stored.outputs[name]
+        if name not in self._made:
+            try:
+                self._made[name] = output(Report.read(stored.outputs[FACTS]), name)
+            except KeyError:
+                raise LedgerError.about("output-not-stored", output=name) from None
+        return self._made[name]
 
     def is_published(self, stored: Stored) -> bool:  # noqa: ARG002 - of responses alone
         """Whether an output that is not stored is where it is wanted already."""
@@ -131,6 +146,17 @@ class Tables(Outputs):
         ending = output.suffix if parquet else ".csv"
         return {output.with_name(f"{_stem(output)}.{name}{ending}"): wide + name for name in names}
 
+    @property
+    def wanted(self) -> list[str]:
+        """Files, or the tables that go to standard output."""
+        return [*super().wanted, *([] if self.on_terminal else self._printed)]
+
+    @property
+    def _printed(self) -> list[str]:
+        if not self.to_stdout or self.output is not None:
+            return []
+        return [LONG] if self.layout == "long" else [WIDE + name for name in self.names]
+
     def tell(self, stored: Stored) -> None:
         """Report which files were written, or how to write what a terminal alone has shown."""
         super().tell(stored)
@@ -141,10 +167,8 @@ class Tables(Outputs):
         """Files, or the table to standard output unless a person sees a summary of it."""
         super()._publish(stored)
         shown = self.on_terminal and stored.standing
-        if self.to_stdout and self.output is None and not shown and not stored.stopped:
-            wide = [WIDE + name for name in wide_tables(stored)]
-            names = [LONG] if self.layout == "long" else wide
-            publish_to_stdout(b"\n".join(stored.outputs[name] for name in names))
+        if self._printed and not shown and not stored.stopped:
+            publish_to_stdout(b"\n".join(self.content(stored, name) for name in self._printed))
 
 
 @dataclass
@@ -205,15 +229,17 @@ class Responses(Outputs):
             )
 
     def _require_order(self, stored: Stored) -> None:
-        shuffled = json.loads(stored.outputs["report.json"])["shuffled"]
+        shuffled = json.loads(stored.outputs[FACTS])["shuffled"]
         if shuffled != self.shuffle:
             code = "release-id-taken.shuffled" if shuffled else "release-id-taken.ordered"
             raise LedgerError.about(code, release_id=stored.release_id)
 
 
 def wide_tables(stored: Stored) -> list[str]:
-    """The names of the wide tables of a stored release."""
-    return [name.removeprefix(WIDE) for name in stored.outputs if name.startswith(WIDE)]
+    """The names of the wide tables of a stored release; earlier versions stored them all."""
+    kept = [name.removeprefix(WIDE) for name in stored.outputs if name.startswith(WIDE)]
+    statistics = [] if kept else json.loads(stored.outputs[FACTS]).get("statistics", [])
+    return kept or list(dict.fromkeys(one["layout"]["table"] for one in statistics))
 
 
 def _is_parquet(path: Path) -> bool:

@@ -26,10 +26,11 @@ from dpcli.plan.notes import warnings
 from dpcli.plan.planner import make_plan, require_budget
 from dpcli.release import Release, new_release_id
 from dpcli.release import release as make_release
-from dpcli.report.facts import plan_json
-from dpcli.report.formats import render
+from dpcli.report.document import Report
+from dpcli.report.facts import plan_json, release_report
+from dpcli.report.formats import FACTS, render
 from dpcli.report.simulation import read_simulation
-from dpcli.report.table import wide_names
+from dpcli.report.table import wide_layout
 from dpcli.spec.load import read_spec
 
 QUALITY = ("passed", "missed", "rows", "readable")
@@ -56,7 +57,8 @@ def release(
     refuse_first({"bad-option.two-outputs": as_json and not file_of(output) and not dry_run})
     plan = make_plan(read_spec(spec))
     require_budget(plan)
-    tables = Tables(output, report, report_format, force, layout, wide_names(plan))
+    names = list(dict.fromkeys(table for table, _ in wide_layout(plan).values()))
+    tables = Tables(output, report, report_format, force, layout, names)
     simulated = read_simulation(simulation, plan) if simulation else None
     inputs = (spec, *map(input_file, data), *([simulation] if simulation else []))
     name = release_id or new_release_id()
@@ -65,15 +67,15 @@ def release(
         _dry_run(job, tables, as_json=as_json)
         return
 
-    made: list[Release] = []
+    made: list[Report] = []
 
     def rendered(one: Release) -> dict[str, bytes]:
-        made.append(replace(one, simulated=simulated))
-        return render(made[0])
+        made.append(release_report(replace(one, simulated=simulated)))
+        return render(made[0], tables.wanted)
 
     stored, warned = charge_and_publish(job, tables, make_release, rendered)
     if stored.standing is not None:
-        print_summary(made[0], shown=tables.on_terminal, quiet=quiet)
+        print_summary(made[0], stored.standing, shown=tables.on_terminal, quiet=quiet)
     if not quiet:
         tables.tell(stored)
     if as_json:
@@ -83,7 +85,7 @@ def release(
 
 def _result(stored: Stored, tables: Tables, warned: list[str]) -> dict[str, object]:
     """What a release did, for scripts: keys as in its JSON report."""
-    report = json.loads(stored.outputs["report.json"])
+    report = json.loads(stored.outputs[FACTS])
     quality = report["quality"]
     return {
         "release_id": stored.release_id,

@@ -14,10 +14,9 @@ from dpcli.plan.meaning import protection
 from dpcli.plan.model import Part, Plan, PlannedEntry, standard_error
 from dpcli.plan.notes import counted, left_out
 from dpcli.plan.numbers import Fact, Number, plain
-from dpcli.plan.quality import FALSE_STOP, missed_sentence, percent, rule
+from dpcli.plan.quality import FALSE_STOP, counted_note, missed_sentence, percent, rule
 from dpcli.privacy.decimals import decimal_text
 from dpcli.queries import Condition
-from dpcli.report.published import RAW, published_numbers
 from dpcli.spec.model import Response, Spec
 from dpcli.statistics.base import Estimate, Request
 
@@ -72,21 +71,42 @@ def statistic_facts(planned: PlannedEntry, spec: Spec) -> Facts:
     }
 
 
-def cell_facts(released: Released) -> list[Fact]:
-    """The published numbers of an entry, with the digits of the table."""
-    return [
-        {
-            **({"raw": True} if cell.statistic.endswith(RAW) else {}),
-            "keys": cell.keys,
-            "item": cell.item or None,
-            "value": Number(cell.value) if cell.value else None,
-            "lower": Number(cell.lower) if cell.lower else None,
-            "upper": Number(cell.upper) if cell.upper else None,
-            "flag": cell.flag.value or None,
-        }
-        for numbers in published_numbers(released)
-        for cell in numbers.cells()
-    ]
+MOST_BINS = 5_000
+"""Bins that still make a shape on a screen."""
+
+
+def layout_facts(released: Released, table: str, columns: list[str]) -> Fact:
+    """How the numbers of an entry are laid out: in which wide `table`, and drawn on which axis."""
+    entry = released.planned.entry
+    statistic, scale = entry.statistic, "each" if entry.statistic.several_units else "common"
+    if statistic.chooses and isinstance(entry.request.column, NumericColumn):
+        scale = "bounds"
+    return {
+        "table": table,
+        "columns": columns,
+        "chosen": statistic.chooses_labels,
+        "measure": statistic.measure,
+        "scale": scale,
+        "axis": _axis(released),
+    }
+
+
+def _axis(released: Released) -> Fact:
+    """The bins that order the numbers of a group: of a histogram, or of the last key."""
+    entry = released.planned.entry
+    request, key = entry.request, entry.request.bins
+    if key is None and request.by and released.groups is None:
+        key = request.by[-1] if entry.statistic.size(request) == 1 else None
+    if key is None or not isinstance(key.column, NumericColumn) or len(key) > MOST_BINS:
+        return None
+    column = key.column
+    return {
+        "column": column.name,
+        "type": column.kind,
+        "step": column.step,
+        "starts": list(map(column.text, key.starts)),
+        "end": column.text(column.upper),
+    }
 
 
 def _part(part: Part, confidence: Fraction, *, joint: bool) -> Fact:
@@ -100,6 +120,7 @@ def _part(part: Part, confidence: Fraction, *, joint: bool) -> Fact:
         "sensitivity": _sensitivity(part),
         "epsilon": part.loss.epsilon,
         "delta": part.loss.delta,
+        "rho": part.guarantee.rho,
         "error95": part.error(confidence),
     }
 
@@ -120,6 +141,7 @@ def quality_facts(plan: Plan, checked: Checked | None = None) -> Facts | None:
         "min_readable": quality.min_readable,
         "false_stop": FALSE_STOP,
         "rule": list(rule(plan)),
+        "counted": counted_note(plan) or None,
     }
     if checked is None:
         return facts
@@ -129,6 +151,7 @@ def quality_facts(plan: Plan, checked: Checked | None = None) -> Facts | None:
         "missed": missed_sentences(checked, plan),
         "rows": rows,
         "readable": dict(zip(quality.min_readable, columns, strict=True)),
+        "table": list(_quality_rows(plan, checked)),
     }
 
 
@@ -150,7 +173,7 @@ QUALITY_COLUMNS = ("what", "about", "lower", "upper", "minimum", "verdict")
 """The columns of the table of noisy counts."""
 
 
-def quality_rows(plan: Plan, checked: Checked) -> Iterator[tuple[str, ...]]:
+def _quality_rows(plan: Plan, checked: Checked) -> Iterator[tuple[str, ...]]:
     """The noisy counts as a table: rows, then the readable share of each column."""
     quality = plan.spec.quality
     assert quality is not None
@@ -190,19 +213,26 @@ def _sensitivity(part: Part) -> Fact:
     return {"l0": part.sensitivity.l0, "l1": part.l1, "l2": part.l2, "linf": part.linf}
 
 
+OPTIONS = (
+    "quantiles", "utility", "label", "k", "ways", "method", "ridge", "rows", "candidates",
+)  # fmt: skip
+"""What else an entry may say of its question."""
+
+
 def options(request: Request) -> Facts:
     """What else an entry says of its question; nothing where it says nothing."""
-    found: Facts = {
-        "quantiles": request.quantiles or None,
-        "utility": request.utility or None,
-        "label": request.label.name if request.label else None,
-        "k": request.picks if request.picks > 1 else None,
-        "ways": request.ways if request.margins else None,
-        "method": request.method or None,
-        "ridge": request.ridge,
-        "rows": request.rows or None,
-        "candidates": len(request.candidates) or None,
-    }
+    said = (
+        request.quantiles or None,
+        request.utility or None,
+        request.label.name if request.label else None,
+        request.picks if request.picks > 1 else None,
+        request.ways if request.margins else None,
+        request.method or None,
+        request.ridge,
+        request.rows or None,
+        len(request.candidates) or None,
+    )
+    found: Facts = dict(zip(OPTIONS, said, strict=True))
     return {key: fact for key, fact in found.items() if fact is not None}
 
 
@@ -230,25 +260,6 @@ def condition_text(condition: Condition) -> str:
         for low, high in ranges
     ]
     return f"{column.name} {' or '.join(spans)}"
-
-
-def requested(request: Request, statistic: str) -> str:
-    """What an entry asks for, in a sentence."""
-    column = request.column.name if request.column else ""
-    others = [name for name in columns_of(request) if name != column]
-    words = [statistic]
-    words += [f"of {column}"] if column else []
-    words += [f"{'on' if column else 'of'} {', '.join(others)}"] if others else []
-    words += [f"with {name} {_in_words(fact)}" for name, fact in options(request).items()]
-    words += [f"by {', '.join(key.column.name for key in request.by)}"] if request.by else []
-    words += [f"where {' and '.join(map(condition_text, request.where))}"] if request.where else []
-    return f"Requested: {' '.join(words)}."
-
-
-def _in_words(fact: Fact) -> str:
-    if isinstance(fact, tuple):
-        return ", ".join(map(_in_words, fact))
-    return plain(fact) if isinstance(fact, Fraction) else str(fact)
 
 
 def response_facts(response: Response, records: int | None = None) -> Facts:

@@ -14,24 +14,27 @@ from dpcli.ledger.balance import DAYS_A_YEAR
 from dpcli.messages import note
 from dpcli.plan import notes
 from dpcli.plan.compare import changes, compare
-from dpcli.plan.meaning import meaning, promise
+from dpcli.plan.meaning import headline, meaning, promise
 from dpcli.plan.model import Plan
 from dpcli.plan.numbers import json_text
 from dpcli.plan.risks import risks
 from dpcli.privacy.loss import Loss
 from dpcli.privacy.relation import RowUnit
+from dpcli.report.document import Report
 from dpcli.report.entry_facts import (
     Facts,
-    cell_facts,
+    layout_facts,
     quality_facts,
     response_facts,
     statistic_facts,
 )
-from dpcli.report.published import meaning_of
+from dpcli.report.published import meaning_of, published_numbers
+from dpcli.report.table import wide_layout
 from dpcli.statistics.post import UNRELIABLE, Flag
 
 if TYPE_CHECKING:
     from dpcli.ledger.account import Outlook
+    from dpcli.ledger.balance import Balance
     from dpcli.ledger.charge import Standing
     from dpcli.local.randomize import Randomized
     from dpcli.privacy.amplification import Shuffled
@@ -49,22 +52,26 @@ TIMES = ("asked", "fits", "needed", "most", "exact")
 """What is stated of many runs."""
 
 
-def release_facts(release: Release) -> Facts:
+def release_report(release: Release) -> Report:
     """Everything that the report of a release states."""
     plan = release.plan
+    tables = wide_layout(plan)
     answered: Facts = {
         "quality": quality_facts(plan, release.checked),
         "statistics": [
-            {**statistic_facts(released.planned, plan.spec), "cells": cell_facts(released)}
-            for released in release.entries
+            statistic_facts(one.planned, plan.spec)
+            | {"layout": layout_facts(one, *tables[one.planned.name])}
+            for one in release.entries
         ],
         **_notes(plan),
         **({"simulation": release.simulated} if release.simulated else {}),
     }
-    return _report(release, answered)
+    return Report.of(
+        _report(release, answered), [published_numbers(one) for one in release.entries]
+    )
 
 
-def collection_facts(collection: Randomized) -> Facts:
+def collection_report(collection: Randomized) -> Report:
     """Everything that the report of a local collection states."""
     plan = collection.plan
     collected: Facts = {
@@ -74,7 +81,7 @@ def collection_facts(collection: Randomized) -> Facts:
         "unprotected": list(notes.unprotected(plan)),
         "limits": notes.limits(plan, shuffled=collection.shuffled),
     }
-    return _report(collection, collected)
+    return Report.of(_report(collection, collected))
 
 
 def _report(source: Release | Randomized, answered: Facts) -> Facts:
@@ -83,7 +90,7 @@ def _report(source: Release | Randomized, answered: Facts) -> Facts:
         **_version(plan),
         "release_id": source.release_id,
         "created": source.created,
-        **_guarantee(plan, standing.balance.remaining, standing.before),
+        **_guarantee(plan, standing.before, standing.balance),
         **answered,
         **_stewardship(plan, standing.terms.window),
         "ledger": {
@@ -101,14 +108,20 @@ def _version(plan: Plan) -> Facts:
     return version | {"model": "local"} if plan.is_local else version
 
 
-def _guarantee(plan: Plan, left: Loss | None, before: Loss | None = None) -> Facts:
+def _guarantee(plan: Plan, before: Loss | None, after: Balance | None) -> Facts:
     """The spec, what it asks for, and what that costs and means.
 
-    What was spent `before` and what is `left` of the budget are stated if they are known.
+    What is spent `before` and `after`, and what is left then, are stated if they are known.
     """
     spec, privacy, unit = plan.spec, plan.spec.privacy, plan.spec.privacy.unit
     return {
-        "spec": {"dataset": spec.dataset, "digest": spec.digest, "text": spec.text},
+        "spec": {
+            "dataset": spec.dataset,
+            "digest": spec.digest,
+            "rows_are": spec.rows_are,
+            "columns": [{"name": one.name, "type": one.kind} for one in spec.columns],
+            "text": spec.text,
+        },
         "privacy": {
             "unit": "row"
             if isinstance(unit, RowUnit)
@@ -125,8 +138,10 @@ def _guarantee(plan: Plan, left: Loss | None, before: Loss | None = None) -> Fac
             "bound": plan.bound.name,
             "budget": privacy.budget,
             "before": before,
-            "remaining": left,
+            "after": after.spent if after else None,
+            "remaining": after.remaining if after else None,
             "promise": promise(spec),
+            "headline": headline(plan),
             "meaning": list(meaning(plan)),
         },
         "confidence": spec.confidence,
@@ -178,6 +193,7 @@ def _stewardship(plan: Plan, window: int | None) -> Facts:
                 "question": one.question,
                 "verdict": one.verdict.value,
                 "found": one.words,
+                "warning": one.warning or None,
                 "answer": one.declared or None,
                 "declared_as": one.asks or None,
             }
@@ -239,11 +255,10 @@ def _outlook(plan: Plan, found: Outlook) -> Facts:
 
     What `remaining` is left is that after the release; nothing is known of it if it is refused.
     """
-    before, after, times = found.before, found.after, found.repeated
+    before, times = found.before, found.repeated
     refused = found.refused.problems if found.refused else ()
-    left, spent = after.remaining if after else None, before.spent if before else None
     return {
-        **_guarantee(plan, left, spent),
+        **_guarantee(plan, before.spent if before else None, found.after),
         "fits": found.refused is None,
         "account": {
             "ledger": str(found.ledger),
@@ -251,7 +266,7 @@ def _outlook(plan: Plan, found: Outlook) -> Facts:
             "opened": found.terms is not None,
             "window": found.window,
             "refused": [{"code": one.code, "message": one.message} for one in refused],
-            "shares_files_with": list(found.shared or ()),
+            "shares_files_with": list(found.shared),
         },
         "times": None if times is None else {key: getattr(times, key) for key in TIMES},
     }

@@ -1,26 +1,17 @@
-"""What a release leaves behind: every table and every report, as named bytes."""
+"""What a release leaves behind: tables and reports as bytes, made of one report."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from dpcli.errors import UsageError
 from dpcli.ledger.charge import STOPPED
-from dpcli.plan.numbers import json_text
-from dpcli.records import dataclass
-from dpcli.report.entry_facts import missed_sentences
-from dpcli.report.facts import collection_facts, release_facts
-from dpcli.report.published import published_numbers
-from dpcli.report.render import Report, rendered
-from dpcli.report.table import long_table, wide_tables
-
-if TYPE_CHECKING:
-    from dpcli.local.randomize import Randomized
-    from dpcli.release import Release
+from dpcli.report.document import Report
+from dpcli.report.table import Table, long_table, wide_table
 
 LONG = "table.csv"
 """The name of the long table."""
@@ -49,39 +40,55 @@ class Format:
         return f"report{self.endings[0]}"
 
 
+def _page(form: str, report: Report) -> bytes:
+    # Templates load when a page is asked for: start-up time.
+    from dpcli.report.render import rendered
+
+    return rendered(form, report)
+
+
 FORMATS: tuple[Format, ...] = (
-    Format("json", (".json",), lambda report: json_text(report.facts).encode()),
-    Format("markdown", (".md",), partial(rendered, "md")),
-    Format("html", (".html", ".htm"), partial(rendered, "html")),
-    Format("registry", (".yaml", ".yml"), partial(rendered, "yaml")),
+    Format("json", (".json",), lambda report: report.content),
+    Format("markdown", (".md",), partial(_page, "md")),
+    Format("html", (".html", ".htm"), partial(_page, "html")),
+    Format("registry", (".yaml", ".yml"), partial(_page, "yaml")),
 )
 """Every format: facts for programs, two for people, and a draft for the public registry."""
 
+FACTS = FORMATS[0].output
+"""The report that is always stored, because every other output can be made of it."""
 
-def render(release: Release) -> dict[str, bytes]:
-    """All outputs of a release, so that any of them can be published later.
 
-    Of one that its quality check stopped, reports and the reasons alone.
+def render(report: Report, wanted: Iterable[str]) -> dict[str, bytes]:
+    """The outputs that a ledger stores: those that are wanted, and the facts.
+
+    Of a release that its quality check stopped, reports and the reasons alone.
     """
-    reports = _reports(Report(release, release_facts(release)))
-    if release.checked is not None and release.checked.missed:
-        reasons = json.dumps(missed_sentences(release.checked, release.plan), ensure_ascii=False)
-        return {STOPPED: reasons.encode(), **reports}
-    named = {one.planned.name: published_numbers(one) for one in release.entries}
-    long = long_table([numbers for each in named.values() for numbers in each])
-    outputs = {LONG: long.csv, LONG_PARQUET: long.parquet}
-    for name, wide in wide_tables(release.plan, named).items():
-        outputs |= {f"{WIDE}{name}": wide.csv, f"{WIDE_PARQUET}{name}": wide.parquet}
-    return outputs | reports
+    check, names = report.facts.get("quality"), dict.fromkeys((FACTS, *wanted))
+    if not check or check["passed"]:
+        return {name: output(report, name) for name in names}
+    reports = [one.output for one in FORMATS if one.output in names]
+    reasons = json.dumps(check["missed"], ensure_ascii=False).encode()
+    return {STOPPED: reasons, **{name: output(report, name) for name in reports}}
 
 
-def render_local(collection: Randomized) -> dict[str, bytes]:
-    """The reports of a local collection; its responses are not kept."""
-    return _reports(Report(collection, collection_facts(collection)))
+def output(report: Report, name: str) -> bytes:
+    """An output by the name under which the ledger keeps it."""
+    for one in FORMATS:
+        if one.output == name:
+            return one.render(report)
+    if name in (LONG, LONG_PARQUET):
+        table = long_table([numbers for each in report.numbers for numbers in each])
+    else:
+        table = _wide(report, name.partition("/")[2])
+    return table.parquet if name == LONG_PARQUET or name.startswith(WIDE_PARQUET) else table.csv
 
 
-def _reports(report: Report) -> dict[str, bytes]:
-    return {one.output: one.render(report) for one in FORMATS}
+def _wide(report: Report, name: str) -> Table:
+    statistics = zip(report.facts["statistics"], report.numbers, strict=True)
+    members = [(one, each) for one, each in statistics if one["layout"]["table"] == name]
+    heading = members[0][0]["layout"]["columns"]
+    return wide_table([numbers for _, each in members for numbers in each], heading)
 
 
 def report_name(path: Path, named: str | None = None) -> str:

@@ -2,33 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import datetime
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import Any
 
-from dpcli.columns import Key, NumericColumn
+from dpcli.columns import EPOCH, Key, NumericColumn
 from dpcli.plan.numbers import exact_or_up
-from dpcli.records import dataclass
 from dpcli.report.charts import Chart, Scale, numbers_of, over_bins
-from dpcli.report.published import Cell, flags_of, meaning_of, published_numbers
+from dpcli.report.entry_facts import OPTIONS
+from dpcli.report.published import Cell, Numbers, flags_of, meaning_of
 
-if TYPE_CHECKING:
-    from dpcli.release import Released
+MOST_LINES = 1_000
+"""Lines of a statistic that a page shows; the table and the JSON report have all."""
 
 MOST_CHARTS = 12
 """Charts of one statistic that are drawn side by side."""
 
-MOST_BINS = 5_000
-"""Bins that still make a shape on a screen."""
-
 
 @dataclass(frozen=True, slots=True)
 class Lines:
-    """A table of numbers; where they are `drawn`, on one scale or on one each."""
+    """A table of the first `cells` of some numbers, and how many `more` there are.
+
+    It says whether some have `ranges` or `flags`, and where they are `drawn`: on one scale, or
+    on one each.
+    """
 
     title: str
     cells: Sequence[Cell]
+    more: int
+    ranges: bool
+    flags: bool
     drawn: bool
     scale: Scale | None
 
@@ -38,72 +44,114 @@ class Lines:
 
 
 class Shown:
-    """The published numbers of an entry: as tables, and over their bins as charts."""
+    """The published numbers of a statistic: as tables, and over their bins as charts."""
 
-    def __init__(self, released: Released, confidence: Fraction) -> None:
-        entry = released.planned.entry
-        self._numbers = published_numbers(released)
-        self._named = {one.name: one.cells() for one in self._numbers}
-        self._request, self._statistic = entry.request, entry.statistic
-        self._groups, self._confidence = released.groups, confidence
-        self._chosen = entry.statistic.chooses_labels
-        self.cells = [cell for cells in self._named.values() for cell in cells]
+    def __init__(
+        self, facts: Mapping[str, Any], numbers: Sequence[Numbers], confidence: Fraction
+    ) -> None:
+        self.facts, self._numbers, self._confidence = facts, numbers, confidence
+        self._layout = facts["layout"]
+        self.count = len(numbers[0].frame)
         self.percent = f"{exact_or_up(confidence * 100)}%"
-        self._drawn = not self._chosen and any(cell.value for cell in self.cells)
-        self.bars = self._statistic.measure != "values"
+        self.bars = self._layout["measure"] != "values"
 
     @property
-    def headings(self) -> Iterator[str]:
+    def title(self) -> str:
+        """What it counts, or what its values are taken over: `counts visits`, `over visits`."""
+        verb = "counts" if self._layout["measure"] == "counts" else "over"
+        return f"{verb} {self.facts['counts']}"
+
+    @property
+    def requested(self) -> str:
+        """What was asked for, in a sentence."""
+        one = self.facts
+        others = [name for name in one["columns"] if name != one["column"]]
+        words = [one["statistic"]]
+        words += [f"of {one['column']}"] if one["column"] else []
+        words += [f"{'on' if one['column'] else 'of'} {', '.join(others)}"] if others else []
+        for name in OPTIONS:
+            if name in one:
+                said = one[name]
+                words.append(f"with {name} {', '.join(said) if isinstance(said, list) else said}")
+        words += [f"by {', '.join(one['by'])}"] if one["by"] else []
+        words += [f"where {' and '.join(one['where'])}"] if one["where"] else []
+        return f"Requested: {' '.join(words)}."
+
+    @property
+    def exact(self) -> bool:
+        """Whether its numbers are the same for all neighbors, and published exactly."""
+        return all(part["mechanism"]["kind"] == "exact" for part in self.facts["parts"])
+
+    @property
+    def headings(self) -> list[str]:
         """What the labels of a line are."""
-        yield from (key.column.name for key in self._request.by)
-        if self._chosen:
-            yield "chosen"
-        elif any(self._statistic.items(self._request)):
-            yield self._statistic.item_name(self._request) or "item"
+        columns = list(self._layout["columns"])
+        return [*self.facts["by"], "chosen"] if self._layout["chosen"] else columns
 
     @cached_property
     def charts(self) -> list[Chart]:
         """Charts over the bins of a number, one for each group if these are few."""
-        key, cells = self._axis, self._named[self._request.name]
-        if key is None or not self._drawn or len(key) > MOST_BINS:
+        key = self._axis
+        if key is None or not self._drawn or not len(key) <= self.count <= MOST_CHARTS * len(key):
             return []
-        if not len(key) <= len(cells) <= MOST_CHARTS * len(key):
-            return []
+        cells = self._numbers[0].cells()
         scale = Scale.over(numbers_of(cells), zero=self.bars)
         groups = (cells[start : start + len(key)] for start in range(0, len(cells), len(key)))
         return [over_bins(group, key, scale, self.percent) for group in groups]
 
     @property
-    def _axis(self) -> Key | None:
-        """The bins that order the numbers of a group: of a histogram, or of the last key."""
-        request, key = self._request, self._request.bins
-        if key is None and request.by and self._groups is None:
-            key = request.by[-1] if len(self._statistic.items(request)) == 1 else None
-        return key if key is not None and isinstance(key.column, NumericColumn) else None
+    def _drawn(self) -> bool:
+        return not self._layout["chosen"] and self._any("value")
+
+    def _any(self, part: str) -> bool:
+        """Whether some number has that part."""
+        return any((numbers.frame[part] != "").any() for numbers in self._numbers)
 
     @property
-    def tables(self) -> Iterator[Lines]:
+    def _axis(self) -> Key | None:
+        axis = self._layout["axis"]
+        if axis is None:
+            return None
+        kind, step = axis["type"], Fraction(axis["step"])
+
+        def steps(text: str) -> int:
+            if kind == "date":
+                return (datetime.date.fromisoformat(text) - EPOCH).days
+            return int(Fraction(text) / step)
+
+        starts = tuple(map(steps, axis["starts"]))
+        bounds = (starts[0], steps(axis["end"]))
+        return Key(NumericColumn(axis["column"], kind, step, bounds), starts)
+
+    @cached_property
+    def tables(self) -> list[Lines]:
         """The numbers, then those before post-processing; each is drawn if no chart shows it."""
-        column, among = self._request.column, list[Fraction]()
-        if self._statistic.chooses and isinstance(column, NumericColumn):
-            among = [bound * column.step for bound in column.limits]
-        for name, cells in self._named.items():
-            own = name == self._request.name
-            drawn = self._drawn and not (own and self.charts)
-            scale = None
-            if drawn and not self._statistic.several_units:
-                numbers = [*among, *numbers_of(cells)]
-                scale = Scale.over(numbers, zero=self.bars)
-            yield Lines("" if own else name, cells, drawn, scale)
+        return list(map(self._lines, self._numbers))
+
+    def _lines(self, numbers: Numbers) -> Lines:
+        own, cells, frame = numbers is self._numbers[0], numbers.cells(MOST_LINES), numbers.frame
+        drawn, scale = self._drawn and not (own and self.charts), None
+        if drawn and self._layout["scale"] != "each":
+            among = self.facts["bounds"] if self._layout["scale"] == "bounds" else ()
+            scale = Scale.over([*map(Fraction, among), *numbers_of(cells)], zero=self.bars)
+        return Lines(
+            "" if own else numbers.name,
+            cells,
+            len(frame) - len(cells),
+            bool((frame["lower"] != frame["upper"]).any()),
+            bool((frame["flag"] != "").any()),
+            drawn,
+            scale,
+        )
 
     @property
     def notes(self) -> Iterator[str]:
         """What intervals and flags mean."""
-        if not self.cells:
+        if not self.count:
             yield "No group was shown."
-        elif not any(cell.lower for cell in self.cells):
+        elif not self._any("lower"):
             yield "A choice among candidates has no interval."
-        elif all(cell.exact for cell in self.cells):
+        elif not any(lines.ranges for lines in self.tables):
             yield "The numbers are exact."
         else:
             yield f"The interval contains the noise-free number in {self.percent} of cases."

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from math import prod
 from typing import TYPE_CHECKING
@@ -12,7 +13,6 @@ from dpcli.arrays import np
 from dpcli.messages import note
 from dpcli.plan.numbers import exact_or_up
 from dpcli.privacy.decimals import decimal_text
-from dpcli.records import dataclass
 from dpcli.statistics.base import Estimate
 from dpcli.statistics.post import UNRELIABLE, Flag, flag_of
 

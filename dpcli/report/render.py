@@ -1,4 +1,4 @@
-"""From facts to text by templates: Markdown, HTML and the registry record.
+"""From a report to text by templates: Markdown, HTML and the registry record.
 
 HTML is escaped by the templates' autoescape, charts included; Markdown and YAML by their own
 filters, which the templates name at every place.
@@ -10,35 +10,30 @@ import json
 import os
 import re
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from fractions import Fraction
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from jinja2 import Environment, FileSystemBytecodeCache, FileSystemLoader, StrictUndefined
+from jinja2 import (
+    Environment,
+    FileSystemBytecodeCache,
+    FileSystemLoader,
+    StrictUndefined,
+    UndefinedError,
+)
 from markupsafe import Markup, escape
 
-from dpcli import __version__
 from dpcli.messages import note
 from dpcli.plan import notes
-from dpcli.plan.meaning import headline
-from dpcli.plan.numbers import brief, exact_or_up, plain, short
-from dpcli.plan.quality import counted_note
-from dpcli.plan.risks import risks
+from dpcli.plan.numbers import brief, exact_or_up, short
+from dpcli.plan.risks import Finding, Verdict
 from dpcli.privacy.loss import loss_text
-from dpcli.records import dataclass
 from dpcli.report.charts import tick_text
-from dpcli.report.entry_facts import QUALITY_COLUMNS, Facts, quality_rows, requested
+from dpcli.report.document import Report, loss_of
+from dpcli.report.entry_facts import QUALITY_COLUMNS
 from dpcli.report.facts import STEWARDS
 from dpcli.report.page import Shown
-
-if TYPE_CHECKING:
-    from dpcli.local.randomize import Randomized
-    from dpcli.release import Release
-
-MOST_LINES = 1_000
-"""Lines of a statistic that a page shows; the table and the other reports have all."""
 
 LONGEST_WORD = 24
 """Letters of a word that a column of a table can hold on a narrow page."""
@@ -59,27 +54,38 @@ _CODE = re.compile("`([^`]+)`")
 _BLOCK = re.compile(r"^(\d*)([-+=.)])")
 
 
-@dataclass(frozen=True, slots=True)
-class Report:
-    """What every format is rendered from: what is published, and all that is stated about it."""
-
-    source: Release | Randomized
-    facts: Facts
-
-
 def rendered(form: str, report: Report) -> bytes:
-    """A report by the template of a form: `html`, `md` or `yaml`."""
-    source, plan, standing = report.source, report.source.plan, report.source.standing
+    """A report by the template of a form: `html`, `md` or `yaml`.
+
+    KeyError if it does not state what the page does, because an earlier version wrote it.
+    """
+    facts = report.facts
+    entries = zip(facts.get("statistics", ()), report.numbers, strict=True)
+    local = facts.get("model") == "local"
+    named = f"{facts['spec']['dataset']}{', randomized record by record' if local else ''}"
     page = environment(form).get_template(f"report.{form}.j2")
-    local = ", randomized record by record" if plan.is_local else ""
-    return page.render(
-        title=f"Privacy report: {plan.spec.dataset}{local}",
-        source=source,
-        plan=plan,
-        standing=standing,
-        facts=report.facts,
-        risks=risks(plan, standing.terms.window),
-    ).encode()
+    try:
+        return page.render(
+            title=f"Privacy report: {named}",
+            facts=facts,
+            is_local=local,
+            declared=facts["declarations"] or {},
+            entries=[Shown(*one, Fraction(facts["confidence"])) for one in entries],
+            risks=list(map(_finding, facts["hazards"])),
+        ).encode()
+    except UndefinedError as missing:
+        raise KeyError(missing.message) from None
+
+
+def _finding(stated: Mapping[str, str | None]) -> Finding:
+    keys = ("hazard", "question", "verdict", "found", "answer", "declared_as", "warning")
+    risk, question, verdict, *words = (stated[key] or "" for key in keys)
+    return Finding(risk, question, Verdict(verdict), *words)
+
+
+def _of_digits(text_of: Callable[..., str]) -> Callable[..., str]:
+    """A filter for the digits of a number; empty where there is none."""
+    return lambda digits, *more: "" if digits is None else text_of(Fraction(digits), *more)
 
 
 @cache
@@ -109,30 +115,17 @@ def environment(form: str) -> Environment:
         "prose": prose,
         "shortened": shortened,
         "kind": kind_of,
-        "brief": lambda number: "" if number is None else brief(number),
-        "exact": exact_or_up,
-        "short": short,
-        "loss": loss_text,
+        "brief": _of_digits(brief),
+        "exact": _of_digits(exact_or_up),
+        "short": _of_digits(short),
+        "loss": lambda stated: loss_text(loss_of(stated)),
         "tick": tick_text,
-        "shown": Shown,
-        "requested": requested,
-        "quality_rows": quality_rows,
-        "counted_note": counted_note,
-        "headline": headline,
-        "in_words": notes.in_words,
         "many": notes.many,
         "capital": notes.capital,
-        "post_processing": notes.post_processing,
         "sentence": lambda text: f"{notes.capital(text)}.",
         "slug": lambda text: re.sub("[^a-z0-9]+", "-", text).strip("-"),
     }
-    found.globals |= {
-        "version": __version__,
-        "note": note,
-        "stewards": STEWARDS,
-        "quality_columns": QUALITY_COLUMNS,
-        "most_lines": MOST_LINES,
-    }
+    found.globals |= {"note": note, "stewards": STEWARDS, "quality_columns": QUALITY_COLUMNS}
     return found
 
 
@@ -182,13 +175,11 @@ def listed(sentences: Iterable[str]) -> str:
     return lines[0] if len(lines) == 1 else "\n".join(f"- {line}" for line in lines)
 
 
-def yaml_scalar(value: str | int | Fraction, depth: int = 0) -> str:
-    """A scalar of YAML: a plain number, a block of lines `depth` deep, or a quoted text.
+def yaml_scalar(value: str, depth: int = 0) -> str:
+    """A text as YAML: a block of lines `depth` deep, or in quotes.
 
-    Texts are quoted in characters that every reader of YAML takes.
+    In characters that every reader of YAML takes.
     """
-    if isinstance(value, int | Fraction):
-        return plain(Fraction(value))
     lines = value.split("\n")
     if len(lines) > 1 and all(one.isprintable() and one.strip() == one != "" for one in lines):
         return "\n".join(["|-", *(f"{'  ' * depth}{line}" for line in lines)])

@@ -5,15 +5,15 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil, log10
 from typing import TYPE_CHECKING
 
-from dpcli.columns import FORMULA, Key
+from dpcli.columns import FORMULA
 from dpcli.plan.model import Plan
 from dpcli.privacy.decimals import decimal_text
-from dpcli.records import dataclass
 from dpcli.report.published import Numbers
 from dpcli.spec.responses import RESERVED
 
@@ -92,67 +92,43 @@ def long_table(every: Sequence[Numbers]) -> Table:
     return Table(pl.concat(frames), frozenset(header[-4:-1]))
 
 
-@dataclass(frozen=True, slots=True)
-class _Lines:
-    """What two statistics must share to stand in one wide table, line by line.
+def wide_table(every: Sequence[Numbers], heading: Sequence[str]) -> Table:
+    """One line per group: the value and the ends of its interval of each statistic.
 
-    The same keys have other lines where other groups were selected.
+    Items are a key of their table: the bins of a histogram under the name of its column. A
+    chosen label stands for its rank.
     """
-
-    by: tuple[Key, ...]
-    item_name: str
-    items: tuple[str, ...]
-    keys: str | None
-
-    @property
-    def heading(self) -> list[str]:
-        """The columns that say which line is which."""
-        return [key.column.name for key in self.by] + [self.item_name] * bool(self.item_name)
-
-
-def wide_tables(plan: Plan, named: Mapping[str, Sequence[Numbers]]) -> dict[str, Table]:
-    """One table per distinct set of keys, by short name, from the numbers of each entry.
-
-    Three columns per statistic: the value and the ends of its interval. Items are a key of their
-    table: the bins of a histogram under the name of its column.
-    """
-    return {
-        name: _wide_table(lines.heading, [one for member in members for one in named[member]])
-        for name, (lines, members) in _wide_groups(plan).items()
-    }
-
-
-def wide_names(plan: Plan) -> tuple[str, ...]:
-    """The short names of the wide tables of a plan, known before any row is read."""
-    return tuple(_wide_groups(plan))
-
-
-def _wide_groups(plan: Plan) -> dict[str, tuple[_Lines, list[str]]]:
-    groups: dict[_Lines, list[str]] = {}
-    for entry in (planned.entry for planned in plan.entries):
-        request, used = entry.request, entry.statistic
-        lines = _Lines(request.by, used.item_name(request), used.items(request), entry.keys)
-        groups.setdefault(lines, []).append(request.name)
-    words = ["-".join(lines.heading) or "total" for lines in groups]
-    plain = ["".join(one if one.isalnum() else "-" for one in word)[:80] for word in words]
-    return dict(zip(distinct(plain, "-"), groups.items(), strict=True))
-
-
-def _wide_table(heading: Sequence[str], members: Sequence[Numbers]) -> Table:
-    """One wide table; a chosen label stands for its rank."""
     import polars as pl
 
-    first = members[0].frame
-    keys = first.select(pl.col(r"^key\d+$"), "value" if members[0].chosen else "item")
+    first = every[0].frame
+    keys = first.select(pl.col(r"^key\d+$"), "value" if every[0].chosen else "item")
     columns = keys.get_columns()[: len(heading)]
-    names = [*heading, *(one.name + end for one in members for end in ENDS)]
-    for one in members:
+    names = [*heading, *(one.name + end for one in every for end in ENDS)]
+    for one in every:
         columns += [one.frame[end] for end in ("item" if one.chosen else "value", "lower", "upper")]
     header = distinct(names)
     texts = {*header[: len(heading)]}
-    texts |= {header[len(heading) + 3 * at] for at, one in enumerate(members) if one.chosen}
+    texts |= {header[len(heading) + 3 * at] for at, one in enumerate(every) if one.chosen}
     named = (column.alias(name) for column, name in zip(columns, header, strict=True))
     return Table(pl.DataFrame(named), frozenset(header) - texts)
+
+
+def wide_layout(plan: Plan) -> dict[str, tuple[str, list[str]]]:
+    """For each entry of a plan, its wide table by a short name, and the columns of its lines.
+
+    Known before any row is read. Two entries share a table if they have the same lines: the
+    same keys have others where other groups were selected.
+    """
+    tables: dict[object, tuple[list[str], list[str]]] = {}
+    for entry in (planned.entry for planned in plan.entries):
+        request, used = entry.request, entry.statistic
+        heading = [*(key.column.name for key in request.by), used.item_name(request)]
+        lines = (request.by, heading[-1], used.items(request), entry.keys)
+        tables.setdefault(lines, (list(filter(None, heading)), []))[1].append(request.name)
+    words = ["-".join(heading) or "total" for heading, _ in tables.values()]
+    plain = ["".join(one if one.isalnum() else "-" for one in word)[:80] for word in words]
+    named = zip(distinct(plain, "-"), tables.values(), strict=True)
+    return {member: (table, heading) for table, (heading, every) in named for member in every}
 
 
 def distinct(words: Iterable[str], mark: str = "_") -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import fields, replace
+from dataclasses import dataclass, fields, replace
 from fractions import Fraction
 from math import prod
 from typing import Any, ClassVar, Literal
@@ -15,7 +15,6 @@ from dpcli.privacy.decimals import decimal_places
 from dpcli.privacy.noise import Noise
 from dpcli.privacy.relation import Relation
 from dpcli.queries import Condition, Query
-from dpcli.records import dataclass
 from dpcli.scores import Points
 from dpcli.values import Shape
 

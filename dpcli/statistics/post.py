@@ -9,14 +9,13 @@ recompute it.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import fields, replace
+from dataclasses import dataclass, fields, replace
 from enum import StrEnum
 from fractions import Fraction
 from math import ceil, floor
 from typing import ClassVar
 
 from dpcli.privacy.decimals import readable_text, rounded
-from dpcli.records import dataclass
 from dpcli.statistics.base import Estimate, clamped
 
 Estimates = tuple[Estimate, ...]

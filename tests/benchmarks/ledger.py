@@ -15,7 +15,8 @@ from dpcli.ledger.charge import Charge, Standing, charge_for
 from dpcli.ledger.ledger import Ledger, create_ledger
 from dpcli.plan.planner import make_plan
 from dpcli.release import Release, aggregate_data, estimates_of
-from dpcli.report.formats import render
+from dpcli.report.facts import release_report
+from dpcli.report.formats import LONG, render
 from dpcli.spec.load import read_spec
 from tests.benchmarks.timing import in_turn, show
 
@@ -58,7 +59,8 @@ def fill(book: Ledger, spec: Path, data: Path, releases: int) -> None:
         charge = charge_for(plan, f"night-{number}", None)
 
         def outputs(standing: Standing, charge: Charge = charge) -> dict[str, bytes]:
-            return render(Release(plan, charge.release_id, charge.created, entries, standing))
+            made = Release(plan, charge.release_id, charge.created, entries, standing)
+            return render(release_report(made), [LONG])
 
         book.commit(charge, outputs)
     book.close()

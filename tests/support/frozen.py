@@ -32,6 +32,15 @@ def without_prose(value: Any) -> Any:
     return value
 
 
+def known_keys(value: Any, frozen: Any) -> Any:
+    """A JSON value without the keys that later versions have added to what is frozen."""
+    if isinstance(value, dict) and isinstance(frozen, dict):
+        return {key: known_keys(one, frozen[key]) for key, one in value.items() if key in frozen}
+    if isinstance(value, list) and isinstance(frozen, list) and len(value) == len(frozen):
+        return [known_keys(one, other) for one, other in zip(value, frozen, strict=True)]
+    return value
+
+
 def as_text(value: Any) -> str:
     """Readable JSON."""
     return json.dumps(value, indent=1, ensure_ascii=False) + "\n"

@@ -103,7 +103,7 @@ def test_the_report_has_the_promised_keys(
     ]  # fmt: skip
     assert set(report["privacy"]) == {
         "unit", "neighbors", "composition", "asked", "spent", "bound", "budget",
-        "before", "remaining", "promise", "meaning",
+        "before", "after", "remaining", "promise", "headline", "meaning",
     }  # fmt: skip
     for statistic in report["statistics"]:
         assert {

@@ -7,14 +7,13 @@ from pathlib import Path
 import pytest
 
 from dpcli.report import formats
-from dpcli.report.render import Report
+from dpcli.report.document import Report
 from tests.support.cli import LOCAL, PEOPLE, ROOT, Command
 
 
 def as_toy(report: Report) -> bytes:
     """What the account paid for, in a line each."""
     members = report.facts.get("statistics") or report.facts["responses"]
-    assert isinstance(members, list)
     names = [one.get("name") or one["column"] for one in members]
     return "".join(f"{name}\n" for name in names).encode()
 

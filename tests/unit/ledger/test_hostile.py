@@ -137,7 +137,7 @@ def test_an_edited_report_is_found_out(
     dpcli("release", spec, data, "-q", "--report", "r.json")
     report = folder / "r.json"
     text = report.read_text(encoding="utf-8")
-    report.write_text(text.replace('"value": ', '"value": 1', 1), encoding="utf-8")
+    report.write_text(text.replace('"value":', '"value":1', 1), encoding="utf-8")
     refused = dpcli("ledger", "verify", "--against", "r.json")
     foreign = dpcli("ledger", "verify", "--against", "spec.yaml")
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import csv
 import re
+from contextlib import closing
 from pathlib import Path
 
 import polars as pl
 import pytest
 
 from dpcli.columns import FORMULA
+from dpcli.ledger.ledger import Ledger
 from tests.support.cli import PEOPLE, SPECS, Command
 
 NUMBER = re.compile(r"-?[0-9]+(\.[0-9]+)?")
@@ -135,21 +137,52 @@ def test_parquet_holds_keys_as_they_are(
     assert set(pl.read_parquet(table)["town"]) == set(TOWNS)
 
 
-def test_an_old_release_without_a_format_says_so(
+def test_formats_that_were_not_asked_for_are_made_later(dpcli: Command, tmp_path: Path) -> None:
+    """The ledger stores what was asked for and the facts; of these it makes everything else."""
+    spec = tmp_path / "spec.yaml"
+    spec.write_text(SAMPLES[0].read_text(encoding="utf-8"), encoding="utf-8")
+    table, book = tmp_path / "out.csv", tmp_path / "dpcli-ledger.sqlite"
+    made = dpcli("release", spec, PEOPLE, "-q", "-o", table, "--release-id", "one")
+    assert made.status == 0, made.err
+    with closing(Ledger.open(book)) as ledger:
+        stored = ledger.stored("one")
+    assert stored is not None
+    assert stored.outputs.keys() == {"table.csv", "report.json"}
+    words = [f"{tmp_path}/r{end}" for end in (".html", ".md", ".yaml")]
+    reports = [word for path in words for word in ("--report", path)]
+    for _ in range(2):
+        again = dpcli(
+            "release", spec, PEOPLE, "-q", "-o", tmp_path / "out.parquet", *reports,
+            "--release-id", "one",
+        )  # fmt: skip
+        assert again.status == 0, again.err
+    exported = dpcli("ledger", "export", "one", "--layout", "wide", "-o", "-", "--ledger", book)
+
+    assert exported.status == 0, exported.err
+    assert exported.out
+    assert "one" in Path(words[0]).read_text(encoding="utf-8")
+    texts = pl.read_csv(table, infer_schema=False)
+    typed = pl.read_parquet(tmp_path / "out.parquet")
+    assert texts.cast(typed.schema).equals(typed)
+
+
+def test_a_page_that_older_facts_do_not_give_is_refused(
     dpcli: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What was not stored cannot be published, and nothing is made anew."""
-    from dpcli.report import formats
-
+    """A page whose facts are missing is an error; a table has all it needs."""
     spec = tmp_path / "spec.yaml"
     spec.write_text(SAMPLES[0].read_text(encoding="utf-8"), encoding="utf-8")
     with monkeypatch.context() as older:
-        older.setattr(formats, "FORMATS", formats.FORMATS[:2])
+        older.setattr("dpcli.report.facts.headline", lambda _: None)
+        older.setattr("dpcli.report.facts.layout_facts", lambda *_: {"chosen": False})
         made = dpcli("release", spec, PEOPLE, "-q", "--release-id", "old")
     assert made.status == 0, made.err
-    book = tmp_path / "dpcli-ledger.sqlite"
-    again = dpcli("ledger", "export", "old", "--report", tmp_path / "r.html", "--ledger", book)
+    book, page, table = (tmp_path / name for name in ("dpcli-ledger.sqlite", "r.html", "t.csv"))
+    refused = dpcli("ledger", "export", "old", "--report", page, "--ledger", book)
+    exported = dpcli("ledger", "export", "old", "-o", table, "--ledger", book)
 
-    assert again.status == 6
-    assert "error[output-not-stored]" in again.err
-    assert not (tmp_path / "r.html").exists()
+    assert refused.status == 6
+    assert "error[output-not-stored]" in refused.err
+    assert not page.exists()
+    assert exported.status == 0, exported.err
+    assert table.read_text(encoding="utf-8") == made.out

@@ -1,0 +1,120 @@
+"""A report as data: its facts, its published numbers, and both as JSON.
+
+Every other output is a function of this alone, so that it can be made from a stored report.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, Self
+
+from dpcli.plan.numbers import Fact, json_text
+from dpcli.privacy.loss import Loss
+from dpcli.report.published import RAW, Numbers
+
+if TYPE_CHECKING:
+    import polars as pl
+
+ENDS = ("value", "lower", "upper")
+"""A number and the ends of its interval."""
+
+PARTS = ("item", *ENDS, "flag")
+"""What is published of each, besides its group."""
+
+_CELLS = "\u0000cells"
+_PLACE = '"\\u0000cells"'
+"""Stands for the numbers of a statistic, which no text can be, and how JSON has it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What is stated about a release or collection, and the numbers that it publishes.
+
+    `content` is all of it as JSON. In `facts` numbers are their digits, as texts; the published
+    numbers of each statistic stand apart.
+    """
+
+    content: bytes
+    facts: dict[str, Any]
+    numbers: tuple[tuple[Numbers, ...], ...] = ()
+
+    @classmethod
+    def of(cls, facts: dict[str, Fact], numbers: Sequence[tuple[Numbers, ...]] = ()) -> Self:
+        """The report of a release whose statistics publish these numbers."""
+        statistics = facts.get("statistics")
+        if isinstance(statistics, list):
+            facts = facts | {"statistics": [{**one, "cells": _CELLS} for one in statistics]}
+        text = json_text(facts)
+        first, *rest = text.split(_PLACE)
+        parts = [first]
+        for named, after in zip(numbers, rest, strict=True):
+            parts += [_json(named), after]
+        plain = _parsed(text)
+        for one in plain.get("statistics", ()):
+            del one["cells"]
+        return cls("".join(parts).encode(), plain, tuple(numbers))
+
+    @classmethod
+    def read(cls, content: bytes) -> Self:
+        """The report that was written as this JSON."""
+        facts = _parsed(content)
+        statistics = facts.get("statistics", ())
+        return cls(content, facts, tuple(tuple(_numbers(one)) for one in statistics))
+
+
+def loss_of(stated: Mapping[str, str | None]) -> Loss:
+    """A loss as a report states it."""
+    epsilon, delta, rho = (stated[name] for name in ("epsilon", "delta", "rho"))
+    return Loss(
+        Fraction(epsilon or 0), Fraction(delta or 0), None if rho is None else Fraction(rho)
+    )
+
+
+def _parsed(text: str | bytes) -> dict[str, Any]:
+    parsed: dict[str, Any] = json.loads(text, parse_float=str, parse_int=str)
+    return parsed
+
+
+def _json(named: Sequence[Numbers]) -> str:
+    """The numbers of a statistic as JSON, one on each line."""
+    lines = ",\n        ".join(_lines(numbers) for numbers in named if numbers.frame.height)
+    return f"[\n        {lines}\n      ]" if lines else "[]"
+
+
+def _lines(numbers: Numbers) -> str:
+    import polars as pl
+
+    def or_null(text: pl.Expr, name: str) -> pl.Expr:
+        return pl.when(pl.col(name) == "").then(pl.lit("null")).otherwise(text)
+
+    labels = [pl.col(f"key{place}").alias(key) for place, key in enumerate(numbers.keys)]
+    keys = pl.struct(labels).struct.json_encode() if labels else pl.lit("{}")
+    item = pl.struct(pl.when(pl.col("item") != "").then("item")).struct.json_encode()
+    parts = ['{"raw":true,"keys":' if numbers.name.endswith(RAW) else '{"keys":', keys, ","]
+    parts += [item.str.strip_prefix("{").str.strip_suffix("}")]
+    for end in ENDS:
+        parts += [f',"{end}":', or_null(pl.col(end), end)]
+    parts += [',"flag":', or_null(pl.format('"{}"', "flag"), "flag"), "}"]
+    line = pl.concat_str(pl.lit(part) if isinstance(part, str) else part for part in parts)
+    return str(numbers.frame.select(line.str.join(",\n        ")).item())
+
+
+def _numbers(one: dict[str, Any]) -> Iterator[Numbers]:
+    """The numbers of a statistic, taken from its facts; raw ones after the others."""
+    import polars as pl
+
+    keys, every = tuple(one["by"]), one.pop("cells")
+    for mark in ("", RAW):
+        cells = [cell for cell in every if ("raw" in cell) == bool(mark)]
+        if cells or not mark:
+            columns = {
+                f"key{at}": [cell["keys"][key] for cell in cells] for at, key in enumerate(keys)
+            }
+            columns |= {part: [cell[part] or "" for cell in cells] for part in PARTS}
+            frame = pl.DataFrame(columns, schema=dict.fromkeys(columns, pl.String))
+            yield Numbers(
+                one["name"] + mark, keys, frame, "layout" in one and one["layout"]["chosen"]
+            )
