@@ -98,15 +98,15 @@ def publish(files: Mapping[Path, bytes]) -> None:
 
 
 @contextlib.contextmanager
-def _beside(final: Path, source: BinaryIO) -> Iterator[Path]:
+def _beside(final: Path, source: BinaryIO, mode: int = 0o666) -> Iterator[Path]:
     """A new file on disk next to the final one, with its content until it is renamed.
 
-    It has the permissions that the user's mask allows.
+    It has the permissions of the mode that the user's mask allows.
     """
     temporary = final.with_name(f".{final.name[:200]}.{secrets.token_hex(4)}.tmp")
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0)
     try:
-        with open(os.open(temporary, flags, 0o666), "wb") as file:
+        with open(os.open(temporary, flags, mode), "wb") as file:
             shutil.copyfileobj(source, file)
             file.flush()
             os.fsync(file.fileno())
@@ -189,6 +189,20 @@ def publish_file(waiting: Path, target: Path | None, *, force: bool) -> None:
     except OSError as error:
         name = "standard output" if target is None else f"`{target}`"
         raise OutputError.from_system(name, error, "run the command again") from None
+
+
+def write_private(content: bytes, target: Path) -> None:
+    """Write a new file that its owner alone may read, in the place of nothing.
+
+    Raises OutputError.
+    """
+    try:
+        final = target.resolve()
+        with _beside(final, io.BytesIO(content), 0o600) as waiting:
+            _place(waiting, final, force=False)
+        _sync_folder(final.parent)
+    except OSError as error:
+        raise OutputError.from_system(f"`{target}`", error, "run the command again") from None
 
 
 def _require_file(waiting: Path) -> None:

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Literal, cast
 
 from dpcli.columns import Key
 from dpcli.engine.header import require_columns
 from dpcli.engine.plain import Inspection
 from dpcli.engine.progress import Progress
-from dpcli.engine.source import open_dataset
+from dpcli.engine.source import Dataset, open_dataset
+from dpcli.errors import UsageError
 from dpcli.ledger.charge import Slot, Standing, Stored, charged_parts
 from dpcli.mechanisms.base import Choosing, Perturbing, in_groups
 from dpcli.plan.model import Part, Plan, PlannedEntry
@@ -20,12 +22,16 @@ from dpcli.plan.numbers import Fact
 from dpcli.plan.planner import require_budget
 from dpcli.plan.quality import Missed, missed_minimums
 from dpcli.privacy.confidential import Cells, Confidential, Group, Groups
+from dpcli.privacy.relation import PersonUnit
 from dpcli.scores import ScoreQuery
 from dpcli.statistics.base import Answer, Estimate
 from dpcli.statistics.post import after, bare
 
 if TYPE_CHECKING:
     from dpcli.engine.rollup import Sealed
+
+Engine = Literal["local", "spark", "partials"]
+"""What adds up the data: this process, Apache Spark, or earlier runs that sealed their parts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,12 +97,14 @@ def release(
     slot: Slot,
     render: Callable[[Release], Mapping[str, bytes]],
     progress: Progress | None = None,
+    engine: Engine = "local",
 ) -> Stored:
     """Read the data, add noise to every answer, charge for it, and return the bytes to publish.
 
     A release of that name and spec that was made before is returned as it is, and
     nothing is read. The budget is checked before a data file is opened, and again
     when it is charged. If the quality check fails, it alone is charged and rendered.
+    With the engine `partials`, the data are sealed parts of this spec.
     Raises BudgetError, DataError or LedgerError.
     """
     assert not plan.is_local, "records of a local spec are randomized one by one"
@@ -104,7 +112,7 @@ def release(
         return slot.stored
     require_budget(plan)
     slot.ledger.require_room(slot.charge)
-    exact = aggregate_data(plan, data, progress)
+    exact = aggregate_data(plan, data, progress, engine)
     slot.draw_noise(None if plan.quality is None else charged_parts(plan.quality_alone))
     checked = check_quality(plan, exact)
     if checked is not None and checked.missed:
@@ -129,17 +137,43 @@ def check_quality(plan: Plan, exact: Sequence[Sealed]) -> Checked | None:
 
 
 def aggregate_data(
-    plan: Plan, data: tuple[str, ...], progress: Progress | None = None
+    plan: Plan, data: tuple[str, ...], progress: Progress | None = None, engine: Engine = "local"
 ) -> Sequence[Sealed]:
     """Read the data files once, as one; the exact answer to every question, sealed."""
-    with open_dataset(data, plan.spec.dialect, progress) as dataset:
-        require_columns(dataset, plan.spec.columns)
-        inspection = Inspection(dataset, progress)
+    asked = plan.queries, plan.spec.privacy.unit
+    if engine == "partials":
+        from dpcli.engine.partials import aggregate_parts
+
+        return aggregate_parts(*asked, plan.spec.digest, data)
+    with _inspected(plan, data, progress) as files:
         # Loading polars takes a while, in which the inspection reads the files.
         from dpcli.engine.aggregate import aggregate
 
-        unit = plan.spec.privacy.unit
-        return aggregate(plan.queries, unit, dataset, inspection, progress)
+        return aggregate(*asked, *files, progress)
+
+
+def seal_data(plan: Plan, data: tuple[str, ...], progress: Progress | None = None) -> bytes:
+    """Read the data files once, as one; a sealed part of a release, which spends nothing."""
+    if isinstance(plan.spec.privacy.unit, PersonUnit):
+        raise UsageError.about("bad-option.part-users")
+    with _inspected(plan, data, progress) as files:
+        from dpcli.engine.aggregate import Aggregation
+        from dpcli.engine.partials import sealed_part
+
+        aggregation = Aggregation(plan.queries, plan.spec.privacy.unit)
+        with files[0].redacted_errors():
+            frames = aggregation.partial(*files, progress or Progress())
+        return sealed_part(plan.spec.digest, frames)
+
+
+@contextmanager
+def _inspected(
+    plan: Plan, data: tuple[str, ...], progress: Progress | None
+) -> Iterator[tuple[Dataset, Inspection]]:
+    """The data files with all columns of the spec; their inspection has begun."""
+    with open_dataset(data, plan.spec.dialect, progress) as dataset:
+        require_columns(dataset, plan.spec.columns)
+        yield dataset, Inspection(dataset, progress)
 
 
 def estimates_of(plan: Plan, exact: Sequence[Sealed]) -> tuple[Released, ...]:

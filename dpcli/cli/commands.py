@@ -28,6 +28,7 @@ PLACES = {
     "plan": "plan:plan",
     "simulate": "simulate:simulate",
     "release": "release:release",
+    "aggregate": "aggregate:aggregate",
     "ledger": "",
     "ledger show": "ledger_show:show",
     "ledger history": "ledger_show:history",

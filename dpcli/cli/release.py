@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -48,13 +49,19 @@ def release(
     period: options.Period = None,
     layout: options.Layout = "long",
     simulation: Annotated[Path | None, typer.Option("--simulation", metavar="FILE")] = None,
+    partials: Annotated[bool, typer.Option("--partials")] = False,
     force: options.Force = False,
     dry_run: Annotated[bool, typer.Option("--dry-run")] = False,
     as_json: options.AsJson = False,
     quiet: options.Quiet = False,
 ) -> None:
     """Write a noisy table and a privacy report."""
-    refuse_first({"bad-option.two-outputs": as_json and not file_of(output) and not dry_run})
+    refuse_first(
+        {
+            "bad-option.two-outputs": as_json and not file_of(output) and not dry_run,
+            "bad-option.dry-partials": partials and dry_run,
+        }
+    )
     plan = make_plan(read_spec(spec))
     require_budget(plan)
     names = list(dict.fromkeys(table for table, _ in wide_layout(plan).values()))
@@ -73,7 +80,8 @@ def release(
         made.append(release_report(replace(one, simulated=simulated)))
         return render(made[0], tables.wanted)
 
-    stored, warned = charge_and_publish(job, tables, make_release, rendered)
+    make = partial(make_release, engine="partials" if partials else "local")
+    stored, warned = charge_and_publish(job, tables, make, rendered)
     if stored.standing is not None:
         print_summary(made[0], stored.standing, shown=tables.on_terminal, quiet=quiet)
     if not quiet:

@@ -41,6 +41,11 @@ LARGEST_UNPACKED = 1 << 36
 MARKS = 16
 """Bytes by which formats are identified."""
 
+SEALED = b"DPCLI-SEALED\0\n"
+"""How sealed parts begin, and `SEALED_ENDING` how their names end."""
+
+SEALED_ENDING = ".sealed"
+
 PARQUET = (b"PAR1", b"PARE")
 """How Parquet files begin, the second kind encrypted."""
 
@@ -82,6 +87,8 @@ UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 
 def refuse_other_formats(start: bytes, name: str, encoding: str) -> None:
     """Refuse what is certainly not CSV text as declared, by its first bytes."""
+    if start.startswith(SEALED):
+        raise DataError.about("not-csv.sealed", file=name)
     for mark, found in OTHERS.items():
         if start.startswith(mark):
             raise DataError.about("not-csv", file=name, found=found)

@@ -20,6 +20,7 @@ from typing import BinaryIO, Self
 from dpcli.dialect import STANDARD, UTF8, Dialect
 from dpcli.engine.content import (
     MARKS,
+    SEALED_ENDING,
     Counted,
     blocks_of,
     copied,
@@ -132,15 +133,15 @@ def open_dataset(
     with ExitStack() as opened:
         raws: list[tuple[str, BinaryIO]] = []
         for name in names:
-            with _collected(problems):
-                raw = _standard_input() if name == STDIN else _open(name)
+            with collected(problems):
+                raw = _standard_input() if name == STDIN else opened_file(name)
                 opened.callback(raw.close)
                 raws.append((name, raw))
         problems += _twice(raws)
         sources = []
         # Nothing is copied, which may take long, for a command that is wrong.
         for name, raw in () if problems else raws:
-            with _collected(problems):
+            with collected(problems):
                 source = _source(name, raw, dialect, progress)
                 opened.callback(source.file.close)
                 sources.append(source)
@@ -151,7 +152,7 @@ def open_dataset(
 
 
 @contextmanager
-def _collected(problems: list[Problem]) -> Iterator[None]:
+def collected(problems: list[Problem]) -> Iterator[None]:
     """Keep the problems of one file, and go on to the next."""
     try:
         yield
@@ -189,8 +190,8 @@ def drain(names: Sequence[str]) -> None:
         deque(blocks_of(sys.stdin.buffer.read), maxlen=0)
 
 
-def _open(name: str) -> BinaryIO:
-    """The file itself; links are followed, patterns and addresses are not."""
+def opened_file(name: str) -> BinaryIO:
+    """The named file; links are followed, patterns and addresses are not."""
     try:
         file = open(name, "rb", buffering=0)  # noqa: SIM115 - held open by the caller
     except IsADirectoryError:
@@ -237,6 +238,9 @@ def _regular(
     by_name = name.lower().removesuffix(".gz").endswith(PARQUET_ENDINGS)
     status = os.fstat(raw.fileno())
     is_file = stat.S_ISREG(status.st_mode)
+
+    if name.lower().endswith(SEALED_ENDING):
+        raise DataError.about("not-csv.sealed", file=name)
 
     def parquet(start: bytes) -> bool:
         if by_name or dialect.names:

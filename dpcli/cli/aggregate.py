@@ -1,0 +1,41 @@
+"""`dpcli aggregate`: a sealed part of a release, for `dpcli release --partials`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from dpcli.cli import options
+from dpcli.cli.console import print_json, tell
+from dpcli.cli.options import input_file, refuse_first
+from dpcli.cli.progress import shown_progress
+from dpcli.engine.content import SEALED_ENDING
+from dpcli.plan.planner import make_plan
+from dpcli.publish import is_device, require_writable, write_private
+from dpcli.release import seal_data
+from dpcli.spec.load import read_spec
+
+
+def aggregate(
+    spec: options.SpecFile,
+    data: options.DataFiles,
+    output: Annotated[Path, typer.Option("--output", "-o", metavar="OUT.sealed")],
+    as_json: options.AsJson = False,
+    quiet: options.Quiet = False,
+) -> None:
+    """Write a sealed part: confidential, and nothing is spent."""
+    # A part must not be taken for a table, nor go where people or logs see it.
+    fits = output.name.lower().endswith(SEALED_ENDING) and not is_device(output)
+    refuse_first({"bad-option.part-name": not fits}, output=output)
+    plan = make_plan(read_spec(spec))
+    inputs = (spec, *plan.spec.files, *map(input_file, data))
+    require_writable([output], inputs, force=False)
+    with shown_progress(quiet=quiet) as progress:
+        part = seal_data(plan, tuple(data), progress)
+    write_private(part, output)
+    if not quiet:
+        tell("sealed", path=output)
+    if as_json:
+        print_json({"part": str(output), "confidential": True})
