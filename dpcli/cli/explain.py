@@ -191,6 +191,7 @@ def _meaning(loss: Loss, width: int) -> Iterator[str]:
         ("false alarms", "found, at most"),
         [(f"{100 * alarm:g}%", f"{most(meaning.power(loss, alarm))}%") for alarm in ALARMS],
     )
+    tables = {"belief": believed, "test": found}
     facts = {
         "times": meaning.times_at_most(meaning.factor(loss)),
         "plus": f", plus {meaning.at_most(loss.delta)}" if loss.delta else "",
@@ -200,15 +201,12 @@ def _meaning(loss: Loss, width: int) -> Iterator[str]:
         "chance": meaning.one_in(meaning.failure(loss)) if loss.delta else "",
     }
 
-    def said(key: str) -> str:
-        return reference.filled(note(f"observer.{key}", **facts), width)
-
     yield f"What {loss_text(loss)} means for one person"
-    yield from (said("likely"), said("belief"), believed, said("two_steps"))
-    yield from (said("test"), found, said("guess"), said("change"))
-    if loss.delta:
-        yield said("failure")
-    yield said("always")
+    for key in reference.texts("notes")["observer"]:
+        if key != "failure" or loss.delta:
+            yield reference.filled(note(f"observer.{key}", **facts), width)
+        if key in tables:
+            yield tables[key]
 
 
 def _table(header: tuple[str, ...], rows: Sequence[Sequence[str]]) -> str:
