@@ -168,15 +168,19 @@ def charge_and_publish(
     # Only a ledger knows which outputs may be there already.
     outputs.require(job.inputs, exist_ok=not is_absent(job.path))
     demanded = must_exist(spec)
-    with _interruptible(again), open_ledger(job.ledger, job.spec, must_exist=demanded) as book:
-        charge = job.charge
-        with book.reserve(charge) as slot:
-            outputs.require([*job.inputs, *book.files()], slot.stored)
-            latest = book.latest()
-            warned = warn(sharing_warnings(book.sharing(spec.dataset, charge.files)))
-            with shown_progress(quiet=job.quiet) as progress:
-                stored = make(job.plan, job.data, slot, render, progress=progress)
-        outputs.publish(stored, again)
+    try:
+        with open_ledger(job.ledger, job.spec, must_exist=demanded) as book:
+            charge = job.charge
+            with book.reserve(charge) as slot:
+                outputs.require([*job.inputs, *book.files()], slot.stored)
+                latest = book.latest()
+                warned = warn(sharing_warnings(book.sharing(spec.dataset, charge.files)))
+                with shown_progress(quiet=job.quiet) as progress:
+                    stored = make(job.plan, job.data, slot, render, progress=progress)
+            outputs.publish(stored, again)
+    except (KeyboardInterrupt, Stopped):
+        tell("interrupted", again=again)
+        raise
     if charge.created < latest:
         warned += warn([note("notice.clock", latest=latest)])
     if stored.standing is None:
@@ -187,13 +191,3 @@ def charge_and_publish(
     elif stored.standing.first:
         tell("first", dataset=spec.dataset, ledger=stored.standing.ledger)
     return stored, warned
-
-
-@contextmanager
-def _interruptible(again: str) -> Iterator[None]:
-    """A charge that may be interrupted; `again` says how to ask for the same once more."""
-    try:
-        yield
-    except (KeyboardInterrupt, Stopped):
-        tell("interrupted", again=again)
-        raise

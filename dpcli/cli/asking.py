@@ -35,11 +35,7 @@ WIDTH = 78
 
 
 class Refused(Exception):
-    """An answer that will not do, and why; the question is asked again."""
-
-    def __init__(self, *reasons: str) -> None:
-        self.reasons = reasons
-        super().__init__()
+    """An answer that will not do, with the reasons; the question is asked again."""
 
 
 class _Back(Exception):
@@ -93,7 +89,7 @@ class Asker:
                 answer = self._line() or default
                 found = check(answer)
             except Refused as refused:
-                sys.stderr.writelines(f"- {reason}\n" for reason in refused.reasons)
+                sys.stderr.writelines(f"- {reason}\n" for reason in refused.args)
             else:
                 self._accepted.append(answer)
                 return found

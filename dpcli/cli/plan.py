@@ -102,9 +102,8 @@ def _amplified(plan: Plan, records: int, delta: str | None) -> Shuffled:
     except NotReadable:
         chosen = Fraction(-1)
     if not 0 < chosen < 1:
-        if delta is None:
-            raise UsageError.about("shuffle-delta")
-        raise UsageError.about("shuffle-delta.bad", delta=delta)
+        code = "shuffle-delta" if delta is None else "shuffle-delta.bad"
+        raise UsageError.about(code, delta=delta)
     found = plan.shuffled(records, chosen)
     if found is None:
         names = [one.column.name for one in plan.spec.responses if one.channel.loss.delta]

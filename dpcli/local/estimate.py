@@ -39,14 +39,6 @@ class Collected:
         self.counts = np.zeros((groups, max(1, len(response.outputs))), np.int64)
         self.totals = [Fraction(0)] * groups
 
-    @property
-    def tallies(self) -> list[ResponseCounts]:
-        """What was collected in each group."""
-        return [
-            ResponseCounts(int(records), tuple(map(int, counts)), total)
-            for records, counts, total in zip(self.records, self.counts, self.totals, strict=True)
-        ]
-
     def add(self, cells: pl.DataFrame) -> None:
         """More records: places of labels, and numbers; null where they are neither."""
         response, form = self.response, self.response.channel.form
@@ -142,7 +134,9 @@ def estimates(collected: Sequence[Collected], confidence: Fraction) -> Iterator[
         if not response.channel.estimable:
             continue
         groups = product(*([(by.name, label) for label in by.labels] for by in response.by))
-        for group, tally in zip(groups, one.tallies, strict=True):
+        found = zip(groups, one.records.tolist(), one.counts.tolist(), one.totals, strict=True)
+        for group, records, counts, total in found:
+            tally = ResponseCounts(records, tuple(counts), total)
             yield from _group(response, group, tally, reach)
 
 

@@ -110,15 +110,11 @@ def codes() -> tuple[Page, ...]:
             f"{table['family']} error",
             table["meaning"],
             table["example"],
-            fix=table.get("fix") or _sentence(table["hint"].format()),
+            fix=table.get("fix") or f"{table['hint'][:1].upper()}{table['hint'][1:].format()}.",
         )
         for name, table in code_tables().items()
     ]
     return tuple(sorted(found, key=lambda page: FAMILIES.index(page.kind.split()[0])))
-
-
-def _sentence(text: str) -> str:
-    return f"{text[0].upper()}{text[1:]}."
 
 
 @cache
