@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Literal, cast
 
+from dpcli.arrays import whole
 from dpcli.columns import Key
 from dpcli.engine.header import require_columns
 from dpcli.engine.plain import Inspection
@@ -24,8 +25,9 @@ from dpcli.plan.quality import Missed, missed_minimums
 from dpcli.privacy.confidential import Cells, Confidential, Group, Groups
 from dpcli.privacy.relation import PersonUnit
 from dpcli.scores import ScoreQuery
-from dpcli.statistics.base import Answer, Estimate
-from dpcli.statistics.post import after, bare
+from dpcli.statistics.base import Answer
+from dpcli.statistics.estimates import Estimates
+from dpcli.statistics.post import after
 
 if TYPE_CHECKING:
     from dpcli.engine.rollup import Sealed
@@ -55,16 +57,16 @@ class Released:
     """
 
     planned: PlannedEntry
-    estimates: tuple[Estimate, ...]
+    estimates: Estimates
     groups: tuple[Group, ...] | None = None
-    raw: tuple[Estimate, ...] | None = None
+    raw: Estimates | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Checked:
     """The noisy answers of the quality check, and the minimums that they miss."""
 
-    estimates: tuple[Estimate, ...]
+    estimates: Estimates
     missed: tuple[Missed, ...]
 
 
@@ -202,7 +204,7 @@ def add_noise(plan: Plan, exact: Sequence[Sealed]) -> tuple[NoisyEntry, ...]:
         selected = tuple(counts[entry.keys]) if entry.keys else None
         answers: tuple[Answer, ...]
         if entry.selects:
-            values = tuple(counts[entry.request.name].values())
+            values = whole(list(counts[entry.request.name].values()))
             answers = (Answer(values, planned.parts[0].noise),)
         else:
             answers = tuple(_answer(part, answer, selected) for part, answer in parts)
@@ -229,10 +231,10 @@ def estimate(noisy: NoisyEntry, confidence: Fraction) -> Released:
     entry = planned.entry
     found = entry.statistic.estimate(entry.request, answers, confidence)
 
-    def agree(estimates: tuple[Estimate, ...]) -> tuple[Estimate, ...]:
+    def agree(estimates: Estimates) -> Estimates:
         return entry.statistic.consistent(entry.request, answers, estimates, confidence)
 
-    raw = bare(found) if entry.raw else None
+    raw = found.bare if entry.raw else None
     return Released(planned, after(entry.post, found, agree), noisy.groups, raw)
 
 

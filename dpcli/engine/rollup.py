@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from dpcli.arrays import SAFE, whole
 from dpcli.columns import Key
 from dpcli.engine.grouping import Batch, combinations, sums_of
 from dpcli.privacy.confidential import Cells, Confidential, Group, Groups
@@ -24,9 +25,6 @@ Places = npt.NDArray[np.int64]
 
 Table = npt.NDArray[Any]
 """Machine words, or Python integers where words could overflow."""
-
-SAFE = 1 << 62
-"""Sums of machine words stay below it."""
 
 
 def rolled_up(result: pl.DataFrame, queries: Sequence[Query], batch: Batch) -> dict[int, Sealed]:
@@ -63,17 +61,16 @@ def _answer(
 ) -> Sealed:
     """The sealed answer to one query, from what each joint cell adds to it."""
     if isinstance(query, ReadabilityQuery | MinimiserQuery):
-        totals = tuple(sum(added.tolist()) for added in sums)
-        return Confidential(
-            minimised(query, totals) if isinstance(query, MinimiserQuery) else totals
-        )
+        totals = [sum(added.tolist()) for added in sums]
+        found = minimised(query, totals) if isinstance(query, MinimiserQuery) else totals
+        return Confidential(whole(found))
     (added,) = sums
     if query.open:
         return Confidential(_groups(query, places, opened, added))
     cells = _summed(query.table, places, added)
     if isinstance(query, ScoreQuery):
         return Confidential(_scores(query.utility, cells, query.cells or 0))
-    return Confidential(tuple(cells.tolist()))
+    return Confidential(cells)
 
 
 def _added(result: pl.DataFrame, part: Sequence[tuple[int, str]]) -> Table:
@@ -118,8 +115,7 @@ def _scores(utility: Utility, counts: Table, groups: int) -> Cells:
     most = max(abs(influence.low), abs(influence.high), 1) * counts.size
     if most * int(np.abs(counts).max(initial=0)) >= SAFE:
         counts = counts.astype(object)
-    scores = utility.scores(counts.reshape(groups, -1))
-    return tuple(scores.ravel().tolist())
+    return utility.scores(counts.reshape(groups, -1)).ravel()
 
 
 def _groups(
@@ -160,7 +156,7 @@ class _Sparse(Mapping[Group, Cells]):
     def __getitem__(self, group: Group) -> Cells:
         counts = self._groups[group]
         if self._utility is None:
-            return tuple(counts.get(item, 0) for item in range(self._width))
+            return whole([counts.get(item, 0) for item in range(self._width)])
         total = sum(map(abs, counts.values()))
         table = np.zeros((1, self._width), dtype=np.int64 if total < SAFE else object)
         table[0, list(counts)] = list(counts.values())
@@ -173,7 +169,7 @@ class _Sparse(Mapping[Group, Cells]):
         return len(self._groups)
 
 
-def minimised(query: MinimiserQuery, moments: Sequence[int]) -> Cells:
+def minimised(query: MinimiserQuery, moments: Sequence[int]) -> list[int]:
     """The exact minimiser of a ridge regression, in steps of the query's grid, halves rounded up.
 
     `moments` are the totals of `query.moments`. The linear equations are solved in
@@ -193,7 +189,7 @@ def minimised(query: MinimiserQuery, moments: Sequence[int]) -> Cells:
         + [scaled[i, size]]
         for i in range(size)
     ]
-    return tuple(floor(theta / query.grid + Fraction(1, 2)) for theta in _solved(equations))
+    return [floor(theta / query.grid + Fraction(1, 2)) for theta in _solved(equations)]
 
 
 def _solved(equations: list[list[Fraction]]) -> list[Fraction]:

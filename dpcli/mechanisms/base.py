@@ -10,7 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import final
 
-from dpcli.arrays import Array, Ints
+from dpcli.arrays import Array, Ints, np, plus, whole
 from dpcli.mechanisms.calibration import UNCHANGEABLE, Mechanism
 from dpcli.privacy.confidential import Cells, Confidential, Group, Groups, Noisy
 from dpcli.privacy.key import unseal
@@ -33,11 +33,12 @@ class Perturbing(Mechanism):
         An array if there are `many`, unless they may not fit 64 bits.
         """
 
-    def perturb(self, noise: Noise, values: Sequence[int]) -> list[int]:
+    def perturb(self, noise: Noise, values: Array) -> Array:
         """Each value plus its own draw."""
-        draws = self.sample(noise, len(values))
-        each = draws if isinstance(draws, list) else draws.tolist()
-        return [value + draw for value, draw in zip(values, each, strict=True)]
+        draws = whole(self.sample(noise, len(values)))
+        if len(draws) != len(values):
+            raise ValueError("a mechanism must answer every cell")
+        return plus(values, draws)
 
     @final
     def answer(
@@ -47,15 +48,12 @@ class Perturbing(Mechanism):
 
         Refuses noise without scale unless the sensitivity is zero.
         """
-        values = unseal(exact)
+        values = whole(unseal(exact))
         if sensitivity.l1 == 0 and noise == UNCHANGEABLE:
-            return Noisy(tuple(values))
+            return Noisy(values)
         if noise.scale <= 0 or isinstance(noise, NoNoise):
             raise ValueError("noise needs a positive scale where a neighbour can change an answer")
-        noisy = self.perturb(noise, values)
-        if len(noisy) != len(values):
-            raise ValueError("a mechanism must answer every cell")
-        return Noisy(tuple(noisy))
+        return Noisy(self.perturb(noise, values))
 
     @final
     def select(
@@ -70,8 +68,8 @@ class Perturbing(Mechanism):
             raise ValueError("noise needs a positive scale where a neighbour can change groups")
         groups = unseal(exact)
         keys = sorted(groups)
-        noisy = self.perturb(noise, [groups[key][0] for key in keys])
-        counts = zip(keys, noisy, strict=True)
+        noisy = self.perturb(noise, whole([int(groups[key][0]) for key in keys]))
+        counts = zip(keys, noisy.tolist(), strict=True)
         return Noisy({key: count for key, count in counts if count >= rule.threshold})
 
 
@@ -102,7 +100,7 @@ class Choosing(Mechanism):
         `shape` says how many candidates a group has, and how many are chosen there. The
         sealed scores stand group by group; nothing else ever unseals them.
         """
-        scores, (width, picks) = unseal(exact), shape
+        scores, (width, picks) = whole(unseal(exact)).tolist(), shape
         if sensitivity.l1 and (noise.scale <= 0 or not isinstance(noise, ChoiceNoise)):
             raise ValueError("a choice needs a positive scale where a neighbour can change it")
         chosen: list[int] = []
@@ -114,7 +112,7 @@ class Choosing(Mechanism):
                 place = self.pick(noise, gaps) if sensitivity.l1 else gaps.index(0)
                 candidate, _ = left.pop(place)
                 chosen.append(candidate)
-        return Noisy(tuple(chosen))
+        return Noisy(whole(chosen))
 
 
 class Responding(ABC):
@@ -144,5 +142,6 @@ def in_groups(
 
     Which groups, and in which order, is public by now.
     """
-    found, nothing = unseal(exact), (0,) * width
-    return Confidential(tuple(cell for key in groups for cell in found.get(key, nothing)))
+    found, nothing = unseal(exact), np.zeros(width, np.int64)
+    cells = [found.get(key, nothing) for key in groups]
+    return Confidential(np.concatenate(cells) if cells else nothing[:0])

@@ -96,8 +96,8 @@ def missed_minimums(plan: Plan, answers: Sequence[Answer]) -> tuple[Missed, ...]
     quality = plan.spec.quality
     assert quality is not None
     rows, columns = split(answers)
-    (count,) = rows.values
-    differences = dict(zip(quality.min_readable, columns.values, strict=True))
+    (count,) = rows.values.tolist()
+    differences = dict(zip(quality.min_readable, columns.values.tolist(), strict=True))
     found = []
     for minimum in minimums(plan):
         difference = differences.get(minimum.column or "", 0)

@@ -11,9 +11,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Generic, NoReturn, TypeVar
 
+from dpcli.arrays import Array
+
 T = TypeVar("T")
 
-Cells = tuple[int, ...]
+Cells = Array
 """Whole numbers, cell by cell."""
 
 Group = tuple[str, ...]

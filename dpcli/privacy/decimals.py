@@ -6,6 +6,8 @@ import re
 from fractions import Fraction
 from math import ceil, log10
 
+from dpcli.arrays import Array, np, plus, roomy, times
+
 MOST_PLACES = 400
 """Decimals beyond which a number is not written as a decimal."""
 
@@ -34,9 +36,13 @@ def decimal_places(step: Fraction) -> int:
 
 def decimal_text(value: Fraction, places: int) -> str:
     """`value` with exactly `places` decimals, halves away from zero, no exponent."""
-    whole = _in_last_place(value, places)
-    digits = str(abs(whole)).rjust(places + 1, "0")
-    sign = "-" if whole < 0 else ""
+    return digits_text(_in_last_place(value, places), places)
+
+
+def digits_text(number: int, places: int) -> str:
+    """A number of units of the last of `places` decimals."""
+    digits = str(abs(number)).rjust(places + 1, "0")
+    sign = "-" if number < 0 else ""
     if not places:
         return sign + digits
     return f"{sign}{digits[:-places]}.{digits[-places:]}"
@@ -54,6 +60,18 @@ def _in_last_place(value: Fraction, places: int) -> int:
     below = value.denominator
     whole = (2 * above + below) // (2 * below)
     return -whole if value < 0 else whole
+
+
+def in_last_place(numbers: Array, step: Fraction, places: int) -> Array:
+    """Whole numbers of `step` in units of their last decimal, halves away from zero."""
+    scale = step * 10**places
+    below = 2 * scale.denominator
+    if scale.denominator == 1:
+        return times(numbers, scale.numerator)
+    doubled = times(abs(numbers), 2 * scale.numerator)
+    size = roomy(plus(doubled, scale.denominator), below) // below
+    signed: Array = np.where(numbers < 0, -size, size)
+    return signed
 
 
 def short_up(value: Fraction, digits: int = 12) -> Fraction:

@@ -18,7 +18,8 @@ from dpcli.plan.quality import FALSE_STOP, counted_note, missed_sentence, percen
 from dpcli.privacy.decimals import decimal_text
 from dpcli.queries import Condition
 from dpcli.spec.model import Response, Spec
-from dpcli.statistics.base import Estimate, Request
+from dpcli.statistics.base import Request
+from dpcli.statistics.estimates import Estimate
 
 if TYPE_CHECKING:
     from dpcli.release import Checked, Released
@@ -178,8 +179,9 @@ def _quality_rows(plan: Plan, checked: Checked) -> Iterator[tuple[str, ...]]:
     quality = plan.spec.quality
     assert quality is not None
     missed = {one.minimum.column for one in checked.missed}
-    count = max(checked.estimates[0].value or Fraction(0), Fraction(1))
-    for column, estimate in zip((None, *quality.min_readable), checked.estimates, strict=True):
+    estimates = list(checked.estimates)
+    count = max(estimates[0].value or Fraction(0), Fraction(1))
+    for column, estimate in zip((None, *quality.min_readable), estimates, strict=True):
         whole = None if column is None else count
         least = quality.min_rows if column is None else quality.min_readable[column] * count
         numbers, verdict = _numbers(estimate), "met"

@@ -9,12 +9,12 @@ from math import prod
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
-from dpcli.arrays import np
+from dpcli.arrays import Array, np
 from dpcli.messages import note
 from dpcli.plan.numbers import exact_or_up
-from dpcli.privacy.decimals import decimal_text
-from dpcli.statistics.base import Estimate
-from dpcli.statistics.post import UNRELIABLE, Flag, flag_of
+from dpcli.privacy.decimals import digits_text
+from dpcli.statistics.estimates import KNOWN, SUPPRESSED, Estimates
+from dpcli.statistics.post import FLAGS, UNRELIABLE, Flag, flags
 
 if TYPE_CHECKING:
     import polars as pl
@@ -23,6 +23,10 @@ if TYPE_CHECKING:
 
 RAW = ".raw"
 """What is added to the name of a statistic for its raw noisy numbers."""
+
+
+MOST_PLACES = 18
+"""Decimals that machine words hold."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,21 +120,56 @@ def _places(released: Released) -> pl.DataFrame:
     )
 
 
-def _texts(places: pl.DataFrame, estimates: Sequence[Estimate]) -> pl.DataFrame:
+def _texts(places: pl.DataFrame, estimates: Estimates) -> pl.DataFrame:
     import polars as pl
 
-    columns = {
-        name: [
-            "" if number is None else decimal_text(number, estimate.places)
-            for estimate in estimates
-            for number in (getattr(estimate, name),)
-        ]
-        for name in ("value", "lower", "upper")
-    }
-    columns["flag"] = [str(flag_of(estimate)) for estimate in estimates]
-    if any(estimate.item is not None for estimate in estimates):
-        columns["item"] = [estimate.item or "" for estimate in estimates]
-    return places.with_columns(pl.Series(name, texts, pl.String) for name, texts in columns.items())
+    shown, known = estimates.standing != SUPPRESSED, estimates.standing == KNOWN
+    for name, numbers, where in (
+        ("value", estimates.value, shown),
+        ("lower", estimates.lower, known),
+        ("upper", estimates.upper, known),
+    ):
+        text = texts_of(estimates, numbers).to_frame(name)
+        places = places.with_columns(
+            text.select(
+                pl.when(pl.Series(where)).then(pl.col(name)).otherwise(pl.lit("")).alias(name)
+            )
+        )
+    names = pl.Series("flag", [str(flag) for flag in FLAGS], pl.String)
+    if estimates.items is not None:
+        places = places.with_columns(pl.Series("item", estimates.items, pl.String))
+    return places.with_columns(names.gather(flags(estimates)))
+
+
+def texts_of(estimates: Estimates, numbers: Array) -> pl.Series:
+    """Numbers as texts, each with its decimals."""
+    import polars as pl
+
+    found = estimates.printed(numbers)
+    texts = pl.concat(
+        [_plain(each, places) for each, places in zip(found, estimates.places, strict=True)]
+    )
+    return texts.gather(np.arange(len(texts)).reshape(len(found), -1).T.ravel())
+
+
+def _plain(numbers: Array, places: int) -> pl.Series:
+    """Whole numbers of units of the last of `places` decimals as texts."""
+    import polars as pl
+
+    if numbers.dtype == object or places > MOST_PLACES:
+        return pl.Series([digits_text(int(number), places) for number in numbers], dtype=pl.String)
+    number = pl.Series("number", numbers)
+    if not places:
+        return number.cast(pl.String)
+    power, size = 10**places, pl.col("number").abs()
+    sign = pl.when(pl.col("number") < 0).then(pl.lit("-")).otherwise(pl.lit(""))
+    # The leading one keeps zeros, and is cut off.
+    digits = (size % power + power).cast(pl.String).str.slice(1)
+    return (
+        number.to_frame()
+        .select(pl.concat_str(sign, size // power, pl.lit("."), digits))
+        .to_series()
+    )
 
 
 def flags_of(every: Iterable[Numbers]) -> list[Flag]:

@@ -7,19 +7,14 @@ probability that the plan states. A verdict against the plan has a probability o
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from enum import Enum
 from fractions import Fraction
 from functools import cached_property
 from math import ceil, inf, log, sqrt
 
-import numpy as np
-import numpy.typing as npt
-
+from dpcli.arrays import Array, Floats, np, plus
 from dpcli.plan.model import Part
 from dpcli.scores import ScoreQuery
-
-Numbers = npt.NDArray[np.float64]
 
 MISTAKEN = log(1e-9 / 4)
 """Logarithm of the probability of a mistake; a question is judged in up to four ways."""
@@ -42,11 +37,11 @@ class Errors:
 
     def __init__(self, confidence: Fraction, unit: Fraction = Fraction(1)) -> None:
         self._confidence, self._unit = confidence, unit
-        self._runs: list[Numbers] = []
+        self._runs: list[Floats] = []
 
-    def add(self, errors: Sequence[float]) -> None:
+    def add(self, errors: Array) -> None:
         """The signed errors of one run, counted in units."""
-        self._runs.append(np.array(errors, dtype=np.float64))
+        self._runs.append(errors.astype(np.float64))
 
     @property
     def compared(self) -> int:
@@ -54,7 +49,7 @@ class Errors:
         return sum(map(len, self._runs))
 
     @property
-    def sizes(self) -> Numbers:
+    def sizes(self) -> Floats:
         """How large each error was, counted in units."""
         return abs(np.concatenate([*self._runs, np.zeros(0)]))
 
@@ -65,7 +60,7 @@ class Errors:
         return Fraction(float(means.mean())) * self._unit if len(means) else None
 
     @property
-    def _means(self) -> Numbers:
+    def _means(self) -> Floats:
         return np.array([run.mean() for run in self._runs if len(run)])
 
     @property
@@ -103,19 +98,15 @@ class Asked:
         self.errors = Errors(confidence, self._unit)
         self._largest_gaps: list[float] = []
 
-    def add(self, noisy: Sequence[int], exact: Sequence[int]) -> None:
+    def add(self, noisy: Array, exact: Array) -> None:
         """One run: noisy numbers and those behind them, or choices and their scores."""
         query = self._query
         if not isinstance(query, ScoreQuery):
-            self.errors.add([float(a - b) for a, b in zip(noisy, exact, strict=True)])
+            self.errors.add(plus(noisy, -exact))
             return
-        missed: list[float] = []
-        for group in range(len(noisy) // query.picks):
-            scores = list(exact[group * query.width : (group + 1) * query.width])
-            gaps = _gaps(scores, noisy[group * query.picks : (group + 1) * query.picks])
-            missed += gaps
-            self._largest_gaps.append(max(gaps))
-        self.errors.add(missed)
+        gaps = _gaps(exact.reshape(-1, query.width), noisy.reshape(-1, query.picks))
+        self._largest_gaps += gaps.max(axis=1).tolist()
+        self.errors.add(gaps.ravel())
 
     @property
     def row(self) -> Row:
@@ -157,13 +148,13 @@ class Asked:
         return Verdict.KEPT
 
 
-def _gaps(scores: list[int], chosen: Sequence[int]) -> list[float]:
-    """By how much each choice falls short of the best that was left."""
-    found, left = [], dict(enumerate(scores))
-    for place in chosen:
-        found.append(float(max(left.values()) - left[place]))
-        del left[place]
-    return found
+def _gaps(scores: Array, chosen: Array) -> Array:
+    """By how much each choice of a group falls short of the best that was left."""
+    left, found, every = scores.copy(), [], np.arange(len(scores))
+    for places in chosen.T:
+        found.append(left.max(axis=1) - left[every, places])
+        left[every, places] = scores.min(axis=1) - 1
+    return np.stack(found, axis=1)
 
 
 def share(part: int, whole: int) -> Fraction | None:

@@ -5,22 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
-import numpy as np
-
+from dpcli.arrays import Array, Floats, np, plus, times
 from dpcli.mechanisms.calibration import UNCHANGEABLE
 from dpcli.plan.model import Plan, PlannedEntry
 from dpcli.privacy.confidential import Cells, Group
 from dpcli.privacy.relation import PersonUnit
 from dpcli.release import NoisyEntry, estimate
-from dpcli.scores import ScoreQuery
 from dpcli.simulation.noise_test import Asked, Errors, Row, Verdict, share
 from dpcli.simulation.noiseless import Exact, NoiselessRun
 from dpcli.simulation.synthetic import SyntheticDataset
-from dpcli.statistics.base import Answer, Estimate
-
-Item = TypeVar("Item")
+from dpcli.statistics.base import Answer
+from dpcli.statistics.estimates import KNOWN, SUPPRESSED, Estimates
 
 READINGS = 10
 """How often the rows of people are chosen again: noise differs from run to run anyway."""
@@ -38,22 +35,20 @@ class PublishedItem:
         self._widths: list[float] = []
         self._held = self._numbers = 0
 
-    def shift(self, changes: Sequence[float]) -> None:
+    def shift(self, changes: Floats) -> None:
         """What the limits on people change in one reading, before any noise."""
         self._shifts.add(changes)
 
-    def add(self, estimates: Sequence[Estimate], exact: Sequence[Fraction]) -> None:
-        """One run: estimates and the noise-free numbers that belong to them."""
-        errors = []
-        for one, number in zip(estimates, exact, strict=True):
-            self._numbers += 1
-            if one.value is None:
-                continue
-            errors.append(float(one.value - number))
-            if one.lower is not None and one.upper is not None:
-                self._widths.append(float(one.upper - one.lower) / 2)
-                self._held += one.lower <= number <= one.upper
-        self.errors.add(errors)
+    def add(self, found: Estimates, place: slice, exact: Array) -> None:
+        """One run: the numbers at a place, and the noise-free ones in the same steps."""
+        value, lower, upper, standing, exact = (
+            each[place] for each in (found.value, found.lower, found.upper, found.standing, exact)
+        )
+        shown, known = standing != SUPPRESSED, standing == KNOWN
+        self._numbers += len(value)
+        self.errors.add(_floats((value - exact)[shown], found.step))
+        self._widths += (_floats((upper - lower)[known], found.step) / 2).tolist()
+        self._held += int(((lower <= exact) & (exact <= upper))[known].sum())
 
     @property
     def row(self) -> Row:
@@ -96,8 +91,9 @@ class Tried:
         self._items = [PublishedItem(name, confidence) for name in names]
         self._shown: list[int] = []
         self._groups: list[int] = []
-        self._values: list[dict[Group, Sequence[int]]] = []
-        self._behind: dict[Group, Sequence[Estimate]] = {}
+        self._values: list[dict[Group, Array]] = []
+        self._behind: dict[Group, Array] = {}
+        self._step = Fraction(1)
 
     @property
     def published(self) -> tuple[PublishedItem, ...]:
@@ -118,15 +114,15 @@ class Tried:
             self._groups.append(len(exact.groups))
         if self._entry.statistic.chooses:
             return
-        self._behind = _by_group(self._estimates(exact.values), exact.groups)
+        behind = self._estimates(exact.values)
+        self._behind, self._step = _by_group(behind.value, exact.groups), behind.step
         if free is None:
             return
-        unlimited = _by_group(self._estimates(free.values), free.groups)
+        unlimited = _by_group(self._estimates(free.values).value, free.groups)
         groups = [group for group in self._behind if group in unlimited]
-        pairs = zip(_joined(self._behind, groups), _joined(unlimited, groups), strict=True)
-        changes = [float(_value(one) - _value(other)) for one, other in pairs]
+        changes = plus(_joined(self._behind, groups), -_joined(unlimited, groups))
         for place, item in enumerate(self._items):
-            item.shift(changes[place :: len(self._items)])
+            item.shift(_floats(changes[place :: len(self._items)], self._step))
 
     def add(self, noisy: NoisyEntry) -> None:
         """One run."""
@@ -138,30 +134,29 @@ class Tried:
         for asked, answer, exact in zip(self.asked, noisy.answers, behind, strict=True):
             asked.add(answer.values, exact)
         found = estimate(noisy, self._confidence).estimates
-        if any(one.item is not None for one in found):
+        if found.items is not None:
             return
-        expected: Sequence[Estimate] = (
-            self._estimates(self._nearest(noisy, behind))
-            if self._entry.statistic.chooses
-            else _joined(self._behind, groups)
-        )
-        step = len(self._items)
+        if self._entry.statistic.chooses:
+            nearest = self._estimates(self._nearest(noisy, behind))
+            expected, step = nearest.value, nearest.step
+        else:
+            expected, step = _joined(self._behind, groups), self._step
+        found = found.finer(step)
+        expected = times(expected, int(step / found.step))
         for place, item in enumerate(self._items):
-            item.add(found[place::step], [_value(one) for one in expected[place::step]])
+            item.add(found, slice(place, None, len(self._items)), expected)
 
     def _nearest(self, noisy: NoisyEntry, behind: Sequence[Cells]) -> list[Cells]:
         """The best candidates, of equally good ones the nearest to what was chosen."""
         best = []
         for part, answer, scores in zip(self._planned.parts, noisy.answers, behind, strict=True):
-            query = part.question.query
-            assert isinstance(query, ScoreQuery)
-            every = [
-                scores[start : start + query.width] for start in range(0, len(scores), query.width)
-            ]
-            best.append(tuple(map(_best, every, answer.values)))
+            every = scores.reshape(-1, part.question.query.width)
+            worse = every < every.max(axis=1, keepdims=True)
+            distances = abs(np.arange(every.shape[1]) - answer.values[:, None])
+            best.append(np.where(worse, every.shape[1], distances).argmin(axis=1))
         return best
 
-    def _estimates(self, values: Sequence[Cells]) -> tuple[Estimate, ...]:
+    def _estimates(self, values: Sequence[Cells]) -> Estimates:
         """Estimates from answers without noise, before any step of `post`."""
         answers = [Answer(cells, UNCHANGEABLE) for cells in values]
         return self._entry.statistic.estimate(self._entry.request, answers, self._confidence)
@@ -223,31 +218,18 @@ def simulate(plan: Plan, rows: SyntheticDataset, runs: int) -> Findings:
     )  # fmt: skip
 
 
-def _value(plain: Estimate) -> Fraction:
-    """The number of an estimate that was not post-processed."""
-    assert plain.value is not None
-    return plain.value
+def _floats(steps: Array, step: Fraction) -> Floats:
+    """Whole numbers of steps as floats."""
+    return times(steps, step.numerator).astype(np.float64) / step.denominator
 
 
-def _by_group(
-    values: Sequence[Item], groups: Sequence[Group] | None
-) -> dict[Group, Sequence[Item]]:
+def _by_group(values: Array, groups: Sequence[Group] | None) -> dict[Group, Array]:
     """The values of each group; all of them under `()` if groups are public."""
     if groups is None:
         return {(): values}
-    width = len(values) // max(len(groups), 1)
-    return {
-        group: values[place * width : (place + 1) * width] for place, group in enumerate(groups)
-    }
+    return dict(zip(groups, values.reshape(len(groups), -1), strict=True)) if groups else {}
 
 
-def _joined(values: Mapping[Group, Sequence[Item]], groups: Sequence[Group]) -> tuple[Item, ...]:
+def _joined(values: Mapping[Group, Array], groups: Sequence[Group]) -> Array:
     """The values of some groups, in their order."""
-    return tuple(value for group in groups for value in values[group])
-
-
-def _best(scores: Sequence[int], chosen: int) -> int:
-    """The place of the best candidate that is nearest to the one chosen."""
-    most = max(scores)
-    places = (place for place, score in enumerate(scores) if score == most)
-    return min(places, key=lambda place: abs(place - chosen))
+    return np.concatenate([np.zeros(0, np.int64), *(values[group] for group in groups)])

@@ -9,13 +9,14 @@ from fractions import Fraction
 from math import prod
 from typing import Any, ClassVar, Literal
 
+from dpcli.arrays import Array, whole
 from dpcli.columns import CategoryColumn, Column, Key, NumericColumn
 from dpcli.fields import Fault, NumericColumnName
-from dpcli.privacy.decimals import decimal_places
 from dpcli.privacy.noise import Noise
 from dpcli.privacy.relation import Relation
 from dpcli.queries import Condition, Query
 from dpcli.scores import Points
+from dpcli.statistics.estimates import Estimates
 from dpcli.values import Shape
 
 NUMBER_STEPS = ("nonnegative", "integer", "clamp", "suppress_below")
@@ -84,46 +85,15 @@ class Question:
     unit: Fraction = Fraction(1)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Answer:
     """The noisy whole numbers of one question, cell by cell, and their noise."""
 
-    values: tuple[int, ...]
+    values: Array
     noise: Noise
 
-
-Limits = tuple[Fraction | None, Fraction | None]
-"""The least and the greatest value that a number can have; None without limit."""
-
-ANY: Limits = (None, None)
-
-
-def clamped(value: Fraction, within: Limits) -> Fraction:
-    """The nearest value within limits."""
-    low, high = within
-    value = value if low is None else max(value, low)
-    return value if high is None else min(value, high)
-
-
-@dataclass(frozen=True, slots=True)
-class Estimate:
-    """A published number and the interval for its noise-free value.
-
-    Values are exact; `places` is how many decimals are printed. No interval is given
-    where no honest one is known, and no value where it is suppressed. `raw` is the value
-    before it was brought into its range, if it was. A chosen category is the `item`.
-    `within` is what public knowledge allows the noise-free value to be, and `boundless` says
-    that there is no interval because the noisy answers do not bound the value.
-    """
-
-    value: Fraction | None
-    lower: Fraction | None
-    upper: Fraction | None
-    places: int
-    raw: Fraction | None = None
-    item: str | None = None
-    within: Limits = ANY
-    boundless: bool = False
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "values", whole(self.values))
 
 
 class NumericField(Shape):
@@ -166,12 +136,13 @@ class Statistic(ABC):
 
     def estimate(
         self, request: Request, answers: Sequence[Answer], confidence: Fraction
-    ) -> tuple[Estimate, ...]:
+    ) -> Estimates:
         """Published numbers from noisy answers alone, group by group, item by item.
 
         Unless a statistic says otherwise, those of a single query as they are.
         """
-        return shifted(answers[0], confidence, self.unit(request))
+        width = answers[0].noise.half_width(confidence)
+        return Estimates.around(answers[0].values, width, self.unit(request))
 
     def unit(self, request: Request) -> Fraction:
         """What one step of a noisy answer is worth that is published as it is."""
@@ -216,25 +187,16 @@ class Statistic(ABC):
         self,
         request: Request,
         answers: Sequence[Answer],
-        estimates: Sequence[Estimate],
+        estimates: Estimates,
         confidence: Fraction,
-    ) -> tuple[Estimate, ...]:
+    ) -> Estimates:
         """The estimates of all groups, brought to agree with each other."""
-        return tuple(estimates)
+        return estimates
 
 
 def groups(request: Request) -> int:
     """How many groups with public keys a request has."""
     return prod(len(key) for key in request.by)
-
-
-def shifted(answer: Answer, confidence: Fraction, unit: Fraction) -> tuple[Estimate, ...]:
-    """Noisy values in natural units, each with the interval of its own noise."""
-    width, places = answer.noise.half_width(confidence), decimal_places(unit)
-    return tuple(
-        Estimate(value * unit, (value - width) * unit, (value + width) * unit, places)
-        for value in answer.values
-    )
 
 
 def numeric(request: Request) -> NumericColumn:

@@ -9,6 +9,7 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import Field
 
+from dpcli.arrays import np
 from dpcli.columns import CategoryColumn, Key
 from dpcli.fields import (
     BooleanColumnName,
@@ -20,7 +21,8 @@ from dpcli.fields import (
 )
 from dpcli.privacy.relation import Relation
 from dpcli.scores import Accuracy, Frequency, Revenue, ScoreQuery, Utility
-from dpcli.statistics.base import Answer, Estimate, Question, Request, Statistic, numeric
+from dpcli.statistics.base import Answer, Question, Request, Statistic, numeric
+from dpcli.statistics.estimates import Estimates
 from dpcli.statistics.quantile import chosen_points, from_each
 from dpcli.values import UNLIMITED, Choice, Shape, whole
 
@@ -94,7 +96,7 @@ class Choose(Statistic):
 
     def estimate(
         self, request: Request, answers: Sequence[Answer], confidence: Fraction
-    ) -> tuple[Estimate, ...]:
+    ) -> Estimates:
         """The chosen candidates, in the column's unit."""
         return chosen_points(request, answers)
 
@@ -157,13 +159,11 @@ class TopK(Statistic):
 
     def estimate(
         self, request: Request, answers: Sequence[Answer], confidence: Fraction
-    ) -> tuple[Estimate, ...]:
+    ) -> Estimates:
         """The chosen labels and their ranks."""
-        labels = categories(request).labels
-        return tuple(
-            Estimate(Fraction(place % request.picks + 1), None, None, 0, item=labels[chosen])
-            for place, chosen in enumerate(answers[0].values)
-        )
+        places, labels = answers[0].values, np.array(categories(request).labels, object)
+        ranks = np.arange(len(places)) % request.picks + 1
+        return Estimates.chosen(ranks, items=labels[places])
 
     def names(self, request: Request) -> tuple[str, ...]:
         """The ranks, from one."""

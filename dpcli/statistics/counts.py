@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from fractions import Fraction
 
-from dpcli.arrays import Floats, np
+from dpcli.arrays import Floats, clipped, np, plus, quotients, times
 from dpcli.columns import Key
 from dpcli.fields import (
     BinForms,
@@ -20,7 +21,6 @@ from dpcli.privacy.relation import PersonUnit, Relation
 from dpcli.queries import DistinctQuery, Factor, LinearQuery, Query
 from dpcli.statistics.base import (
     Answer,
-    Estimate,
     NumericField,
     Question,
     Request,
@@ -28,7 +28,8 @@ from dpcli.statistics.base import (
     center,
     numeric,
 )
-from dpcli.statistics.plausible import Plausible, moved
+from dpcli.statistics.estimates import Estimates
+from dpcli.statistics.plausible import Plausible
 from dpcli.values import Shape
 
 
@@ -243,17 +244,19 @@ class Mean(Statistic):
 
     def estimate(
         self, request: Request, answers: Sequence[Answer], confidence: Fraction
-    ) -> tuple[Estimate, ...]:
+    ) -> Estimates:
         """Noisy sum over noisy count, within the bounds."""
-        column = numeric(request)
-        middle = center(column) * column.step
-        within = column.lower * column.step - middle, column.upper * column.step - middle
-        places = decimal_places(column.step) + 2
+        column, (total, count) = numeric(request), answers
+        middle, limits = center(column), [bound * column.step for bound in column.limits]
+        low, high = (limit - middle * column.step for limit in limits)
         means = Plausible(answers, _ratio, confidence, count=1)
-        return tuple(
-            moved(estimate, middle)
-            for estimate in means.estimates([column.step], [places], [within])
-        )
+        places = decimal_places(column.step) + 2
+        found = means.estimates([column.step], [places], [(low, high)]).moved(middle * column.step)
+        rows = clipped(count.values, 1, None)
+        sums = plus(total.values, times(rows, middle))
+        exact = quotients(sums, rows, int(column.step / found.step))
+        ends = [int(limit / found.step) for limit in limits]
+        return replace(found, value=clipped(exact, *ends), raw=exact)
 
 
 def _ratio(answers: Floats) -> Floats:

@@ -18,16 +18,8 @@ from dpcli.privacy.interval import round_down, sqrt_down, sqrt_up
 from dpcli.privacy.relation import Neighbors, Relation, RowUnit
 from dpcli.privacy.sensitivity import Sensitivity
 from dpcli.queries import Factor, MinimiserQuery
-from dpcli.statistics.base import (
-    ANY,
-    Answer,
-    Estimate,
-    Question,
-    Request,
-    Statistic,
-    center,
-    numeric,
-)
+from dpcli.statistics.base import Answer, Question, Request, Statistic, center, numeric
+from dpcli.statistics.estimates import ANY, Estimates
 from dpcli.statistics.moments import Moments
 from dpcli.statistics.plausible import Plausible
 from dpcli.values import Choice, Exact, Shape, whole
@@ -134,7 +126,7 @@ class LinearRegression(Statistic):
 
     def estimate(
         self, request: Request, answers: Sequence[Answer], confidence: Fraction
-    ) -> tuple[Estimate, ...]:
+    ) -> Estimates:
         """The coefficients in the units of the columns."""
         if request.method == "output":
             return _coefficients(request, answers[0], confidence)
@@ -172,7 +164,7 @@ class Line(Moments):
 
     ridge: Fraction | None = None
 
-    def estimates(self, found: Plausible) -> tuple[Estimate, ...]:
+    def estimates(self, found: Plausible) -> Estimates:
         """Intercept and slopes in the columns' own units, to a ten-thousandth of each."""
         *inputs, outcome = (self.unit(place) for place in range(len(self.columns)))
         units = [outcome, *(outcome / one for one in inputs)]
@@ -266,11 +258,11 @@ def _minimiser(request: Request) -> MinimiserQuery:
     return minimiser(request.columns, request.ridge, request.rows)
 
 
-def _coefficients(request: Request, answer: Answer, confidence: Fraction) -> tuple[Estimate, ...]:
+def _coefficients(request: Request, answer: Answer, confidence: Fraction) -> Estimates:
     line, grid = Line(request.columns), float(_minimiser(request).grid)
 
     def outcome(thetas: Floats) -> Floats:
         return line.from_zero(thetas[1:] * grid, thetas[0] * grid)
 
-    each = [Answer((value,), answer.noise) for value in answer.values]
+    each = [Answer(value, answer.noise) for value in answer.values[:, None]]
     return line.estimates(Plausible(each, outcome, confidence))

@@ -18,15 +18,8 @@ from dpcli.fields import Fault, TableColumns, at_most
 from dpcli.privacy.relation import Relation
 from dpcli.privacy.tails import blended_half_width
 from dpcli.queries import LinearQuery
-from dpcli.statistics.base import (
-    NUMBER_STEPS,
-    Answer,
-    Estimate,
-    Question,
-    Request,
-    Statistic,
-    shifted,
-)
+from dpcli.statistics.base import NUMBER_STEPS, Answer, Question, Request, Statistic
+from dpcli.statistics.estimates import Estimates
 from dpcli.values import UNLIMITED, Shape, whole
 
 Rationals = Array
@@ -98,16 +91,14 @@ class Marginals(Statistic):
 
     def estimate(
         self, request: Request, answers: Sequence[Answer], confidence: Fraction
-    ) -> tuple[Estimate, ...]:
+    ) -> Estimates:
         """The noisy counts as they are, group by group, table by table."""
-        tables = [shifted(answer, confidence, Fraction(1)) for answer in answers]
         sizes = [_cells(axes) for axes in _tables(request)]
-        return tuple(
-            estimate
-            for group in range(len(tables[0]) // sizes[0])
-            for table, size in zip(tables, sizes, strict=True)
-            for estimate in table[group * size : (group + 1) * size]
-        )
+        pairs = zip(answers, sizes, strict=True)
+        values = np.hstack([answer.values.reshape(-1, size) for answer, size in pairs])
+        widths = np.repeat([one.noise.half_width(confidence) for one in answers], sizes)
+        widths = np.tile(widths, len(values))
+        return Estimates.around(values.ravel(), widths, Fraction(1))
 
     def names(self, request: Request) -> tuple[str, ...]:
         """The columns and labels of each cell."""
@@ -125,17 +116,14 @@ class Marginals(Statistic):
         self,
         request: Request,
         answers: Sequence[Answer],
-        estimates: Sequence[Estimate],
+        estimates: Estimates,
         confidence: Fraction,
-    ) -> tuple[Estimate, ...]:
+    ) -> Estimates:
         """The counts of each group with totals that agree."""
-        if not estimates:  # No group was selected.
-            return ()
+        if not len(estimates):  # No group was selected.
+            return estimates
         values, widths = _agreed(_tables(request), answers, confidence)
-        return tuple(
-            replace(one, value=value, lower=value - width, upper=value + width, places=2)
-            for one, value, width in zip(estimates, values, cycle(widths), strict=False)
-        )
+        return Estimates.single(list(zip(values, cycle(widths), strict=False)), (2,))
 
 
 def _tables(request: Request) -> list[Axes]:
@@ -171,7 +159,9 @@ def _agreed(
     effects: dict[Axes, Rationals] = {}
     widths: list[Fraction] = []
     for axes, answer, own in zip(tables, answers, precisions, strict=True):
-        counts: Rationals = np.array([Fraction(count) for count in answer.values], dtype=object)
+        counts: Rationals = np.array(
+            [Fraction(int(count)) for count in answer.values], dtype=object
+        )
         counts = counts.reshape(-1, *map(len, axes))
         # The variance of a cell, and the part that the noise of its own table has in it.
         variance, part = Fraction(0), Fraction(0)

@@ -10,14 +10,14 @@ same in every release, so an interval is a function of the noisy answers alone.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from fractions import Fraction
 from functools import lru_cache
-from math import ceil, floor, isfinite
+from math import floor
 
-from dpcli.arrays import Bools, Floats, Ints, np
+from dpcli.arrays import Array, Bools, Floats, Ints, clipped, np, times, whole
 from dpcli.privacy.noise import Noise
-from dpcli.statistics.base import Answer, Estimate, Limits, clamped
+from dpcli.statistics.base import Answer
+from dpcli.statistics.estimates import BOUNDLESS, KNOWN, Estimates, Limits, common
 
 Outcome = Callable[[Floats], Floats]
 """From noisy answers (questions by cells) to outcomes (items by cells)."""
@@ -34,6 +34,10 @@ AT_ONCE = 1 << 20
 
 COARSE = 10
 """Below this scale whole numbers matter, and drawn noises are rounded to them."""
+
+
+FURTHER = 6
+"""Decimals that are kept beyond those that are printed."""
 
 
 class Plausible:
@@ -91,48 +95,44 @@ class Plausible:
 
     def estimates(
         self, units: Sequence[Fraction], places: Sequence[int], within: Sequence[Limits]
-    ) -> tuple[Estimate, ...]:
+    ) -> Estimates:
         """Cell by cell, item by item: each in its unit, with its decimals and range."""
-        return tuple(
-            _estimate(
-                float(self.values[item, cell]),
-                (float(self.lower[item, cell]), float(self.upper[item, cell])),
-                *(units[item], places[item], within[item]),
-            )
-            for cell in range(self.values.shape[1])
-            for item in range(self.values.shape[0])
-        )
+        limits = [limit for each in within for limit in each if limit is not None]
+        step = common(Fraction(1, 10 ** (max(places) + FURTHER)), *limits)
+        items = enumerate(zip(units, places, within, strict=True))
+        return Estimates.interleaved([self._item(at, step, *item) for at, item in items])
+
+    def _item(
+        self, item: int, step: Fraction, unit: Fraction, places: int, within: Limits
+    ) -> Estimates:
+        """One item of all cells; without an interval where nothing bounds that."""
+        last, values = 10**places, self.values[item]
+        size = floored(abs(values), unit / step)
+        bare = np.where(values < 0, -size, size)
+        low, high = (None if end is None else int(end / step) for end in within)
+        boundless, ends = np.zeros(len(values), np.bool_), []
+        # Ends are rounded outwards to the last decimal.
+        for end, sign, limit in ((self.lower, 1, low), (self.upper, -1, high)):
+            spans, known = sign * floored(sign * end[item], unit * last), np.isfinite(end[item])
+            ends.append(np.where(known, times(spans, int(1 / (last * step))), limit or 0))
+            boundless |= ~known & (limit is None)
+        value, lower, upper = (clipped(one, low, high) for one in (bare, *ends))
+        standing = np.where(boundless, BOUNDLESS, KNOWN).astype(np.int8)
+        range_ = {
+            name: np.full(len(values), limit)
+            for name, limit in (("least", low), ("most", high))
+            if limit is not None
+        }
+        return Estimates(step, (places,), value, lower, upper, standing, bare, **range_)
 
 
-def _estimate(
-    value: float, span: tuple[float, float], unit: Fraction, places: int, within: Limits
-) -> Estimate:
-    """One number in its range; without an interval if nothing bounds that."""
-    low, high = within
-    bare = Fraction(value) * unit
-    ends = [
-        _rounded(way, Fraction(end) * unit, places) if isfinite(end) else None
-        for way, end in zip((floor, ceil), span, strict=True)
-    ]
-    first = low if ends[0] is None else clamped(ends[0], within)
-    last = high if ends[1] is None else clamped(ends[1], within)
-    published = clamped(bare, within)
-    boundless = first is None or last is None
-    if boundless:
-        first = last = None
-    raw = None if published == bare else bare
-    return Estimate(published, first, last, places, raw, within=within, boundless=boundless)
-
-
-def moved(estimate: Estimate, by: Fraction) -> Estimate:
-    """The same number counted from elsewhere."""
-    ends = (estimate.value, estimate.lower, estimate.upper, estimate.raw, *estimate.within)
-    value, lower, upper, raw, low, high = (None if end is None else end + by for end in ends)
-    return replace(estimate, value=value, lower=lower, upper=upper, raw=raw, within=(low, high))
-
-
-def _rounded(way: Callable[[Fraction], int], value: Fraction, places: int) -> Fraction:
-    return Fraction(way(value * 10**places), 10**places)
+def floored(numbers: Floats, scale: Fraction) -> Array:
+    """The whole numbers below exact multiples of floats; zero where these are not finite."""
+    mantissas, exponents = np.frexp(np.where(np.isfinite(numbers), numbers, 0.0))
+    above = np.ldexp(mantissas, 53).astype(np.int64).astype(object) * scale.numerator
+    shifts = (exponents - 53).astype(object)
+    below = scale.denominator << np.maximum(-shifts, 0)
+    return whole((above << np.maximum(shifts, 0)) // below)
 
 
 def _points(noise: Noise, place: int, draws: int) -> Floats:

@@ -8,28 +8,27 @@ recompute it.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, replace
 from enum import StrEnum
 from fractions import Fraction
-from math import ceil, floor
+from math import ceil
 from typing import ClassVar
 
-from dpcli.privacy.decimals import readable_text, rounded
-from dpcli.statistics.base import Estimate, clamped
-
-Estimates = tuple[Estimate, ...]
+from dpcli.arrays import Array, clipped, np, times
+from dpcli.privacy.decimals import in_last_place, readable_text
+from dpcli.statistics.estimates import BOUNDLESS, KNOWN, SUPPRESSED, Estimates
 
 Agree = Callable[[Estimates], Estimates]
 """How a statistic makes its numbers agree with each other."""
 
 
 @dataclass(frozen=True)
-class Step:
+class Step(ABC):
     """One step of `post`, made of as many `numbers` as the spec gives for it.
 
-    It changes each published number by itself, or all of them together. `words` say what it does,
-    with places for its numbers.
+    `words` say what it does, with places for its numbers.
     """
 
     name: ClassVar[str]
@@ -42,13 +41,9 @@ class Step:
         own = (getattr(self, field.name) for field in fields(self))
         return self.words.format(*("..." if one is None else readable_text(one) for one in own))
 
-    def one(self, estimate: Estimate) -> Estimate:
-        """A number after the step."""
-        return estimate
-
+    @abstractmethod
     def taken(self, estimates: Estimates, agree: Agree) -> Estimates:
         """The numbers after the step."""
-        return tuple(map(self.one, estimates))
 
 
 @dataclass(frozen=True)
@@ -64,14 +59,24 @@ class Clamp(Step):
     low: Fraction | None
     high: Fraction | None
 
-    def one(self, estimate: Estimate) -> Estimate:
-        """The nearest number within the range, which the spec says that truth cannot leave."""
-        numbers = (estimate.value, estimate.lower, estimate.upper, *estimate.within)
-        value, lower, upper, least, most = (
-            None if number is None else clamped(number, (self.low, self.high)) for number in numbers
+    def taken(self, estimates: Estimates, agree: Agree) -> Estimates:
+        """The nearest numbers within the range, which the spec says that truth cannot leave."""
+        found = estimates.finer(self.low, self.high)
+        low, high = (
+            None if end is None else int(end / found.step) for end in (self.low, self.high)
         )
-        least, most = self.low if least is None else least, self.high if most is None else most
-        return replace(estimate, value=value, lower=lower, upper=upper, within=(least, most))
+        least, most = (
+            None
+            if fresh is None
+            else np.full(len(found), fresh)
+            if known is None
+            else clipped(known, low, high)
+            for known, fresh in ((found.least, low), (found.most, high))
+        )
+        value, lower, upper = (
+            clipped(numbers, low, high) for numbers in (found.value, found.lower, found.upper)
+        )
+        return replace(found, value=value, lower=lower, upper=upper, least=least, most=most)
 
 
 @dataclass(frozen=True)
@@ -98,16 +103,14 @@ class Integer(Step):
     name = "integer"
     words = "rounded to whole numbers"
 
-    def one(self, estimate: Estimate) -> Estimate:
-        """The nearest whole number."""
-        value, lower, upper = estimate.value, estimate.lower, estimate.upper
-        return replace(
-            estimate,
-            value=None if value is None else rounded(value, 0),
-            lower=None if lower is None else Fraction(floor(lower)),
-            upper=None if upper is None else Fraction(ceil(upper)),
-            places=0,
-        )
+    def taken(self, estimates: Estimates, agree: Agree) -> Estimates:
+        """The nearest whole numbers."""
+        found = estimates.finer(Fraction(1))
+        one = int(1 / found.step)
+        value = in_last_place(found.value, found.step, 0)
+        ends = found.lower // one, -(-found.upper // one)
+        value, lower, upper = (times(numbers, one) for numbers in (value, *ends))
+        return replace(found, value=value, lower=lower, upper=upper, places=(0,))
 
 
 @dataclass(frozen=True)
@@ -123,14 +126,9 @@ class SuppressBelow(Step):
     words = "noisy numbers below {} left out"
     threshold: Fraction
 
-    def one(self, estimate: Estimate) -> Estimate:
-        """The number if it reaches the threshold."""
-        reached = estimate.value is not None and estimate.value >= self.threshold
-        return estimate if reached else _left_out(estimate)
-
-
-def _left_out(estimate: Estimate) -> Estimate:
-    return replace(estimate, value=None, lower=None, upper=None)
+    def taken(self, estimates: Estimates, agree: Agree) -> Estimates:
+        """The numbers that reach the threshold."""
+        return estimates.left_out(estimates.value < ceil(self.threshold / estimates.step))
 
 
 @dataclass(frozen=True)
@@ -145,9 +143,9 @@ class Withhold(Step):
     words = "left out where half the width of the interval is more than {} of the value"
     share: Fraction
 
-    def one(self, estimate: Estimate) -> Estimate:
-        """The number if it is precise enough."""
-        return _left_out(estimate) if wider_than(estimate, self.share) else estimate
+    def taken(self, estimates: Estimates, agree: Agree) -> Estimates:
+        """The numbers that are precise enough."""
+        return estimates.left_out(estimates.wider_than(self.share))
 
 
 @dataclass(frozen=True)
@@ -176,15 +174,6 @@ def after(steps: Sequence[Step], estimates: Estimates, agree: Agree) -> Estimate
     return estimates
 
 
-def bare(estimates: Estimates) -> Estimates:
-    """What noise made of each number, before anything else was done to it."""
-    return tuple(
-        # The interval was brought into the range as well, and holds no number outside it.
-        one if one.raw is None else replace(one, value=one.raw, raw=None, lower=None, upper=None)
-        for one in estimates
-    )
-
-
 UNRELIABLE = Fraction(1, 2)
 """Half-width, as a share of the value, above which a number is flagged.
 
@@ -204,35 +193,21 @@ class Flag(StrEnum):
     SUPPRESSED = "suppressed"
 
 
-def flag_of(estimate: Estimate) -> Flag:
-    """The flag of a number as it is printed.
+FLAGS = tuple(Flag)
+
+
+def flags(estimates: Estimates) -> Array:
+    """The flag of each number as it is printed, by its place in `FLAGS`.
 
     A number without an interval has none, unless that is because nothing bounds its
     noise-free value; choices among candidates never have one.
     """
-    if estimate.value is None:
-        return Flag.SUPPRESSED
-    if estimate.boundless:
-        return Flag.NO_INFORMATION
-    if estimate.lower is None or estimate.upper is None or estimate.lower == estimate.upper:
-        return Flag.NONE
-    low, high = estimate.within
-    if low is not None and high is not None and estimate.lower <= low and estimate.upper >= high:
-        return Flag.NO_INFORMATION
-    return Flag.UNRELIABLE if wider_than(estimate, UNRELIABLE) else Flag.NONE
-
-
-def wider_than(estimate: Estimate, share: Fraction) -> bool:
-    """Whether half the width of the interval is more than a share of the value's size.
-
-    Both are taken as they are printed. An interval that knows no bound is wider than any share.
-    """
-    if estimate.boundless:
-        return True
-    if estimate.value is None or estimate.lower is None or estimate.upper is None:
-        return False
-    value, lower, upper = (
-        rounded(number, estimate.places)
-        for number in (estimate.value, estimate.lower, estimate.upper)
-    )
-    return upper - lower > 2 * share * abs(value)
+    standing, lower, upper = estimates.standing, estimates.lower, estimates.upper
+    known = (standing == KNOWN) & (lower != upper)
+    nothing = standing == BOUNDLESS
+    if estimates.least is not None and estimates.most is not None:
+        nothing |= known & (lower <= estimates.least) & (upper >= estimates.most)
+    found = np.where(known & estimates.wider_than(UNRELIABLE), FLAGS.index(Flag.UNRELIABLE), 0)
+    found[nothing] = FLAGS.index(Flag.NO_INFORMATION)
+    found[standing == SUPPRESSED] = FLAGS.index(Flag.SUPPRESSED)
+    return found

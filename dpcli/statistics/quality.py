@@ -8,7 +8,8 @@ from fractions import Fraction
 from dpcli.privacy.relation import Relation
 from dpcli.privacy.tails import blended_margin
 from dpcli.queries import LinearQuery, ReadabilityQuery
-from dpcli.statistics.base import Answer, Estimate, Question, Request, Statistic, shifted
+from dpcli.statistics.base import Answer, Question, Request, Statistic
+from dpcli.statistics.estimates import Estimates
 
 HALF = Fraction(1, 2)
 
@@ -41,16 +42,16 @@ class Quality(Statistic):
 
     def estimate(
         self, request: Request, answers: Sequence[Answer], confidence: Fraction
-    ) -> tuple[Estimate, ...]:
+    ) -> Estimates:
         """Rows, then the readable cells of each column."""
         rows, columns = split(answers)
         outside = float(1 - confidence) / 2
         margin = blended_margin(rows.noise, HALF, columns.noise, HALF, outside)
-        readable = (Fraction(rows.values[0] + value, 2) for value in columns.values)
-        return (
-            *shifted(rows, confidence, Fraction(1)),
-            *(Estimate(one, one - margin, one + margin, 1) for one in readable),
-        )
+        (count,), differences = rows.values.tolist(), columns.values.tolist()
+        width = Fraction(rows.noise.half_width(confidence))
+        readable = [(Fraction(count + one, 2), margin) for one in differences]
+        places = (0, *[1] * len(readable))
+        return Estimates.single([(Fraction(count), width), *readable], places)
 
     def items(self, request: Request) -> tuple[str, ...]:
         """The rows, and the names of the columns."""

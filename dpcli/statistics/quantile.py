@@ -9,12 +9,14 @@ from functools import lru_cache
 from itertools import chain
 from typing import ClassVar
 
+from dpcli.arrays import np, times, whole
 from dpcli.columns import Key, NumericColumn
 from dpcli.fields import Candidates, NumericColumnName, Quantiles
-from dpcli.privacy.decimals import decimal_places, plain_text
+from dpcli.privacy.decimals import plain_text
 from dpcli.privacy.relation import Relation
 from dpcli.scores import Points, Rank, ScoreQuery
-from dpcli.statistics.base import Answer, Estimate, Question, Request, Statistic, numeric
+from dpcli.statistics.base import Answer, Question, Request, Statistic, numeric
+from dpcli.statistics.estimates import Estimates
 from dpcli.values import Shape
 
 KEPT = 4
@@ -55,14 +57,14 @@ def _cut(column: NumericColumn, starts: Sequence[int], points: Points) -> tuple[
     return Key(column, tuple(starts)), tuple(places[point] for point in points)
 
 
-def chosen_points(request: Request, answers: Sequence[Answer]) -> tuple[Estimate, ...]:
+def chosen_points(request: Request, answers: Sequence[Answer]) -> Estimates:
     """The candidates that were chosen in each group, answer by answer, in the column's unit."""
-    step, points = numeric(request).step, request.candidates
-    return tuple(
-        Estimate(points[chosen] * step, None, None, decimal_places(step))
-        for group in zip(*(answer.values for answer in answers), strict=True)
-        for chosen in group
-    )
+    points, places = request.candidates, np.stack([one.values for one in answers], axis=1).ravel()
+    if isinstance(points, range):
+        values = points.start + times(places, points.step)
+    else:
+        values = whole(points)[places]
+    return Estimates.chosen(values, numeric(request).step)
 
 
 class QuantileFields(Shape):
@@ -127,7 +129,7 @@ class Quantile(Statistic):
 
     def estimate(
         self, request: Request, answers: Sequence[Answer], confidence: Fraction
-    ) -> tuple[Estimate, ...]:
+    ) -> Estimates:
         """The chosen candidates, in the column's unit."""
         return chosen_points(request, answers)
 
@@ -139,18 +141,16 @@ class Quantile(Statistic):
         self,
         request: Request,
         answers: Sequence[Answer],
-        estimates: Sequence[Estimate],
+        estimates: Estimates,
         confidence: Fraction,
-    ) -> tuple[Estimate, ...]:
+    ) -> Estimates:
         """The values of each group, put in the order of their quantiles."""
         asked = self.quantiles(request)
+        values = estimates.value.reshape(-1, len(asked))
         order = sorted(range(len(asked)), key=lambda place: asked[place])
-        found = list(estimates)
-        for start in range(0, len(found), len(asked)):
-            values = sorted(found[start + place].value or Fraction(0) for place in order)
-            for place, value in zip(order, values, strict=True):
-                found[start + place] = replace(found[start + place], value=value)
-        return tuple(found)
+        agreed = np.empty_like(values)
+        agreed[:, order] = np.sort(values, axis=1)
+        return replace(estimates, value=agreed.ravel())
 
 
 class MedianFields(Shape):

@@ -12,16 +12,8 @@ from dpcli.columns import NumericColumn
 from dpcli.fields import NumericColumns
 from dpcli.privacy.decimals import decimal_places
 from dpcli.privacy.relation import Relation
-from dpcli.statistics.base import (
-    Answer,
-    Estimate,
-    Limits,
-    NumericField,
-    Question,
-    Request,
-    Statistic,
-    numeric,
-)
+from dpcli.statistics.base import Answer, NumericField, Question, Request, Statistic, numeric
+from dpcli.statistics.estimates import Estimates, Limits
 from dpcli.statistics.moments import Moments
 from dpcli.statistics.plausible import Plausible
 from dpcli.values import Shape
@@ -91,7 +83,7 @@ class Covariance(Statistic):
 
     def estimate(
         self, request: Request, answers: Sequence[Answer], confidence: Fraction
-    ) -> tuple[Estimate, ...]:
+    ) -> Estimates:
         """What the noisy covariances make of each pair."""
         moments, pairs = Moments(self.columns(request)), self.pairs(request)
 

@@ -11,10 +11,11 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from dpcli.arrays import whole
 from dpcli.mechanisms import MECHANISMS
 from dpcli.mechanisms.base import Choosing
 from dpcli.mechanisms.calibration import UNCHANGEABLE
-from dpcli.privacy.confidential import Cells, Confidential
+from dpcli.privacy.confidential import Confidential
 from dpcli.privacy.loss import Loss
 from dpcli.privacy.noise import ChoiceNoise, DiscreteLaplace
 from dpcli.privacy.sensitivity import Sensitivity
@@ -147,19 +148,19 @@ def test_scores_of_any_size_neither_overflow_nor_fail(mechanism: Choosing, count
         for scale in (Fraction(1, 10**9), Fraction(1), Fraction(10**5)):
             scores = [0] * (count - 1) + [best]
             noise = ChoiceNoise(scale)
-            exact = Confidential(tuple(scores))
-            assert mechanism.choose(noise, ONE, exact, (count, 1)).value == (count - 1,)
-            exact = Confidential((*(-best for _ in range(count - 1)), 0))
-            assert mechanism.choose(noise, ONE, exact, (count, 1)).value == (count - 1,)
+            exact = Confidential(whole(scores))
+            assert mechanism.choose(noise, ONE, exact, (count, 1)).value.tolist() == [count - 1]
+            exact = Confidential(whole([*[-best] * (count - 1), 0]))
+            assert mechanism.choose(noise, ONE, exact, (count, 1)).value.tolist() == [count - 1]
 
 
 @each_choosing
 def test_picks_are_different_and_in_each_group(mechanism: Choosing) -> None:
     """Of three groups of four candidates two are picked, each once, the best ones first."""
-    scores = (9, 1, 7, 2, 0, 5, 6, 1, 3, 3, 900, 800)
+    scores = whole([9, 1, 7, 2, 0, 5, 6, 1, 3, 3, 900, 800])
     noise = ChoiceNoise(Fraction(1, 100))
     chosen = mechanism.choose(noise, ONE, Confidential(scores), (4, 2)).value
-    assert chosen == (0, 2, 2, 1, 2, 3)
+    assert chosen.tolist() == [0, 2, 2, 1, 2, 3]
     wide = mechanism.choose(ChoiceNoise(Fraction(10**6)), ONE, Confidential(scores), (4, 4))
     assert [sorted(wide.value[at : at + 4]) for at in (0, 4, 8)] == [[0, 1, 2, 3]] * 3
 
@@ -168,9 +169,8 @@ def test_picks_are_different_and_in_each_group(mechanism: Choosing) -> None:
 def test_a_choice_that_no_neighbour_can_change_is_the_best(mechanism: Choosing) -> None:
     """Without sensitivity the first of the best is chosen; with it, a scale is needed."""
     unchanged = Sensitivity(0, 0, 0, 0)
-    cells: Cells = (1, 5, 5, 0)
-    exact = Confidential(cells)
-    assert mechanism.choose(UNCHANGEABLE, unchanged, exact, (4, 1)).value == (1,)
+    exact = Confidential(whole([1, 5, 5, 0]))
+    assert mechanism.choose(UNCHANGEABLE, unchanged, exact, (4, 1)).value.tolist() == [1]
     for noise in (UNCHANGEABLE, ChoiceNoise(Fraction(0)), DiscreteLaplace(Fraction(1))):
         with pytest.raises(ValueError, match="needs a positive scale"):
             mechanism.choose(noise, ONE, exact, (4, 1))

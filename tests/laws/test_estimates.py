@@ -10,11 +10,13 @@ from itertools import combinations, product
 import numpy as np
 import pytest
 
+from dpcli.arrays import Array, whole
 from dpcli.columns import CategoryColumn, Key, NumericColumn
 from dpcli.privacy.noise import ChoiceNoise, DiscreteLaplace
 from dpcli.scores import ScoreQuery
 from dpcli.statistics import STATISTICS
-from dpcli.statistics.base import Answer, Estimate, Request, Statistic
+from dpcli.statistics.base import Answer, Request, Statistic
+from dpcli.statistics.estimates import Estimate
 from tests.laws.test_statistics import ADDED, answers, requests
 from tests.oracles.plain import value
 
@@ -149,7 +151,7 @@ def test_without_noise_the_estimate_is_the_plain_value(statistic: Statistic) -> 
     asked = list(requests(statistic))
     for request in asked:
         queries = [question.query for question in statistic.questions(request, ADDED)]
-        given = [Answer(tuple(cells), NOISELESS) for cells in answers(queries, ROWS)]
+        given = [Answer(whole(cells), NOISELESS) for cells in answers(queries, ROWS)]
         estimates = statistic.estimate(request, given, Fraction(19, 20))
         plain = [each for rows in groups(request) for each in PLAIN[statistic.name](request, rows)]
 
@@ -200,13 +202,13 @@ def worth(
     return lambda chosen: -rank_error(wanted, Fraction(chosen), values)
 
 
-def best_choices(query: ScoreQuery, cells: Sequence[int]) -> tuple[int, ...]:
+def best_choices(query: ScoreQuery, cells: Sequence[int]) -> Array:
     """The candidates of the greatest scores, group by group, the best first."""
     found: list[int] = []
     for at in range(0, len(cells), query.width):
         places = sorted(range(query.width), key=lambda place: -cells[at + place])
         found += places[: query.picks]
-    return tuple(found)
+    return whole(found)
 
 
 @pytest.mark.parametrize("statistic", CHOOSING, ids=lambda statistic: statistic.name)
@@ -220,7 +222,7 @@ def test_without_noise_the_choice_is_the_best(statistic: Statistic) -> None:
         for query, cells in zip(queries, exact, strict=True):
             assert isinstance(query, ScoreQuery)
             given.append(Answer(best_choices(query, cells), ChoiceNoise(Fraction(1))))
-        estimates = statistic.estimate(request, given, Fraction(19, 20))
+        estimates = list(statistic.estimate(request, given, Fraction(19, 20)))
         size = statistic.size(request)
         for place, rows in enumerate(groups(request)):
             for item, one in enumerate(estimates[place * size : (place + 1) * size]):

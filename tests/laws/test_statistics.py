@@ -8,6 +8,7 @@ from itertools import product
 
 import pytest
 
+from dpcli.arrays import whole
 from dpcli.columns import CategoryColumn, Key, NumericColumn
 from dpcli.composition import COMPOSITIONS
 from dpcli.plan.entries import query_sensitivity
@@ -211,5 +212,5 @@ def noisy(query: Query, extreme: int, noise: Noise) -> Answer:
     """An answer that is as odd as noise can make it, or one of the possible choices."""
     if isinstance(query, ScoreQuery):
         chosen = [place % query.width for place in range((query.cells or 0) * query.picks)]
-        return Answer(tuple(chosen), ChoiceNoise(Fraction(1)))
-    return Answer((extreme,) * (query.cells or 0), noise)
+        return Answer(whole(chosen), ChoiceNoise(Fraction(1)))
+    return Answer(whole([extreme] * (query.cells or 0)), noise)

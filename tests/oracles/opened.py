@@ -37,8 +37,8 @@ def _answer(sealed: Sealed) -> Answer:
     """The integers of one answer, by group where keys are private."""
     content = unseal(cast("Confidential[Cells | Groups]", sealed))
     if isinstance(content, Mapping):
-        return {key: list(cells) for key, cells in content.items()}
-    return list(content)
+        return {key: cells.tolist() for key, cells in content.items()}
+    return cast("list[int]", content.tolist())
 
 
 def cells_of(answer: Answer) -> list[int]:

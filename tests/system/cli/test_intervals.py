@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from dpcli.arrays import whole
 from dpcli.engine.rollup import minimised
 from dpcli.plan.model import Plan, PlannedEntry
 from dpcli.plan.planner import make_plan
@@ -18,7 +19,8 @@ from dpcli.release import estimates_of
 from dpcli.sampling import entropy
 from dpcli.spec.load import read_spec
 from dpcli.statistics import STATISTICS
-from dpcli.statistics.base import Answer, Estimate
+from dpcli.statistics.base import Answer
+from dpcli.statistics.estimates import Estimates
 from dpcli.statistics.post import after
 from tests.oracles.opened import cells_of
 from tests.oracles.plain import evaluate
@@ -78,14 +80,14 @@ statistics:
 """
 
 
-def truth(planned: PlannedEntry, exact: Sequence[list[int]]) -> tuple[Estimate, ...]:
+def truth(planned: PlannedEntry, exact: Sequence[list[int]]) -> Estimates:
     """The noise-free published numbers of an entry, from the oracle's integers."""
     entry = planned.entry
     request, statistic, sure = entry.request, entry.statistic, Fraction(19, 20)
     nothing = NoNoise(Fraction(0))
-    answers = [Answer(tuple(values), nothing) for values in exact]
+    answers = [Answer(whole(values), nothing) for values in exact]
     found = statistic.estimate(request, answers, sure)
-    loud = [Answer(tuple(values), DiscreteLaplace(Fraction(1))) for values in exact]
+    loud = [Answer(whole(values), DiscreteLaplace(Fraction(1))) for values in exact]
     return after(entry.post, found, lambda e: statistic.consistent(request, loud, e, sure))
 
 
@@ -95,7 +97,7 @@ def coverage(plan: Plan, exact: Sequence[list[int]]) -> dict[str, float]:
     expected = [truth(planned, [next(parts) for _ in planned.parts]) for planned in plan.entries]
     held = dict.fromkeys((planned.entry.request.name for planned in plan.entries), 0)
     for _ in range(RELEASES):
-        sealed = [Confidential(tuple(cells)) for cells in exact]
+        sealed = [Confidential(whole(cells)) for cells in exact]
         for released, values in zip(estimates_of(plan, sealed), expected, strict=True):
             for estimate, value in zip(released.estimates, values, strict=True):
                 assert value.value is not None

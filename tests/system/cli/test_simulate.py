@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from dpcli.arrays import Array
 from dpcli.mechanisms.pure import Laplace
 from dpcli.privacy.noise import DiscreteLaplace, Noise
 from dpcli.report.simulation import HEADING
@@ -201,7 +202,7 @@ def test_a_broken_promise_fails(
     """Noise of a tenth of the scale is shown in the table, in JSON and by the status."""
     real = Laplace.perturb
 
-    def wrong(self: Laplace, noise: Noise, values: Sequence[int]) -> list[int]:
+    def wrong(self: Laplace, noise: Noise, values: Array) -> Array:
         return real(self, DiscreteLaplace(noise.scale / 10), values)
 
     monkeypatch.setattr(Laplace, "perturb", wrong)

@@ -9,6 +9,7 @@ from math import sqrt
 
 import pytest
 
+from dpcli.arrays import whole
 from dpcli.mechanisms.base import Perturbing
 from dpcli.plan.model import Plan
 from dpcli.plan.planner import make_plan
@@ -64,10 +65,10 @@ def plan_of(quality: str, unit: str = "row", neighbors: str = "add-remove") -> P
 def exact_counts(plan: Plan, rows: int, shares: Sequence[Fraction]) -> list[Confidential[Cells]]:
     """The sealed answers of a file with these rows and readable shares."""
     assert plan.quality is not None
-    differences = tuple(int((2 * share - 1) * rows) for share in shares)
+    differences = [int((2 * share - 1) * rows) for share in shares]
     if len(plan.quality.parts) == 1:
-        return [Confidential((rows, *differences))]
-    return [Confidential(differences), Confidential((rows,))]
+        return [Confidential(whole([rows, *differences]))]
+    return [Confidential(whole(differences)), Confidential(whole([rows]))]
 
 
 def stops(plan: Plan, rows: int, shares: Sequence[Fraction]) -> Iterator[bool]:
@@ -133,7 +134,9 @@ def test_the_margin_is_not_larger_than_it_has_to_be(monkeypatch: pytest.MonkeyPa
     stopped = 0
     for _ in range(RUNS):
         (sealed,) = exact_counts(plan, ROWS, thresholds(plan))
-        rows, *differences = part.mechanism.answer(part.noise, part.sensitivity, sealed).value
+        rows, *differences = part.mechanism.answer(
+            part.noise, part.sensitivity, sealed
+        ).value.tolist()
         smaller = [replace(one, margin=one.margin * Fraction(4, 5)) for one in found]
         columns = dict(zip(thresholds_by_name(plan), differences, strict=True))
         stopped += any(one.missed(rows, columns.get(one.column or "", 0)) for one in smaller)
@@ -160,7 +163,7 @@ def test_tails_bound_the_noise_that_is_drawn(
     assert isinstance(mechanism, Perturbing)
     noise = (DiscreteLaplace if kind == "laplace" else DiscreteGaussian)(scale)
     draws = 20_000
-    one, other = (mechanism.perturb(noise, [0] * draws) for _ in range(2))
+    one, other = (mechanism.perturb(noise, whole([0] * draws)).tolist() for _ in range(2))
     for outside in (0.2, 0.01):
         width = one_sided_width(noise, outside)
         margin = blended_margin(noise, Fraction(3, 10), noise, Fraction(1, 2), outside)
@@ -198,4 +201,4 @@ def test_noise_free_counts_are_judged_exactly() -> None:
 
     assert part.public
     for rows, missed in ((999, 1), (1000, 0)):
-        assert len(missed_minimums(plan, [Answer((rows,), part.noise)])) == missed
+        assert len(missed_minimums(plan, [Answer(whole([rows]), part.noise)])) == missed

@@ -9,6 +9,7 @@ from itertools import combinations_with_replacement, product
 import numpy as np
 import pytest
 
+from dpcli.arrays import whole
 from dpcli.columns import NumericColumn
 from dpcli.privacy.noise import ChoiceNoise
 from dpcli.privacy.relation import Neighbors, Relation, RowUnit
@@ -120,7 +121,7 @@ def test_consistent_quantiles_rise() -> None:
         quantiles=(Fraction(9, 10), Fraction(1, 10), Fraction(1, 2)),
     )
     noise = ChoiceNoise(Fraction(1))
-    given = [Answer((one,), noise) for one in (1, 4, 2)]
+    given = [Answer(whole([one]), noise) for one in (1, 4, 2)]
     statistic = Quantile()
     crossed = statistic.estimate(request, given, Fraction(19, 20))
     assert [one.value for one in crossed] == [1, 4, 2]

@@ -7,9 +7,10 @@ from fractions import Fraction
 
 import pytest
 
-from dpcli.statistics.base import ANY, Estimate, Limits
-from dpcli.statistics.plausible import moved
+from dpcli.arrays import np, whole
+from dpcli.statistics.estimates import ANY, BOUNDLESS, KNOWN, NO_INTERVAL, Estimates, Limits
 from dpcli.statistics.post import (
+    FLAGS,
     UNRELIABLE,
     Clamp,
     Flag,
@@ -17,14 +18,29 @@ from dpcli.statistics.post import (
     SuppressBelow,
     Withhold,
     after,
-    flag_of,
-    wider_than,
+    flags,
 )
 
 
-def estimate(value: str, lower: str, upper: str, within: Limits = ANY, places: int = 2) -> Estimate:
+def estimate(
+    value: str, lower: str, upper: str, within: Limits = ANY, places: int = 2
+) -> Estimates:
     """A number with its interval."""
-    return Estimate(Fraction(value), Fraction(lower), Fraction(upper), places, within=within)
+    fine = Fraction(1, 1000)
+    number, low, high = (whole([int(Fraction(text) / fine)]) for text in (value, lower, upper))
+    least, most = (None if end is None else whole([int(end / fine)]) for end in within)
+    return Estimates(fine, (places,), number, low, high, np.array([KNOWN]), None, None, least, most)
+
+
+def choice(standing: int = NO_INTERVAL) -> Estimates:
+    """A number without an interval."""
+    return replace(Estimates.chosen(whole([3])), standing=np.array([standing]))
+
+
+def flag_of(one: Estimates) -> Flag:
+    """The flag of a number."""
+    (place,) = flags(one)
+    return FLAGS[int(place)]
 
 
 CASES = [
@@ -51,7 +67,6 @@ def test_what_is_printed_decides() -> None:
     """Digits that no reader sees change no flag, so a table can be checked without more."""
     exact = estimate("100.001", "49.998", "150.004", places=0)
 
-    assert exact.upper is not None and exact.lower is not None and exact.value is not None
     assert exact.upper - exact.lower > exact.value
     assert flag_of(exact) is Flag.NONE
 
@@ -78,24 +93,23 @@ def test_no_information_is_an_interval_over_all_that_is_possible(
 
 def test_a_range_moves_with_its_number() -> None:
     """A mean is estimated from the middle of its bounds, and its bounds are those of the column."""
-    shifted = moved(estimate("2", "-5", "5", (Fraction(-5), Fraction(5))), Fraction(5))
+    shifted = estimate("2", "-5", "5", (Fraction(-5), Fraction(5))).moved(Fraction(5))
 
-    assert shifted.within == BOUNDS
+    assert shifted.least is not None and shifted.most is not None
+    assert (shifted.least * shifted.step, shifted.most * shifted.step) == BOUNDS
     assert flag_of(shifted) is Flag.NO_INFORMATION
 
 
 def test_a_choice_has_no_flag_and_a_value_without_bounds_says_nothing() -> None:
     """No interval is no warning, unless there is none because nothing bounds the value."""
-    choice = Estimate(Fraction(3), None, None, 0)
-
-    assert flag_of(choice) is Flag.NONE
-    assert flag_of(replace(choice, boundless=True)) is Flag.NO_INFORMATION
+    assert flag_of(choice()) is Flag.NONE
+    assert flag_of(choice(BOUNDLESS)) is Flag.NO_INFORMATION
 
 
 def test_a_declared_range_is_all_that_is_possible() -> None:
     """An interval that fills the range of `clamp` says no more than the spec did."""
     wide = estimate("40", "-30", "120")
-    (clamped,) = after([Clamp(Fraction(0), Fraction(100))], (wide,), lambda one: one)
+    clamped = after([Clamp(Fraction(0), Fraction(100))], wide, lambda one: one)
 
     assert flag_of(clamped) is Flag.NO_INFORMATION
 
@@ -103,10 +117,11 @@ def test_a_declared_range_is_all_that_is_possible() -> None:
 @pytest.mark.parametrize("step", [SuppressBelow(Fraction(200)), Withhold(UNRELIABLE)])
 def test_what_is_left_out_is_suppressed(step: Step) -> None:
     """Value and interval are blank, whatever left them out."""
-    (left,) = after([step], (estimate("100", "40", "160"),), lambda one: one)
+    found = after([step], estimate("100", "40", "160"), lambda one: one)
+    (left,) = found
 
     assert (left.value, left.lower, left.upper) == (None, None, None)
-    assert flag_of(left) is Flag.SUPPRESSED
+    assert flag_of(found) is Flag.SUPPRESSED
 
 
 @pytest.mark.parametrize(("value", "lower", "upper", "flag"), CASES)
@@ -115,15 +130,13 @@ def test_withholding_uses_the_measure_of_the_flag(
 ) -> None:
     """At the share of the flag, exactly the unreliable numbers are withheld."""
     one = estimate(value, lower, upper)
-    (left,) = after([Withhold(UNRELIABLE)], (one,), lambda same: same)
+    (left,) = after([Withhold(UNRELIABLE)], one, lambda same: same)
 
     assert (left.value is None) == (flag is Flag.UNRELIABLE)
-    assert wider_than(one, UNRELIABLE) == (flag is Flag.UNRELIABLE)
+    assert one.wider_than(UNRELIABLE) == (flag is Flag.UNRELIABLE)
 
 
 def test_a_choice_is_never_withheld_and_a_boundless_number_always() -> None:
     """The measure needs an interval, and no interval is wider than one without an end."""
-    choice = Estimate(Fraction(3), None, None, 0)
-
-    assert not wider_than(choice, Fraction(1, 100))
-    assert wider_than(replace(choice, boundless=True), Fraction(100))
+    assert not choice().wider_than(Fraction(1, 100))
+    assert choice(BOUNDLESS).wider_than(Fraction(100))

@@ -11,12 +11,14 @@ from math import sqrt
 import numpy as np
 import pytest
 
+from dpcli.arrays import whole
 from dpcli.columns import NumericColumn
 from dpcli.engine.rollup import minimised
 from dpcli.privacy.noise import DiscreteLaplace
 from dpcli.privacy.relation import Neighbors, Relation, RowUnit
 from dpcli.queries import MinimiserQuery
-from dpcli.statistics.base import Answer, Estimate, Request, center
+from dpcli.statistics.base import Answer, Request, center
+from dpcli.statistics.estimates import Estimates
 from dpcli.statistics.linear_regression import LinearRegression, minimiser
 from tests.oracles.opened import cells_of
 from tests.oracles.plain import evaluate
@@ -34,7 +36,7 @@ def solved(query: MinimiserQuery, rows: Sequence[tuple[int, ...]]) -> tuple[int,
     lines = "".join(",".join(map(str, row)) + "\n" for row in rows)
     data = f"{','.join(names)}\n{lines}".encode()
     totals = [cells_of(cells)[0] for cells in evaluate(list(query.moments), data)]
-    return minimised(query, totals)
+    return tuple(minimised(query, totals))
 
 
 @pytest.mark.parametrize("ridge", ["0.01", "0.1", "1"])
@@ -91,7 +93,7 @@ def test_the_minimiser_is_that_of_least_squares() -> None:
     assert max(map(abs, solved(query, rows * 50))) * query.grid <= 4
 
 
-def lines(request: Request, rows: Sequence[tuple[int, ...]]) -> tuple[Estimate, ...]:
+def lines(request: Request, rows: Sequence[tuple[int, ...]]) -> Estimates:
     """The coefficients for these rows, nearly without noise."""
     statistic = LinearRegression()
     asked = statistic.questions(request, Relation(RowUnit(), Neighbors.ADD_REMOVE))
@@ -99,7 +101,7 @@ def lines(request: Request, rows: Sequence[tuple[int, ...]]) -> tuple[Estimate, 
     body = "".join(",".join(map(str, row)) + "\n" for row in rows)
     data = f"{','.join(names)}\n{body}".encode()
     exact = evaluate([question.query for question in asked], data)
-    answers = [Answer(tuple(cells_of(cells)), NEARLY) for cells in exact]
+    answers = [Answer(whole(cells_of(cells)), NEARLY) for cells in exact]
     return statistic.estimate(request, answers, SURE)
 
 
@@ -138,7 +140,7 @@ def test_coefficients_stay_finite_where_noise_is_all_there_is() -> None:
         for size in (10**3, 10**9, -(10**9)):
             values = [count, *([size] * (len(asked) - 1))]
             noise = DiscreteLaplace(Fraction(10**6))
-            given = [Answer((value,), noise) for value in values]
+            given = [Answer(whole([value]), noise) for value in values]
             for estimate in statistic.estimate(request, given, SURE):
                 assert estimate.value is not None
                 assert abs(estimate.value) < 100

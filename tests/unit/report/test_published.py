@@ -1,0 +1,45 @@
+"""Published digits: what arrays and frames write is what exact rationals write, one by one."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+from random import Random
+
+import pytest
+
+from dpcli.arrays import SAFE, np, whole
+from dpcli.privacy.decimals import decimal_text
+from dpcli.report.published import texts_of
+from dpcli.statistics.estimates import Estimates
+
+STEPS = (Fraction(1), Fraction(1, 100), Fraction(3, 8), Fraction(7), Fraction(1, 3 * 10**9))
+SIZES = (1, 10, 10**6, SAFE // 2, SAFE, 10**30)
+
+
+@pytest.mark.parametrize("step", STEPS)
+@pytest.mark.parametrize("places", [0, 1, 2, 9, 30])
+def test_columns_of_texts_are_the_texts_of_each_number(step: Fraction, places: int) -> None:
+    """Halves, negative, tiny and immense numbers have the digits that one of them alone has."""
+    random = Random(places)
+    for size in SIZES:
+        numbers = [0, 1, -1, size, -size, *(random.randint(-size, size) for _ in range(200))]
+        estimates = replace(Estimates.chosen(whole(numbers)), step=step, places=(places,))
+        found = texts_of(estimates, estimates.value)
+        assert found.to_list() == [decimal_text(one * step, places) for one in numbers]
+
+
+def test_items_keep_their_own_decimals() -> None:
+    """Numbers of several items stand group by group, each item with its decimals."""
+    chosen = Estimates.chosen(whole([15, 15, -15, -15]))
+    estimates = replace(chosen, step=Fraction(1, 10), places=(0, 2))
+
+    assert texts_of(estimates, estimates.value).to_list() == ["2", "1.50", "-2", "-1.50"]
+
+
+def test_whole_numbers_never_overflow() -> None:
+    """What machine words cannot hold safely becomes Python integers, and small ones go back."""
+    for number in (SAFE - 1, 1 - SAFE, SAFE, -SAFE, 1 << 64):
+        found = whole(np.array([number], object))
+        assert found.tolist() == [number]
+        assert (found.dtype == np.int64) == (abs(number) < SAFE)
