@@ -6,7 +6,9 @@ change it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
+
+from dpcli.records import dataclass
 
 DELIMITERS = (",", ";", "\t", "|", ":", " ", "^", "~", "#", "!", "&", "*", "/", "@", "%", "$", "=")
 """What may stand between cells: no letter or digit, and nothing that numbers are made of."""

@@ -20,10 +20,11 @@ from __future__ import annotations
 
 import errno
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import ClassVar, Self
 
 from dpcli.messages import words
+from dpcli.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 
@@ -11,6 +10,7 @@ from dpcli.arrays import Array, np
 from dpcli.columns import Key
 from dpcli.privacy.sensitivity import Influence
 from dpcli.queries import Query
+from dpcli.records import dataclass
 
 Table = Array
 """Machine words, or Python integers where words could overflow."""

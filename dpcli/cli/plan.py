@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from fractions import Fraction
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -17,14 +17,14 @@ from dpcli.cli.tables import write_table
 from dpcli.errors import SpecError, UsageError, problem
 from dpcli.messages import one_line
 from dpcli.numbers import NotReadable, number
-from dpcli.plan.compare import Pair, changes, compare, delta_of, weaker
 from dpcli.plan.model import Plan
 from dpcli.plan.numbers import exact_or_up, short
 from dpcli.plan.planner import make_plan, require_budget
-from dpcli.plan.risks import Verdict, risks
 from dpcli.privacy.amplification import Shuffled
-from dpcli.report.facts import difference_json, plan_json
 from dpcli.spec.load import read_any, read_spec
+
+if TYPE_CHECKING:
+    from dpcli.plan.compare import Pair
 
 MOST = 10**15
 """More records than any collection has."""
@@ -32,7 +32,8 @@ MOST = 10**15
 MOST_TIMES = 100_000
 """Runs that can be asked about."""
 
-COLOURS = {Verdict.MET: "1;32", Verdict.WARNED: "1;33", Verdict.OPEN: "1;35"}
+COLOURS = {"MET": "1;32", "WARNED": "1;33", "OPEN": "1;35"}
+"""How verdicts on risks are shown. What only some options need is imported where they are."""
 
 NEITHER: Pair = (None, None)
 
@@ -83,6 +84,8 @@ def plan(
     found = outlook(made, spec, ledger, period, times=times)
     records = records or shuffle
     if as_json:
+        from dpcli.report.facts import plan_json
+
         write_json(plan_json(made, found, compared=compare, records=records, amplified=mixed))
     elif show_risks or hazards:
         _print_risks(made, found.window)
@@ -113,8 +116,12 @@ def _amplified(plan: Plan, records: int, delta: str | None) -> Shuffled:
 
 def _difference(older: Plan, made: Plan, *, as_json: bool, blamed: Path | None) -> None:
     """What changed since an older spec; SpecError if that protects less, and is `blamed`."""
+    from dpcli.plan.compare import weaker
+
     reasons = list(weaker(older, made))
     if as_json:
+        from dpcli.report.facts import difference_json
+
         write_json(difference_json(older, made, reasons))
     else:
         _print_difference(older, made)
@@ -126,9 +133,11 @@ def _difference(older: Plan, made: Plan, *, as_json: bool, blamed: Path | None) 
 
 
 def _print_risks(plan: Plan, window: int | None) -> None:
+    from dpcli.plan.risks import Verdict, risks
+
     found = risks(plan, window)
     for one in found:
-        print_styled(one.verdict.value, COLOURS[one.verdict], f": {one.risk}. {one.question}")
+        print_styled(one.verdict.value, COLOURS[one.verdict.name], f": {one.risk}. {one.question}")
         for sentence in one.sentences:
             print(f"    {one_line(sentence)}")
         print()
@@ -138,6 +147,8 @@ def _print_risks(plan: Plan, window: int | None) -> None:
 
 
 def _print_comparison(plan: Plan) -> None:
+    from dpcli.plan.compare import compare, delta_of
+
     rows, notes = [], []
     for one in compare(plan):
         loss = one.total
@@ -163,6 +174,8 @@ def _print_comparison(plan: Plan) -> None:
 
 
 def _print_difference(old: Plan, new: Plan) -> None:
+    from dpcli.plan.compare import changes
+
     names = ("statistic", "", "query", "epsilon", "rho", "error", "mechanism")
     lines: list[tuple[str | Pair, ...]] = []
     for one in changes(old, new):

@@ -8,7 +8,6 @@ report, a ledger, a log or an exit status.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Literal
 
 import polars as pl
@@ -19,6 +18,7 @@ from dpcli.engine.decode import FLAGS, Decoder, stripped
 from dpcli.engine.plain import Inspection
 from dpcli.engine.progress import Progress, run_with_retry
 from dpcli.engine.source import Dataset
+from dpcli.records import dataclass
 
 Amount = Literal["all", "most", "some", "none"]
 

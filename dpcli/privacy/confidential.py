@@ -8,10 +8,10 @@ hashed or pickled. Only the key in `dpcli.privacy.key` opens it, and only
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Generic, NoReturn, TypeVar
 
 from dpcli.arrays import Array
+from dpcli.records import dataclass
 
 T = TypeVar("T")
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 
 from dpcli.arrays import Floats, Ints, np
@@ -17,6 +16,7 @@ from dpcli.randomizers.base import (
     Randomizer,
     ResponseCounts,
 )
+from dpcli.records import dataclass
 from dpcli.sampling.choice import categorical_array
 
 DISTINCT = 1e-11

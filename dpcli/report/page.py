@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
 from dpcli.columns import EPOCH, Key, NumericColumn
 from dpcli.plan.numbers import exact_or_up
+from dpcli.records import dataclass
 from dpcli.report.charts import Chart, Scale, numbers_of, over_bins
 from dpcli.report.entry_facts import OPTIONS
 from dpcli.report.published import Cell, Numbers, flags_of, meaning_of

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from math import prod
 from typing import TYPE_CHECKING
@@ -13,6 +12,7 @@ from dpcli.arrays import Array, np
 from dpcli.messages import note
 from dpcli.plan.numbers import exact_or_up
 from dpcli.privacy.decimals import digits_text
+from dpcli.records import dataclass
 from dpcli.statistics.estimates import KNOWN, SUPPRESSED, Estimates
 from dpcli.statistics.post import FLAGS, UNRELIABLE, Flag, flags
 

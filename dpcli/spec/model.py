@@ -7,7 +7,7 @@ from a text without problems.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from fractions import Fraction
 from pathlib import Path
 
@@ -19,6 +19,7 @@ from dpcli.mechanisms.calibration import Mechanism
 from dpcli.privacy.loss import Loss, Price
 from dpcli.privacy.relation import Neighbors, PersonUnit, Relation, Unit
 from dpcli.randomizers.base import Channel, Randomizer
+from dpcli.records import dataclass
 from dpcli.statistics.base import Request, Statistic
 from dpcli.statistics.post import Step
 
@@ -140,7 +141,7 @@ class Spec:
     confidence: Fraction
     text: str
     digest: str
-    declarations: Declarations = field(default_factory=Declarations)
+    declarations: Declarations = Declarations()
     dialect: Dialect = UNDECLARED
     must_exist: bool = False
     rows_are: str = "rows"

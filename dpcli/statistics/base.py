@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from fractions import Fraction
 from math import prod
 from typing import Any, ClassVar, Literal
@@ -15,6 +15,7 @@ from dpcli.fields import Fault, NumericColumnName
 from dpcli.privacy.noise import Noise
 from dpcli.privacy.relation import Relation
 from dpcli.queries import Condition, Query
+from dpcli.records import dataclass
 from dpcli.scores import Points
 from dpcli.statistics.estimates import Estimates
 from dpcli.values import Shape
