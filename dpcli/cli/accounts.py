@@ -11,8 +11,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dpcli.cli.console import say, tell
-from dpcli.cli.progress import shown_progress
-from dpcli.engine.source import drain
 from dpcli.errors import Failure, LedgerError, Stopped
 from dpcli.ledger import sqlite
 from dpcli.ledger.account import Account, Outlook
@@ -164,6 +162,9 @@ def charge_and_publish(
     and warnings. Outputs that must be a mistake are refused before a ledger is created or anything
     is read.
     """
+    from dpcli.cli.progress import shown_progress
+    from dpcli.engine.source import drain
+
     spec = job.plan.spec
     again = f"run the command again with --release-id {job.release_id}"
     # Only a ledger knows which outputs may be there already.

@@ -20,11 +20,11 @@ from dpcli.numbers import NotReadable, number
 from dpcli.plan.model import Plan
 from dpcli.plan.numbers import exact_or_up, short
 from dpcli.plan.planner import make_plan, require_budget
-from dpcli.privacy.amplification import Shuffled
 from dpcli.spec.load import read_any, read_spec
 
 if TYPE_CHECKING:
     from dpcli.plan.compare import Pair
+    from dpcli.privacy.amplification import Shuffled
 
 MOST = 10**15
 """More records than any collection has."""

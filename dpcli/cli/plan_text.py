@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from fractions import Fraction
+from typing import TYPE_CHECKING
 
 from dpcli.cli.tables import KEY, Row, bar, budget, draws, write_table
 from dpcli.ledger.account import MOST_RUNS, Outlook
@@ -23,10 +24,12 @@ from dpcli.plan.notes import (
 )
 from dpcli.plan.numbers import brief, exact_or_up, short
 from dpcli.plan.quality import rule
-from dpcli.privacy.amplification import Shuffled
 from dpcli.privacy.loss import Loss, loss_text
 from dpcli.reference import texts
 from dpcli.spec.model import Response
+
+if TYPE_CHECKING:
+    from dpcli.privacy.amplification import Shuffled
 
 MEAN = ["centred sum", "count"]
 """The queries of a mean."""

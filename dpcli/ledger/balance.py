@@ -25,7 +25,6 @@ from dpcli.mechanisms import MECHANISMS
 from dpcli.privacy.loss import PUBLIC, Guarantee, Loss, approximate, pure, together
 from dpcli.privacy.relation import Neighbors
 from dpcli.privacy.sensitivity import Sensitivity
-from dpcli.randomizers import RANDOMIZERS
 from dpcli.records import dataclass
 
 DAYS_A_YEAR = 365
@@ -37,9 +36,6 @@ RECOVERED = "recovered"
 """Stands for all answers of a release of which only the plain sum of losses is known."""
 
 BY_NAME = {mechanism.name: mechanism for mechanism in MECHANISMS}
-
-RESPONDING = {randomizer.name for randomizer in RANDOMIZERS} - BY_NAME.keys()
-"""Local randomizers that are given by probabilities instead of noise: their loss is pure."""
 
 
 @lru_cache(maxsize=4096)
@@ -76,10 +72,13 @@ def guarantee_of(part: Mapping[str, object]) -> Guarantee:
         return PUBLIC
     if name == RECOVERED:
         return approximate(Loss(_exact(part["epsilon"]), _exact(part["delta"])))
-    if name in RESPONDING:
-        return pure(_exact(part["epsilon"]))
     mechanism = BY_NAME.get(name)
     if mechanism is None:
+        from dpcli.randomizers import RANDOMIZERS
+
+        if name in {one.name for one in RANDOMIZERS}:
+            # Given by probabilities in place of noise.
+            return pure(_exact(part["epsilon"]))
         raise LedgerError.about("ledger-unusable.mechanism", name=name)
     return mechanism.guarantee(
         mechanism.distribution(_exact(part["scale"])),

@@ -10,13 +10,13 @@ from collections import Counter
 from collections.abc import Sequence
 from fractions import Fraction
 from math import sqrt
+from typing import TYPE_CHECKING
 
 from dpcli.columns import CategoryColumn
 from dpcli.composition.base import Bound
 from dpcli.composition.parallel import Branch, worst_unit
 from dpcli.mechanisms.calibration import Mechanism
 from dpcli.plan.numbers import root_up
-from dpcli.privacy.amplification import Shuffled, shuffled
 from dpcli.privacy.loss import Guarantee, Loss, add_up, together
 from dpcli.privacy.noise import ChoiceNoise, Noise
 from dpcli.privacy.sensitivity import Sensitivity
@@ -26,6 +26,9 @@ from dpcli.records import dataclass
 from dpcli.scores import ScoreQuery
 from dpcli.spec.model import Entry, Response, Spec
 from dpcli.statistics.base import Question, groups
+
+if TYPE_CHECKING:
+    from dpcli.privacy.amplification import Shuffled
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,6 +232,8 @@ class Plan:
         A record's responses together are one, of the sum of epsilons. None if some response
         has a delta: the bound is for pure ones.
         """
+        from dpcli.privacy.amplification import shuffled
+
         asked = self.asked
         return None if asked.delta else shuffled(asked.epsilon, records, delta)
 

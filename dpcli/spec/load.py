@@ -20,7 +20,6 @@ from dpcli.spec.entries import read_entries
 from dpcli.spec.model import Declarations, Spec
 from dpcli.spec.names import ROUGHLY, dataset_fault
 from dpcli.spec.part import Part, read_shape
-from dpcli.spec.responses import read_responses
 from dpcli.spec.sections import read_privacy, read_quality
 from dpcli.spec.text import MOST_BYTES, find_placeholders, read_text
 from dpcli.spec.tree import Mapping, Stop, attempt
@@ -136,6 +135,13 @@ class LocalDocument(Heading):
     public: list[Text] | None = None
 
 
+def _collected(heading: Part[Any], scope: Scope) -> Any:
+    # Specs of the central model, most of all, need no randomizers.
+    from dpcli.spec.responses import read_responses
+
+    return read_responses(heading, scope)
+
+
 def declarations_of(part: Part[Any]) -> Declarations:
     """What the steward declares, in the order written; nothing if there is no section."""
     section, node = part.values.declarations, part.node.get("declarations")
@@ -189,7 +195,7 @@ def _read(root: Mapping | None, scope: Scope) -> Spec:
     privacy = attempt(read_privacy, root.mapping("privacy"), scope)
     quality = attempt(read_quality, None if local else root.mapping("quality"), scope)
     entries = attempt(read_entries, root, scope) if not local else tuple
-    collected = attempt(read_responses, heading, scope) if local else lambda: ((), ())
+    collected = attempt(_collected, heading, scope) if local else lambda: ((), ())
     dialect = attempt(read_dialect, root.mapping("csv"), root.mapping("columns"))
     rows_are = attempt(rows_name, heading, scope.unit)
     heading.require()

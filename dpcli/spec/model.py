@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import field
 from fractions import Fraction
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from dpcli.columns import CategoryColumn, Column, NumericColumn
 from dpcli.composition.base import Composition
@@ -18,10 +19,12 @@ from dpcli.errors import Place
 from dpcli.mechanisms.calibration import Mechanism
 from dpcli.privacy.loss import Loss, Price
 from dpcli.privacy.relation import Neighbors, PersonUnit, Relation, Unit
-from dpcli.randomizers.base import Channel, Randomizer
 from dpcli.records import dataclass
 from dpcli.statistics.base import Request, Statistic
 from dpcli.statistics.post import Step
+
+if TYPE_CHECKING:
+    from dpcli.randomizers.base import Channel, Randomizer
 
 Cell = CategoryColumn | NumericColumn
 """A column whose cells are declared."""
