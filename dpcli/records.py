@@ -16,26 +16,27 @@ if TYPE_CHECKING:
     from dataclasses import dataclass
 else:
 
-    def dataclass(*, frozen: bool, slots: bool = False, kw_only: bool = False) -> Any:
+    def dataclass(*, frozen: bool, eq: bool = True, **options: bool) -> Any:
         """What `dataclasses.dataclass` makes with these options; no field has a factory."""
         assert frozen
-        return lambda cls: _made(cls, slots=slots, kw_only=kw_only)
+        shared = {"__repr__": _text, "__reduce__": _reduce}
+        shared |= {"__eq__": _equal, "__hash__": _hash} if eq else {}
+        return lambda cls: _made(cls, shared, **options)
 
 
-def _made(cls: type, **options: bool) -> Any:
+def _made(cls: type, shared: dict[str, Any], **options: bool) -> Any:
     made: Any = dataclasses.dataclass(init=False, eq=False, repr=False, **options)(cls)
     compared = [field.name for field in dataclasses.fields(made) if field.compare]
     made.__compared__ = attrgetter(*(compared or ["__class__"]))
     made.__init__ = _init(made, **options)
     made.__setattr__ = made.__delattr__ = _refuse
-    made.__reduce__ = _reduce
-    for name, function in (("__eq__", _equal), ("__hash__", _hash), ("__repr__", _text)):
+    for name, function in shared.items():
         if name not in vars(cls):
             setattr(made, name, function)
     return made
 
 
-def _init(made: Any, *, slots: bool, kw_only: bool) -> Any:
+def _init(made: Any, *, slots: bool = False, kw_only: bool = False) -> Any:
     parameters, lines, known = ["self", "*"] if kw_only else ["self"], [], {}
     for field in dataclasses.fields(made):
         name = field.name

@@ -103,6 +103,14 @@ def test_a_record_may_be_empty() -> None:
     assert Nothing() != object()
 
 
+@MAKERS
+def test_a_record_may_be_equal_to_itself_alone(make: Any) -> None:
+    """Without comparison by fields, records are compared and hashed as objects."""
+    point = made(make, eq=False)
+    one, other = point(1), point(1)
+    assert one != other and len({one, other, one}) == 2
+
+
 def test_records_can_be_pickled() -> None:
     """What is sent to another process is equal there."""
     assert pickle.loads(pickle.dumps(Range(1, 2))) == Range(1, 2)
