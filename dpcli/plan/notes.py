@@ -29,12 +29,6 @@ def counted(planned: PlannedEntry, spec: Spec) -> str:
     return f"different values of {column.name}"
 
 
-def in_words(planned: PlannedEntry, spec: Spec) -> str:
-    """The same as a heading continues: `counts visits`, or `over visits`."""
-    verb = "counts" if planned.entry.statistic.measure == "counts" else "over"
-    return f"{verb} {counted(planned, spec)}"
-
-
 def question_of(part: Part, planned: PlannedEntry, spec: Spec) -> str:
     """The role of a question; where it counts, what it counts."""
     role = part.question.role

@@ -5,12 +5,13 @@ Every other output is a function of this alone, so that it can be made from a st
 
 from __future__ import annotations
 
+import io
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Self
 
-from dpcli.plan.numbers import Fact, json_text
+from dpcli.plan.numbers import Fact, exact_or_up, json_text
 from dpcli.privacy.loss import Loss
 from dpcli.records import dataclass
 from dpcli.report.published import RAW, Numbers
@@ -23,6 +24,12 @@ ENDS = ("value", "lower", "upper")
 
 PARTS = ("item", *ENDS, "flag")
 """What is published of each, besides its group."""
+
+SLICE = 1 << 14
+"""Numbers that are written at a time: less memory than all at once."""
+
+BETWEEN = ",\n        "
+"""What stands between two numbers of a statistic."""
 
 _CELLS = "\u0000cells"
 _PLACE = '"\\u0000cells"'
@@ -41,21 +48,27 @@ class Report:
     facts: dict[str, Any]
     numbers: tuple[tuple[Numbers, ...], ...] = ()
 
+    @property
+    def percent(self) -> str:
+        """How often an interval contains the noise-free number."""
+        return f"{exact_or_up(Fraction(self.facts['confidence']) * 100)}%"
+
     @classmethod
     def of(cls, facts: dict[str, Fact], numbers: Sequence[tuple[Numbers, ...]] = ()) -> Self:
         """The report of a release whose statistics publish these numbers."""
         statistics = facts.get("statistics")
         if isinstance(statistics, list):
             facts = facts | {"statistics": [{**one, "cells": _CELLS} for one in statistics]}
-        text = json_text(facts)
-        first, *rest = text.split(_PLACE)
-        parts = [first]
-        for named, after in zip(numbers, rest, strict=True):
-            parts += [_json(named), after]
+        text, content = json_text(facts), io.BytesIO()
+        *before, last = text.split(_PLACE)
+        for part, named in zip(before, numbers, strict=True):
+            content.write(part.encode())
+            _write(named, content)
+        content.write(last.encode())
         plain = _parsed(text)
         for one in plain.get("statistics", ()):
             del one["cells"]
-        return cls("".join(parts).encode(), plain, tuple(numbers))
+        return cls(content.getvalue(), plain, tuple(numbers))
 
     @classmethod
     def read(cls, content: bytes) -> Self:
@@ -78,13 +91,26 @@ def _parsed(text: str | bytes) -> dict[str, Any]:
     return parsed
 
 
-def _json(named: Sequence[Numbers]) -> str:
+def _write(named: Sequence[Numbers], content: io.BytesIO) -> None:
     """The numbers of a statistic as JSON, one on each line."""
-    lines = ",\n        ".join(_lines(numbers) for numbers in named if numbers.frame.height)
-    return f"[\n        {lines}\n      ]" if lines else "[]"
+    if not any(numbers.frame.height for numbers in named):
+        content.write(b"[]")
+        return
+    content.write(b"[\n        ")
+    for numbers in named:
+        line = _line(numbers)
+        for some in numbers.frame.iter_slices(SLICE):
+            some.select(line).write_csv(
+                content, include_header=False, quote_style="never", line_terminator=BETWEEN
+            )
+    # No comma after the last one.
+    content.seek(-len(BETWEEN), io.SEEK_CUR)
+    content.truncate()
+    content.write(b"\n      ]")
 
 
-def _lines(numbers: Numbers) -> str:
+def _line(numbers: Numbers) -> pl.Expr:
+    """A number as an object of JSON."""
     import polars as pl
 
     def or_null(text: pl.Expr, name: str) -> pl.Expr:
@@ -98,8 +124,7 @@ def _lines(numbers: Numbers) -> str:
     for end in ENDS:
         parts += [f',"{end}":', or_null(pl.col(end), end)]
     parts += [',"flag":', or_null(pl.format('"{}"', "flag"), "flag"), "}"]
-    line = pl.concat_str(pl.lit(part) if isinstance(part, str) else part for part in parts)
-    return str(numbers.frame.select(line.str.join(",\n        ")).item())
+    return pl.concat_str(pl.lit(part) if isinstance(part, str) else part for part in parts)
 
 
 def _numbers(one: dict[str, Any]) -> Iterator[Numbers]:

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from functools import cached_property
-from typing import Any
 
 from dpcli.columns import EPOCH, Key, NumericColumn
-from dpcli.plan.numbers import exact_or_up
 from dpcli.records import dataclass
 from dpcli.report.charts import Chart, Scale, numbers_of, over_bins
+from dpcli.report.document import Report
 from dpcli.report.entry_facts import OPTIONS
-from dpcli.report.published import Cell, Numbers, flags_of, meaning_of
+from dpcli.report.published import Cell, Numbers, flags_of
 
 MOST_LINES = 1_000
 """Lines of a statistic that a page shows; the table and the JSON report have all."""
@@ -46,13 +45,10 @@ class Lines:
 class Shown:
     """The published numbers of a statistic: as tables, and over their bins as charts."""
 
-    def __init__(
-        self, facts: Mapping[str, Any], numbers: Sequence[Numbers], confidence: Fraction
-    ) -> None:
-        self.facts, self._numbers, self._confidence = facts, numbers, confidence
-        self._layout = facts["layout"]
-        self.count = len(numbers[0].frame)
-        self.percent = f"{exact_or_up(confidence * 100)}%"
+    def __init__(self, report: Report, place: int) -> None:
+        self.facts, self._numbers = report.facts["statistics"][place], report.numbers[place]
+        self.percent, self._flags = report.percent, report.facts["flags"]
+        self._layout, self.count = self.facts["layout"], len(self._numbers[0].frame)
         self.bars = self._layout["measure"] != "values"
 
     @property
@@ -156,4 +152,4 @@ class Shown:
         else:
             yield f"The interval contains the noise-free number in {self.percent} of cases."
         for flag in flags_of(self._numbers):
-            yield f"Flag {meaning_of(flag, self._confidence)}."
+            yield f"Flag {self._flags[flag]}."

@@ -60,7 +60,6 @@ def rendered(form: str, report: Report) -> bytes:
     KeyError if it does not state what the page does, because an earlier version wrote it.
     """
     facts = report.facts
-    entries = zip(facts.get("statistics", ()), report.numbers, strict=True)
     local = facts.get("model") == "local"
     named = f"{facts['spec']['dataset']}{', randomized record by record' if local else ''}"
     page = environment(form).get_template(f"report.{form}.j2")
@@ -70,7 +69,7 @@ def rendered(form: str, report: Report) -> bytes:
             facts=facts,
             is_local=local,
             declared=facts["declarations"] or {},
-            entries=[Shown(*one, Fraction(facts["confidence"])) for one in entries],
+            entries=[Shown(report, place) for place in range(len(report.numbers))],
             risks=list(map(_finding, facts["hazards"])),
         ).encode()
     except UndefinedError as missing:

@@ -1,0 +1,68 @@
+"""A report as JSON and back: every text and every digit."""
+
+from __future__ import annotations
+
+import json
+
+import polars as pl
+import pytest
+
+from dpcli.report import document
+from dpcli.report.document import Report
+from dpcli.report.entry_facts import Facts
+from dpcli.report.published import RAW, Numbers
+
+HOSTILE = ('a"b', "\\", "\n", "null", "", '","value":9', "é\u2028", "1.50", "{}", "]")
+DIGITS = ("0.50", "-0.0", "", "123456789012345678901234567890.10", "7")
+
+
+def numbers(name: str, count: int, keys: int = 2) -> Numbers:
+    """Some numbers whose labels and digits are hard to write."""
+    columns = {
+        **{
+            f"key{at}": [HOSTILE[(n + at) % len(HOSTILE)] for n in range(count)]
+            for at in range(keys)
+        },
+        "item": [HOSTILE[n * 3 % len(HOSTILE)] for n in range(count)],
+        **{
+            end: [DIGITS[(n + len(end)) % len(DIGITS)] for n in range(count)]
+            for end in document.ENDS
+        },
+        "flag": ["unreliable" if n % 3 else "" for n in range(count)],
+    }
+    frame = pl.DataFrame(columns, schema=dict.fromkeys(columns, pl.String))
+    return Numbers(name, tuple(f"column {at}" for at in range(keys)), frame)
+
+
+def statistic(name: str, keys: int = 2) -> Facts:
+    """What is stated about a statistic, as far as its numbers need it."""
+    return {"name": name, "by": [f"column {at}" for at in range(keys)], "layout": {"chosen": False}}
+
+
+@pytest.mark.parametrize("slice_", [1, 7, 1 << 14])
+def test_a_report_that_is_read_is_the_one_that_was_written(
+    slice_: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Labels, items, digits, flags and raw numbers survive, however many are written at a time."""
+    monkeypatch.setattr(document, "SLICE", slice_)
+    made = Report.of(
+        {"statistics": [statistic("a"), statistic("b"), statistic("c", 0)], "end": "x"},
+        [(numbers("a", 30), numbers("a" + RAW, 30)), (numbers("b", 0),), (numbers("c", 1, 0),)],
+    )
+    read = Report.read(made.content)
+
+    assert read.facts == made.facts
+    for one, other in zip(read.numbers, made.numbers, strict=True):
+        assert [each.name for each in one] == [each.name for each in other]
+        assert [each.keys for each in one] == [each.keys for each in other]
+        assert all(x.frame.equals(y.frame) for x, y in zip(one, other, strict=True))
+
+
+def test_numbers_stand_one_to_a_line() -> None:
+    """A program that reads line by line finds each number whole, with all its digits."""
+    made = Report.of({"statistics": [statistic("a")]}, [(numbers("a", 20),)])
+    lines = [line.strip().rstrip(",") for line in made.content.decode().split("\n")]
+    found = [json.loads(line, parse_float=str) for line in lines if line.startswith('{"keys"')]
+
+    assert [one["keys"]["column 0"] for one in found] == [HOSTILE[n % 10] for n in range(20)]
+    assert {one["value"] for one in found} >= {"0.50", "-0.0", None}
