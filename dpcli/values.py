@@ -4,9 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from fractions import Fraction
+from types import NoneType
 from typing import TYPE_CHECKING, Annotated, Any, get_args, get_origin
 
-from pydantic import BaseModel, ConfigDict, Field, GetCoreSchemaHandler, WithJsonSchema
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    GetCoreSchemaHandler,
+    WithJsonSchema,
+    create_model,
+)
 from pydantic_core import PydanticCustomError, PydanticKnownError, core_schema
 
 from dpcli.numbers import ANY, DATE, WHOLE, NotReadable, day, number, probability
@@ -47,6 +55,19 @@ class Shape(BaseModel):
             if name in type(self).model_fields:
                 raise Unreadable
             return super().__getattr__(name)
+
+
+def named(**types: Any) -> Mapping[str, Any]:
+    """Fields by name, each with its type; one whose type has None may be absent."""
+    return types
+
+
+def shape_of(fields: Mapping[str, Any], base: type[Shape] = Shape) -> type[Shape]:
+    """A model with these fields after those of another."""
+    given: Any = {
+        key: (kind, None if NoneType in get_args(kind) else ...) for key, kind in fields.items()
+    }
+    return create_model(base.__name__, __base__=base, __doc__=base.__doc__, **given)
 
 
 def refusal(

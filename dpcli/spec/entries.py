@@ -9,8 +9,6 @@ from fractions import Fraction
 from functools import cache, partial
 from typing import Annotated, Any
 
-from pydantic import create_model
-
 from dpcli import statistics
 from dpcli.columns import Key
 from dpcli.fields import KeyForm
@@ -48,6 +46,7 @@ from dpcli.values import (
     described,
     positive,
     refusal,
+    shape_of,
 )
 
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,99}")
@@ -91,14 +90,14 @@ class Common(Shape):
 
 
 @cache
-def shape_of(fields: Any) -> type[Common]:
-    """The model of an entry whose statistic takes these fields."""
-    return Common if fields is Shape else create_model("Entry", __base__=(fields, Common))
+def entry_shape(statistic: Statistic | None) -> type[Shape]:
+    """The model of an entry of a statistic, which has the fields of all entries first."""
+    return shape_of(statistic.takes, Common) if statistic else Common
 
 
 def takers_of(key: str) -> list[str]:
     """The statistics that take a field."""
-    return [one.name for one in statistics.STATISTICS if key in one.fields.model_fields]
+    return [one.name for one in statistics.STATISTICS if key in one.takes]
 
 
 def _statistic_of(node: Mapping) -> Statistic | None:
@@ -115,13 +114,13 @@ def _refuse_taken(statistic: Statistic | None, node: Mapping, key: str) -> bool:
     others, span, common = takers_of(key), node.key_span(key), list(Common.model_fields)
     if statistic is None:
         if not others:
-            every = [name for one in statistics.STATISTICS for name in one.fields.model_fields]
+            every = [name for one in statistics.STATISTICS for name in one.takes]
             keys = list(dict.fromkeys([*common, *every]))
             span.report("unknown-field", word=key, choices=keys, owner="a statistic")
         return True
     if others:
         code = {"keys": "keys-not-taken", "bound": "bound-not-taken"}.get(key, "field-not-taken")
-        own, what = list(statistic.fields.model_fields), shown(statistic.name)
+        own, what = list(statistic.takes), shown(statistic.name)
         facts = {"what": what, "others": others, "takes": [*common, *own]}
         span.report(code, word=key, choices=own, key=key, **facts)
     return bool(others)
@@ -131,7 +130,7 @@ def _read_entry(node: Mapping, scope: Scope) -> Entry:
     """One entry, after the problems of every field are recorded."""
     statistic, name = _statistic_of(node), node.word("name")
     part: Part[Any] = read_shape(
-        shape_of(statistic.fields if statistic else Shape),
+        entry_shape(statistic),
         node,
         shown(statistic.name) if statistic else "a statistic",
         user=name.shown if name and statistic else "",

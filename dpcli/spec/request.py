@@ -48,12 +48,12 @@ class RequestReader:
 
     def request(self, where: Callable[[], tuple[Condition, ...]]) -> Request:
         """What is asked, from every field of the statistic."""
-        part, fields = self._part, self._statistic.fields.model_fields
-        for key, field in fields.items():
+        part, fields = self._part, type(self._part.values).model_fields
+        for key in self._statistic.takes:
             if key not in ELSEWHERE:
-                self._found[key] = attempt(self._field, key, role_of(field))
+                self._found[key] = attempt(self._field, key, role_of(fields[key]))
         given = {key: read() for key, read in self._found.items()}
-        part.require("name", *fields)
+        part.require("name", *self._statistic.takes)
         bare = Request(part.values.name, by=self._by(), where=where())
         return self._statistic.request(bare, given)
 
@@ -160,7 +160,7 @@ class RequestReader:
     def bounded(self, request: Request) -> tuple[Request, Request | None]:
         """The request, clamping rows or totals of people, and the one that does the other."""
         part = self._part
-        if "bound" not in self._statistic.fields.model_fields:
+        if "bound" not in self._statistic.takes:
             return request, None
         bound, limits = part.values.bound, part.values.unit_bounds
         clamp = None if limits is None else self._clamp(request.column, limits)

@@ -6,19 +6,20 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields, replace
 from fractions import Fraction
+from functools import cached_property
 from math import prod
 from typing import Any, ClassVar, Literal
 
 from dpcli.arrays import Array, whole
 from dpcli.columns import CategoryColumn, Column, Key, NumericColumn
-from dpcli.fields import Fault, NumericColumnName
+from dpcli.fields import Fault
 from dpcli.privacy.noise import Noise
 from dpcli.privacy.relation import Relation
 from dpcli.queries import Condition, Query
 from dpcli.records import dataclass
 from dpcli.scores import Points
 from dpcli.statistics.estimates import Estimates
-from dpcli.values import Shape
+from dpcli.values import Shape, shape_of
 
 NUMBER_STEPS = ("nonnegative", "integer", "clamp", "suppress_below")
 """Steps of `post` that suit any number."""
@@ -97,28 +98,22 @@ class Answer:
         object.__setattr__(self, "values", whole(self.values))
 
 
-class NumericField(Shape):
-    """The one column that a statistic is about."""
-
-    column: NumericColumnName
-
-
 class Statistic(ABC):
     """Something that may be asked; one subclass, one registry line.
 
-    The docstring of a subclass carries its privacy argument and is what
-    `dpcli explain` prints. `fields` is the model of the fields that it takes beyond those of
-    every entry; `counts_people` says that without a column it counts people. `chooses` says
-    that its answers are choices among candidates, and `chooses_labels` that these are labels;
-    `steps` which steps of `post` it takes, and
-    `keeps_raw` whether there is a noisy number before anything is done to it. `made` says what
-    is done to the noisy answers before they are published, `warning` what readers of the numbers
-    must know, and `item` what several items are; it is empty of a single number. What its numbers
-    `measure` decides how they are worded and drawn; items of `several_units` have no common scale.
+    The docstring of a subclass carries its privacy argument and is what `dpcli explain` prints.
+    `takes` are the fields that it takes beyond those of every entry, with their types;
+    `counts_people` says that without a column it counts people. `chooses` says that its answers
+    are choices among candidates, and `chooses_labels` that these are labels; `steps` which
+    steps of `post` it takes, and `keeps_raw` whether there is a noisy number before anything is
+    done to it. `made` says what is done to the noisy answers before they are published,
+    `warning` what readers of the numbers must know, and `item` what several items are; it is
+    empty of a single number. What its numbers `measure` decides how they are worded and drawn;
+    items of `several_units` have no common scale.
     """
 
     name: ClassVar[str]
-    fields: ClassVar[type[Shape]] = Shape
+    takes: ClassVar[Mapping[str, Any]] = {}
     counts_people: ClassVar[bool] = False
     chooses: ClassVar[bool] = False
     steps: ClassVar[tuple[str, ...]] = NUMBER_STEPS
@@ -130,6 +125,11 @@ class Statistic(ABC):
     made: ClassVar[str] = ""
     warning: ClassVar[str] = ""
     item: ClassVar[str] = ""
+
+    @cached_property
+    def fields(self) -> type[Shape]:
+        """The model of the fields that it takes."""
+        return shape_of(self.takes)
 
     @abstractmethod
     def questions(self, request: Request, relation: Relation) -> tuple[Question, ...]:

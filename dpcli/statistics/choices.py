@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any
 
 from pydantic import Field
 
@@ -24,7 +24,7 @@ from dpcli.scores import Accuracy, Frequency, Revenue, ScoreQuery, Utility
 from dpcli.statistics.base import Answer, Question, Request, Statistic, numeric
 from dpcli.statistics.estimates import Estimates
 from dpcli.statistics.quantile import chosen_points, from_each
-from dpcli.values import UNLIMITED, Choice, Shape, whole
+from dpcli.values import UNLIMITED, Choice, named, whole
 
 UTILITIES: dict[str, type[Utility]] = {"revenue": Revenue, "accuracy": Accuracy}
 """What a choice can be judged by."""
@@ -33,15 +33,6 @@ UTILITIES: dict[str, type[Utility]] = {"revenue": Revenue, "accuracy": Accuracy}
 UtilityName = Annotated[
     str, Choice("unknown-utility", tuple(UTILITIES)), Field(examples=["revenue"])
 ]
-
-
-class ChooseFields(Shape):
-    """The column, what may be chosen, and what candidates are judged by."""
-
-    column: NumericColumnName
-    candidates: Candidates
-    utility: UtilityName
-    label: BooleanColumnName | None = None
 
 
 class Choose(Statistic):
@@ -66,7 +57,12 @@ class Choose(Statistic):
 
     name = "choose"
     keeps_raw = False
-    fields = ChooseFields
+    takes = named(
+        column=NumericColumnName,
+        candidates=Candidates,
+        utility=UtilityName,
+        label=BooleanColumnName | None,
+    )
     chooses = True
     steps = ()
 
@@ -104,13 +100,6 @@ class Choose(Statistic):
 Picks = Annotated[int, whole(UNLIMITED, "of the labels are chosen"), Field(examples=[3])]
 
 
-class TopFields(Shape):
-    """The column whose labels are compared, and how many are chosen."""
-
-    column: LabelColumnName
-    k: Picks
-
-
 class TopK(Statistic):
     """The `k` most frequent categories of a column, most frequent first.
 
@@ -132,7 +121,7 @@ class TopK(Statistic):
     keeps_raw = False
     item = "rank"
     chooses_labels = True
-    fields: ClassVar[type[Shape]] = TopFields
+    takes = named(column=LabelColumnName, k=Picks)
     chooses = True
     steps = ()
 
@@ -177,12 +166,6 @@ def categories(request: Request) -> CategoryColumn:
     return request.column
 
 
-class ModeFields(Shape):
-    """The column whose labels are compared."""
-
-    column: LabelColumnName
-
-
 class Mode(TopK):
     """The most frequent category of a column, overall or in each group of `by`.
 
@@ -198,5 +181,5 @@ class Mode(TopK):
     """
 
     name = "mode"
-    fields = ModeFields
+    takes = named(column=LabelColumnName)
     item = ""

@@ -12,6 +12,7 @@ from dpcli.fields import (
     BinForms,
     BoundName,
     CountedColumnName,
+    NumericColumnName,
     PrivateKeys,
     UnitBounds,
     ValuedColumnName,
@@ -19,27 +20,10 @@ from dpcli.fields import (
 from dpcli.privacy.decimals import decimal_places
 from dpcli.privacy.relation import PersonUnit, Relation
 from dpcli.queries import DistinctQuery, Factor, LinearQuery, Query
-from dpcli.statistics.base import (
-    Answer,
-    NumericField,
-    Question,
-    Request,
-    Statistic,
-    center,
-    numeric,
-)
+from dpcli.statistics.base import Answer, Question, Request, Statistic, center, numeric
 from dpcli.statistics.estimates import Estimates
 from dpcli.statistics.plausible import Plausible
-from dpcli.values import Shape
-
-
-class CountFields(Shape):
-    """A column whose cells must be present; totals, and private keys."""
-
-    column: ValuedColumnName | None = None
-    bound: BoundName | None = None
-    unit_bounds: UnitBounds | None = None
-    keys: PrivateKeys | None = None
+from dpcli.values import named
 
 
 class Count(Statistic):
@@ -57,7 +41,12 @@ class Count(Statistic):
     """
 
     name = "count"
-    fields = CountFields
+    takes = named(
+        column=ValuedColumnName | None,
+        bound=BoundName | None,
+        unit_bounds=UnitBounds | None,
+        keys=PrivateKeys | None,
+    )
     measure = "counts"
 
     def questions(self, request: Request, relation: Relation) -> tuple[Question, ...]:
@@ -67,13 +56,6 @@ class Count(Statistic):
             by=request.by, where=request.where, present=present, totals=request.totals
         )
         return (Question("count", query),)
-
-
-class DistinctFields(Shape):
-    """A column whose different values are counted, in place of people."""
-
-    column: CountedColumnName | None = None
-    keys: PrivateKeys | None = None
 
 
 class CountDistinct(Statistic):
@@ -91,7 +73,7 @@ class CountDistinct(Statistic):
     """
 
     name = "count_distinct"
-    fields = DistinctFields
+    takes = named(column=CountedColumnName | None, keys=PrivateKeys | None)
     measure = "counts"
     counts_people = True
 
@@ -110,13 +92,6 @@ class CountDistinct(Statistic):
         return (Question("distinct", query),)
 
 
-class HistogramFields(Shape):
-    """The column that is counted, and how it is cut."""
-
-    column: ValuedColumnName
-    bins: BinForms | None = None
-
-
 class Histogram(Statistic):
     """The number of rows in each bin of a numeric column, or in each category.
 
@@ -132,7 +107,7 @@ class Histogram(Statistic):
     """
 
     name = "histogram"
-    fields = HistogramFields
+    takes = named(column=ValuedColumnName, bins=BinForms | None)
     measure = "counts"
     item = "bin"
 
@@ -161,13 +136,6 @@ def axis(request: Request) -> Key:
     return request.bins
 
 
-class SumFields(NumericField):
-    """The column that is added up, and totals of people."""
-
-    bound: BoundName | None = None
-    unit_bounds: UnitBounds | None = None
-
-
 class Sum(Statistic):
     """The total of a numeric column, overall or in each group of `by`.
 
@@ -186,7 +154,7 @@ class Sum(Statistic):
     """
 
     name = "sum"
-    fields = SumFields
+    takes = named(column=NumericColumnName, bound=BoundName | None, unit_bounds=UnitBounds | None)
     measure = "amounts"
 
     def questions(self, request: Request, relation: Relation) -> tuple[Question, ...]:
@@ -225,7 +193,7 @@ class Mean(Statistic):
     """
 
     name = "mean"
-    fields = NumericField
+    takes = named(column=NumericColumnName)
     made = "noisy sum divided by noisy count (at least 1), clamped to the bounds"
 
     def questions(self, request: Request, relation: Relation) -> tuple[Question, ...]:

@@ -23,7 +23,7 @@ from dpcli.statistics.base import Answer, Question, Request, Statistic, center, 
 from dpcli.statistics.estimates import ANY, Estimates
 from dpcli.statistics.moments import Moments
 from dpcli.statistics.plausible import Plausible
-from dpcli.values import Choice, Exact, Shape, whole
+from dpcli.values import Choice, Exact, named, whole
 
 METHODS = ("moments", "output")
 """How the coefficients are made private."""
@@ -32,16 +32,6 @@ METHODS = ("moments", "output")
 Method = Annotated[str, Choice("unknown-method", METHODS)]
 Ridge = Annotated[Fraction, Exact("not-in-range.ridge", least=Fraction(1, 10**9), most=1000)]
 Rows = Annotated[int, whole(10**12, "rows the file has: a public number")]
-
-
-class RegressionFields(Shape):
-    """The predicted column, those that predict it, and how noise is added."""
-
-    column: NumericColumnName
-    on: Predictors
-    method: Method = METHODS[0]
-    ridge: Ridge | None = None
-    rows: Rows | None = None
 
 
 class LinearRegression(Statistic):
@@ -82,7 +72,13 @@ class LinearRegression(Statistic):
 
     name = "linear_regression"
     keeps_raw = False
-    fields = RegressionFields
+    takes = named(
+        column=NumericColumnName,
+        on=Predictors,
+        method=Method | None,
+        ridge=Ridge | None,
+        rows=Rows | None,
+    )
     item = "coefficient"
     several_units = True
     made = "least squares of noisy moments, with a ridge where noise could leave no slope"
@@ -90,7 +86,8 @@ class LinearRegression(Statistic):
     def request(self, bare: Request, given: Mapping[str, Any]) -> Request:
         """The inputs and the outcome as columns, the outcome last."""
         columns = (*given["on"], given["column"])
-        method, ridge, rows = given["method"], given["ridge"], given["rows"] or 0
+        method, ridge = given["method"] or METHODS[0], given["ridge"]
+        rows = given["rows"] or 0
         return replace(
             bare, column=columns[-1], columns=columns, method=method, ridge=ridge, rows=rows
         )

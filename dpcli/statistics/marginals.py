@@ -20,7 +20,7 @@ from dpcli.privacy.tails import blended_half_width
 from dpcli.queries import LinearQuery
 from dpcli.statistics.base import NUMBER_STEPS, Answer, Question, Request, Statistic
 from dpcli.statistics.estimates import Estimates
-from dpcli.values import UNLIMITED, Shape, whole
+from dpcli.values import UNLIMITED, named, whole
 
 Rationals = Array
 """Exact rationals."""
@@ -31,13 +31,6 @@ SURE = Fraction(1, 1 << 100)
 """The variance that stands for none."""
 
 Ways = Annotated[int, whole(UNLIMITED, "of the columns each table has"), Field(examples=[2])]
-
-
-class MarginalsFields(Shape):
-    """The axes of all tables, and how many each table has."""
-
-    columns: TableColumns
-    ways: Ways
 
 
 class Marginals(Statistic):
@@ -61,7 +54,7 @@ class Marginals(Statistic):
     """
 
     name = "marginals"
-    fields = MarginalsFields
+    takes = named(columns=TableColumns, ways=Ways)
     measure = "counts"
     steps = ("consistent", *NUMBER_STEPS)
     default_steps = ("consistent",)

@@ -17,7 +17,7 @@ from dpcli.privacy.relation import Relation
 from dpcli.scores import Points, Rank, ScoreQuery
 from dpcli.statistics.base import Answer, Question, Request, Statistic, numeric
 from dpcli.statistics.estimates import Estimates
-from dpcli.values import Shape
+from dpcli.values import named
 
 KEPT = 4
 """Cuts that are kept: statistics with the same candidates share one."""
@@ -67,14 +67,6 @@ def chosen_points(request: Request, answers: Sequence[Answer]) -> Estimates:
     return Estimates.chosen(values, numeric(request).step)
 
 
-class QuantileFields(Shape):
-    """The column, which parts of the rows, and the values to choose from."""
-
-    column: NumericColumnName
-    quantiles: Quantiles
-    candidates: Candidates | None = None
-
-
 class Quantile(Statistic):
     """Values below which given shares of a numeric column lie, overall or in each group.
 
@@ -100,7 +92,7 @@ class Quantile(Statistic):
     name = "quantile"
     keeps_raw = False
     item = "quantile"
-    fields: ClassVar[type[Shape]] = QuantileFields
+    takes = named(column=NumericColumnName, quantiles=Quantiles, candidates=Candidates | None)
     chooses = True
     steps: ClassVar[tuple[str, ...]] = ("consistent",)
 
@@ -153,13 +145,6 @@ class Quantile(Statistic):
         return replace(estimates, value=agreed.ravel())
 
 
-class MedianFields(Shape):
-    """The column, and the values to choose from."""
-
-    column: NumericColumnName
-    candidates: Candidates | None = None
-
-
 class Median(Quantile):
     """The middle value of a numeric column, overall or in each group of `by`.
 
@@ -175,7 +160,7 @@ class Median(Quantile):
 
     name = "median"
     item = ""
-    fields = MedianFields
+    takes = named(column=NumericColumnName, candidates=Candidates | None)
     steps = ()
     quantile: ClassVar[Fraction] = Fraction(1, 2)
 

@@ -5,30 +5,23 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 from itertools import combinations
-from typing import ClassVar
 
 from dpcli.arrays import Floats, np
 from dpcli.columns import NumericColumn
-from dpcli.fields import NumericColumns
+from dpcli.fields import NumericColumnName, NumericColumns
 from dpcli.privacy.decimals import decimal_places
 from dpcli.privacy.relation import Relation
-from dpcli.statistics.base import Answer, NumericField, Question, Request, Statistic, numeric
+from dpcli.statistics.base import Answer, Question, Request, Statistic, numeric
 from dpcli.statistics.estimates import Estimates, Limits
 from dpcli.statistics.moments import Moments
 from dpcli.statistics.plausible import Plausible
-from dpcli.values import Shape
+from dpcli.values import named
 
 Pair = tuple[int, int]
 """The places of two columns among those of a request; twice the same for a variance."""
 
 PLACES = 4
 """Decimals of a correlation."""
-
-
-class CovarianceFields(Shape):
-    """The columns that are related to each other."""
-
-    columns: NumericColumns
 
 
 class Covariance(Statistic):
@@ -48,7 +41,7 @@ class Covariance(Statistic):
     """
 
     name = "covariance"
-    fields: ClassVar[type[Shape]] = CovarianceFields
+    takes = named(columns=NumericColumns)
     item = "pair"
     several_units = True
     made = "noisy mean products less products of noisy means, no larger than possible"
@@ -150,7 +143,7 @@ class Variance(Covariance):
     """
 
     name = "variance"
-    fields = NumericField
+    takes = named(column=NumericColumnName)
     item = ""
     several_units = False
     made = "noisy mean square less the square of the noisy mean, from 0 to what is possible"

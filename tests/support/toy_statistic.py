@@ -11,20 +11,16 @@ from dpcli.fields import Fault, NumericColumnName, at_most
 from dpcli.privacy.relation import Relation
 from dpcli.queries import Condition, LinearQuery
 from dpcli.statistics.base import Question, Request, Statistic, numeric
-from dpcli.values import UNLIMITED, Shape, whole
+from dpcli.values import UNLIMITED, named, whole
 
 HINT = "values are high"
 
 
-class HighFields(Shape):
-    """The column, and which of its values are high."""
-
-    column: NumericColumnName
-    top: Annotated[
-        int,
-        whole(UNLIMITED, HINT),
-        Field(description="How many of the greatest values are high.", examples=[1]),
-    ]
+Top = Annotated[
+    int,
+    whole(UNLIMITED, HINT),
+    Field(description="How many of the greatest values are high.", examples=[1]),
+]
 
 
 class HighCount(Statistic):
@@ -34,7 +30,7 @@ class HighCount(Statistic):
     """
 
     name = "high_count"
-    fields = HighFields
+    takes = named(column=NumericColumnName, top=Top)
 
     def faults(self, request: Request, relation: Relation) -> Iterable[Fault]:
         """No more values are high than the column has."""

@@ -14,12 +14,11 @@ from dpcli.mechanisms import MECHANISMS
 from dpcli.privacy.loss import Loss, Price
 from dpcli.privacy.relation import Neighbors, RowUnit
 from dpcli.queries import Condition
-from dpcli.spec.entries import Common, shape_of
+from dpcli.spec.entries import Common, entry_shape
 from dpcli.spec.load import load_spec, read_any
 from dpcli.spec.model import Entry
 from dpcli.spec.text import MOST_BYTES
 from dpcli.statistics import STATISTICS
-from dpcli.values import Shape
 from tests.support.specs import completed, with_column, with_statistic
 
 SPECS = sorted((Path(__file__).parents[3] / "specs").glob("*.yaml"))
@@ -239,9 +238,9 @@ def test_empty_groups_and_conditions(field: str) -> None:
 
 def test_an_entry_has_the_fields_of_its_statistic() -> None:
     """The model of an entry has the common fields first, and fits statistics without any."""
-    fields = next(one for one in STATISTICS if one.name == "histogram").fields
-    assert list(shape_of(fields).model_fields)[-2:] == ["column", "bins"]
-    assert shape_of(Shape) is Common
+    histogram = next(one for one in STATISTICS if one.name == "histogram")
+    assert list(entry_shape(histogram).model_fields)[-2:] == ["column", "bins"]
+    assert entry_shape(None) is Common
 
 
 def test_bytes_and_text_agree() -> None:
