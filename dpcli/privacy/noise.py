@@ -11,7 +11,6 @@ from abc import ABC, abstractmethod
 from fractions import Fraction
 from functools import lru_cache
 from math import ceil, erfc, exp, floor, log, sinh, sqrt
-from statistics import NormalDist
 from typing import ClassVar, Literal
 
 from dpcli.arrays import Floats, np
@@ -173,6 +172,8 @@ class DiscreteGaussian(Noise):
     @classmethod
     def quantiles(cls, levels: Floats) -> Floats:
         """Normal quantiles."""
+        from statistics import NormalDist
+
         return np.array([NormalDist().inv_cdf(float(level)) for level in levels])
 
 

@@ -9,7 +9,7 @@ Mishra and Ntoulas 2009; on the whole numbers, Desfontaines, Voss, Gipson and Ma
 from __future__ import annotations
 
 from fractions import Fraction
-from functools import lru_cache
+from functools import cache, lru_cache, partial
 from math import ceil, log, sqrt
 
 from dpcli.privacy.noise import Noise, NoNoise, normal_quantile
@@ -65,11 +65,13 @@ def blended_margin(
         return weight * one_sided_width(one, outside)
     blocks = _blocks(one, outside)
     first, second = float(weight), float(other_weight)
+    # The last steps of the search ask for the same whole numbers again.
+    far = cache(partial(tail, other))
 
     def beyond(t: float) -> float:
         """An upper bound of P[weight X + other_weight Y > t]."""
         return sum(
-            chance * (tail(other, ceil((t - first * end) / second)) if end is not None else 1.0)
+            chance * (far(ceil((t - first * end) / second)) if end is not None else 1.0)
             for end, chance in blocks
         )
 
