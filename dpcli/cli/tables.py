@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
-from itertools import chain, zip_longest
 from typing import TextIO
 
-from dpcli.cli.console import styled, unguarded, width_of, wrapped
+from dpcli.cli.console import unguarded, width_of, wrapped
 from dpcli.diagnostic import columns_of
 from dpcli.messages import one_line
 
@@ -46,31 +45,33 @@ def write_table(
     each row becomes a block with a line for each of its cells.
     """
     heading = f"{one_line(title)}\n" if title else ""
-    columns = _columns(rows)
     if not out.isatty() or not rows:
         out.write(heading + plain_table(rows))
-        return [name for name, *_ in columns] if rows else []
+        return list(rows[0]) if rows else []
     screen = unguarded(out)
     room = width_of(screen)
-    columns = [column for column in columns if any(column[1:])]
+    columns = [column for column in _columns(rows) if any(column[1:])]
     for name in spare:
         if _width(_widths(columns)) > room:
             columns = [column for column in columns if column[0] != name]
     widths = _fitted(columns, room)
     if widths is None:
         screen.write(wrapped(heading + _blocks(columns), room))
-    else:
-        head, *body = _drawn(columns, widths)
-        rule = "\u2500" * _width(widths)
-        lines = [*(styled(line, "1", screen) for line in head), rule, *chain(*body)]
-        screen.write(heading + "".join(f"{line}\n" for line in [*lines, ""]))
+        return [name for name, *_ in columns]
+    screen.write(heading)
+    _draw(screen, columns, widths)
     return [name for name, *_ in columns]
 
 
 def plain_table(rows: Sequence[Row]) -> str:
     """The table as aligned text."""
     columns = _columns(rows)
-    return "".join(f"{line}\n" for line in chain(*_drawn(columns, _widths(columns))))
+    sides = [str.rjust if _is_numeric(column[1:]) else str.ljust for column in columns]
+    padded = [
+        [side(text, width - columns_of(text) + len(text)) for text in column]
+        for side, width, column in zip(sides, _widths(columns), columns, strict=True)
+    ]
+    return "".join(f"{GAP.join(line).rstrip()}\n" for line in zip(*padded, strict=True))
 
 
 def _columns(rows: Sequence[Row]) -> list[list[str]]:
@@ -86,30 +87,22 @@ def _width(widths: Sequence[int]) -> int:
     return sum(widths) + len(GAP) * (len(widths) - 1)
 
 
-def _drawn(columns: Sequence[Sequence[str]], widths: Sequence[int]) -> Iterator[list[str]]:
-    """The lines of each row, the headings first."""
-    sides = [str.rjust if _is_numeric(column[1:]) else str.ljust for column in columns]
-    for row in zip(*columns, strict=True):
-        cells = map(_folded, row, widths)
-        yield [
-            GAP.join(
-                side(text, width - columns_of(text) + len(text))
-                for side, width, text in zip(sides, widths, line, strict=True)
-            ).rstrip()
-            for line in zip_longest(*cells, fillvalue="")
-        ]
+def _draw(screen: TextIO, columns: Sequence[Sequence[str]], widths: Sequence[int]) -> None:
+    """The table by rich, which only a terminal has to wait for."""
+    from rich.box import SIMPLE_HEAD  # noqa: PLC0415 - slow to load, and for terminals alone
+    from rich.console import Console  # noqa: PLC0415 - the same
+    from rich.table import Table  # noqa: PLC0415 - the same
+    from rich.text import Text  # noqa: PLC0415 - the same
 
-
-def _folded(text: str, width: int) -> list[str]:
-    """A cell in lines that are no wider than its column."""
-    if columns_of(text) <= width:
-        return [text]
-    first, *rest = text.split()
-    lines = [first]
-    for word in rest:
-        longer = f"{lines[-1]} {word}"
-        lines[-1:] = [longer] if columns_of(longer) <= width else [lines[-1], word]
-    return lines
+    # Next to each column stand a space of the box and a space of padding: a GAP.
+    table = Table(box=SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0))
+    for (name, *texts), width in zip(columns, widths, strict=True):
+        table.add_column(Text(name), justify="right" if _is_numeric(texts) else "left", width=width)
+    for row in zip(*(texts for _, *texts in columns), strict=True):
+        table.add_row(*map(Text, row))
+    plain = bool(os.environ.get("NO_COLOR"))
+    console = Console(file=screen, width=width_of(screen), highlight=False, no_color=plain)
+    console.print(table, "")
 
 
 def _is_numeric(texts: Sequence[str]) -> bool:
