@@ -21,7 +21,7 @@ from dpcli.mechanisms.base import Choosing, Perturbing, in_groups
 from dpcli.plan.model import Part, Plan, PlannedEntry
 from dpcli.plan.numbers import Fact
 from dpcli.plan.planner import require_budget
-from dpcli.plan.quality import Missed, missed_minimums
+from dpcli.plan.quality import missed_minimums
 from dpcli.privacy.confidential import Cells, Confidential, Group, Groups
 from dpcli.privacy.relation import PersonUnit
 from dpcli.scores import ScoreQuery
@@ -64,10 +64,10 @@ class Released:
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """The noisy answers of the quality check, and the minimums that they miss."""
+    """The noisy answers of the quality check, and why they fail it: a sentence by column."""
 
     estimates: Estimates
-    missed: tuple[Missed, ...]
+    missed: Mapping[str | None, str]
 
 
 @dataclass(frozen=True, slots=True)

@@ -45,11 +45,10 @@ class Minimum:
     margin: Fraction
     rows: int | None
 
-    def missed(self, rows: int, difference: int) -> bool:
-        """Whether noisy counts miss it by more than noise explains."""
-        if self.column is None:
-            return rows - self.least < -self.margin
-        return Fraction(rows + difference, 2) - self.least * rows < -self.margin
+    def missed(self, rows: int, found: Fraction) -> bool:
+        """Whether noisy rows, or `found` readable cells, miss it by more than noise explains."""
+        least = self.least if self.column is None else self.least * rows
+        return found - least < -self.margin
 
     @property
     def noticed(self) -> Fraction | None:
@@ -65,14 +64,6 @@ class Minimum:
     def rows_needed(self) -> int:
         """From this number of rows on, a column without a readable cell is noticed."""
         return floor(2 * self.margin / self.least) + 1
-
-
-@dataclass(frozen=True, slots=True)
-class Missed:
-    """A minimum that was missed, and the noisy number that was compared with it."""
-
-    minimum: Minimum
-    value: Fraction
 
 
 def minimums(plan: Plan) -> Iterator[Minimum]:
@@ -91,23 +82,24 @@ def minimums(plan: Plan) -> Iterator[Minimum]:
         yield Minimum(name, least, margin, quality.min_rows)
 
 
-def missed_minimums(plan: Plan, answers: Sequence[Answer]) -> tuple[Missed, ...]:
-    """The minimums that noisy answers miss; no other statistic is answered if there are any."""
-    quality = plan.spec.quality
+def missed_minimums(plan: Plan, answers: Sequence[Answer]) -> dict[str | None, str]:
+    """Why noisy answers fail the check: a sentence for each minimum, by its column.
+
+    No other statistic is answered if there are any.
+    """
+    quality, sentences = plan.spec.quality, dict[str | None, str]()
     assert quality is not None
     rows, columns = split(answers)
     (count,) = rows.values.tolist()
-    differences = dict(zip(quality.min_readable, columns.values.tolist(), strict=True))
-    found = []
+    readable = (Fraction(count + difference, 2) for difference in columns.values.tolist())
+    found = dict(zip(quality.min_readable, readable, strict=True))
     for minimum in minimums(plan):
-        difference = differences.get(minimum.column or "", 0)
-        if minimum.missed(count, difference):
-            value = Fraction(max(count, 0))
-            if minimum.column is not None:
-                share = Fraction(count + difference, 2) / max(count, 1)
-                value = min(max(share, Fraction(0)), Fraction(1))
-            found.append(Missed(minimum, value))
-    return tuple(found)
+        number = found.get(minimum.column or "", Fraction(count))
+        if minimum.missed(count, number):
+            share = min(max(number / max(count, 1), Fraction(0)), Fraction(1))
+            value = Fraction(max(count, 0)) if minimum.column is None else share
+            sentences[minimum.column] = missed_sentence(minimum, value, plan.spec.rows_are)
+    return sentences
 
 
 def percent(share: Fraction) -> str:
@@ -158,12 +150,11 @@ def counted_note(plan: Plan) -> str:
     return note(f"quality.{'counted' if unit.each else 'counted_with_id'}", rows=plan.spec.rows_are)
 
 
-def missed_sentence(missed: Missed, what: str) -> str:
-    """Why the check failed: one minimum that was missed."""
-    minimum, value = missed.minimum, missed.value
+def missed_sentence(minimum: Minimum, value: Fraction, rows: str) -> str:
+    """Why the check failed: one minimum that was missed, by a noisy number or share."""
     if minimum.column is None:
         noise = f", give or take {short(minimum.margin)}," if minimum.margin else ""
         least = int(minimum.least)
-        return note("quality.too_few", rows=what, count=floor(value), noise=noise, least=least)
+        return note("quality.too_few", rows=rows, count=floor(value), noise=noise, least=least)
     share, least_share = percent(value), percent(minimum.least)
     return note("quality.unreadable", share=share, column=minimum.column, least=least_share)

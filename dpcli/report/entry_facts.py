@@ -14,7 +14,7 @@ from dpcli.plan.meaning import protection
 from dpcli.plan.model import Part, Plan, PlannedEntry, standard_error
 from dpcli.plan.notes import counted, left_out
 from dpcli.plan.numbers import Fact, Number, plain
-from dpcli.plan.quality import FALSE_STOP, counted_note, missed_sentence, percent, rule
+from dpcli.plan.quality import FALSE_STOP, counted_note, percent, rule
 from dpcli.privacy.decimals import decimal_text
 from dpcli.queries import Condition
 from dpcli.spec.model import Response, Spec
@@ -149,16 +149,11 @@ def quality_facts(plan: Plan, checked: Checked | None = None) -> Facts | None:
     rows, *columns = map(_estimate, checked.estimates)
     return facts | {
         "passed": not checked.missed,
-        "missed": missed_sentences(checked, plan),
+        "missed": list(checked.missed.values()),
         "rows": rows,
         "readable": dict(zip(quality.min_readable, columns, strict=True)),
         "table": list(_quality_rows(plan, checked)),
     }
-
-
-def missed_sentences(checked: Checked, plan: Plan) -> list[str]:
-    """Why the check failed, a sentence for each minimum."""
-    return [missed_sentence(one, plan.spec.rows_are) for one in checked.missed]
 
 
 def _estimate(estimate: Estimate) -> Fact:
@@ -178,7 +173,6 @@ def _quality_rows(plan: Plan, checked: Checked) -> Iterator[tuple[str, ...]]:
     """The noisy counts as a table: rows, then the readable share of each column."""
     quality = plan.spec.quality
     assert quality is not None
-    missed = {one.minimum.column for one in checked.missed}
     estimates = list(checked.estimates)
     count = max(estimates[0].value or Fraction(0), Fraction(1))
     for column, estimate in zip((None, *quality.min_readable), estimates, strict=True):
@@ -187,7 +181,7 @@ def _quality_rows(plan: Plan, checked: Checked) -> Iterator[tuple[str, ...]]:
         numbers, verdict = _numbers(estimate), "met"
         if least is None:
             verdict = "not checked"
-        elif column in missed:
+        elif column in checked.missed:
             verdict = "missed"
         elif numbers[0] < least:
             verdict = "below, within the noise"

@@ -13,7 +13,7 @@ from dpcli.plan import notes
 from dpcli.plan.meaning import headline, meaning, promise, protection
 from dpcli.plan.model import Plan
 from dpcli.plan.planner import make_plan
-from dpcli.plan.quality import Missed, counted_note, minimums, missed_sentence, rule
+from dpcli.plan.quality import counted_note, minimums, missed_sentence, rule
 from dpcli.plan.risks import risks
 from dpcli.privacy.loss import Loss
 from dpcli.reference import texts
@@ -134,7 +134,7 @@ def sentences(plan: Plan) -> Iterator[str]:
     for entry in plan.priced:
         yield from (notes.left_out(entry, plan.spec), *protection(entry, plan.spec))
     for minimum in minimums(plan):
-        yield missed_sentence(Missed(minimum, Fraction(1, 2)), plan.spec.rows_are)
+        yield missed_sentence(minimum, Fraction(1, 2), plan.spec.rows_are)
     for window in (None, 30):
         for found in risks(plan, window):
             yield from found.sentences

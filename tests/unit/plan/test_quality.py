@@ -138,8 +138,11 @@ def test_the_margin_is_not_larger_than_it_has_to_be(monkeypatch: pytest.MonkeyPa
             part.noise, part.sensitivity, sealed
         ).value.tolist()
         smaller = [replace(one, margin=one.margin * Fraction(4, 5)) for one in found]
-        columns = dict(zip(thresholds_by_name(plan), differences, strict=True))
-        stopped += any(one.missed(rows, columns.get(one.column or "", 0)) for one in smaller)
+        readable = [Fraction(rows + one, 2) for one in differences]
+        columns = dict(zip(thresholds_by_name(plan), readable, strict=True))
+        stopped += any(
+            one.missed(rows, columns.get(one.column or "", Fraction(rows))) for one in smaller
+        )
 
     assert stopped > most(float(FALSE_STOP))
 
