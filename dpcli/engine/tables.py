@@ -1,7 +1,7 @@
 """The rows of all data files as columns of text, whatever the files are.
 
 `Tables.frames` streams all files for the central model; `texts_of` hands out their rows in
-their own order for the local model.
+their own order for the local model. `decimal_texts` makes columns of text of numbers.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from typing import TypeVar
 
 import polars as pl
 
+from dpcli.arrays import Array
 from dpcli.columns import Column
 from dpcli.dialect import UTF8
 from dpcli.engine.content import Counted, blocks_of, copied, decoded, numbered_header, seems_packed
@@ -25,8 +26,12 @@ from dpcli.engine.parquet import parquet_frame
 from dpcli.engine.plain import Inspection, PlainText, has_blank_lines
 from dpcli.engine.progress import Progress
 from dpcli.engine.source import Dataset, Source
+from dpcli.privacy.decimals import digits_text
 
 T = TypeVar("T")
+
+MOST_PLACES = 18
+"""Decimals that machine words hold."""
 
 BLOCK = 1 << 24
 """Bytes that are read at a time in order; memory grows with this, not with the file."""
@@ -170,3 +175,18 @@ def _frame(source: Source, wanted: Sequence[Column], decimal: str) -> pl.LazyFra
     ]
     blank = pl.all_horizontal(pl.col(name).is_null() for name in read or names[:1])
     return table.select(*texts, blank.alias("odd_blank"))
+
+
+def decimal_texts(numbers: Array, places: int) -> pl.Series:
+    """Whole numbers of units of the last of `places` decimals as plain decimals."""
+    if numbers.dtype == object or places > MOST_PLACES:
+        return pl.Series([digits_text(int(number), places) for number in numbers], dtype=pl.String)
+    number = pl.Series("number", numbers)
+    if not places:
+        return number.cast(pl.String)
+    power, size = 10**places, pl.col("number").abs()
+    sign = pl.when(pl.col("number") < 0).then(pl.lit("-")).otherwise(pl.lit(""))
+    # The leading one keeps zeros, and is cut off.
+    digits = (size % power + power).cast(pl.String).str.slice(1)
+    text = pl.concat_str(sign, size // power, pl.lit("."), digits)
+    return number.to_frame().select(text).to_series()

@@ -11,9 +11,9 @@ from fractions import Fraction
 from itertools import product
 from math import prod, sqrt
 
-import numpy as np
 import polars as pl
 
+from dpcli.arrays import np
 from dpcli.columns import CategoryColumn, NumericColumn
 from dpcli.engine.decode import Decoder
 from dpcli.engine.header import require_columns

@@ -11,16 +11,15 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from typing import BinaryIO
 
-import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
+from dpcli.arrays import Array, Ints, np, times
 from dpcli.columns import CategoryColumn, NumericColumn
 from dpcli.engine.decode import Decoder
 from dpcli.engine.header import require_columns
 from dpcli.engine.progress import Progress
 from dpcli.engine.source import Dataset, open_dataset
-from dpcli.engine.tables import prefetch, texts_of
+from dpcli.engine.tables import decimal_texts, prefetch, texts_of
 from dpcli.errors import DataError, LedgerError
 from dpcli.ledger.charge import RESPONSES, Slot, Standing, Stored
 from dpcli.ledger.ledger import Ledger
@@ -36,9 +35,6 @@ from dpcli.spec.model import Cell, Response, Spec
 
 CELLS = 1 << 22
 """Cells of responses that are made at a time; memory grows with this, not with the file."""
-
-LARGEST = 1 << 62
-"""Numbers that are written out by 64-bit arithmetic."""
 
 BUCKET = 1 << 25
 """Bytes of the data file for each bucket: about as much is in memory at a time."""
@@ -170,14 +166,11 @@ def responses(
         yield pl.DataFrame(collected)
 
 
-def _written(response: Response, cells: Confidential[NDArray[np.int64]]) -> dict[str, pl.Series]:
+def _written(response: Response, cells: Confidential[Ints]) -> dict[str, pl.Series]:
     drawn = response.channel.respond(cells).value
     if response.channel.form == "number":
         assert isinstance(response.column, NumericColumn)
-        (steps,) = drawn
-        wide = steps.dtype == object
-        series = pl.Series(steps.tolist(), dtype=pl.Object) if wide else pl.Series(steps)
-        written = [_decimals(response.column, series)]
+        written = [_decimals(response.column, drawn[0])]
     elif response.channel.form == "bits":
         written = [pl.Series(bits) for bits in drawn]
     else:
@@ -191,7 +184,8 @@ def _texts(column: Cell, cells: pl.Series) -> pl.Series:
         return _labels(column.labels, cells)
     if column.kind == "date":
         return cells.cast(pl.Int32).cast(pl.Date).dt.to_string("%Y-%m-%d")
-    return _decimals(column, cells.cast(pl.Int64))
+    texts = _decimals(column, cells.cast(pl.Int64).fill_null(0).to_numpy())
+    return texts.set(cells.is_null(), None)
 
 
 def _labels(labels: Sequence[str], places: pl.Series) -> pl.Series:
@@ -199,27 +193,9 @@ def _labels(labels: Sequence[str], places: pl.Series) -> pl.Series:
     return places.cast(pl.UInt32).cat.to(pl.Enum(labels))
 
 
-def _decimals(column: NumericColumn, steps: pl.Series) -> pl.Series:
-    """Whole numbers of steps as plain decimals; null where they are.
-
-    By 64-bit arithmetic where the column allows no number that exceeds it.
-    """
+def _decimals(column: NumericColumn, steps: Array) -> pl.Series:
     places = decimal_places(column.step)
-    unit, largest = int(column.step * 10**places), LARGEST
-    if steps.dtype == pl.Int64:
-        ends = (steps.min(), steps.max())
-        largest = max((abs(end) for end in ends if isinstance(end, int)), default=1)
-    if max(unit, 10**places, unit * largest) >= LARGEST:
-        texts = [None if value is None else column.text(int(value)) for value in steps.to_list()]
-        return pl.Series(texts, dtype=pl.String)
-    units = pl.col("v") * unit
-    whole = (units.abs() // 10**places).cast(pl.String)
-    if places:
-        part = (units.abs() % 10**places).cast(pl.String).str.zfill(places)
-        whole = pl.concat_str(whole, pl.lit("."), part)
-    signed = pl.when(units < 0).then(pl.concat_str(pl.lit("-"), whole)).otherwise(whole)
-    frame = pl.DataFrame({"v": steps})
-    return frame.select(pl.when(pl.col("v").is_not_null()).then(signed).alias("v")).to_series()
+    return decimal_texts(times(steps, int(column.step * 10**places)), places)
 
 
 def in_random_order(frames: Iterator[pl.DataFrame], size: int) -> Iterator[pl.DataFrame]:
@@ -256,7 +232,7 @@ def _spill(bucket: BinaryIO, rows: io.BytesIO) -> int:
         raise DataError.about("no-space.responses") from None
 
 
-def random_order(count: int) -> NDArray[np.int64]:
+def random_order(count: int) -> Ints:
     """The places from 0 on in a uniformly random order.
 
     Sorted by random words, which are generated again if two of them are the same.

@@ -11,7 +11,6 @@ from weakref import WeakKeyDictionary
 from dpcli.arrays import Array, np
 from dpcli.messages import note
 from dpcli.plan.numbers import exact_or_up
-from dpcli.privacy.decimals import digits_text
 from dpcli.records import dataclass
 from dpcli.statistics.estimates import KNOWN, SUPPRESSED, Estimates
 from dpcli.statistics.post import FLAGS, UNRELIABLE, Flag, flags
@@ -23,10 +22,6 @@ if TYPE_CHECKING:
 
 RAW = ".raw"
 """What is added to the name of a statistic for its raw noisy numbers."""
-
-
-MOST_PLACES = 18
-"""Decimals that machine words hold."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,31 +140,11 @@ def texts_of(estimates: Estimates, numbers: Array) -> pl.Series:
     """Numbers as texts, each with its decimals."""
     import polars as pl
 
+    from dpcli.engine.tables import decimal_texts
+
     found = estimates.printed(numbers)
-    texts = pl.concat(
-        [_plain(each, places) for each, places in zip(found, estimates.places, strict=True)]
-    )
+    texts = pl.concat(map(decimal_texts, found, estimates.places))
     return texts.gather(np.arange(len(texts)).reshape(len(found), -1).T.ravel())
-
-
-def _plain(numbers: Array, places: int) -> pl.Series:
-    """Whole numbers of units of the last of `places` decimals as texts."""
-    import polars as pl
-
-    if numbers.dtype == object or places > MOST_PLACES:
-        return pl.Series([digits_text(int(number), places) for number in numbers], dtype=pl.String)
-    number = pl.Series("number", numbers)
-    if not places:
-        return number.cast(pl.String)
-    power, size = 10**places, pl.col("number").abs()
-    sign = pl.when(pl.col("number") < 0).then(pl.lit("-")).otherwise(pl.lit(""))
-    # The leading one keeps zeros, and is cut off.
-    digits = (size % power + power).cast(pl.String).str.slice(1)
-    return (
-        number.to_frame()
-        .select(pl.concat_str(sign, size // power, pl.lit("."), digits))
-        .to_series()
-    )
 
 
 def flags_of(every: Iterable[Numbers]) -> list[Flag]:
