@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import os
 import sys
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from threading import Event, Thread
 from typing import TextIO
 
-from dpcli.cli.console import Guarded, is_json
+from dpcli.cli.console import is_json
 from dpcli.engine.progress import Progress
 
 PATIENCE = 0.5
@@ -25,36 +24,17 @@ WIDTH, PIECE = 30, 6
 FULL, EMPTY = "\u2501", "\u2500"
 ERASE = "\r\x1b[2K"
 
-WAITING = "note: reading has made no progress for some seconds; after a minute it is restarted\n"
-"""The report of a standstill: the same whatever is read."""
-
 
 @contextmanager
 def shown_progress(*, quiet: bool) -> Iterator[Progress | None]:
-    """Progress of the work within, drawn on a terminal; elsewhere standstills alone are reported.
-
-    None if `quiet`.
-    """
-    if quiet:
+    """Progress of the work within, drawn on a terminal; None if it is not, or if `quiet`."""
+    plain = is_json(sys.stderr) or os.environ.get("TERM") in ("dumb", "unknown")
+    if quiet or plain or not sys.stderr.isatty():
         yield None
         return
     progress, done = Progress(), Event()
     # The standard error of the process leads nowhere while records are read.
     with open(os.dup(2), "w", encoding="utf-8") as terminal:
-        shown = Guarded(terminal, as_json=is_json(sys.stderr))
-        plain = shown.as_json or os.environ.get("TERM") in ("dumb", "unknown")
-        drawn = sys.stderr.isatty() and not plain
-
-        def notice() -> None:
-            with suppress(OSError, ValueError):
-                terminal.write(ERASE if drawn else "")
-                shown.write(WAITING)
-                shown.flush()
-
-        progress.notice = notice
-        if not drawn:
-            yield progress
-            return
         drawer = Thread(target=_draw, args=(terminal, progress, done), daemon=True)
         drawer.start()
         try:
@@ -79,7 +59,6 @@ def _draw(terminal: TextIO, progress: Progress, done: Event) -> None:
             terminal.write(f"{ERASE}{_line(progress, beats)}")
             terminal.flush()
             beats += 1
-            progress.drawing = time.thread_time()
             if done.wait(PACE):
                 break
         terminal.write(ERASE)

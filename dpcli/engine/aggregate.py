@@ -10,10 +10,10 @@ import polars as pl
 
 from dpcli.columns import Column, IdColumn
 from dpcli.engine.bounding import UserLevelAggregation
-from dpcli.engine.decode import Decoder, raised
+from dpcli.engine.decode import FLAGS, Decoder, raised
 from dpcli.engine.grouping import Grouping, batches_of
 from dpcli.engine.plain import Inspection
-from dpcli.engine.progress import READING, Progress, run_with_retry
+from dpcli.engine.progress import READING, Progress, interruptible
 from dpcli.engine.rollup import Sealed, rolled_up
 from dpcli.engine.source import Dataset
 from dpcli.engine.tables import Tables
@@ -65,38 +65,33 @@ class Aggregation:
         """
 
         def scan(texts: list[pl.LazyFrame], decoder: Decoder) -> tuple[Partial, pl.DataFrame]:
-            return self._scan(texts, decoder, dataset.size, progress, merged=merged)
+            if isinstance(self._unit, PersonUnit):
+                arguments = (self._queries, self._batches, self._unit, dataset.size, decoder)
+                return UserLevelAggregation(*arguments).frames(texts)
+            return self._of_rows(pl.concat(texts), decoder, dataset.size, merged=merged)
 
         return scanned(dataset, inspection, self.columns, scan, progress)
 
-    def _scan(
-        self,
-        texts: list[pl.LazyFrame],
-        decoder: Decoder,
-        size: int,
-        progress: Progress,
-        *,
-        merged: bool,
+    def _of_rows(
+        self, texts: pl.LazyFrame, decoder: Decoder, size: int, *, merged: bool
     ) -> tuple[Partial, pl.DataFrame]:
-        if isinstance(self._unit, PersonUnit):
-            arguments = (self._queries, self._batches, self._unit, size, decoder)
-            return run_with_retry(lambda: UserLevelAggregation(*arguments).frames(texts), progress)
+        """The partial of all rows, and their flags."""
         names = {column: f"v{place}" for place, column in enumerate(self.columns)}
-        rows = pl.concat(texts)
-        cells = rows.select(*decoder.values(names), "odd_blank")
-        groupings = [Grouping(batch, self._queries, names, size) for batch in self._batches]
-        frames = [each.partial(each.placed(cells)) for each in groupings]
-        if merged:
-            frames = [
-                batch.merged(frame) if batch.kind.distinct else frame
-                for batch, frame in zip(self._batches, frames, strict=True)
-            ]
-        marks = (*decoder.undecided(), pl.col("odd_blank"))
-        frames.append(rows.select(mark.any() for mark in marks))
-        *results, flags = run_with_retry(
-            lambda: pl.collect_all(frames, engine="streaming"), progress
-        )
-        return results, flags
+        rows = texts.select(*decoder.values(names), *decoder.undecided(), "odd_blank")
+        flags, frames = [FLAGS.any()], []
+        for batch in self._batches:
+            grouping = Grouping(batch, self._queries, names, size)
+            distinct = batch.kind.distinct is not None
+            # The first sums take the flags along: to aggregate these alone is much slower.
+            frame = grouping.partial(grouping.placed(rows), [] if distinct else flags)
+            frames.append(batch.merged(frame) if distinct and merged else frame)
+            flags = flags if distinct else []
+        if flags:
+            frames.append(rows.select(flags))
+        results = pl.collect_all(frames, engine="streaming")
+        flagged = next(frame for frame in results if "odd_blank" in frame.columns)
+        partial = [frame.drop(FLAGS) for frame in results[: len(self._batches)]]
+        return partial, flagged.select(FLAGS)
 
     def merged(self, partials: Sequence[Partial]) -> Partial:
         """One partial with a line per cell, from those of rows that are in no two of them."""
@@ -125,6 +120,16 @@ def scanned(
     It also flags whether some row was blank in every column that was read, `odd_blank`, and for
     which columns of texts a cell was undecided: then the files are read again, as these need it.
     """
+    return interruptible(lambda: _scanned(dataset, inspection, columns, scan, progress))
+
+
+def _scanned(
+    dataset: Dataset,
+    inspection: Inspection,
+    columns: Sequence[Column],
+    scan: Callable[[list[pl.LazyFrame], Decoder], tuple[Found, pl.DataFrame]],
+    progress: Progress,
+) -> Found:
     decoder = Decoder(columns)
     with ExitStack() as copies:
         tables = Tables(dataset, inspection, columns, copies)
@@ -137,7 +142,7 @@ def scanned(
                 blank = "odd_blank" in odd
                 odd.discard("odd_blank")
                 if odd:
-                    decoder.improve(odd, pl.concat(tables.frames()), progress)
+                    decoder.improve(odd, pl.concat(tables.frames()))
             except (pl.exceptions.PolarsError, OSError):
                 # Bytes that are not UTF-8 end up here: the copy decodes them by rule.
                 if not tables.copy(blank=False):

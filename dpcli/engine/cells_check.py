@@ -16,7 +16,7 @@ from dpcli.columns import CategoryColumn, Column, without_constant
 from dpcli.engine.aggregate import scanned
 from dpcli.engine.decode import FLAGS, Decoder, stripped
 from dpcli.engine.plain import Inspection
-from dpcli.engine.progress import Progress, run_with_retry
+from dpcli.engine.progress import Progress
 from dpcli.engine.source import Dataset
 from dpcli.records import dataclass
 
@@ -63,8 +63,7 @@ def check_cells(
         facts += [pl.col("odd_blank").any(), *(value.is_not_null().sum() for value in values)]
         facts += [fact for place, column in enumerate(wanted) for fact in _facts(column, place)]
         frames = [frame.select(facts) for frame in texts]
-        results = run_with_retry(lambda: pl.collect_all(frames, engine="streaming"), progress)
-        counted = pl.concat(results)
+        counted = pl.concat(pl.collect_all(frames, engine="streaming"))
         return counted, counted.select(FLAGS)
 
     with dataset.redacted_errors():

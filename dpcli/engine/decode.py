@@ -33,7 +33,6 @@ import polars as pl
 from polars.selectors import starts_with
 
 from dpcli.columns import CategoryColumn, Column, IdColumn, NumericColumn, OpenColumn
-from dpcli.engine.progress import Progress, run_with_retry
 
 BLANKS = " \t"
 
@@ -111,9 +110,7 @@ class Decoder:
         """Which cells of each column are still undecided: flags `odd_t0` and so on."""
         return [self._open(column).alias(f"odd_{text}") for column, text in self.columns.items()]
 
-    def improve(
-        self, flags: Collection[str], texts: pl.LazyFrame, progress: Progress | None = None
-    ) -> None:
+    def improve(self, flags: Collection[str], texts: pl.LazyFrame) -> None:
         """Read columns with these flags by the full rule; what that left, one by one."""
         for column, text in self.columns.items():
             if f"odd_{text}" not in flags:
@@ -123,8 +120,7 @@ class Decoder:
                 continue
             assert isinstance(column, NumericColumn)
             rest = texts.filter(self._open(column)).select(pl.col(text).unique())
-            found = run_with_retry(lambda rest=rest: rest.collect(engine="streaming"), progress)  # type: ignore[misc]
-            cells = found.to_series().to_list()
+            cells = rest.collect(engine="streaming").to_series().to_list()
             decided = self._decided.setdefault(column, {})
             decided |= {cell: number(cell, column) for cell in cells}
 
@@ -153,7 +149,7 @@ class Decoder:
         if column.kind == "date":
             days = _days(_first_word(bare) if full else text)
             return days.clip(low, high).cast(dtype)
-        value = _steps(bare if full else text, column).clip(low, high).cast(dtype)
+        value = _steps(bare if full else text, column, full=full).clip(low, high).cast(dtype)
         if full:
             value = pl.coalesce(value, _beyond(bare, column).cast(dtype))
             decided = self._decided.get(column)
@@ -227,8 +223,10 @@ def _first_word(text: pl.Expr) -> pl.Expr:
     return pl.when(after.is_in(["", " ", "T"])).then(text.str.slice(0, 10))
 
 
-def _steps(text: pl.Expr, column: NumericColumn) -> pl.Expr:
-    """Numbers in whole steps, halves to even, in 128 bits; null for what is not certain."""
+def _steps(text: pl.Expr, column: NumericColumn, *, full: bool) -> pl.Expr:
+    """Numbers in whole steps, halves to even; null for what is not certain."""
+    if column.kind == "integer" and column.step == 1 and not full:
+        return text.cast(pl.Int64, strict=False)
     over, under = column.step.numerator, column.step.denominator
     places = len(str(under)) - 1
     if over == 1 and under == 10**places and places < DIGITS:

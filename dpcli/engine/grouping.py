@@ -224,8 +224,7 @@ class Grouping:
 
     `cell` is the joint cell of the closed axes, the last one fastest, one place past
     the end of an axis for nowhere; `o0`, `o1` and so on are open axes, null for
-    nowhere. `g0` and so on are the places on axes whose cells are a user's groups. There are at
-    most `size` rows.
+    nowhere. `g0` and so on are the places on axes of a user's groups. `size` rows at most.
     """
 
     def __init__(
@@ -263,8 +262,11 @@ class Grouping:
         inside += [pl.col(name).is_not_null() for name in self.open]
         return pl.all_horizontal(inside) if inside else pl.lit(value=True)
 
-    def partial(self, placed: pl.LazyFrame) -> pl.LazyFrame:
-        """A line per occupied cell with its sums, or per value in it if these are counted."""
+    def partial(self, placed: pl.LazyFrame, also: Sequence[pl.Expr] = ()) -> pl.LazyFrame:
+        """A line per occupied cell with its sums, or per value in it if these are counted.
+
+        Where there are sums, other aggregates of its rows go with them.
+        """
         query = self.batch.kind.distinct
         if query is not None:
             known = [column for column in query.present if column.missing is None]
@@ -273,9 +275,9 @@ class Grouping:
             value = value if mask is None else pl.when(mask).then(value)
             return placed.select(*self.keys, value.alias("value")).unique()
         if self.batch.columns:
-            return placed.group_by(self.keys).agg(self._sums)
+            return placed.group_by(self.keys).agg(*self._sums, *also)
         # All rows lie in one cell, also if there are none.
-        return placed.select(pl.lit(0, dtype=pl.Int64).alias("cell"), *self._sums)
+        return placed.select(pl.lit(0, dtype=pl.Int64).alias("cell"), *self._sums, *also)
 
 
 def _place(axis: Key, name: str) -> pl.Expr:

@@ -1,14 +1,15 @@
-"""Releases in fresh processes that stand still: none may.
+"""Aggregations in fresh processes that stand still: none may.
 
-`python tests/benchmarks/standstill.py [RUNS] [FOLDER]` makes 300 releases, or RUNS, of plain,
-quoted, odd and Parquet files, with a row and with a user as the unit, and 1, 2 and 32 threads of
-polars in turn. A release stands still if it uses no processor time for
-some seconds. To find out which, they are left as they are, and their numbers are printed.
+    python tests/benchmarks/standstill.py [PROCESSES] [FOLDER]
+
+runs 300 processes, or so many as are asked for, with 1, 2 and 32 threads of polars in turn. Each
+reads small plain, quoted, odd and Parquet files ten times, with a row and with a user as the unit.
+Processes that use no processor time for a minute stand still: they are left as they are, so that
+they can be looked at, their numbers are printed, and the status is 1.
 """
 
 from __future__ import annotations
 
-import itertools
 import os
 import subprocess
 import sys
@@ -19,19 +20,27 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-THREADS = (1, 2, 32)
+THREADS, REPEATS, ROWS = (1, 2, 32), 10, 10_000
 
-PATIENCE = 20.0
+PATIENCE = 60.0
 """Seconds without any processor time after which a process stands still."""
 
-PROGRAM = """
+PROGRAM = f"""
 import sys
+from pathlib import Path
 from dpcli.engine import bounding
-bounding.WAITING, bounding.SHARD = 20_000, 1 << 20
-from dpcli.cli.main import main
-main()
+from dpcli.plan.planner import make_plan
+from dpcli.release import aggregate_data
+from dpcli.spec.load import read_spec
+bounding.SEGMENT, bounding.WAITING, bounding.SHARD = 3_000, 50_000, 1 << 16
+row, user, *paths = sys.argv[1:]
+plans = [make_plan(read_spec(Path(spec))) for spec in (row, user)]
+for _ in range({REPEATS}):
+    for path in paths:
+        for plan in plans:
+            aggregate_data(plan, (path,))
 """
-"""A release in which small files have many shards, each of which is compacted often."""
+"""Small files have many shards, each of which is compacted often."""
 
 SPEC = """
 dpcli: 1
@@ -48,75 +57,64 @@ statistics:
   - {name: middle, statistic: median, column: amount, epsilon: 1}
 """
 
-UNITS = {"row": "row", "user": "{column: who, max_rows: 3, max_groups: 2}"}
+UNITS = ("row", "{column: who, max_rows: 3, max_groups: 2}")
 
 
-def make_files(folder: Path, rows: int = 100_000) -> list[Path]:
-    """The same table as a plain, a quoted, an odd and a Parquet file."""
+def make_files(folder: Path) -> list[str]:
+    """The specs, and one table as a plain, a quoted, an odd and a Parquet file."""
     generator = np.random.default_rng(1)
     table = pl.DataFrame(
         {
-            "who": generator.integers(0, rows // 4, rows),
-            "amount": generator.integers(0, 100_000, rows) / 100,
-            "place": pl.Series(["a", "b", "c", "d"])[generator.integers(0, 4, rows)],
+            "who": generator.integers(0, ROWS // 4, ROWS),
+            "amount": generator.integers(0, 100_000, ROWS) / 100,
+            "place": pl.Series(["a", "b", "c", "d"])[generator.integers(0, 4, ROWS)],
         }
     )
-    paths = [folder / name for name in ("plain.csv", "quoted.csv", "odd.csv", "table.parquet")]
-    table.write_csv(paths[0])
-    table.write_csv(paths[1], quote_style="always")
-    odd = paths[0].read_bytes()
-    paths[2].write_bytes(odd + b'1, 1e2 ,a\n2,5" pipe,b\n\n' + odd.partition(b"\n")[2])
-    table.write_parquet(paths[3])
-    return paths
+    names = ("row.yaml", "user.yaml", "plain.csv", "quoted.csv", "odd.csv", "table.parquet")
+    row, user, plain, quoted, odd, parquet = (folder / name for name in names)
+    for spec, unit in zip((row, user), UNITS, strict=True):
+        spec.write_text(SPEC.replace("UNIT", unit), encoding="utf-8")
+    table.write_csv(plain)
+    table.write_csv(quoted, quote_style="always")
+    text = plain.read_bytes()
+    odd.write_bytes(text + b'1, 1e2 ,a\n2,5" pipe,b\n\n' + text.partition(b"\n")[2])
+    table.write_parquet(parquet)
+    return [str(folder / name) for name in names]
 
 
 def stands_still(process: subprocess.Popen[bytes]) -> bool:
     """Wait for the end of a process; true if it uses no processor time any more instead."""
     since, before = time.monotonic(), 0
-    while True:
-        try:
-            process.wait(1)
-        except subprocess.TimeoutExpired:
-            fields = Path(f"/proc/{process.pid}/stat").read_text("utf-8").rpartition(")")[2].split()
-            used = int(fields[11]) + int(fields[12])
-            if used > before:
-                since, before = time.monotonic(), used
-            elif time.monotonic() - since > PATIENCE:
-                return True
-        else:
-            if process.returncode:
-                raise SystemExit(f"a release failed with status {process.returncode}")
-            return False
+    while process.poll() is None:
+        time.sleep(0.05)
+        fields = Path(f"/proc/{process.pid}/stat").read_text("utf-8").rpartition(")")[2].split()
+        used = int(fields[11]) + int(fields[12])
+        if used > before:
+            since, before = time.monotonic(), used
+        elif time.monotonic() - since > PATIENCE:
+            return True
+    if process.returncode:
+        raise SystemExit(f"a process failed with status {process.returncode}")
+    return False
 
 
-def main(runs: int, folder: Path) -> None:
-    """Run the releases, and count."""
-    paths = make_files(folder)
-    for unit, text in UNITS.items():
-        (folder / f"{unit}.yaml").write_text(SPEC.replace("UNIT", text), encoding="utf-8")
-    still: list[int] = []
-    cases = itertools.islice(itertools.cycle(itertools.product(UNITS, paths, THREADS)), runs)
-    for number, (unit, path, threads) in enumerate(cases, start=1):
-        words = ["release", str(folder / f"{unit}.yaml"), str(path)]
-        process = subprocess.Popen(
-            [sys.executable, "-c", PROGRAM, *words],
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            env={**os.environ, "POLARS_MAX_THREADS": str(threads)},
-        )
+def main(processes: int, folder: Path) -> int:
+    """Run the processes, and count those that stand still."""
+    command, still = [sys.executable, "-c", PROGRAM, *make_files(folder)], 0
+    for number in range(processes):
+        threads = str(THREADS[number % len(THREADS)])
+        environment = {**os.environ, "POLARS_MAX_THREADS": threads}
+        process = subprocess.Popen(command, stdout=subprocess.DEVNULL, env=environment)
         if stands_still(process):
-            still.append(process.pid)
-            print(f"process {process.pid} stands still: {unit}, {path.name}, {threads} threads")
-        else:
-            for file in folder.glob("dpcli-ledger.sqlite*"):
-                file.unlink()
-        if number % 100 == 0 or number == runs:
-            print(f"{number} releases, {len(still)} of which stand still", flush=True)
+            still += 1
+            print(f"process {process.pid} stands still, with {threads} threads", flush=True)
+        if (number + 1) % 10 == 0 or number + 1 == processes:
+            runs = (number + 1) * REPEATS * 2 * 4
+            print(f"{number + 1} processes, {runs} aggregations, {still} stand still", flush=True)
+    return min(still, 1)
 
 
 if __name__ == "__main__":
     with tempfile.TemporaryDirectory(prefix="dpcli-") as temporary:
-        main(
-            int(sys.argv[1]) if len(sys.argv) > 1 else 300,
-            Path(sys.argv[2] if len(sys.argv) > 2 else temporary),
-        )
+        folder = Path(sys.argv[2] if len(sys.argv) > 2 else temporary)
+        raise SystemExit(main(int(sys.argv[1]) if len(sys.argv) > 1 else 300, folder))

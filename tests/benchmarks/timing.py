@@ -5,12 +5,9 @@ from __future__ import annotations
 import os
 import statistics
 import subprocess
-import sys
-import tempfile
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,32 +57,3 @@ def show(runs: Mapping[str, Sequence[Run]], base: str) -> None:
             f"{statistics.median(ratios):12.2f}"
             f"{ratios[0]:8.2f}..{ratios[-1]:.2f}"
         )
-
-
-def regions(count: int) -> str:
-    """The names of so many regions, as a spec lists them."""
-    return ", ".join(f"region-{number}" for number in range(count))
-
-
-def against_polars(
-    name: str, make_file: Callable[[Path, int], None], spec_text: str, fused: str
-) -> None:
-    """Time a release against a fused query in polars, on a file that is made if missing.
-
-    The command line gives the number of rows, 10 million unless told otherwise, and the
-    folder of the file. `fused` reads the file that it calls PATH.
-    """
-    rows = int(sys.argv[1]) if len(sys.argv) > 1 else 10_000_000
-    folder = Path(sys.argv[2] if len(sys.argv) > 2 else tempfile.gettempdir())
-    data, spec = folder / f"dpcli-{name}-{rows}.csv", folder / f"dpcli-{name}.yaml"
-    if not data.exists():
-        make_file(data, rows)
-    for ledger in folder.glob("dpcli-ledger.sqlite*"):
-        ledger.unlink()
-    spec.write_text(spec_text, encoding="utf-8")
-    print(f"{rows} rows, {data.stat().st_size / 1e6:.0f} MB")
-    commands = {
-        "fused polars": [sys.executable, "-c", fused.replace("PATH", repr(str(data)))],
-        "dpcli release": [sys.executable, "-m", "dpcli", "release", str(spec), str(data)],
-    }
-    show(in_turn(commands, rounds=5), base="fused polars")

@@ -46,6 +46,7 @@ def test_people_are_bounded_by_the_written_rules(
     if hurried:
         monkeypatch.setattr(bounding, "SHARD", 64)
         monkeypatch.setattr(bounding, "WAITING", 1)
+        monkeypatch.setattr(bounding, "SEGMENT", 7)
     path = tmp_path / "data.csv"
     for seed in range(start, start + PER_TEST):
         data, unit, asked = generate(seed)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import gzip
+import hashlib
+import signal
 from fractions import Fraction
 from pathlib import Path
 
@@ -12,9 +14,10 @@ from dpcli.columns import NumericColumn
 from dpcli.dialect import STANDARD, Dialect
 from dpcli.engine.aggregate import aggregate
 from dpcli.engine.plain import Inspection
-from dpcli.engine.progress import Position, Progress
+from dpcli.engine.progress import Position, Progress, interruptible
 from dpcli.engine.source import open_dataset
 from dpcli.engine.tables import texts_of
+from dpcli.errors import Stopped
 from dpcli.privacy.relation import RowUnit
 from dpcli.queries import Factor, LinearQuery
 
@@ -93,3 +96,30 @@ def test_packed_files_count_as_they_are(tmp_path: Path) -> None:
         Inspection(dataset, heard).of(dataset.sources[0])
     assert heard.shown == [("copying", path.stat().st_size), ("reading", path.stat().st_size)]
     assert [position() for position, _ in heard.positions] == [path.stat().st_size, None]
+
+
+def test_signals_arrive_while_native_code_runs() -> None:
+    """What a signal raises ends the wait at once; the work is left behind."""
+    done: list[bytes] = []
+
+    def stop(*_: object) -> None:
+        raise Stopped(signal.SIGALRM)
+
+    def work() -> None:
+        done.append(hashlib.pbkdf2_hmac("sha256", b"", b"", 10_000_000))
+
+    before = signal.signal(signal.SIGALRM, stop)
+    signal.setitimer(signal.ITIMER_REAL, 0.1)
+    try:
+        with pytest.raises(Stopped):
+            interruptible(work)
+    finally:
+        signal.signal(signal.SIGALRM, before)
+    assert not done
+
+
+def test_results_and_failures_of_work_come_through() -> None:
+    """What the work returns or raises is what comes out."""
+    assert interruptible(lambda: 3) == 3
+    with pytest.raises(ZeroDivisionError):
+        interruptible(lambda: 1 // 0)
