@@ -77,7 +77,7 @@ class Aggregation:
     ) -> tuple[Partial, pl.DataFrame]:
         """The partial of all rows, and their flags."""
         names = {column: f"v{place}" for place, column in enumerate(self.columns)}
-        rows = texts.select(*decoder.values(names), *decoder.undecided(), "odd_blank")
+        rows = decoder.read(texts, names).select(*names.values(), FLAGS)
         flags, frames = [FLAGS.any()], []
         for batch in self._batches:
             grouping = Grouping(batch, self._queries, names, size)

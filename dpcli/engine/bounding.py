@@ -122,8 +122,8 @@ class UserLevelAggregation:
         Each of `tables` has the texts of the decoder's columns, and `odd_blank` for rows that
         are blank wherever they are read. Also flags, in columns whose names begin with `odd_`.
         """
-        marks = self._decoder.undecided()
-        scans = [texts.select(*self._values(), *marks, "odd_blank") for texts in tables]
+        values = [*self._values(), FLAGS]
+        scans = [self._decoder.read(texts, self._names).select(values) for texts in tables]
         empty = pl.DataFrame(schema=scans[0].collect_schema())
         flags, no_rows = [empty.select(FLAGS)], self._owned(empty)
         count = min(max(self._size // SHARD, 1), MOST_SHARDS)
@@ -151,14 +151,13 @@ class UserLevelAggregation:
 
     def _values(self) -> Iterator[pl.Expr]:
         """The columns of the file as whole numbers."""
-        values = self._decoder.values(self._names)
-        for value, (column, name) in zip(values, self._names.items(), strict=True):
+        for column, name in self._names.items():
+            value = pl.col(name)
             if name == "user":
-                yield self._users.users(pl.col(self._decoder.columns[column])).alias(name)
-            elif isinstance(column, CategoryColumn | NumericColumn):
-                yield value
-            else:
-                yield self._dictionary.numbers(value)
+                value = self._users.users(value).alias(name)
+            elif not isinstance(column, CategoryColumn | NumericColumn):
+                value = self._dictionary.numbers(value)
+            yield value
 
     def _owned(self, batch: pl.DataFrame) -> pl.DataFrame:
         """The next rows that belong to a user, with their priorities."""

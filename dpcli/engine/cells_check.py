@@ -58,11 +58,10 @@ def check_cells(
 
     def scan(texts: list[pl.LazyFrame], decoder: Decoder) -> tuple[pl.DataFrame, pl.DataFrame]:
         """One line per file: rows, and of each column what `_facts` counts."""
-        values = decoder.values({column: f"readable{at}" for at, column in enumerate(wanted)})
-        facts = [pl.len().alias("rows"), *(mark.any() for mark in decoder.undecided())]
-        facts += [pl.col("odd_blank").any(), *(value.is_not_null().sum() for value in values)]
+        names = {column: f"readable{at}" for at, column in enumerate(wanted)}
+        facts = [pl.len().alias("rows"), FLAGS.any(), pl.col(*names.values()).count()]
         facts += [fact for place, column in enumerate(wanted) for fact in _facts(column, place)]
-        frames = [frame.select(facts) for frame in texts]
+        frames = [decoder.read(frame, names).select(facts) for frame in texts]
         counted = pl.concat(pl.collect_all(frames, engine="streaming"))
         return counted, counted.select(FLAGS)
 

@@ -16,17 +16,18 @@ texts; those of a numeric type are what they are.)
 
 Everything else is missing: `nan`, `0x10`, `1_000`, `1,200`, digits of other scripts.
 
-All of this is done by native expressions. The quick one of a column reads cells as most files
-have them and leaves others undecided, the full one strips cells and knows every form of them.
-What that leaves undecided (a tie with dozens of decimals) is decided by `number`, text by text.
+All of this is done by native expressions. The first reads cells as most files have them, the
+others strip cells and know every form of them. What they leave undecided (a tie with dozens of
+decimals) is decided by `number`, text by text.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from decimal import MAX_EMAX, MIN_EMIN, ROUND_05UP, Context
 from fractions import Fraction
+from functools import partial
 from math import ceil, floor
 
 import polars as pl
@@ -61,6 +62,12 @@ WIDEST = 1 << 125
 NEARLY = 1 + 1e-9
 """A float that exceeds a bound by this factor is beyond it, however it was rounded."""
 
+WHOLE = {pl.Int8(): 1 << 7, pl.Int16(): 1 << 15, pl.Int32(): 1 << 31, pl.Int64(): 1 << 63}
+"""Types of whole numbers, which lie below these."""
+
+MOST_RULES = 4
+"""Rules that one column has at most."""
+
 FLAGS = starts_with("odd_")
 """Flags of rows: undecided cells, and `odd_blank` where all that was read is missing."""
 
@@ -83,102 +90,123 @@ def number(text: str, column: NumericColumn) -> int | None:
 
 
 class Decoder:
-    """Expressions for some columns of texts, and which of these need more than the quick one.
+    """Columns of texts, named `t0`, `t1` and so on, to columns of whole numbers.
 
-    The texts of the columns are named `t0`, `t1` and so on. Usage: read with `values`, ask
-    `undecided`; where a column has such a cell, call `improve` and read again.
+    Usage: `read`; where a column has an undecided cell, which is rare, call `improve` and
+    read again.
     """
 
     def __init__(self, columns: Iterable[Column]) -> None:
         self.columns = {column: f"t{place}" for place, column in enumerate(columns)}
-        self._full: set[Column] = set()
         self._decided: dict[Column, dict[str, int | None]] = {}
 
-    def values(self, names: Mapping[Column, str]) -> list[pl.Expr]:
-        """Some columns as whole numbers, open ones and ids as cleaned texts, by these names.
+    def read(self, texts: pl.LazyFrame, names: Mapping[Column, str]) -> pl.LazyFrame:
+        """The table with some columns as whole numbers, open ones and ids as clean texts.
 
-        Missing cells are null unless a constant replaces them.
+        Missing cells are null unless a constant replaces them. Flags `odd_t0` and so on say
+        which cells of columns of numbers are still undecided.
         """
-        return [
-            self._value(column).fill_null(column.missing).alias(name)
-            if column.missing is not None
-            else self._value(column).alias(name)
-            for column, name in names.items()
-        ]
-
-    def undecided(self) -> list[pl.Expr]:
-        """Which cells of each column are still undecided: flags `odd_t0` and so on."""
-        return [self._open(column).alias(f"odd_{text}") for column, text in self.columns.items()]
+        rules = {column: self._rules(column) for column in names}
+        cell = {column: pl.col(self.columns[column]) for column in names}
+        value = {column: pl.col(name) for column, name in names.items()}
+        left = {column: f"left_{self.columns[column]}" for column in names}
+        # Each rule reads the texts that those before it left: most cells need the first alone.
+        table = texts.with_columns(
+            rules[one][0](cell[one]).alias(name) for one, name in names.items()
+        ).with_columns(
+            stripped(_where_null(value[one], cell[one])).alias(left[one]) for one in names
+        )
+        for stage in range(1, MOST_RULES):
+            later = [column for column in names if stage < len(rules[column])]
+            table = table.with_columns(
+                pl.coalesce(value[one], rules[one][stage](pl.col(left[one]))) for one in later
+            ).with_columns(_where_null(value[one], pl.col(left[one])) for one in later)
+        return table.with_columns(
+            *(value[one].fill_null(one.missing) for one in names if one.missing is not None),
+            *(self._undecided(one, pl.col(left[one])) for one in names if _is_number(one)),
+        )
 
     def improve(self, flags: Collection[str], texts: pl.LazyFrame) -> None:
-        """Read columns with these flags by the full rule; what that left, one by one."""
+        """Decide the undecided cells of columns with these flags, text by text."""
         for column, text in self.columns.items():
-            if f"odd_{text}" not in flags:
-                continue
-            if column not in self._full:
-                self._full.add(column)
-                continue
-            assert isinstance(column, NumericColumn)
-            rest = texts.filter(self._open(column)).select(pl.col(text).unique())
-            cells = rest.collect(engine="streaming").to_series().to_list()
-            decided = self._decided.setdefault(column, {})
-            decided |= {cell: number(cell, column) for cell in cells}
+            if f"odd_{text}" in flags:
+                assert isinstance(column, NumericColumn)
+                odd = self.read(texts, {column: "value"}).filter(pl.col(f"odd_{text}"))
+                left = odd.select(pl.col(f"left_{text}").unique())
+                cells = left.collect(engine="streaming").to_series().to_list()
+                decided = self._decided.setdefault(column, {})
+                decided |= {cell: number(cell, column) for cell in cells}
 
     def decoded(self, frame: pl.DataFrame) -> pl.DataFrame:
         """The columns of a table in memory, all cells decided, by the names of their texts."""
+        names = {column: f"v{place}" for place, column in enumerate(self.columns)}
         while True:
-            flags = raised(frame.select(self.undecided()))
+            read = self.read(frame.lazy(), names).select(*names.values(), FLAGS).collect()
+            flags = raised(read.select(FLAGS))
             if not flags:
-                return frame.select(self.values(self.columns))
+                renamed = zip(names.values(), self.columns.values(), strict=True)
+                return read.select(pl.col(name).alias(text) for name, text in renamed)
             self.improve(flags, frame.lazy())
 
-    def _value(self, column: Column) -> pl.Expr:
-        """The values of a column; null where cells are missing or undecided."""
-        text, full = pl.col(self.columns[column]), column in self._full
-        bare = stripped(text)
+    def _rules(self, column: Column) -> list[Callable[[pl.Expr], pl.Expr]]:
+        """Ways to values, null where a text has none: from the cells, then from bare texts."""
         if isinstance(column, IdColumn):
-            return bare
+            return [stripped]
         if isinstance(column, OpenColumn):
-            # A text that may be a key: not too long, and without invisible characters.
-            short = bare.str.len_chars() <= LONGEST_KEY
-            return pl.when(short & ~bare.str.contains(INVISIBLE)).then(bare)
+            return [_key]
         if isinstance(column, CategoryColumn):
-            return _positions(bare if full else text, column)
+            return [partial(_positions, column=column)] * 2
         low, high = column.limits
-        dtype = pl.Int32() if low > -(2**31) and high < 2**31 else pl.Int64()
-        if column.kind == "date":
-            days = _days(_first_word(bare) if full else text)
-            return days.clip(low, high).cast(dtype)
-        value = _steps(bare if full else text, column, full=full).clip(low, high).cast(dtype)
-        if full:
-            value = pl.coalesce(value, _beyond(bare, column).cast(dtype))
-            decided = self._decided.get(column)
-            if decided:
-                rest = text.replace_strict(
-                    list(decided), pl.Series(list(decided.values()), dtype=dtype),
-                    default=None, return_dtype=dtype,
-                )  # fmt: skip
-                value = pl.coalesce(value, rest)
-        return value
+        dtype = next(kind for kind, most in WHOLE.items() if -most <= low and high < most)
 
-    def _open(self, column: Column) -> pl.Expr:
-        """Whether a cell has neither a value nor a rule that makes it missing."""
-        text, nothing = pl.col(self.columns[column]), pl.lit(value=False)
-        if isinstance(column, IdColumn | OpenColumn):
-            return nothing
-        if column not in self._full:
-            return self._value(column).is_null() & (text != "")
-        if isinstance(column, CategoryColumn) or column.kind == "date":
-            return nothing
-        marks = self._value(column).is_null() & stripped(text).str.contains(NUMBER)
-        return (
-            marks & ~text.is_in(list(self._decided[column])) if column in self._decided else marks
-        )
+        def within(steps: pl.Expr) -> pl.Expr:
+            return steps.clip(low, high).cast(dtype)
+
+        if column.kind == "date":
+            return [lambda text: within(_days(text)), lambda bare: within(_days(_first_word(bare)))]
+        decided = self._decided.get(column, {})
+        values = pl.Series(list(decided.values()), dtype=dtype)
+
+        def plain(text: pl.Expr) -> pl.Expr:
+            whole = column.step == 1
+            return within(text.cast(pl.Int64, strict=False) if whole else _steps(text, column))
+
+        def known(bare: pl.Expr) -> pl.Expr:
+            return bare.replace_strict(list(decided), values, default=None, return_dtype=dtype)
+
+        rules = [
+            plain,
+            lambda bare: within(_steps(bare, column)),
+            lambda bare: _beyond(bare, column).cast(dtype),
+        ]
+        return [*rules, known] if decided else rules
+
+    def _undecided(self, column: Column, left: pl.Expr) -> pl.Expr:
+        """Whether a text without a value is not missing by a rule."""
+        decided = self._decided.get(column)
+        marks = left.str.contains(NUMBER)
+        marks = marks & ~left.is_in(list(decided)) if decided else marks
+        return marks.fill_null(value=False).alias(f"odd_{self.columns[column]}")
+
+
+def _is_number(column: Column) -> bool:
+    return isinstance(column, NumericColumn) and column.kind != "date"
+
+
+def _where_null(value: pl.Expr, text: pl.Expr) -> pl.Expr:
+    return pl.when(value.is_null()).then(text)
+
+
+def _key(text: pl.Expr) -> pl.Expr:
+    """A text that may be a key: not too long, and without invisible characters."""
+    bare = stripped(text)
+    short = bare.str.len_chars() <= LONGEST_KEY
+    return pl.when(short & ~bare.str.contains(INVISIBLE)).then(bare)
 
 
 def raised(flags: pl.DataFrame) -> set[str]:
     """The flags that are raised in some row."""
-    return {name for name, flag in flags.select(pl.all().any()).row(0, named=True).items() if flag}
+    return {flag.name for flag in flags.iter_columns() if flag.any()}
 
 
 def swapped(text: pl.Expr, column: Column, decimal: str) -> pl.Expr:
@@ -198,7 +226,6 @@ def _positions(text: pl.Expr, column: CategoryColumn) -> pl.Expr:
     """The position of the label of each declared text."""
     codes = text.cast(pl.Enum([text for text, _ in column.values]), strict=False).to_physical()
     positions = [column.positions[label] for _, label in column.values]
-    codes = codes.cast(pl.Int32)
     if positions == list(range(len(positions))):
         return codes
     places = list(range(len(positions)))
@@ -223,10 +250,8 @@ def _first_word(text: pl.Expr) -> pl.Expr:
     return pl.when(after.is_in(["", " ", "T"])).then(text.str.slice(0, 10))
 
 
-def _steps(text: pl.Expr, column: NumericColumn, *, full: bool) -> pl.Expr:
-    """Numbers in whole steps, halves to even; null for what is not certain."""
-    if column.kind == "integer" and column.step == 1 and not full:
-        return text.cast(pl.Int64, strict=False)
+def _steps(text: pl.Expr, column: NumericColumn) -> pl.Expr:
+    """Numbers in whole steps, halves to even, in 128 bits; null for what is not certain."""
     over, under = column.step.numerator, column.step.denominator
     places = len(str(under)) - 1
     if over == 1 and under == 10**places and places < DIGITS:
