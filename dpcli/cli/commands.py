@@ -50,6 +50,9 @@ PLACES = {
 COMMANDS = tuple(name for name in PLACES if " " not in name)
 """The commands that `dpcli --help` lists."""
 
+PARSER_ERROR: Any = typer.BadParameter.__mro__[2]
+"""What the parser raises, of whichever library it is a part."""
+
 OPTIONS = "\n\nOptions:\n"
 """What separates the prose of a page from the texts of its options and arguments."""
 
@@ -141,11 +144,12 @@ class Command(TyperCommand):
         """Read the words; UsageError with every value that its parameter does not take."""
         try:
             return super().parse_args(ctx, list(args))
-        except typer.BadParameter:
+        except PARSER_ERROR as error:
+            error.ctx = error.ctx or ctx
+            if type(error) is not typer.BadParameter:
+                raise
             given, _, _ = self.make_parser(ctx).parse_args(args)
             refused = [one for one in self.get_params(ctx) if _refuses(one, ctx, given)]
-            if not refused:
-                raise
         raise UsageError(self._refusal(one, ctx.command_path) for one in refused)
 
     def collect_usage_pieces(self, ctx: Any) -> list[str]:

@@ -14,15 +14,12 @@ from typing import Annotated, Any
 import typer
 
 from dpcli import __version__
-from dpcli.cli.commands import LazyGroup, page, usage_error
+from dpcli.cli.commands import PARSER_ERROR, LazyGroup, page, usage_error
 from dpcli.cli.console import OutputLost, guarded, open_standard_streams, print_failure, use_json
 from dpcli.errors import Failure, OutputError, Problem, Stopped, UsageError
 
 COMPLETION = "_DPCLI_COMPLETE"
 """The variable by which a shell asks what may come next."""
-
-PARSER_ERROR: Any = typer.BadParameter.__mro__[2]
-"""What the parser raises, of whichever library it is a part."""
 
 _signals: list[int] = []
 """Signals that have come."""
