@@ -55,7 +55,7 @@ ANSWER = ("name", "column", "mechanism", "parameters", "sensitivity", "epsilon",
 PART = ("role", "joint", "cells", "mechanism", "sensitivity", "epsilon", "delta")
 """What it says about a part of one."""
 
-Facts = Mapping[str, Any]
+ReportJson = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +64,7 @@ class Report:
 
     path: Path
     content: bytes
-    facts: Facts
+    facts: ReportJson
     entry: int
     head: str
     release_id: str
@@ -163,7 +163,7 @@ def _proof(path: Path) -> Proof:
     )  # fmt: skip
 
 
-def _loss(fact: Facts) -> Loss:
+def _loss(fact: ReportJson) -> Loss:
     """A loss as a report writes it; ValueError if it is none."""
     digits = [fact["epsilon"], fact["delta"]]
     if not all(isinstance(one, str) and DECIMAL.fullmatch(one) for one in digits):
@@ -172,7 +172,7 @@ def _loss(fact: Facts) -> Loss:
     return Loss(epsilon, delta)
 
 
-def _answers(report: Report) -> list[Facts]:
+def _answers(report: Report) -> list[ReportJson]:
     """What a report lists: the quality check and the statistics, or the responses."""
     facts, quality = report.facts, report.facts.get("quality")
     checks = [] if quality is None else [quality]

@@ -12,10 +12,6 @@ from dpcli.privacy.sensitivity import Influence
 from dpcli.queries import Query
 from dpcli.records import dataclass
 
-Table = Array
-"""Machine words, or Python integers where words could overflow."""
-
-
 Points = tuple[int, ...] | range
 """Rising whole numbers: steps of a grid, or places."""
 
@@ -46,7 +42,7 @@ class Utility(ABC):
         return Influence(-1, 1)
 
     @abstractmethod
-    def scores(self, counts: Table) -> Table:
+    def scores(self, counts: Array) -> Array:
         """The score of each candidate (columns) in each group (rows).
 
         `counts` has a row for each group and a column for each class, of whole numbers
@@ -62,7 +58,7 @@ class Frequency(Utility):
     of two scores changes by 1; where a row changes, one rises and another falls: 2.
     """
 
-    def scores(self, counts: Table) -> Table:
+    def scores(self, counts: Array) -> Array:
         """The counts themselves."""
         return counts
 
@@ -90,7 +86,7 @@ class Rank(Utility):
         part, whole = self.quantile.numerator, self.quantile.denominator
         return Influence(-2 * part, 2 * (whole - part))
 
-    def scores(self, counts: Table) -> Table:
+    def scores(self, counts: Array) -> Array:
         """Minus the distance of ranks, in units of 1/d rows."""
         part, whole = self.quantile.numerator, self.quantile.denominator
         upto = np.cumsum(counts, axis=1)
@@ -102,7 +98,7 @@ class Rank(Utility):
             places = np.array(self.places)
             below, upto = upto[:, places] - counts[:, places], upto[:, places]
         missed = np.maximum(whole * below - wanted, wanted - whole * upto)
-        scores: Table = -np.maximum(missed, 0)
+        scores: Array = -np.maximum(missed, 0)
         return scores
 
 
@@ -119,13 +115,13 @@ class Accuracy(Utility):
     in one direction: 1. Where a row changes, one score may rise and another fall: 2.
     """
 
-    def scores(self, counts: Table) -> Table:
+    def scores(self, counts: Array) -> Array:
         """Rows below that are false, and rows from the threshold on that are true."""
         false, true = counts[:, 0::2], counts[:, 1::2]
         places = np.array(self.places)
         below = (np.cumsum(false, axis=1) - false)[:, places]
         upwards = np.cumsum(true[:, ::-1], axis=1)[:, ::-1][:, places]
-        scores: Table = below + upwards
+        scores: Array = below + upwards
         return scores
 
 
@@ -149,10 +145,10 @@ class Revenue(Utility):
         """From zero to the highest price, in steps."""
         return Influence(0, self.prices[-1])
 
-    def scores(self, counts: Table) -> Table:
+    def scores(self, counts: Array) -> Array:
         """Price times buyers, in steps of the price."""
         buyers = np.cumsum(counts[:, ::-1], axis=1)[:, ::-1]
-        scores: Table = buyers[:, np.array(self.places)] * np.array(self.prices, counts.dtype)
+        scores: Array = buyers[:, np.array(self.places)] * np.array(self.prices, counts.dtype)
         return scores
 
 

@@ -23,7 +23,7 @@ from dpcli.plan.planner import make_plan, require_budget
 from dpcli.spec.load import read_any, read_spec
 
 if TYPE_CHECKING:
-    from dpcli.plan.compare import Pair
+    from dpcli.plan.compare import BeforeAfter
     from dpcli.privacy.amplification import Shuffled
 
 MOST = 10**15
@@ -35,7 +35,7 @@ MOST_TIMES = 100_000
 COLOURS = {"MET": "1;32", "WARNED": "1;33", "OPEN": "1;35"}
 """How verdicts on risks are shown. What only some options need is imported where they are."""
 
-NEITHER: Pair = (None, None)
+NEITHER: BeforeAfter = (None, None)
 
 
 def plan(
@@ -177,7 +177,7 @@ def _print_difference(old: Plan, new: Plan) -> None:
     from dpcli.plan.compare import changes
 
     names = ("statistic", "", "query", "epsilon", "rho", "error", "mechanism")
-    lines: list[tuple[str | Pair, ...]] = []
+    lines: list[tuple[str | BeforeAfter, ...]] = []
     for one in changes(old, new):
         head, losses = (one.name, one.change or ""), (one.epsilon, one.rho)
         mechanisms = one.mechanisms

@@ -6,13 +6,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from itertools import combinations_with_replacement
 from math import floor, prod
-from typing import Any, cast
+from typing import cast
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from dpcli.arrays import SAFE, whole
+from dpcli.arrays import SAFE, Array, whole
 from dpcli.columns import Key
 from dpcli.engine.grouping import Batch, combinations, sums_of
 from dpcli.privacy.confidential import Cells, Confidential, Group, Groups
@@ -22,9 +22,6 @@ from dpcli.scores import ScoreQuery, Utility
 Sealed = Confidential[Cells] | Confidential[Groups]
 
 Places = npt.NDArray[np.int64]
-
-Table = npt.NDArray[Any]
-"""Machine words, or Python integers where words could overflow."""
 
 
 def rolled_up(result: pl.DataFrame, queries: Sequence[Query], batch: Batch) -> dict[int, Sealed]:
@@ -57,7 +54,7 @@ def _answer(
     query: Query,
     places: Mapping[Key, Places],
     opened: Mapping[Key, Sequence[str | None]],
-    sums: Sequence[Table],
+    sums: Sequence[Array],
 ) -> Sealed:
     """The sealed answer to one query, from what each joint cell adds to it."""
     if isinstance(query, ReadabilityQuery | MinimiserQuery):
@@ -73,7 +70,7 @@ def _answer(
     return Confidential(cells)
 
 
-def _added(result: pl.DataFrame, part: Sequence[tuple[int, str]]) -> Table:
+def _added(result: pl.DataFrame, part: Sequence[tuple[int, str]]) -> Array:
     """What each joint cell adds: a weighted total of columns, no sum of which overflows."""
     columns = [(weight, result[name].fill_null(0)) for weight, name in part]
     # Weights alone may be too large for words, whatever stands in the columns.
@@ -82,7 +79,7 @@ def _added(result: pl.DataFrame, part: Sequence[tuple[int, str]]) -> Table:
         words = [weight * column.cast(pl.Int64).to_numpy() for weight, column in columns]
     else:
         words = [weight * np.array(column.to_list(), object) for weight, column in columns]
-    total: Table = np.sum(words, axis=0)
+    total: Array = np.sum(words, axis=0)
     return total
 
 
@@ -90,10 +87,10 @@ def _ends(column: pl.Series) -> tuple[int, int]:
     return cast("int", column.min() or 0), cast("int", column.max() or 0)
 
 
-def _summed(axes: Sequence[Key], places: Mapping[Key, Places], added: Table) -> Table:
+def _summed(axes: Sequence[Key], places: Mapping[Key, Places], added: Array) -> Array:
     """The cells of a table with these axes, the last one fastest."""
     cell, inside = _cells(axes, places, len(added))
-    cells: Table = np.zeros(prod(len(key) for key in axes), dtype=added.dtype)
+    cells: Array = np.zeros(prod(len(key) for key in axes), dtype=added.dtype)
     np.add.at(cells, cell[inside], added[inside])
     return cells
 
@@ -109,7 +106,7 @@ def _cells(
     return cell, inside
 
 
-def _scores(utility: Utility, counts: Table, groups: int) -> Cells:
+def _scores(utility: Utility, counts: Array, groups: int) -> Cells:
     """The scores of all candidates, group by group."""
     influence = utility.influence
     most = max(abs(influence.low), abs(influence.high), 1) * counts.size
@@ -122,7 +119,7 @@ def _groups(
     query: Query,
     places: Mapping[Key, Places],
     opened: Mapping[Key, Sequence[str | None]],
-    added: Table,
+    added: Array,
 ) -> Groups:
     """The groups that the rows of a query lie in, by the labels of all axes."""
     inner = query.classes if isinstance(query, ScoreQuery) else query.items

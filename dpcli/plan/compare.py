@@ -65,7 +65,7 @@ SEARCHED = Fraction(1, 1000)
 """Part of a loss by which two plans of the same spec could differ: losses are searched for."""
 
 
-Pair = tuple[Fraction | None, Fraction | None]
+BeforeAfter = tuple[Fraction | None, Fraction | None]
 """A number before and after a change; None where it is not there, or not known in advance."""
 
 
@@ -79,10 +79,10 @@ class Changed(Stated):
 
     name: str
     change: str | None
-    epsilon: Pair
-    rho: Pair
-    error95: Pair
-    errors: Mapping[str, Pair]
+    epsilon: BeforeAfter
+    rho: BeforeAfter
+    error95: BeforeAfter
+    errors: Mapping[str, BeforeAfter]
     mechanisms: tuple[str, ...]
 
 

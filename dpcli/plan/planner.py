@@ -17,9 +17,8 @@ from dpcli.plan.shares import Shares
 from dpcli.privacy.decimals import decimal_text, readable_text
 from dpcli.privacy.relation import PersonUnit
 from dpcli.queries import LinearQuery
+from dpcli.spec.axes import Ranges
 from dpcli.spec.model import Entry, Spec
-
-Ranges = tuple[tuple[int, int], ...]
 
 
 def make_plan(spec: Spec) -> Plan:

@@ -20,8 +20,8 @@ from dpcli.records import dataclass
 from dpcli.report.entry_facts import Facts
 
 if TYPE_CHECKING:
-    from dpcli.simulation.noise_test import Row
-    from dpcli.simulation.trials import Findings
+    from dpcli.simulation.noise_test import Observed
+    from dpcli.simulation.trials import Trials
 
 HEADING = "simulation: synthetic data made from the spec, no release"
 """What stands above everything that a simulation states."""
@@ -43,8 +43,6 @@ PUBLISHED = {
 
 SHARES = frozenset({"within", "best", "held", "suppressed"})
 """Facts that tables show as percentages."""
-
-BIAS = frozenset({"bias", "bias_standard_error"})
 
 MOST_BYTES = 1 << 24
 """A simulation of a thousand statistics is far smaller; what is longer is cut, and unreadable."""
@@ -77,7 +75,7 @@ class Simulated:
     notes: list[str]
 
 
-def simulated(findings: Findings) -> Simulated:
+def simulated(findings: Trials) -> Simulated:
     """What is stated about a simulation."""
     plan, entries = findings.plan, findings.entries
     answers = [[asked.row for asked in entry.asked] for entry in entries]
@@ -133,7 +131,7 @@ def simulated(findings: Findings) -> Simulated:
     return Simulated(facts, what, tables, [*groups, *explained])
 
 
-def _facts(row: Row) -> Facts:
+def _facts(row: Observed) -> Facts:
     """What was predicted, exactly; what was observed, to a few digits."""
     exact = {key: value for key, value in row.items() if key == "predicted95"}
     return {key: _fact(value) for key, value in row.items()} | exact
@@ -143,7 +141,9 @@ def _fact(value: int | str | Fraction | None) -> Fact:
     return Number(plain(value, DIGITS)) if isinstance(value, Fraction) else value
 
 
-def _table(columns: Mapping[str, str], findings: Findings, rows: Sequence[Sequence[Row]]) -> Lines:
+def _table(
+    columns: Mapping[str, str], findings: Trials, rows: Sequence[Sequence[Observed]]
+) -> Lines:
     """The rows of all entries, each named once, without the columns that are empty."""
     percent = exact_or_up(findings.plan.spec.confidence * 100)
     lines = [
@@ -158,21 +158,21 @@ def _table(columns: Mapping[str, str], findings: Findings, rows: Sequence[Sequen
     return [{key: line[key] for key in kept} for line in lines]
 
 
-def _cell(key: str, row: Row) -> str:
+def _cell(key: str, row: Observed) -> str:
     value = row[key]
     if key == "verdict":
         return str(value or "not judged")
     if value is None or (key == "suppressed" and not value):
         return ""
     # The error of a choice is never below zero: its mean is no bias.
-    if key in BIAS and row.get("best") is not None:
+    if key.startswith("bias") and row.get("best") is not None:
         return ""
     if isinstance(value, Fraction):
         return f"{float(value * 100):.1f}%" if key in SHARES else short(value)
     return f"{value:,}" if isinstance(value, int) else value
 
 
-def _notes(findings: Findings) -> Iterator[str]:
+def _notes(findings: Trials) -> Iterator[str]:
     """What the findings mean, and what not."""
     plan = findings.plan
     unit, entries = plan.spec.privacy.unit, [planned.entry for planned in plan.entries]
@@ -192,7 +192,7 @@ def _notes(findings: Findings) -> Iterator[str]:
     yield from (one.message for one in broken_problems(findings))
 
 
-def broken_problems(findings: Findings) -> list[Problem]:
+def broken_problems(findings: Trials) -> list[Problem]:
     """For each question whose noise is not what the plan states: what was observed instead."""
     return [
         problem(

@@ -20,7 +20,7 @@ MISTAKEN = log(1e-9 / 4)
 """Logarithm of the probability of a mistake; a question is judged in up to four ways."""
 
 
-class Verdict(Enum):
+class NoiseVerdict(Enum):
     """What was observed, compared with what the plan states."""
 
     KEPT = "as predicted"
@@ -28,7 +28,7 @@ class Verdict(Enum):
     SMALLER = "smaller than predicted"
 
 
-Row = dict[str, int | str | Fraction | None]
+Observed = dict[str, int | str | Fraction | None]
 """What was found, by the keys that reports have for it; None where too little was compared."""
 
 
@@ -64,7 +64,7 @@ class Errors:
         return np.array([run.mean() for run in self._runs if len(run)])
 
     @property
-    def row(self) -> Row:
+    def row(self) -> Observed:
         """What the error did not exceed as often as the confidence says, and its mean.
 
         Errors of one run may depend on each other, so the standard error is that of the runs.
@@ -84,7 +84,7 @@ class Errors:
         }
 
 
-class Asked:
+class QuestionTrial:
     """The noisy answers to one question, next to what the plan states about their noise.
 
     For choices the error is by how much the utility of what was chosen falls short of the best.
@@ -109,7 +109,7 @@ class Asked:
         self.errors.add(gaps.ravel())
 
     @property
-    def row(self) -> Row:
+    def row(self) -> Observed:
         """How many errors reach the predicted one at most, and how many choices are the best."""
         sizes, query = self.errors.sizes, self._query
         within = sizes <= float(self.predicted / self._unit)
@@ -125,27 +125,27 @@ class Asked:
         }
 
     @cached_property
-    def verdict(self) -> Verdict | None:
+    def verdict(self) -> NoiseVerdict | None:
         """Whether the noise is what the plan states; read after the last run."""
         sizes = self.errors.sizes
         if self._selected or not len(sizes):
             return None
         if self.part.public:
-            return Verdict.LARGER if sizes.any() else Verdict.KEPT
+            return NoiseVerdict.LARGER if sizes.any() else NoiseVerdict.KEPT
         if isinstance(self._query, ScoreQuery):
             most = float(self.predicted / self._unit)
             failed = sum(one > most for one in self._largest_gaps)
             large, _ = unlikely(failed, len(self._largest_gaps), 1 - self._confidence)
-            return Verdict.LARGER if large else Verdict.KEPT
+            return NoiseVerdict.LARGER if large else NoiseVerdict.KEPT
         for confidence in (Fraction(1, 2), self._confidence):
             width = self.part.noise.half_width(confidence)
             outside = 1 - confidence
             # P[|noise| > width] <= outside < P[|noise| >= width], for the least such width.
             if unlikely(int((sizes > width).sum()), len(sizes), outside)[0]:
-                return Verdict.LARGER
+                return NoiseVerdict.LARGER
             if width and unlikely(int((sizes >= width).sum()), len(sizes), outside)[1]:
-                return Verdict.SMALLER
-        return Verdict.KEPT
+                return NoiseVerdict.SMALLER
+        return NoiseVerdict.KEPT
 
 
 def _gaps(scores: Array, chosen: Array) -> Array:

@@ -40,7 +40,7 @@ UNLIMITED = 1 << 30
 
 
 @dataclass(frozen=True, slots=True)
-class Exact:
+class NoiselessAnswers:
     """The numbers behind the noisy answers to an entry, or the scores of its candidates.
 
     Part by part; cell by cell, group by group. `groups` are all groups of the dataset where
@@ -82,7 +82,7 @@ class NoiselessRun:
         checked = check_quality(self._plan, self.__sealed)
         return checked is not None and bool(checked.missed)
 
-    def exact(self) -> tuple[Exact, ...]:
+    def exact(self) -> tuple[NoiselessAnswers, ...]:
         """The answers without noise, entry by entry."""
         quality = self._plan.quality
         sealed = iter(self.__sealed[len(quality.parts) if quality else 0 :])
@@ -95,7 +95,7 @@ class NoiselessRun:
         found = []
         for planned, parts in zip(self._plan.entries, own, strict=True):
             shown = groups[planned.entry.keys] if planned.entry.keys else None
-            found.append(Exact(tuple(_values(*one, shown) for one in parts), shown))
+            found.append(NoiselessAnswers(tuple(_values(*one, shown) for one in parts), shown))
         return tuple(found)
 
 

@@ -13,8 +13,8 @@ from dpcli.privacy.confidential import Cells, Group
 from dpcli.privacy.relation import PersonUnit
 from dpcli.records import dataclass
 from dpcli.release import NoisyEntry, estimate
-from dpcli.simulation.noise_test import Asked, Errors, Row, Verdict, share
-from dpcli.simulation.noiseless import Exact, NoiselessRun
+from dpcli.simulation.noise_test import Errors, NoiseVerdict, Observed, QuestionTrial, share
+from dpcli.simulation.noiseless import NoiselessAnswers, NoiselessRun
 from dpcli.simulation.synthetic import SyntheticDataset
 from dpcli.statistics.base import Answer
 from dpcli.statistics.estimates import KNOWN, SUPPRESSED, Estimates
@@ -51,7 +51,7 @@ class PublishedItem:
         self._held += int(((lower <= exact) & (exact <= upper))[known].sum())
 
     @property
-    def row(self) -> Row:
+    def row(self) -> Observed:
         """The median half-width of intervals, and how many held the noise-free number.
 
         Then the shares of numbers that were suppressed, and of the others that had no interval;
@@ -69,21 +69,23 @@ class PublishedItem:
         }
 
 
-class Shown(NamedTuple):
+class ShownGroups(NamedTuple):
     """How many private groups the dataset has, and how many were shown on average."""
 
     groups: int
     shown: Fraction
 
 
-class Tried:
+class EntryTrial:
     """The runs of one entry, and what they show."""
 
     def __init__(self, planned: PlannedEntry, confidence: Fraction) -> None:
         entry = planned.entry
         self.name, self.statistic = entry.request.name, entry.statistic.name
         self._planned, self._entry, self._confidence = planned, entry, confidence
-        self.asked = [Asked(part, confidence, selected=entry.selects) for part in planned.parts]
+        self.asked = [
+            QuestionTrial(part, confidence, selected=entry.selects) for part in planned.parts
+        ]
         # The cells of a table are alike; other items may have units of their own.
         tabled = any(part.question.query.items for part in planned.parts)
         alone = tabled or entry.statistic.size(entry.request) == 1
@@ -101,13 +103,13 @@ class Tried:
         return tuple(item for item in self._items if item.errors.compared)
 
     @property
-    def shown(self) -> Shown | None:
+    def shown(self) -> ShownGroups | None:
         """Private groups; None where groups are public."""
         if self._entry.keys is None:
             return None
-        return Shown(max(self._groups), Fraction(sum(self._shown), len(self._shown)))
+        return ShownGroups(max(self._groups), Fraction(sum(self._shown), len(self._shown)))
 
-    def begin(self, exact: Exact, free: Exact | None) -> None:
+    def begin(self, exact: NoiselessAnswers, free: NoiselessAnswers | None) -> None:
         """The numbers behind the next runs, with limits on people and without."""
         self._values = [_by_group(cells, exact.groups) for cells in exact.values]
         if exact.groups is not None:
@@ -163,7 +165,7 @@ class Tried:
 
 
 @dataclass(frozen=True, slots=True)
-class Findings:
+class Trials:
     """What trials of a plan on synthetic rows have shown; about no real person, and no release.
 
     `people` is their number where they are the unit, and `above` says how many of them have
@@ -178,21 +180,21 @@ class Findings:
     above: int | None
     runs: int
     readings: int
-    entries: tuple[Tried, ...]
+    entries: tuple[EntryTrial, ...]
     stopped: int | None = None
 
     @property
-    def broken(self) -> tuple[tuple[str, Asked], ...]:
+    def broken(self) -> tuple[tuple[str, QuestionTrial], ...]:
         """The questions whose noise is not what the plan states, with their entries."""
         return tuple(
             (entry.name, asked)
             for entry in self.entries
             for asked in entry.asked
-            if asked.verdict in (Verdict.LARGER, Verdict.SMALLER)
+            if asked.verdict in (NoiseVerdict.LARGER, NoiseVerdict.SMALLER)
         )
 
 
-def simulate(plan: Plan, rows: SyntheticDataset, runs: int) -> Findings:
+def simulate(plan: Plan, rows: SyntheticDataset, runs: int) -> Trials:
     """Answer every question of a plan in this number of runs, and compare.
 
     Rows that stand alone are read once. Where people have limits, their rows are chosen at
@@ -200,7 +202,7 @@ def simulate(plan: Plan, rows: SyntheticDataset, runs: int) -> Findings:
     """
     limited = isinstance(plan.spec.privacy.unit, PersonUnit)
     readings = min(runs, READINGS, max(2, AT_MOST // rows.rows)) if limited else 1
-    entries = tuple(Tried(planned, plan.spec.confidence) for planned in plan.entries)
+    entries = tuple(EntryTrial(planned, plan.spec.confidence) for planned in plan.entries)
     free = NoiselessRun(plan, rows, limited=False).exact() if limited else None
     stopped = 0
     for number in range(readings):
@@ -212,7 +214,7 @@ def simulate(plan: Plan, rows: SyntheticDataset, runs: int) -> Findings:
             stopped += reading.stopped()
             for tried, noisy in zip(entries, reading.noisy(), strict=True):
                 tried.add(noisy)
-    return Findings(
+    return Trials(
         plan, rows.rows, rows.seed, rows.people, rows.above, runs, readings, entries,
         stopped if plan.quality is not None else None,
     )  # fmt: skip

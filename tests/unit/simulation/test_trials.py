@@ -18,10 +18,10 @@ from dpcli.privacy.relation import PersonUnit
 from dpcli.release import estimate
 from dpcli.sampling import entropy
 from dpcli.simulation import noise_test, noiseless
-from dpcli.simulation.noise_test import Verdict, unlikely
+from dpcli.simulation.noise_test import NoiseVerdict, unlikely
 from dpcli.simulation.noiseless import NoiselessRun
 from dpcli.simulation.synthetic import SyntheticDataset
-from dpcli.simulation.trials import Findings, Tried, simulate
+from dpcli.simulation.trials import EntryTrial, Trials, simulate
 from tests.oracles.plain import evaluate
 from tests.support.simulations import PEOPLE, ROWS, Make, content, one, plan_of
 from tests.support.streams import CUT, Stream, gaussian_cdf, laplace_cdf, p_value
@@ -33,7 +33,7 @@ LEAST = 0.95 - 5 * (0.95 * 0.05 / RUNS) ** 0.5
 
 
 @pytest.fixture(scope="module", params=["rows", "people"])
-def findings(request: pytest.FixtureRequest) -> Findings:
+def findings(request: pytest.FixtureRequest) -> Trials:
     """What many runs found of most statistics, with the same noise each time."""
     plan = plan_of(ROWS if request.param == "rows" else PEOPLE)
     with pytest.MonkeyPatch.context() as patched, SyntheticDataset(plan.spec, 3000, 1) as made:
@@ -47,7 +47,7 @@ def number(found: int | str | Fraction | None) -> Fraction:
     return Fraction(found)
 
 
-def entry(findings: Findings, name: str) -> Tried:
+def entry(findings: Trials, name: str) -> EntryTrial:
     """What was found of an entry."""
     (found,) = [tried for tried in findings.entries if tried.name == name]
     return found
@@ -135,12 +135,12 @@ def test_noise_is_that_of_the_plan(dummy: Make) -> None:
         assert p_value(found, cdf, float(scale)) > CUT
 
 
-def test_observed_errors_are_as_predicted(findings: Findings) -> None:
+def test_observed_errors_are_as_predicted(findings: Trials) -> None:
     """Counts and sums err as the plan says, without bias, and nothing is flagged."""
     assert not findings.broken
     for name in ("all", "by_sex", "earned", "soft", "ages", "old"):
         (asked,), (published,) = entry(findings, name).asked, entry(findings, name).published
-        assert asked.verdict is Verdict.KEPT
+        assert asked.verdict is NoiseVerdict.KEPT
         found = asked.row
         assert LEAST < number(found["within"]) <= 1
         assert asked.predicted * Fraction(7, 10) < number(found["observed95"])
@@ -150,7 +150,7 @@ def test_observed_errors_are_as_predicted(findings: Findings) -> None:
         assert published.row["held"] == found["within"]
 
 
-def test_intervals_hold_as_often_as_they_say(findings: Findings) -> None:
+def test_intervals_hold_as_often_as_they_say(findings: Trials) -> None:
     """Over all statistics with intervals, but for a margin of chance."""
     shares = {
         tried.name: number(published.row["held"])
@@ -162,7 +162,7 @@ def test_intervals_hold_as_often_as_they_say(findings: Findings) -> None:
     assert all(share > LEAST for share in shares.values()), shares
 
 
-def test_choices_are_compared_by_their_utility(findings: Findings) -> None:
+def test_choices_are_compared_by_their_utility(findings: Trials) -> None:
     """No choice falls short by more than the plan says, and several are the best."""
     for name in ("middle", "usual"):
         tried = entry(findings, name)
@@ -170,12 +170,12 @@ def test_choices_are_compared_by_their_utility(findings: Findings) -> None:
         for asked in tried.asked:
             assert number(asked.row["best"]) > 0
             assert asked.row["within"] == 1
-            assert asked.verdict is Verdict.KEPT
+            assert asked.verdict is NoiseVerdict.KEPT
     assert [published.item for published in entry(findings, "middle").published] == ["0.25", "0.5"]
     assert entry(findings, "usual").published == ()
 
 
-def test_private_groups_are_compared_where_they_are_shown(findings: Findings) -> None:
+def test_private_groups_are_compared_where_they_are_shown(findings: Trials) -> None:
     """Some of the dummy's groups are shown, and entries that share them tell of those."""
     towns, ages = entry(findings, "towns"), entry(findings, "town_ages")
     assert towns.shown is not None
@@ -183,7 +183,7 @@ def test_private_groups_are_compared_where_they_are_shown(findings: Findings) ->
     assert towns.asked[0].errors.compared == RUNS * towns.shown.shown
     assert towns.asked[0].verdict is None
     assert ages.shown == towns.shown
-    assert ages.asked[0].verdict is Verdict.KEPT
+    assert ages.asked[0].verdict is NoiseVerdict.KEPT
 
 
 def test_suppressed_numbers_are_counted_and_not_compared(dummy: Make) -> None:
@@ -213,10 +213,10 @@ def test_what_limits_change_is_told_apart_from_noise(dummy: Make) -> None:
 
 
 FACTORS = [
-    (Fraction(1, 2), Verdict.SMALLER),
-    (Fraction(2), Verdict.LARGER),
-    (Fraction(4, 5), Verdict.SMALLER),
-    (Fraction(5, 4), Verdict.LARGER),
+    (Fraction(1, 2), NoiseVerdict.SMALLER),
+    (Fraction(2), NoiseVerdict.LARGER),
+    (Fraction(4, 5), NoiseVerdict.SMALLER),
+    (Fraction(5, 4), NoiseVerdict.LARGER),
 ]
 
 
@@ -225,7 +225,7 @@ FACTORS = [
 def test_other_noise_than_planned_is_noticed(
     mechanism: type[Laplace | Gaussian],
     factor: Fraction,
-    verdict: Verdict,
+    verdict: NoiseVerdict,
     dummy: Make,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -326,7 +326,7 @@ def test_vanishing_noise_has_no_other_door() -> None:
         for name in public
         if getattr(vars(noiseless)[name], "__module__", "") == noiseless.__name__
     }
-    assert own == {"Exact", "NoiselessRun"}
+    assert own == {"NoiselessAnswers", "NoiselessRun"}
     assert {name for name in vars(NoiselessRun) if not name.startswith("_")} == {
         "noisy", "exact", "stopped",
     }  # fmt: skip
