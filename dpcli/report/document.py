@@ -22,14 +22,21 @@ if TYPE_CHECKING:
 ENDS = ("value", "lower", "upper")
 """A number and the ends of its interval."""
 
-PARTS = ("item", *ENDS, "flag")
-"""What is published of each, besides its group."""
-
 SLICE = 1 << 14
 """Numbers that are written at a time: less memory than all at once."""
 
 BETWEEN = ",\n        "
 """What stands between two numbers of a statistic."""
+
+FIRST, LAST = b'"cells": [\n        {"', b"\n      ]"
+"""What stands before and after the numbers of a statistic, and within no text of JSON."""
+
+FORM = (
+    r"(?<named>\{.*)"
+    + "".join(f',"{end}":(?<{end}>[^,]*)' for end in ENDS)
+    + r',"flag":(?<flag>[^}]*)\},?$'
+)
+"""A number as a line: what no text of JSON can end with stands at its end."""
 
 _CELLS = "\u0000cells"
 _PLACE = '"\\u0000cells"'
@@ -72,10 +79,16 @@ class Report:
 
     @classmethod
     def read(cls, content: bytes) -> Self:
-        """The report that was written as this JSON."""
-        facts = _parsed(content)
-        statistics = facts.get("statistics", ())
-        return cls(content, facts, tuple(tuple(_numbers(one)) for one in statistics))
+        """The report that was written as this JSON; KeyError if an earlier version wrote it."""
+        parts, blocks, place = [b""], [b""], 0
+        while (start := content.find(FIRST, place)) >= 0:
+            end = content.find(LAST, start)
+            parts += [content[place:start], b'"cells": %d' % len(blocks)]
+            blocks.append(content[start + len(FIRST) - 2 : end])
+            place = end + len(LAST)
+        facts = _parsed(b"".join([*parts, content[place:]]))
+        numbers = (tuple(_numbers(one, blocks)) for one in facts.get("statistics", ()))
+        return cls(content, facts, tuple(numbers))
 
 
 def loss_of(stated: Mapping[str, str | None]) -> Loss:
@@ -86,9 +99,9 @@ def loss_of(stated: Mapping[str, str | None]) -> Loss:
     )
 
 
-def _parsed(text: str | bytes) -> dict[str, Any]:
-    parsed: dict[str, Any] = json.loads(text, parse_float=str, parse_int=str)
-    return parsed
+def _parsed(text: str | bytes) -> Any:
+    """JSON whose numbers are their digits."""
+    return json.loads(text, parse_float=str, parse_int=str)
 
 
 def _write(named: Sequence[Numbers], content: io.BytesIO) -> None:
@@ -127,19 +140,38 @@ def _line(numbers: Numbers) -> pl.Expr:
     return pl.concat_str(pl.lit(part) if isinstance(part, str) else part for part in parts)
 
 
-def _numbers(one: dict[str, Any]) -> Iterator[Numbers]:
-    """The numbers of a statistic, taken from its facts; raw ones after the others."""
+def _numbers(one: dict[str, Any], blocks: Sequence[bytes]) -> Iterator[Numbers]:
+    """The numbers of a statistic, in the block that its facts name; raw ones after the others."""
     import polars as pl
 
-    keys, every = tuple(one["by"]), one.pop("cells")
-    for mark in ("", RAW):
-        cells = [cell for cell in every if ("raw" in cell) == bool(mark)]
-        if cells or not mark:
-            columns = {
-                f"key{at}": [cell["keys"][key] for cell in cells] for at, key in enumerate(keys)
-            }
-            columns |= {part: [cell[part] or "" for cell in cells] for part in PARTS}
-            frame = pl.DataFrame(columns, schema=dict.fromkeys(columns, pl.String))
-            yield Numbers(
-                one["name"] + mark, keys, frame, "layout" in one and one["layout"]["chosen"]
-            )
+    keys, block = tuple(one["by"]), one.pop("cells") or "0"
+    if not isinstance(block, str):
+        raise KeyError("cells")
+    lines = pl.read_lines(blocks[int(block)], name="line")
+    some = [_read(part, keys) for part in lines.iter_slices(SLICE)]
+    frame = pl.concat([_read(lines.clear(), keys), *some])
+    for mark, is_raw in (("", False), (RAW, True)):
+        found = frame.filter(pl.col("raw") == is_raw).drop("raw")
+        if len(found) or not is_raw:
+            yield Numbers(one["name"] + mark, keys, found, one["layout"]["chosen"])
+
+
+def _read(lines: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
+    """Numbers from lines as they are written; their digits are no numbers on the way."""
+    import polars as pl
+
+    places = [f"key{at}" for at in range(len(keys))]
+    labels = pl.Struct(dict.fromkeys(keys, pl.String))
+    named = pl.Struct({"raw": pl.Boolean, "keys": labels, "item": pl.String})
+    parts = lines.select(pl.col("line").str.extract_groups(FORM)).unnest("line")
+    digits = [pl.when(pl.col(end) != "null").then(end).otherwise(pl.lit("")) for end in ENDS]
+    flag = pl.col("flag").str.strip_chars('"').replace("null", "")
+    read = parts.select((pl.col("named") + "}").str.json_decode(named), *digits, flag)
+    group = pl.col("named").struct.field("keys").struct.rename_fields(places).struct.unnest()
+    return read.select(
+        *([group] if places else []),
+        pl.col("named").struct.field("item").fill_null(""),
+        *ENDS,
+        "flag",
+        pl.col("named").struct.field("raw").fill_null(value=False),
+    )

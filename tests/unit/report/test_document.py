@@ -66,3 +66,12 @@ def test_numbers_stand_one_to_a_line() -> None:
 
     assert [one["keys"]["column 0"] for one in found] == [HOSTILE[n % 10] for n in range(20)]
     assert {one["value"] for one in found} >= {"0.50", "-0.0", None}
+
+
+def test_numbers_of_an_earlier_version_are_not_read() -> None:
+    """They stood in several lines each; whatever that version made of them, it stored."""
+    made = Report.of({"statistics": [statistic("a")]}, [(numbers("a", 20),)])
+    earlier = json.dumps(json.loads(made.content), indent=2).encode()
+
+    with pytest.raises(KeyError):
+        Report.read(earlier)
