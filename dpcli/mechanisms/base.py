@@ -84,8 +84,11 @@ class Choosing(Mechanism):
     distribution = ChoiceNoise
 
     @abstractmethod
-    def pick(self, noise: Noise, gaps: Sequence[int]) -> int:
-        """The place of the chosen candidate; each falls short of the best by its gap."""
+    def pick(self, noise: Noise, gaps: Array) -> Ints:
+        """The place of the chosen candidate in each row.
+
+        Each falls short of the best of its row by its gap.
+        """
 
     @final
     def choose(
@@ -100,19 +103,20 @@ class Choosing(Mechanism):
         `shape` says how many candidates a group has, and how many are chosen there. The
         sealed scores stand group by group; nothing else ever unseals them.
         """
-        scores, (width, picks) = whole(unseal(exact)).tolist(), shape
+        width, picks = shape
+        scores = whole(unseal(exact)).reshape(-1, width)
         if sensitivity.l1 and (noise.scale <= 0 or not isinstance(noise, ChoiceNoise)):
             raise ValueError("a choice needs a positive scale where a neighbour can change it")
-        chosen: list[int] = []
-        for start in range(0, len(scores), width):
-            left = list(enumerate(scores[start : start + width]))
-            for _ in range(picks):
-                best = max(score for _, score in left)
-                gaps = [best - score for _, score in left]
-                place = self.pick(noise, gaps) if sensitivity.l1 else gaps.index(0)
-                candidate, _ = left.pop(place)
-                chosen.append(candidate)
-        return Noisy(whole(chosen))
+        left = np.broadcast_to(np.arange(width), scores.shape)
+        chosen, every = [], np.arange(len(scores))
+        for _ in range(picks):
+            gaps = scores.max(axis=1, keepdims=True) - scores
+            places = self.pick(noise, gaps) if sensitivity.l1 else (gaps == 0).argmax(axis=1)
+            chosen.append(left[every, places])
+            others = np.ones(scores.shape, np.bool_)
+            others[every, places] = False
+            scores, left = (each[others].reshape(len(every), -1) for each in (scores, left))
+        return Noisy(np.stack(chosen, axis=1).ravel())
 
 
 class Responding(ABC):

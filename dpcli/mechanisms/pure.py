@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from fractions import Fraction
 from functools import lru_cache
 
+from dpcli.arrays import Array, Ints
 from dpcli.mechanisms.base import Choosing, Perturbing
 from dpcli.mechanisms.calibration import Pure
 from dpcli.privacy.concentrated import pure_rho
@@ -134,8 +135,8 @@ class PermuteAndFlip(Pure, Choosing):
         """That of pure choices, one for each group and pick."""
         return _worst_way(sensitivity, lambda change: pure_rho(change / noise.scale))
 
-    def pick(self, noise: Noise, gaps: Sequence[int]) -> int:
-        """The place of the chosen candidate."""
+    def pick(self, noise: Noise, gaps: Array) -> Ints:
+        """The place of the chosen candidate in each row."""
         return permute_and_flip(gaps, noise.scale)
 
 
@@ -167,6 +168,6 @@ class Exponential(Pure, Choosing):
         ranges = short_up(sensitivity.l2_squared / (8 * noise.scale**2))
         return min(ranges, pure_rho(sensitivity.l1 / noise.scale))
 
-    def pick(self, noise: Noise, gaps: Sequence[int]) -> int:
-        """The place of the chosen candidate."""
+    def pick(self, noise: Noise, gaps: Array) -> Ints:
+        """The place of the chosen candidate in each row."""
         return exponential(gaps, noise.scale)

@@ -176,24 +176,19 @@ def sign_array(count: int) -> Bools:
     return np.unpackbits(packed, count=count).view(np.bool_)
 
 
-def uniform_array(limit: int, count: int) -> Ints:
-    """At most `count` independent uniform whole numbers below `limit`, at most 2^32.
+def uniforms(limit: int | Ints, count: int) -> Ints:
+    """`count` independent uniform whole numbers below one limit, or each below its own.
 
-    Words beyond the last full multiple of the limit are rejected, so that no remainder is
-    more likely than another.
+    Limits are at most 2^32. Words beyond the last full multiple of the limit are drawn again, so
+    that no remainder is more likely than another.
     """
-    if not 0 < limit <= 1 << 32:
+    limits = np.asarray(limit, dtype=np.uint64)
+    if count and not 0 < limits.min() <= limits.max() <= 1 << 32:
         raise ValueError("a limit outside the range of the array path")
+    last = np.uint64((1 << 64) - 1)
+    most = np.broadcast_to(last - (last % limits + np.uint64(1)) % limits, count)
     words = np.frombuffer(random_bytes(8 * count), np.uint64)
-    beyond = (1 << 64) % limit
-    if beyond:
-        words = words[words < np.uint64((1 << 64) - beyond)]
-    return (words % np.uint64(limit)).astype(np.int64)
-
-
-def uniforms(limit: int, count: int) -> Ints:
-    """`count` independent uniform whole numbers below `limit`, at most 2^32."""
-    draws = uniform_array(limit, count)
-    while draws.size < count:
-        draws = np.concatenate((draws, uniform_array(limit, count - draws.size)))
-    return draws
+    while (beyond := np.flatnonzero(words > most)).size:
+        words = words.copy()
+        words[beyond] = np.frombuffer(random_bytes(8 * beyond.size), np.uint64)
+    return (words % limits).astype(np.int64)

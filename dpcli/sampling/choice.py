@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 from itertools import accumulate
 
-from dpcli.arrays import Bools, Floats, Ints, np
+from dpcli.arrays import Array, Bools, Ints, largest, np
 from dpcli.sampling.bernoulli import (
     BLOCK,
     STEP,
@@ -15,7 +15,7 @@ from dpcli.sampling.bernoulli import (
     bernoulli_exp,
     exponential_coins,
     floor_at,
-    uniform_array,
+    uniforms,
 )
 from dpcli.sampling.entropy import random_bits, random_bytes, uniform_below
 
@@ -58,74 +58,78 @@ SCALES = (Fraction(1, 1 << 400), Fraction(1 << 500))
 """Scales of the array path lie between these: floats hold them and their inverses."""
 
 
-def permute_and_flip(gaps: Sequence[int], scale: Fraction) -> int:
-    """The place of a candidate, chosen by permute-and-flip.
+def permute_and_flip(gaps: Array, scale: Fraction) -> Ints:
+    """The place of a candidate in each row, chosen by permute-and-flip.
 
     Candidates are visited in a random order, and the first one whose coin falls heads is
     chosen; the coin of gap g does so with probability exp(-g/scale). All coins are
     independent of the order, so the choice is uniform among the heads. The best
     candidate, of gap zero, always has one (McKenna and Sheldon 2020, algorithm 1).
     """
-    _check(gaps, scale)
     if _is_small(gaps, scale):
-        left = list(range(len(gaps)))
-        while True:
-            place = uniform_below(len(left))
-            left[place], left[-1] = left[-1], left[place]
-            candidate = left.pop()
-            if _flip(gaps[candidate], scale):
-                return candidate
-    every = np.arange(len(gaps))
-    heads = np.flatnonzero(_flips(gaps, _floats(gaps), every, scale))
-    return int(heads[uniform_below(len(heads))])
+        return np.array([_first_heads(row, scale) for row in gaps.tolist()], np.int64)
+    heads = _flips(gaps.ravel(), scale).reshape(gaps.shape)
+    chosen = uniforms(heads.sum(axis=1), len(heads)) + 1
+    places: Ints = (heads.cumsum(axis=1) == chosen[:, None]).argmax(axis=1)
+    return places
 
 
-def exponential(gaps: Sequence[int], scale: Fraction) -> int:
-    """The place of a candidate, with probability proportional to exp(-gap/scale).
+def _first_heads(gaps: Sequence[int], scale: Fraction) -> int:
+    left = list(range(len(gaps)))
+    while True:
+        place = uniform_below(len(left))
+        left[place], left[-1] = left[-1], left[place]
+        candidate = left.pop()
+        if _flip(gaps[candidate], scale):
+            return candidate
+
+
+def exponential(gaps: Array, scale: Fraction) -> Ints:
+    """The place of a candidate in each row, with probability proportional to exp(-gap/scale).
 
     A candidate is drawn uniformly and accepted with probability exp(-gap/scale), until
     one is. The best, of gap zero, is accepted whenever it is drawn.
     """
-    _check(gaps, scale)
     if _is_small(gaps, scale):
-        while True:
-            candidate = uniform_below(len(gaps))
-            if _flip(gaps[candidate], scale):
-                return candidate
-    floats = _floats(gaps)
+        return np.array([_accepted(row, scale) for row in gaps.tolist()], np.int64)
+    rows, width = gaps.shape
+    chosen, left = np.empty(rows, np.int64), np.arange(rows)
+    while left.size:
+        tries = max(1, BLOCK // left.size)
+        drawn = uniforms(width, left.size * tries).reshape(-1, tries)
+        heads = _flips(gaps[left[:, None], drawn].ravel(), scale).reshape(drawn.shape)
+        found, first = heads.any(axis=1), heads.argmax(axis=1)
+        chosen[left] = np.take_along_axis(drawn, first[:, None], axis=1)[:, 0]
+        left = left[~found]
+    return chosen
+
+
+def _accepted(gaps: Sequence[int], scale: Fraction) -> int:
     while True:
-        drawn = uniform_array(len(gaps), BLOCK)
-        accepted = np.flatnonzero(_flips(gaps, floats, drawn, scale))
-        if len(accepted):
-            return int(drawn[accepted[0]])
+        candidate = uniform_below(len(gaps))
+        if _flip(gaps[candidate], scale):
+            return candidate
 
 
-def _check(gaps: Sequence[int], scale: Fraction) -> None:
+def _is_small(gaps: Array, scale: Fraction) -> bool:
+    """Whether candidates are flipped one by one: there are few, or floats cannot hold them."""
     if scale <= 0:
         raise ValueError("the scale of a choice must be positive")
-    if not gaps or min(gaps) != 0:
+    if not gaps.shape[1] or (gaps.min(axis=1) != 0).any():
         raise ValueError("the best candidate has a gap of zero")
-
-
-def _is_small(gaps: Sequence[int], scale: Fraction) -> bool:
-    """Whether candidates are flipped one by one: there are few, or floats cannot hold them."""
-    few = len(gaps) < VECTORISE_FROM
-    return few or max(gaps) >= MOST_GAP or not SCALES[0] <= scale <= SCALES[1]
+    few = gaps.size < VECTORISE_FROM
+    return few or largest(gaps) >= MOST_GAP or not SCALES[0] <= scale <= SCALES[1]
 
 
 def _flip(gap: int, scale: Fraction) -> bool:
     return bernoulli_exp(gap * scale.denominator, scale.numerator)
 
 
-def _floats(gaps: Sequence[int]) -> Floats:
-    return np.array(gaps, dtype=np.float64)
-
-
-def _flips(gaps: Sequence[int], floats: Floats, places: Ints, scale: Fraction) -> Bools:
-    """Independent coins for these places, true with probability exp(-gap/scale), exactly.
+def _flips(gaps: Array, scale: Fraction) -> Bools:
+    """Independent coins for these gaps, true with probability exp(-gap/scale), exactly.
 
     The exponent x is good to 3 roundings, so p errs by under 3 x exp(-x) 2^-53 and numpy's
     exp by a few units in the last place: under 2^-49 in all, and `MARGIN` is 2^-40.
     """
-    estimates = np.exp(floats[places] / -float(scale)) * 2.0**32
-    return exponential_coins(estimates, lambda i: gaps[int(places[i])] / scale)
+    estimates = np.exp(gaps.astype(np.float64) / -float(scale)) * 2.0**32
+    return exponential_coins(estimates, lambda i: int(gaps[i]) / scale)

@@ -9,7 +9,6 @@ from math import exp, prod
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 from dpcli.arrays import whole
 from dpcli.mechanisms import MECHANISMS
@@ -20,7 +19,6 @@ from dpcli.privacy.loss import Loss
 from dpcli.privacy.noise import ChoiceNoise, DiscreteLaplace
 from dpcli.privacy.sensitivity import Sensitivity
 from dpcli.sampling import choice
-from dpcli.sampling.bernoulli import uniform_array
 from tests.support.mechanisms import fitted
 from tests.support.streams import CUT, Stream, chi_square_tail
 
@@ -83,11 +81,10 @@ def test_choices_have_exactly_their_probabilities(
     count = 10**6
     gaps = [max(scores) - score for score in scores]
     noise = ChoiceNoise(scale)
-    if array:
-        chosen = _array_choices(mechanism.name, gaps, scale, count)
-    else:
+    if not array:
         count //= 10
-        chosen = np.array([mechanism.pick(noise, gaps) for _ in range(count)])
+        monkeypatch.setattr(choice, "VECTORISE_FROM", 10**9)
+    chosen = mechanism.pick(noise, np.tile(whole(gaps), (count, 1)))
     expected = np.array(probabilities(mechanism.name, gaps, scale)) * count
     observed = np.bincount(chosen, minlength=len(gaps))
     assert observed.sum() == count
@@ -98,22 +95,6 @@ def test_choices_have_exactly_their_probabilities(
         wrong = np.array(probabilities(mechanism.name, gaps, scale * Fraction(21, 20))) * count
         off = float(((observed - wrong) ** 2 / wrong).sum())
         assert not array or len(set(gaps)) == 1 or chi_square_tail(off, len(gaps) - 1) < CUT
-
-
-def _array_choices(
-    name: str, gaps: Sequence[int], scale: Fraction, count: int
-) -> NDArray[np.int64]:
-    """Many choices by the coins of the array path, with the rule of the mechanism."""
-    width, floats = len(gaps), choice._floats(gaps)
-    if name == "exponential":
-        drawn = uniform_array(width, count * width * 4)
-        heads = choice._flips(gaps, floats, drawn, scale)
-        return drawn[heads][:count]
-    places = np.tile(np.arange(width), count)
-    coins = choice._flips(gaps, floats, places, scale).reshape(count, width)
-    order = uniform_array(1 << 30, count * width).reshape(count, width)
-    chosen: NDArray[np.int64] = np.where(coins, order, -1).argmax(axis=1)
-    return chosen
 
 
 @each_choosing
@@ -182,5 +163,6 @@ def test_shortfalls_hold(mechanism: Choosing, stream: Stream) -> None:
     gaps = [0, *([3] * 20), *([40] * 400)]
     noise = ChoiceNoise(Fraction(5))
     most = noise.shortfall(len(gaps), Fraction(19, 20))
-    beyond = sum(gaps[mechanism.pick(noise, gaps)] > most for _ in range(4000))
+    chosen = mechanism.pick(noise, np.tile(whole(gaps), (4000, 1)))
+    beyond = sum(gaps[place] > most for place in chosen)
     assert beyond <= 4000 * 0.05 + 60
