@@ -245,7 +245,7 @@ _Cells = Confidential[Cells]
 def _answer(part: Part, exact: Sealed, selected: Sequence[Group] | None) -> Answer:
     """The noisy answer to one part, in selected groups where keys are private."""
     if selected is not None:
-        exact = in_groups(cast("_Groups", exact), selected, part.question.query.width)
+        exact = in_groups(cast("_Groups", exact), selected)
     query, mechanism, cells = part.question.query, part.mechanism, cast("_Cells", exact)
     if isinstance(mechanism, Choosing):
         assert isinstance(query, ScoreQuery)

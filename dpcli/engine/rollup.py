@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
+from functools import partial
 from itertools import combinations_with_replacement
 from math import floor, prod
 from typing import cast
@@ -12,10 +13,10 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from dpcli.arrays import SAFE, Array, whole
+from dpcli.arrays import SAFE, Array, largest, roomy, whole
 from dpcli.columns import Key
 from dpcli.engine.grouping import Batch, combinations, sums_of
-from dpcli.privacy.confidential import Cells, Confidential, Group, Groups
+from dpcli.privacy.confidential import Cells, Confidential, Groups
 from dpcli.queries import MinimiserQuery, Query, ReadabilityQuery
 from dpcli.scores import ScoreQuery, Utility
 
@@ -34,8 +35,7 @@ def rolled_up(result: pl.DataFrame, queries: Sequence[Query], batch: Batch) -> d
     cell = result["cell"].to_numpy()
     for axis in reversed(batch.axes):
         cell, places[axis] = np.divmod(cell, len(axis) + 1)
-    texts = [result[f"o{place}"].to_list() for place in range(len(batch.kind.open))]
-    opened = dict(zip(batch.kind.open, texts, strict=True))
+    opened = {key: result[f"o{place}"] for place, key in enumerate(batch.kind.open)}
     names = {plain: f"s{number}" for number, plain in enumerate(sums_of(queries, batch))}
     found: dict[int, Sealed] = {}
     for order, position in enumerate(batch.members):
@@ -53,7 +53,7 @@ def rolled_up(result: pl.DataFrame, queries: Sequence[Query], batch: Batch) -> d
 def _answer(
     query: Query,
     places: Mapping[Key, Places],
-    opened: Mapping[Key, Sequence[str | None]],
+    opened: Mapping[Key, pl.Series],
     sums: Sequence[Array],
 ) -> Sealed:
     """The sealed answer to one query, from what each joint cell adds to it."""
@@ -66,7 +66,7 @@ def _answer(
         return Confidential(_groups(query, places, opened, added))
     cells = _summed(query.table, places, added)
     if isinstance(query, ScoreQuery):
-        return Confidential(_scores(query.utility, cells, query.cells or 0))
+        cells = _scores(query.utility, cells.reshape(prod(len(key) for key in query.by), -1))
     return Confidential(cells)
 
 
@@ -106,64 +106,37 @@ def _cells(
     return cell, inside
 
 
-def _scores(utility: Utility, counts: Array, groups: int) -> Cells:
+def _scores(utility: Utility, counts: Array) -> Cells:
     """The scores of all candidates, group by group."""
     influence = utility.influence
     most = max(abs(influence.low), abs(influence.high), 1) * counts.size
-    if most * int(np.abs(counts).max(initial=0)) >= SAFE:
-        counts = counts.astype(object)
-    return utility.scores(counts.reshape(groups, -1)).ravel()
+    return utility.scores(roomy(counts, most * largest(counts))).ravel()
 
 
 def _groups(
-    query: Query,
-    places: Mapping[Key, Places],
-    opened: Mapping[Key, Sequence[str | None]],
-    added: Array,
+    query: Query, places: Mapping[Key, Places], opened: Mapping[Key, pl.Series], added: Array
 ) -> Groups:
     """The groups that the rows of a query lie in, by the labels of all axes."""
     inner = query.classes if isinstance(query, ScoreQuery) else query.items
     cell, inside = _cells(inner, places, len(added))
-    items, within = cell.tolist(), inside.tolist()
+    labels = pl.DataFrame(
+        [
+            (opened[key] if key.open else pl.Series([*key.labels, None]).gather(places[key])).alias(
+                f"k{at}"
+            )
+            for at, key in enumerate(query.by)
+        ]
+    )
+    keys = labels.columns
+    lines = labels.with_row_index("line").filter(inside).drop_nulls().sort(keys)
+    names = lines.select(keys).unique(maintain_order=True)
+    first = pl.any_horizontal(pl.col(keys) != pl.col(keys).shift()).fill_null(value=True)
+    group = lines.select(first.cast(pl.Int64).cum_sum() - 1).to_series().to_numpy()
+    order, scores = lines["line"].to_numpy(), None
+    if isinstance(query, ScoreQuery):
+        scores = partial(_scores, query.utility)
     width = prod(len(key) for key in inner)
-    columns = [
-        opened[key] if key.open else np.array([*key.labels, None], object)[places[key]].tolist()
-        for key in query.by
-    ]
-    groups: dict[Group, dict[int, int]] = {}
-    for item, here, number, *labels in zip(items, within, added.tolist(), *columns, strict=True):
-        group = tuple(label for label in labels if label is not None)
-        if here and len(group) == len(labels):
-            counts = groups.setdefault(group, {})
-            counts[item] = counts.get(item, 0) + number
-    return _Sparse(groups, width, query.utility if isinstance(query, ScoreQuery) else None)
-
-
-class _Sparse(Mapping[Group, Cells]):
-    """The cells of private groups, written out for a group when it is looked up.
-
-    There may be very many groups, most of which are never published.
-    """
-
-    def __init__(
-        self, groups: Mapping[Group, Mapping[int, int]], width: int, utility: Utility | None
-    ) -> None:
-        self._groups, self._width, self._utility = groups, width, utility
-
-    def __getitem__(self, group: Group) -> Cells:
-        counts = self._groups[group]
-        if self._utility is None:
-            return whole([counts.get(item, 0) for item in range(self._width)])
-        total = sum(map(abs, counts.values()))
-        table = np.zeros((1, self._width), dtype=np.int64 if total < SAFE else object)
-        table[0, list(counts)] = list(counts.values())
-        return _scores(self._utility, table, 1)
-
-    def __iter__(self) -> Iterator[Group]:
-        return iter(self._groups)
-
-    def __len__(self) -> int:
-        return len(self._groups)
+    return Groups(tuple(names.iter_rows()), group, cell[order], added[order], width, scores)
 
 
 def minimised(query: MinimiserQuery, moments: Sequence[int]) -> list[int]:

@@ -67,10 +67,9 @@ class Perturbing(Mechanism):
         if noise.scale <= 0 or isinstance(noise, NoNoise):
             raise ValueError("noise needs a positive scale where a neighbour can change groups")
         groups = unseal(exact)
-        keys = sorted(groups)
-        noisy = self.perturb(noise, whole([int(groups[key][0]) for key in keys]))
-        counts = zip(keys, noisy.tolist(), strict=True)
-        return Noisy({key: count for key, count in counts if count >= rule.threshold})
+        noisy = self.perturb(noise, groups.cells(groups.names))
+        shown = np.flatnonzero(noisy >= rule.threshold)
+        return Noisy({groups.names[place]: int(noisy[place]) for place in shown})
 
 
 class Choosing(Mechanism):
@@ -139,13 +138,9 @@ class Responding(ABC):
         return Noisy(drawn)
 
 
-def in_groups(
-    exact: Confidential[Groups], groups: Sequence[Group], width: int
-) -> Confidential[Cells]:
+def in_groups(exact: Confidential[Groups], groups: Sequence[Group]) -> Confidential[Cells]:
     """The cells of groups that were selected, still sealed; zeros for one without rows.
 
     Which groups, and in which order, is public by now.
     """
-    found, nothing = unseal(exact), np.zeros(width, np.int64)
-    cells = [found.get(key, nothing) for key in groups]
-    return Confidential(np.concatenate(cells) if cells else nothing[:0])
+    return Confidential(unseal(exact).cells(groups))

@@ -7,10 +7,10 @@ hashed or pickled. Only the key in `dpcli.privacy.key` opens it, and only
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Sequence
 from typing import Generic, NoReturn, TypeVar
 
-from dpcli.arrays import Array
+from dpcli.arrays import Array, Ints, np
 from dpcli.records import dataclass
 
 T = TypeVar("T")
@@ -21,8 +21,30 @@ Cells = Array
 Group = tuple[str, ...]
 """The labels of a group whose key is private."""
 
-Groups = Mapping[Group, Cells]
-"""The cells of each group that is in the data."""
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Groups:
+    """The groups that are in the data, by `names` in rising order, and their occupied cells.
+
+    Each line adds a `value` to a `cell` of the group at a place among the names. A group has
+    `width` cells; if what is asked for are `scores`, they are made of these.
+    """
+
+    names: tuple[Group, ...]
+    place: Ints
+    cell: Ints
+    value: Array
+    width: int
+    scores: Callable[[Array], Array] | None = None
+
+    def cells(self, groups: Sequence[Group]) -> Cells:
+        """The cells of these groups, one after another; zeros for one that is not there."""
+        rows = {group: row for row, group in enumerate(groups)}
+        row = np.array([rows.get(name, -1) for name in self.names], np.int64)[self.place]
+        wanted = row >= 0
+        table = np.zeros((len(groups), self.width), self.value.dtype)
+        np.add.at(table, (row[wanted], self.cell[wanted]), self.value[wanted])
+        return table.ravel() if self.scores is None else self.scores(table)
 
 
 class Confidential(Generic[T]):

@@ -107,8 +107,7 @@ def _groups(sealed: Sealed) -> tuple[Group, ...]:
 def _values(part: Part, sealed: Sealed, groups: Sequence[Group] | None) -> Cells:
     """The numbers of synthetic cells, or the scores of their candidates."""
     if groups is not None:
-        width = part.question.query.width
-        sealed = in_groups(cast("Confidential[Groups]", sealed), groups, width)
+        sealed = in_groups(cast("Confidential[Groups]", sealed), groups)
     noise = UNCHANGEABLE if part.public else _SILENCE
     return Laplace().answer(noise, part.sensitivity, cast("Confidential[Cells]", sealed)).value
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
@@ -36,8 +36,8 @@ def opened(sealed: Sequence[Sealed]) -> list[Answer]:
 def _answer(sealed: Sealed) -> Answer:
     """The integers of one answer, by group where keys are private."""
     content = unseal(cast("Confidential[Cells | Groups]", sealed))
-    if isinstance(content, Mapping):
-        return {key: cells.tolist() for key, cells in content.items()}
+    if isinstance(content, Groups):
+        return {name: content.cells([name]).tolist() for name in content.names}
     return cast("list[int]", content.tolist())
 
 
