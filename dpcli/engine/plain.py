@@ -136,9 +136,11 @@ class PlainText:
 
     def _evened(self, ends: bytes, *, first: bool = True) -> bytes:
         """Some lines with LF at their ends, and without blank ones unless these are rows."""
+        lines = ends.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
         if self._width == 1:
-            return re.sub(rb"\r\n?", b"\n", ends)
-        return re.sub(rb"[\r\n]+", b"\n", ends.lstrip(b"\r\n") if first else ends)
+            return lines
+        lines = lines.lstrip(b"\n") if first else lines
+        return re.sub(rb"\n\n+", b"\n", lines) if b"\n\n" in lines else lines
 
     def _line(self, line: bytes) -> bytes:
         made = self._requoted(line) if self._quote in line else line
