@@ -68,16 +68,16 @@ class Aggregation:
             if isinstance(self._unit, PersonUnit):
                 arguments = (self._queries, self._batches, self._unit, dataset.size, decoder)
                 return UserLevelAggregation(*arguments).frames(texts)
-            return self._of_rows(pl.concat(texts), decoder, dataset.size, merged=merged)
+            return self._of_rows(texts, decoder, dataset.size, merged=merged)
 
         return scanned(dataset, inspection, self.columns, scan, progress)
 
     def _of_rows(
-        self, texts: pl.LazyFrame, decoder: Decoder, size: int, *, merged: bool
+        self, tables: list[pl.LazyFrame], decoder: Decoder, size: int, *, merged: bool
     ) -> tuple[Partial, pl.DataFrame]:
         """The partial of all rows, and their flags."""
         names = {column: f"v{place}" for place, column in enumerate(self.columns)}
-        rows = decoder.read(texts, names).select(*names.values(), FLAGS)
+        rows = pl.concat(decoder.read(one, names).select(*names.values(), FLAGS) for one in tables)
         flags, frames = [FLAGS.any()], []
         for batch in self._batches:
             grouping = Grouping(batch, self._queries, names, size)
@@ -142,7 +142,7 @@ def _scanned(
                 blank = "odd_blank" in odd
                 odd.discard("odd_blank")
                 if odd:
-                    decoder.improve(odd, pl.concat(tables.frames()))
+                    decoder.improve(odd, tables.frames())
             except (pl.exceptions.PolarsError, OSError):
                 # Bytes that are not UTF-8 end up here: the copy decodes them by rule.
                 if not tables.copy(blank=False):

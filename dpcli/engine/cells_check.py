@@ -74,7 +74,7 @@ def check_cells(
 
 def _facts(column: Column, place: int) -> Iterator[pl.Expr]:
     """Blank cells, and declared texts that occur."""
-    cell = stripped(pl.col(f"t{place}"))
+    cell = stripped(pl.col(f"t{place}").cast(pl.String))
     yield cell.is_null().sum().alias(f"blank{place}")
     if isinstance(column, CategoryColumn):
         declared = [text for text, _ in column.values]

@@ -24,7 +24,7 @@ decimals) is decided by `number`, text by text.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from decimal import MAX_EMAX, MIN_EMIN, ROUND_05UP, Context
 from fractions import Fraction
 from functools import partial
@@ -65,9 +65,6 @@ NEARLY = 1 + 1e-9
 WHOLE = {pl.Int8(): 1 << 7, pl.Int16(): 1 << 15, pl.Int32(): 1 << 31, pl.Int64(): 1 << 63}
 """Types of whole numbers, which lie below these."""
 
-MOST_RULES = 4
-"""Rules that one column has at most."""
-
 FLAGS = starts_with("odd_")
 """Flags of rows: undecided cells, and `odd_blank` where all that was read is missing."""
 
@@ -92,8 +89,8 @@ def number(text: str, column: NumericColumn) -> int | None:
 class Decoder:
     """Columns of texts, named `t0`, `t1` and so on, to columns of whole numbers.
 
-    Usage: `read`; where a column has an undecided cell, which is rare, call `improve` and
-    read again.
+    Some files have whole numbers in their place, as Int64. Usage: `read`; where a column has an
+    undecided cell, which is rare, call `improve` and read again.
     """
 
     def __init__(self, columns: Iterable[Column]) -> None:
@@ -106,7 +103,9 @@ class Decoder:
         Missing cells are null unless a constant replaces them. Flags `odd_t0` and so on say
         which cells of columns of numbers are still undecided.
         """
-        rules = {column: self._rules(column) for column in names}
+        types = texts.collect_schema()
+        whole = [column for column in names if types[self.columns[column]] == pl.Int64]
+        rules = {one: self._rules(one, whole=one in whole) for one in names}
         cell = {column: pl.col(self.columns[column]) for column in names}
         value = {column: pl.col(name) for column, name in names.items()}
         left = {column: f"left_{self.columns[column]}" for column in names}
@@ -114,9 +113,10 @@ class Decoder:
         table = texts.with_columns(
             rules[one][0](cell[one]).alias(name) for one, name in names.items()
         ).with_columns(
-            stripped(_where_null(value[one], cell[one])).alias(left[one]) for one in names
+            stripped(_where_null(value[one], cell[one]).cast(pl.String)).alias(left[one])
+            for one in names
         )
-        for stage in range(1, MOST_RULES):
+        for stage in range(1, max(map(len, rules.values()), default=0)):
             later = [column for column in names if stage < len(rules[column])]
             table = table.with_columns(
                 pl.coalesce(value[one], rules[one][stage](pl.col(left[one]))) for one in later
@@ -126,29 +126,30 @@ class Decoder:
             *(self._undecided(one, pl.col(left[one])) for one in names if _is_number(one)),
         )
 
-    def improve(self, flags: Collection[str], texts: pl.LazyFrame) -> None:
+    def improve(self, flags: Collection[str], tables: Sequence[pl.LazyFrame]) -> None:
         """Decide the undecided cells of columns with these flags, text by text."""
         for column, text in self.columns.items():
             if f"odd_{text}" in flags:
                 assert isinstance(column, NumericColumn)
-                odd = self.read(texts, {column: "value"}).filter(pl.col(f"odd_{text}"))
-                left = odd.select(pl.col(f"left_{text}").unique())
-                cells = left.collect(engine="streaming").to_series().to_list()
+                read = (self.read(texts, {column: "value"}) for texts in tables)
+                odd = pl.concat(
+                    one.filter(f"odd_{text}").select(f"left_{text}") for one in read
+                ).unique()
+                cells = odd.collect(engine="streaming").to_series().to_list()
                 decided = self._decided.setdefault(column, {})
                 decided |= {cell: number(cell, column) for cell in cells}
 
     def decoded(self, frame: pl.DataFrame) -> pl.DataFrame:
         """The columns of a table in memory, all cells decided, by the names of their texts."""
         names = {column: f"v{place}" for place, column in enumerate(self.columns)}
-        while True:
-            read = self.read(frame.lazy(), names).select(*names.values(), FLAGS).collect()
-            flags = raised(read.select(FLAGS))
-            if not flags:
-                renamed = zip(names.values(), self.columns.values(), strict=True)
-                return read.select(pl.col(name).alias(text) for name, text in renamed)
-            self.improve(flags, frame.lazy())
+        read = self.read(frame.lazy(), names).select(*names.values(), FLAGS).collect()
+        flags = raised(read.select(FLAGS))
+        if flags:
+            self.improve(flags, [frame.lazy()])
+            return self.decoded(frame)
+        return read.select(pl.col(names[one]).alias(text) for one, text in self.columns.items())
 
-    def _rules(self, column: Column) -> list[Callable[[pl.Expr], pl.Expr]]:
+    def _rules(self, column: Column, *, whole: bool) -> list[Callable[[pl.Expr], pl.Expr]]:
         """Ways to values, null where a text has none: from the cells, then from bare texts."""
         if isinstance(column, IdColumn):
             return [stripped]
@@ -162,14 +163,16 @@ class Decoder:
         def within(steps: pl.Expr) -> pl.Expr:
             return steps.clip(low, high).cast(dtype)
 
+        if whole:
+            return [within]
         if column.kind == "date":
             return [lambda text: within(_days(text)), lambda bare: within(_days(_first_word(bare)))]
         decided = self._decided.get(column, {})
         values = pl.Series(list(decided.values()), dtype=dtype)
 
         def plain(text: pl.Expr) -> pl.Expr:
-            whole = column.step == 1
-            return within(text.cast(pl.Int64, strict=False) if whole else _steps(text, column))
+            word = column.step == 1
+            return within(text.cast(pl.Int64, strict=False) if word else _steps(text, column))
 
         def known(bare: pl.Expr) -> pl.Expr:
             return bare.replace_strict(list(decided), values, default=None, return_dtype=dtype)

@@ -8,6 +8,7 @@
     text, category     as it is
     null               a blank cell, which is missing
 
+Whole numbers on a grid of ones, and days, go without a text: what stands in them is the same.
 Days outside the years 1 to 9999 are blank, as no CSV can write them. The types are the
 header of such a file, and decide by themselves what is refused.
 """
@@ -22,13 +23,16 @@ from typing import BinaryIO
 
 import polars as pl
 
-from dpcli.columns import Column
+from dpcli.columns import Column, NumericColumn
 from dpcli.engine.decode import swapped
 from dpcli.engine.progress import silenced_stderr
 from dpcli.engine.source import Source
 from dpcli.errors import DataError, Stopped
 
 TEXTUAL = (pl.String, pl.Categorical, pl.Enum, pl.Null, pl.Boolean)
+
+WIDE = (pl.UInt64, pl.Int128, pl.UInt128)
+"""Types of numbers that may need more than a machine word."""
 
 FIRST, LAST = datetime.date(1, 1, 1), datetime.date(9999, 12, 31)
 EPOCH = datetime.date(1970, 1, 1)
@@ -101,13 +105,29 @@ def parquet_frame(source: Source, wanted: Sequence[Column], decimal: str) -> pl.
     texts = []
     for at, column in enumerate(wanted):
         place = source.header.index(column.name)
-        text = text_of(place, types[place], decimal)
-        texts.append(swapped(text, column, decimal).alias(f"t{at}"))
+        cell = _whole(place, types[place], column)
+        if cell is None:
+            cell = swapped(text_of(place, types[place], decimal), column, decimal)
+        texts.append(cell.alias(f"t{at}"))
     if texts:
         return table.select(*texts, pl.lit(value=False).alias("odd_blank"))
     # A literal alone would be one row: some column has to state how many there are.
     readable = [at for at, name in enumerate(source.header) if name not in source.odd]
     return table.select(pl.nth(*readable[:1] or [0]).is_null().alias("odd_blank"))
+
+
+def _whole(place: int, dtype: pl.DataType, column: Column) -> pl.Expr | None:
+    """Whole numbers and days as they are; None where a cell has to be read as a text."""
+    if not isinstance(column, NumericColumn):
+        return None
+    if column.kind == "date":
+        return (
+            _days(pl.nth(place), dtype, 1).to_physical().cast(pl.Int64)
+            if dtype == pl.Date
+            else None
+        )
+    whole = dtype.is_integer() and dtype not in WIDE and column.step == 1
+    return pl.nth(place).cast(pl.Int64) if whole else None
 
 
 def _footer(file: BinaryIO) -> io.BytesIO:

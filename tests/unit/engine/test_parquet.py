@@ -97,6 +97,8 @@ def written(folder: Path, name: str = "t.parquet", **columns: Any) -> Path:
 
 AGE = NumericColumn("age", "integer", Fraction(1), (0, 100))
 INCOME = NumericColumn("income", "number", Fraction(1, 2), (0, 1000))
+HALVES = NumericColumn("halves", "number", Fraction(1, 2), (-1000, 1000))
+BIRTHDAY = NumericColumn("born", "date", Fraction(1), (-1000, 20_000))
 SEX = CategoryColumn("sex", "category", (("0", "male"), ("1", "female")))
 MARRIED = CategoryColumn("married", "boolean", (("false", "no"), ("true", "yes")))
 
@@ -127,6 +129,34 @@ def test_typed_columns_are_answered_like_texts(tmp_path: Path) -> None:
     # Half a step rounds to the even one: 1.25 is two halves.
     assert answers == [[5], [112], [1000 + 2], [1, 2], [1, 3]]
     assert engine([LinearQuery()], RowUnit(), path) == [[5]]
+
+
+WHOLE = [None, -129, -128, 0, 5, 99, 100, 101, 127, 128, 2**31, 2**62, 2**63 - 1, -(2**63)]
+
+
+@pytest.mark.parametrize("dtype", [pl.Int8, pl.UInt8, pl.Int32, pl.UInt64, pl.Int64, pl.Int128])
+@pytest.mark.parametrize("column", [AGE, HALVES, BIRTHDAY], ids=lambda one: one.name)
+def test_whole_numbers_stand_for_their_texts(
+    dtype: type[pl.DataType], column: NumericColumn, tmp_path: Path
+) -> None:
+    """A column of any width is answered as its digits in CSV are, alone and next to them."""
+    cells = pl.Series(WHOLE, dtype=pl.Int128).cast(dtype, strict=False)
+    columns: dict[str, Any] = {column.name: cells, "other": ["x"] * len(cells)}
+    path = written(tmp_path, **columns)
+    pl.read_parquet(path).write_csv(tmp_path / "t.csv")
+    asked = [LinearQuery(), total(column), LinearQuery(present=(column,))]
+    (rows,), (whole,), (known,) = engine(asked, RowUnit(), tmp_path / "t.csv")
+    assert engine(asked, RowUnit(), path) == [[rows], [whole], [known]]
+    both = engine(asked, RowUnit(), path, tmp_path / "t.csv")
+    assert both == [[2 * rows], [2 * whole], [2 * known]]
+
+
+def test_days_stand_for_their_texts(tmp_path: Path) -> None:
+    """A column of days is answered as its dates in CSV are, also where no calendar has them."""
+    days = pl.Series([None, 0, 18_000, -719_162, 2_932_896, 2**31 - 1], dtype=pl.Int32)
+    path = written(tmp_path, born=days.cast(pl.Date), other=["x"] * 6)
+    asked = [total(BIRTHDAY), LinearQuery(present=(BIRTHDAY,))]
+    assert engine(asked, RowUnit(), path) == [[0 + 18_000 - 1000 + 20_000], [4]]
 
 
 @pytest.mark.parametrize("decimal", [".", ","])
