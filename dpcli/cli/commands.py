@@ -1,16 +1,16 @@
 """Commands, which load when they are used, and their helps from `help.md`.
 
-A page is prose in paragraphs, and blocks whose lines are indented, such as examples. The parser
-fills paragraphs, and keeps a block that has a mark on the line before.
+The head of a page names a command and its function. A page is prose in paragraphs, and blocks whose
+lines are indented, such as examples. The parser fills paragraphs, and keeps a block that has a mark
+on the line before.
 """
 
 from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from difflib import get_close_matches
-from functools import cache
 from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
@@ -22,57 +22,40 @@ from dpcli.cli.console import is_json, print_failure
 from dpcli.errors import Problem, UsageError, problem
 from dpcli.messages import shown
 
-PLACES = {
-    "init": "init:init",
-    "check": "check:check",
-    "plan": "plan:plan",
-    "simulate": "simulate:simulate",
-    "release": "release:release",
-    "aggregate": "aggregate:aggregate",
-    "ledger": "",
-    "ledger show": "ledger_show:show",
-    "ledger history": "ledger_show:history",
-    "ledger export": "ledger:export",
-    "ledger verify": "ledger:verify",
-    "ledger recover": "ledger:recover",
-    "ledger init": "ledger:init",
-    "ledger open": "ledger:open_account",
-    "local": "",
-    "local randomize": "local:randomize",
-    "local estimate": "local:estimate",
-    "local epsilon": "local_epsilon:epsilon",
-    "explain": "explain:explain",
-    "schema": "init:schema",
-    "help": "",
-}
-"""Module and function of every command, in the order in which a newcomer needs them."""
-
-COMMANDS = tuple(name for name in PLACES if " " not in name)
-"""The commands that `dpcli --help` lists."""
-
 PARSER_ERROR: Any = typer.BadParameter.__mro__[2]
 """What the parser raises, of whichever library it is a part."""
+
+GROUP = "commands"
+"""What stands in place of a module for a group of commands."""
 
 OPTIONS = "\n\nOptions:\n"
 """What separates the prose of a page from the texts of its options and arguments."""
 
 
-@cache
-def _pages() -> dict[str, tuple[str, dict[str, str]]]:
-    """The prose and the texts of options of each command line, by its words."""
+def _pages() -> Iterator[tuple[str, tuple[str, dict[str, str], str]]]:
+    """The name of each page with its prose, the texts of its options, and what it is about."""
     text = Path(__file__).with_name("help.md").read_text(encoding="utf-8")
-    found = {}
     for part in ("\n" + text).split("\n# ")[1:]:
-        name, _, body = part.partition("\n")
+        head, _, body = part.partition("\n")
+        name, _, place = head.partition(" -> ")
         prose, _, options = body.strip("\n").partition(OPTIONS)
         lines = (line.strip().partition(": ") for line in options.splitlines())
-        found[name] = prose, {label: words for label, _, words in lines}
-    return found
+        yield name, (prose, {label: words for label, _, words in lines}, place)
+
+
+PAGES = dict(_pages())
+"""The pages, commands in the order in which a newcomer needs them."""
+
+PLACES = {name: place for name, (_, _, place) in PAGES.items() if place}
+"""Module and function of every command; of groups that they are some."""
+
+COMMANDS = tuple(name for name in PLACES if " " not in name)
+"""The commands that `dpcli --help` lists."""
 
 
 def prose(name: str) -> str:
     """The help of a command line without its options."""
-    return _pages()[name][0]
+    return PAGES[name][0]
 
 
 def page(name: str) -> str:
@@ -84,7 +67,7 @@ def page(name: str) -> str:
 def option_help(name: str, option: str) -> str:
     """What an option or argument means for a command, for its group, or for several commands."""
     places = (name, name.split(" ", maxsplit=1)[0], "options of several commands")
-    return next(_pages()[one][1][option] for one in places if option in _pages()[one][1])
+    return next(PAGES[one][1][option] for one in places if option in PAGES[one][1])
 
 
 def brief(name: str) -> str:
@@ -210,7 +193,7 @@ def _literal(hint: Any) -> tuple[str, ...]:
 
 def _load(name: str) -> Any:
     """A command with all that it imports, or a group."""
-    if not PLACES[name]:
+    if PLACES[name] == GROUP:
         return LazyGroup(name=name, help=page(name), rich_markup_mode=None)
     module, _, function = PLACES[name].partition(":")
     callback = getattr(import_module(f"dpcli.cli.{module}"), function)
