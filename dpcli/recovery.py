@@ -31,6 +31,7 @@ from dpcli.ledger.terms import Payload, terms_of
 from dpcli.plan.planner import make_plan
 from dpcli.privacy.loss import Loss, add_up
 from dpcli.records import dataclass
+from dpcli.report.document import without_numbers
 from dpcli.report.facts import plan_json
 from dpcli.spec.load import load_any
 from dpcli.spec.model import Spec
@@ -83,7 +84,9 @@ def _read(path: Path) -> Report:
     """A report, numbers as their digits; UsageError if it is none."""
     with _reading(path):
         content = path.read_bytes() if path.is_file() else b""
-        facts = json.loads(content, parse_float=str, parse_int=str, parse_constant=str)
+        facts = json.loads(
+            without_numbers(content), parse_float=str, parse_int=str, parse_constant=str
+        )
         place, name = facts["ledger"], str(facts["release_id"])
         return Report(path, content, facts, int(place["entry"]), str(place["head"]), name)
 

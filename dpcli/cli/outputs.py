@@ -15,7 +15,7 @@ from dpcli.errors import LedgerError, OutputError, UsageError
 from dpcli.ledger.charge import Stored
 from dpcli.local.outbox import digest_of, waiting_name
 from dpcli.publish import is_device, publish, publish_file, publish_to_stdout, require_writable
-from dpcli.report.document import Report
+from dpcli.report.document import Report, without_numbers
 from dpcli.report.formats import FACTS, LONG, LONG_PARQUET, WIDE, WIDE_PARQUET, output, report_name
 
 
@@ -37,6 +37,7 @@ class Outputs:
     report_format: str | None
     force: bool
     _made: dict[str, bytes] = field(default_factory=dict, init=False)
+    _report: Report | None = field(default=None, init=False)
 
     charged: ClassVar[str] = "the release is charged and stored"
 
@@ -80,7 +81,8 @@ class Outputs:
             return stored.outputs[name]
         if name not in self._made:
             try:
-                self._made[name] = output(Report.read(stored.outputs[FACTS]), name)
+                self._report = self._report or Report.read(stored.outputs[FACTS])
+                self._made[name] = output(self._report, name)
             except KeyError:
                 raise LedgerError.about("output-not-stored", output=name) from None
         return self._made[name]
@@ -238,7 +240,8 @@ class Responses(Outputs):
 def wide_tables(stored: Stored) -> list[str]:
     """The names of the wide tables of a stored release; earlier versions stored them all."""
     kept = [name.removeprefix(WIDE) for name in stored.outputs if name.startswith(WIDE)]
-    statistics = [] if kept else json.loads(stored.outputs[FACTS]).get("statistics", [])
+    facts = json.loads(without_numbers(stored.outputs[FACTS]))
+    statistics = [] if kept else facts.get("statistics", [])
     return kept or list(dict.fromkeys(one["layout"]["table"] for one in statistics))
 
 

@@ -27,7 +27,7 @@ from dpcli.plan.notes import warnings
 from dpcli.plan.planner import make_plan, require_budget
 from dpcli.release import Release, new_release_id
 from dpcli.release import release as make_release
-from dpcli.report.document import Report
+from dpcli.report.document import Report, without_numbers
 from dpcli.report.facts import plan_json, release_report
 from dpcli.report.formats import FACTS, render
 from dpcli.report.simulation import read_simulation
@@ -93,7 +93,7 @@ def release(
 
 def _result(stored: Stored, tables: Tables, warned: list[str]) -> dict[str, object]:
     """What a release did, for scripts: keys as in its JSON report."""
-    report = json.loads(stored.outputs[FACTS])
+    report = json.loads(without_numbers(stored.outputs[FACTS]))
     quality = report["quality"]
     return {
         "release_id": stored.release_id,

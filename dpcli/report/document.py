@@ -80,15 +80,25 @@ class Report:
     @classmethod
     def read(cls, content: bytes) -> Self:
         """The report that was written as this JSON; KeyError if an earlier version wrote it."""
-        parts, blocks, place = [b""], [b""], 0
-        while (start := content.find(FIRST, place)) >= 0:
-            end = content.find(LAST, start)
-            parts += [content[place:start], b'"cells": %d' % len(blocks)]
-            blocks.append(content[start + len(FIRST) - 2 : end])
-            place = end + len(LAST)
-        facts = _parsed(b"".join([*parts, content[place:]]))
+        text, blocks = _taken_apart(content)
+        facts = _parsed(text)
         numbers = (tuple(_numbers(one, blocks)) for one in facts.get("statistics", ()))
         return cls(content, facts, tuple(numbers))
+
+
+def without_numbers(content: bytes) -> bytes:
+    """The JSON of a report without the numbers that it publishes, which may be very many."""
+    return _taken_apart(content)[0]
+
+
+def _taken_apart(content: bytes) -> tuple[bytes, list[bytes]]:
+    """The JSON of a report with places in a list for the numbers, and that list."""
+    parts, blocks, place = [b""], [b""], 0
+    while 0 <= (start := content.find(FIRST, place)) < (end := content.find(LAST, start)):
+        parts += [content[place:start], b'"cells": %d' % len(blocks)]
+        blocks.append(content[start + len(FIRST) - 2 : end])
+        place = end + len(LAST)
+    return b"".join([*parts, content[place:]]), blocks
 
 
 def loss_of(stated: Mapping[str, str | None]) -> Loss:

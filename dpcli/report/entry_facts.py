@@ -32,13 +32,14 @@ def statistic_facts(planned: PlannedEntry, spec: Spec) -> Facts:
     """One entry: what is asked, and how it is answered."""
     entry, first = planned.entry, planned.parts[0]
     request, rule = entry.request, first.selection
+    margins = (key.column for key in request.margins)
     return {
         "name": request.name,
         "statistic": entry.statistic.name,
         "counts": counted(planned, spec),
         "left_out": left_out(planned, spec) or None,
         "column": request.column.name if request.column else None,
-        "columns": columns_of(request),
+        "columns": [column.name for column in (*request.columns, *margins)],
         **options(request),
         "by": [key.column.name for key in request.by],
         "bins": [
@@ -230,11 +231,6 @@ def options(request: Request) -> Facts:
     )
     found: Facts = dict(zip(OPTIONS, said, strict=True))
     return {key: fact for key, fact in found.items() if fact is not None}
-
-
-def columns_of(request: Request) -> list[str]:
-    """The names of several columns that an entry asks about together."""
-    return [column.name for column in (*request.columns, *(key.column for key in request.margins))]
 
 
 def _bounds(request: Request) -> Fact:

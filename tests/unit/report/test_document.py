@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 from dpcli.report import document
-from dpcli.report.document import Report
+from dpcli.report.document import Report, without_numbers
 from dpcli.report.entry_facts import Facts
 from dpcli.report.published import RAW, Numbers
 
@@ -75,3 +75,16 @@ def test_numbers_of_an_earlier_version_are_not_read() -> None:
 
     with pytest.raises(KeyError):
         Report.read(earlier)
+
+
+def test_a_report_is_taken_apart_whatever_it_is() -> None:
+    """The facts stay JSON without the numbers; bytes that are no report stay as they are."""
+    made = Report.of({"statistics": [statistic("a"), statistic("b")], "end": True},
+                     [(numbers("a", 20),), (numbers("b", 0),)])  # fmt: skip
+    facts = json.loads(without_numbers(made.content))
+    cut = made.content[: made.content.index(b"]")]
+
+    assert [one["cells"] for one in facts["statistics"]] == [1, []]
+    assert facts["end"] is True
+    for odd in (b"", b"odd", cut, document.FIRST, document.FIRST * 3, document.LAST * 2):
+        assert without_numbers(odd) == odd
