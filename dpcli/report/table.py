@@ -15,7 +15,7 @@ from dpcli.plan.model import Plan
 from dpcli.privacy.decimals import decimal_text
 from dpcli.records import dataclass
 from dpcli.report.published import Numbers
-from dpcli.spec.responses import RESERVED
+from dpcli.spec.axes import ESTIMATED
 
 if TYPE_CHECKING:
     import polars as pl
@@ -175,7 +175,7 @@ BEYOND = 3
 def estimate_lines(rows: Sequence[Estimated]) -> list[list[str]]:
     """The header, and one line per estimate."""
     keys = list(dict.fromkeys(name for row in rows for name, _ in row.group))
-    return [[*RESERVED[:2], *keys, *RESERVED[2:]], *(_line(row, keys) for row in rows)]
+    return [[*ESTIMATED[:2], *keys, *ESTIMATED[2:]], *(_line(row, keys) for row in rows)]
 
 
 def _line(row: Estimated, keys: Sequence[str]) -> list[str]:

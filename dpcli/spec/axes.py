@@ -23,6 +23,9 @@ MOST_BINS = 10_001
 RESERVED = ("statistic", "item", "value", "lower", "upper")
 """The columns that every output has."""
 
+ESTIMATED = ("column", "estimate", "item", "records", "value", "standard_error", "lower", "upper")
+"""The columns of the table of estimates that are not keys."""
+
 Ranges = tuple[tuple[int, int], ...]
 
 

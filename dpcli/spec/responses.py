@@ -19,6 +19,7 @@ from dpcli.privacy.decimals import plain_text
 from dpcli.privacy.relation import Neighbors, PersonUnit
 from dpcli.randomizers.base import Asked, CannotRandomize, ProbabilityTable, Randomizer
 from dpcli.spec.answering import single_way
+from dpcli.spec.axes import ESTIMATED
 from dpcli.spec.columns import Scope
 from dpcli.spec.entries import entries_of
 from dpcli.spec.model import Cell, Response
@@ -38,11 +39,6 @@ from dpcli.values import (
     Unreadable,
     described,
 )
-
-RESERVED = (
-    "column", "estimate", "item", "records", "value", "standard_error", "lower", "upper",
-)  # fmt: skip
-"""The columns of the table of estimates that are not keys."""
 
 MOST_GROUPS = 1_000_000
 """Numbers that are counted of one response."""
@@ -154,9 +150,9 @@ class _Responses:
         seen: set[str] = set()
 
         def read(word: Word) -> CategoryColumn:
-            if word.text in RESERVED:
+            if word.text in ESTIMATED:
                 raise word.span.report(
-                    "reserved-name.estimates", column=word.text, reserved=RESERVED
+                    "reserved-name.estimates", column=word.text, reserved=ESTIMATED
                 )
             column = self._public[word.text]() if word.text in self._public else None
             if not isinstance(column, CategoryColumn) or word.text in seen:
