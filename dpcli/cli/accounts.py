@@ -15,7 +15,7 @@ from dpcli.errors import Failure, LedgerError, Stopped
 from dpcli.ledger import sqlite
 from dpcli.ledger.account import Account, Outlook
 from dpcli.ledger.balance import Spend, period_number
-from dpcli.ledger.charge import Charge, Stored, charge_for, resolved
+from dpcli.ledger.charge import Charge, Slot, Stored, charge_for, resolved
 from dpcli.ledger.ledger import Ledger, create_ledger
 from dpcli.ledger.place import is_absent, require_no_history, require_place
 from dpcli.ledger.terms import terms_of
@@ -173,7 +173,7 @@ def charge_and_publish(
     try:
         with open_ledger(job.ledger, job.spec, must_exist=demanded) as book:
             charge = job.charge
-            with book.reserve(charge) as slot:
+            with Slot(book, charge) as slot:
                 outputs.require([*job.inputs, *book.files()], slot.stored)
                 latest = book.latest()
                 warned = warn(sharing_warnings(book.sharing(spec.dataset, charge.files)))

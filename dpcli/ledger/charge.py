@@ -190,7 +190,7 @@ class Stored:
 
 
 class Slot:
-    """A place for one release in a ledger, where its name is looked up once.
+    """A place for one release in a ledger, where its name is looked up once, for `with`.
 
     The way out of the `with` block decides what is charged:
 

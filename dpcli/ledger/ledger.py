@@ -17,7 +17,7 @@ from dpcli.ledger.account import Account
 from dpcli.ledger.anchor import begin_anchor, point_elsewhere, usual_anchor
 from dpcli.ledger.balance import Balance, spend
 from dpcli.ledger.chain import CLOSE, LOST, OPEN, RELEASE, Entry, canonical, seal_of
-from dpcli.ledger.charge import Charge, Render, Slot, Standing, Stored
+from dpcli.ledger.charge import Charge, Render, Standing, Stored
 from dpcli.ledger.place import (
     is_absent,
     require_file_name,
@@ -142,10 +142,6 @@ class Ledger(Store):
                 self.insert(self.next_entry(OPEN, terms.dataset, payload))
         self.update_anchor()
         return there is None
-
-    def reserve(self, charge: Charge) -> Slot:
-        """A place for one release, to be left by `with`; LedgerError if its name is taken."""
-        return Slot(self, charge)
 
     def commit(self, charge: Charge, render: Render) -> Stored:
         """Charge for a release and store its outputs, or return those stored before.

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 import pytest
 
 from dpcli.errors import BudgetError, LedgerError, OutputError, Problem, Stopped
-from dpcli.ledger.charge import Standing
+from dpcli.ledger.charge import Slot, Standing
 from dpcli.ledger.ledger import Ledger
 from tests.support.ledgers import charge, render
 
@@ -30,7 +30,7 @@ def leave(
             raise error
         return render(standing)
 
-    with ledger.reserve(charge(name, epsilon)) as slot:
+    with Slot(ledger, charge(name, epsilon)) as slot:
         if stage != "read":
             slot.draw_noise(charge("check", CHECK).parts)
         if stage == "stopped":
@@ -99,7 +99,7 @@ def test_what_is_committed_is_charged_once(ledger: Ledger) -> None:
     """A failure after the commit charges nothing more, and the release can be had again."""
     with pytest.raises(ValueError, match="later"):
         leave(ledger, "r", "committed", ValueError("later"))
-    with ledger.reserve(charge("r", WHOLE)) as slot:
+    with Slot(ledger, charge("r", WHOLE)) as slot:
         assert slot.stored is not None
         assert slot.stored.outputs.keys() == {"table.csv"}
     assert [epsilon for epsilon, _ in charged(ledger)] == [WHOLE]
