@@ -48,7 +48,7 @@ class NoisyEntry:
     groups: tuple[Group, ...] | None = None
 
 
-@dataclass(frozen=True, slots=True, weakref_slot=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False)
 class Released:
     """The published numbers of one entry, cell by cell.
 

@@ -16,7 +16,7 @@ from dpcli.plan import notes
 from dpcli.plan.compare import changes, compare
 from dpcli.plan.meaning import headline, meaning, promise
 from dpcli.plan.model import Plan
-from dpcli.plan.numbers import json_text
+from dpcli.plan.numbers import exact_or_up, json_text
 from dpcli.plan.risks import risks
 from dpcli.privacy.loss import Loss
 from dpcli.privacy.relation import RowUnit
@@ -28,7 +28,7 @@ from dpcli.report.entry_facts import (
     response_facts,
     statistic_facts,
 )
-from dpcli.report.published import meaning_of, published_numbers
+from dpcli.report.published import published_numbers
 from dpcli.report.table import wide_layout
 from dpcli.statistics.post import UNRELIABLE, Flag
 
@@ -168,13 +168,18 @@ def _window(standing: Standing) -> Facts:
 
 
 def _notes(plan: Plan) -> Facts:
+    percent, share = exact_or_up(plan.spec.confidence * 100), exact_or_up(UNRELIABLE)
     return {
         "bounding": notes.bounding(plan),
         "composition": notes.composing(plan),
         "selections": notes.selections(plan),
         "flags": {
             "unreliable_above": UNRELIABLE,
-            **{flag.value: meaning_of(flag, plan.spec.confidence) for flag in Flag if flag},
+            **{
+                flag.value: note(f"flag.{flag}", percent=percent, share=share)
+                for flag in Flag
+                if flag
+            },
         },
         "post_processing": notes.post_processing(plan),
         "unprotected": list(notes.unprotected(plan)),

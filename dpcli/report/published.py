@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from fractions import Fraction
 from math import prod
 from typing import TYPE_CHECKING
-from weakref import WeakKeyDictionary
 
 from dpcli.arrays import Array, np
-from dpcli.messages import note
-from dpcli.plan.numbers import exact_or_up
 from dpcli.records import dataclass
 from dpcli.statistics.estimates import KNOWN, SUPPRESSED, Estimates
-from dpcli.statistics.post import FLAGS, UNRELIABLE, Flag, flags
+from dpcli.statistics.post import FLAGS, Flag, flags
 
 if TYPE_CHECKING:
     import polars as pl
@@ -71,27 +67,20 @@ class Numbers:
         )
 
 
-_MADE: WeakKeyDictionary[Released, tuple[Numbers, ...]] = WeakKeyDictionary()
-"""The numbers of entries that are being published: every table and report takes the same ones."""
-
-
 def published_numbers(released: Released) -> tuple[Numbers, ...]:
     """The published numbers of an entry, in the order of the spec.
 
     Numbers before post-processing have a name of their own, if they are published as well.
     """
-    if released not in _MADE:
-        entry = released.planned.entry
-        keys = tuple(key.column.name for key in entry.request.by)
-        named = {released.planned.name: released.estimates}
-        if released.raw is not None:
-            named[released.planned.name + RAW] = released.raw
-        places = _places(released)
-        _MADE[released] = tuple(
-            Numbers(name, keys, _texts(places, estimates), entry.statistic.chooses_labels)
-            for name, estimates in named.items()
-        )
-    return _MADE[released]
+    entry, places = released.planned.entry, _places(released)
+    keys = tuple(key.column.name for key in entry.request.by)
+    named = {released.planned.name: released.estimates}
+    if released.raw is not None:
+        named[released.planned.name + RAW] = released.raw
+    return tuple(
+        Numbers(name, keys, _texts(places, estimates), entry.statistic.chooses_labels)
+        for name, estimates in named.items()
+    )
 
 
 def _places(released: Released) -> pl.DataFrame:
@@ -151,9 +140,3 @@ def flags_of(every: Iterable[Numbers]) -> list[Flag]:
     """The flags that some of these numbers have."""
     flags = {flag for numbers in every for flag in numbers.frame["flag"].unique()}
     return [flag for flag in Flag if flag and flag in flags]
-
-
-def meaning_of(flag: Flag, confidence: Fraction) -> str:
-    """What a flag means, in a sentence that begins with it."""
-    percent = exact_or_up(confidence * 100)
-    return note(f"flag.{flag}", percent=percent, share=exact_or_up(UNRELIABLE))

@@ -380,3 +380,38 @@ def test_the_page_describes_a_window(dpcli: Command, tmp_path: Path) -> None:
 
     assert "any 7 consecutive days" in page
     assert "a person who is in the data in every window" in page
+
+
+MANY = """\
+dpcli: 1
+dataset: many
+privacy: {unit: row, neighbors: add-remove, budget: {epsilon: 20}}
+columns:
+  age: {type: integer, bounds: [0, 5999]}
+statistics:
+  - {name: ages, statistic: histogram, column: age, bins: {width: 1}, epsilon: 1}
+"""
+
+
+def test_pages_show_the_first_lines_and_say_how_many_more_there_are(
+    dpcli: Command, tmp_path: Path
+) -> None:
+    """Of 6,000 numbers a page has 1,000; the table and the JSON report have all."""
+    spec, data = tmp_path / "spec.yaml", tmp_path / "data.csv"
+    spec.write_text(MANY, encoding="utf-8")
+    data.write_text("age\n7\n", encoding="utf-8")
+    html_page, markdown, facts = (tmp_path / f"r.{end}" for end in ("html", "md", "json"))
+    reports = [word for path in (html_page, markdown, facts) for word in ("--report", path)]
+    done = dpcli("release", spec, data, "-q", "-o", tmp_path / "out.csv", *reports)
+
+    assert done.status == 0, done.err
+    assert len((tmp_path / "out.csv").read_text(encoding="utf-8").splitlines()) == 6001
+    assert len(json.loads(facts.read_text(encoding="utf-8"))["statistics"][0]["cells"]) == 6000
+    for page, last, next_ in (
+        (html_page, "<bdi>999</bdi>", "<bdi>1000</bdi>"),
+        (markdown, "| 999 |", "| 1000 |"),
+    ):
+        text = page.read_text(encoding="utf-8").replace("\xa0", " ")
+        assert last in text
+        assert next_ not in text
+        assert "5,000 more lines are in the table and in the JSON report." in text
