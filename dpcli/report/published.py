@@ -107,22 +107,16 @@ def _places(released: Released) -> pl.DataFrame:
 def _texts(places: pl.DataFrame, estimates: Estimates) -> pl.DataFrame:
     import polars as pl
 
-    shown, known = estimates.standing != SUPPRESSED, estimates.standing == KNOWN
-    for name, numbers, where in (
-        ("value", estimates.value, shown),
-        ("lower", estimates.lower, known),
-        ("upper", estimates.upper, known),
-    ):
-        text = texts_of(estimates, numbers).to_frame(name)
-        places = places.with_columns(
-            text.select(
-                pl.when(pl.Series(where)).then(pl.col(name)).otherwise(pl.lit("")).alias(name)
-            )
-        )
     names = pl.Series("flag", [str(flag) for flag in FLAGS], pl.String)
+    known = pl.Series(estimates.standing == KNOWN)
+    masks = {"value": pl.Series(estimates.standing != SUPPRESSED), "lower": known, "upper": known}
+    texts = {
+        name: texts_of(estimates, getattr(estimates, name)).zip_with(mask, pl.Series([""]))
+        for name, mask in masks.items()
+    }
     if estimates.items is not None:
-        places = places.with_columns(pl.Series("item", estimates.items, pl.String))
-    return places.with_columns(names.gather(flags(estimates)))
+        texts["item"] = pl.Series(estimates.items, dtype=pl.String)
+    return places.with_columns(**texts, flag=names.gather(flags(estimates)))
 
 
 def texts_of(estimates: Estimates, numbers: Array) -> pl.Series:

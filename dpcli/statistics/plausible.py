@@ -76,16 +76,19 @@ class Plausible:
         step = max(1, AT_ONCE // (self._draws * len(self.noisy)))
         for start in range(0, self.noisy.shape[1], step):
             cells = slice(start, start + step)
-            free = self.noisy[:, None, cells] - self._points[:, :, None]
+            free = self.noisy[:, cells, None] - self._points[:, None, :]
             found = self._outcome(free.reshape(len(free), -1))
             found = found.reshape(len(found), *free.shape[1:])
             known = np.isfinite(found)
             if self._count is not None:
                 known &= free[self._count] >= 1
-            below = np.partition(np.where(known, found, -np.inf), self._outside, axis=1)
-            last = self._draws - 1 - self._outside
-            above = np.partition(np.where(known, found, np.inf), last, axis=1)
-            lower[:, cells], upper[:, cells] = below[:, self._outside], above[:, last]
+            # What is not known is sorted last, and stands below and above all other numbers.
+            found = np.sort(np.where(known, found, np.nan))
+            first = self._outside - (~known).sum(axis=-1)
+            below = np.take_along_axis(found, np.maximum(first, 0)[..., None], axis=-1)[..., 0]
+            above = found[..., self._draws - 1 - self._outside]
+            lower[:, cells] = np.where(first < 0, -np.inf, below)
+            upper[:, cells] = np.where(np.isnan(above), np.inf, above)
         return lower, upper
 
     def settle(self, values: Floats, blank: Bools) -> None:
