@@ -22,8 +22,9 @@ import numpy as np
 import polars as pl
 
 from dpcli.columns import CategoryColumn, NumericColumn
-from dpcli.engine.decode import FLAGS, Decoder, stripped
+from dpcli.engine.decode import FLAGS, Decoder
 from dpcli.engine.grouping import Batch, Grouping, PlainSum
+from dpcli.engine.ids import Dictionary
 from dpcli.privacy.relation import PersonUnit
 from dpcli.queries import LinearQuery, Query
 from dpcli.sampling.entropy import random_bytes
@@ -59,35 +60,6 @@ class Priorities:
         self._count += len(rows)
         high = drawn >> np.uint64(COUNTED - 32) << np.uint64(COUNTED)
         return pl.Series("priority", high | places)
-
-
-class Dictionary:
-    """The texts met so far as whole numbers from zero on; a text keeps its number."""
-
-    def __init__(self) -> None:
-        self._type = pl.Categorical(pl.Categories.random())
-        # The numbers are forgotten and assigned again when no column has the type.
-        self._kept = pl.Series([], dtype=self._type)
-
-    def numbers(self, texts: pl.Expr) -> pl.Expr:
-        """The number of each text as Int64, null for null."""
-        return texts.cast(self._kept.dtype).to_physical().cast(pl.Int64)
-
-    def texts(self, numbers: pl.Expr) -> pl.Expr:
-        """The text of each number, null for null."""
-        return numbers.cast(pl.UInt32).cat.to(self._type).cast(pl.String)
-
-    def users(self, ids: pl.Expr) -> pl.Expr:
-        """Whose row it is: numbers that are equal exactly when the ids are; null without an id.
-
-        Ids are texts without the spaces and tabs around them. A plain decimal stands for itself,
-        other texts have numbers below zero; `07` is not `7`. No hash stands for a user.
-        """
-        bare = stripped(ids)
-        decimal = bare.cast(pl.Int64, strict=False)
-        plain = decimal.is_not_null() & bare.str.slice(0, 1).is_between(pl.lit("1"), pl.lit("9"))
-        other = self.numbers(pl.when(~plain).then(bare))
-        return pl.when(plain).then(decimal).otherwise(-1 - other)
 
 
 class UserLevelAggregation:
@@ -131,11 +103,7 @@ class UserLevelAggregation:
         shards = [Shard(no_rows, *limits) for _ in range(count)]
         for rows in chain.from_iterable(map(_segments, scans)):
             flags.append(rows.select(FLAGS.any()))
-            # Which shard has the rows of a user decides no answer.
-            placed = self._owned(rows).with_columns((pl.col("user").hash() % count).alias("shard"))
-            parts = placed.partition_by("shard", include_key=False, as_dict=True)
-            for (number,), part in parts.items():
-                shards[number].add(part)
+            _distribute(self._owned(rows), shards)
         partials: list[list[pl.DataFrame]] = []
         while shards:
             partials.append(self._partials(shards.pop()))
@@ -154,7 +122,7 @@ class UserLevelAggregation:
         for column, name in self._names.items():
             value = pl.col(name)
             if name == "user":
-                value = self._users.users(value).alias(name)
+                value = self._users.users(pl.col(self._decoder.columns[column])).alias(name)
             elif not isinstance(column, CategoryColumn | NumericColumn):
                 value = self._dictionary.numbers(value)
             yield value
@@ -191,6 +159,14 @@ def _segments(rows: pl.LazyFrame) -> Iterator[pl.DataFrame]:
         start += SEGMENT
         yield segment
     yield segment
+
+
+def _distribute(rows: pl.DataFrame, shards: Sequence[Shard]) -> None:
+    """Give each shard the rows of its users; which shard decides no answer."""
+    numbered = rows.with_columns((pl.col("user").hash() % len(shards)).alias("shard"))
+    parts = numbered.partition_by("shard", include_key=False, as_dict=True)
+    for (number,), part in parts.items():
+        shards[number].add(part)
 
 
 class Shard:

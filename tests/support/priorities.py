@@ -11,7 +11,7 @@ import pytest
 
 from dpcli.engine import bounding
 from dpcli.engine.aggregate import aggregate
-from dpcli.engine.bounding import Dictionary
+from dpcli.engine.ids import Dictionary
 from dpcli.engine.rollup import Sealed
 from dpcli.sampling.entropy import random_bytes
 from dpcli.sampling.splitmix import ODD, scrambled

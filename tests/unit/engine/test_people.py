@@ -11,7 +11,7 @@ import pytest
 
 from dpcli.columns import Key, NumericColumn
 from dpcli.engine import bounding
-from dpcli.engine.bounding import Dictionary
+from dpcli.engine.ids import Dictionary
 from dpcli.privacy.relation import PersonUnit, RowUnit
 from dpcli.queries import LinearQuery
 from dpcli.sampling import entropy
