@@ -1,4 +1,4 @@
-"""Ids and other texts as whole numbers, which mean the same in all files of one scan."""
+"""Ids and other texts as whole numbers, the same in all files of one scan."""
 
 from __future__ import annotations
 

@@ -140,22 +140,16 @@ def make_file(path: Path, rows: int) -> None:
             pl.DataFrame(table).write_csv(file, include_header=not start)
 
 
-def compare(name: str, folder: Path, data: Path) -> None:
-    """Run one workload and its queries in turn."""
+def commands_of(name: str, folder: Path, data: Path) -> dict[str, list[str]]:
+    """A release of one workload as `dpcli`, and its queries by their names."""
     workload, spec = WORKLOADS[name], folder / f"dpcli-{name}.yaml"
     spec.write_text(workload.spec, encoding="utf-8")
     for ledger in folder.glob("dpcli-ledger.sqlite*"):
         ledger.unlink()
     path = f"PATH = {str(data)!r}\n"
-    commands = {
-        query: [sys.executable, "-c", path + SCAN + text]
-        for query, text in workload.queries.items()
-    }
-    runs = {"dpcli": [sys.executable, "-m", "dpcli", "release", str(spec), str(data)], **commands}
-    found = in_turn(runs, ROUNDS)
-    print(f"\n{name}")
-    for base in commands:
-        show({one: found[one] for one in (base, "dpcli")}, base)
+    release = ["-m", "dpcli", "release", str(spec), str(data)]
+    scripts = {query: ["-c", path + SCAN + text] for query, text in workload.queries.items()}
+    return {one: [sys.executable, *words] for one, words in {"dpcli": release, **scripts}.items()}
 
 
 if __name__ == "__main__":
@@ -166,4 +160,7 @@ if __name__ == "__main__":
         make_file(data, rows)
     print(f"{rows} rows, {data.stat().st_size / 1e6:.0f} MB")
     for name in sys.argv[3:] or WORKLOADS:
-        compare(name, folder, data)
+        found = in_turn(commands_of(name, folder, data), ROUNDS)
+        print(f"\n{name}")
+        for query in WORKLOADS[name].queries:
+            show({one: found[one] for one in (query, "dpcli")}, query)
