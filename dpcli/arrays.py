@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 __all__ = [
     "SAFE", "Array", "Bools", "Floats", "Ints", "clipped", "largest", "np", "plus", "quotients",
-    "roomy", "times",    "whole",
+    "repeated", "roomy", "times", "whole",
 ]  # fmt: skip
 
 if TYPE_CHECKING:
@@ -43,6 +43,11 @@ def whole(numbers: Sequence[int] | Array) -> Array:
         numbers = np.asarray(numbers, dtype=object)
     small = largest(numbers) < SAFE
     return numbers.astype(np.int64 if small else object, copy=False)
+
+
+def repeated(number: int, count: int) -> Array:
+    """One whole number several times."""
+    return whole([number]).repeat(count)
 
 
 def largest(numbers: Array) -> int:

@@ -14,7 +14,7 @@ from fractions import Fraction
 from functools import lru_cache
 from math import floor
 
-from dpcli.arrays import Array, Bools, Floats, Ints, clipped, np, times, whole
+from dpcli.arrays import Array, Bools, Floats, Ints, clipped, np, repeated, times, whole
 from dpcli.privacy.noise import Noise
 from dpcli.statistics.base import Answer
 from dpcli.statistics.estimates import BOUNDLESS, KNOWN, Estimates, Limits, common
@@ -117,12 +117,13 @@ class Plausible:
         # Ends are rounded outwards to the last decimal.
         for end, sign, limit in ((self.lower, 1, low), (self.upper, -1, high)):
             spans, known = sign * floored(sign * end[item], unit * last), np.isfinite(end[item])
-            ends.append(np.where(known, times(spans, int(1 / (last * step))), limit or 0))
+            spans, rest = times(spans, int(1 / (last * step))), repeated(limit or 0, len(spans))
+            ends.append(np.where(known, spans, rest))
             boundless |= ~known & (limit is None)
         value, lower, upper = (clipped(one, low, high) for one in (bare, *ends))
         standing = np.where(boundless, BOUNDLESS, KNOWN).astype(np.int8)
         range_ = {
-            name: np.full(len(values), limit)
+            name: repeated(limit, len(values))
             for name, limit in (("least", low), ("most", high))
             if limit is not None
         }

@@ -16,7 +16,7 @@ from fractions import Fraction
 from math import ceil
 from typing import ClassVar
 
-from dpcli.arrays import Array, clipped, np, times
+from dpcli.arrays import Array, clipped, np, repeated, times
 from dpcli.privacy.decimals import in_last_place, readable_text
 from dpcli.records import dataclass
 from dpcli.statistics.estimates import BOUNDLESS, KNOWN, SUPPRESSED, Estimates
@@ -69,7 +69,7 @@ class Clamp(Step):
         least, most = (
             None
             if fresh is None
-            else np.full(len(found), fresh)
+            else repeated(fresh, len(found))
             if known is None
             else clipped(known, low, high)
             for known, fresh in ((found.least, low), (found.most, high))

@@ -1,0 +1,50 @@
+"""Estimates of columns with immense bounds or tiny steps stay exact."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import pytest
+
+from dpcli.arrays import whole
+from dpcli.columns import NumericColumn
+from dpcli.privacy.noise import DiscreteLaplace
+from dpcli.statistics.base import Answer, Request
+from dpcli.statistics.counts import Mean
+from dpcli.statistics.post import Clamp, Integer, after, flags
+from dpcli.statistics.spread import Variance
+
+
+@pytest.mark.parametrize("power", [*range(6, 19), 30])
+def test_means_of_any_bounds_are_exact(power: int) -> None:
+    """No bound overflows a machine word: a mean is the quotient, and its interval is ordered."""
+    column = NumericColumn("x", "number", Fraction(1, 100), bounds=(0, 10**power))
+    request, noise = Request("m", column), DiscreteLaplace(Fraction(1, 10**6))
+    rows, sums = [3, 7, 0, -5, 10**6], [1, -(10**power), 5, 5, 10**5]
+    given = [Answer(whole(sums), noise), Answer(whole(rows), noise)]
+    found = Mean().estimate(request, given, Fraction(19, 20))
+    middle = 10**power // 2
+
+    for one, count, total in zip(found, rows, sums, strict=True):
+        exact = (Fraction(total, max(count, 1)) + middle) / 100
+        exact = min(max(exact, Fraction(0)), Fraction(10**power, 100))
+        assert one.value is not None
+        assert abs(one.value - exact) <= Fraction(1, 10**10)
+        assert one.lower is not None and one.upper is not None
+        assert one.lower <= one.upper
+    assert len(flags(found)) == len(rows)
+
+
+@pytest.mark.parametrize("power", [6, 12, 18, 19, 30])
+def test_steps_of_post_take_numbers_of_any_size(power: int) -> None:
+    """Ranges and rounding work beyond machine words, as do variances of such columns."""
+    column = NumericColumn("x", "integer", bounds=(0, 10**power))
+    noise = DiscreteLaplace(Fraction(3))
+    given = [Answer(whole([size]), noise) for size in (50, 10**power, -(10 ** (2 * power)))]
+    found = Variance().estimate(Request("v", column), given, Fraction(19, 20))
+    steps = [Clamp(Fraction(1, 3), Fraction(10 ** (2 * power), 3)), Integer()]
+    (one,) = after(steps, found, lambda same: same)
+
+    assert one.value is not None
+    assert one.value.denominator == 1
+    assert 0 <= one.value <= Fraction(10 ** (2 * power), 3) + 1
