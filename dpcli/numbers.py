@@ -7,6 +7,7 @@ import re
 from fractions import Fraction
 
 from dpcli.columns import EPOCH
+from dpcli.reference import texts
 
 NUMBER = re.compile(r"(-?)([0-9]{1,18})(?:\.([0-9]{1,18}))?(?:e(-?[0-9]{1,3}))?")
 MOST_EXPONENT = 60
@@ -64,33 +65,13 @@ def probability(text: str) -> Fraction:
     raise NotReadable("not-a-probability", advice)
 
 
-ADVICE: tuple[tuple[str, str], ...] = (
-    (r"(?i)[+-]?\.?(inf|nan|infinity)", "a finite number is needed"),
-    (r"[0-9]{1,3}(,[0-9]{3})+", "write the digits without commas"),
-    (r"-?[0-9]+,[0-9]+", "write a decimal point, not a comma"),
-    (r"-?[0-9][0-9_]*_[0-9_]*", "write the digits without underscores"),
-    (r"[0-9]+(:[0-9]+)+", "a number has no colons"),
-    (r"\+.*", "write it without the plus sign"),
-    (r"-?\.[0-9]+.*", "write a zero before the point"),
-    (r"-?[0-9]+\.(e.*)?", "write digits after the point, or no point"),
-    (r"-?0[xob].*", "write it in decimal digits"),
-    (r"[0-9.]+ ?%", "write a fraction of one, such as `0.95`"),
-    (r"[0-9]+/[0-9]+", "write a decimal, such as `0.5`"),
-    (r"[<>]=? ?[0-9.]+", "limits are written `{min: 18}`, `{max: 65}` or both"),
-    (r"[-0-9.]+E.*", "write the exponent with a small `e`"),
-    (r"[-0-9.]+e\+.*", "write the exponent without a plus sign"),
-    (r"[-0-9.]+e-?[0-9]{4,}", f"an exponent is at most {MOST_EXPONENT}"),
-    (r"-?[0-9.]{19,}.*", "a number has at most 18 digits on each side of the point"),
-)
-"""What people write instead of a number, and what to write; compiled when needed."""
-
 ANY, WHOLE = "write a number such as `0.5`, `10` or `1e-6`", "write a whole number such as `1000`"
 """What to write where nothing better is known."""
 
 
 def _advice(text: str) -> str:
     short = text[:100]
-    for pattern, advice in ADVICE:
+    for pattern, advice in texts("complaints")["numbers"].items():
         if re.fullmatch(pattern, short):
             return advice
     return ANY

@@ -2,7 +2,8 @@
 
 `codes/*.toml` has one file per family of error codes, `pages/*.toml` the words of specs, of the
 command line and of what it prints, `risks.toml` and `notes.toml` what plans and reports state in
-sentences. A file is read when a text of it is needed.
+sentences, `complaints.toml` what texts that cannot be read are taken for. A file is read when a
+text of it is needed.
 """
 
 from __future__ import annotations
@@ -141,7 +142,7 @@ def template(code: str) -> dict[str, str]:
 
 @cache
 def texts(name: str) -> dict[str, dict[str, str]]:
-    """The templates of one file, `risks` or `notes`, by table and key."""
+    """The texts of one file, such as `risks` or `notes`, by table and key."""
     return _prose(_read(FOLDER / f"{name}.toml"))
 
 

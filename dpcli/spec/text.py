@@ -12,7 +12,7 @@ from contextlib import suppress
 import yaml
 
 from dpcli.messages import shown
-from dpcli.reference import variant
+from dpcli.reference import texts, variant
 from dpcli.spec.tree import Findings, Listing, Mapping, Node, Span, Stop, Word, words_of
 from dpcli.values import Unreadable
 
@@ -29,26 +29,6 @@ NUMBERED = re.compile(f"{PLACEHOLDER}(_[0-9]+)?")
 
 TO_THE_END = MOST_BYTES
 """Length of a span that goes beyond its line."""
-
-COMPLAINTS = (
-    ("tab character", "yaml-syntax.tab"),
-    ("mapping values are not allowed", "yaml-syntax.colon"),
-    ("block sequence entries are not allowed", "yaml-syntax.item"),
-    ("block mapping", "yaml-syntax.mapping"),
-    ("block collection", "yaml-syntax.list"),
-    ("escape", "yaml-syntax.escape"),
-    ("hexdecimal", "yaml-syntax.hexadecimal"),
-    ("quoted scalar", "yaml-syntax.quote"),
-    ("expected ',' or ']'", "yaml-syntax.comma-in-list"),
-    ("expected ',' or '}'", "yaml-syntax.comma-in-mapping"),
-    ("expected ':'", "yaml-syntax.no-colon"),
-    ("alphabetic or numeric", "yaml-syntax.alias"),
-    ("node content", "yaml-syntax.no-value"),
-    ("<document start>", "yaml-syntax.after-end"),
-    ("tag", "yaml-syntax.mark"),
-    ("block scalar", "yaml-syntax.block"),
-)
-"""Parts of the parser's words, most telling first, with ours."""
 
 
 def read_text(raw: bytes, source: str) -> tuple[Mapping | None, Findings, str]:
@@ -186,7 +166,8 @@ def _is_void(event: yaml.Event) -> bool:
 def _report_syntax(error: yaml.MarkedYAMLError, findings: Findings) -> None:
     complaint = f"{error.problem or ''} {error.context or ''}"
     mark, opened = error.problem_mark or error.context_mark, error.context_mark
-    code = next((code for part, code in COMPLAINTS if part in complaint), "yaml-syntax.here")
+    known = texts("complaints")["yaml"].items()
+    code = next((code for part, code in known if part in complaint), "yaml-syntax.here")
     text, unclosed = "", "quoted scalar" in complaint and "end of stream" in complaint
     if unclosed or "alphabetic or numeric" in complaint:
         mark = opened or mark

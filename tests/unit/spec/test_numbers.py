@@ -7,7 +7,7 @@ from fractions import Fraction
 import pytest
 
 from dpcli.errors import SpecError
-from dpcli.numbers import NotReadable, day, number
+from dpcli.numbers import MOST_EXPONENT, NotReadable, day, number
 from dpcli.spec.load import load_spec
 from tests.support.specs import completed
 
@@ -162,6 +162,12 @@ def test_refused_numbers(text: str) -> None:
     with pytest.raises(NotReadable) as caught:
         number(text)
     assert caught.value.advice
+
+
+def test_the_advice_names_the_greatest_exponent() -> None:
+    """The text of an advice says the limit that the grammar has."""
+    with pytest.raises(NotReadable, match=f"at most {MOST_EXPONENT}$"):
+        number("1e9999")
 
 
 def test_the_table_is_long() -> None:
