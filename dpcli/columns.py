@@ -10,13 +10,12 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import Literal
 
 from dpcli.privacy.decimals import decimal_places, decimal_text
-from dpcli.records import dataclass
 
 FORMULA = ("=", "+", "-", "@", "\t", "\r", "'")
 """First characters that make a spreadsheet evaluate a cell, or hide that it would.

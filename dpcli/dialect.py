@@ -6,9 +6,7 @@ change it.
 
 from __future__ import annotations
 
-from dataclasses import replace
-
-from dpcli.records import dataclass
+from dataclasses import dataclass, replace
 
 DELIMITERS = (",", ";", "\t", "|", ":", " ", "^", "~", "#", "!", "&", "*", "/", "@", "%", "$", "=")
 """What may stand between cells: no letter or digit, and nothing that numbers are made of."""

@@ -20,11 +20,10 @@ from __future__ import annotations
 
 import errno
 from collections.abc import Iterable
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from typing import ClassVar, Self
 
 from dpcli.messages import words
-from dpcli.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

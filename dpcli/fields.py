@@ -8,13 +8,13 @@ a code, what was expected, and a hint. Nothing here reads a file.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Annotated, Any, Literal, get_args
 
 from pydantic import AfterValidator, Field
 from pydantic.fields import FieldInfo
 
-from dpcli.records import dataclass
 from dpcli.values import Choice, Exact, Forms, GridNumber, Listed, Pair, Shape, Text, Texts, refusal
 
 NUMERIC = ("integer", "number")

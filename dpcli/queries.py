@@ -7,6 +7,7 @@ prints it, and a few lines of plain Python in the tests recompute it.
 from __future__ import annotations
 
 from abc import abstractmethod
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from itertools import combinations_with_replacement
@@ -14,7 +15,6 @@ from math import prod
 
 from dpcli.columns import CategoryColumn, Column, Key, NumericColumn
 from dpcli.privacy.sensitivity import Influence, Sensitivity
-from dpcli.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

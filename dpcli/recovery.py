@@ -14,7 +14,7 @@ import re
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -30,7 +30,6 @@ from dpcli.ledger.recovery import Proof
 from dpcli.ledger.terms import Payload, terms_of
 from dpcli.plan.planner import make_plan
 from dpcli.privacy.loss import Loss, add_up
-from dpcli.records import dataclass
 from dpcli.report.document import without_numbers
 from dpcli.report.facts import plan_json
 from dpcli.spec.load import load_any

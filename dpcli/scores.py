@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 
@@ -10,7 +11,6 @@ from dpcli.arrays import Array, np
 from dpcli.columns import Key
 from dpcli.privacy.sensitivity import Influence
 from dpcli.queries import Query
-from dpcli.records import dataclass
 
 Points = tuple[int, ...] | range
 """Rising whole numbers: steps of a grid, or places."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -22,7 +22,6 @@ from dpcli.ledger.terms import terms_of
 from dpcli.messages import listed, note
 from dpcli.plan.model import Plan
 from dpcli.plan.planner import require_budget
-from dpcli.records import dataclass
 from dpcli.spec.model import Spec
 
 if TYPE_CHECKING:
@@ -102,7 +101,7 @@ def outlook(
                 found = replace(found, shared=ledger.sharing(dataset, resolved(data)))
     except Failure as failure:
         found = Outlook(path, path.exists(), refused=failure)
-    warn(sharing_warnings(found.shared or {}))
+    warn(sharing_warnings(found.shared))
     return found if over is None else replace(found, refused=over, after=None)
 
 

@@ -81,7 +81,7 @@ def check(
             print_json(found | {"problems": problem_facts(failure)})
         raise
     advice = warn([note(f"quality.{name}") for name in _unnoticed(plan)])
-    found["warnings"] = [*sharing_warnings(account.shared or {}), *advice]
+    found["warnings"] = [*sharing_warnings(account.shared), *advice]
     if as_json:
         print_json(found)
         return

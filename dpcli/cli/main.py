@@ -8,7 +8,6 @@ import sys
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
-from types import ModuleType
 from typing import Annotated, Any
 
 import typer
@@ -67,7 +66,8 @@ def _root(
 def main() -> None:
     """Run the command line and exit with a documented status, never a traceback."""
     try:
-        _refuse_plugins()
+        # Plugins are other people's code in a process that holds records.
+        os.environ["PYDANTIC_DISABLE_PLUGINS"] = "__all__"
         for name in ("SIGINT", "SIGTERM", "SIGHUP"):
             if hasattr(signal, name):
                 signal.signal(getattr(signal, name), _stop)
@@ -83,17 +83,6 @@ def main() -> None:
     # Everything is closed and on disk; taking the interpreter apart with polars in
     # it would take longer than a small release.
     os._exit(status)
-
-
-def _refuse_plugins() -> None:
-    """Plugins of pydantic are other people's code, in a process that holds records.
-
-    Without its loader nothing reads what is installed either, at every start.
-    """
-    os.environ["PYDANTIC_DISABLE_PLUGINS"] = "__all__"
-    loader: Any = ModuleType("pydantic.plugin._loader")
-    loader.get_plugins = tuple
-    sys.modules[loader.__name__] = loader
 
 
 def _stop(number: int, _frame: object) -> None:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar, final
 
 from dpcli.privacy.concentrated import sum_up
 from dpcli.privacy.loss import Guarantee, Loss
-from dpcli.records import dataclass
 
 Counted = Mapping[Guarantee, int]
 """What was answered, and how often each."""

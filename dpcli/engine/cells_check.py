@@ -8,6 +8,7 @@ report, a ledger, a log or an exit status.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Literal
 
 import polars as pl
@@ -18,7 +19,6 @@ from dpcli.engine.decode import FLAGS, Decoder, stripped
 from dpcli.engine.plain import Inspection
 from dpcli.engine.progress import Progress
 from dpcli.engine.source import Dataset
-from dpcli.records import dataclass
 
 Amount = Literal["all", "most", "some", "none"]
 

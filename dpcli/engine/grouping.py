@@ -9,6 +9,7 @@ rows need two sums, not four. An offset of a product is taken off in the same wa
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import reduce
 from itertools import pairwise
 from math import prod
@@ -27,7 +28,6 @@ from dpcli.queries import (
     Query,
     ReadabilityQuery,
 )
-from dpcli.records import dataclass
 from dpcli.scores import ScoreQuery
 
 JOINT_CELLS = 1 << 14

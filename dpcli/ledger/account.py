@@ -6,7 +6,7 @@ A function of what the ledger records and of the plan; it neither reads nor writ
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from dpcli.errors import BudgetError, Failure, LedgerError
@@ -14,7 +14,6 @@ from dpcli.ledger.balance import Answers, Balance, Spend, balance
 from dpcli.ledger.terms import Terms, opening_command
 from dpcli.privacy.loss import Loss, loss_text
 from dpcli.privacy.search import bisect
-from dpcli.records import dataclass
 
 MOST_RUNS = 1_000_000
 """Runs to look ahead; more than are ever planned."""
@@ -241,7 +240,7 @@ class Outlook:
     before: Balance | None = None
     after: Balance | None = None
     refused: Failure | None = None
-    shared: Mapping[str, set[str]] | None = None
+    shared: Mapping[str, set[str]] = field(default_factory=dict)
     repeated: Repeated | None = None
 
     @property

@@ -11,7 +11,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
 from operator import itemgetter
@@ -25,7 +25,6 @@ from dpcli.mechanisms import MECHANISMS
 from dpcli.privacy.loss import PUBLIC, Guarantee, Loss, approximate, pure, together
 from dpcli.privacy.relation import Neighbors
 from dpcli.privacy.sensitivity import Sensitivity
-from dpcli.records import dataclass
 
 DAYS_A_YEAR = 365
 

@@ -10,9 +10,9 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from dpcli.ledger.terms import Payload
-from dpcli.records import dataclass
 
 OPEN, RELEASE = "open", "release"
 """An account that is opened, and a release that is charged."""

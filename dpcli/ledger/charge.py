@@ -6,7 +6,7 @@ import datetime
 import json
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
@@ -17,7 +17,6 @@ from dpcli.ledger.terms import Payload, Terms, terms_of
 from dpcli.plan.model import Part, Plan, PlannedEntry
 from dpcli.privacy.loss import Loss
 from dpcli.privacy.noise import ChoiceNoise
-from dpcli.records import dataclass
 from dpcli.scores import ScoreQuery
 from dpcli.spec.model import Response
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, closing
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
 
@@ -28,7 +28,6 @@ from dpcli.ledger.place import (
 )
 from dpcli.ledger.terms import Payload, Terms
 from dpcli.privacy.loss import Loss
-from dpcli.records import dataclass
 from dpcli.sampling.entropy import random_bytes
 
 NEARLY = Fraction(999_999, 1_000_000)

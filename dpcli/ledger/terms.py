@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,7 +12,6 @@ from typing import TYPE_CHECKING
 from dpcli.privacy.decimals import readable_text
 from dpcli.privacy.loss import Loss, loss_text
 from dpcli.privacy.relation import unit_text
-from dpcli.records import dataclass
 
 if TYPE_CHECKING:
     from dpcli.spec.model import Spec

@@ -7,6 +7,7 @@ collected: it reveals nothing more.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from itertools import product
 from math import prod, sqrt
@@ -22,7 +23,6 @@ from dpcli.engine.tables import texts_of
 from dpcli.errors import DataError
 from dpcli.privacy.noise import normal_quantile
 from dpcli.randomizers.base import ResponseCounts
-from dpcli.records import dataclass
 from dpcli.spec.model import Response, Spec
 
 

@@ -9,6 +9,7 @@ import io
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
+from dataclasses import dataclass
 from typing import BinaryIO
 
 import polars as pl
@@ -28,7 +29,6 @@ from dpcli.plan.model import Plan
 from dpcli.plan.planner import require_budget
 from dpcli.privacy.confidential import Confidential
 from dpcli.privacy.decimals import decimal_places
-from dpcli.records import dataclass
 from dpcli.sampling.bernoulli import uniforms
 from dpcli.sampling.entropy import random_bytes
 from dpcli.spec.model import Cell, Response, Spec

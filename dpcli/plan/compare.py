@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from dpcli.composition import COMPOSITIONS
@@ -14,7 +14,6 @@ from dpcli.plan.numbers import Stated
 from dpcli.privacy.decimals import readable_text
 from dpcli.privacy.loss import Loss
 from dpcli.privacy.relation import unit_text
-from dpcli.records import dataclass
 
 USUAL_DELTA = Fraction(1, 10**6)
 """The delta of the comparison if the budget has none."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cache
 from math import log
@@ -20,7 +20,6 @@ from dpcli.privacy.search import bisect
 from dpcli.privacy.sensitivity import Sensitivity, readability_sensitivity, sensitivity
 from dpcli.privacy.tails import selection
 from dpcli.queries import LinearQuery, MinimiserQuery, Query, ReadabilityQuery
-from dpcli.records import dataclass
 from dpcli.scores import ScoreQuery
 from dpcli.spec.model import Entry, Privacy, Spec
 from dpcli.values import LEAST_EPSILON, LEAST_RHO, MOST_EPSILON

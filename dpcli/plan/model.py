@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from math import sqrt
 from typing import TYPE_CHECKING
@@ -22,7 +23,6 @@ from dpcli.privacy.noise import ChoiceNoise, Noise
 from dpcli.privacy.sensitivity import Sensitivity
 from dpcli.privacy.tails import Selection
 from dpcli.queries import Query
-from dpcli.records import dataclass
 from dpcli.scores import ScoreQuery
 from dpcli.spec.model import Entry, Response, Spec
 from dpcli.statistics.base import Question, groups

@@ -6,13 +6,12 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import fields
+from dataclasses import dataclass, fields
 from fractions import Fraction
 from math import ceil, isqrt
 
 from dpcli.privacy.decimals import decimal_places, plain_text, rounded, with_exponent
 from dpcli.privacy.loss import Loss
-from dpcli.records import dataclass
 
 LONGEST = 60
 """Decimals up to which an exact number is written out."""

@@ -16,6 +16,7 @@ FALSE_STOP; and a file that misses a minimum by more than 2 m passes with no mor
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from math import floor
 
@@ -24,7 +25,6 @@ from dpcli.plan.model import Plan
 from dpcli.plan.numbers import short
 from dpcli.privacy.relation import PersonUnit
 from dpcli.privacy.tails import blended_margin, one_sided_width
-from dpcli.records import dataclass
 from dpcli.statistics.base import Answer
 from dpcli.statistics.quality import HALF, split
 

@@ -8,6 +8,7 @@ everything around them. The sentences are in `reference/risks.toml`.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from enum import Enum
 from fractions import Fraction
 
@@ -25,7 +26,6 @@ from dpcli.privacy.meaning import (
     percent_at_most,
 )
 from dpcli.privacy.relation import Neighbors, PersonUnit
-from dpcli.records import dataclass
 from dpcli.reference import texts
 
 SMALL_EPSILON = 1

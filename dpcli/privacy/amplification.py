@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 
 from dpcli.privacy.decimals import short_up
 from dpcli.privacy.interval import Interval, exp, log_up, sqrt_up
 from dpcli.privacy.interval import log as certified_log
-from dpcli.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

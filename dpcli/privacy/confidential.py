@@ -8,10 +8,10 @@ hashed or pickled. Only the key in `dpcli.privacy.key` opens it, and only
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Generic, NoReturn, TypeVar
 
 from dpcli.arrays import Array, Ints, np
-from dpcli.records import dataclass
 
 T = TypeVar("T")
 

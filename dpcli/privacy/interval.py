@@ -7,11 +7,10 @@ from a series on scaled whole numbers with every step rounded down (`up` is 0) o
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from math import isqrt
-
-from dpcli.records import dataclass
 
 PRECISION = 192
 """Significant bits of an interval's ends unless asked otherwise: ample for a delta."""

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal
 
 from dpcli.privacy.concentrated import pure_rho
 from dpcli.privacy.decimals import readable_text
-from dpcli.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

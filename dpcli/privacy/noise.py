@@ -8,6 +8,7 @@ outwards. `tail_up` alone is part of a guarantee, and certified.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from math import ceil, erfc, exp, floor, log, sinh, sqrt
@@ -18,7 +19,6 @@ from dpcli.privacy import gaussian_delta
 from dpcli.privacy.interval import Interval
 from dpcli.privacy.interval import exp as certified_exp
 from dpcli.privacy.search import least_up
-from dpcli.records import dataclass
 
 SMALL = 50
 """Up to this scale the tail of the discrete Gaussian is added up, not approximated."""

@@ -23,8 +23,9 @@ exchanged for another, a full cell of one may meet the remainder of the other.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from dpcli.privacy.relation import Neighbors, PersonUnit, Unit
-from dpcli.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ Mishra and Ntoulas 2009; on the whole numbers, Desfontaines, Voss, Gipson and Ma
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache, lru_cache, partial
 from math import ceil, log, sqrt
@@ -15,7 +16,6 @@ from math import ceil, log, sqrt
 from dpcli.privacy.noise import Noise, NoNoise, normal_quantile
 from dpcli.privacy.search import least_up
 from dpcli.privacy.sensitivity import Sensitivity
-from dpcli.records import dataclass
 
 FINE = 12
 """Blocks per scale into which one of two noises is cut: the bound is that coarse."""

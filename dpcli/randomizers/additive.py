@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar
 
@@ -16,7 +17,6 @@ from dpcli.privacy.loss import Guarantee, Loss
 from dpcli.privacy.noise import Noise
 from dpcli.privacy.sensitivity import Sensitivity
 from dpcli.randomizers.base import Asked, CannotRandomize, Channel, Randomizer, ResponseCounts
-from dpcli.records import dataclass
 
 FAR = 1 << 61
 """Numbers up to which noisy ones fit 64 bits."""

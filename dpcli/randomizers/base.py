@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar, Literal, final
 
@@ -15,7 +16,6 @@ from dpcli.columns import CategoryColumn, NumericColumn
 from dpcli.mechanisms.base import Responding
 from dpcli.privacy.interval import exp_down
 from dpcli.privacy.loss import Guarantee, Loss, pure
-from dpcli.records import dataclass
 
 Price = Literal["epsilon", "probability", "matrix"]
 

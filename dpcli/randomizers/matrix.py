@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 
 from dpcli.arrays import Floats, Ints, np
@@ -16,7 +17,6 @@ from dpcli.randomizers.base import (
     Randomizer,
     ResponseCounts,
 )
-from dpcli.records import dataclass
 from dpcli.sampling.choice import categorical_array
 
 DISTINCT = 1e-11

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar
 
@@ -12,7 +13,6 @@ from dpcli.privacy.decimals import readable_text
 from dpcli.privacy.interval import exp_down, round_up
 from dpcli.privacy.loss import Loss
 from dpcli.randomizers.base import Asked, CannotRandomize, Channel, Randomizer, ResponseCounts
-from dpcli.records import dataclass
 from dpcli.sampling.bernoulli import Threshold, bernoulli_array, uniforms
 
 FINE = 128

@@ -8,12 +8,11 @@ text of it is needed.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from textwrap import fill
 from typing import Any
-
-from dpcli.records import dataclass
 
 FOLDER = Path(__file__).parent
 

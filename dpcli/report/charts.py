@@ -7,13 +7,13 @@ drawing, from 0 at the left or lower end to 1: `charts.html.j2` makes static SVG
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from itertools import groupby, pairwise
 from math import ceil, floor, log10
 
 from dpcli.columns import Key, NumericColumn
 from dpcli.plan.numbers import exact_or_up
-from dpcli.records import dataclass
 from dpcli.report.published import Cell
 
 STEPS = (1, 2, 5, 10)

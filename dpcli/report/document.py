@@ -8,12 +8,12 @@ from __future__ import annotations
 import io
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Self
 
 from dpcli.plan.numbers import Fact, exact_or_up, json_text
 from dpcli.privacy.loss import Loss
-from dpcli.records import dataclass
 from dpcli.report.published import RAW, Numbers
 
 if TYPE_CHECKING:

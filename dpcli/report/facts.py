@@ -271,7 +271,7 @@ def _outlook(plan: Plan, found: Outlook) -> Facts:
             "opened": found.terms is not None,
             "window": found.window,
             "refused": [{"code": one.code, "message": one.message} for one in refused],
-            "shares_files_with": list(found.shared or ()),
+            "shares_files_with": list(found.shared),
         },
         "times": None if times is None else {key: getattr(times, key) for key in TIMES},
     }

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 
 from dpcli.columns import EPOCH, Key, NumericColumn
-from dpcli.records import dataclass
 from dpcli.report.charts import Chart, Scale, numbers_of, over_bins
 from dpcli.report.document import Report
 from dpcli.report.entry_facts import OPTIONS

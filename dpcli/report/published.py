@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from math import prod
 from typing import TYPE_CHECKING
 
 from dpcli.arrays import Array, np
-from dpcli.records import dataclass
 from dpcli.statistics.estimates import KNOWN, SUPPRESSED, Estimates
 from dpcli.statistics.post import FLAGS, Flag, flags
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,7 +17,6 @@ from dpcli.plan.model import Plan
 from dpcli.plan.notes import many
 from dpcli.plan.numbers import Fact, Number, exact_or_up, plain, short
 from dpcli.privacy.relation import PersonUnit
-from dpcli.records import dataclass
 from dpcli.report.entry_facts import Facts
 
 if TYPE_CHECKING:

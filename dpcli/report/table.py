@@ -6,6 +6,7 @@ import csv
 import io
 import re
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil, log10
 from typing import TYPE_CHECKING
@@ -13,7 +14,6 @@ from typing import TYPE_CHECKING
 from dpcli.columns import FORMULA
 from dpcli.plan.model import Plan
 from dpcli.privacy.decimals import decimal_text
-from dpcli.records import dataclass
 from dpcli.report.published import Numbers
 from dpcli.spec.axes import ESTIMATED
 

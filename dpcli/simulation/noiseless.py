@@ -8,7 +8,7 @@ accepts rows, a path or a sealed answer, so nothing that it finds can be about a
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, cast, final
 
@@ -22,7 +22,6 @@ from dpcli.privacy.noise import DiscreteLaplace
 from dpcli.privacy.relation import PersonUnit
 from dpcli.privacy.tails import Selection
 from dpcli.queries import LinearQuery, Query
-from dpcli.records import dataclass
 from dpcli.release import NoisyEntry, add_noise, check_quality
 from dpcli.simulation.synthetic import SyntheticDataset
 

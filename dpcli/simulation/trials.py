@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import NamedTuple
 
@@ -11,7 +12,6 @@ from dpcli.mechanisms.calibration import UNCHANGEABLE
 from dpcli.plan.model import Plan, PlannedEntry
 from dpcli.privacy.confidential import Cells, Group
 from dpcli.privacy.relation import PersonUnit
-from dpcli.records import dataclass
 from dpcli.release import NoisyEntry, estimate
 from dpcli.simulation.noise_test import Errors, NoiseVerdict, Observed, QuestionTrial, share
 from dpcli.simulation.noiseless import NoiselessAnswers, NoiselessRun

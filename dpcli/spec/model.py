@@ -7,7 +7,7 @@ from a text without problems.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -19,7 +19,6 @@ from dpcli.errors import Place
 from dpcli.mechanisms.calibration import Mechanism
 from dpcli.privacy.loss import Loss, Price
 from dpcli.privacy.relation import Neighbors, PersonUnit, Relation, Unit
-from dpcli.records import dataclass
 from dpcli.statistics.base import Request, Statistic
 from dpcli.statistics.post import Step
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from collections.abc import Mapping as Lines
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, Generic, TypeVar, cast, get_args
 
@@ -18,7 +18,6 @@ from pydantic.fields import FieldInfo
 
 from dpcli.fields import example_line, role_of
 from dpcli.messages import shown
-from dpcli.records import dataclass
 from dpcli.reference import variant
 from dpcli.spec.tree import ENOUGH, Listing, Mapping, Word, at, similar
 from dpcli.values import LIST_TAG, MAPPING_TAG, TEXT_TAG, Shape, Unreadable

@@ -10,12 +10,12 @@ there is a consequence, and is not reported.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import ClassVar, NamedTuple, NoReturn, ParamSpec, TypeVar
 
 from dpcli.errors import Place, Problem, problem
 from dpcli.messages import SHOWN, listed, shown, words
-from dpcli.records import dataclass
 from dpcli.values import Unreadable
 
 A = TypeVar("A")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import fields, replace
+from dataclasses import dataclass, fields, replace
 from fractions import Fraction
 from functools import cached_property
 from math import prod
@@ -16,7 +16,6 @@ from dpcli.fields import Fault
 from dpcli.privacy.noise import Noise
 from dpcli.privacy.relation import Relation
 from dpcli.queries import Condition, Query
-from dpcli.records import dataclass
 from dpcli.scores import Points
 from dpcli.statistics.estimates import Estimates
 from dpcli.values import Shape, shape_of

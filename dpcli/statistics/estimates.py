@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import gcd
 from typing import Any
 
 from dpcli.arrays import Array, Bools, np, plus, times, whole
 from dpcli.privacy.decimals import decimal_places, in_last_place
-from dpcli.records import dataclass
 
 Limits = tuple[Fraction | None, Fraction | None]
 """The least and the greatest value that a number can have; None without limit."""

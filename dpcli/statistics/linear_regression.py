@@ -6,7 +6,7 @@ From noisy moments, or with noise on the least squares themselves.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import floor, log10
 from typing import Annotated, Any
@@ -18,7 +18,6 @@ from dpcli.privacy.interval import round_down, sqrt_down, sqrt_up
 from dpcli.privacy.relation import Neighbors, Relation, RowUnit
 from dpcli.privacy.sensitivity import Sensitivity
 from dpcli.queries import Factor, MinimiserQuery
-from dpcli.records import dataclass
 from dpcli.statistics.base import Answer, Question, Request, Statistic, center, numeric
 from dpcli.statistics.estimates import ANY, Estimates
 from dpcli.statistics.moments import Moments

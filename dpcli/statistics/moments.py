@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from itertools import combinations_with_replacement
@@ -12,7 +12,6 @@ from dpcli.arrays import Floats, np
 from dpcli.columns import NumericColumn
 from dpcli.privacy.relation import Relation
 from dpcli.queries import Factor, LinearQuery
-from dpcli.records import dataclass
 from dpcli.statistics.base import Question, Request, center
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import fields, replace
+from dataclasses import dataclass, fields, replace
 from enum import StrEnum
 from fractions import Fraction
 from math import ceil
@@ -18,7 +18,6 @@ from typing import ClassVar
 
 from dpcli.arrays import Array, clipped, np, repeated, times
 from dpcli.privacy.decimals import in_last_place, readable_text
-from dpcli.records import dataclass
 from dpcli.statistics.estimates import BOUNDLESS, KNOWN, SUPPRESSED, Estimates
 
 Agree = Callable[[Estimates], Estimates]
