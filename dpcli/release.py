@@ -147,6 +147,12 @@ def aggregate_data(
         from dpcli.engine.partials import aggregate_parts
 
         return aggregate_parts(*asked, plan.spec.digest, data)
+    if engine == "spark":
+        try:
+            from dpcli.engine.spark import aggregate_with_spark
+        except ImportError:
+            raise UsageError.about("no-spark") from None
+        return aggregate_with_spark(*asked, plan.spec.dialect, plan.spec.columns, data)
     with _inspected(plan, data, progress) as files:
         # Loading polars takes a while, in which the inspection reads the files.
         from dpcli.engine.aggregate import aggregate

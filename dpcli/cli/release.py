@@ -7,7 +7,7 @@ import sys
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -49,6 +49,7 @@ def release(
     period: options.Period = None,
     layout: options.Layout = "long",
     simulation: Annotated[Path | None, typer.Option("--simulation", metavar="FILE")] = None,
+    engine: Annotated[Literal["local", "spark"], typer.Option("--engine")] = "local",
     partials: Annotated[bool, typer.Option("--partials")] = False,
     force: options.Force = False,
     dry_run: Annotated[bool, typer.Option("--dry-run")] = False,
@@ -60,6 +61,7 @@ def release(
         {
             "bad-option.two-outputs": as_json and not file_of(output) and not dry_run,
             "bad-option.dry-partials": partials and dry_run,
+            "bad-option.spark-partials": partials and engine == "spark",
         }
     )
     plan = make_plan(read_spec(spec))
@@ -80,7 +82,7 @@ def release(
         made.append(release_report(replace(one, simulated=simulated)))
         return render(made[0], tables.wanted)
 
-    make = partial(make_release, engine="partials" if partials else "local")
+    make = partial(make_release, engine="partials" if partials else engine)
     stored, warned = charge_and_publish(job, tables, make, rendered)
     if stored.standing is not None:
         print_summary(made[0], stored.standing, shown=tables.on_terminal, quiet=quiet)

@@ -38,11 +38,11 @@ class PlainText:
 
     `odd` is whether anything had to be changed so far, `quoted` whether a quote occurred, `bare`
     whether quotes were left where no cell begins with one, and `inside` whether what was handed
-    out ends within a quoted cell.
+    out ends within a quoted cell; `unclosed` is whether the whole text did so.
     """
 
     def __init__(self, dialect: Dialect, width: int) -> None:
-        self.odd = self.quoted = self.bare = self.inside = False
+        self.odd = self.quoted = self.bare = self.inside = self.unclosed = False
         self._quote, self._multiline = (dialect.quote or "").encode(), dialect.multiline
         self._width = width
         self._missing = dialect.delimiter.encode() * (width - 1) or self._quote * 2
@@ -103,7 +103,7 @@ class PlainText:
             yield text if plain and self._is_even(text) else self._changed(text)
         yield self._changed(rest)
         if self.inside:
-            self.odd, self.inside = True, False
+            self.odd, self.inside, self.unclosed = True, False, True
             yield self._quote
 
     def _has_quotes(self, text: bytes) -> bool:

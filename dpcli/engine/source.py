@@ -142,7 +142,7 @@ def open_dataset(
         # Nothing is copied, which may take long, for a command that is wrong.
         for name, raw in () if problems else raws:
             with collected(problems):
-                source = _source(name, raw, dialect, progress)
+                source = source_of(name, raw, dialect, progress)
                 opened.callback(source.file.close)
                 sources.append(source)
         if problems:
@@ -207,9 +207,12 @@ def opened_file(name: str) -> BinaryIO:
     return file
 
 
-def _source(name: str, raw: BinaryIO, dialect: Dialect, progress: Progress) -> Source:
+def source_of(
+    name: str, raw: BinaryIO, dialect: Dialect, progress: Progress | None = None
+) -> Source:
+    """A file or a copy of it with its header; `raw` is closed if it is not used."""
     dialect = dialect.of_file(name)
-    file, is_table, whole = _regular(name, raw, dialect, progress)
+    file, is_table, whole = _regular(name, raw, dialect, progress or Progress())
     state = _state(file) if file is raw else None
     try:
         if is_table:

@@ -1,0 +1,300 @@
+"""Partials from Apache Spark, which spreads the reading; noise and ledger stay.
+
+Spark hands out bytes, and in each task the local engine reads them, so that a row is what it is
+everywhere. Lines of CSV in UTF-8 are spread over tasks. Other files (Parquet, `.gz`, other
+encodings) are read whole, each by one task. Where a cell may hold line ends, a cut may go through
+a record. The first stretch of a file begins with a record. If it does not end within a quoted
+cell, the next one does so as well, and so on. Each task checks the end of its stretch; a file of
+which some stretch ends within a quoted cell is read again, by one task.
+
+Rows of users are shuffled as texts, by a hash of the id with a random key. The task that has all
+rows of some users assigns their priorities, so that a repeated task before the shuffle gives the
+same rows again. Partials come back as rows of results, those of one attempt of each task: a task
+that fails, is repeated or runs twice counts once.
+
+Privacy: all rows of a user meet in one task, which bounds them as the local engine does, by
+independent random priorities. What breaks ties between them is their order in the files.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from functools import partial
+from tempfile import TemporaryFile
+from typing import Any
+
+from py4j.protocol import Py4JJavaError
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.functions import col
+from pyspark.sql.pandas.types import from_arrow_schema
+from pyspark.sql.udf import UserDefinedFunction
+from pyspark.util import PythonEvalType
+
+from dpcli.columns import Column
+from dpcli.dialect import UTF8, Dialect
+from dpcli.engine.aggregate import Answers, Partial
+from dpcli.engine.content import (
+    MARKS,
+    SEALED_ENDING,
+    UTF8_MARK,
+    WINDOWS,
+    header_of,
+    is_parquet,
+    refuse_other_formats,
+)
+from dpcli.engine.header import require_columns
+from dpcli.engine.partials import frames_of, unpacked
+from dpcli.engine.progress import silenced_stderr
+from dpcli.engine.source import PARQUET_ENDINGS, STDIN, Dataset, Source, collected
+from dpcli.engine.tasks import LINES, RESULT, File, Tasks
+from dpcli.errors import DataError, Failure, Problem, Stopped, UsageError, problem
+from dpcli.privacy.relation import PersonUnit, Unit
+from dpcli.queries import Query
+from dpcli.sampling.entropy import random_bytes
+
+SETTINGS = {
+    "spark.sql.execution.arrow.maxRecordsPerBatch": str(LINES),
+    "spark.sql.files.ignoreMissingFiles": "false",
+    "spark.sql.files.ignoreCorruptFiles": "false",
+}
+"""How many lines a task gets at a time, and that Spark leaves out no file."""
+
+UNCUT = {"spark.sql.files.maxPartitionBytes": str(1 << 62), "spark.sql.files.minPartitionNum": "1"}
+
+OWN = {"spark.ui.enabled": "false", "spark.ui.showConsoleProgress": "false"}
+"""Settings of a session that is made here: its pages would be open to all who use the machine."""
+
+PACKED = (".gz", ".bz2", ".deflate", ".lz4", ".snappy", ".zst", ".zstd")
+"""Endings by which Spark unpacks text. What they hold is for the local engine to decide."""
+
+HIDDEN = ("_", ".")
+"""How the names of files begin that Spark leaves out without a word."""
+
+LARGEST = 1 << 30
+"""Bytes of a file that is read whole: it passes through the memory of Java as one value."""
+
+SHARE = 1 << 27
+"""Bytes of the files for each task that has users."""
+
+
+def aggregate_with_spark(
+    queries: Sequence[Query],
+    unit: Unit,
+    dialect: Dialect,
+    columns: Sequence[Column],
+    names: Sequence[str],
+) -> Answers:
+    """The exact answer to every query, sealed, from files that Spark reads.
+
+    Raises DataError as the local engine does, and `spark-failed` in one fixed sentence.
+    """
+    if STDIN in names:
+        raise UsageError.about("bad-option.spark-standard-input")
+    if isinstance(unit, PersonUnit):
+        raise UsageError.about("bad-option.part-users")
+    key = [int.from_bytes(random_bytes(8)) for _ in range(4)]
+    tasks = Tasks(queries, unit, dialect, columns, tuple(key))
+    with _redacted(), _session() as spark:
+        files = _files(spark, names, dialect, columns)
+        partials, cut = _partials(spark, tasks, files)
+        if cut:
+            files = [replace(one, whole=one.whole or at in cut) for at, one in enumerate(files)]
+            partials, _ = _partials(spark, tasks, files)
+        changed = [one for one in files if _state(_place(spark, one.address)[1]) != one.state]
+        if changed:
+            raise DataError(problem("data-changed", file=one.name) for one in changed)
+        aggregation = tasks.aggregation
+        return aggregation.sealed(aggregation.merged(partials))
+
+
+@contextmanager
+def _redacted() -> Iterator[None]:
+    """Whatever fails within may quote a record; only our own failures pass."""
+    try:
+        with silenced_stderr():
+            yield
+    except (KeyboardInterrupt, Stopped, Failure):
+        raise
+    except BaseException:  # noqa: BLE001 - as of the local engine
+        raise DataError.about("spark-failed") from None
+
+
+@contextmanager
+def _session() -> Iterator[SparkSession]:
+    """The session of this process or of spark-submit; else a new one on this machine."""
+    running, builder = SparkSession.getActiveSession(), SparkSession.builder.appName("dpcli")
+    if running is None and "PYSPARK_GATEWAY_PORT" not in os.environ:
+        os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+        builder = builder.config(map=OWN)
+        if "PYSPARK_SUBMIT_ARGS" not in os.environ:
+            builder = builder.master("local[*]")
+    spark = running or builder.getOrCreate()
+    # As many threads as a task has processors, in a worker that has several neighbors.
+    threads = spark.conf.get("spark.task.cpus", "1")
+    spark.sparkContext.environment.setdefault("POLARS_MAX_THREADS", threads)
+    try:
+        yield spark
+    finally:
+        if running is None:
+            spark.stop()
+
+
+def _files(
+    spark: SparkSession, names: Sequence[str], dialect: Dialect, columns: Sequence[Column]
+) -> list[File]:
+    """The named files, and those in named folders. DataError with the problems of all."""
+    problems: list[Problem] = []
+    files: dict[str, File] = {}
+    for name in names:
+        with collected(problems):
+            for file in _named(spark, name, dialect, columns):
+                if file.address in files:
+                    same = files[file.address].name
+                    raise DataError.about("data-twice", file=file.name, same=same)
+                files[file.address] = file
+    if problems:
+        raise DataError(problems)
+    return list(files.values())
+
+
+def _named(
+    spark: SparkSession, name: str, dialect: Dialect, columns: Sequence[Column]
+) -> Iterator[File]:
+    """The file of a name, or all in the folder of that name but those that Spark hides."""
+    try:
+        system, status = _place(spark, name)
+        if not status.isDirectory():
+            yield _file(name, system, status, dialect, columns)
+            return
+        inner = [one for one in system.listStatus(status.getPath()) if not _is_hidden(one)]
+        if not inner or any(one.isDirectory() for one in inner):
+            raise DataError.about("data-unreadable.folder", file=name)
+        for one in sorted(inner, key=lambda one: str(one.getPath().getName())):
+            yield _file(one.getPath().toString(), system, one, dialect, columns)
+    except (Py4JJavaError, PySparkException) as error:
+        missing = "FileNotFoundException" in str(error)
+        code = "data-missing" if missing else "data-unreadable.spark"
+        raise DataError.about(code, file=name) from None
+
+
+def _place(spark: SparkSession, name: str) -> tuple[Any, Any]:
+    """The file system of a name and what it says of the file; no pattern is expanded."""
+    path = spark.sparkContext._jvm.org.apache.hadoop.fs.Path(name)  # noqa: SLF001 - no other way
+    system = path.getFileSystem(spark.sparkContext._jsc.hadoopConfiguration())  # noqa: SLF001
+    return system, system.getFileStatus(path)
+
+
+def _is_hidden(status: Any) -> bool:
+    return str(status.getPath().getName()).startswith(HIDDEN)
+
+
+def _state(status: Any) -> tuple[int, int]:
+    return int(status.getLen()), int(status.getModificationTime())
+
+
+def _file(name: str, system: Any, status: Any, dialect: Dialect, columns: Sequence[Column]) -> File:
+    """A file whose header is known and has all columns, or which a task reads whole."""
+    file = File(name, str(status.getPath().toString()), _state(status), None)
+    size, lower = file.state[0], name.lower()
+    if _is_hidden(status) or lower.endswith("._copying_"):
+        raise DataError.about("data-unreadable.spark", file=name)
+    if lower.endswith(SEALED_ENDING):
+        raise DataError.about("not-csv.sealed", file=name)
+    if not size:
+        raise DataError.about("no-header", file=name)
+    packed = lower.endswith(PACKED) or dialect.encoding != UTF8
+    for window in WINDOWS[::2]:
+        stream = system.open(status.getPath())
+        start = bytes(stream.readNBytes(window))
+        stream.close()
+        if not dialect.names and not packed:
+            refuse_other_formats(start[:MARKS], name, dialect.encoding)
+            packed = is_parquet(start)
+        if packed or lower.endswith(PARQUET_ENDINGS):
+            if size > LARGEST:
+                raise DataError.about("data-too-large.spark", file=name)
+            return file
+        with TemporaryFile() as copy:
+            copy.write(start)
+            copy.flush()
+            own = dialect.of_file(name)
+            try:
+                header = own.names or header_of(copy, name, size, own)
+            except DataError:
+                if window < min(size, WINDOWS[-1]):
+                    continue
+                raise
+            require_columns(Dataset((Source(name, copy, size, header, dialect=own),)), columns)
+            return replace(file, header=header)
+    raise AssertionError
+
+
+def _partials(
+    spark: SparkSession, tasks: Tasks, files: Sequence[File]
+) -> tuple[list[Partial], set[int]]:
+    """The partials of all tasks, and the places of files that must be read whole."""
+    cutting, uncut = (_session_with(spark, more) for more in ({}, UNCUT))
+    is_user = isinstance(tasks.unit, PersonUnit)
+    kernel, schema = (tasks.rows, tasks.rows_schema) if is_user else (tasks.partial, RESULT)
+    stretches = [
+        _mapped(_bytes(uncut if file.whole else cutting, file), partial(kernel, at, file), schema)
+        for at, file in enumerate(files)
+    ]
+    while len(stretches) > 1:
+        pairs = zip(stretches[::2], stretches[1::2], strict=False)
+        stretches = [one.union(other) for one, other in pairs] + stretches[len(stretches) & ~1 :]
+    (found,) = stretches
+    if is_user:
+        shares = sum(file.state[0] for file in files) // SHARE + 1
+        count = max(shares, spark.sparkContext.defaultParallelism)
+        gathered = found.repartition(count, "shard").sortWithinPartitions("row")
+        found = _mapped(gathered, tasks.users, RESULT)
+    results = found.collect()
+    reports = [json.loads(note) for note, _ in results if note is not None]
+    problems = [Problem(*words) for report in reports for words in report["problems"]]
+    if problems:
+        raise DataError(dict.fromkeys(problems))
+    partials = [frames_of(unpacked(bytes(content))) for _, content in results if content]
+    read: Counter[int] = Counter()
+    for report in reports:
+        read[report["file"]] += report["read"]
+    for at, file in enumerate(files):
+        # Spark takes a mark off the start, and a line feed is added where the last one is missing.
+        beyond = read[at] - file.state[0]
+        fits = -len(UTF8_MARK) <= beyond <= 1 if file.header else beyond == 0
+        assert fits, "each byte of a file is read once"
+    return partials, {report["file"] for report in reports if report["cut"]}
+
+
+def _session_with(spark: SparkSession, more: dict[str, str]) -> SparkSession:
+    """The same session with settings of its own."""
+    session = spark.newSession()
+    for name, value in {**SETTINGS, **more}.items():
+        session.conf.set(name, value)
+    return session
+
+
+def _bytes(spark: SparkSession, file: File) -> DataFrame:
+    """The lines of a file and where their stretch begins, or all of it as one value."""
+    # Without patterns: the name is that of one file.
+    reader = spark.read.option("__globPaths__", "false").option("lineSep", "\n")
+    if file.header is None:
+        return reader.format("binaryFile").load(file.address).selectExpr("content", "0L AS begin")
+    table = reader.format("text").load(file.address)
+    return table.select(col("value").cast("binary"), col("_metadata.file_block_start"))
+
+
+def _mapped(frame: DataFrame, kernel: Any, schema: Any) -> DataFrame:
+    """What `mapInArrow` gives, which asks for pandas without any need for it."""
+    function = UserDefinedFunction(
+        kernel, from_arrow_schema(schema), evalType=PythonEvalType.SQL_MAP_ARROW_ITER_UDF
+    )
+    mapped = frame._jdf.mapInArrow(function(*frame.columns)._jc, False, None)  # noqa: SLF001
+    return DataFrame(mapped, frame.sparkSession)
