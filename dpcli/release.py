@@ -23,7 +23,6 @@ from dpcli.plan.numbers import Fact
 from dpcli.plan.planner import require_budget
 from dpcli.plan.quality import missed_minimums
 from dpcli.privacy.confidential import Cells, Confidential, Group, Groups
-from dpcli.privacy.relation import PersonUnit
 from dpcli.scores import ScoreQuery
 from dpcli.statistics.base import Answer
 from dpcli.statistics.estimates import Estimates
@@ -162,15 +161,13 @@ def aggregate_data(
 
 def seal_data(plan: Plan, data: tuple[str, ...], progress: Progress | None = None) -> bytes:
     """Read the data files once, as one; a sealed part of a release, which spends nothing."""
-    if isinstance(plan.spec.privacy.unit, PersonUnit):
-        raise UsageError.about("bad-option.part-users")
     with _inspected(plan, data, progress) as files:
         from dpcli.engine.aggregate import Aggregation
         from dpcli.engine.partials import sealed_part
 
         aggregation = Aggregation(plan.queries, plan.spec.privacy.unit)
         with files[0].redacted_errors():
-            frames = aggregation.partial(*files, progress or Progress())
+            frames = aggregation.partial(*files, progress or Progress(), kept=True)
         return sealed_part(plan.spec.digest, frames)
 
 

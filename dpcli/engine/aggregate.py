@@ -14,16 +14,13 @@ from dpcli.engine.decode import FLAGS, Decoder, raised
 from dpcli.engine.grouping import Grouping, batches_of
 from dpcli.engine.plain import Inspection
 from dpcli.engine.progress import READING, Progress, interruptible
-from dpcli.engine.rollup import Sealed, rolled_up
+from dpcli.engine.rollup import Partial, Sealed, rolled_up
 from dpcli.engine.source import Dataset
 from dpcli.engine.tables import Tables
 from dpcli.privacy.relation import PersonUnit, Unit
 from dpcli.queries import Query
 
 Answers = list[Sealed]
-
-Partial = list[pl.DataFrame]
-"""For each batch the sums of some rows in each cell: exact, mergeable by addition, confidential."""
 
 Found = TypeVar("Found")
 
@@ -57,20 +54,33 @@ class Aggregation:
         self.columns: tuple[Column, ...] = tuple(used)
 
     def partial(
-        self, dataset: Dataset, inspection: Inspection, progress: Progress, *, merged: bool = False
+        self,
+        dataset: Dataset,
+        inspection: Inspection,
+        progress: Progress,
+        *,
+        merged: bool = False,
+        kept: bool = False,
     ) -> Partial:
         """The partial of all rows of the files; `merged` if there is to be no other.
 
+        Users may have rows in other files only if the rows that bounding keeps are `kept`.
         What fails may quote a record: it must be redacted.
         """
 
         def scan(texts: list[pl.LazyFrame], decoder: Decoder) -> tuple[Partial, pl.DataFrame]:
-            if isinstance(self._unit, PersonUnit):
-                arguments = (self._queries, self._batches, self._unit, dataset.size, decoder)
-                return UserLevelAggregation(*arguments).frames(texts)
+            users = self._users(dataset.size, decoder)
+            if users is not None:
+                flags = users.read(texts)
+                return users.kept() if kept else users.partial(merged=merged), flags
             return self._of_rows(texts, decoder, dataset.size, merged=merged)
 
         return scanned(dataset, inspection, self.columns, scan, progress)
+
+    def _users(self, size: int, decoder: Decoder) -> UserLevelAggregation | None:
+        if not isinstance(self._unit, PersonUnit):
+            return None
+        return UserLevelAggregation(self._queries, self._batches, self._unit, size, decoder)
 
     def _of_rows(
         self, tables: list[pl.LazyFrame], decoder: Decoder, size: int, *, merged: bool
@@ -92,6 +102,14 @@ class Aggregation:
         flagged = next(frame for frame in results if "odd_blank" in frame.columns)
         partial = [frame.drop(FLAGS) for frame in results[: len(self._batches)]]
         return partial, flagged.select(FLAGS)
+
+    def bounded(self, parts: Sequence[Partial]) -> Partial:
+        """The merged partial of all rows, from parts that kept rows of their users."""
+        users = self._users(sum(len(part[0]) for part in parts), Decoder(self.columns))
+        if users is None:
+            return self.merged(parts)
+        users.take(parts)
+        return users.partial(merged=True)
 
     def merged(self, partials: Sequence[Partial]) -> Partial:
         """One partial with a line per cell, from those of rows that are in no two of them."""

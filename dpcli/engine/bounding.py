@@ -15,18 +15,22 @@ choice of bits, and so for the mixture over all of them.
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 
 import numpy as np
 import polars as pl
+from polars.selectors import matches
 
-from dpcli.columns import CategoryColumn, NumericColumn
+from dpcli.columns import CategoryColumn, IdColumn, NumericColumn, OpenColumn
 from dpcli.engine.decode import FLAGS, Decoder
-from dpcli.engine.grouping import Batch, Grouping, PlainSum
+from dpcli.engine.grouping import Batch, Grouping
 from dpcli.engine.ids import Dictionary
+from dpcli.engine.rollup import Partial
+from dpcli.engine.totals import UserTotals, smallest
 from dpcli.privacy.relation import PersonUnit
-from dpcli.queries import LinearQuery, Query
+from dpcli.queries import Query
 from dpcli.sampling.entropy import random_bytes
 
 SEGMENT = 1 << 23
@@ -87,12 +91,15 @@ class UserLevelAggregation:
             if grouping.batch.kind.totals
         }
         self._priorities, self._anonymous = Priorities(), 0
+        self._shards: list[Shard] = []
+        # Who can choose ids must not meet it.
+        self._token = pl.lit(secrets.token_hex(16))
 
-    def frames(self, tables: Sequence[pl.LazyFrame]) -> tuple[list[pl.DataFrame], pl.DataFrame]:
-        """For each batch one row per occupied cell: where it is, and its sums.
+    def read(self, tables: Sequence[pl.LazyFrame]) -> pl.DataFrame:
+        """Take in all rows; what is returned are flags, in columns that begin with `odd_`.
 
         Each of `tables` has the texts of the decoder's columns, and `odd_blank` for rows that
-        are blank wherever they are read. Also flags, in columns whose names begin with `odd_`.
+        are blank wherever they are read.
         """
         values = [*self._values(), FLAGS]
         scans = [self._decoder.read(texts, self._names).select(values) for texts in tables]
@@ -100,22 +107,76 @@ class UserLevelAggregation:
         flags, no_rows = [empty.select(FLAGS)], self._owned(empty)
         count = min(max(self._size // SHARD, 1), MOST_SHARDS)
         limits = (self._unit.rows, self._totals.values(), WAITING // count)
-        shards = [Shard(no_rows, *limits) for _ in range(count)]
+        self._shards = [Shard(no_rows, *limits) for _ in range(count)]
         for rows in chain.from_iterable(map(_segments, scans)):
             flags.append(rows.select(FLAGS.any()))
-            _distribute(self._owned(rows), shards)
-        partials: list[list[pl.DataFrame]] = []
-        while shards:
-            partials.append(self._partials(shards.pop()))
-        found = [
-            grouping.batch.merged(pl.concat(every).lazy())
-            .with_columns(
-                self._dictionary.texts(pl.col(name)).alias(name) for name in grouping.open
+            _distribute(self._owned(rows), self._shards)
+        return pl.concat(flags)
+
+    def take(self, parts: Sequence[Partial]) -> None:
+        """Take in what other scans kept, of rows that are in no two of them."""
+        rows, *totals = (
+            _in_order(frames).with_columns(
+                # What fits a machine word in each scan may not do so in all.
+                matches(r"^[nt]\d+$").cast(pl.Int128),
+                self._users.users(pl.col("user")),
+                *(self._dictionary.numbers(pl.col(name)) for name in self._named(frames[0])),
             )
-            .collect()
-            for grouping, *every in zip(self._groupings, *partials, strict=True)
+            for frames in zip(*parts, strict=True)
+        )
+        limit = self._unit.rows
+        shard = Shard(smallest(rows.lazy(), limit).collect(), limit, (), 0)
+        for each, table in zip(self._totals.values(), totals, strict=True):
+            shard.totals[each] = each.gathered(table)
+        self._shards = [shard]
+
+    def kept(self) -> Partial:
+        """The rows that are kept and the tables of totals, with texts for numbers of this scan."""
+        for shard in self._shards:
+            shard.compact()
+        tables = [[shard.rows, *shard.totals.values()] for shard in self._shards]
+        return [
+            frame.with_columns(
+                self._id(pl.col("user")).alias("user"),
+                *(self._dictionary.texts(pl.col(name)).alias(name) for name in self._named(frame)),
+            )
+            for frame in map(pl.concat, zip(*tables, strict=True))
         ]
-        return found, pl.concat(flags)
+
+    def partial(self, *, merged: bool) -> Partial:
+        """For each batch the sums of all rows; if not `merged`, as those of other users are."""
+        partials = []
+        while self._shards:
+            partials.append(self._partials(self._shards.pop()))
+        found = []
+        for grouping, *every in zip(self._groupings, *partials, strict=True):
+            frame = pl.concat(every).lazy()
+            texts = [self._dictionary.texts(pl.col(name)).alias(name) for name in grouping.open]
+            query = grouping.batch.kind.distinct
+            if merged:
+                frame = grouping.batch.merged(frame)
+            elif query is not None and isinstance(query.column, IdColumn | OpenColumn):
+                is_user = self._names[query.column] == "user"
+                text = self._id if is_user else self._dictionary.texts
+                texts.append(text(pl.col("value")).alias("value"))
+            found.append(frame.with_columns(texts).collect())
+        return found
+
+    def _named(self, frame: pl.DataFrame) -> list[str]:
+        """The columns of a frame that have numbers of the dictionary, or the texts of these."""
+        open_columns = [
+            name
+            for column, name in self._names.items()
+            if isinstance(column, IdColumn | OpenColumn) and name != "user"
+        ]
+        return [name for name in frame.columns if name in open_columns or name.startswith("o")]
+
+    def _id(self, user: pl.Expr) -> pl.Expr:
+        """The id of a user; of a row without one a text that no other row of any scan has."""
+        own, decimal = user <= FIRST_ANONYMOUS, user > 0
+        text = self._users.texts(pl.when(~own & ~decimal).then(-1 - user))
+        number = user.cast(pl.String)
+        return pl.when(own).then(self._token + number).when(decimal).then(number).otherwise(text)
 
     def _values(self) -> Iterator[pl.Expr]:
         """The columns of the file as whole numbers."""
@@ -150,6 +211,17 @@ class UserLevelAggregation:
                 placed = within_groups(placed.filter(grouping.somewhere), grouping, self._unit)
             frames.append(grouping.partial(placed))
         return pl.collect_all(frames)
+
+
+def _in_order(frames: Sequence[pl.DataFrame]) -> pl.DataFrame:
+    """The lines of some scans, whose priorities now count the lines of all of them.
+
+    As within a scan, that only decides between lines of one user with the same random bits.
+    """
+    size, priority = 1 << COUNTED, pl.col("priority")
+    every = [frame.sort(priority % size) for frame in frames]
+    whole = pl.concat(every, how="vertical_relaxed")
+    return whole.with_columns(priority // size * size + pl.int_range(pl.len(), dtype=pl.UInt64))
 
 
 def _segments(rows: pl.LazyFrame) -> Iterator[pl.DataFrame]:
@@ -198,14 +270,6 @@ class Shard:
         self.rows = smallest(pl.concat([self.rows, new]).lazy(), self._limit).collect()
 
 
-def smallest(rows: pl.LazyFrame, most: int) -> pl.LazyFrame:
-    """Of the rows of each user the `most` with the smallest priorities."""
-    user = pl.col("user")
-    # To sort by one number is much faster than by two; priorities have 64 bits.
-    order = user.cast(pl.Int128) * (1 << 64) + pl.col("priority").cast(pl.Int128)
-    return rows.sort(order).filter(user.ne_missing(user.shift(most)))
-
-
 def within_groups(rows: pl.LazyFrame, grouping: Grouping, unit: PersonUnit) -> pl.LazyFrame:
     """Of each user the rows in `unit.cells` groups, and `unit.rows_per_cell` rows in each.
 
@@ -219,57 +283,3 @@ def within_groups(rows: pl.LazyFrame, grouping: Grouping, unit: PersonUnit) -> p
         place = pl.col("priority").rank("ordinal").over(whose)
         rows = rows.filter(place <= unit.rows_per_cell)
     return rows
-
-
-class UserTotals:
-    """The totals of users, cell by cell, for queries of the same groups.
-
-    A line of a table is a user in a cell: the smallest of their priorities there, and for
-    each query the sum of the rows that count and how many those are.
-    """
-
-    def __init__(self, grouping: Grouping, queries: Sequence[LinearQuery], most: int) -> None:
-        self._grouping, self._queries, self._most = grouping, queries, most
-
-    def of(self, rows: pl.DataFrame) -> pl.DataFrame:
-        """The table of some rows."""
-        grouping = self._grouping
-        wanted = [pl.col("priority").min()]
-        for position, query in enumerate(self._queries):
-            for name, plain in zip("nt", _count_and_total(query), strict=True):
-                value = plain.expression(grouping.names, grouping.size)
-                wanted.append(value.alias(f"{name}{position}"))
-        placed = grouping.placed(rows.lazy()).filter(grouping.somewhere)
-        return placed.group_by("user", *grouping.keys).agg(wanted).collect(engine="streaming")
-
-    def added(self, table: pl.DataFrame, rows: pl.DataFrame) -> pl.DataFrame:
-        """A table with more rows."""
-        part = self.of(rows)
-        added = (pl.col("priority").min(), pl.col(r"^[tn]\d+$").sum())
-        return pl.concat([table, part]).group_by("user", *self._grouping.keys).agg(*added)
-
-    def sums(self, table: pl.DataFrame) -> pl.LazyFrame:
-        """For each cell, the clamped totals of the users who have it among their groups."""
-        # A bound away from zero makes totals larger than the rows that they are made of.
-        clamped = [
-            pl.when(pl.col(f"n{position}") > 0)
-            .then(pl.col(f"t{position}").cast(pl.Int128).clip(*query.totals))
-            .otherwise(0)
-            .sum()
-            .alias(f"s{position}")
-            for position, query in enumerate(self._queries)
-            if query.totals is not None
-        ]
-        chosen = smallest(table.lazy(), self._most)
-        return chosen.group_by(self._grouping.keys).agg(clamped)
-
-
-def _count_and_total(query: LinearQuery) -> tuple[PlainSum, PlainSum]:
-    """How many rows of a user count, and what they add."""
-    known = frozenset(
-        column
-        for column in (*query.present, *(factor.column for factor in query.factors))
-        if column.missing is None
-    )
-    counted = PlainSum((), query.where, known)
-    return counted, PlainSum(query.factors, query.where, known) if query.factors else counted

@@ -17,8 +17,9 @@ from collections.abc import Iterable, Sequence
 import polars as pl
 
 from dpcli import __version__
-from dpcli.engine.aggregate import Aggregation, Answers, Partial
+from dpcli.engine.aggregate import Aggregation, Answers
 from dpcli.engine.content import SEALED
+from dpcli.engine.rollup import Partial
 from dpcli.engine.source import Dataset, collected, opened_file
 from dpcli.errors import DataError, Problem
 from dpcli.privacy.relation import Unit
@@ -88,7 +89,7 @@ def aggregate_parts(
         raise DataError(problems)
     with Dataset(()).redacted_errors():
         aggregation = Aggregation(queries, unit)
-        return aggregation.sealed(aggregation.merged(parts))
+        return aggregation.sealed(aggregation.bounded(parts))
 
 
 def _frames(content: bytes, name: str, digest: str, seen: dict[str, str]) -> Partial:

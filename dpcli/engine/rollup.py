@@ -22,6 +22,9 @@ from dpcli.scores import ScoreQuery, Utility
 
 Sealed = Confidential[Cells] | Confidential[Groups]
 
+Partial = list[pl.DataFrame]
+"""What rows add up to, exact and mergeable. Confidential. For each batch the sums in each cell."""
+
 Places = npt.NDArray[np.int64]
 
 

@@ -39,7 +39,7 @@ from pyspark.util import PythonEvalType
 
 from dpcli.columns import Column
 from dpcli.dialect import UTF8, Dialect
-from dpcli.engine.aggregate import Answers, Partial
+from dpcli.engine.aggregate import Answers
 from dpcli.engine.content import (
     MARKS,
     SEALED_ENDING,
@@ -52,6 +52,7 @@ from dpcli.engine.content import (
 from dpcli.engine.header import require_columns
 from dpcli.engine.partials import frames_of, unpacked
 from dpcli.engine.progress import silenced_stderr
+from dpcli.engine.rollup import Partial
 from dpcli.engine.source import PARQUET_ENDINGS, STDIN, Dataset, Source, collected
 from dpcli.engine.tasks import LINES, RESULT, File, Tasks
 from dpcli.errors import DataError, Failure, Problem, Stopped, UsageError, problem
@@ -97,10 +98,7 @@ def aggregate_with_spark(
     """
     if STDIN in names:
         raise UsageError.about("bad-option.spark-standard-input")
-    if isinstance(unit, PersonUnit):
-        raise UsageError.about("bad-option.part-users")
-    key = [int.from_bytes(random_bytes(8)) for _ in range(4)]
-    tasks = Tasks(queries, unit, dialect, columns, tuple(key))
+    tasks = Tasks(queries, unit, dialect, columns, key=int.from_bytes(random_bytes(8)))
     with _redacted(), _session() as spark:
         files = _files(spark, names, dialect, columns)
         partials, cut = _partials(spark, tasks, files)

@@ -1,4 +1,4 @@
-"""What a Spark task does: the local engine, on the bytes and rows that Spark hands it."""
+"""What a task of Spark does: the local engine, on bytes and rows that it gets."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 from pyarrow import parquet
 from pyspark import TaskContext
 
-from dpcli.columns import Column
+from dpcli.columns import Column, IdColumn
 from dpcli.dialect import Dialect
 from dpcli.engine.aggregate import Aggregation, scanned
 from dpcli.engine.content import blocks_at, numbered_header
@@ -68,7 +68,7 @@ class Tasks:
     unit: Unit
     dialect: Dialect
     columns: Sequence[Column]
-    key: tuple[int, ...]
+    key: int
 
     @property
     def aggregation(self) -> Aggregation:
@@ -76,9 +76,10 @@ class Tasks:
         return Aggregation(self.queries, self.unit)
 
     @property
-    def _texts(self) -> dict[str, Column]:
-        """The columns that are read, by their names in files."""
-        return {column.name: column for column in self.aggregation.columns}
+    def _texts(self) -> tuple[IdColumn, ...]:
+        """The columns that are read, as texts that nothing is done to."""
+        names = dict.fromkeys(column.name for column in self.aggregation.columns)
+        return tuple(map(IdColumn, names))
 
     @property
     def rows_schema(self) -> pa.Schema:
@@ -101,17 +102,17 @@ class Tasks:
         """The rows of a stretch of a file, as texts."""
         assert isinstance(self.unit, PersonUnit)
         columns, schema, task = self._texts, self.rows_schema, TaskContext.get()
-        user = stripped(pl.col(f"t{list(columns).index(self.unit.column)}"))
+        user = stripped(pl.col(f"t{columns.index(IdColumn(self.unit.column))}"))
         row = (task.partitionId() if task else 0) * ROWS_OF_TASK + pl.int_range(pl.len())
         # Rows without an id need not meet.
-        shard = pl.when(user.is_null()).then(row.hash(*self.key)).otherwise(user.hash(*self.key))
+        shard = pl.when(user.is_null()).then(row.hash(self.key)).otherwise(user.hash(self.key))
 
         def scan(texts: list[pl.LazyFrame], _: Decoder) -> tuple[pl.DataFrame, pl.DataFrame]:
             found = pl.concat(texts).collect(engine="streaming")
             return found, found.select("odd_blank")
 
         def work(dataset: Dataset, inspection: Inspection) -> pa.Table:
-            found = scanned(dataset, inspection, tuple(columns.values()), scan, Progress())
+            found = scanned(dataset, inspection, columns, scan, Progress())
             none = pl.lit(None, pl.String).alias("note")
             made = found.select(
                 shard.reinterpret(signed=True).alias("shard"), row.alias("row"), none,
@@ -131,8 +132,10 @@ class Tasks:
                         yield pa.RecordBatch.from_pylist(notes, RESULT)
                     writer.write_batch(batch.filter(batch["note"].is_null()))
             copy.flush()
-            source = replace(parquet_source("", copy), header=("", "", "", *self._texts))
-            dataset = Dataset((source,))
+            copy.seek(0)
+            names = (column.name for column in self._texts)
+            source = replace(parquet_source("", copy), header=("", "", "", *names))
+            dataset = Dataset((source,), self.dialect)
             with dataset.redacted_errors():
                 frames = self.aggregation.partial(dataset, Inspection(dataset), Progress())
         yield pa.RecordBatch.from_pylist([{"content": packed(frames)}], RESULT)

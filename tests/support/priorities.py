@@ -8,9 +8,12 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+from polars.selectors import starts_with
 
 from dpcli.engine import bounding
 from dpcli.engine.aggregate import aggregate
+from dpcli.engine.bounding import UserLevelAggregation
+from dpcli.engine.decode import FLAGS
 from dpcli.engine.ids import Dictionary
 from dpcli.engine.rollup import Sealed
 from dpcli.sampling.entropy import random_bytes
@@ -58,6 +61,41 @@ class RecordedDictionary(Dictionary):
     def __init__(self) -> None:
         super().__init__()
         KeyedPriorities.users = self
+
+
+class ContentPriorities:
+    """Priorities that depend on the id and the values of a row alone: the same in every part.
+
+    Equal rows have equal ones, so that it does not matter which of them is kept.
+    """
+
+    def __init__(self, users: UserLevelAggregation) -> None:
+        self._users = users
+
+    def of(self, rows: pl.DataFrame) -> pl.Series:
+        """Priorities for the next rows."""
+        owner, rows = self._users, rows.drop(FLAGS)
+        texts = owner._named(rows)
+        table = rows.select(
+            owner._id(pl.col("user")).alias("user"),
+            *(owner._dictionary.texts(pl.col(name)).alias(name) for name in texts),
+            starts_with("v").exclude(texts).cast(pl.String),
+        )
+        columns = sorted(table.columns)
+        return table.select(pl.struct(columns).hash(1).alias("priority")).to_series()
+
+
+made = UserLevelAggregation.__init__
+
+
+def prioritize_by_content(patch: pytest.MonkeyPatch) -> None:
+    """Keep rows by their ids and values from now on, in this process."""
+
+    def init(self: UserLevelAggregation, *arguments: Any) -> None:
+        made(self, *arguments)
+        self._priorities = ContentPriorities(self)  # type: ignore[assignment]
+
+    patch.setattr(UserLevelAggregation, "__init__", init)
 
 
 def freeze_priorities(patch: pytest.MonkeyPatch) -> None:

@@ -7,21 +7,27 @@ import io
 from pathlib import Path
 from random import Random
 
+import numpy as np
 import polars as pl
 import pytest
 
-from dpcli.columns import NumericColumn
+from dpcli.columns import Key, NumericColumn
+from dpcli.engine import bounding
 from dpcli.engine.aggregate import Aggregation
 from dpcli.engine.partials import aggregate_parts, packed, sealed_part, unpacked
 from dpcli.engine.plain import Inspection
 from dpcli.engine.progress import Progress
 from dpcli.engine.source import open_dataset
 from dpcli.errors import DataError
-from dpcli.privacy.relation import RowUnit, Unit
+from dpcli.privacy.relation import PersonUnit, RowUnit, Unit
 from dpcli.queries import DistinctQuery, Factor, LinearQuery, Query
+from dpcli.sampling import entropy
+from tests.oracles import crowds
 from tests.oracles.files import batches, generate, readability
-from tests.oracles.opened import opened
+from tests.oracles.opened import cells_of, engine, opened
 from tests.oracles.plain import Answer, evaluate, table
+from tests.support.priorities import prioritize_by_content
+from tests.unit.engine.test_people import without_empty
 
 DIGEST = "d" * 64
 
@@ -48,7 +54,8 @@ def sealed(queries: list[Query], unit: Unit, pieces: list[bytes], folder: Path) 
         data, part = folder / f"{place}.csv", folder / f"{place}.sealed"
         data.write_bytes(piece)
         with open_dataset([str(data)]) as dataset:
-            frames = Aggregation(queries, unit).partial(dataset, Inspection(dataset), Progress())
+            aggregation, look = Aggregation(queries, unit), Inspection(dataset)
+            frames = aggregation.partial(dataset, look, Progress(), kept=True)
         part.write_bytes(sealed_part(DIGEST, frames))
         names.append(str(part))
     return names
@@ -69,6 +76,66 @@ def test_parts_of_rows_merge_to_the_integers_of_all_rows(start: int, tmp_path: P
         queries: list[Query] = [*asked, readability(seed, columns), distinct]
         names = sealed(queries, RowUnit(), split(data, random), tmp_path)
         assert merged(queries, RowUnit(), names) == evaluate(queries, data), seed
+
+
+@pytest.mark.parametrize("hurried", [False, True])
+@pytest.mark.parametrize("start", batches(400, 50, 100))
+def test_parts_of_users_merge_to_the_rows_that_one_scan_keeps(
+    start: int, hurried: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Wherever the rows of a user are, the limits hold for all of them together.
+
+    Hurried: parts are made in many shards that are compacted after every few rows.
+    """
+    prioritize_by_content(monkeypatch)
+    if hurried:
+        monkeypatch.setattr(bounding, "SHARD", 64)
+        monkeypatch.setattr(bounding, "WAITING", 1)
+        monkeypatch.setattr(bounding, "SEGMENT", 7)
+    path = tmp_path / "data.csv"
+    for seed in range(start, start + 50):
+        data, unit, asked = crowds.generate(seed)
+        columns = dict.fromkeys(column for query in asked for column in query.columns)
+        queries: list[Query] = [*asked, readability(seed, columns)]
+        path.write_bytes(data)
+        names = sealed(queries, unit, split(data, Random(seed)), tmp_path)
+        found = without_empty(merged(queries, unit, names))
+        assert found == without_empty(engine(queries, unit, path)), seed
+
+
+@pytest.mark.parametrize("each", [False, True])
+def test_no_user_has_more_rows_in_all_parts_than_allowed(each: bool, tmp_path: Path) -> None:
+    """Users with rows in all parts count once up to their limit; rows without an id stay apart."""
+    unit = PersonUnit("who", 2, 1, 2, each=each)
+    pieces = [b"who\n" + b'a\nb\n b\n7\n""\n' * 3] * 4
+    names = sealed([LinearQuery()], unit, pieces, tmp_path)
+    assert merged([LinearQuery()], unit, names) == [[3 * 2 + 4 * 3 * each]]
+
+
+def test_kept_rows_are_as_even_over_parts_as_chance_makes_it(tmp_path: Path) -> None:
+    """Each of ten rows of a user is kept equally often, whichever part has it."""
+    day, people, kept = NumericColumn("day", "integer", bounds=(0, 9)), 4000, 3
+    pieces = [
+        b"who,day\n" + b"".join(b"p%d,%d\n" % (who, row) for row in rows for who in range(people))
+        for rows in ((0,), (1, 2, 3), (4, 5, 6, 7, 8, 9))
+    ]
+    query, unit = LinearQuery(by=(Key(day, (*range(10),)),)), PersonUnit("who", kept, kept, kept)
+    names = sealed([query], unit, pieces, tmp_path)
+    cells = np.array(cells_of(merged([query], unit, names)[0]))
+    expected = people * kept / 10
+    assert cells.sum() == people * kept
+    assert (((cells - expected) ** 2) / expected).sum() < 40
+
+
+def test_ties_are_broken_by_the_order_of_a_users_rows(tmp_path: Path) -> None:
+    """If all random bits are equal, each user keeps the first rows of the first part."""
+    day = NumericColumn("day", "integer", bounds=(0, 9))
+    query, unit = LinearQuery(factors=(Factor(day),)), PersonUnit("who", 1, 1, 1)
+    pieces = [b"who,day\nx,0\na,5\n", b"who,day\na,1\n", b"who,day\nb,2\na,9\nb,8\n"]
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(entropy, "source", bytes)
+        names = sealed([query], unit, pieces, tmp_path)
+    assert merged([query], unit, names) == [[0 + 5 + 2]]
 
 
 def test_sums_that_overflow_a_word_in_all_parts_together_are_exact(tmp_path: Path) -> None:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import datetime
 import gzip
 import io
 import os
 import signal
 from collections.abc import Sequence
+from fractions import Fraction
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -18,17 +20,20 @@ pytest.importorskip("pyspark", reason="Spark is not installed: pip install -e '.
 
 from pyspark import TaskContext
 
-from dpcli.columns import Column, Key, NumericColumn, OpenColumn
+from dpcli.columns import Column, IdColumn, Key, NumericColumn, OpenColumn
 from dpcli.dialect import STANDARD, Dialect
 from dpcli.engine import spark as runner
 from dpcli.engine.tasks import Batches, File, Tasks
 from dpcli.errors import DataError, UsageError
-from dpcli.privacy.relation import RowUnit, Unit
+from dpcli.privacy.relation import PersonUnit, RowUnit, Unit
 from dpcli.queries import DistinctQuery, Factor, LinearQuery, Query
+from tests.oracles import crowds
 from tests.oracles.files import batches, generate, readability
 from tests.oracles.opened import engine, opened
 from tests.oracles.plain import Answer
+from tests.support.priorities import prioritize_by_content
 from tests.support.spark import spark
+from tests.unit.engine.test_people import without_empty
 
 __all__ = ["spark"]
 
@@ -70,6 +75,34 @@ def test_odd_files_give_the_integers_of_the_local_engine(start: int, tmp_path: P
         assert on_spark(queries, RowUnit(), columns, path) == engine(queries, RowUnit(), path), seed
 
 
+class ByContent(Tasks):
+    """Tasks that keep rows of users by their contents, as the test does."""
+
+    __slots__ = ()
+
+    def users(self, batches: Batches) -> Batches:
+        """The partial of some users."""
+        prioritize_by_content(pytest.MonkeyPatch())
+        yield from super().users(batches)
+
+
+@pytest.mark.usefixtures("spark", "short_stretches")
+@pytest.mark.parametrize("start", batches(400, 20, 20))
+def test_users_keep_the_rows_that_the_local_engine_keeps(
+    start: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With equal priorities for equal rows, whichever stretches of the file have them."""
+    monkeypatch.setattr(runner, "Tasks", ByContent)
+    prioritize_by_content(monkeypatch)
+    path = tmp_path / "data.csv"
+    for seed in range(start, start + 20):
+        data, unit, queries = crowds.generate(seed)
+        columns = [*dict.fromkeys(column for query in queries for column in query.columns)]
+        path.write_bytes(data)
+        found = without_empty(on_spark(queries, unit, columns, path))
+        assert found == without_empty(engine(queries, unit, path)), seed
+
+
 def forms(folder: Path) -> dict[str, tuple[Dialect, list[Path]]]:
     """The same odd lines in each way in which files may be written."""
     body = b'1,x\n2,"y\n\nz"\n\n3,w\r\n4\n5,"",6\n7,"open\r' + b"8,x\n" * 200 + b'9,"\n'
@@ -109,6 +142,25 @@ def test_every_form_of_file_is_read_as_by_the_local_engine(tmp_path: Path) -> No
         assert found == engine(ASKED, RowUnit(), *paths, dialect=dialect), name
     inner = [tmp_path / "all" / name for name in ("1.csv", "2.csv")]
     assert on_spark(ASKED, RowUnit(), [A, B], tmp_path / "all") == engine(ASKED, RowUnit(), *inner)
+
+
+@pytest.mark.usefixtures("spark")
+def test_values_of_users_pass_the_shuffle_as_they_are(tmp_path: Path) -> None:
+    """Numbers and dates of Parquet, decimal commas, and ids in two kinds of files."""
+    day = NumericColumn("day", "date", bounds=(0, 30_000))
+    price = NumericColumn("price", "number", Fraction(1, 10), (0, 1000))
+    queries: list[Query] = [LinearQuery(factors=(Factor(column),)) for column in (A, day, price)]
+    queries.append(LinearQuery(by=(Key(B),)))
+    days = [datetime.date(2021, 3, 7), None, datetime.date(1950, 1, 1)]
+    table = {"who": [1, 1, 2], "a": [3, 40, None], "b": ["x", None, "y"], "day": days}
+    pl.DataFrame({**table, "price": [1.5, 2.25, None]}).write_parquet(tmp_path / "1.parquet")
+    text = 'who,a,b,day,price\n 1,5,x,2021-03-07 10:00,"1,5"\n1.0,5,,2021-03-08,1.5\n,1,x,,7\n'
+    (tmp_path / "2.csv").write_text(text, encoding="utf-8")
+    paths, dialect = (tmp_path / "1.parquet", tmp_path / "2.csv"), Dialect(decimal=",")
+    for each in (False, True):
+        unit = PersonUnit("who", 9, 9, 9, each=each)
+        found = on_spark(queries, unit, [A, B, day, price], *paths, dialect=dialect)
+        assert found == engine(queries, unit, *paths, dialect=dialect)
 
 
 @pytest.mark.usefixtures("spark")
@@ -180,6 +232,45 @@ class Leaking(Tasks):
     def partial(self, place: int, file: File, batches: Batches) -> Batches:
         """Nothing."""
         raise ValueError(next(batches)["value"].to_pylist())
+
+
+class UnluckyUsers(Tasks):
+    """Tasks whose first attempts are killed when their results are on the way, on either side."""
+
+    __slots__ = ()
+
+    def rows(self, place: int, file: File, batches: Batches) -> Batches:
+        """The rows of a second attempt."""
+        yield from super().rows(place, file, batches)
+        kill_first_attempt()
+
+    def users(self, batches: Batches) -> Batches:
+        """The partial of a second attempt."""
+        yield from super().users(batches)
+        kill_first_attempt()
+
+
+def kill_first_attempt() -> None:
+    """End the worker, unless the task has been tried before."""
+    context: Any = TaskContext.get()
+    if not context.attemptNumber():
+        os.kill(os.getpid(), signal.SIGKILL)
+
+
+@pytest.mark.usefixtures("spark", "short_stretches")
+@pytest.mark.parametrize("rows", [500, pytest.param(8_000, marks=pytest.mark.slow)])
+def test_users_of_repeated_tasks_keep_one_choice_of_rows(
+    rows: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each user has as many rows as allowed, although all tasks ran twice."""
+    path = tmp_path / "data.csv"
+    path.write_bytes(b"who,a\n" + b"".join(b"p%d,1\n" % (row % 50) for row in range(rows)))
+    monkeypatch.setattr(runner, "Tasks", UnluckyUsers)
+    queries: list[Query] = [
+        LinearQuery(), LinearQuery(factors=(Factor(A),)), DistinctQuery(column=IdColumn("who"))
+    ]  # fmt: skip
+    unit = PersonUnit("who", 2, 1, 2)
+    assert on_spark(queries, unit, [A], path) == [[100], [100], [50]]
 
 
 @pytest.mark.usefixtures("spark")
