@@ -9,8 +9,7 @@ which some stretch ends within a quoted cell is read again, by one task.
 
 Rows of users are shuffled as texts, by a hash of the id with a random key. The task that has all
 rows of some users assigns their priorities, so that a repeated task before the shuffle gives the
-same rows again. Partials come back as rows of results, those of one attempt of each task: a task
-that fails, is repeated or runs twice counts once.
+same rows again. Partials come back as results of one attempt of each task, so that it counts once.
 
 Privacy: all rows of a user meet in one task, which bounds them as the local engine does, by
 independent random priorities. What breaks ties between them is their order in the files.
@@ -73,7 +72,7 @@ OWN = {"spark.ui.enabled": "false", "spark.ui.showConsoleProgress": "false"}
 """Settings of a session that is made here: its pages would be open to all who use the machine."""
 
 PACKED = (".gz", ".bz2", ".deflate", ".lz4", ".snappy", ".zst", ".zstd")
-"""Endings by which Spark unpacks text. What they hold is for the local engine to decide."""
+"""Endings by which Spark unpacks text; what they hold the local engine decides."""
 
 HIDDEN = ("_", ".")
 """How the names of files begin that Spark leaves out without a word."""
@@ -134,7 +133,6 @@ def _session() -> Iterator[SparkSession]:
         if "PYSPARK_SUBMIT_ARGS" not in os.environ:
             builder = builder.master("local[*]")
     spark = running or builder.getOrCreate()
-    # As many threads as a task has processors, in a worker that has several neighbors.
     threads = spark.conf.get("spark.task.cpus", "1")
     spark.sparkContext.environment.setdefault("POLARS_MAX_THREADS", threads)
     try:
@@ -199,8 +197,8 @@ def _state(status: Any) -> tuple[int, int]:
 
 def _file(name: str, system: Any, status: Any, dialect: Dialect, columns: Sequence[Column]) -> File:
     """A file whose header is known and has all columns, or which a task reads whole."""
-    file = File(name, str(status.getPath().toString()), _state(status), None)
-    size, lower = file.state[0], name.lower()
+    file, lower = File(name, status.getPath().toString(), _state(status), None), name.lower()
+    size = file.state[0]
     if _is_hidden(status) or lower.endswith("._copying_"):
         raise DataError.about("data-unreadable.spark", file=name)
     if lower.endswith(SEALED_ENDING):
@@ -209,9 +207,7 @@ def _file(name: str, system: Any, status: Any, dialect: Dialect, columns: Sequen
         raise DataError.about("no-header", file=name)
     packed = lower.endswith(PACKED) or dialect.encoding != UTF8
     for window in WINDOWS[::2]:
-        stream = system.open(status.getPath())
-        start = bytes(stream.readNBytes(window))
-        stream.close()
+        start = _read(system, status, 0, window)
         if not dialect.names and not packed:
             refuse_other_formats(start[:MARKS], name, dialect.encoding)
             packed = is_parquet(start)
@@ -230,8 +226,16 @@ def _file(name: str, system: Any, status: Any, dialect: Dialect, columns: Sequen
                     continue
                 raise
             require_columns(Dataset((Source(name, copy, size, header, dialect=own),)), columns)
-            return replace(file, header=header)
+            return replace(file, header=header, ended=_read(system, status, size - 1, 1) == b"\n")
     raise AssertionError
+
+
+def _read(system: Any, status: Any, start: int, most: int) -> bytes:
+    stream = system.open(status.getPath())
+    stream.seek(start)
+    found = bytes(stream.readNBytes(most))
+    stream.close()
+    return found
 
 
 def _partials(
@@ -281,8 +285,7 @@ def _session_with(spark: SparkSession, more: dict[str, str]) -> SparkSession:
 
 def _bytes(spark: SparkSession, file: File) -> DataFrame:
     """The lines of a file and where their stretch begins, or all of it as one value."""
-    # Without patterns: the name is that of one file.
-    reader = spark.read.option("__globPaths__", "false").option("lineSep", "\n")
+    reader = spark.read.options(__globPaths__="false", lineSep="\n")
     if file.header is None:
         return reader.format("binaryFile").load(file.address).selectExpr("content", "0L AS begin")
     table = reader.format("text").load(file.address)
@@ -291,8 +294,7 @@ def _bytes(spark: SparkSession, file: File) -> DataFrame:
 
 def _mapped(frame: DataFrame, kernel: Any, schema: Any) -> DataFrame:
     """What `mapInArrow` gives, which asks for pandas without any need for it."""
-    function = UserDefinedFunction(
-        kernel, from_arrow_schema(schema), evalType=PythonEvalType.SQL_MAP_ARROW_ITER_UDF
-    )
+    kind = PythonEvalType.SQL_MAP_ARROW_ITER_UDF
+    function = UserDefinedFunction(kernel, from_arrow_schema(schema), evalType=kind)
     mapped = frame._jdf.mapInArrow(function(*frame.columns)._jc, False, None)  # noqa: SLF001
     return DataFrame(mapped, frame.sparkSession)

@@ -18,7 +18,7 @@ from pyspark import TaskContext
 from dpcli.columns import Column, IdColumn
 from dpcli.dialect import Dialect
 from dpcli.engine.aggregate import Aggregation, scanned
-from dpcli.engine.content import blocks_at, numbered_header
+from dpcli.engine.content import blocks_at, first_record, numbered_header
 from dpcli.engine.decode import Decoder, stripped
 from dpcli.engine.header import require_columns
 from dpcli.engine.parquet import parquet_source
@@ -46,7 +46,7 @@ ROWS_OF_TASK = 1 << 40
 class File:
     """A file that Spark reads, with its size and time; without a `header` a task reads all of it.
 
-    With `whole`, one task gets all lines.
+    With `whole`, one task gets all lines; `ended` is whether the last one ends in a line feed.
     """
 
     name: str
@@ -54,6 +54,7 @@ class File:
     state: tuple[int, int]
     header: tuple[str, ...] | None
     whole: bool = False
+    ended: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,11 +153,14 @@ class Tasks:
         report: dict[str, Any] = {"file": place, "cut": False, "problems": []}
         made = schema.empty_table()
         with TemporaryFile(prefix="dpcli-") as copy:
-            report["read"] = self._copied(file, batches, copy)
+            report["read"], begin = self._copied(file, batches, copy)
             try:
                 with self._dataset(file, copy) as dataset, dataset.redacted_errors():
                     inspection = Inspection(dataset)
-                    report["cut"] = not file.whole and _is_cut(dataset.sources[0], inspection)
+                    report["cut"] = not file.whole and (
+                        not self._has_header(dataset.sources[0], begin)
+                        or _is_cut(dataset.sources[0], inspection)
+                    )
                     if not report["cut"]:
                         made = work(dataset, inspection)
             except Failure as failure:
@@ -164,8 +168,15 @@ class Tasks:
         yield pa.RecordBatch.from_pylist([{"note": json.dumps(report)}], schema)
         yield from made.to_batches(LINES)
 
-    def _copied(self, file: File, batches: Batches, copy: BinaryIO) -> int:
-        """Copy the bytes of a stretch, behind a header line; how many there were."""
+    def _has_header(self, source: Source, begin: int | None) -> bool:
+        """Whether the header is in the stretch that should begin with it, behind blank lines."""
+        if source.dialect is None or begin != 0 or self.dialect.names:
+            return True
+        found = first_record(source.file, source.size, source.dialect)
+        return found is not None and tuple(found) == source.header
+
+    def _copied(self, file: File, batches: Batches, copy: BinaryIO) -> tuple[int, int | None]:
+        """Copy the bytes of a stretch, behind a header line; how many, and where it begins."""
         read, first = 0, None
         for batch in batches:
             content, begin = batch.columns
@@ -181,8 +192,11 @@ class Tasks:
         if first is None:
             self._head(file, copy, None)
         copy.flush()
+        if file.whole and not file.ended and first is not None:
+            # Within an open quote a line feed would be part of the last cell.
+            copy.truncate(copy.tell() - 1)
         copy.seek(0)
-        return read
+        return read, first
 
     def _head(self, file: File, copy: BinaryIO, first: int | None) -> None:
         """A line in the place of a header, unless the stretch begins with one."""

@@ -1,0 +1,73 @@
+"""Stretches of files, as tasks of Spark get them, add up to the integers of the local engine."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from random import Random
+
+import pytest
+
+pytest.importorskip("pyspark", reason="Spark is not installed: pip install -e '.[spark]'")
+
+import pyarrow as pa
+
+from dpcli.dialect import STANDARD
+from dpcli.engine.content import UTF8_MARK
+from dpcli.engine.partials import frames_of, unpacked
+from dpcli.engine.rollup import Partial
+from dpcli.engine.tasks import File, Tasks
+from dpcli.privacy.relation import RowUnit
+from dpcli.queries import DistinctQuery
+from tests.oracles.files import batches, generate, readability
+from tests.oracles.opened import engine, opened
+from tests.oracles.plain import table
+
+
+def stretches(data: bytes, random: Random, *, whole: bool) -> list[pa.RecordBatch]:
+    """The lines of a file as Spark hands them out, cut apart anywhere."""
+    lines = data.removeprefix(UTF8_MARK).split(b"\n")
+    if not lines[-1]:
+        lines.pop()
+    count = 0 if whole else min(len(lines) - 1, random.randint(0, 5))
+    cuts = sorted(random.sample(range(1, len(lines)), count))
+    found = []
+    for start, end in zip([0, *cuts], [*cuts, len(lines)], strict=True):
+        content = pa.array(lines[start:end], pa.binary())
+        begin = pa.array([start] * (end - start), pa.int64())
+        found.append(pa.RecordBatch.from_arrays([content, begin], ["value", "begin"]))
+    return found
+
+
+@pytest.mark.parametrize("start", batches(1000, 50, 300))
+def test_stretches_add_up_to_the_integers_of_the_whole_file(start: int, tmp_path: Path) -> None:
+    """Wherever lines are cut: if a record may be, a task notices, and all is read again."""
+    path, again = tmp_path / "data.csv", 0
+    for seed in range(start, start + 50):
+        data, columns, asked = generate(seed)
+        path.write_bytes(data)
+        random = Random(seed)
+        distinct = DistinctQuery(column=random.choice(columns), by=asked[-1].by)
+        queries = [*asked, readability(seed, columns), distinct]
+        tasks = Tasks(queries, RowUnit(), STANDARD, columns, key=1)
+        header = tuple(table(data)[0])
+        for whole in (False, True):
+            file = File("data.csv", "", (0, 0), header, whole, ended=data.endswith(b"\n"))
+            partials: list[Partial] = []
+            cut = False
+            for stretch in stretches(data, random, whole=whole):
+                for batch in tasks.partial(0, file, iter([stretch])):
+                    for row in batch.to_pylist():
+                        if row["note"]:
+                            report = json.loads(row["note"])
+                            assert not report["problems"]
+                            cut = cut or report["cut"]
+                        else:
+                            partials.append(frames_of(unpacked(row["content"])))
+            if not cut:
+                break
+            again += 1
+        aggregation = tasks.aggregation
+        found = opened(aggregation.sealed(aggregation.merged(partials)))
+        assert found == engine(queries, RowUnit(), path), seed
+    assert again > 0
