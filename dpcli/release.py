@@ -147,16 +147,36 @@ def aggregate_data(
 
         return aggregate_parts(*asked, plan.spec.digest, data)
     if engine == "spark":
-        try:
+        with _spark_packages():
             from dpcli.engine.spark import aggregate_with_spark
-        except ImportError:
-            raise UsageError.about("no-spark") from None
+
         return aggregate_with_spark(*asked, plan.spec.dialect, plan.spec.columns, data)
     with _inspected(plan, data, progress) as files:
         # Loading polars takes a while, in which the inspection reads the files.
         from dpcli.engine.aggregate import aggregate
 
         return aggregate(*asked, *files, progress)
+
+
+def require_data(plan: Plan, data: tuple[str, ...], engine: Engine = "local") -> None:
+    """Raise DataError where a release would, as far as the headers of the data files tell."""
+    if engine == "spark":
+        with _spark_packages():
+            from dpcli.engine.spark import require_files
+
+        require_files(data, plan.spec.dialect, plan.spec.columns)
+        return
+    with open_dataset(data, plan.spec.dialect) as dataset:
+        require_columns(dataset, plan.spec.columns)
+
+
+@contextmanager
+def _spark_packages() -> Iterator[None]:
+    """Raise UsageError where what is imported within needs packages that are not installed."""
+    try:
+        yield
+    except ImportError:
+        raise UsageError.about("no-spark") from None
 
 
 def seal_data(plan: Plan, data: tuple[str, ...], progress: Progress | None = None) -> bytes:

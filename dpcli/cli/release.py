@@ -18,14 +18,12 @@ from dpcli.cli.options import input_file, refuse_first
 from dpcli.cli.outputs import Tables, file_of
 from dpcli.cli.plan_text import print_plan
 from dpcli.cli.summary import print_summary
-from dpcli.engine.header import require_columns
-from dpcli.engine.source import open_dataset
 from dpcli.errors import QualityError, problem
 from dpcli.ledger.charge import Stored
 from dpcli.ledger.place import is_absent
 from dpcli.plan.notes import warnings
 from dpcli.plan.planner import make_plan, require_budget
-from dpcli.release import Release, new_release_id
+from dpcli.release import Engine, Release, new_release_id, require_data
 from dpcli.release import release as make_release
 from dpcli.report.document import Report, without_numbers
 from dpcli.report.facts import plan_json, release_report
@@ -73,7 +71,7 @@ def release(
     name = release_id or new_release_id()
     job = Job(plan, spec, tuple(data), inputs, name, ledger, period, quiet)
     if dry_run:
-        _dry_run(job, tables, as_json=as_json)
+        _dry_run(job, tables, engine, as_json=as_json)
         return
 
     made: list[Report] = []
@@ -123,7 +121,7 @@ def _require_quality(stored: Stored) -> None:
         )
 
 
-def _dry_run(job: Job, tables: Tables, *, as_json: bool) -> None:
+def _dry_run(job: Job, tables: Tables, engine: Engine, *, as_json: bool) -> None:
     """Fail where a release would, as far as that depends on no row; then print the plan.
 
     Reads the header of the data. Charges nothing, and creates no ledger.
@@ -144,8 +142,7 @@ def _dry_run(job: Job, tables: Tables, *, as_json: bool) -> None:
         return
     found = outlook(plan, job.spec, job.ledger, job.period, job.data)
     found.require()
-    with open_dataset(job.data, plan.spec.dialect) as dataset:
-        require_columns(dataset, plan.spec.columns)
+    require_data(plan, job.data, engine)
     if as_json:
         write_json(plan_json(plan, found))
     else:

@@ -25,10 +25,9 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
-from tempfile import TemporaryFile
 from typing import Any
 
-from py4j.protocol import Py4JJavaError
+from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.functions import col
@@ -37,22 +36,14 @@ from pyspark.sql.udf import UserDefinedFunction
 from pyspark.util import PythonEvalType
 
 from dpcli.columns import Column
-from dpcli.dialect import UTF8, Dialect
+from dpcli.dialect import Dialect
+from dpcli.engine.addresses import files_of, place_of, state_of
 from dpcli.engine.aggregate import Answers
-from dpcli.engine.content import (
-    MARKS,
-    SEALED_ENDING,
-    UTF8_MARK,
-    WINDOWS,
-    header_of,
-    is_parquet,
-    refuse_other_formats,
-)
-from dpcli.engine.header import require_columns
+from dpcli.engine.content import UTF8_MARK
 from dpcli.engine.partials import frames_of, unpacked
 from dpcli.engine.progress import silenced_stderr
 from dpcli.engine.rollup import Partial
-from dpcli.engine.source import PARQUET_ENDINGS, STDIN, Dataset, Source, collected
+from dpcli.engine.source import STDIN
 from dpcli.engine.tasks import LINES, RESULT, File, Tasks
 from dpcli.errors import DataError, Failure, Problem, Stopped, UsageError, problem
 from dpcli.privacy.relation import PersonUnit, Unit
@@ -71,15 +62,6 @@ UNCUT = {"spark.sql.files.maxPartitionBytes": str(1 << 62), "spark.sql.files.min
 OWN = {"spark.ui.enabled": "false", "spark.ui.showConsoleProgress": "false"}
 """Settings of a session that is made here: its pages would be open to all who use the machine."""
 
-PACKED = (".gz", ".bz2", ".deflate", ".lz4", ".snappy", ".zst", ".zstd")
-"""Endings by which Spark unpacks text; what they hold the local engine decides."""
-
-HIDDEN = ("_", ".")
-"""How the names of files begin that Spark leaves out without a word."""
-
-LARGEST = 1 << 30
-"""Bytes of a file that is read whole: it passes through the memory of Java as one value."""
-
 SHARE = 1 << 27
 """Bytes of the files for each task that has users."""
 
@@ -95,20 +77,31 @@ def aggregate_with_spark(
 
     Raises DataError as the local engine does, and `spark-failed` in one fixed sentence.
     """
-    if STDIN in names:
-        raise UsageError.about("bad-option.spark-standard-input")
+    _refuse_stdin(names)
     tasks = Tasks(queries, unit, dialect, columns, key=int.from_bytes(random_bytes(8)))
     with _redacted(), _session() as spark:
-        files = _files(spark, names, dialect, columns)
+        files = files_of(spark, names, dialect, columns)
         partials, cut = _partials(spark, tasks, files)
         if cut:
             files = [replace(one, whole=one.whole or at in cut) for at, one in enumerate(files)]
             partials, _ = _partials(spark, tasks, files)
-        changed = [one for one in files if _state(_place(spark, one.address)[1]) != one.state]
+        changed = [one for one in files if state_of(place_of(spark, one.address)[1]) != one.state]
         if changed:
             raise DataError(problem("data-changed", file=one.name) for one in changed)
         aggregation = tasks.aggregation
         return aggregation.sealed(aggregation.merged(partials))
+
+
+def require_files(names: Sequence[str], dialect: Dialect, columns: Sequence[Column]) -> None:
+    """Raise DataError where Spark would not read these files, as far as headers tell."""
+    _refuse_stdin(names)
+    with _redacted(), _session() as spark:
+        files_of(spark, names, dialect, columns)
+
+
+def _refuse_stdin(names: Sequence[str]) -> None:
+    if STDIN in names:
+        raise UsageError.about("bad-option.spark-standard-input")
 
 
 @contextmanager
@@ -132,7 +125,11 @@ def _session() -> Iterator[SparkSession]:
         builder = builder.config(map=OWN)
         if "PYSPARK_SUBMIT_ARGS" not in os.environ:
             builder = builder.master("local[*]")
-    spark = running or builder.getOrCreate()
+    try:
+        spark = running or builder.getOrCreate()
+    except (Py4JError, PySparkException, OSError):
+        # Most often there is no Java, or one that is too old.
+        raise DataError.about("spark-failed.start") from None
     threads = spark.conf.get("spark.task.cpus", "1")
     spark.sparkContext.environment.setdefault("POLARS_MAX_THREADS", threads)
     try:
@@ -140,102 +137,6 @@ def _session() -> Iterator[SparkSession]:
     finally:
         if running is None:
             spark.stop()
-
-
-def _files(
-    spark: SparkSession, names: Sequence[str], dialect: Dialect, columns: Sequence[Column]
-) -> list[File]:
-    """The named files, and those in named folders. DataError with the problems of all."""
-    problems: list[Problem] = []
-    files: dict[str, File] = {}
-    for name in names:
-        with collected(problems):
-            for file in _named(spark, name, dialect, columns):
-                if file.address in files:
-                    same = files[file.address].name
-                    raise DataError.about("data-twice", file=file.name, same=same)
-                files[file.address] = file
-    if problems:
-        raise DataError(problems)
-    return list(files.values())
-
-
-def _named(
-    spark: SparkSession, name: str, dialect: Dialect, columns: Sequence[Column]
-) -> Iterator[File]:
-    """The file of a name, or all in the folder of that name but those that Spark hides."""
-    try:
-        system, status = _place(spark, name)
-        if not status.isDirectory():
-            yield _file(name, system, status, dialect, columns)
-            return
-        inner = [one for one in system.listStatus(status.getPath()) if not _is_hidden(one)]
-        if not inner or any(one.isDirectory() for one in inner):
-            raise DataError.about("data-unreadable.folder", file=name)
-        for one in sorted(inner, key=lambda one: str(one.getPath().getName())):
-            yield _file(one.getPath().toString(), system, one, dialect, columns)
-    except (Py4JJavaError, PySparkException) as error:
-        missing = "FileNotFoundException" in str(error)
-        code = "data-missing" if missing else "data-unreadable.spark"
-        raise DataError.about(code, file=name) from None
-
-
-def _place(spark: SparkSession, name: str) -> tuple[Any, Any]:
-    """The file system of a name and what it says of the file; no pattern is expanded."""
-    path = spark.sparkContext._jvm.org.apache.hadoop.fs.Path(name)  # noqa: SLF001 - no other way
-    system = path.getFileSystem(spark.sparkContext._jsc.hadoopConfiguration())  # noqa: SLF001
-    return system, system.getFileStatus(path)
-
-
-def _is_hidden(status: Any) -> bool:
-    return str(status.getPath().getName()).startswith(HIDDEN)
-
-
-def _state(status: Any) -> tuple[int, int]:
-    return int(status.getLen()), int(status.getModificationTime())
-
-
-def _file(name: str, system: Any, status: Any, dialect: Dialect, columns: Sequence[Column]) -> File:
-    """A file whose header is known and has all columns, or which a task reads whole."""
-    file, lower = File(name, status.getPath().toString(), _state(status), None), name.lower()
-    size = file.state[0]
-    if _is_hidden(status) or lower.endswith("._copying_"):
-        raise DataError.about("data-unreadable.spark", file=name)
-    if lower.endswith(SEALED_ENDING):
-        raise DataError.about("not-csv.sealed", file=name)
-    if not size:
-        raise DataError.about("no-header", file=name)
-    packed = lower.endswith(PACKED) or dialect.encoding != UTF8
-    for window in WINDOWS[::2]:
-        start = _read(system, status, 0, window)
-        if not dialect.names and not packed:
-            refuse_other_formats(start[:MARKS], name, dialect.encoding)
-            packed = is_parquet(start)
-        if packed or lower.endswith(PARQUET_ENDINGS):
-            if size > LARGEST:
-                raise DataError.about("data-too-large.spark", file=name)
-            return file
-        with TemporaryFile() as copy:
-            copy.write(start)
-            copy.flush()
-            own = dialect.of_file(name)
-            try:
-                header = own.names or header_of(copy, name, size, own)
-            except DataError:
-                if window < min(size, WINDOWS[-1]):
-                    continue
-                raise
-            require_columns(Dataset((Source(name, copy, size, header, dialect=own),)), columns)
-            return replace(file, header=header, ended=_read(system, status, size - 1, 1) == b"\n")
-    raise AssertionError
-
-
-def _read(system: Any, status: Any, start: int, most: int) -> bytes:
-    stream = system.open(status.getPath())
-    stream.seek(start)
-    found = bytes(stream.readNBytes(most))
-    stream.close()
-    return found
 
 
 def _partials(

@@ -7,6 +7,8 @@ import gzip
 import io
 import os
 import signal
+import subprocess
+import sys
 from collections.abc import Sequence
 from fractions import Fraction
 from pathlib import Path
@@ -42,6 +44,15 @@ pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning")
 A = NumericColumn("a", "integer", bounds=(0, 9))
 B = OpenColumn("b")
 ASKED: list[Query] = [LinearQuery(), LinearQuery(factors=(Factor(A),), by=(Key(B),))]
+
+
+SPEC = """
+dpcli: 1
+dataset: visits
+privacy: {unit: row, neighbors: add-remove, budget: {epsilon: 1}}
+columns: {a: {type: integer, bounds: [0, 9]}}
+statistics: [{name: visits, statistic: count, epsilon: 1}]
+"""
 
 
 @pytest.fixture
@@ -191,6 +202,52 @@ def test_files_are_refused_as_by_the_local_engine(tmp_path: Path) -> None:
     ]  # fmt: skip
     with pytest.raises(UsageError):
         on_spark(ASKED, RowUnit(), [A, B], "-")
+
+
+@pytest.mark.usefixtures("spark")
+def test_a_file_by_several_names_is_refused(tmp_path: Path) -> None:
+    """Links are the file they point to, whose rows would count twice."""
+    path, folder = tmp_path / "a.csv", tmp_path / "folder"
+    path.write_bytes(b"a,b\n1,x\n")
+    folder.mkdir()
+    (folder / "b.csv").symlink_to(path)
+    (tmp_path / "c.csv").hardlink_to(path)
+    for other in (path, path.as_uri(), folder, folder / "b.csv", tmp_path / "c.csv"):
+        with pytest.raises(DataError) as refused:
+            on_spark(ASKED, RowUnit(), [A, B], path, other)
+        assert [one.code for one in refused.value.problems] == ["data-twice"]
+
+
+@pytest.mark.usefixtures("spark")
+def test_a_dry_run_looks_at_headers_where_spark_reads(tmp_path: Path) -> None:
+    """Addresses are found, no job runs, and what would be refused is."""
+    path = tmp_path / "a.csv"
+    path.write_bytes(b"a,b\n1,x\n")
+    runner.require_files([path.as_uri()], STANDARD, [A, B])
+    for wrong, column, code in (
+        (path, "c", "missing-column"), (tmp_path / "b.csv", "a", "data-missing"),
+    ):  # fmt: skip
+        with pytest.raises(DataError) as refused:
+            runner.require_files([wrong.as_uri()], STANDARD, [IdColumn(column)])
+        assert [one.code for one in refused.value.problems] == [code]
+    with pytest.raises(UsageError):
+        runner.require_files(["-"], STANDARD, [A, B])
+
+
+def test_spark_that_does_not_start_is_reported_as_that(tmp_path: Path) -> None:
+    """Without Java nothing is wrong with the executors."""
+    spec, data = tmp_path / "spec.yaml", tmp_path / "data.csv"
+    spec.write_text(SPEC)
+    data.write_bytes(b"a,b\n1,x\n")
+    done = subprocess.run(
+        [sys.executable, "-m", "dpcli", "release", spec, data, "--engine", "spark"],
+        env={**os.environ, "JAVA_HOME": str(tmp_path / "none")},
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 4
+    assert "Spark could not be started" in done.stderr
+    assert "java" in done.stderr
+    assert "Traceback" not in done.stderr
 
 
 class Unlucky(Tasks):
