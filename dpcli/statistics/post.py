@@ -66,11 +66,11 @@ class Clamp(Step):
             None if end is None else int(end / found.step) for end in (self.low, self.high)
         )
         least, most = (
-            None
+            clipped(known, low, high)
+            if known is not None
+            else None
             if fresh is None
             else repeated(fresh, len(found))
-            if known is None
-            else clipped(known, low, high)
             for known, fresh in ((found.least, low), (found.most, high))
         )
         value, lower, upper = (

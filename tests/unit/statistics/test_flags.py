@@ -14,6 +14,7 @@ from dpcli.statistics.post import (
     UNRELIABLE,
     Clamp,
     Flag,
+    Nonnegative,
     Step,
     SuppressBelow,
     Withhold,
@@ -112,6 +113,13 @@ def test_a_declared_range_is_all_that_is_possible() -> None:
     clamped = after([Clamp(Fraction(0), Fraction(100))], wide, lambda one: one)
 
     assert flag_of(clamped) is Flag.NO_INFORMATION
+
+
+def test_a_step_without_an_upper_end_keeps_the_one_that_was_known() -> None:
+    """A mean of values up to 10 that may not be negative still lies between zero and 10."""
+    wide = estimate("4", "-5", "10", (Fraction(-5), Fraction(10)))
+
+    assert flag_of(after([Nonnegative()], wide, lambda one: one)) is Flag.NO_INFORMATION
 
 
 @pytest.mark.parametrize("step", [SuppressBelow(Fraction(200)), Withhold(UNRELIABLE)])
