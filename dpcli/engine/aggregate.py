@@ -68,12 +68,12 @@ class Aggregation:
         What fails may quote a record: it must be redacted.
         """
 
-        def scan(texts: list[pl.LazyFrame], decoder: Decoder) -> tuple[Partial, pl.DataFrame]:
+        def scan(tables: Tables, decoder: Decoder) -> tuple[Partial, pl.DataFrame]:
             users = self._users(dataset.size, decoder)
             if users is not None:
-                flags = users.read(texts)
+                flags = users.read(tables.pieces())
                 return users.kept() if kept else users.partial(merged=merged), flags
-            return self._of_rows(texts, decoder, dataset.size, merged=merged)
+            return self._of_rows(tables.frames(), decoder, dataset.size, merged=merged)
 
         return scanned(dataset, inspection, self.columns, scan, progress)
 
@@ -130,7 +130,7 @@ def scanned(
     dataset: Dataset,
     inspection: Inspection,
     columns: Sequence[Column],
-    scan: Callable[[list[pl.LazyFrame], Decoder], tuple[Found, pl.DataFrame]],
+    scan: Callable[[Tables, Decoder], tuple[Found, pl.DataFrame]],
     progress: Progress,
 ) -> Found:
     """What `scan` finds in the files as they are if they are plain, else in plain copies.
@@ -145,7 +145,7 @@ def _scanned(
     dataset: Dataset,
     inspection: Inspection,
     columns: Sequence[Column],
-    scan: Callable[[list[pl.LazyFrame], Decoder], tuple[Found, pl.DataFrame]],
+    scan: Callable[[Tables, Decoder], tuple[Found, pl.DataFrame]],
     progress: Progress,
 ) -> Found:
     decoder = Decoder(columns)
@@ -155,7 +155,7 @@ def _scanned(
             # The reader is far ahead of the sums, so its place in the files reveals nothing.
             progress.begin(READING, dataset.bytes)
             try:
-                found, flags = scan(tables.frames(), decoder)
+                found, flags = scan(tables, decoder)
                 odd = raised(flags)
                 blank = "odd_blank" in odd
                 odd.discard("odd_blank")

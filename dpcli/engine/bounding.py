@@ -95,22 +95,22 @@ class UserLevelAggregation:
         # Who can choose ids must not meet it.
         self._token = pl.lit(secrets.token_hex(16))
 
-    def read(self, tables: Sequence[pl.LazyFrame]) -> pl.DataFrame:
+    def read(self, pieces: Iterable[pl.LazyFrame]) -> pl.DataFrame:
         """Take in all rows; what is returned are flags, in columns that begin with `odd_`.
 
-        Each of `tables` has the texts of the decoder's columns, and `odd_blank` for rows that
+        Each of `pieces` has the texts of the decoder's columns, and `odd_blank` for rows that
         are blank wherever they are read.
         """
-        values = [*self._values(), FLAGS]
-        scans = [self._decoder.read(texts, self._names).select(values) for texts in tables]
-        empty = pl.DataFrame(schema=scans[0].collect_schema())
-        flags, no_rows = [empty.select(FLAGS)], self._owned(empty)
+        values, flags = [*self._values(), FLAGS], []
+        scans = (self._decoder.read(texts, self._names).select(values) for texts in pieces)
         count = min(max(self._size // SHARD, 1), MOST_SHARDS)
         limits = (self._unit.rows, self._totals.values(), WAITING // count)
-        self._shards = [Shard(no_rows, *limits) for _ in range(count)]
         for rows in chain.from_iterable(map(_segments, scans)):
             flags.append(rows.select(FLAGS.any()))
-            _distribute(self._owned(rows), self._shards)
+            owned = self._owned(rows)
+            if not self._shards:
+                self._shards = [Shard(owned.clear(), *limits) for _ in range(count)]
+            _distribute(owned, self._shards)
         return pl.concat(flags)
 
     def take(self, parts: Sequence[Partial]) -> None:

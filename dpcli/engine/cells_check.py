@@ -19,6 +19,7 @@ from dpcli.engine.decode import FLAGS, Decoder, stripped
 from dpcli.engine.plain import Inspection
 from dpcli.engine.progress import Progress
 from dpcli.engine.source import Dataset
+from dpcli.engine.tables import Tables
 
 Amount = Literal["all", "most", "some", "none"]
 
@@ -56,12 +57,12 @@ def check_cells(
     inspection = Inspection(dataset, progress)
     wanted = tuple(map(without_constant, columns))
 
-    def scan(texts: list[pl.LazyFrame], decoder: Decoder) -> tuple[pl.DataFrame, pl.DataFrame]:
+    def scan(tables: Tables, decoder: Decoder) -> tuple[pl.DataFrame, pl.DataFrame]:
         """One line per file: rows, and of each column what `_facts` counts."""
         names = {column: f"readable{at}" for at, column in enumerate(wanted)}
         facts = [pl.len().alias("rows"), FLAGS.any(), pl.col(*names.values()).count()]
         facts += [fact for place, column in enumerate(wanted) for fact in _facts(column, place)]
-        frames = [decoder.read(frame, names).select(facts) for frame in texts]
+        frames = [decoder.read(frame, names).select(facts) for frame in tables.frames()]
         counted = pl.concat(pl.collect_all(frames, engine="streaming"))
         return counted, counted.select(FLAGS)
 

@@ -1,7 +1,8 @@
 """The rows of all data files as columns of text, whatever the files are.
 
-`Tables.frames` streams all files for the central model; `texts_of` hands out their rows in
-their own order for the local model. `decimal_texts` makes columns of text of numbers.
+`Tables.frames` streams all files for the central model, `Tables.pieces` reads them piece by
+piece; `texts_of` hands out their rows in their own order for the local model. `decimal_texts`
+makes columns of text of numbers.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ import polars as pl
 
 from dpcli.arrays import Array
 from dpcli.columns import Column
-from dpcli.dialect import UTF8
+from dpcli.dialect import UTF8, Dialect
 from dpcli.engine.content import Counted, blocks_of, copied, decoded, numbered_header, seems_packed
 from dpcli.engine.decode import swapped
 from dpcli.engine.parquet import parquet_frame
@@ -35,6 +36,10 @@ MOST_PLACES = 18
 
 BLOCK = 1 << 24
 """Bytes that are read at a time in order; memory grows with this, not with the file."""
+
+
+PIECE = 1 << 26
+"""Bytes of a file that one query reads where users are bounded."""
 
 
 class Tables:
@@ -61,6 +66,17 @@ class Tables:
         """
         decimal = self._dataset.dialect.decimal
         return [_frame(source, self._wanted, decimal) for source in self._sources]
+
+    def pieces(self) -> Iterator[pl.LazyFrame]:
+        """The same frames, of CSV files one for each piece of whole records.
+
+        So every byte is read once: a query for rows far behind the start would count all lines
+        before them.
+        """
+        decimal = self._dataset.dialect.decimal
+        for source in self._sources:
+            for piece in [source] if source.dialect is None else _pieces(source, source.dialect):
+                yield _frame(piece, self._wanted, decimal)
 
     def copy(self, *, blank: bool) -> bool:
         """Copy the files that are read as they are, or, if `blank`, those with blank lines.
@@ -111,6 +127,32 @@ def texts_of(
         for whole in _whole_records(text, records):
             block = replace(source, file=io.BytesIO(header + whole))
             yield _frame(block, columns, dataset.dialect.decimal).drop("odd_blank").collect()
+
+
+def _pieces(source: Source, dialect: Dialect) -> Iterator[Source]:
+    """Pieces of a plain file, each behind a header line."""
+    quote, position = (dialect.quote or "").encode(), 0
+    header, rest = b"", b""
+    while block := os.pread(source.file.fileno(), PIECE, position):
+        position += len(block)
+        text = rest + block
+        if end := _last_end(text, quote):
+            yield replace(source, file=io.BytesIO(header + text[:end]))
+            header = numbered_header(dialect.delimiter, len(source.header)).encode()
+        rest = text[end:]
+    yield replace(source, file=io.BytesIO(header + rest))
+
+
+def _last_end(text: bytes, quote: bytes) -> int:
+    """Where the last record ends that ends in plain text that begins with one; zero if none."""
+    end = text.rfind(b"\n") + 1
+    inside = bool(quote) and text.count(quote, 0, end) % 2
+    while inside:
+        # Line ends behind the last quote are in the same cell.
+        before = text.rfind(b"\n", 0, text.rfind(quote, 0, end)) + 1
+        inside ^= text.count(quote, before, end) % 2
+        end = before
+    return end
 
 
 def _plain(source: Source, file: Counted) -> tuple[bytes, PlainText, Iterator[bytes]]:

@@ -26,6 +26,7 @@ from dpcli.engine.partials import packed
 from dpcli.engine.plain import Inspection, PlainText
 from dpcli.engine.progress import Progress
 from dpcli.engine.source import Dataset, Source, source_of
+from dpcli.engine.tables import Tables
 from dpcli.errors import Failure
 from dpcli.privacy.relation import PersonUnit, Unit
 from dpcli.queries import Query
@@ -108,8 +109,8 @@ class Tasks:
         # Rows without an id need not meet.
         shard = pl.when(user.is_null()).then(row.hash(self.key)).otherwise(user.hash(self.key))
 
-        def scan(texts: list[pl.LazyFrame], _: Decoder) -> tuple[pl.DataFrame, pl.DataFrame]:
-            found = pl.concat(texts).collect(engine="streaming")
+        def scan(tables: Tables, _: Decoder) -> tuple[pl.DataFrame, pl.DataFrame]:
+            found = pl.concat(tables.frames()).collect(engine="streaming")
             return found, found.select("odd_blank")
 
         def work(dataset: Dataset, inspection: Inspection) -> pa.Table:

@@ -12,7 +12,7 @@ import polars as pl
 import pytest
 
 from dpcli.columns import Key, NumericColumn
-from dpcli.engine import bounding
+from dpcli.engine import bounding, tables
 from dpcli.engine.aggregate import Aggregation
 from dpcli.engine.partials import aggregate_parts, packed, sealed_part, unpacked
 from dpcli.engine.plain import Inspection
@@ -92,6 +92,7 @@ def test_parts_of_users_merge_to_the_rows_that_one_scan_keeps(
         monkeypatch.setattr(bounding, "SHARD", 64)
         monkeypatch.setattr(bounding, "WAITING", 1)
         monkeypatch.setattr(bounding, "SEGMENT", 7)
+        monkeypatch.setattr(tables, "PIECE", 2_000)
     path = tmp_path / "data.csv"
     for seed in range(start, start + 50):
         data, unit, asked = crowds.generate(seed)

@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 from dpcli.columns import Key, NumericColumn
-from dpcli.engine import bounding
+from dpcli.engine import bounding, tables
 from dpcli.engine.ids import Dictionary
 from dpcli.privacy.relation import PersonUnit, RowUnit
 from dpcli.queries import LinearQuery
@@ -47,6 +47,7 @@ def test_people_are_bounded_by_the_written_rules(
         monkeypatch.setattr(bounding, "SHARD", 64)
         monkeypatch.setattr(bounding, "WAITING", 1)
         monkeypatch.setattr(bounding, "SEGMENT", 7)
+        monkeypatch.setattr(tables, "PIECE", 2_000)
     path = tmp_path / "data.csv"
     for seed in range(start, start + PER_TEST):
         data, unit, asked = generate(seed)

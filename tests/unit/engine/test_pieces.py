@@ -1,0 +1,42 @@
+"""Plain files in pieces of whole records."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+
+from dpcli.columns import IdColumn
+from dpcli.engine import tables
+from dpcli.engine.plain import Inspection
+from dpcli.engine.source import open_dataset
+from dpcli.engine.tables import Tables
+
+FILES = (
+    b"a,b\n1,2\n3,4\n",
+    b"a,b\r\n1,2\r\n3,4",
+    b'a,b\n"1\n\n2",x\n3,4\n"5""\n""","6\n7"\n8,9\n',
+    b"a,b\n",
+    b"a,b\n" + b"1,2\n" * 50,
+    b'a,b\n"' + b"x\n" * 50 + b'",2\n3,4\n',
+    b'a,b\n1,2\n3,"never\nclosed\n',
+)
+
+
+@pytest.mark.parametrize("content", FILES)
+@pytest.mark.parametrize("size", [1, 3, 7, 64, 1000])
+def test_pieces_have_the_rows_of_the_file_in_their_order(
+    content: bytes, size: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Wherever a file is cut, no record is cut, repeated or left out."""
+    monkeypatch.setattr(tables, "PIECE", size)
+    path = tmp_path / "data.csv"
+    path.write_bytes(content)
+    with open_dataset([str(path)]) as dataset, ExitStack() as copies:
+        found = Tables(dataset, Inspection(dataset), (IdColumn("a"), IdColumn("b")), copies)
+        rows = [row for piece in found.pieces() for row in piece.collect().rows()]
+        (whole,) = found.frames()
+        assert rows == whole.collect().rows()
+        if len(content) > 20 * size and b'"' not in content:
+            assert sum(1 for _ in found.pieces()) > 2
