@@ -114,7 +114,8 @@ class Choosing(Mechanism):
             chosen.append(left[every, places])
             others = np.ones(scores.shape, np.bool_)
             others[every, places] = False
-            scores, left = (each[others].reshape(len(every), -1) for each in (scores, left))
+            rest = len(every), scores.shape[1] - 1
+            scores, left = (each[others].reshape(rest) for each in (scores, left))
         return Noisy(np.stack(chosen, axis=1).ravel())
 
 
