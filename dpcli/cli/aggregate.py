@@ -9,11 +9,11 @@ import typer
 
 from dpcli.cli import options
 from dpcli.cli.console import print_json, tell
-from dpcli.cli.options import input_file, refuse_first
+from dpcli.cli.options import input_file, refuse_first, require_new
 from dpcli.cli.progress import shown_progress
 from dpcli.engine.content import SEALED_ENDING
 from dpcli.plan.planner import make_plan
-from dpcli.publish import is_device, require_writable, write_private
+from dpcli.publish import is_device, write_private
 from dpcli.release import seal_data
 from dpcli.spec.load import read_spec
 
@@ -30,8 +30,7 @@ def aggregate(
     fits = output.name.lower().endswith(SEALED_ENDING) and not is_device(output)
     refuse_first({"bad-option.part-name": not fits}, output=output)
     plan = make_plan(read_spec(spec))
-    inputs = (spec, *plan.spec.files, *map(input_file, data))
-    require_writable([output], inputs, force=False)
+    require_new(output, spec, *plan.spec.files, *map(input_file, data))
     with shown_progress(quiet=quiet) as progress:
         part = seal_data(plan, tuple(data), progress)
     write_private(part, output)

@@ -68,10 +68,10 @@ def input_file(data: str) -> Path:
     return Path("/dev/stdin" if data == "-" else data)
 
 
-def require_new(output: Path, source: Path) -> None:
-    """Raise UsageError for an output that exists already, is the input, or cannot be written."""
+def require_new(output: Path, *sources: Path) -> None:
+    """Raise UsageError for an output that exists already, is an input, or cannot be written."""
     try:
-        require_writable([output], [source], force=is_device(output))
+        require_writable([output], sources, force=is_device(output))
     except UsageError as refused:
         hint = "name a file that does not exist yet: this command replaces none"
         raise UsageError(

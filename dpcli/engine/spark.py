@@ -52,10 +52,11 @@ from dpcli.sampling.entropy import random_bytes
 
 SETTINGS = {
     "spark.sql.execution.arrow.maxRecordsPerBatch": str(LINES),
+    "spark.sql.execution.arrow.useLargeVarTypes": "false",
     "spark.sql.files.ignoreMissingFiles": "false",
     "spark.sql.files.ignoreCorruptFiles": "false",
 }
-"""How many lines a task gets at a time, and that Spark leaves out no file."""
+"""How many lines a task gets at a time and in what types, and that Spark leaves out no file."""
 
 UNCUT = {"spark.sql.files.maxPartitionBytes": str(1 << 62), "spark.sql.files.minPartitionNum": "1"}
 

@@ -61,7 +61,10 @@ def test_a_part_is_for_its_owner_alone_and_spends_nothing(
     assert part.stat().st_mode & 0o777 == 0o600
     assert not list(tmp_path.glob("*.sqlite*"))
     before = part.read_bytes()
-    assert dpcli("aggregate", spec, data, "-o", part).status == 2
+    refused = dpcli("aggregate", spec, data, "-o", part)
+    assert refused.status == 2
+    assert "error[output-exists]" in refused.err
+    assert "--force" not in refused.err
     assert part.read_bytes() == before
     assert [path.name for path in tmp_path.iterdir() if ".tmp" in path.name] == []
 

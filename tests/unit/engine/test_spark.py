@@ -21,6 +21,7 @@ import pytest
 pytest.importorskip("pyspark", reason="Spark is not installed: pip install -e '.[spark]'")
 
 from pyspark import TaskContext
+from pyspark.sql import SparkSession
 
 from dpcli.columns import Column, IdColumn, Key, NumericColumn, OpenColumn
 from dpcli.dialect import STANDARD, Dialect
@@ -232,6 +233,21 @@ def test_a_dry_run_looks_at_headers_where_spark_reads(tmp_path: Path) -> None:
         assert [one.code for one in refused.value.problems] == [code]
     with pytest.raises(UsageError):
         runner.require_files(["-"], STANDARD, [A, B])
+
+
+@pytest.mark.parametrize("unit", [RowUnit(), PersonUnit("b", 9, 9, 9)])
+def test_settings_of_a_session_change_no_answer(
+    unit: Unit, spark: SparkSession, tmp_path: Path
+) -> None:
+    """Whatever a cluster has set for the types in which bytes and texts reach its tasks."""
+    path, name = tmp_path / "a.csv", "spark.sql.execution.arrow.useLargeVarTypes"
+    path.write_bytes(b"a,b\n1,x\n2,x\n")
+    spark.conf.set(name, "true")
+    try:
+        found = on_spark([LinearQuery(factors=(Factor(A),))], unit, [A, B], path)
+    finally:
+        spark.conf.unset(name)
+    assert found == [[3]]
 
 
 def test_spark_that_does_not_start_is_reported_as_that(tmp_path: Path) -> None:
