@@ -16,7 +16,7 @@ from fractions import Fraction
 from math import ceil
 from typing import ClassVar
 
-from dpcli.arrays import Array, clipped, np, repeated, times
+from dpcli.arrays import Array, clipped, np, repeated, roomy, times
 from dpcli.privacy.decimals import in_last_place, readable_text
 from dpcli.statistics.estimates import BOUNDLESS, KNOWN, SUPPRESSED, Estimates
 
@@ -108,7 +108,8 @@ class Integer(Step):
         found = estimates.finer(Fraction(1))
         one = int(1 / found.step)
         value = in_last_place(found.value, found.step, 0)
-        ends = found.lower // one, -(-found.upper // one)
+        lower, upper = (roomy(numbers, one) for numbers in (found.lower, found.upper))
+        ends = lower // one, -(-upper // one)
         value, lower, upper = (times(numbers, one) for numbers in (value, *ends))
         return replace(found, value=value, lower=lower, upper=upper, places=(0,))
 

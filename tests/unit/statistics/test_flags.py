@@ -14,6 +14,7 @@ from dpcli.statistics.post import (
     UNRELIABLE,
     Clamp,
     Flag,
+    Integer,
     Nonnegative,
     Step,
     SuppressBelow,
@@ -120,6 +121,14 @@ def test_a_step_without_an_upper_end_keeps_the_one_that_was_known() -> None:
     wide = estimate("4", "-5", "10", (Fraction(-5), Fraction(10)))
 
     assert flag_of(after([Nonnegative()], wide, lambda one: one)) is Flag.NO_INFORMATION
+
+
+def test_whole_numbers_of_steps_beyond_a_machine_word() -> None:
+    """The digits of a tiny step are rounded like all others."""
+    tiny = Estimates.around(whole([-1]), 2, Fraction(1, 10**30))
+    (found,) = after([Integer()], tiny, lambda one: one)
+
+    assert (found.lower, found.value, found.upper) == (Fraction(-1), Fraction(0), Fraction(1))
 
 
 @pytest.mark.parametrize("step", [SuppressBelow(Fraction(200)), Withhold(UNRELIABLE)])
