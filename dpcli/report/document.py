@@ -162,7 +162,7 @@ def _numbers(one: dict[str, Any], blocks: Sequence[bytes]) -> Iterator[Numbers]:
     frame = pl.concat([_read(lines.clear(), keys), *some])
     for mark, is_raw in (("", False), (RAW, True)):
         found = frame.filter(pl.col("raw") == is_raw).drop("raw")
-        if len(found) or not is_raw:
+        if one["raw"] or not is_raw:
             yield Numbers(one["name"] + mark, keys, found, one["layout"]["chosen"])
 
 

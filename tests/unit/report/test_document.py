@@ -34,9 +34,10 @@ def numbers(name: str, count: int, keys: int = 2) -> Numbers:
     return Numbers(name, tuple(f"column {at}" for at in range(keys)), frame)
 
 
-def statistic(name: str, keys: int = 2) -> Facts:
+def statistic(name: str, keys: int = 2, *, raw: bool = False) -> Facts:
     """What is stated about a statistic, as far as its numbers need it."""
-    return {"name": name, "by": [f"column {at}" for at in range(keys)], "layout": {"chosen": False}}
+    by = [f"column {at}" for at in range(keys)]
+    return {"name": name, "by": by, "raw": raw, "layout": {"chosen": False}}
 
 
 @pytest.mark.parametrize("slice_", [1, 7, 1 << 14])
@@ -46,8 +47,21 @@ def test_a_report_that_is_read_is_the_one_that_was_written(
     """Labels, items, digits, flags and raw numbers survive, however many are written at a time."""
     monkeypatch.setattr(document, "SLICE", slice_)
     made = Report.of(
-        {"statistics": [statistic("a"), statistic("b"), statistic("c", 0)], "end": "x"},
-        [(numbers("a", 30), numbers("a" + RAW, 30)), (numbers("b", 0),), (numbers("c", 1, 0),)],
+        {
+            "statistics": [
+                statistic("a", raw=True),
+                statistic("b"),
+                statistic("c", 0),
+                statistic("d", raw=True),
+            ],
+            "end": "x",
+        },
+        [
+            (numbers("a", 30), numbers("a" + RAW, 30)),
+            (numbers("b", 0),),
+            (numbers("c", 1, 0),),
+            (numbers("d", 0), numbers("d" + RAW, 0)),
+        ],
     )
     read = Report.read(made.content)
 
