@@ -75,7 +75,8 @@ class Tables:
         """
         decimal = self._dataset.dialect.decimal
         for source in self._sources:
-            for piece in [source] if source.dialect is None else _pieces(source, source.dialect):
+            pieces = iter([source]) if source.dialect is None else _pieces(source, source.dialect)
+            for piece in prefetch(pieces):
                 yield _frame(piece, self._wanted, decimal)
 
     def copy(self, *, blank: bool) -> bool:
