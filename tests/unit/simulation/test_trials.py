@@ -143,7 +143,8 @@ def test_observed_errors_are_as_predicted(findings: Trials) -> None:
         assert asked.verdict is NoiseVerdict.KEPT
         found = asked.row
         assert LEAST < number(found["within"]) <= 1
-        assert asked.predicted * Fraction(7, 10) < number(found["observed95"])
+        # A count errs by whole numbers, of which one is a large share of a small error.
+        assert asked.predicted * Fraction(7, 10) < number(found["observed95"]) + 1
         assert number(found["observed95"]) < asked.predicted * Fraction(14, 10)
         assert abs(number(found["bias"])) < 5 * number(found["bias_standard_error"])
         assert published.row["observed95"] == found["observed95"]
