@@ -138,33 +138,27 @@ def scanned(
     It also flags whether some row was blank in every column that was read, `odd_blank`, and for
     which columns of texts a cell was undecided: then the files are read again, as these need it.
     """
-    return interruptible(lambda: _scanned(dataset, inspection, columns, scan, progress))
-
-
-def _scanned(
-    dataset: Dataset,
-    inspection: Inspection,
-    columns: Sequence[Column],
-    scan: Callable[[Tables, Decoder], tuple[Found, pl.DataFrame]],
-    progress: Progress,
-) -> Found:
     decoder = Decoder(columns)
-    with ExitStack() as copies:
-        tables = Tables(dataset, inspection, columns, copies)
-        while True:
-            # The reader is far ahead of the sums, so its place in the files reveals nothing.
-            progress.begin(READING, dataset.bytes)
-            try:
-                found, flags = scan(tables, decoder)
-                odd = raised(flags)
-                blank = "odd_blank" in odd
-                odd.discard("odd_blank")
-                if odd:
-                    decoder.improve(odd, tables.frames())
-            except (pl.exceptions.PolarsError, OSError):
-                # Bytes that are not UTF-8 end up here: the copy decodes them by rule.
-                if not tables.copy(blank=False):
-                    raise
-            else:
-                if not (blank and tables.copy(blank=True)) and not odd:
-                    return found
+
+    def read() -> Found:
+        with ExitStack() as copies:
+            tables = Tables(dataset, inspection, columns, copies)
+            while True:
+                # The reader is far ahead of the sums, so its place in the files reveals nothing.
+                progress.begin(READING, dataset.bytes)
+                try:
+                    found, flags = scan(tables, decoder)
+                    odd = raised(flags)
+                    blank = "odd_blank" in odd
+                    odd.discard("odd_blank")
+                    if odd:
+                        decoder.improve(odd, tables.frames())
+                except (pl.exceptions.PolarsError, OSError):
+                    # Bytes that are not UTF-8 end up here: the copy decodes them by rule.
+                    if not tables.copy(blank=False):
+                        raise
+                else:
+                    if not (blank and tables.copy(blank=True)) and not odd:
+                        return found
+
+    return interruptible(read)

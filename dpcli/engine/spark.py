@@ -173,7 +173,9 @@ def _partials(
         # Spark takes a mark off the start, and a line feed is added where the last one is missing.
         beyond = read[at] - file.state[0]
         fits = -len(UTF8_MARK) <= beyond <= 1 if file.header else beyond == 0
-        assert fits, "each byte of a file is read once"
+        if not fits:
+            # Each byte of a file must be read once, whatever Spark did.
+            raise DataError.about("spark-failed")
     return partials, {report["file"] for report in reports if report["cut"]}
 
 

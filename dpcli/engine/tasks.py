@@ -187,7 +187,8 @@ class Tasks:
             if first is None:
                 first = begin[0].as_py()
                 self._head(file, copy, first)
-            assert pc.all(pc.equal(begin, first)).as_py(), "a task has one stretch of a file"
+            if not pc.all(pc.equal(begin, first)).as_py():
+                raise ValueError("a task has one stretch of a file")
             lines = pa.ListArray.from_arrays([0, len(content)], content)
             read += copy.write(pc.binary_join(lines, b"\n")[0].as_buffer()) + copy.write(b"\n")
         if first is None:

@@ -2,7 +2,7 @@
 
     python tests/benchmarks/standstill.py [PROCESSES] [FOLDER]
 
-runs 300 processes, or so many as are asked for, with 1, 2 and 32 threads of polars in turn. Each
+runs 300 processes, or the number given, with 1, 2 and 32 threads of polars in turn. Each
 reads small plain, quoted, odd and Parquet files ten times, with a row and with a user as the unit.
 Processes that use no processor time for a minute stand still: they are left as they are, so that
 they can be looked at, their numbers are printed, and the status is 1.

@@ -25,12 +25,12 @@ def run(command: Sequence[str]) -> Run:
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
     assert process.stderr is not None
     with process.stderr:
-        told = process.stderr.read()
+        errors = process.stderr.read()
     _, status, usage = os.wait4(process.pid, 0)
     wall = time.perf_counter() - start
     process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode:
-        raise SystemExit(f"{command[0]} failed: {told.decode(errors='replace')}")
+        raise SystemExit(f"{command[0]} failed: {errors.decode(errors='replace')}")
     return Run(wall, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024)
 
 

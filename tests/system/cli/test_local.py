@@ -281,8 +281,8 @@ def test_a_reader_that_goes_away_can_come_back(spec: Path, data: Path) -> None:
         assert process.stdout is not None and process.stderr is not None
         start = process.stdout.read(1000)
         process.stdout.close()
-        told = process.stderr.read()
-        assert process.wait() == 7, told
+        errors = process.stderr.read()
+        assert process.wait() == 7, errors
     again = subprocess.run(command, capture_output=True, check=False)
 
     assert again.returncode == 0, again.stderr
