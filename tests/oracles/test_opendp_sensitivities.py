@@ -1,0 +1,294 @@
+"""Against OpenDP, which the extra `oracles` installs: the sensitivities that plans state.
+
+OpenDP maps a symmetric distance, the number of rows that come or go, to a distance of answers.
+A user with at most k rows is at distance k of none, and at 2 k of another user. A row that
+takes the place of another is at distance 2 in a dataset of known size. Our limits on groups
+and the L2 of several rows have no counterpart in its transformations of vectors; there ours is
+as large or smaller, and the test says why.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import pytest
+
+from dpcli.plan.model import Part
+from dpcli.plan.planner import make_plan
+from dpcli.spec.load import load_spec
+
+dp: Any = pytest.importorskip("opendp.prelude")
+dp.enable_features("contrib")
+
+SPEC = """\
+dpcli: 1
+dataset: town
+privacy: {{unit: {unit}, neighbors: {neighbors}, budget: {{epsilon: 100}}}}
+columns:
+  id: {{type: id}}
+  sex: {{type: category, values: [f, m, x], missing: x}}
+  age: {{type: integer, bounds: [{low}, {high}], missing: {high}}}
+  pay: {{type: integer, bounds: [-50, 1000], missing: 0}}
+statistics:
+  - {{name: n, epsilon: {epsilon}, {fields}}}
+"""
+SEXES = ["f", "m", "x"]
+BOUNDS = [(0, 110), (-20, 5), (3, 9), (-7, -2), (-4, 4)]
+ROWS = 10
+"""The public number of rows where OpenDP needs one; no exact result depends on it."""
+
+SPREAD = "{column: id, max_rows: 6, max_groups: 3, max_rows_per_group: 2}"
+
+
+def parts(
+    fields: str,
+    neighbors: str = "add-remove",
+    rows: int | None = None,
+    bounds: tuple[int, int] = (0, 110),
+    unit: str = "",
+    epsilon: str = "1",
+) -> tuple[Part, ...]:
+    """The planned queries of a statistic, of users with at most `rows` rows, or of rows."""
+    unit = unit or ("row" if rows is None else f"{{column: id, max_rows: {rows}}}")
+    text = SPEC.format(
+        unit=unit,
+        neighbors=neighbors,
+        low=bounds[0],
+        high=bounds[1],
+        fields=fields,
+        epsilon=epsilon,
+    )
+    (entry,) = make_plan(load_spec(text, "spec.yaml")).entries
+    return entry.parts
+
+
+def l1(fields: str, **given: Any) -> Fraction:
+    """The L1 sensitivity of a statistic that asks a single query."""
+    (part,) = parts(fields, **given)
+    return part.l1
+
+
+def domain(of: Any, size: int | None = None) -> tuple[Any, Any]:
+    """OpenDP's vectors of values, of a known size or any, at a symmetric distance."""
+    return dp.vector_domain(of, size=size), dp.symmetric_distance()
+
+
+def summed(low: int, high: int, distance: int, size: int | None = None) -> int:
+    """By how much OpenDP's sum of values within bounds can change."""
+    values = dp.atom_domain(bounds=(low, high), T="i64")
+    found: int = dp.t.make_sum(*domain(values, size)).map(distance)
+    return found
+
+
+def counted(distance: int, metric: str) -> float:
+    """By how much OpenDP's counts of three categories can change."""
+    counts = dp.t.make_count_by_categories(
+        *domain(dp.atom_domain(T=str)), SEXES, null_category=False, MO=metric
+    )
+    found: float = counts.map(distance)
+    return found
+
+
+@pytest.mark.parametrize("rows", [None, 1, 3, 40])
+@pytest.mark.parametrize("bounds", BOUNDS)
+def test_sums_under_add_remove_are_opendp_s(bounds: tuple[int, int], rows: int | None) -> None:
+    """Rows and users who come or go change totals, grouped or not, as OpenDP says."""
+    theirs = summed(*bounds, distance=rows or 1)
+
+    for by in ("", ", by: [sex]"):
+        assert l1(f"statistic: sum, column: age{by}", rows=rows, bounds=bounds) == theirs
+
+
+@pytest.mark.parametrize("bounds", BOUNDS)
+def test_sums_of_a_known_number_of_rows_are_opendp_s(bounds: tuple[int, int]) -> None:
+    """A row that is changed moves a total by the width of its bounds."""
+    ours = l1("statistic: sum, column: age", neighbors="change-one", bounds=bounds)
+
+    assert ours == summed(*bounds, distance=2, size=ROWS)
+
+
+@pytest.mark.parametrize("rows", [1, 3, 40])
+@pytest.mark.parametrize("bounds", BOUNDS)
+def test_sums_under_change_one_are_at_most_opendp_s(bounds: tuple[int, int], rows: int) -> None:
+    """Users who take another's place change groups as OpenDP says, and one total by less.
+
+    OpenDP removes one user and adds another. In a single total these changes partly cancel,
+    unless one user's values are as far below zero as the other's are above.
+    """
+    given: Any = {"neighbors": "change-one", "rows": rows, "bounds": bounds}
+    theirs = summed(*bounds, distance=2 * rows)
+    single = l1("statistic: sum, column: age", **given)
+
+    assert l1("statistic: sum, column: age, by: [sex]", **given) == theirs
+    assert single <= theirs
+    assert (single == theirs) == (-bounds[0] == bounds[1])
+
+
+@pytest.mark.parametrize("neighbors", ["add-remove", "change-one"])
+@pytest.mark.parametrize("limits", [(0, 80), (-30, 10), (-5, 5)])
+def test_clamped_totals_of_users_are_opendp_s(limits: tuple[int, int], neighbors: str) -> None:
+    """With `bound: sum` a user has one value in each of three groups, within `unit_bounds`."""
+    fields = f"statistic: sum, column: age, by: [sex], bound: sum, unit_bounds: {list(limits)}"
+    groups = 3 if neighbors == "add-remove" else 6
+
+    ours = l1(fields, neighbors=neighbors, unit=SPREAD)
+
+    assert ours == summed(min(limits[0], 0), max(limits[1], 0), distance=groups)
+
+
+@pytest.mark.parametrize("rows", [None, 1, 3])
+def test_counts_are_opendp_s(rows: int | None) -> None:
+    """As many rows as come or go; OpenDP does not use that a changed row leaves their number."""
+    count = dp.t.make_count(*domain(dp.atom_domain(T=str), ROWS))
+
+    assert l1("statistic: count", rows=rows) == count.map(rows or 1)
+    assert l1("statistic: count", neighbors="change-one") == 0 < count.map(2)
+
+
+@pytest.mark.parametrize("rows", [None, 1, 3])
+@pytest.mark.parametrize("neighbors", ["add-remove", "change-one"])
+def test_histograms_are_opendp_s(neighbors: str, rows: int | None) -> None:
+    """Categories change as OpenDP says in L1, and in every norm where rows come or go.
+
+    Where rows are changed, it does not use that two of them lie in different categories or
+    cancel, nor that there are only three.
+    """
+    (part,) = parts("statistic: histogram, column: sex", neighbors=neighbors, rows=rows)
+    distance = (rows or 1) * (1 if neighbors == "add-remove" else 2)
+    by_key = dp.t.make_count_by(*domain(dp.atom_domain(T=str)))
+    changed = part.sensitivity
+
+    assert part.l1 == counted(distance, "L1Distance<i32>")
+    found = (changed.l0, changed.l1, changed.linf)
+    theirs = by_key.map(distance)
+    if neighbors == "add-remove":
+        assert found == theirs
+        assert changed.l2_squared == counted(distance, "L2Distance<f64>") ** 2
+    else:
+        assert all(one <= other for one, other in zip(found, theirs, strict=True))
+        assert changed.l2_squared == counted(distance, "L2Distance<f64>") ** 2 / 2
+
+
+def test_limits_on_groups_lower_what_opendp_says() -> None:
+    """OpenDP's vectors know no limits on groups: the same in L1, less in every other norm."""
+    (part,) = parts("statistic: histogram, column: sex", unit=SPREAD)
+    by_key = dp.t.make_count_by(*domain(dp.atom_domain(T=str)))
+
+    assert by_key.map(6) == (6, 6, 6)
+    assert (part.sensitivity.l0, part.sensitivity.l1, part.sensitivity.linf) == (3, 6, 2)
+    assert part.sensitivity.l2_squared == 3 * 2**2 < counted(6, "L2Distance<f64>") ** 2
+
+
+@pytest.mark.parametrize("rows", [None, 1, 3])
+def test_numbers_of_distinct_values_are_opendp_s(rows: int | None) -> None:
+    """Rows that come or go bring or take as many values at most, also in exchange."""
+    distinct = dp.t.make_count_distinct(*domain(dp.atom_domain(T=str)))
+    fields = "statistic: count_distinct, column: age"
+
+    assert l1(fields, rows=rows) == distinct.map(rows or 1)
+    # One value less and one more leave their number: OpenDP adds both changes.
+    assert 2 * l1(fields, neighbors="change-one", rows=rows) == distinct.map(2 * (rows or 1))
+
+
+@pytest.mark.parametrize("rows", [None, 3])
+@pytest.mark.parametrize("bounds", BOUNDS)
+def test_means_are_opendp_s_part_by_part(bounds: tuple[int, int], rows: int | None) -> None:
+    """The centered sum and the count change as OpenDP's sum and count of the same values."""
+    total, count = parts("statistic: mean, column: age", rows=rows, bounds=bounds)
+    center = (bounds[0] + bounds[1]) // 2
+    distance = rows or 1
+
+    assert total.l1 == summed(bounds[0] - center, bounds[1] - center, distance)
+    assert count.l1 == dp.t.make_count(*domain(dp.atom_domain(T=str))).map(distance)
+
+
+@pytest.mark.parametrize("size", [10, 1000])
+@pytest.mark.parametrize("bounds", BOUNDS)
+def test_means_of_a_known_number_of_rows_are_opendp_s(bounds: tuple[int, int], size: int) -> None:
+    """(U - L) / n, to which OpenDP adds what its floating-point sum may round."""
+    values = dp.atom_domain(bounds=tuple(map(float, bounds)))
+    theirs = dp.t.make_mean(*domain(values, size)).map(2)
+    total, count = parts("statistic: mean, column: age", neighbors="change-one", bounds=bounds)
+
+    assert count.public
+    assert total.l1 / size <= Fraction(theirs) <= total.l1 / size * (1 + Fraction(1, 10**9))
+
+
+@pytest.mark.parametrize("rows", [None, 3])
+@pytest.mark.parametrize("bounds", BOUNDS)
+def test_moments_are_opendp_s_part_by_part(bounds: tuple[int, int], rows: int | None) -> None:
+    """Every product of centered columns changes as OpenDP's sum of a value in its range.
+
+    The ranges are found here from all products that there are; squares are taken from the
+    middle of theirs, rounded down.
+    """
+    planned = parts("statistic: covariance, columns: [age, pay]", rows=rows, bounds=bounds)
+    spans = {"age": bounds, "pay": (-50, 1000)}
+    centered = {
+        name: [value - sum(span) // 2 for value in range(span[0], span[1] + 1)]
+        for name, span in spans.items()
+    }
+    values = {"count": [1], **{f"sum of {name}": found for name, found in centered.items()}}
+    for name, found in centered.items():
+        squares = [value**2 for value in found]
+        values[f"squares of {name}"] = [value - max(squares) // 2 for value in squares]
+    values["products of age, pay"] = [a * b for a in centered["age"] for b in centered["pay"]]
+    assert {part.question.role for part in planned} == set(values)
+    for part in planned:
+        possible = values[part.question.role]
+        assert part.l1 == summed(min(possible), max(possible), rows or 1), part.question.role
+
+
+@pytest.mark.parametrize("quantile", ["0.5", "0.25", "0.125", "0.75", "0.01", "0.3", "0.99"])
+@pytest.mark.parametrize("rows", [None, 3])
+def test_quantile_scores_are_opendp_s(quantile: str, rows: int | None) -> None:
+    """The difference of two scores changes by twice what OpenDP says of one score, in rows.
+
+    OpenDP counts in its own parts of a row: in quarters for 0.25, ten-thousandths for 0.3.
+    """
+    share = Fraction(quantile)
+    dyadic = share.denominator & (share.denominator - 1) == 0
+    fields = f"statistic: quantile, column: age, quantiles: [{quantile}]"
+    ours = l1(fields, rows=rows)
+    scores = dp.t.make_quantile_score_candidates(
+        *domain(dp.atom_domain(T=int)), [0, 50, 100], alpha=float(share)
+    )
+
+    part = share.denominator if dyadic else 10_000
+    assert ours == 2 * Fraction(scores.map(rows or 1), part)
+
+
+@pytest.mark.parametrize("quantile", ["0.5", "0.25", "0.125", "0.75"])
+def test_quantile_scores_of_a_known_number_of_rows_are_opendp_s(quantile: str) -> None:
+    """A row that is changed counts on one side of a candidate instead of the other."""
+    scores = dp.t.make_quantile_score_candidates(
+        *domain(dp.atom_domain(T=int), ROWS), [0, 50, 100], alpha=float(quantile)
+    )
+    fields = f"statistic: quantile, column: age, quantiles: [{quantile}]"
+
+    ours = l1(fields, neighbors="change-one")
+
+    assert ours == 2 * Fraction(scores.map(2), Fraction(quantile).denominator)
+
+
+@pytest.mark.parametrize("rows", [None, 3])
+def test_tables_are_opendp_s_one_by_one(rows: int | None) -> None:
+    """Each table of `marginals` is a histogram of the same rows."""
+    fields = "statistic: marginals, columns: [sex, {column: age, bins: {width: 50}}], ways: 1"
+
+    for part in parts(fields, rows=rows):
+        assert part.l1 == counted(rows or 1, "L1Distance<i32>")
+
+
+@pytest.mark.parametrize("rows", [None, 3])
+@pytest.mark.parametrize("epsilon", ["0.1", "0.7", "1"])
+def test_opendp_charges_no_less_for_our_noise(epsilon: str, rows: int | None) -> None:
+    """With the scale of the plan, OpenDP's measurement has our epsilon, rounded up."""
+    (part,) = parts("statistic: sum, column: age", rows=rows, epsilon=epsilon)
+    bounded = dp.atom_domain(bounds=(0, 110), T="i64")
+    total = dp.t.make_sum(*domain(bounded))
+
+    theirs = Fraction((total >> dp.m.then_laplace(scale=float(part.scale))).map(rows or 1))
+
+    assert abs(theirs / part.loss.epsilon - 1) < Fraction(1, 10**12)
