@@ -117,11 +117,11 @@ class PermuteAndFlip(Pure, Choosing):
     and proposition 3).
 
     Privacy: it is the same as adding exponential noise of this scale to each score and
-    reporting the largest (Ding, Kifer, Steinke, Wang, Xiao and Zhang 2021). Fix the noise
-    of all other candidates: the noise that this one needs to win changes between neighbors
-    by at most what its distance to the winner among them changes, and the probability of
-    exceeding it by a factor of at most exp(distance / scale). Coins are exact (Canonne,
-    Kamath and Steinke 2020).
+    reporting the largest (Ding, Kifer, Saghaian, Steinke, Wang, Xiao and Zhang 2021). Fix
+    the noise of all other candidates: the noise that this one needs to win changes between
+    neighbors by at most what its distance to the winner among them changes, and the
+    probability of exceeding it by a factor of at most exp(distance / scale). Coins are
+    exact (Canonne, Kamath and Steinke 2020).
 
     Under `composition: zcdp` only its epsilon is known: each choice has rho = epsilon
     tanh(epsilon/2), as any pure answer, up to four times that of the exponential mechanism,
