@@ -1,6 +1,6 @@
 """Published reports: whether a ledger agrees, and what they prove of a lost one.
 
-The spec in the report is planned again. Where that gives what the report says, its parts are those
+The spec in the report is planned again. Where that gives what the report says, its events are those
 of the lost entry; elsewhere (a plan of another version) the plain sum of all losses is charged, the
 greater one of the two. A report whose spec does not have its digest, or whose sums do not add
 up, was changed.
@@ -22,13 +22,14 @@ from typing import Any
 from dpcli import __version__
 from dpcli.errors import LedgerError, Problem, SpecError, UsageError
 from dpcli.ledger.account import Outlook
-from dpcli.ledger.balance import RECOVERED, period_number
+from dpcli.ledger.balance import period_number
 from dpcli.ledger.chain import Entry
-from dpcli.ledger.charge import charged_parts
+from dpcli.ledger.charge import charged_events
 from dpcli.ledger.ledger import Ledger
 from dpcli.ledger.recovery import Proof
-from dpcli.ledger.terms import Payload, terms_of
+from dpcli.ledger.terms import terms_of
 from dpcli.plan.planner import make_plan
+from dpcli.privacy.events import RECOVERED, MechanismEvent
 from dpcli.privacy.loss import Loss, add_up
 from dpcli.report.document import without_numbers
 from dpcli.report.facts import plan_json
@@ -158,10 +159,10 @@ def _proof(path: Path) -> Proof:
     if not Loss(stated.epsilon * NEARLY, stated.delta * NEARLY).within(asked):
         raise report.changed("its losses do not add up to what it says was asked")
     terms = replace(terms_of(spec), window=window)
-    parts, exact = _parts(spec, report, asked)
+    events, exact = _events(spec, report, asked)
     return Proof(
         path, report.digest, report.entry, report.head, report.release_id, digest, created, terms,
-        period, before, parts, exact, first if isinstance(first, bool) else None,
+        period, before, events, exact, first if isinstance(first, bool) else None,
     )  # fmt: skip
 
 
@@ -200,7 +201,7 @@ def _spec(text: str, digest: str, report: Report) -> Spec:
     raise report.changed("its spec does not have the digest that it says")
 
 
-def _parts(spec: Spec, report: Report, asked: Loss) -> tuple[tuple[Payload, ...], bool]:
+def _events(spec: Spec, report: Report, asked: Loss) -> tuple[tuple[MechanismEvent, ...], bool]:
     sums = [asked]
     try:
         plan = make_plan(spec)
@@ -213,18 +214,12 @@ def _parts(spec: Spec, report: Report, asked: Loss) -> tuple[tuple[Payload, ...]
         text = plan_json(plan, Outlook(Path()))
         planned = replace(report, facts=json.loads(text, parse_float=str, parse_int=str))
         if _compared(planned) == _compared(report):
-            return charged_parts(plan), True
+            return charged_events(plan), True
         if report.facts.get("dpcli_version") == __version__:
             raise report.changed("its numbers are not those that its spec gives")
         sums.append(plan.asked)
-    part: Payload = {
-        "statistic": "all of them",
-        "question": "recovered",
-        "mechanism": RECOVERED,
-        "epsilon": str(max(one.epsilon for one in sums)),
-        "delta": str(max(one.delta for one in sums)),
-    }
-    return (part,), False
+    loss = Loss(max(one.epsilon for one in sums), max(one.delta for one in sums))
+    return (MechanismEvent("all of them", "recovered", RECOVERED, loss),), False
 
 
 def _compared(report: Report) -> object:

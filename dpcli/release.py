@@ -16,7 +16,7 @@ from dpcli.engine.plain import Inspection
 from dpcli.engine.progress import Progress
 from dpcli.engine.source import Dataset, open_dataset
 from dpcli.errors import UsageError
-from dpcli.ledger.charge import Slot, Standing, Stored, charged_parts
+from dpcli.ledger.charge import Slot, Standing, Stored, charged_events
 from dpcli.mechanisms.base import Choosing, Perturbing, in_groups
 from dpcli.plan.model import Part, Plan, PlannedEntry
 from dpcli.plan.numbers import Fact
@@ -114,7 +114,7 @@ def release(
     require_budget(plan)
     slot.ledger.require_room(slot.charge)
     exact = aggregate_data(plan, data, progress, engine)
-    slot.draw_noise(None if plan.quality is None else charged_parts(plan.quality_alone))
+    slot.draw_noise(None if plan.quality is None else charged_events(plan.quality_alone))
     checked = check_quality(plan, exact)
     if checked is not None and checked.missed:
         plan = plan.quality_alone

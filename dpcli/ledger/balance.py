@@ -22,17 +22,14 @@ from dpcli.composition.parallel import Branch, worst_unit
 from dpcli.errors import LedgerError
 from dpcli.ledger.terms import Terms
 from dpcli.mechanisms import MECHANISMS
+from dpcli.privacy.events import NO_NOISE, RECOVERED, MechanismEvent, UnknownEventError
 from dpcli.privacy.loss import PUBLIC, Guarantee, Loss, approximate, pure, together
 from dpcli.privacy.relation import Neighbors
-from dpcli.privacy.sensitivity import Sensitivity
 
 DAYS_A_YEAR = 365
 
 Answers = tuple[tuple[Guarantee, int], ...]
 """What a release reveals, and how often each."""
-
-RECOVERED = "recovered"
-"""Stands for all answers of a release of which only the plain sum of losses is known."""
 
 BY_NAME = {mechanism.name: mechanism for mechanism in MECHANISMS}
 
@@ -44,19 +41,18 @@ def answers_of(parts: str, neighbors: str) -> Answers:
     Each is computed again by its mechanism, so that a better argument for one prices the past as
     well. The same few texts recur in every ledger, so their results are kept.
     """
-    recorded = json.loads(parts)
-    if not any(part.get("joint") or "disjoint" in part for part in recorded):
-        found = Counter(map(guarantee_of, recorded))
+    events = _events(parts)
+    if not any(event.joint or event.disjoint for event in events):
+        found = Counter(map(guarantee_of, events))
         del found[PUBLIC]
         return tuple(found.items())
     joint: dict[object, list[Guarantee]] = {}
     branches: dict[object, Branch | None] = {}
-    for place, part in enumerate(recorded):
-        # Parts that are protected jointly count as one answer.
-        name = (part["statistic"], "" if part.get("joint") else place)
-        joint.setdefault(name, []).append(guarantee_of(part))
-        disjoint = part.get("disjoint")
-        branches[name] = (str(disjoint[0]), int(disjoint[1])) if disjoint else None
+    for place, event in enumerate(events):
+        # Events that are protected jointly count as one answer.
+        name = (event.statistic, "" if event.joint else place)
+        joint.setdefault(name, []).append(guarantee_of(event))
+        branches[name] = event.disjoint
     placed = [
         ((together(each) if len(each) > 1 else each[0],), branches[name])
         for name, each in joint.items()
@@ -64,33 +60,35 @@ def answers_of(parts: str, neighbors: str) -> Answers:
     return tuple(worst_unit(placed, Neighbors(neighbors)).items())
 
 
-def guarantee_of(part: Mapping[str, object]) -> Guarantee:
-    """What a recorded part reveals; LedgerError if this version cannot say."""
-    name = str(part["mechanism"])
-    if name == "none":
+def _events(parts: str) -> list[MechanismEvent]:
+    """The events that an entry records; LedgerError if this version cannot read one."""
+    try:
+        return list(map(MechanismEvent.from_json, json.loads(parts)))
+    except UnknownEventError as newer:
+        raise LedgerError.about("ledger-unusable.mechanism", name=str(newer)) from None
+    except (ValueError, TypeError):
+        raise LedgerError.about("ledger-unusable.event") from None
+
+
+def guarantee_of(event: MechanismEvent) -> Guarantee:
+    """What a recorded answer reveals; LedgerError if this version cannot say."""
+    name = event.mechanism
+    if name == NO_NOISE:
         return PUBLIC
     if name == RECOVERED:
-        return approximate(Loss(_exact(part["epsilon"]), _exact(part["delta"])))
+        return approximate(event.loss)
     mechanism = BY_NAME.get(name)
     if mechanism is None:
         from dpcli.randomizers import RANDOMIZERS
 
         if name in {one.name for one in RANDOMIZERS}:
             # Given by probabilities in place of noise.
-            return pure(_exact(part["epsilon"]))
+            return pure(event.loss.epsilon)
         raise LedgerError.about("ledger-unusable.mechanism", name=name)
-    return mechanism.guarantee(
-        mechanism.distribution(_exact(part["scale"])),
-        Sensitivity(*(int(str(part[norm])) for norm in ("l0", "l1", "l2_squared", "linf"))),
-        Loss(_exact(part["epsilon"]), _exact(part["delta"])),
-        _exact(part["keys_delta"]) if "keys_delta" in part else Fraction(0),
-    )
-
-
-def _exact(recorded: object) -> Fraction:
-    """A recorded fraction; thousands are read at once, so without the general parser."""
-    above, _, below = str(recorded).partition("/")
-    return Fraction(int(above), int(below or 1))
+    if event.scale is None or event.sensitivity is None:
+        raise LedgerError.about("ledger-unusable.event")
+    noise, slack = mechanism.distribution(event.scale), event.keys_delta or Fraction(0)
+    return mechanism.guarantee(noise, event.sensitivity, event.loss, slack)
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from dpcli.ledger.terms import Payload
+from dpcli.privacy.events import MechanismEvent
 
 OPEN, RELEASE = "open", "release"
 """An account that is opened, and a release that is charged."""
@@ -25,8 +26,8 @@ LOST, CLOSE = "lost", "close"
 class Entry:
     """A recorded event, of one of the kinds above.
 
-    `parts` and `payload` are canonical JSON: the mechanisms with their parameters,
-    and all else. `head` is the hash that a report prints, `seal` what the next entry
+    `parts` and `payload` are canonical JSON: the events of mechanisms, and all
+    else. `head` is the hash that a report prints, `seal` what the next entry
     builds on; they are empty until the entry has them.
     """
 
@@ -76,6 +77,11 @@ def genesis(facts: Mapping[str, str]) -> str:
 def canonical(payload: object) -> str:
     """JSON with one way to write everything."""
     return json.dumps(payload, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+
+
+def events_text(events: Iterable[MechanismEvent]) -> str:
+    """The `parts` of an entry."""
+    return canonical([event.to_json() for event in events])
 
 
 def seal_of(head: str, outputs: Mapping[str, bytes]) -> str:

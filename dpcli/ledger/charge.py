@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Self
 
 from dpcli.errors import BudgetError, Failure
 from dpcli.ledger.balance import Balance, Spend, spend
-from dpcli.ledger.chain import canonical
+from dpcli.ledger.chain import events_text
 from dpcli.ledger.terms import Payload, Terms, terms_of
 from dpcli.plan.model import Part, Plan, PlannedEntry
+from dpcli.privacy.events import MechanismEvent
 from dpcli.privacy.loss import Loss
 from dpcli.privacy.noise import ChoiceNoise
 from dpcli.scores import ScoreQuery
-from dpcli.spec.model import Response
 
 if TYPE_CHECKING:
     from dpcli.ledger.ledger import Ledger
@@ -34,12 +34,12 @@ RESPONSES = "responses.sha256"
 
 @dataclass(frozen=True, slots=True)
 class Charge:
-    """What a release will be charged for: its parts, and what names it.
+    """What a release will be charged for: its events, and what names it.
 
     `files` are the data files that it reads, by their absolute paths: the ledger keeps them,
     and no report has them. Unless it `opens`, its account must have been opened before. If it
-    was `stopped`, its quality check failed, and its parts are those of the check; there must be
-    room for the `reserved` parts all the same, so that a refusal does not depend on the check.
+    was `stopped`, its quality check failed, and its events are those of the check; there must be
+    room for the `reserved` events all the same, so that a refusal does not depend on the check.
     """
 
     terms: Terms
@@ -47,20 +47,20 @@ class Charge:
     digest: str
     created: str
     period: str | None
-    parts: tuple[Payload, ...]
+    events: tuple[MechanismEvent, ...]
     files: tuple[str, ...] = ()
     opens: bool = True
     stopped: bool = False
-    reserved: tuple[Payload, ...] = ()
+    reserved: tuple[MechanismEvent, ...] = ()
 
     @property
     def spend(self) -> Spend:
         """What the charge adds to what the account has spent."""
-        return spend(canonical(self.parts), self.period, self.terms.neighbors)
+        return spend(events_text(self.events), self.period, self.terms.neighbors)
 
     @property
     def payload(self) -> Payload:
-        """What its entry records besides the parts."""
+        """What its entry records besides the events."""
         files: Payload = {"files": list(self.files)} if self.files else {}
         stopped: Payload = {"stopped": True} if self.stopped else {}
         return {"digest": self.digest, "created": self.created, **files, **stopped}
@@ -80,58 +80,42 @@ def charge_for(
     opens: bool = True,
 ) -> Charge:
     """What a release of a plan will be charged for, now."""
-    terms, parts = terms_of(plan.spec), charged_parts(plan)
-    return Charge(terms, release_id, plan.spec.digest, now(), period, parts, files, opens)
+    terms, events = terms_of(plan.spec), charged_events(plan)
+    return Charge(terms, release_id, plan.spec.digest, now(), period, events, files, opens)
 
 
-def charged_parts(plan: Plan) -> tuple[Payload, ...]:
+def charged_events(plan: Plan) -> tuple[MechanismEvent, ...]:
     """Every answer of a plan, as the ledger records it.
 
     In the local model, the responses of one record: each record is charged for its own.
     """
     if plan.is_local:
-        return tuple(map(_response, plan.spec.responses))
-    return tuple(_part(planned, part) for planned in plan.priced for part in planned.parts)
+        return tuple(
+            response.channel.event(response.column.name, response.randomizer.name)
+            for response in plan.spec.responses
+        )
+    return tuple(_event(planned, part) for planned in plan.priced for part in planned.parts)
 
 
-def _part(planned: PlannedEntry, part: Part) -> Payload:
-    query, rule, loss = part.question.query, part.selection, part.loss
-    choice = isinstance(part.noise, ChoiceNoise)
-    return {
-        "statistic": planned.name,
-        "question": part.question.role,
-        "mechanism": part.mechanism.name if choice else part.noise.kind,
-        "joint": planned.joint,
-        **({"disjoint": list(planned.branch)} if planned.branch else {}),
-        "scale": str(part.noise.scale),
-        "unit": str(part.question.unit),
-        "cells": query.cells,
-        "l0": part.sensitivity.l0,
-        "l1": str(part.sensitivity.l1),
-        "l2_squared": str(part.sensitivity.l2_squared),
-        "linf": str(part.sensitivity.linf),
-        "epsilon": str(loss.epsilon),
-        "delta": str(loss.delta),
-        **(
-            {"candidates": query.width, "picks": query.picks}
-            if isinstance(query, ScoreQuery)
-            else {}
-        ),
-        **({"threshold": str(rule.threshold), "keys_delta": str(rule.delta)} if rule else {}),
-    }
-
-
-def _response(response: Response) -> Payload:
-    loss = response.channel.loss
-    return {
-        "statistic": response.column.name,
-        "question": "response",
-        "mechanism": response.randomizer.name,
-        "joint": False,
-        "epsilon": str(loss.epsilon),
-        "delta": str(loss.delta),
-        **response.channel.record(),
-    }
+def _event(planned: PlannedEntry, part: Part) -> MechanismEvent:
+    query, rule = part.question.query, part.selection
+    details: dict[str, object] = {"unit": str(part.question.unit), "cells": query.cells}
+    if isinstance(query, ScoreQuery):
+        details |= {"candidates": query.width, "picks": query.picks}
+    if rule is not None:
+        details["threshold"] = str(rule.threshold)
+    return MechanismEvent(
+        planned.name,
+        part.question.role,
+        part.mechanism.name if isinstance(part.noise, ChoiceNoise) else part.noise.kind,
+        part.loss,
+        part.noise.scale,
+        part.sensitivity,
+        planned.joint,
+        planned.branch,
+        None if rule is None else rule.delta,
+        details,
+    )
 
 
 def resolved(names: Iterable[str]) -> tuple[str, ...]:
@@ -229,15 +213,15 @@ class Slot:
         elif error is None or isinstance(error, Exception):
             self.ledger.commit(self.charge, lambda _: {})
 
-    def draw_noise(self, check: tuple[Payload, ...] | None = None) -> None:
-        """Say that noise is drawn from here on; `check` are the parts of the quality check."""
-        self._check = None if check is None else replace(self.charge, parts=check)
+    def draw_noise(self, check: tuple[MechanismEvent, ...] | None = None) -> None:
+        """Say that noise is drawn from here on; `check` are the events of the quality check."""
+        self._check = None if check is None else replace(self.charge, events=check)
         self._is_owed = True
 
     def stop(self) -> None:
         """Charge the quality check alone, because it failed, if there is room for everything."""
         assert self._check is not None
-        self.charge = replace(self._check, stopped=True, reserved=self.charge.parts)
+        self.charge = replace(self._check, stopped=True, reserved=self.charge.events)
 
     def commit(self, render: Render) -> Stored:
         """Charge, and store what `render` makes of the place in the ledger.

@@ -16,7 +16,7 @@ from dpcli.errors import LedgerError
 from dpcli.ledger.account import Account
 from dpcli.ledger.anchor import begin_anchor, point_elsewhere, usual_anchor
 from dpcli.ledger.balance import Balance, spend
-from dpcli.ledger.chain import CLOSE, LOST, OPEN, RELEASE, Entry, canonical, seal_of
+from dpcli.ledger.chain import CLOSE, LOST, OPEN, RELEASE, Entry, canonical, events_text, seal_of
 from dpcli.ledger.charge import Charge, Render, Standing, Stored
 from dpcli.ledger.place import (
     is_absent,
@@ -27,6 +27,7 @@ from dpcli.ledger.place import (
 )
 from dpcli.ledger.store import Store
 from dpcli.ledger.terms import Payload, Terms, terms_from
+from dpcli.privacy.events import MechanismEvent
 from dpcli.sampling.entropy import random_bytes
 
 
@@ -187,7 +188,7 @@ class Ledger(Store):
     def _charge(self, charge: Charge, render: Render) -> Stored:
         """Add the charge and what `render` makes of its place, within a transaction."""
         if charge.reserved:
-            self.require_room(replace(charge, parts=charge.reserved))
+            self.require_room(replace(charge, events=charge.reserved))
         dataset = charge.terms.dataset
         account = self.account(dataset)
         before, after = account.accept(charge.terms, charge.spend, opens=charge.opens)
@@ -195,7 +196,7 @@ class Ledger(Store):
             payload = charge.terms.payload() | {"created": charge.created}
             self.insert(self.next_entry(OPEN, dataset, payload))
         named = charge.release_id, charge.period
-        entry = self.next_entry(RELEASE, dataset, charge.payload, charge.parts, *named)
+        entry = self.next_entry(RELEASE, dataset, charge.payload, charge.events, *named)
         standing = Standing(
             self.path.name, entry.number, entry.head, account.terms or charge.terms, charge.period,
             before.spent, after, first=not account.spends,
@@ -209,14 +210,14 @@ class Ledger(Store):
         kind: str,
         dataset: str,
         payload: Payload,
-        parts: Sequence[Payload] = (),
+        events: Sequence[MechanismEvent] = (),
         release_id: str | None = None,
         period: str | None = None,
     ) -> Entry:
         """An entry for the end of the chain, to be inserted in the same transaction."""
         last = self.last()
         number, previous = (last.number + 1, last.seal) if last else (1, self.genesis())
-        content = canonical(parts), canonical(payload)
+        content = events_text(events), canonical(payload)
         entry = Entry(number, kind, dataset, release_id, period, *content, previous)
         return replace(entry, head=entry.expected_head())
 

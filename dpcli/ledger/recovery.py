@@ -27,6 +27,7 @@ from dpcli.ledger.place import (
     system_errors,
 )
 from dpcli.ledger.terms import Payload, Terms
+from dpcli.privacy.events import MechanismEvent
 from dpcli.privacy.loss import Loss
 from dpcli.sampling.entropy import random_bytes
 
@@ -40,7 +41,7 @@ class Proof:
 
     `entry` and `head` name its entry in the ledger that was lost, `report` is the SHA-256 of the
     report, and `before` what the account had spent until then; `first` says whether that was
-    nothing, unless the report is too old to say so. The `parts` are those of the entry
+    nothing, unless the report is too old to say so. The `events` are those of the entry
     if they are `exact`, else one that stands for the plain sum of all losses.
     """
 
@@ -54,7 +55,7 @@ class Proof:
     terms: Terms
     period: str | None
     before: Loss
-    parts: tuple[Payload, ...]
+    events: tuple[MechanismEvent, ...]
     exact: bool
     first: bool | None = None
 
@@ -172,7 +173,7 @@ def _charged(
             place |= {"report": proof.report, "exact": proof.exact}
             payload |= {"digest": proof.digest, "created": proof.created}
             named = proof.release_id, proof.period
-            entry = ledger.next_entry(RELEASE, proof.terms.dataset, payload, proof.parts, *named)
+            entry = ledger.next_entry(RELEASE, proof.terms.dataset, payload, proof.events, *named)
         elif number in openings:
             terms = openings[number].terms
             payload |= {**terms.payload(), "created": openings[number].created}

@@ -59,6 +59,15 @@ class Sensitivity:
     l2_squared: int
     linf: int
 
+    def to_json(self) -> dict[str, object]:
+        """Plain JSON, as events have it; what may exceed the numbers of JSON readers as text."""
+        return {
+            "l0": self.l0,
+            "l1": str(self.l1),
+            "l2_squared": str(self.l2_squared),
+            "linf": str(self.linf),
+        }
+
     def repeated(self, times: int) -> Sensitivity:
         """That of an answer which is given this number of times."""
         return Sensitivity(times * self.l0, times * self.l1, times * self.l2_squared, self.linf)

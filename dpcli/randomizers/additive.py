@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import ClassVar
 
@@ -13,6 +13,7 @@ from dpcli.mechanisms.base import Perturbing
 from dpcli.mechanisms.calibration import CannotCalibrate
 from dpcli.mechanisms.gaussian import Gaussian as GaussianMechanism
 from dpcli.mechanisms.pure import Laplace as LaplaceMechanism
+from dpcli.privacy.events import MechanismEvent
 from dpcli.privacy.loss import Guarantee, Loss
 from dpcli.privacy.noise import Noise
 from dpcli.privacy.sensitivity import Sensitivity
@@ -52,15 +53,15 @@ class Added(Channel):
 
     def record(self) -> dict[str, object]:
         """Scale and sensitivities, in steps, as of a central answer."""
-        moved = self.sensitivity
-        return {
-            "scale": str(self.noise.scale),
-            "unit": str(self.column.step),
-            "l0": moved.l0,
-            "l1": str(moved.l1),
-            "l2_squared": str(moved.l2_squared),
-            "linf": str(moved.linf),
-        }
+        scale, unit = str(self.noise.scale), str(self.column.step)
+        return {"scale": scale, "unit": unit, **self.sensitivity.to_json()}
+
+    def event(self, column: str, mechanism: str) -> MechanismEvent:
+        """As of a central answer."""
+        details = {"unit": str(self.column.step)}
+        event = super(Added, self).event(column, mechanism)
+        scale, sensitivity = self.noise.scale, self.sensitivity
+        return replace(event, scale=scale, sensitivity=sensitivity, details=details)
 
     def describe(self) -> str:
         """The scale of the noise."""

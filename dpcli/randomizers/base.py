@@ -14,6 +14,7 @@ from typing import ClassVar, Literal, final
 
 from dpcli.columns import CategoryColumn, NumericColumn
 from dpcli.mechanisms.base import Responding
+from dpcli.privacy.events import MechanismEvent
 from dpcli.privacy.interval import exp_down
 from dpcli.privacy.loss import Guarantee, Loss, pure
 
@@ -95,6 +96,13 @@ class Channel(Responding):
     @abstractmethod
     def record(self) -> dict[str, object]:
         """The parameters as plain JSON, numbers as exact fractions."""
+
+    def event(self, column: str, mechanism: str) -> MechanismEvent:
+        """One response, as the ledger records it."""
+        details = self.record()
+        return MechanismEvent(
+            column, "response", mechanism, self.loss, joint=False, details=details
+        )
 
     @abstractmethod
     def describe(self) -> str:

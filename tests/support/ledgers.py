@@ -11,7 +11,9 @@ import pytest
 from dpcli.ledger.charge import Charge, Standing
 from dpcli.ledger.ledger import Ledger, create_ledger
 from dpcli.ledger.terms import Terms
+from dpcli.privacy.events import MechanismEvent
 from dpcli.privacy.loss import Loss
+from dpcli.privacy.sensitivity import Sensitivity
 
 Make = Callable[..., Charge]
 
@@ -28,18 +30,9 @@ def charge(
 ) -> Charge:
     """A charge of one answer with this epsilon."""
     terms = Terms(dataset, "row", "add-remove", "sequential", Loss(Fraction(budget)), window)
-    part: dict[str, object] = {
-        "statistic": "count",
-        "mechanism": "laplace",
-        "scale": str(1 / Fraction(epsilon)),
-        "l0": 1,
-        "l1": "1",
-        "l2_squared": "1",
-        "linf": "1",
-        "epsilon": epsilon,
-        "delta": "0",
-    }
-    return Charge(terms, release_id, digest, f"when {release_id} was made", period, (part,))
+    loss, once = Loss(Fraction(epsilon)), Sensitivity(1, 1, 1, 1)
+    event = MechanismEvent("count", "count", "laplace", loss, 1 / loss.epsilon, once)
+    return Charge(terms, release_id, digest, f"when {release_id} was made", period, (event,))
 
 
 def render(standing: Standing) -> dict[str, bytes]:

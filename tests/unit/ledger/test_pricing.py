@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from dataclasses import replace
 from fractions import Fraction
@@ -15,13 +14,15 @@ from dpcli.composition import COMPOSITIONS
 from dpcli.composition.base import Composition
 from dpcli.errors import BudgetError, LedgerError
 from dpcli.ledger.balance import answers_of, balance, spend
-from dpcli.ledger.chain import canonical
+from dpcli.ledger.chain import canonical, events_text
 from dpcli.ledger.charge import Charge, charge_for
 from dpcli.ledger.ledger import create_ledger
 from dpcli.ledger.terms import Terms, terms_of
 from dpcli.plan.model import Plan
 from dpcli.plan.planner import make_plan
+from dpcli.privacy.events import MechanismEvent
 from dpcli.privacy.loss import Loss, pure
+from dpcli.privacy.sensitivity import Sensitivity
 from dpcli.randomizers import RANDOMIZERS
 from dpcli.spec.load import load_any, load_spec, read_any
 from tests.support.ledgers import render
@@ -118,7 +119,7 @@ def test_past_releases_are_priced_together(rule: Composition, tmp_path: Path) ->
     terms = book.accounts()["d"]
     spent = book.balance(terms).spent
     book.close()
-    answers = dict(answers_of(canonical(charge_for(plan, "", None).parts), "add-remove"))
+    answers = dict(answers_of(events_text(charge_for(plan, "", None).events), "add-remove"))
     together = rule.total({one: 9 * times for one, times in answers.items()}, Fraction(1, 10**6))
     assert spent == together
     if rule.name == "sequential":
@@ -131,23 +132,23 @@ def test_a_mechanism_of_the_future_is_refused(tmp_path: Path) -> None:
     """What cannot be priced cannot be added to: nothing is charged, and the reason is plain."""
     plan = make_plan(load_spec(MIXED % ("add-remove", "zcdp"), "spec.yaml"))
     charge = charge_for(plan, "r", None)
-    strange = tuple({**part, "mechanism": "quantum"} for part in charge.parts)
+    strange = tuple(replace(event, mechanism="quantum") for event in charge.events)
     book = create_ledger(tmp_path / "ledger.sqlite", None)
     with pytest.raises(LedgerError, match="mechanism that this version does not know"):
-        book.commit(replace(charge, parts=strange), render)
+        book.commit(replace(charge, events=strange), render)
     assert not book.releases("d")
     book.close()
     with pytest.raises(LedgerError):
-        answers_of(json.dumps(strange), "add-remove")
+        answers_of(events_text(strange), "add-remove")
 
 
 def test_entries_without_newer_fields_keep_their_price() -> None:
     """What was recorded before disjoint rows were is added up, as it was then."""
     plan = make_plan(load_spec(MIXED % ("add-remove", "sequential"), "spec.yaml"))
     charge = charge_for(plan, "r", None)
-    older = [{k: v for k, v in part.items() if k != "disjoint"} for part in charge.parts]
+    older = events_text(replace(event, disjoint=None) for event in charge.events)
     terms = terms_of(plan.spec)
-    spent = balance(terms, [spend(json.dumps(older), None, "add-remove")]).spent
+    spent = balance(terms, [spend(older, None, "add-remove")]).spent
     assert spent.epsilon == plan.asked.epsilon == 1
     assert charged(plan).epsilon == Fraction(4, 5)
 
@@ -157,17 +158,15 @@ def test_a_budget_in_rho_is_kept_across_releases(tmp_path: Path) -> None:
     terms = Terms(
         "d", "row", "add-remove", "zcdp", Loss(Fraction(2), Fraction(1, 10**6), Fraction("0.06"))
     )
-    part: dict[str, object] = {
-        "statistic": "n", "mechanism": "gaussian", "scale": "5", "l0": 1, "l1": "1",
-        "l2_squared": "1", "linf": "1", "epsilon": "1", "delta": "1/1000000",
-    }  # fmt: skip
+    loss, once = Loss(Fraction(1), Fraction(1, 10**6)), Sensitivity(1, 1, 1, 1)
+    event = MechanismEvent("n", "count", "gaussian", loss, Fraction(5), once)
     book = create_ledger(tmp_path / "ledger.sqlite", None)
     for number in range(3):
-        book.commit(Charge(terms, f"r{number}", "d", "now", None, (part,)), render)
+        book.commit(Charge(terms, f"r{number}", "d", "now", None, (event,)), render)
     left = book.balance(terms).remaining
     assert left.rho == 0
     with pytest.raises(BudgetError, match="left of"):
-        book.commit(Charge(terms, "r3", "d", "now", None, (part,)), render)
+        book.commit(Charge(terms, "r3", "d", "now", None, (event,)), render)
     book.close()
 
 

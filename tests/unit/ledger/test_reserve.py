@@ -32,7 +32,7 @@ def leave(
 
     with Slot(ledger, charge(name, epsilon)) as slot:
         if stage != "read":
-            slot.draw_noise(charge("check", CHECK).parts)
+            slot.draw_noise(charge("check", CHECK).events)
         if stage == "stopped":
             slot.stop()
         if stage in {"rendered", "committed"} or epsilon != WHOLE:

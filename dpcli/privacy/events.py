@@ -1,0 +1,127 @@
+"""What mechanisms answered, as the ledger stores it: written and read here alone.
+
+An event states parameters, not a price, so that any accountant can replay it. Its JSON never
+changes meaning: a later `VERSION` writes its number into each event, and reads older ones as they
+were.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Self
+
+from dpcli.privacy.loss import Loss
+from dpcli.privacy.sensitivity import Sensitivity
+
+VERSION = 1
+"""Of the JSON of an event; events of version 1 do not state it."""
+
+NO_NOISE = "none"
+"""Stands for a mechanism that answers what no neighbor can change."""
+
+RECOVERED = "recovered"
+"""Stands for all answers of a release of which only the plain sum of losses is known."""
+
+NORMS = ("l0", "l1", "l2_squared", "linf")
+
+
+class UnknownEventError(Exception):
+    """An event of a later version; the message names its mechanism."""
+
+
+class DamagedEventError(ValueError):
+    """An event that no mechanism can have: a value is missing, or cannot be read."""
+
+
+@dataclass(frozen=True, slots=True)
+class MechanismEvent:
+    """An answer of a mechanism: what its loss depends on, and what names it.
+
+    `loss` is what was charged. What is calibrated to a sensitivity has a `scale` in steps, and the
+    `sensitivity`; responses by probabilities have neither. Events of a statistic that are `joint`
+    are one answer; those whose `disjoint` has the same name and other numbers are about
+    disjoint rows. With a `keys_delta` the answer selected groups. No loss depends on `details`.
+    """
+
+    statistic: str
+    question: str
+    mechanism: str
+    loss: Loss
+    scale: Fraction | None = None
+    sensitivity: Sensitivity | None = None
+    joint: bool | None = None
+    disjoint: tuple[str, int] | None = None
+    keys_delta: Fraction | None = None
+    details: Mapping[str, object] = field(default_factory=dict, hash=False)
+
+    def __post_init__(self) -> None:
+        moved = self.sensitivity
+        if (self.scale is None) != (moved is None):
+            raise DamagedEventError("a scale and a sensitivity belong together")
+        if min(self.loss.epsilon, self.loss.delta, self.scale or 0, self.keys_delta or 0) < 0:
+            raise DamagedEventError("losses and scales are not negative")
+        if moved is not None and min(moved.l0, moved.l1, moved.l2_squared, moved.linf) < 0:
+            raise DamagedEventError("sensitivities are not negative")
+        if moved is not None and moved.l1 and (not self.scale or self.mechanism == NO_NOISE):
+            raise DamagedEventError("what a neighbor can change needs noise")
+
+    def to_json(self) -> dict[str, object]:
+        """Plain JSON, numbers as exact fractions."""
+        written: dict[str, object] = {
+            "statistic": self.statistic,
+            "question": self.question,
+            "mechanism": self.mechanism,
+            "epsilon": str(self.loss.epsilon),
+            "delta": str(self.loss.delta),
+        }
+        if self.joint is not None:
+            written["joint"] = self.joint
+        if self.disjoint is not None:
+            written["disjoint"] = list(self.disjoint)
+        if self.scale is not None and self.sensitivity is not None:
+            written |= {"scale": str(self.scale), **self.sensitivity.to_json()}
+        if self.keys_delta is not None:
+            written["keys_delta"] = str(self.keys_delta)
+        return dict(self.details) | written
+
+    @classmethod
+    def from_json(cls, written: Mapping[str, object]) -> Self:
+        """The event that `to_json` wrote; `UnknownEventError` or `DamagedEventError` if none."""
+        try:
+            rest = dict(written)
+            mechanism, version = str(rest.pop("mechanism")), rest.pop("version", VERSION)
+            if version != VERSION:
+                raise UnknownEventError(f"{mechanism}, version {version}")
+            epsilon, delta = _exact(rest.pop("epsilon")), _exact(rest.pop("delta"))
+            scale = sensitivity = keys_delta = disjoint = None
+            if "scale" in rest:
+                scale = _exact(rest.pop("scale"))
+                sensitivity = Sensitivity(*(int(str(rest.pop(norm))) for norm in NORMS))
+            if "keys_delta" in rest:
+                keys_delta = _exact(rest.pop("keys_delta"))
+            if "disjoint" in rest:
+                name, part = _pair(rest.pop("disjoint"))
+                disjoint = str(name), int(str(part))
+            joint = bool(rest.pop("joint")) if "joint" in rest else None
+            statistic, question = str(rest.pop("statistic", "")), str(rest.pop("question", ""))
+        except (KeyError, ValueError, TypeError, ArithmeticError) as error:
+            raise DamagedEventError("an event lacks a value, or has one of another type") from error
+        return cls(
+            statistic, question, mechanism, Loss(epsilon, delta),
+            scale, sensitivity, joint, disjoint, keys_delta, rest,
+        )  # fmt: skip
+
+
+def _pair(written: object) -> tuple[object, object]:
+    if not isinstance(written, list):
+        raise TypeError("a name and a number are a list")
+    name, part = written
+    return name, part
+
+
+def _exact(written: object) -> Fraction:
+    """A recorded fraction; thousands are read at once, so without the general parser."""
+    above, _, below = str(written).partition("/")
+    return Fraction(int(above), int(below or 1))

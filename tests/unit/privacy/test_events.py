@@ -1,0 +1,111 @@
+"""Events are written and read in one way, and a damaged one is never priced."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from dataclasses import replace
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dpcli.errors import LedgerError
+from dpcli.ledger.balance import answers_of
+from dpcli.ledger.chain import canonical, events_text
+from dpcli.ledger.charge import charged_events
+from dpcli.plan.planner import make_plan
+from dpcli.privacy.events import NO_NOISE, DamagedEventError, MechanismEvent, UnknownEventError
+from dpcli.privacy.loss import Loss
+from dpcli.privacy.sensitivity import Sensitivity
+from dpcli.spec.load import load_any
+from tests.support.frozen import FROZEN
+
+SPECS = sorted((Path(__file__).parents[3] / "specs").glob("*.yaml"))
+
+EVENT = MechanismEvent(
+    "n", "count", "laplace", Loss(Fraction(1, 2)), Fraction(2), Sensitivity(1, 1, 1, 1),
+    joint=False, disjoint=("sex", 1), keys_delta=Fraction(1, 10**9),
+    details={"unit": "1/100", "cells": 2},
+)  # fmt: skip
+
+
+def recorded() -> list[str]:
+    """The events of every entry of the old ledger, as they are stored."""
+    with sqlite3.connect(FROZEN / "ledgers" / "old.sqlite") as ledger:
+        return [parts for (parts,) in ledger.execute("SELECT parts FROM entries")]
+
+
+def test_stored_events_are_written_as_they_were() -> None:
+    """Read and written again, every event of an old ledger is the same text."""
+    stored = recorded()
+    assert sum(text != "[]" for text in stored) > 5
+    for text in stored:
+        assert events_text(map(MechanismEvent.from_json, json.loads(text))) == text
+
+
+@pytest.mark.parametrize("path", SPECS, ids=lambda path: str(path.stem))
+def test_events_of_a_plan_survive_their_text(path: Path) -> None:
+    """What is read of a stored event equals what was stored: an accountant lacks nothing."""
+    events = charged_events(make_plan(load_any(path.read_text("utf-8"), str(path), path.parent)))
+    again = map(MechanismEvent.from_json, json.loads(events_text(events)))
+    assert tuple(again) == events
+
+
+def test_a_later_version_is_not_read() -> None:
+    """An event that states another version is unknown, whatever else it says."""
+    with pytest.raises(UnknownEventError, match="laplace, version 2"):
+        MechanismEvent.from_json(EVENT.to_json() | {"version": 2})
+    with pytest.raises(LedgerError, match="does not know, `laplace, version 2`"):
+        answers_of(canonical([EVENT.to_json() | {"version": 2}]), "add-remove")
+
+
+DAMAGED: list[dict[str, Any]] = [
+    {"epsilon": None},
+    {"epsilon": "-1"},
+    {"epsilon": "1/0"},
+    {"epsilon": "much"},
+    {"delta": "-1/2"},
+    {"scale": "0"},
+    {"scale": "-2"},
+    {"l1": "-1"},
+    {"l0": None},
+    {"keys_delta": "-1"},
+    {"disjoint": ["sex"]},
+    {"disjoint": "sex"},
+    {"mechanism": NO_NOISE},
+    {"mechanism": None},
+]
+
+
+@pytest.mark.parametrize("damage", DAMAGED, ids=str)
+def test_a_damaged_event_has_no_price(damage: dict[str, Any]) -> None:
+    """What is missing, negative or unreadable is refused, never counted as little or nothing."""
+    written = {name: value for name, value in (EVENT.to_json() | damage).items() if value}
+    with pytest.raises(DamagedEventError):
+        MechanismEvent.from_json(written)
+    with pytest.raises(LedgerError, match="an answer that cannot be read"):
+        answers_of(canonical([written]), "add-remove")
+
+
+@pytest.mark.parametrize("text", ["", "null", "3", "[3]", "[[]]", '["laplace"]', "[null]"])
+def test_what_is_no_list_of_events_has_no_price(text: str) -> None:
+    """Any other text in the place of events is refused."""
+    with pytest.raises(LedgerError, match="an answer that cannot be read"):
+        answers_of(text, "add-remove")
+
+
+def test_noise_without_its_parameters_has_no_price() -> None:
+    """The loss that an event of a mechanism with noise states is not believed alone."""
+    with pytest.raises(DamagedEventError, match="belong together"):
+        replace(EVENT, scale=None)
+    lacking = replace(EVENT, scale=None, sensitivity=None)
+    with pytest.raises(LedgerError, match="an answer that cannot be read"):
+        answers_of(events_text([lacking]), "add-remove")
+
+
+def test_details_cannot_replace_what_is_charged() -> None:
+    """A detail of the name of a parameter is not written in its place."""
+    event = replace(EVENT, details={"epsilon": "0", "cells": 1})
+    assert event.to_json()["epsilon"] == "1/2"
