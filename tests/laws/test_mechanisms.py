@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
 from itertools import product
@@ -22,7 +21,7 @@ from dpcli.privacy.loss import Loss
 from dpcli.privacy.noise import Noise
 from dpcli.privacy.sensitivity import Sensitivity
 from dpcli.sampling import entropy
-from tests.support.mechanisms import fitted
+from tests.support.mechanisms import LOG_WEIGHT, fitted
 from tests.support.streams import Stream
 
 SENSITIVITIES = [
@@ -35,12 +34,6 @@ SENSITIVITIES = [
 ]
 EPSILONS = [Fraction(text) for text in ("0.01", "0.1", "1", "2.5", "10", "20")]
 DELTAS = [Fraction(text) for text in ("1e-12", "1e-6", "0.01")]
-
-LOG_WEIGHT: dict[str, Callable[[Fraction, int], Fraction]] = {
-    "laplace": lambda scale, k: -abs(k) / scale,
-    "gaussian": lambda scale, k: -(k * k) / (2 * scale * scale),
-}
-"""The logarithm of the probability of a draw, apart from a constant; by kind of noise."""
 
 each_mechanism = pytest.mark.parametrize("mechanism", MECHANISMS, ids=lambda m: str(m.name))
 

@@ -13,6 +13,7 @@ from dpcli.mechanisms.calibration import Mechanism
 from dpcli.privacy.noise import Noise
 from dpcli.privacy.sensitivity import Sensitivity
 from tests.laws.test_choices import probabilities
+from tests.support.mechanisms import LOG_WEIGHT
 
 Floats = NDArray[np.float64]
 Losses = tuple[Floats, Floats]
@@ -47,10 +48,8 @@ def _shifted(noise: Noise, shift: int) -> Losses:
     scale = float(noise.scale)
     reach = int(FAR * scale) + shift
     places = np.arange(-reach, reach + 1, dtype=np.float64)
-    power = 1 if noise.kind == "laplace" else 2
-    divisor = scale if power == 1 else 2 * scale**2
-    here = -(np.abs(places) ** power) / divisor
-    there = -(np.abs(places - shift) ** power) / divisor
+    weight = LOG_WEIGHT[noise.kind]
+    here, there = weight(scale, places), weight(scale, places - shift)
     weights = np.exp(here)
     kept = weights > 1e-40
     return (here - there)[kept], (weights / weights.sum())[kept]

@@ -2,10 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 from dpcli.mechanisms.calibration import Mechanism
 from dpcli.privacy.loss import Loss
 from dpcli.privacy.noise import Noise
 from dpcli.privacy.sensitivity import Sensitivity
+
+LOG_WEIGHT: dict[str, Callable[[Any, Any], Any]] = {
+    "laplace": lambda scale, k: -abs(k) / scale,
+    "gaussian": lambda scale, k: -(k * k) / (2 * scale * scale),
+}
+"""The logarithm of the probability of a draw, apart from a constant; by kind of noise.
+
+Of a scale and a whole number it is exact; of an array of numbers it is an array.
+"""
 
 
 def fitted(
