@@ -106,7 +106,9 @@ def pages() -> tuple[Page, ...]:
 
 
 def _docstring(thing: object) -> str:
-    return inspect.getdoc(thing) or ""
+    """Its docstring without the examples in Python, which tests run."""
+    paragraphs = (inspect.getdoc(thing) or "").split("\n\n")
+    return "\n\n".join(one for one in paragraphs if not one.startswith(">>>"))
 
 
 def _words(page: Page) -> tuple[str, ...]:

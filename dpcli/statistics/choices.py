@@ -52,6 +52,10 @@ class Choose(Statistic):
     threshold decides correctly by 1, all in one direction, so the difference of two such
     numbers by 1; changing a row, by 2.
 
+    >>> x = "{type: integer, bounds: [0, 10]}"
+    >>> l1("statistic: choose, column: x, candidates: [5, 8], utility: revenue", x=x)
+    {'add-remove': [8], 'change-one': [8]}
+
     No interval is given: how much worse the other candidates are is private.
     """
 
@@ -112,6 +116,9 @@ class TopK(Statistic):
     Privacy: a row that is added or removed changes the count of one label by 1, and the
     difference of two counts by as much; changing a row changes it by 2. Each of the k
     choices has a k-th of epsilon (McSherry and Talwar 2007).
+
+    >>> l1("statistic: top_k, column: sex, k: 2", sex="{type: category, values: [f, m]}")
+    {'add-remove': [2], 'change-one': [4]}
 
     No interval is given: a rank is not a number with an error, and how much less frequent
     the other labels are is private.
@@ -176,6 +183,9 @@ class Mode(TopK):
     Privacy: a row that is added or removed changes the count of one label by 1, and the
     difference of two counts by as much; changing a row changes it by 2 (McSherry and Talwar
     2007).
+
+    >>> l1("statistic: mode, column: sex", sex="{type: category, values: [f, m]}")
+    {'add-remove': [1], 'change-one': [2]}
 
     No interval is given: a label is not a number with an error.
     """

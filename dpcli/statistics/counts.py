@@ -38,6 +38,11 @@ class Count(Statistic):
     a single count without conditions then does not change at all, because the number of
     rows is public (Dwork and Roth 2014, section 3.3). A person with several rows changes
     the counts by as many rows as the limits allow.
+
+    >>> l1("statistic: count")
+    {'add-remove': [1], 'change-one': [0]}
+    >>> l1("statistic: count, by: [sex]", sex="{type: category, values: [f, m]}")
+    {'add-remove': [1], 'change-one': [2]}
     """
 
     name = "count"
@@ -70,6 +75,12 @@ class CountDistinct(Statistic):
     there already adds none, so the values in a group change by no more than the number of
     rows that the limits allow. Under change-one, a row or person may remove as much and add
     as much elsewhere.
+
+    >>> people = {"unit": "{column: id, max_rows: 5, max_groups: 2}", "id": "{type: id}"}
+    >>> l1("statistic: count_distinct", **people)
+    {'add-remove': [1], 'change-one': [1]}
+    >>> l1("statistic: count_distinct, by: [sex]", sex="{type: category, values: [f, m]}", **people)
+    {'add-remove': [2], 'change-one': [4]}
     """
 
     name = "count_distinct"
@@ -104,6 +115,9 @@ class Histogram(Statistic):
     1 in L1 and in L2. Changing a row moves it from one bin to another: 2 in L1 and sqrt(2)
     in L2 (Dwork, McSherry, Nissim and Smith 2006, example 3). A person moves as many rows
     as the limits allow; each bin of each group counts as a group.
+
+    >>> l1("statistic: histogram, column: sex", sex="{type: category, values: [f, m]}")
+    {'add-remove': [1], 'change-one': [2]}
     """
 
     name = "histogram"
@@ -151,6 +165,11 @@ class Sum(Statistic):
     row that the limits allow, or by `unit_bounds` in every group. The sum is over whole
     steps, hence exact, so these are the true sensitivities (Casacuberta, Shoemate, Vadhan
     and Wagaman 2022).
+
+    >>> l1("statistic: sum, column: x", x="{type: integer, bounds: [-20, 110]}")
+    {'add-remove': [110], 'change-one': [130]}
+    >>> l1("statistic: sum, column: x", x="{type: integer, bounds: [10, 110], missing: 10}")
+    {'add-remove': [110], 'change-one': [100]}
     """
 
     name = "sum"
@@ -190,6 +209,11 @@ class Mean(Statistic):
     row that the limits allow. When neighbors change a row and no row can be skipped, the
     number of rows is public: the divisor is exact at no privacy cost, the average of n rows
     has sensitivity (U-L)/n, and the sum gets all of epsilon.
+
+    >>> l1("statistic: mean, column: x", x="{type: integer, bounds: [0, 10]}")
+    {'add-remove': [5, 1], 'change-one': [10, 1]}
+    >>> l1("statistic: mean, column: x", x="{type: integer, bounds: [0, 10], missing: 0}")
+    {'add-remove': [5, 1], 'change-one': [10, 0]}
     """
 
     name = "mean"

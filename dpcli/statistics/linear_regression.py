@@ -65,6 +65,10 @@ class LinearRegression(Statistic):
     Where the x lie nearly on a line, the objective is nearly flat along it, and one row can
     move the minimizer arbitrarily far.
 
+    >>> x = "{type: integer, bounds: [0, 10]}"
+    >>> l1("statistic: linear_regression, column: y, on: [x]", x=x, y=x)
+    {'add-remove': [1, 5, 5, 13, 25, 13], 'change-one': [1, 10, 10, 25, 50, 25]}
+
     No interval is given where a ridge had to keep coefficients of moments stable: they are
     shrunk towards zero by an unknown part.
     """

@@ -51,6 +51,10 @@ class Marginals(Statistic):
     Rows count if all columns are present, so all tables are about the same rows, unless
     `max_groups` or `max_rows_per_group` leave out different rows in each table: then the
     exact tables differ, and the totals that agree are a mean of them.
+
+    >>> flag = "{type: boolean}"
+    >>> l1("statistic: marginals, columns: [a, b, c], ways: 2", a=flag, b=flag, c=flag)
+    {'add-remove': [1, 1, 1], 'change-one': [2, 2, 2]}
     """
 
     name = "marginals"

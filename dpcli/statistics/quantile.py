@@ -84,6 +84,10 @@ class Quantile(Statistic):
     is that over epsilon. Candidates are public; values are counted and never shown (Smith
     2011).
 
+    >>> x = "{type: integer, bounds: [0, 10]}"
+    >>> l1("statistic: quantile, column: x, quantiles: [0.25, 0.9]", x=x)
+    {'add-remove': [1.5, 1.8], 'change-one': [2, 2]}
+
     No interval is given: how far a few ranks are apart in value is itself private, and the
     choice reveals nothing about it. Two quantiles around the one of interest give honest
     bounds for it.
@@ -155,6 +159,9 @@ class Median(Quantile):
     candidate is off, in halves; adding or removing a row changes the difference of two
     scores by at most 2 halves, changing a row by 4.
 
+    >>> l1("statistic: median, column: x", x="{type: integer, bounds: [0, 10]}")
+    {'add-remove': [1], 'change-one': [2]}
+
     No interval is given: how far a few ranks are apart in value is itself private.
     """
 
@@ -183,6 +190,9 @@ class Minimum(Median):
     Privacy: as for `quantile`, in hundredths: adding or removing a row changes the
     difference of two scores by at most 198 hundredths of a row, changing a row by 200.
 
+    >>> l1("statistic: min, column: x", x="{type: integer, bounds: [0, 10]}")
+    {'add-remove': [1.98], 'change-one': [2]}
+
     No interval is given: how far a few ranks are apart in value is itself private.
     """
 
@@ -200,6 +210,9 @@ class Maximum(Median):
 
     Privacy: as for `quantile`, in hundredths: adding or removing a row changes the
     difference of two scores by at most 198 hundredths of a row, changing a row by 200.
+
+    >>> l1("statistic: max, column: x", x="{type: integer, bounds: [0, 10]}")
+    {'add-remove': [1.98], 'change-one': [2]}
 
     No interval is given: how far a few ranks are apart in value is itself private.
     """

@@ -38,6 +38,10 @@ class Covariance(Statistic):
     its squares by h_i^2/2 and that of products by h_i h_j, all rounded up to whole steps.
     These answers share epsilon, and if the noise is Gaussian, they are protected as one
     answer whose squared changes add up. Changing a row changes each twice as much.
+
+    >>> x = "{type: integer, bounds: [0, 10]}"
+    >>> l1("statistic: covariance, columns: [x, y]", x=x, y=x)
+    {'add-remove': [1, 5, 5, 13, 25, 13], 'change-one': [1, 10, 10, 25, 50, 25]}
     """
 
     name = "covariance"
@@ -101,6 +105,10 @@ class Correlation(Covariance):
     that nothing is known.
 
     Privacy: as for `covariance`, of which it is a function.
+
+    >>> x = "{type: integer, bounds: [0, 10]}"
+    >>> l1("statistic: correlation, columns: [x, y]", x=x, y=x)
+    {'add-remove': [1, 5, 5, 13, 25, 13], 'change-one': [1, 10, 10, 25, 50, 25]}
     """
 
     name = "correlation"
@@ -140,6 +148,9 @@ class Variance(Covariance):
     they are protected as one answer. Changing a row changes the sum by at most 2 h and the
     squares by h^2; the number of rows is then public, if no row can be skipped, and has no
     privacy cost.
+
+    >>> l1("statistic: variance, column: x", x="{type: integer, bounds: [0, 10]}")
+    {'add-remove': [1, 5, 13], 'change-one': [1, 10, 25]}
     """
 
     name = "variance"
@@ -167,6 +178,9 @@ class StandardDeviation(Variance):
     roots.
 
     Privacy: as for `variance`, of which it is a function.
+
+    >>> l1("statistic: std, column: x", x="{type: integer, bounds: [0, 10]}")
+    {'add-remove': [1, 5, 13], 'change-one': [1, 10, 25]}
     """
 
     name = "std"
