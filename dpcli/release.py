@@ -17,13 +17,11 @@ from dpcli.engine.progress import Progress
 from dpcli.engine.source import Dataset, open_dataset
 from dpcli.errors import UsageError
 from dpcli.ledger.charge import Slot, Standing, Stored, charged_events
-from dpcli.mechanisms.base import Choosing, Perturbing, in_groups
 from dpcli.plan.model import Part, Plan, PlannedEntry
 from dpcli.plan.numbers import Fact
 from dpcli.plan.planner import require_budget
 from dpcli.plan.quality import missed_minimums
 from dpcli.privacy.confidential import Cells, Confidential, Group, Groups
-from dpcli.scores import ScoreQuery
 from dpcli.statistics.base import Answer
 from dpcli.statistics.estimates import Estimates
 from dpcli.statistics.post import after
@@ -217,9 +215,7 @@ def add_noise(plan: Plan, exact: Sequence[Sealed]) -> tuple[NoisyEntry, ...]:
     for planned, parts in asked:
         if planned.entry.selects:
             ((part, groups),) = parts
-            assert part.selection is not None
-            assert isinstance(part.mechanism, Perturbing)
-            noisy = part.mechanism.select(part.noise, part.selection, cast("_Groups", groups))
+            noisy = part.calibrated.select(cast("_Groups", groups))
             counts[planned.name] = _in_order(planned.entry.request.by, noisy.value)
     found = []
     for planned, parts in asked:
@@ -268,12 +264,5 @@ _Cells = Confidential[Cells]
 def _answer(part: Part, exact: Sealed, selected: Sequence[Group] | None) -> Answer:
     """The noisy answer to one part, in selected groups where keys are private."""
     if selected is not None:
-        exact = in_groups(cast("_Groups", exact), selected)
-    query, mechanism, cells = part.question.query, part.mechanism, cast("_Cells", exact)
-    if isinstance(mechanism, Choosing):
-        assert isinstance(query, ScoreQuery)
-        shape = (query.width, query.picks)
-        chosen = mechanism.choose(part.noise, part.sensitivity, cells, shape)
-        return Answer(chosen.value, part.noise)
-    assert isinstance(mechanism, Perturbing)
-    return Answer(mechanism.answer(part.noise, part.sensitivity, cells).value, part.noise)
+        exact = cast("_Groups", exact).in_groups(selected)
+    return Answer(part.calibrated.answer(cast("_Cells", exact)).value, part.noise)

@@ -63,14 +63,14 @@ def _answer(
     if isinstance(query, ReadabilityQuery | MinimiserQuery):
         totals = [sum(added.tolist()) for added in sums]
         found = minimised(query, totals) if isinstance(query, MinimiserQuery) else totals
-        return Confidential(whole(found))
+        return Confidential(whole(found), query)
     (added,) = sums
     if query.open:
-        return Confidential(_groups(query, places, opened, added))
+        return Confidential(_groups(query, places, opened, added), query)
     cells = _summed(query.table, places, added)
     if isinstance(query, ScoreQuery):
         cells = _scores(query.utility, cells.reshape(prod(len(key) for key in query.by), -1))
-    return Confidential(cells)
+    return Confidential(cells, query)
 
 
 def _added(result: pl.DataFrame, part: Sequence[tuple[int, str]]) -> Array:

@@ -159,7 +159,7 @@ def responses(
         collected: dict[str, pl.Series] = {}
         for one, series in zip(spec.kept, cells.get_columns(), strict=True):
             if isinstance(one, Response):
-                sealed = Confidential(series.cast(pl.Int64).to_numpy())
+                sealed = Confidential(series.cast(pl.Int64).to_numpy(), one.channel)
                 collected |= _written(one, sealed)
             else:
                 collected[one.name] = _texts(one, series)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from dpcli.mechanisms.calibration import Mechanism
 from dpcli.mechanisms.gaussian import Gaussian
 from dpcli.mechanisms.pure import Exponential, Geometric, Laplace, PermuteAndFlip
 
-MECHANISMS: tuple[Mechanism, ...] = (
+MECHANISMS: Final[tuple[Mechanism, ...]] = (
     Laplace(),
     Gaussian(),
     Geometric(),

@@ -1,29 +1,35 @@
 """The only place where something confidential becomes noisy.
 
-A mechanism's author adds `sample`, `pick` or `draw` to what it states of itself.
-`answer`, `select`, `choose` and `respond` alone unseal, perturb and wrap.
+A mechanism's author adds `sample` or `pick` to what it states of itself, a randomizer's author
+`draw`. `CalibratedMechanism` and `LocalRandomizer` alone open what is sealed.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import final
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Never, NoReturn, final
 
 from dpcli.arrays import Array, Ints, np, plus, whole
-from dpcli.mechanisms.calibration import UNCHANGEABLE, Mechanism
+from dpcli.mechanisms.calibration import ALONE, NO_NOISE, Mechanism
+from dpcli.mechanisms.sensitivity import query_sensitivity
 from dpcli.privacy.confidential import Cells, Confidential, Group, Groups, Noisy
-from dpcli.privacy.key import unseal
-from dpcli.privacy.noise import ChoiceNoise, Noise, NoNoise
+from dpcli.privacy.loss import NOTHING, Guarantee, Loss
+from dpcli.privacy.noise import ChoiceNoise, Noise
+from dpcli.privacy.relation import Neighbors, Relation
 from dpcli.privacy.sensitivity import Sensitivity
-from dpcli.privacy.tails import Selection
+from dpcli.privacy.tails import PartitionSelection, selection
+from dpcli.queries import Query
 from dpcli.sampling.noise import Draws
+from dpcli.scores import ScoreQuery
 
 Responses = tuple[Array, ...]
 """What records responded: for each column of the response an array of whole numbers."""
 
 
-class Perturbing(Mechanism):
+class AdditiveMechanism(Mechanism):
     """A mechanism that adds noise to whole numbers."""
 
     @abstractmethod
@@ -33,46 +39,18 @@ class Perturbing(Mechanism):
         An array if there are `many`, unless they may not fit 64 bits.
         """
 
-    def perturb(self, noise: Noise, values: Array) -> Array:
-        """Each value plus its own draw."""
+    @final
+    def add_noise(self, noise: Noise, values: Array) -> Array:
+        """Each value plus its own draw; the values themselves without noise."""
+        if noise == NO_NOISE:
+            return values
         draws = whole(self.sample(noise, len(values)))
         if len(draws) != len(values):
             raise ValueError("a mechanism must answer every cell")
         return plus(values, draws)
 
-    @final
-    def answer(
-        self, noise: Noise, sensitivity: Sensitivity, exact: Confidential[Cells]
-    ) -> Noisy[Cells]:
-        """The sealed numbers with noise added; nothing else ever unseals them.
 
-        Refuses noise without scale unless the sensitivity is zero.
-        """
-        values = whole(unseal(exact))
-        if sensitivity.l1 == 0 and noise == UNCHANGEABLE:
-            return Noisy(values)
-        if noise.scale <= 0 or isinstance(noise, NoNoise):
-            raise ValueError("noise needs a positive scale where a neighbour can change an answer")
-        return Noisy(self.perturb(noise, values))
-
-    @final
-    def select(
-        self, noise: Noise, rule: Selection, exact: Confidential[Groups]
-    ) -> Noisy[dict[Group, int]]:
-        """The groups whose noisy count reaches the threshold, with that count.
-
-        Every group in the data gets its own noise; nothing is published about those that
-        do not reach the threshold, nor how many they are.
-        """
-        if noise.scale <= 0 or isinstance(noise, NoNoise):
-            raise ValueError("noise needs a positive scale where a neighbour can change groups")
-        groups = unseal(exact)
-        noisy = self.perturb(noise, groups.cells(groups.names))
-        shown = np.flatnonzero(noisy >= rule.threshold)
-        return Noisy({groups.names[place]: int(noisy[place]) for place in shown})
-
-
-class Choosing(Mechanism):
+class SelectionMechanism(Mechanism):
     """A mechanism that chooses among candidates by their scores: better ones are more likely.
 
     A change of the data changes the distances of scores by at most the sensitivity, in L1
@@ -90,37 +68,155 @@ class Choosing(Mechanism):
         """
 
     @final
-    def choose(
-        self,
-        noise: Noise,
-        sensitivity: Sensitivity,
-        exact: Confidential[Cells],
-        shape: tuple[int, int],
-    ) -> Noisy[Cells]:
-        """For each group the places of the chosen candidates, each chosen once.
+    def choose(self, noise: Noise, scores: Array, k: int) -> Array:
+        """The places of k candidates in each row of scores, each chosen once.
 
-        `shape` says how many candidates a group has, and how many are chosen there. The
-        sealed scores stand group by group; nothing else ever unseals them.
+        Without noise the first of the best is chosen.
         """
-        width, picks = shape
-        scores = whole(unseal(exact)).reshape(-1, width)
-        if sensitivity.l1 and (noise.scale <= 0 or not isinstance(noise, ChoiceNoise)):
-            raise ValueError("a choice needs a positive scale where a neighbour can change it")
-        left = np.broadcast_to(np.arange(width), scores.shape)
+        left = np.broadcast_to(np.arange(scores.shape[1]), scores.shape)
         chosen, every = [], np.arange(len(scores))
-        for _ in range(picks):
+        for _ in range(k):
             gaps = scores.max(axis=1, keepdims=True) - scores
-            places = self.pick(noise, gaps) if sensitivity.l1 else (gaps == 0).argmax(axis=1)
+            is_free = noise == NO_NOISE
+            places = (gaps == 0).argmax(axis=1) if is_free else self.pick(noise, gaps)
             chosen.append(left[every, places])
             others = np.ones(scores.shape, np.bool_)
             others[every, places] = False
             rest = len(every), scores.shape[1] - 1
             scores, left = (each[others].reshape(rest) for each in (scores, left))
-        return Noisy(np.stack(chosen, axis=1).ravel())
+        return np.stack(chosen, axis=1).ravel()
 
 
-class Responding(ABC):
+@final
+@dataclass(frozen=True, slots=True, init=False)
+class CalibratedMechanism:
+    """The noise for one query, and the loss of its answer: it alone opens that answer.
+
+    Only `fit` makes it: it takes the sensitivity of the query, lets a registered mechanism choose
+    noise, and recomputes the loss. The `loss` is what an answer must be charged for, however large
+    it is. It opens no answer to another query.
+
+    This holds against code that passes `mypy --strict`. It does not hold against reflection
+    (private names, `object.__setattr__`, `vars`), functions that are replaced in their module, or
+    a mechanism or query whose author states it wrongly: law tests check the registered ones.
+    """
+
+    mechanism: Mechanism
+    query: Query
+    sensitivity: Sensitivity
+    noise: Noise
+    loss: Loss
+    selection: PartitionSelection | None
+
+    def __init__(self, _made_by_fit: Never) -> None:
+        raise TypeError("only `fit` calibrates a mechanism")
+
+    def __init_subclass__(cls) -> None:
+        raise TypeError("a calibrated mechanism has no other kinds")
+
+    def _refuse(self, *_: object) -> NoReturn:
+        raise TypeError("a calibrated mechanism is not copied or stored")
+
+    __reduce_ex__ = __getstate__ = __setstate__ = _refuse
+
+    @classmethod
+    def fit(
+        cls,
+        mechanism: Mechanism,
+        queries: Sequence[Query],
+        relation: Relation,
+        target: Loss,
+        shares: Sequence[Fraction] = ALONE,
+        calibration: str = "exact",
+        *,
+        selects: bool = False,
+        delta: Fraction = Fraction(0),
+    ) -> list[CalibratedMechanism]:
+        """The least noise found with which answers about the same rows meet `target` together.
+
+        Each is charged its share, or, of a target in rho, what that means at `delta`. Answers that
+        no neighbor can change get no noise. If it `selects` groups, half of the delta of the
+        target is for noise that needs any, and the rest for the threshold. `CannotCalibrate` if
+        nothing meets the target.
+        """
+        from dpcli import mechanisms
+
+        if type(mechanism) not in map(type, mechanisms.MECHANISMS):
+            raise TypeError("only a registered mechanism is calibrated")
+        changes = [query_sensitivity(query, relation) for query in queries]
+        available = _for_noise(mechanism, target) if selects else target
+        noises = mechanism.noises_for(changes, available, shares, calibration)
+        changed = [place for place, change in enumerate(changes) if change.l1]
+        if target.rho is None:
+            found = [Loss(target.epsilon * shares[at], target.delta * shares[at]) for at in changed]
+        else:
+            each = [noises[place] for place in changed], [changes[place] for place in changed]
+            found = mechanism.losses_at(*each, delta)
+        losses = dict(zip(changed, found, strict=True))
+        fitted = []
+        for place, (query, change, noise) in enumerate(zip(queries, changes, noises, strict=True)):
+            if change.l1 and (type(noise) is not mechanism.distribution or noise.scale <= 0):
+                raise ValueError("noise needs a positive scale where a neighbor can change answers")
+            loss, rule = losses.get(place, NOTHING), None
+            if selects:
+                alone = query_sensitivity(query, Relation(relation.unit, Neighbors.ADD_REMOVE))
+                rule = selection(noise, alone, target.delta - available.delta)
+                loss = loss if target.rho is None else replace(loss, delta=loss.delta + rule.delta)
+            made = object.__new__(cls)
+            values = (mechanism, query, change, noise, loss, rule)
+            for name, value in zip(cls.__slots__, values, strict=True):
+                object.__setattr__(made, name, value)
+            fitted.append(made)
+        return fitted
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """What an answer reveals, in every measure."""
+        slack = self.selection.delta if self.selection else Fraction(0)
+        return self.mechanism.guarantee(self.noise, self.sensitivity, self.loss, slack)
+
+    def answer(self, exact: Confidential[Cells]) -> Noisy[Cells]:
+        """The sealed numbers with noise, or the candidates chosen by sealed scores."""
+        mechanism, query = self.mechanism, self.query
+        if not exact.is_for(query):
+            raise ValueError("the answer is to another query")
+        values = whole(exact._Confidential__sealed)  # type: ignore[attr-defined]  # noqa: SLF001 - the door
+        if isinstance(mechanism, SelectionMechanism) and isinstance(query, ScoreQuery):
+            scores = values.reshape(-1, query.width)
+            return Noisy(mechanism.choose(self.noise, scores, query.picks))
+        if not isinstance(mechanism, AdditiveMechanism):
+            raise TypeError("numbers are answered by adding noise")
+        return Noisy(mechanism.add_noise(self.noise, values))
+
+    def select(self, exact: Confidential[Groups]) -> Noisy[dict[Group, int]]:
+        """The groups whose noisy count reaches the threshold, with that count.
+
+        Every group in the data gets its own noise; nothing is published about those that
+        do not reach the threshold, nor how many they are.
+        """
+        if self.selection is None or not self.sensitivity.l1:
+            raise ValueError("groups are selected by noise and a threshold")
+        if not isinstance(self.mechanism, AdditiveMechanism) or not exact.is_for(self.query):
+            raise ValueError("the answer is to another query")
+        groups: Groups = exact._Confidential__sealed  # type: ignore[attr-defined]  # noqa: SLF001 - the door
+        noisy = self.mechanism.add_noise(self.noise, groups.cells(groups.names))
+        shown = np.flatnonzero(noisy >= self.selection.threshold)
+        return Noisy({groups.names[place]: int(noisy[place]) for place in shown})
+
+
+def _for_noise(mechanism: Mechanism, target: Loss) -> Loss:
+    """The part of a target for the noise of counts that select groups."""
+    needs = mechanism.needs_delta and target.rho is None
+    return replace(target, delta=target.delta / 2 if needs else Fraction(0))
+
+
+class LocalRandomizer(ABC):
     """A rule by which every record responds for itself, with noise of its own."""
+
+    @property
+    @abstractmethod
+    def is_certified(self) -> bool:
+        """Whether a response reveals no more than it states, recomputed from its parameters."""
 
     @abstractmethod
     def draw(self, cells: Ints) -> Responses:
@@ -131,17 +227,20 @@ class Responding(ABC):
 
     @final
     def respond(self, exact: Confidential[Ints]) -> Noisy[Responses]:
-        """The responses of sealed cells; nothing else ever unseals them."""
-        cells = unseal(exact)
+        """The responses of cells that were sealed for this randomizer.
+
+        As for `CalibratedMechanism`, only a registered kind opens them, and its loss is recomputed.
+        """
+        from dpcli import randomizers
+
+        if type(self) not in randomizers.CHANNELS:
+            raise TypeError("only a registered randomizer responds")
+        if not self.is_certified:
+            raise ValueError("the probabilities reveal more than is stated")
+        if not exact.is_for(self):
+            raise ValueError("the cells are for another randomizer")
+        cells: Ints = exact._Confidential__sealed  # type: ignore[attr-defined]  # noqa: SLF001 - the door
         drawn = self.draw(cells)
         if not drawn or any(len(column) != len(cells) for column in drawn):
             raise ValueError("every record must respond")
         return Noisy(drawn)
-
-
-def in_groups(exact: Confidential[Groups], groups: Sequence[Group]) -> Confidential[Cells]:
-    """The cells of groups that were selected, still sealed; zeros for one without rows.
-
-    Which groups, and in which order, is public by now.
-    """
-    return Confidential(unseal(exact).cells(groups))

@@ -18,7 +18,7 @@ from dpcli.privacy.noise import Noise, NoNoise
 from dpcli.privacy.search import least_scale
 from dpcli.privacy.sensitivity import Sensitivity
 
-UNCHANGEABLE = NoNoise(Fraction(0))
+NO_NOISE = NoNoise(Fraction(0))
 """No noise, for an answer of sensitivity zero: no neighbour can change it."""
 
 ALONE = (Fraction(1),)
@@ -107,7 +107,7 @@ class Mechanism(ABC):
         if target.rho is not None:
             each = zip(changes, shares, strict=True)
             return [self._of_rho(one, target.rho * share) for one, share in each]
-        noises: list[Noise] = [UNCHANGEABLE] * len(changes)
+        noises: list[Noise] = [NO_NOISE] * len(changes)
         places = [place for place, one in enumerate(changes) if one.l1]
         if places:
             changed, parts = [changes[at] for at in places], [shares[at] for at in places]
@@ -127,7 +127,7 @@ class Mechanism(ABC):
     def _of_rho(self, change: Sensitivity, rho: Fraction) -> Noise:
         """The least noise found whose stated rho is at most `rho`, a short rational."""
         if change.l1 == 0:
-            return UNCHANGEABLE
+            return NO_NOISE
         # No mechanism has a smaller rho than Gaussian noise of four times this scale.
         start = sqrt_down(change.l2_squared / (2 * rho)) / 4
         added = self.distribution

@@ -7,7 +7,7 @@ from fractions import Fraction
 from itertools import count
 from math import erfc, exp, sqrt
 
-from dpcli.mechanisms.base import Perturbing
+from dpcli.mechanisms.base import AdditiveMechanism
 from dpcli.mechanisms.calibration import CannotCalibrate
 from dpcli.privacy.concentrated import logarithm, zcdp_delta, zcdp_epsilon
 from dpcli.privacy.decimals import short_up
@@ -26,7 +26,7 @@ CLOSE = 2.0**-16
 """Relative distance from the least sigma at which the search stops."""
 
 
-class Gaussian(Perturbing):
+class Gaussian(AdditiveMechanism):
     """Adds discrete Gaussian noise of standard deviation about sigma to every cell.
 
     P[noise = k] is proportional to exp(-k^2 / (2 sigma^2)), over all whole numbers of

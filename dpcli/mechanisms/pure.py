@@ -7,7 +7,7 @@ from fractions import Fraction
 from functools import lru_cache
 
 from dpcli.arrays import Array, Ints
-from dpcli.mechanisms.base import Choosing, Perturbing
+from dpcli.mechanisms.base import AdditiveMechanism, SelectionMechanism
 from dpcli.mechanisms.calibration import Pure
 from dpcli.privacy.concentrated import pure_rho
 from dpcli.privacy.decimals import short_up
@@ -18,7 +18,7 @@ from dpcli.sampling.choice import exponential, permute_and_flip
 from dpcli.sampling.noise import Draws, discrete_laplace
 
 
-class Laplace(Pure, Perturbing):
+class Laplace(Pure, AdditiveMechanism):
     """Adds discrete Laplace noise of scale L1 / epsilon to every cell.
 
     P[noise = k] is proportional to exp(-|k| / scale), over all whole numbers of steps.
@@ -108,7 +108,7 @@ class Geometric(Laplace):
     name = "geometric"
 
 
-class PermuteAndFlip(Pure, Choosing):
+class PermuteAndFlip(Pure, SelectionMechanism):
     """Visits candidates in random order, and takes the first whose coin shows heads.
 
     A candidate whose score is g below the best has a coin that shows heads with probability
@@ -140,7 +140,7 @@ class PermuteAndFlip(Pure, Choosing):
         return permute_and_flip(gaps, noise.scale)
 
 
-class Exponential(Pure, Choosing):
+class Exponential(Pure, SelectionMechanism):
     """Chooses a candidate with probability proportional to exp(score / scale).
 
     The scale is L1 / epsilon, where L1 is the most that a neighbor can change the

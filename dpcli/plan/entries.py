@@ -11,17 +11,13 @@ from typing import Literal
 
 from dpcli.composition.parallel import Branch
 from dpcli.errors import SpecError
-from dpcli.mechanisms.calibration import CannotCalibrate, Mechanism
+from dpcli.mechanisms.base import CalibratedMechanism
+from dpcli.mechanisms.calibration import ALONE, CannotCalibrate, Mechanism
 from dpcli.plan.model import Part, PlannedEntry, answers_of
 from dpcli.privacy.decimals import readable_text, short_up
-from dpcli.privacy.loss import NOTHING, Loss, add_up
-from dpcli.privacy.relation import Neighbors, PersonUnit
+from dpcli.privacy.loss import Loss, add_up
 from dpcli.privacy.search import bisect
-from dpcli.privacy.sensitivity import Sensitivity, readability_sensitivity, sensitivity
-from dpcli.privacy.tails import selection
-from dpcli.queries import LinearQuery, MinimiserQuery, Query, ReadabilityQuery
-from dpcli.scores import ScoreQuery
-from dpcli.spec.model import Entry, Privacy, Spec
+from dpcli.spec.model import Entry, Spec
 from dpcli.values import LEAST_EPSILON, LEAST_RHO, MOST_EPSILON
 
 DIGITS = 6
@@ -130,46 +126,23 @@ class EntryPlanner:
 
     def _parts(self, entry: Entry, mechanism: Mechanism, target: Loss) -> tuple[Part, ...]:
         """The parts of an entry, answered jointly, each with its share of the target."""
-        if entry.selects:
-            return (self._selecting(entry, mechanism, target),)
+        if entry.selects and target.delta <= 0:
+            raise SpecError.about("cannot-calibrate.no-delta", name=entry.request.name)
         privacy = self.spec.privacy
         questions = entry.statistic.questions(entry.request, privacy.relation)
-        changes = [query_sensitivity(one.query, privacy, privacy.neighbors) for one in questions]
-        shares = [question.share for question in questions]
-        noises = mechanism.noises_for(changes, target, shares, entry.calibration)
-        changed = [place for place, change in enumerate(changes) if change.l1]
-        if target.rho is None:
-            found = [Loss(target.epsilon * shares[at], target.delta * shares[at]) for at in changed]
-        else:
-            found = mechanism.losses_at(
-                [noises[place] for place in changed],
-                [changes[place] for place in changed],
-                privacy.budget.delta,
-            )
-        losses = dict(zip(changed, found, strict=True))
-        return tuple(
-            Part(question, changes[place], mechanism, noises[place], losses.get(place, NOTHING))
-            for place, question in enumerate(questions)
+        # Groups are selected by one count alone.
+        questions = questions[:1] if entry.selects else questions
+        fitted = CalibratedMechanism.fit(
+            mechanism,
+            [question.query for question in questions],
+            privacy.relation,
+            target,
+            ALONE if entry.selects else [question.share for question in questions],
+            entry.calibration,
+            selects=entry.selects,
+            delta=privacy.budget.delta,
         )
-
-    def _selecting(self, entry: Entry, mechanism: Mechanism, target: Loss) -> Part:
-        """The noisy counts that select groups: half of delta for the noise if it needs any."""
-        privacy = self.spec.privacy
-        question = entry.statistic.questions(entry.request, privacy.relation)[0]
-        change = query_sensitivity(question.query, privacy, privacy.neighbors)
-        needs = mechanism.needs_delta and target.rho is None
-        spent = target.delta / 2 if needs else Fraction(0)
-        if target.delta - spent <= 0:
-            raise SpecError.about("cannot-calibrate.no-delta", name=entry.request.name)
-        available = replace(target, delta=spent)
-        (noise,) = mechanism.noises_for([change], available, calibration=entry.calibration)
-        alone = query_sensitivity(question.query, privacy, Neighbors.ADD_REMOVE)
-        rule = selection(noise, alone, target.delta - spent)
-        charged = target
-        if target.rho is not None:
-            (charged,) = mechanism.losses_at([noise], [change], privacy.budget.delta)
-            charged = Loss(charged.epsilon, charged.delta + rule.delta)
-        return Part(question, change, mechanism, noise, charged, rule)
+        return tuple(map(Part, questions, fitted))
 
 
 LEAST = {"rho": LEAST_RHO, "epsilon": LEAST_EPSILON}
@@ -183,20 +156,3 @@ BRACKET = 32
 def _middle(low: Fraction, high: Fraction) -> Fraction:
     """Between two sizes, as far from both as their logarithms are."""
     return short_up(Fraction((float(low) * float(high)) ** 0.5), DIGITS)
-
-
-def query_sensitivity(query: Query, privacy: Privacy, neighbors: Neighbors) -> Sensitivity:
-    """How far one unit can change the answer to a query."""
-    if isinstance(query, MinimiserQuery):
-        return query.sensitivity
-    unit = privacy.unit
-    if isinstance(query, ReadabilityQuery):
-        count = len(query.checked)
-        return readability_sensitivity(count, neighbors, unit, with_rows=query.with_rows)
-    if isinstance(unit, PersonUnit):
-        if isinstance(query, LinearQuery) and query.totals is not None:
-            unit = unit.in_totals
-        elif not query.axes:
-            unit = unit.ungrouped
-    once = sensitivity(query.influence, neighbors, unit, query.cells)
-    return once.repeated(query.picks) if isinstance(query, ScoreQuery) else once

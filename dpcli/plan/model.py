@@ -16,12 +16,13 @@ from typing import TYPE_CHECKING
 from dpcli.columns import CategoryColumn
 from dpcli.composition.base import Bound
 from dpcli.composition.parallel import Branch, worst_unit
+from dpcli.mechanisms.base import CalibratedMechanism
 from dpcli.mechanisms.calibration import Mechanism
 from dpcli.plan.numbers import root_up
 from dpcli.privacy.loss import Guarantee, Loss, add_up, together
 from dpcli.privacy.noise import ChoiceNoise, Noise
 from dpcli.privacy.sensitivity import Sensitivity
-from dpcli.privacy.tails import Selection
+from dpcli.privacy.tails import PartitionSelection
 from dpcli.queries import Query
 from dpcli.scores import ScoreQuery
 from dpcli.spec.model import Entry, Response, Spec
@@ -33,28 +34,48 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One question with all that is needed to answer it, and what that reveals.
+    """One question with the mechanism that is calibrated to answer it.
 
-    Sensitivity and noise count steps of the question's grid. `loss` is what is
-    charged: the part's share of the entry; nothing when no neighbor can change the
-    answer. The recomputed loss of all parts together does not exceed the entry's. Of
-    pure mechanisms, each part's own does not exceed its share either; Gaussian parts are
-    protected jointly, and their shares have a meaning only in sum. With a `selection`
-    the answer also says which groups there are.
+    Sensitivity and noise count steps of the question's grid.
     """
 
     question: Question
-    sensitivity: Sensitivity
-    mechanism: Mechanism
-    noise: Noise
-    loss: Loss
-    selection: Selection | None = None
+    calibrated: CalibratedMechanism
+
+    @property
+    def sensitivity(self) -> Sensitivity:
+        """The most that one unit changes the answer, in steps."""
+        return self.calibrated.sensitivity
+
+    @property
+    def mechanism(self) -> Mechanism:
+        """How it is answered."""
+        return self.calibrated.mechanism
+
+    @property
+    def noise(self) -> Noise:
+        """The noise of the answer, in steps."""
+        return self.calibrated.noise
+
+    @property
+    def loss(self) -> Loss:
+        """What is charged: its share of the entry, or nothing if no neighbor can change it.
+
+        The recomputed loss of all parts together does not exceed the entry's. Of pure mechanisms,
+        each part's own does not exceed its share either; Gaussian parts are protected
+        jointly, and their shares have a meaning only in sum.
+        """
+        return self.calibrated.loss
+
+    @property
+    def selection(self) -> PartitionSelection | None:
+        """The rule by which the answer also says which groups there are."""
+        return self.calibrated.selection
 
     @property
     def guarantee(self) -> Guarantee:
         """What it reveals, in every measure."""
-        slack = self.selection.delta if self.selection else Fraction(0)
-        return self.mechanism.guarantee(self.noise, self.sensitivity, self.loss, slack)
+        return self.calibrated.guarantee
 
     @property
     def scale(self) -> Fraction:

@@ -1,15 +1,16 @@
 """What depends on records and is sealed, and what may be published.
 
 A `Confidential` shows nothing: it cannot be printed, compared, tested, iterated,
-hashed or pickled. Only the key in `dpcli.privacy.key` opens it, and only
-`dpcli.mechanisms.base` may import the key (import-linter holds this as a test).
+hashed or pickled. Its value has a name that `mypy --strict` lets no other class read; those that
+open it say so with a comment that a test counts: `dpcli.mechanisms.base`, and for
+synthetic rows `dpcli.simulation.synthetic`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Generic, NoReturn, TypeVar
+from typing import Generic, NoReturn, TypeVar, final
 
 from dpcli.arrays import Array, Ints, np
 
@@ -47,13 +48,39 @@ class Groups:
         return table.ravel() if self.scores is None else self.scores(table)
 
 
+@final
 class Confidential(Generic[T]):
-    """A value computed from records, sealed until a mechanism opens it."""
+    """A value computed from records, sealed for one query or randomizer.
 
-    __slots__ = ("__sealed",)
+    Only a mechanism that was calibrated for this query opens it, or this randomizer.
+    """
 
-    def __init__(self, value: T) -> None:
-        self.__sealed = value
+    __slots__ = ("__sealed", "__sealed_for")
+
+    def __init__(self, value: T, sealed_for: object) -> None:
+        # No annotation, so that to a type checker there is no such attribute.
+        object.__setattr__(self, "_Confidential__sealed", value)
+        object.__setattr__(self, "_Confidential__sealed_for", sealed_for)
+
+    def __init_subclass__(cls) -> None:
+        raise TypeError("a confidential value has no other kinds")
+
+    def is_for(self, asked: object) -> bool:
+        """Whether it was sealed for this query or randomizer."""
+        mine: object = self.__sealed_for  # type: ignore[attr-defined]
+        # A subclass might say that it equals everything.
+        return type(asked) is type(mine) and (asked is mine or asked == mine)
+
+    def in_groups(self: Confidential[Groups], groups: Sequence[Group]) -> Confidential[Cells]:
+        """The cells of groups that were selected, still sealed; zeros for one without rows.
+
+        Which groups, and in which order, is public by now.
+        """
+        if any(type(one) is not str for group in groups for one in (*group, "")):
+            raise TypeError("groups are named by plain texts")
+        names, mine = [tuple(group) for group in groups], self.__sealed_for  # type: ignore[attr-defined]
+        cells: Cells = self.__sealed.cells(names)  # type: ignore[attr-defined]
+        return Confidential(cells, mine)
 
     def __repr__(self) -> str:
         return "Confidential(...)"

@@ -100,7 +100,7 @@ def _blocks(noise: Noise, outside: float) -> list[tuple[int | None, float]]:
 
 
 @dataclass(frozen=True, slots=True)
-class Selection:
+class PartitionSelection:
     """Groups are shown when their noisy count reaches `threshold`.
 
     A person shows a group that is theirs alone with a probability of at most
@@ -120,11 +120,11 @@ class Selection:
     delta: Fraction
 
 
-def selection(noise: Noise, alone: Sensitivity, delta: Fraction) -> Selection:
+def selection(noise: Noise, alone: Sensitivity, delta: Fraction) -> PartitionSelection:
     """The least threshold that meets `delta`; `alone` is what adding one unit does.
 
     With l0 groups of count linf at most, l0 P[noise >= threshold - linf] <= delta
     (the union bound, which costs less than a part in 1/delta).
     """
     beyond = least_up(lambda least: alone.l0 * noise.tail_up(least) <= delta, 0, 1)
-    return Selection(alone.linf + beyond, delta)
+    return PartitionSelection(alone.linf + beyond, delta)

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from dpcli.randomizers.additive import Gaussian, Laplace
-from dpcli.randomizers.base import Randomizer
-from dpcli.randomizers.matrix import Matrix
+from typing import Final
+
+from dpcli.randomizers.additive import Added, Gaussian, Laplace
+from dpcli.randomizers.base import Channel, Randomizer
+from dpcli.randomizers.matrix import Matrix, Tabular
 from dpcli.randomizers.pure_protocols import (
+    Bits,
     GeneralizedRandomizedResponse,
     RandomizedResponse,
+    Symmetric,
     UnaryEncoding,
 )
 
@@ -20,3 +24,6 @@ RANDOMIZERS: tuple[Randomizer, ...] = (
     Matrix(),
 )
 """Every local randomizer; adding one is one class and one line here."""
+
+CHANNELS: Final[tuple[type[Channel], ...]] = (Symmetric, Bits, Added, Tabular)
+"""Every kind of randomizer with its probabilities settled: no other one opens a record's cells."""

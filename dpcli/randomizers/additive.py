@@ -9,7 +9,8 @@ from typing import ClassVar
 
 from dpcli.arrays import Ints, np
 from dpcli.columns import NumericColumn
-from dpcli.mechanisms.base import Perturbing
+from dpcli.mechanisms import MECHANISMS
+from dpcli.mechanisms.base import AdditiveMechanism
 from dpcli.mechanisms.calibration import CannotCalibrate
 from dpcli.mechanisms.gaussian import Gaussian as GaussianMechanism
 from dpcli.mechanisms.pure import Laplace as LaplaceMechanism
@@ -31,7 +32,7 @@ class Added(Channel):
     """A number of steps of the column's grid, and noise on top of it."""
 
     column: NumericColumn
-    mechanism: Perturbing
+    mechanism: AdditiveMechanism
     noise: Noise
 
     form: ClassVar = "number"
@@ -45,6 +46,16 @@ class Added(Channel):
     def guarantee(self) -> Guarantee:
         """As the mechanism states it."""
         return self.mechanism.guarantee(self.noise, self.sensitivity, self.loss)
+
+    @property
+    def is_certified(self) -> bool:
+        """Whether the loss that the mechanism recomputes is within what is stated."""
+        noises, changes = [self.noise], [self.sensitivity]
+        if type(self.mechanism) not in map(type, MECHANISMS):
+            return False
+        if type(self.noise) is not self.mechanism.distribution or self.noise.scale <= 0:
+            return False
+        return self.mechanism.loss(noises, changes, self.loss.epsilon).within(self.loss)
 
     @property
     def ratio(self) -> None:
@@ -104,7 +115,7 @@ class _Additive(Randomizer):
     """Noise of a mechanism of the central model, for the width of the column."""
 
     numeric = True
-    mechanism: ClassVar[Perturbing]
+    mechanism: ClassVar[AdditiveMechanism]
 
     def channel(self, asked: Asked) -> Channel:
         """Noise that meets the target; `CannotRandomize` if there is none."""

@@ -13,7 +13,7 @@ from fractions import Fraction
 from typing import ClassVar, Literal, final
 
 from dpcli.columns import CategoryColumn, NumericColumn
-from dpcli.mechanisms.base import Responding
+from dpcli.mechanisms.base import LocalRandomizer
 from dpcli.privacy.events import MechanismEvent
 from dpcli.privacy.interval import exp_down
 from dpcli.privacy.loss import Guarantee, Loss, pure
@@ -72,7 +72,7 @@ class ResponseCounts:
 
 
 @dataclass(frozen=True, slots=True)
-class Channel(Responding):
+class Channel(LocalRandomizer):
     """A randomizer with its probabilities settled: exact, public, and stated in full.
 
     `loss` is what one response reveals of its record. `form` says how responses are
@@ -87,6 +87,12 @@ class Channel(Responding):
     def guarantee(self) -> Guarantee:
         """What one response reveals, in every measure."""
         return pure(self.loss.epsilon)
+
+    @property
+    def is_certified(self) -> bool:
+        """Whether the worst ratio is within the loss."""
+        ratio = self.ratio
+        return ratio is not None and 1 <= ratio <= exp_down(self.loss.epsilon, 512)
 
     @property
     @abstractmethod
@@ -156,9 +162,8 @@ class Randomizer(ABC):
     def channel_for(self, asked: Asked) -> Channel:
         """Settled probabilities whose recomputed loss is within what is asked."""
         channel = self.channel(asked)
-        loss, ratio = channel.loss, channel.ratio
+        loss = channel.loss
         target = Loss(loss.epsilon if asked.epsilon is None else asked.epsilon, asked.delta)
-        certified = ratio is None or ratio <= exp_down(loss.epsilon, 512)
-        if not loss.within(target) or not certified:
+        if not loss.within(target) or not channel.is_certified:
             raise CannotRandomize("cannot-randomize", column=asked.column.name, mechanism=self.name)
         return channel

@@ -31,6 +31,10 @@ class PureProtocol(Channel):
     q: Fraction
     categories: int
 
+    def __post_init__(self) -> None:
+        if not (0 < self.p < 1 and 0 < self.q < 1):
+            raise ValueError("probabilities lie between zero and one")
+
     def estimates(self, tally: ResponseCounts) -> tuple[Fraction, ...]:
         """(share of responses - q) / (p - q) for each label."""
         scale = self.p - self.q
@@ -47,6 +51,7 @@ class Symmetric(PureProtocol):
     """The true one of all labels with probability p, else each other one with q."""
 
     def __post_init__(self) -> None:
+        super(Symmetric, self).__post_init__()
         if self.p + (self.categories - 1) * self.q != 1:
             raise ValueError("probabilities sum to one")
 
@@ -93,8 +98,8 @@ class Bits(PureProtocol):
 
     @property
     def ratio(self) -> Fraction:
-        """(1 - q) / q: two bits differ, and one of them is set by a fair coin."""
-        return (1 - self.q) / self.q
+        """p (1 - q) / (q (1 - p)): two bits differ, one for each label."""
+        return self.p * (1 - self.q) / (self.q * (1 - self.p))
 
     def record(self) -> dict[str, object]:
         """How many bits, and how likely those of untrue labels are."""

@@ -9,8 +9,9 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable
+from typing import Final
 
-source: Callable[[int], bytes] = os.urandom
+source: Final[Callable[[int], bytes]] = os.urandom
 """n -> n random bytes. Only tests replace it, to make their draws repeatable."""
 
 CHUNK = 4096

@@ -7,17 +7,25 @@ import io
 import tempfile
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
-from typing import BinaryIO, final
+from typing import TYPE_CHECKING, BinaryIO, Final, TypeVar, final
 
 import numpy as np
 
-from dpcli.columns import NumericColumn
+from dpcli.columns import CategoryColumn, IdColumn, NumericColumn, OpenColumn
 from dpcli.dialect import ENCODINGS, STANDARD, UTF16, Dialect
+from dpcli.engine.plain import Inspection
 from dpcli.engine.source import Dataset, Source
 from dpcli.errors import DataError, UsageError
+from dpcli.privacy.confidential import Confidential
 from dpcli.privacy.relation import PersonUnit, Unit
+from dpcli.queries import Query
 from dpcli.simulation.synthetic_cells import Places, Stream, ids, texts_of
 from dpcli.spec.model import Spec
+
+if TYPE_CHECKING:
+    from dpcli.engine.rollup import Sealed
+
+T = TypeVar("T")
 
 MARK, MARKED = "dpcli_simulation", "dummy"
 """The last column of every synthetic file, and the text of each of its cells."""
@@ -33,6 +41,9 @@ REPEATED = 75
 
 FIRST_PERSON = 1 << 48
 """Places from here on stand for people, those below for rows."""
+
+GENERATED: Final = frozenset({NumericColumn, CategoryColumn, OpenColumn, IdColumn})
+"""Columns whose texts follow from their declaration; another kind might have texts of its own."""
 
 UTF16_MARK = b"\xff\xfe"
 """Says that what follows is UTF-16, the low byte first."""
@@ -79,11 +90,17 @@ class SyntheticDataset(AbstractContextManager["SyntheticDataset"]):
     """Synthetic rows of a spec and a seed, in a private file that has no name.
 
     The same spec, rows and seed give the same bytes, on any machine. It takes no rows
-    and no name of a file, and writes only while it is made: whatever is read from it was
-    generated here.
+    and no name of a file, and nothing hands out its file: whatever is read from it was
+    generated here. So it may open the answers about its rows, and opens no others.
     """
 
+    def __init_subclass__(cls) -> None:
+        raise TypeError("synthetic rows have no other kinds")
+
     def __init__(self, spec: Spec, rows: int, seed: int) -> None:
+        if type(spec) is not Spec or {type(one) for one in spec.columns} - GENERATED:
+            raise TypeError("only declared columns are generated")
+        self.__answers: list[Sealed] = []
         self.rows, self.seed, self._spec = rows, seed, spec
         self._stream = Stream(seed)
         self._people = _People(spec.privacy.unit, rows, self._stream.named("people"))
@@ -109,11 +126,23 @@ class SyntheticDataset(AbstractContextManager["SyntheticDataset"]):
         """Delete the rows."""
         self.__file.close()
 
-    def dataset(self) -> Dataset:
-        """The file from its start, for the engine."""
+    def aggregate(self, queries: Sequence[Query], unit: Unit) -> Sequence[Sealed]:
+        """The exact answers about the rows, sealed; `exact` opens them."""
+        from dpcli.engine.aggregate import aggregate
+
         size = self.__file.seek(0, io.SEEK_END)
         self.__file.seek(0)
-        return Dataset((Source(MARKED, self.__file, size, self.header, size),))
+        rows = Dataset((Source(MARKED, self.__file, size, self.header, size),))
+        found = aggregate(queries, unit, rows, Inspection(rows))
+        self.__answers += found
+        return found
+
+    def exact(self, sealed: Confidential[T]) -> T:
+        """An answer that `aggregate` found in these rows, without noise; no other one."""
+        if not any(sealed is one for one in self.__answers):
+            raise ValueError("the answer is not about these synthetic rows")
+        value: T = sealed._Confidential__sealed  # type: ignore[attr-defined]  # noqa: SLF001 - synthetic
+        return value
 
     def copy_to(self, target: BinaryIO, name: str) -> None:
         """Write the whole file with its mark, as the spec reads a file of this name.

@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import NamedTuple
 
 from dpcli.arrays import Array, Floats, np, plus, times
-from dpcli.mechanisms.calibration import UNCHANGEABLE
+from dpcli.mechanisms.calibration import NO_NOISE
 from dpcli.plan.model import Plan, PlannedEntry
 from dpcli.privacy.confidential import Cells, Group
 from dpcli.privacy.relation import PersonUnit
@@ -160,7 +160,7 @@ class EntryTrial:
 
     def _estimates(self, values: Sequence[Cells]) -> Estimates:
         """Estimates from answers without noise, before any step of `post`."""
-        answers = [Answer(cells, UNCHANGEABLE) for cells in values]
+        answers = [Answer(cells, NO_NOISE) for cells in values]
         return self._entry.statistic.estimate(self._entry.request, answers, self._confidence)
 
 

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 from pydantic import WithJsonSchema
 
 from dpcli import mechanisms
-from dpcli.mechanisms.base import Choosing
+from dpcli.mechanisms.base import SelectionMechanism
 from dpcli.mechanisms.calibration import Mechanism
 from dpcli.messages import shown
 from dpcli.privacy.decimals import readable_text
@@ -50,7 +50,7 @@ Answering = tuple[tuple[Mechanism, ...], Price, str]
 def able_to_answer(statistic: Statistic) -> list[Mechanism]:
     """The mechanisms that can answer a statistic, the default first."""
     every = mechanisms.MECHANISMS
-    return [one for one in every if isinstance(one, Choosing) == statistic.chooses]
+    return [one for one in every if isinstance(one, SelectionMechanism) == statistic.chooses]
 
 
 def single_way(part: Part[Any], ways: Collection[str], absent: str) -> str:

@@ -12,17 +12,16 @@ import pytest
 
 from dpcli.arrays import whole
 from dpcli.mechanisms import MECHANISMS
-from dpcli.mechanisms.base import Choosing
-from dpcli.mechanisms.calibration import UNCHANGEABLE
-from dpcli.privacy.confidential import Confidential
+from dpcli.mechanisms.base import SelectionMechanism
+from dpcli.mechanisms.calibration import NO_NOISE
 from dpcli.privacy.loss import Loss
-from dpcli.privacy.noise import ChoiceNoise, DiscreteLaplace
+from dpcli.privacy.noise import ChoiceNoise
 from dpcli.privacy.sensitivity import Sensitivity
 from dpcli.sampling import choice
 from tests.support.mechanisms import fitted
 from tests.support.streams import CUT, Stream, chi_square_tail
 
-CHOOSING = [mechanism for mechanism in MECHANISMS if isinstance(mechanism, Choosing)]
+CHOOSING = [mechanism for mechanism in MECHANISMS if isinstance(mechanism, SelectionMechanism)]
 
 each_choosing = pytest.mark.parametrize("mechanism", CHOOSING, ids=lambda m: str(m.name))
 
@@ -70,7 +69,7 @@ def test_the_formulas_are_those_of_the_lecture() -> None:
 )
 @each_choosing
 def test_choices_have_exactly_their_probabilities(
-    mechanism: Choosing,
+    mechanism: SelectionMechanism,
     scores: tuple[int, ...],
     scale: Fraction,
     array: bool,
@@ -98,7 +97,9 @@ def test_choices_have_exactly_their_probabilities(
 
 
 @each_choosing
-def test_no_neighbour_makes_a_choice_likelier_than_epsilon_allows(mechanism: Choosing) -> None:
+def test_no_neighbour_makes_a_choice_likelier_than_epsilon_allows(
+    mechanism: SelectionMechanism,
+) -> None:
     """Over all changes of three scores within their distances, ratios stay within e^epsilon."""
     worst = 0.0
     epsilon = Fraction(1)
@@ -123,42 +124,37 @@ def test_no_neighbour_makes_a_choice_likelier_than_epsilon_allows(mechanism: Cho
 
 @each_choosing
 @pytest.mark.parametrize("count", [2, 5000])
-def test_scores_of_any_size_neither_overflow_nor_fail(mechanism: Choosing, count: int) -> None:
+def test_scores_of_any_size_neither_overflow_nor_fail(
+    mechanism: SelectionMechanism, count: int
+) -> None:
     """Scores of 10^9, 10^40 and minus 10^40 among others lead to the best of them."""
     for best in (10**9, 10**18, 10**19, 10**40):
         for scale in (Fraction(1, 10**9), Fraction(1), Fraction(10**5)):
             scores = [0] * (count - 1) + [best]
             noise = ChoiceNoise(scale)
-            exact = Confidential(whole(scores))
-            assert mechanism.choose(noise, ONE, exact, (count, 1)).value.tolist() == [count - 1]
-            exact = Confidential(whole([*[-best] * (count - 1), 0]))
-            assert mechanism.choose(noise, ONE, exact, (count, 1)).value.tolist() == [count - 1]
+            assert mechanism.choose(noise, whole(scores).reshape(1, -1), 1).tolist() == [count - 1]
+            scores = [*[-best] * (count - 1), 0]
+            assert mechanism.choose(noise, whole(scores).reshape(1, -1), 1).tolist() == [count - 1]
 
 
 @each_choosing
-def test_picks_are_different_and_in_each_group(mechanism: Choosing) -> None:
+def test_picks_are_different_and_in_each_group(mechanism: SelectionMechanism) -> None:
     """Of three groups of four candidates two are picked, each once, the best ones first."""
-    scores = whole([9, 1, 7, 2, 0, 5, 6, 1, 3, 3, 900, 800])
+    scores = whole([9, 1, 7, 2, 0, 5, 6, 1, 3, 3, 900, 800]).reshape(3, 4)
     noise = ChoiceNoise(Fraction(1, 100))
-    chosen = mechanism.choose(noise, ONE, Confidential(scores), (4, 2)).value
-    assert chosen.tolist() == [0, 2, 2, 1, 2, 3]
-    wide = mechanism.choose(ChoiceNoise(Fraction(10**6)), ONE, Confidential(scores), (4, 4))
-    assert [sorted(wide.value[at : at + 4]) for at in (0, 4, 8)] == [[0, 1, 2, 3]] * 3
+    assert mechanism.choose(noise, scores, 2).tolist() == [0, 2, 2, 1, 2, 3]
+    wide = mechanism.choose(ChoiceNoise(Fraction(10**6)), scores, 4)
+    assert [sorted(wide[at : at + 4]) for at in (0, 4, 8)] == [[0, 1, 2, 3]] * 3
 
 
 @each_choosing
-def test_a_choice_that_no_neighbour_can_change_is_the_best(mechanism: Choosing) -> None:
-    """Without sensitivity the first of the best is chosen; with it, a scale is needed."""
-    unchanged = Sensitivity(0, 0, 0, 0)
-    exact = Confidential(whole([1, 5, 5, 0]))
-    assert mechanism.choose(UNCHANGEABLE, unchanged, exact, (4, 1)).value.tolist() == [1]
-    for noise in (UNCHANGEABLE, ChoiceNoise(Fraction(0)), DiscreteLaplace(Fraction(1))):
-        with pytest.raises(ValueError, match="needs a positive scale"):
-            mechanism.choose(noise, ONE, exact, (4, 1))
+def test_a_choice_that_no_neighbour_can_change_is_the_best(mechanism: SelectionMechanism) -> None:
+    """Without noise the first of the best is chosen."""
+    assert mechanism.choose(NO_NOISE, whole([1, 5, 5, 0]).reshape(1, 4), 1).tolist() == [1]
 
 
 @each_choosing
-def test_shortfalls_hold(mechanism: Choosing, stream: Stream) -> None:
+def test_shortfalls_hold(mechanism: SelectionMechanism, stream: Stream) -> None:
     """The bound on how far a choice falls short holds as often as it says."""
     gaps = [0, *([3] * 20), *([40] * 400)]
     noise = ChoiceNoise(Fraction(5))

@@ -14,7 +14,7 @@ from dpcli.composition.base import Composition
 from dpcli.composition.parallel import worst_unit
 from dpcli.composition.pld import composed_epsilon
 from dpcli.mechanisms import MECHANISMS
-from dpcli.mechanisms.base import Choosing
+from dpcli.mechanisms.base import SelectionMechanism
 from dpcli.mechanisms.calibration import Mechanism
 from dpcli.privacy.loss import Guarantee, Loss, Pair, together
 from dpcli.privacy.noise import DiscreteGaussian, Noise
@@ -42,7 +42,7 @@ each_sensitivity = pytest.mark.parametrize("moved", SENSITIVITIES, ids=str)
 
 def small(mechanism: Mechanism, moved: Sensitivity) -> bool:
     """Whether brute force can look at all that may happen."""
-    return not isinstance(mechanism, Choosing) or moved.l0 * moved.linf == moved.l1
+    return not isinstance(mechanism, SelectionMechanism) or moved.l0 * moved.linf == moved.l1
 
 
 each_small = pytest.mark.parametrize(

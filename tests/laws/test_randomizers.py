@@ -131,7 +131,7 @@ def test_the_chi_square_notices_a_slightly_different_table(
 def _p_value(channel: Channel, rows: Rows, count: int = 200_000) -> float:
     """Pearson's test of the responses to so many records of each input."""
     cells = np.repeat(np.arange(len(rows)), count)
-    places = output_of(channel, channel.respond(Confidential(cells)).value)
+    places = output_of(channel, channel.respond(Confidential(cells, channel)).value)
     observed = np.zeros((len(rows), len(rows[0])))
     np.add.at(observed, (cells, places), 1)
     expected = np.array([[float(chance) * count for chance in row] for row in rows])
@@ -169,7 +169,7 @@ class TestTwoFairCoins:
         """10^6 responses of one truth match 3/4 and 1/4."""
         channel = RANDOMIZERS[0].channel_for(Asked(labels(2), probability=Fraction(3, 4)))
         for true in (0, 1):
-            (drawn,) = channel.respond(Confidential(np.full(10**6, true))).value
+            (drawn,) = channel.respond(Confidential(np.full(10**6, true), channel)).value
             kept = int((drawn == true).sum())
             statistic = (kept - 750_000) ** 2 / 750_000 + (kept - 750_000) ** 2 / 250_000
             assert chi_square_tail(statistic, 1) > CUT

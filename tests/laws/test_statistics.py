@@ -11,7 +11,7 @@ import pytest
 from dpcli.arrays import whole
 from dpcli.columns import CategoryColumn, Key, NumericColumn
 from dpcli.composition import COMPOSITIONS
-from dpcli.plan.entries import query_sensitivity
+from dpcli.mechanisms.sensitivity import query_sensitivity
 from dpcli.privacy.loss import Loss
 from dpcli.privacy.noise import ChoiceNoise, DiscreteGaussian, DiscreteLaplace, Noise
 from dpcli.privacy.relation import Neighbors, Relation, RowUnit
@@ -103,7 +103,7 @@ def test_no_neighbor_exceeds_the_sensitivity_and_some_reach_it(
         ]
         for place, query in enumerate(queries):
             changes = [changes_of(query, one[place], other[place]) for one, other in pairs]
-            claim = query_sensitivity(query, privacy, neighbors)
+            claim = query_sensitivity(query, privacy.relation)
             found = (
                 max(map(sum, changes)),
                 max(sum(c**2 for c in change) for change in changes),

@@ -4,20 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, TypeVar, cast
 
 from dpcli.dialect import STANDARD, Dialect
 from dpcli.engine.aggregate import aggregate
 from dpcli.engine.plain import Inspection
 from dpcli.engine.source import open_dataset
 from dpcli.privacy.confidential import Cells, Confidential, Groups
-from dpcli.privacy.key import unseal
 from dpcli.privacy.relation import Unit
 from dpcli.queries import Query
 
 if TYPE_CHECKING:
     from dpcli.engine.rollup import Sealed
     from tests.oracles.plain import Answer
+
+
+T = TypeVar("T")
+
+
+def unsealed(sealed: Confidential[T]) -> T:
+    """The value itself, by its private name."""
+    value: T = sealed._Confidential__sealed  # type: ignore[attr-defined]
+    return value
 
 
 def engine(
@@ -35,7 +43,7 @@ def opened(sealed: Sequence[Sealed]) -> list[Answer]:
 
 def _answer(sealed: Sealed) -> Answer:
     """The integers of one answer, by group where keys are private."""
-    content = unseal(cast("Confidential[Cells | Groups]", sealed))
+    content = unsealed(cast("Confidential[Cells | Groups]", sealed))
     if isinstance(content, Groups):
         return {name: content.cells([name]).tolist() for name in content.names}
     return cast("list[int]", content.tolist())

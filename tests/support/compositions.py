@@ -8,7 +8,7 @@ from itertools import product
 import numpy as np
 from numpy.typing import NDArray
 
-from dpcli.mechanisms.base import Choosing
+from dpcli.mechanisms.base import SelectionMechanism
 from dpcli.mechanisms.calibration import Mechanism
 from dpcli.privacy.noise import Noise
 from dpcli.privacy.sensitivity import Sensitivity
@@ -32,7 +32,7 @@ def shifts(moved: Sensitivity) -> Iterator[tuple[int, ...]]:
 
 def outcomes(mechanism: Mechanism, noise: Noise, moved: Sensitivity) -> Iterator[Losses]:
     """The losses of an answer, for every way in which a neighbour may change it."""
-    if isinstance(mechanism, Choosing):
+    if isinstance(mechanism, SelectionMechanism):
         yield from _choices(mechanism, noise, moved)
         return
     for vector in shifts(moved):
@@ -55,7 +55,7 @@ def _shifted(noise: Noise, shift: int) -> Losses:
     return (here - there)[kept], (weights / weights.sum())[kept]
 
 
-def _choices(mechanism: Choosing, noise: Noise, moved: Sensitivity) -> Iterator[Losses]:
+def _choices(mechanism: SelectionMechanism, noise: Noise, moved: Sensitivity) -> Iterator[Losses]:
     """The losses of choosing among three candidates, in each of some groups."""
     groups = list(_one_choice(mechanism, noise, moved.linf))
     if moved.l0 == 1:
@@ -70,7 +70,7 @@ def _choices(mechanism: Choosing, noise: Noise, moved: Sensitivity) -> Iterator[
         yield losses
 
 
-def _one_choice(mechanism: Choosing, noise: Noise, reach: int) -> Iterator[Losses]:
+def _one_choice(mechanism: SelectionMechanism, noise: Noise, reach: int) -> Iterator[Losses]:
     """The losses of one choice, for scores from 0 to 3 and changes of a range up to `reach`."""
     for scores in product(range(4), repeat=3):
         before = _chosen(mechanism, noise, scores)
@@ -80,7 +80,7 @@ def _one_choice(mechanism: Choosing, noise: Noise, reach: int) -> Iterator[Losse
             yield np.log(after) - np.log(before), after
 
 
-def _chosen(mechanism: Choosing, noise: Noise, scores: Sequence[int]) -> Floats:
+def _chosen(mechanism: SelectionMechanism, noise: Noise, scores: Sequence[int]) -> Floats:
     """The probability of each candidate."""
     gaps = [max(scores) - score for score in scores]
     return np.array(probabilities(mechanism.name, gaps, noise.scale))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from math import exp
 
-from dpcli.mechanisms.base import Perturbing
+from dpcli.mechanisms.base import AdditiveMechanism
 from dpcli.mechanisms.calibration import Pure
 from dpcli.privacy.concentrated import pure_rho
 from dpcli.privacy.noise import DiscreteLaplace, Noise
@@ -35,7 +35,7 @@ class TwoLaplaces(Noise):
         return 2 * DiscreteLaplace(self.scale).variance
 
 
-class TwoLaplacesMechanism(Pure, Perturbing):
+class TwoLaplacesMechanism(Pure, AdditiveMechanism):
     """Adds two discrete Laplace draws of scale L1 / epsilon to every cell.
 
     Privacy: the answer with one of them is epsilon-private, and the other is post-processing.

@@ -11,7 +11,7 @@ from tests.support.toy_column import Percentage
 from tests.support.toy_mechanism import TwoLaplacesMechanism
 from tests.support.toy_statistic import HighCount
 
-mechanisms.MECHANISMS = (*mechanisms.MECHANISMS, TwoLaplacesMechanism())
+setattr(mechanisms, "MECHANISMS", (*mechanisms.MECHANISMS, TwoLaplacesMechanism()))  # noqa: B010 - final
 statistics.STATISTICS = (*statistics.STATISTICS, HighCount())
 column_types.COLUMN_TYPES = (*column_types.COLUMN_TYPES, Percentage)
 

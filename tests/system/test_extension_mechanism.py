@@ -112,7 +112,7 @@ def test_the_laws_of_mechanisms_include_it() -> None:
 def test_widths_follow_from_its_tail(scale: float) -> None:
     """Half-widths, quantiles and variances agree with draws of the mechanism."""
     noise = TwoLaplaces(Fraction(scale))
-    draws = TwoLaplacesMechanism().perturb(noise, whole([0] * 20_000))
+    draws = TwoLaplacesMechanism().add_noise(noise, whole([0] * 20_000))
     width = noise.half_width(Fraction(9, 10))
 
     assert sum(abs(draw) <= width for draw in draws) >= 18_000 - 6 * 42

@@ -97,7 +97,10 @@ def coverage(plan: Plan, exact: Sequence[list[int]]) -> dict[str, float]:
     expected = [truth(planned, [next(parts) for _ in planned.parts]) for planned in plan.entries]
     held = dict.fromkeys((planned.entry.request.name for planned in plan.entries), 0)
     for _ in range(RELEASES):
-        sealed = [Confidential(whole(cells)) for cells in exact]
+        sealed = [
+            Confidential(whole(cells), query)
+            for cells, query in zip(exact, plan.queries, strict=True)
+        ]
         for released, values in zip(estimates_of(plan, sealed), expected, strict=True):
             for estimate, value in zip(released.estimates, values, strict=True):
                 assert value.value is not None

@@ -200,12 +200,12 @@ def test_a_broken_promise_fails(
     dpcli: Command, spec: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Noise of a tenth of the scale is shown in the table, in JSON and by the status."""
-    real = Laplace.perturb
+    real = Laplace.add_noise
 
     def wrong(self: Laplace, noise: Noise, values: Array) -> Array:
         return real(self, DiscreteLaplace(noise.scale / 10), values)
 
-    monkeypatch.setattr(Laplace, "perturb", wrong)
+    monkeypatch.setattr(Laplace, "add_noise", wrong)
     done = dpcli("simulate", spec, "--rows", 100, "--runs", 60)
     assert done.status == 1
     assert "smaller than predicted" in done.out

@@ -10,7 +10,7 @@ from math import sqrt
 import pytest
 
 from dpcli.arrays import whole
-from dpcli.mechanisms.base import Perturbing
+from dpcli.mechanisms.base import AdditiveMechanism
 from dpcli.plan.model import Plan
 from dpcli.plan.planner import make_plan
 from dpcli.plan.quality import FALSE_STOP, minimums, missed_minimums
@@ -67,8 +67,9 @@ def exact_counts(plan: Plan, rows: int, shares: Sequence[Fraction]) -> list[Conf
     assert plan.quality is not None
     differences = [int((2 * share - 1) * rows) for share in shares]
     if len(plan.quality.parts) == 1:
-        return [Confidential(whole([rows, *differences]))]
-    return [Confidential(whole(differences)), Confidential(whole([rows]))]
+        return [Confidential(whole([rows, *differences]), plan.queries[0])]
+    columns, total = plan.queries[:2]
+    return [Confidential(whole(differences), columns), Confidential(whole([rows]), total)]
 
 
 def stops(plan: Plan, rows: int, shares: Sequence[Fraction]) -> Iterator[bool]:
@@ -129,14 +130,11 @@ def test_the_margin_is_not_larger_than_it_has_to_be(monkeypatch: pytest.MonkeyPa
     plan = plan_of(QUALITIES["laplace"])
     assert plan.quality is not None
     (part,) = plan.quality.parts
-    assert isinstance(part.mechanism, Perturbing)
     found = list(minimums(plan))
     stopped = 0
     for _ in range(RUNS):
         (sealed,) = exact_counts(plan, ROWS, thresholds(plan))
-        rows, *differences = part.mechanism.answer(
-            part.noise, part.sensitivity, sealed
-        ).value.tolist()
+        rows, *differences = part.calibrated.answer(sealed).value.tolist()
         smaller = [replace(one, margin=one.margin * Fraction(4, 5)) for one in found]
         readable = [Fraction(rows + one, 2) for one in differences]
         columns = dict(zip(thresholds_by_name(plan), readable, strict=True))
@@ -163,10 +161,10 @@ def test_tails_bound_the_noise_that_is_drawn(
     plan = plan_of(QUALITIES[kind])
     assert plan.quality is not None
     mechanism = plan.quality.mechanism
-    assert isinstance(mechanism, Perturbing)
+    assert isinstance(mechanism, AdditiveMechanism)
     noise = (DiscreteLaplace if kind == "laplace" else DiscreteGaussian)(scale)
     draws = 20_000
-    one, other = (mechanism.perturb(noise, whole([0] * draws)).tolist() for _ in range(2))
+    one, other = (mechanism.add_noise(noise, whole([0] * draws)).tolist() for _ in range(2))
     for outside in (0.2, 0.01):
         width = one_sided_width(noise, outside)
         margin = blended_margin(noise, Fraction(3, 10), noise, Fraction(1, 2), outside)

@@ -6,11 +6,12 @@ import copy
 import json
 import pickle
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
+from dpcli.privacy import confidential
 from dpcli.privacy.confidential import Confidential
-from dpcli.privacy.key import unseal
 
 PEEKS: list[Callable[[Confidential[int]], object]] = [
     bool,
@@ -39,14 +40,31 @@ PEEKS: list[Callable[[Confidential[int]], object]] = [
 def test_nothing_opens_a_confidential_value(peek: Callable[[Confidential[int]], object]) -> None:
     """Testing, comparing, converting, printing, copying and pickling are refused."""
     with pytest.raises((TypeError, AttributeError)):
-        peek(Confidential(3))
+        peek(Confidential(3, None))
 
 
 def test_its_representation_reveals_nothing() -> None:
     """A traceback or a log that shows it shows no value."""
-    assert repr(Confidential(3)) == str(Confidential(3)) == "Confidential(...)"
+    assert repr(Confidential(3, None)) == str(Confidential(3, None)) == "Confidential(...)"
 
 
-def test_the_key_opens_it() -> None:
-    """A mechanism gets the value that was sealed."""
-    assert unseal(Confidential((1, 2))) == (1, 2)
+def test_it_states_what_it_is_for_and_nothing_else() -> None:
+    """What may open it is public and cannot be changed."""
+    sealed = Confidential(3, "count")
+    assert sealed.is_for("count")
+    assert not sealed.is_for("sum")
+    assert [name for name in dir(sealed) if not name.startswith("_")] == ["in_groups", "is_for"]
+
+
+def test_few_places_open_what_is_sealed() -> None:
+    """Its private name stands in the mechanisms and in the simulation of synthetic rows alone."""
+    package = Path(confidential.__file__).parents[1]
+    found = {
+        str(path.relative_to(package)): path.read_text("utf-8").count("_Confidential__")
+        for path in package.rglob("*.py")
+    }
+    assert {name: count for name, count in found.items() if count} == {
+        "mechanisms/base.py": 3,
+        "privacy/confidential.py": 2,
+        "simulation/synthetic.py": 1,
+    }

@@ -104,7 +104,7 @@ def collections(
     block = max(1, 2_000_000 // size)
     for start in range(0, many, block):
         count = min(block, many - start)
-        drawn = channel.respond(Confidential(np.tile(cells, count))).value
+        drawn = channel.respond(Confidential(np.tile(cells, count), channel)).value
         for place in range(count):
             part = slice(place * size, (place + 1) * size)
             tally = tally_of(channel, [column[part] for column in drawn], size)

@@ -165,7 +165,8 @@ def test_the_file_has_no_name(plan: Plan, tmp_path: Path, monkeypatch: pytest.Mo
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     with SyntheticDataset(plan.spec, 10, 1) as made:
         assert not list(tmp_path.iterdir())
-        assert os.fstat(made.dataset().sources[0].file.fileno()).st_nlink == 0
+        file = made._SyntheticDataset__file  # type: ignore[attr-defined]
+        assert os.fstat(file.fileno()).st_nlink == 0
 
 
 @pytest.mark.parametrize("rows", [1, 2, 39, 40, 41])

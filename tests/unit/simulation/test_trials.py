@@ -6,13 +6,16 @@ import inspect
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
+from typing import cast
 
 import pytest
 
-from dpcli.arrays import Array
+from dpcli.arrays import Array, whole
+from dpcli.columns import NumericColumn
 from dpcli.mechanisms.gaussian import Gaussian
 from dpcli.mechanisms.pure import Laplace, PermuteAndFlip
 from dpcli.plan.model import Plan
+from dpcli.privacy.confidential import Cells, Confidential
 from dpcli.privacy.noise import DiscreteLaplace, Noise
 from dpcli.privacy.relation import PersonUnit
 from dpcli.release import estimate
@@ -231,7 +234,7 @@ def test_other_noise_than_planned_is_noticed(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Too little noise and too much, by a fifth or by half, of either kind."""
-    real = mechanism.perturb
+    real = mechanism.add_noise
 
     def wrong(self: Laplace | Gaussian, noise: Noise, values: Array) -> Array:
         return real(self, replace(noise, scale=noise.scale * factor), values)
@@ -241,7 +244,7 @@ def test_other_noise_than_planned_is_noticed(
     plan = plan_of(one(text + "bins: {width: 1}}\n"))
     made = dummy(plan, 200, 1)
     assert not simulate(plan, made, 60).broken
-    monkeypatch.setattr(mechanism, "perturb", wrong)
+    monkeypatch.setattr(mechanism, "add_noise", wrong)
     ((broken, asked),) = simulate(plan, made, 60).broken
     assert (broken, asked.verdict) == ("a", verdict)
 
@@ -250,12 +253,12 @@ def test_default_runs_notice_halved_noise_of_a_table(
     dummy: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A hundred runs of a few cells suffice for that."""
-    real = Laplace.perturb
+    real = Laplace.add_noise
     plan = plan_of(ROWS)
     made = dummy(plan, 500, 1)
     monkeypatch.setattr(
         Laplace,
-        "perturb",
+        "add_noise",
         lambda self, noise, values: real(self, DiscreteLaplace(noise.scale / 2), values),
     )
     broken = {name for name, _ in simulate(plan, made, 100).broken}
@@ -295,28 +298,38 @@ def test_published_numbers_are_those_of_a_release(plan: Plan, dummy: Make) -> No
         assert len(made.estimates) or noisy.groups == ()
 
 
-def test_only_invented_rows_are_read() -> None:
-    """A reading takes a dummy itself, and a dummy takes nothing that could hold rows."""
+def test_exact_answers_are_about_invented_rows_alone(dummy: Make) -> None:
+    """A dataset opens what it aggregated itself: not answers of another one, nor sealed by hand."""
+    plan = plan_of(ROWS)
+    made, other = dummy(plan, 10, 1), dummy(plan, 10, 1)
+    asked = plan.queries, plan.spec.privacy.unit
+    sealed, foreign = (
+        cast("Confidential[Cells]", each.aggregate(*asked)[0]) for each in (made, other)
+    )
+    by_hand = Confidential(whole([7]), plan.queries[0])
 
-    class Disguise:
-        def source(self) -> object:
+    assert len(made.exact(sealed))
+    for found in (foreign, by_hand):
+        with pytest.raises(ValueError, match="not about these synthetic rows"):
+            made.exact(found)
+
+
+def test_synthetic_rows_come_from_a_spec_and_a_number() -> None:
+    """Nothing that could hold rows is taken: no file, no column with texts of its own."""
+
+    class Column(NumericColumn):
+        def text(self, steps: int) -> str:
             raise AssertionError
 
-    with pytest.raises(TypeError):
-        NoiselessRun(plan_of(ROWS), Disguise())  # type: ignore[arg-type]
     plan = plan_of(ROWS)
-    other = type("Other", (SyntheticDataset,), {"source": Disguise.source})
-    with other(plan.spec, 10, 1) as disguised, pytest.raises(TypeError):
-        NoiselessRun(plan, disguised)
     taken = inspect.get_annotations(SyntheticDataset.__init__)
     assert taken == {"spec": "Spec", "rows": "int", "seed": "int", "return": "None"}
-    taken = inspect.get_annotations(NoiselessRun.__init__)
-    assert taken == {
-        "plan": "Plan",
-        "dataset": "SyntheticDataset",
-        "limited": "bool",
-        "return": "None",
-    }
+    assert {name for name in vars(SyntheticDataset) if not name.startswith("_")} == {
+        "aggregate", "close", "copy_to", "exact",
+    }  # fmt: skip
+    columns = (*plan.spec.columns, Column("other", "integer", bounds=(0, 1)))
+    with pytest.raises(TypeError, match="only declared columns"):
+        SyntheticDataset(replace(plan.spec, columns=columns), 10, 1)
 
 
 def test_vanishing_noise_has_no_other_door() -> None:

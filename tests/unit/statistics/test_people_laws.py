@@ -11,7 +11,7 @@ import pytest
 
 from dpcli.columns import CategoryColumn, IdColumn, Key, NumericColumn
 from dpcli.composition import COMPOSITIONS
-from dpcli.plan.entries import query_sensitivity
+from dpcli.mechanisms.sensitivity import query_sensitivity
 from dpcli.privacy.loss import Loss
 from dpcli.privacy.relation import Neighbors, PersonUnit
 from dpcli.queries import LinearQuery, Query
@@ -98,7 +98,7 @@ def test_no_person_exceeds_the_sensitivity_and_some_reach_it(
             for chosen in combinations_with_replacement(rows, count)
         ]
         for place, query in enumerate(queries):
-            claim = query_sensitivity(query, privacy, neighbors)
+            claim = query_sensitivity(query, privacy.relation)
             vectors = {tuple(person[place]) for person in people}
             picks = query.picks if isinstance(query, ScoreQuery) else 1
             others = (

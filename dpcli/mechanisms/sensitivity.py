@@ -1,0 +1,25 @@
+"""How far one privacy unit can change the answer to a query, by audited tables."""
+
+from __future__ import annotations
+
+from dpcli.privacy.relation import PersonUnit, Relation
+from dpcli.privacy.sensitivity import Sensitivity, readability_sensitivity, sensitivity
+from dpcli.queries import LinearQuery, MinimiserQuery, Query, ReadabilityQuery
+from dpcli.scores import ScoreQuery
+
+
+def query_sensitivity(query: Query, relation: Relation) -> Sensitivity:
+    """How far one unit can change the answer to a query."""
+    if isinstance(query, MinimiserQuery):
+        return query.sensitivity
+    unit, neighbors = relation.unit, relation.neighbors
+    if isinstance(query, ReadabilityQuery):
+        count = len(query.checked)
+        return readability_sensitivity(count, neighbors, unit, with_rows=query.with_rows)
+    if isinstance(unit, PersonUnit):
+        if isinstance(query, LinearQuery) and query.totals is not None:
+            unit = unit.in_totals
+        elif not query.axes:
+            unit = unit.ungrouped
+    once = sensitivity(query.influence, neighbors, unit, query.cells)
+    return once.repeated(query.picks) if isinstance(query, ScoreQuery) else once

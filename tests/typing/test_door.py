@@ -1,0 +1,101 @@
+"""Ways around the mechanisms that do not type-check; most fail at run time as well.
+
+Each `type: ignore` names an error that mypy finds; mypy reports one that is not needed, so every
+line here is known to be refused.
+"""
+
+from __future__ import annotations
+
+from dataclasses import FrozenInstanceError
+from fractions import Fraction
+
+import pytest
+
+from dpcli import mechanisms, randomizers
+from dpcli.arrays import whole
+from dpcli.mechanisms.base import CalibratedMechanism
+from dpcli.mechanisms.pure import Laplace
+from dpcli.privacy.confidential import Cells, Confidential
+from dpcli.privacy.loss import Loss
+from dpcli.privacy.noise import DiscreteLaplace, Noise
+from dpcli.privacy.relation import Neighbors, Relation, RowUnit
+from dpcli.queries import LinearQuery
+from dpcli.sampling import entropy
+from dpcli.sampling.noise import Draws
+from dpcli.simulation import synthetic
+from dpcli.simulation.synthetic import SyntheticDataset
+
+RELATION = Relation(RowUnit(), Neighbors.ADD_REMOVE)
+(FITTED,) = CalibratedMechanism.fit(Laplace(), [LinearQuery()], RELATION, Loss(Fraction(1)))
+TINY = DiscreteLaplace(Fraction(1, 1000))
+SEALED: Confidential[Cells] = Confidential(whole([7]), LinearQuery())
+
+
+def test_no_one_else_constructs_a_calibrated_mechanism() -> None:
+    """Its constructor takes nothing that there is."""
+    with pytest.raises(TypeError, match="only `fit`"):
+        CalibratedMechanism(TINY)  # type: ignore[arg-type]
+    with pytest.raises(TypeError):
+        CalibratedMechanism()  # type: ignore[call-arg]
+    with pytest.raises(TypeError):
+        CalibratedMechanism(noise=TINY)  # type: ignore[call-arg]
+
+
+def test_a_calibrated_mechanism_does_not_change() -> None:
+    """Neither its noise, nor what the noise is made of, nor its methods."""
+    with pytest.raises(FrozenInstanceError):
+        FITTED.noise = TINY  # type: ignore[misc]
+    with pytest.raises(FrozenInstanceError):
+        FITTED.noise.scale = Fraction(1, 1000)  # type: ignore[misc]
+    blank = CalibratedMechanism.__new__(CalibratedMechanism)
+    with pytest.raises(FrozenInstanceError):
+        blank.noise = TINY  # type: ignore[misc]
+
+
+def test_sealed_types_have_no_other_kinds() -> None:
+    """A subclass could open what it inherits."""
+    with pytest.raises(TypeError):
+
+        class Open(Confidential[int]):  # type: ignore[misc]
+            """Sealed, but for a method of its own."""
+
+    with pytest.raises(TypeError):
+
+        class Quiet(CalibratedMechanism):  # type: ignore[misc]
+            """Calibrated, but for the noise."""
+
+    with pytest.raises(TypeError):
+
+        class Real(SyntheticDataset):  # type: ignore[misc]
+            """Synthetic, but for the rows."""
+
+
+def test_the_sealed_value_has_no_name() -> None:
+    """Not from outside, and not from another class of the same name."""
+    with pytest.raises(AttributeError):
+        print(SEALED.__sealed)  # type: ignore[attr-defined]
+
+    class Other:
+        """What it would read has a name that only reflection knows."""
+
+        def peek(self, sealed: Confidential[Cells]) -> object:
+            return sealed.__sealed  # type: ignore[attr-defined]
+
+    with pytest.raises(AttributeError):
+        Other().peek(SEALED)
+
+
+def never() -> None:
+    """What would work at run time, as in any Python, is refused by the types alone."""
+
+    def silent(self: Laplace, noise: Noise, count: int, *, many: bool = False) -> Draws:
+        return [0] * count
+
+    Laplace.sample = silent  # type: ignore[method-assign]
+    Laplace().distribution = DiscreteLaplace  # type: ignore[misc]
+    mechanisms.MECHANISMS = ()  # type: ignore[misc]
+    randomizers.CHANNELS = ()  # type: ignore[misc]
+    entropy.source = bytes  # type: ignore[misc]
+    synthetic.GENERATED = frozenset()  # type: ignore[misc]
+    synthetic.GENERATED.add(int)  # type: ignore[attr-defined]
+    print(SEALED._Confidential__sealed)  # type: ignore[attr-defined]

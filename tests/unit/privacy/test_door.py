@@ -1,0 +1,221 @@
+"""Ways around the mechanisms that type-check; each raises before anything is opened."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from unittest.mock import Mock
+
+import pytest
+
+from dpcli import mechanisms, randomizers
+from dpcli.arrays import Array, Ints, np, whole
+from dpcli.columns import NumericColumn
+from dpcli.mechanisms.base import CalibratedMechanism, LocalRandomizer
+from dpcli.mechanisms.calibration import CannotCalibrate, Mechanism
+from dpcli.mechanisms.pure import Laplace
+from dpcli.privacy.confidential import Cells, Confidential, Groups
+from dpcli.privacy.loss import Loss
+from dpcli.privacy.noise import DiscreteGaussian, DiscreteLaplace, Noise
+from dpcli.privacy.relation import Neighbors, Relation, RowUnit
+from dpcli.privacy.sensitivity import Influence, Sensitivity
+from dpcli.queries import LinearQuery
+from dpcli.randomizers.additive import Added
+from dpcli.randomizers.base import ProbabilityTable
+from dpcli.randomizers.matrix import Tabular
+from dpcli.randomizers.pure_protocols import Bits, Symmetric
+from dpcli.sampling.noise import Draws
+
+RELATION = Relation(RowUnit(), Neighbors.ADD_REMOVE)
+COUNT, ONE = LinearQuery(), Loss(Fraction(1))
+AGE = NumericColumn("age", "integer", bounds=(0, 100))
+SUM = LinearQuery(present=(AGE,))
+NOTHING = np.zeros(1, np.int64)
+GROUPS = Confidential(Groups((("a",),), NOTHING, NOTHING, NOTHING, 1), COUNT)
+SEALED: Confidential[Cells] = Confidential(whole([7]), SUM)
+
+
+def fitted(mechanism: Mechanism, target: Loss = ONE) -> CalibratedMechanism:
+    """A mechanism that is calibrated for a count."""
+    (found,) = CalibratedMechanism.fit(mechanism, [COUNT], RELATION, target)
+    return found
+
+
+class Quiet(Laplace):
+    """A mechanism that states what Laplace noise does, and draws none."""
+
+    def sample(self, noise: Noise, count: int, *, many: bool = False) -> Draws:
+        """Zeros."""
+        return [0] * count
+
+
+class Lying(Laplace):
+    """A registered mechanism whose noises are another matter; set in each test."""
+
+    noises: tuple[Noise, ...] = ()
+
+    def calibrate(
+        self,
+        changes: Sequence[Sensitivity],
+        target: Loss,
+        shares: Sequence[Fraction],
+        calibration: str = "exact",
+    ) -> list[Noise]:
+        """Those that were set."""
+        return list(self.noises)
+
+
+class Less(LinearQuery):
+    """A query that equals all others, and says that no one can change it."""
+
+    def __eq__(self, other: object) -> bool:
+        return True
+
+    __hash__ = LinearQuery.__hash__
+
+    @property
+    def influence(self) -> Influence:
+        """None."""
+        return Influence(0, 0)
+
+
+def test_only_a_registered_mechanism_is_calibrated() -> None:
+    """A subclass of one inherits its claims, but not its noise."""
+    with pytest.raises(TypeError, match="only a registered mechanism"):
+        fitted(Quiet())
+    with pytest.raises(TypeError, match="only a registered mechanism"):
+        fitted(Mock(spec=Laplace))
+
+
+@pytest.mark.parametrize(
+    "noise",
+    [DiscreteGaussian(Fraction(9)), DiscreteLaplace(Fraction(1, 2)), DiscreteLaplace(Fraction(-9))],
+    ids=str,
+)
+def test_noise_is_not_believed(noise: Noise, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another distribution, too little of it and a negative scale are refused."""
+    monkeypatch.setattr(mechanisms, "MECHANISMS", (Lying(),))
+    monkeypatch.setattr(Lying, "noises", (noise,))
+    with pytest.raises((ValueError, CannotCalibrate)):
+        fitted(Lying())
+
+
+COPIES: list[Callable[[CalibratedMechanism], object]] = [
+    copy.copy,
+    copy.deepcopy,
+    pickle.dumps,
+    lambda made: replace(made, noise=DiscreteLaplace(Fraction(1, 1000))),
+    replace,
+    lambda made: setattr(made, "noise", DiscreteLaplace(Fraction(1, 1000))),
+    lambda made: delattr(made, "noise"),
+    lambda made: made.__setstate__([]),
+    lambda made: made.__getstate__(),
+    vars,
+]
+
+
+@pytest.mark.parametrize("way", COPIES)
+def test_a_calibrated_mechanism_is_not_copied_with_other_noise(
+    way: Callable[[CalibratedMechanism], object],
+) -> None:
+    """Copies, pickles, replaced fields and assignments are refused."""
+    with pytest.raises((TypeError, AttributeError)):
+        way(fitted(Laplace()))
+
+
+def test_an_empty_calibrated_mechanism_opens_nothing() -> None:
+    """One that was allocated without `fit` has no query that an answer could be for."""
+    blank = CalibratedMechanism.__new__(CalibratedMechanism)
+    with pytest.raises(AttributeError):
+        blank.answer(SEALED)
+
+
+def test_an_answer_to_another_query_stays_sealed() -> None:
+    """The noise of a count does not open a sum, nor does a query that claims to be every query."""
+    (less,) = CalibratedMechanism.fit(Laplace(), [Less()], RELATION, ONE)
+    assert less.sensitivity.l1 == 0
+    for made in (fitted(Laplace()), less):
+        with pytest.raises(ValueError, match="another query"):
+            made.answer(SEALED)
+
+
+def test_groups_are_not_shown_without_a_threshold() -> None:
+    """Only what was calibrated to select them does."""
+    with pytest.raises(ValueError, match="noise and a threshold"):
+        fitted(Laplace()).select(GROUPS)
+
+
+def test_texts_that_watch_comparisons_name_no_group() -> None:
+    """A text of another type would learn what it is compared with."""
+
+    class Spy(str):
+        __slots__ = ()
+
+    with pytest.raises(TypeError, match="plain texts"):
+        GROUPS.in_groups([(Spy("a"),)])
+
+
+@dataclass(frozen=True, slots=True)
+class Echo(LocalRandomizer):
+    """A rule by which every record tells the truth."""
+
+    @property
+    def is_certified(self) -> bool:
+        """So it says."""
+        return True
+
+    def draw(self, cells: Ints) -> tuple[Array, ...]:
+        """The cells."""
+        return (cells,)
+
+
+@dataclass(frozen=True, slots=True)
+class Honest(Symmetric):
+    """A registered kind with a rule of its own."""
+
+    def draw(self, cells: Ints) -> tuple[Ints]:
+        """The cells."""
+        return (cells,)
+
+
+HALF, FEW = Fraction(1, 2), Fraction(1, 10**9)
+CERTAIN = ((Fraction(1), Fraction(0)), (Fraction(0), Fraction(1)))
+
+CHANNELS: list[Callable[[], LocalRandomizer]] = [
+    Echo,
+    lambda: Honest(ONE, HALF, HALF, 2),
+    lambda: Symmetric(ONE, 1 - FEW, FEW, 2),
+    lambda: Symmetric(ONE, Fraction(3, 2), -HALF, 2),
+    lambda: Bits(ONE, 1 - FEW, HALF, 2),
+    lambda: Bits(ONE, HALF, FEW, 2),
+    lambda: Bits(ONE, Fraction(1), HALF, 2),
+    lambda: Tabular(ONE, ProbabilityTable(("a", "b"), ("a", "b"), CERTAIN)),
+    lambda: Added(ONE, AGE, Laplace(), DiscreteLaplace(FEW)),
+    lambda: Added(ONE, AGE, Laplace(), DiscreteGaussian(Fraction(10**9))),
+    lambda: Added(ONE, AGE, Quiet(), DiscreteLaplace(Fraction(100))),
+]
+
+
+@pytest.mark.parametrize("make", CHANNELS)
+def test_records_respond_by_certified_probabilities_alone(
+    make: Callable[[], LocalRandomizer],
+) -> None:
+    """A kind that is not registered, or parameters that reveal more than stated, open nothing."""
+    with pytest.raises((TypeError, ValueError)):
+        _truth(make())
+
+
+def _truth(channel: LocalRandomizer) -> object:
+    return channel.respond(Confidential(np.array([0, 1]), channel))
+
+
+def test_a_randomizer_opens_its_own_cells_alone() -> None:
+    """Neither cells of another randomizer nor an answer about all records."""
+    channel = Symmetric(ONE, HALF, HALF, 2)
+    assert type(channel) in randomizers.CHANNELS
+    for other in (SUM, Symmetric(ONE, Fraction(3, 5), Fraction(2, 5), 2)):
+        with pytest.raises(ValueError, match="another randomizer"):
+            channel.respond(Confidential(np.array([0, 1]), other))
