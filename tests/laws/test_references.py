@@ -31,7 +31,11 @@ def entries() -> dict[str, str]:
 def texts() -> dict[Path, str]:
     """Code, texts of the program, and pages, each as one line."""
     kinds = {".py", ".toml", ".md", ".j2", ".yaml"}
-    package = [path for path in (ROOT / "dpcli").rglob("*") if path.suffix in kinds]
+    package = [
+        path
+        for path in (ROOT / "dpcli").rglob("*")
+        if path.suffix in kinds and path.parent.name != "__pycache__"
+    ]
     pages = [path for path in ROOT.glob("*.md") if path.name != "CHANGELOG.md"]
     pages += [path for path in (ROOT / "docs").glob("*.md") if path != REFERENCES]
     tests = (ROOT / "tests").rglob("*.py")

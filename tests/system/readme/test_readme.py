@@ -1,4 +1,4 @@
-"""Every command of the README runs as it is written, from top to bottom."""
+"""Every command of the README and of the pages in `docs/` runs as it is written."""
 
 from __future__ import annotations
 
@@ -23,6 +23,9 @@ from dpcli.cli.commands import COMMANDS
 from tests.support.cli import ROOT, Command
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
+PAGES = [ROOT / "README.md", *sorted(set((ROOT / "docs").glob("*.md")) - {ROOT / "docs/spark.md"})]
+"""What is typed from top to bottom, the README first; clusters are not at hand."""
+
 FENCE = re.compile(
     r"^(?P<indent> *)```(?P<language>\w*)\n(?P<text>.*?)^(?P=indent)```$", re.MULTILINE | re.DOTALL
 )
@@ -36,13 +39,20 @@ SCHEDULE = re.compile(r"^(\S+\s+){5}")
 class Block:
     """Lines of a shell, and where they stand."""
 
+    page: str
     line: int
     script: str
 
 
 def blocks() -> Iterator[Block]:
-    """Every block of commands, those of a crontab as cron would run them."""
-    for match in FENCE.finditer(README):
+    """Every block of commands, page by page."""
+    for page in PAGES:
+        yield from blocks_of(page.name, page.read_text(encoding="utf-8"))
+
+
+def blocks_of(page: str, text: str) -> Iterator[Block]:
+    """The blocks of commands of a page, those of a crontab as cron would run them."""
+    for match in FENCE.finditer(text):
         if match["language"] not in ("sh", "crontab"):
             continue
         indent = match["indent"]
@@ -52,7 +62,7 @@ def blocks() -> Iterator[Block]:
         if match["language"] == "crontab":
             script = SCHEDULE.sub("", script).replace("\\%", "%")
         if not script.startswith(INSTALLING):
-            yield Block(README.count("\n", 0, match.start()) + 2, script)
+            yield Block(page, text.count("\n", 0, match.start()) + 2, script)
 
 
 @pytest.fixture(scope="module")
@@ -84,13 +94,13 @@ def typed(script: str, place: Path) -> subprocess.CompletedProcess[str]:
     )
 
 
-def test_every_command_of_the_readme_runs_twice(place: Path) -> None:
+def test_every_command_runs_twice(place: Path) -> None:
     """A newcomer who types each in order, and again, gets through without one failing."""
     run = 0
     for block in blocks():
         for time in ("first", "second"):
             done = typed(block.script, place)
-            said = f"README line {block.line}, {time} time: {done.stdout}\n{done.stderr}"
+            said = f"{block.page} line {block.line}, {time} time: {done.stdout}\n{done.stderr}"
             assert done.returncode == 0, said
         run += 1
     assert run >= 10
@@ -127,12 +137,13 @@ def test_the_nightly_job_never_runs_out(
     (spec,) = (script for script in every if script.startswith("cat > survey.yaml"))
     (before,) = (script for script in every if "ledger open" in script)
     (job,) = (script for script in every if "nightly-$(date +%F)" in script)
+    first = datetime.date(2027, 1, 1)
     for line in [spec, *before.splitlines()]:
         if line.startswith("dpcli "):
-            assert dpcli(*shlex.split(line)[1:]).status == 0
+            today = line.replace("$(date +%F)", str(first))
+            assert dpcli(*shlex.split(today, comments=True)[1:]).status == 0
         else:
             subprocess.run(["bash", "-euc", line], check=True)
-    first = datetime.date(2027, 1, 1)
     for night in range(NIGHTS):
         day = str(first + datetime.timedelta(days=night))
         words = shlex.split(job.replace("$(date +%F)", day))
@@ -146,12 +157,14 @@ def test_the_nightly_job_never_runs_out(
     assert account["releases"] == NIGHTS
 
 
-def test_commands_stand_where_they_are_run() -> None:
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_commands_stand_where_they_are_run(page: Path) -> None:
     """A line that begins with `dpcli` is in a block that this test runs, or in a spec."""
-    rest = FENCE.sub("", README)
+    text = page.read_text(encoding="utf-8")
+    rest = FENCE.sub("", text)
 
     assert not re.findall(rf"^\s*\$? ?dpcli ({'|'.join(COMMANDS)}) ", rest, re.MULTILINE)
-    for match in FENCE.finditer(README):
+    for match in FENCE.finditer(text):
         if match["language"] not in ("sh", "crontab"):
             assert "dpcli " not in match["text"]
 

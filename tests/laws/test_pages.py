@@ -1,0 +1,50 @@
+"""What the pages of the project name is there: files, folders, classes and registries."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from tests.support.cli import ROOT
+
+PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md"), *ROOT.glob("tests/*/README.md")])
+FENCE = re.compile(r"^ *```.*?^ *```$", re.MULTILINE | re.DOTALL)
+QUOTED = re.compile(r"`([^`\n]+)`")
+PATH = re.compile(r"(?:dpcli|tests|specs|docs|sample_data|\.ci)/[\w./-]*")
+NAME = re.compile(r"[A-Z][a-z]+[A-Za-z]*|[A-Z][A-Z_]+[A-Z]|[a-z]+(?:_[a-z]+)+")
+LINK = re.compile(r"\]\((?!https?:)([^)#]+)")
+
+
+def quoted(page: Path) -> list[str]:
+    """Every word in backticks, outside of blocks of code."""
+    return QUOTED.findall(FENCE.sub("", page.read_text("utf-8")))
+
+
+@cache
+def sources() -> str:
+    """All code of the package and the tests."""
+    every = [*(ROOT / "dpcli").rglob("*.py"), *(ROOT / "tests").rglob("*.py")]
+    return "\n".join(path.read_text("utf-8") for path in every)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_files_that_a_page_names_are_there(page: Path) -> None:
+    """Each file or folder in backticks and each link leads to one."""
+    if page.name == "CHANGELOG.md":
+        return
+    named = [one for one in quoted(page) if PATH.fullmatch(one)]
+    linked = LINK.findall(FENCE.sub("", page.read_text("utf-8")))
+
+    assert [one for one in named if not (ROOT / one).exists()] == []
+    assert [one for one in linked if not (page.parent / one).exists()] == []
+
+
+def test_names_in_the_guide_for_contributors_are_in_the_code() -> None:
+    """Each class, registry and function that the guide names is in the code."""
+    named = [one for one in quoted(ROOT / "CONTRIBUTING.md") if NAME.fullmatch(one)]
+
+    assert len(named) > 10
+    assert [one for one in named if not re.search(rf"\b{one}\b", sources())] == []
