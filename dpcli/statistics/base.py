@@ -1,4 +1,4 @@
-"""What every statistic is: questions to ask, and an estimate from their answers."""
+"""What every statistic is: queries, and an estimate from their noisy answers."""
 
 from __future__ import annotations
 
@@ -26,15 +26,18 @@ NUMBER_STEPS = ("nonnegative", "integer", "clamp", "suppress_below")
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One entry of a spec with its names resolved: what is asked, not its price.
+    """One entry of a spec with its names resolved: what to compute, not its budget request.
 
-    `bins` is the axis along which a histogram counts. `totals`, in steps, clamps what
-    one person adds to a group, over all their rows; without it their kept rows count.
-    `columns` are several columns that are asked about together, `margins` axes of which
-    tables are made, `ways` at a time. `candidates` are steps of the column to choose from,
-    of which `picks` are chosen by `utility`; `label` is what a threshold should show.
-    The readable cells of the `checked` columns are counted. `options` are fields that only
-    one statistic has, by name.
+    Attributes:
+        bins: The axis along which a histogram counts.
+        totals: Clamps what one person adds to a group, over all their rows, in steps; without
+            it their kept rows count.
+        columns: Several columns that are computed with together.
+        margins: Axes of which tables are made, `ways` at a time.
+        candidates: Steps of the column to choose from, of which `picks` are chosen by `utility`.
+        label: The column that a threshold should predict.
+        checked: Columns whose readable cells are counted.
+        options: Fields that only one statistic has, by name.
     """
 
     name: str
@@ -69,15 +72,15 @@ class Request:
 
 
 REQUESTED = frozenset(field.name for field in fields(Request))
-"""What a request holds by name; other fields of a statistic are its `options`."""
+"""Fields that a request has by name; the others are among its `options`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
     """One query of a statistic, and its share of the entry's epsilon and delta.
 
-    `unit` is the value of one step of the answer's grid; `role` says what the
-    query is for when a statistic asks several.
+    `unit` is the value of one step of the answer's grid. `role` names the query among
+    several of one statistic.
     """
 
     role: str
@@ -88,7 +91,7 @@ class Question:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Answer:
-    """The noisy whole numbers of one question, cell by cell, and their noise."""
+    """The noisy whole numbers of one query, shape (cells,), and their noise."""
 
     values: Array
     noise: Noise
@@ -98,17 +101,22 @@ class Answer:
 
 
 class Statistic(ABC):
-    """Something that may be asked; one subclass, one registry line.
+    """A statistic that a spec may name: one subclass, one line in the registry.
 
-    The docstring of a subclass carries its privacy argument and is what `dpcli explain` prints.
-    `takes` are the fields that it takes beyond those of every entry, with their types;
-    `counts_people` says that without a column it counts people. `chooses` says that its answers
-    are choices among candidates, and `chooses_labels` that these are labels; `steps` which
-    steps of `post` it takes, and `keeps_raw` whether there is a noisy number before anything is
-    done to it. `made` says what is done to the noisy answers before they are published,
-    `warning` what readers of the numbers must know, and `item` what several items are; it is
-    empty of a single number. What its numbers `measure` decides how they are worded and drawn;
-    items of `several_units` have no common scale.
+    The docstring of a subclass carries its privacy argument, and `dpcli explain` prints it.
+
+    Attributes:
+        takes: The fields that it has beyond those of every entry, with their types.
+        counts_people: Whether it counts people if no column is named.
+        chooses: Whether its answers are choices among candidates.
+        chooses_labels: Whether these candidates are labels.
+        steps: The steps of `post` that it allows; `default_steps` are taken if `post` is absent.
+        keeps_raw: Whether there is one noisy number behind each estimate.
+        made: What is done to the noisy answers before they are published.
+        warning: What readers of the numbers must know.
+        item: What several items are; empty if there is a single number.
+        measure: What the numbers measure, which decides how they are worded and drawn.
+        several_units: Whether its items have no common scale.
     """
 
     name: ClassVar[str]
@@ -127,7 +135,7 @@ class Statistic(ABC):
 
     @cached_property
     def fields(self) -> type[Shape]:
-        """The model of the fields that it takes."""
+        """The model of its own fields."""
         return shape_of(self.takes)
 
     @abstractmethod
@@ -139,32 +147,32 @@ class Statistic(ABC):
     ) -> Estimates:
         """Published numbers from noisy answers alone, group by group, item by item.
 
-        Unless a statistic says otherwise, those of a single query as they are.
+        By default the answers of a single query as they are.
         """
         width = answers[0].noise.half_width(confidence)
         return Estimates.around(answers[0].values, width, self.unit(request))
 
     def unit(self, request: Request) -> Fraction:
-        """What one step of a noisy answer is worth that is published as it is."""
+        """The value of one step, where a noisy answer is published as it is."""
         return Fraction(1)
 
     def request(self, bare: Request, given: Mapping[str, Any]) -> Request:
-        """The request with the fields of the statistic, whose names are resolved."""
+        """The request with the statistic's own fields, whose names are resolved."""
         known = {key: value for key, value in given.items() if key in REQUESTED}
         other = tuple((key, value) for key, value in given.items() if key not in REQUESTED)
         present = {key: value for key, value in known.items() if value is not None}
         return replace(bare, **present, options=other)
 
     def faults(self, request: Request, relation: Relation) -> Iterable[Fault]:
-        """What is wrong with fields that are right one by one."""
+        """What is wrong with fields that are each valid alone."""
         return ()
 
     def items(self, request: Request) -> tuple[str, ...]:
-        """The names of the numbers that each group has; of a single number an empty one."""
+        """The names of the numbers of each group; an empty name if there is one number."""
         return self.names(request) if self.item else ("",)
 
     def names(self, request: Request) -> tuple[str, ...]:
-        """The names of several items."""
+        """The names of the items, where there are several."""
         return ()
 
     def size(self, request: Request) -> int:
@@ -190,12 +198,12 @@ class Statistic(ABC):
         estimates: Estimates,
         confidence: Fraction,
     ) -> Estimates:
-        """The estimates of all groups, brought to agree with each other."""
+        """The estimates of all groups after they were made to agree with each other."""
         return estimates
 
 
 def groups(request: Request) -> int:
-    """How many groups with public keys a request has."""
+    """The number of groups of a request whose keys are public."""
     return prod(len(key) for key in request.by)
 
 

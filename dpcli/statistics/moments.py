@@ -17,16 +17,16 @@ from dpcli.statistics.base import Question, Request, center
 
 @dataclass(frozen=True)
 class Moments:
-    """The joint question of all first and second moments of some columns.
+    """The joint queries for all first and second moments of some columns.
 
-    Values are counted from the middle of their bounds, and the square of a value from the
-    middle of the squares that are possible: so each answer is as little as it can be
-    moved by one row. Rows count if all columns are present.
+    Values are counted from the middle of their bounds, and squares from the middle of the
+    possible squares, so that one row changes each answer as little as possible. Rows count if
+    all columns are present.
 
-    Shares of epsilon are about those that serve best where means lie a quarter of the way
-    from the middle to a bound: in proportion to the cube root of the squared weight that an
-    answer's noise has in all covariances, in units of its sensitivity. A sum counts 2, a
-    sum of squares 2, of products 3, and the number of rows half a point more than half the
+    The shares of epsilon are close to the best ones for means that lie a quarter of the way
+    from the middle to a bound: proportional to the cube root of the squared weight that the
+    noise of an answer has in all covariances, in units of its sensitivity. A sum has weight 2,
+    a sum of squares 2, a sum of products 3, and the number of rows half of one more than the
     number of columns.
     """
 
@@ -62,11 +62,12 @@ class Moments:
         return tuple(replace(question, share=question.share / whole) for question in asked)
 
     def read(self, answers: Floats, *, possible: bool = False) -> tuple[Floats, Floats, Floats]:
-        """Rows, means and covariances of noisy answers (questions by cells).
+        """Rows, means and covariances of noisy answers, shape (queries, cells).
 
-        If only what is `possible` counts, means and mean products are brought within bounds.
-        Means are counted from the center; all in half-widths, so that columns with much
-        different units compare. The covariances stand column by column by cell.
+        If only `possible` values count, means and mean products are clamped to the bounds.
+        Means are counted from the center, and everything in half-widths, so that columns with
+        different units can be compared. Shapes: (cells,), (columns, cells) and (columns,
+        columns, cells).
         """
         many = len(self.columns)
         rows = np.maximum(answers[0], 1.0)
@@ -81,7 +82,7 @@ class Moments:
         return rows, means, covariances
 
     def unit(self, *places: int) -> Fraction:
-        """What a product of half-widths of these columns is, in the columns' own units."""
+        """The product of the half-widths of these columns, in their own units."""
         ones = (self.halves[place] * self.columns[place].step for place in places)
         return prod(ones, start=Fraction(1))
 

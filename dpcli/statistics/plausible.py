@@ -1,10 +1,10 @@
-"""Intervals by the noise-free answers that noisy ones leave plausible.
+"""Intervals of what is computed from several noisy answers.
 
-What is made of several noisy answers has an error of no simple law. But the law of each
-noise is known: noisy answers less many drawn noises are the noise-free ones that might be
-behind them, and what is made of these spans the interval (the fiducial argument, Fisher
-1930; exact where the outcome moves with the noise in a straight line). The drawn noises are the
-same in every release, so an interval is a function of the noisy answers alone.
+The error of a ratio or a slope has no simple distribution, but each noise has a known one. Noisy
+answers minus drawn noises are plausible noise-free answers, and the outcomes of these span the
+interval (the fiducial argument, Fisher 1930). It is exact where the outcome is a linear function
+of the noise. The drawn noises are the same in every release, so an interval is a function of the
+noisy answers alone.
 """
 
 from __future__ import annotations
@@ -20,33 +20,36 @@ from dpcli.statistics.base import Answer
 from dpcli.statistics.estimates import BOUNDLESS, KNOWN, Estimates, Limits, common
 
 Outcome = Callable[[Floats], Floats]
-"""From noisy answers (questions by cells) to outcomes (items by cells)."""
+"""From noisy answers, shape (queries, cells), to outcomes, shape (items, cells); both float64."""
 
 DRAWS = 2000
-"""Drawn noises of each answer; they are evenly spread, so few suffice."""
+"""Drawn noises of each answer: evenly spread quantiles, so that few are enough."""
 
 MORE_DRAWS, MOST = 20_000, Fraction(999, 1000)
-"""As many for a confidence above 0.99; above the latter so few lie outside that no interval
-is given."""
+"""The number of draws for a confidence above 0.99, and the confidence above which too few draws lie
+outside the interval to find its ends: then it has none."""
 
 AT_ONCE = 1 << 20
-"""Noise-free answers that are looked at together."""
+"""Plausible answers that are in memory at a time."""
 
 COARSE = 10
-"""Below this scale whole numbers matter, and drawn noises are rounded to them."""
+"""Below this scale drawn noises are rounded to whole numbers, as the noise is."""
 
 
 FURTHER = 6
-"""Decimals that are kept beyond those that are printed."""
+"""Decimals that are kept beyond the printed ones."""
 
 
 class Plausible:
-    """The outcomes of noisy answers, with the intervals of their noise-free values.
+    """The outcomes of noisy answers, with intervals of their noise-free values.
 
-    `outcome` takes the answers in steps, question by question, and makes of each cell a
-    number for every item. `count`, if given, is the place of the question that counts rows:
-    with less than one row there is no telling, and an interval that has to allow for
-    it knows no bound on either side. Nor has one where an outcome is no number.
+    Args:
+        answers: One for each query, all about the same cells.
+        outcome: What is computed from the answers, which it gets in steps.
+        confidence: How often an interval contains the noise-free value.
+        count: The place of the query that counts rows, if one does. With less than one row
+            nothing is known: an interval that must allow for that has no bound on either side,
+            and neither has one whose outcome is not a number.
     """
 
     def __init__(
@@ -68,7 +71,7 @@ class Plausible:
         self.lower, self.upper = self._ends()
 
     def _ends(self) -> tuple[Floats, Floats]:
-        """The least and the greatest plausible value of each item and cell."""
+        """The least and the greatest plausible value, both of shape (items, cells)."""
         lower, upper = np.empty_like(self.values), np.empty_like(self.values)
         if not self._known:
             lower[:], upper[:] = -np.inf, np.inf
@@ -92,14 +95,14 @@ class Plausible:
         return lower, upper
 
     def settle(self, values: Floats, blank: Bools) -> None:
-        """Publish other values; cells that are `blank` get no interval."""
+        """Publish other values, shape (items, cells); cells that are `blank` get no interval."""
         self.values = values
         self.lower[:, blank], self.upper[:, blank] = -np.inf, np.inf
 
     def estimates(
         self, units: Sequence[Fraction], places: Sequence[int], within: Sequence[Limits]
     ) -> Estimates:
-        """Cell by cell, item by item: each in its unit, with its decimals and range."""
+        """The estimates cell by cell, item by item: each with its unit, decimals and range."""
         limits = [limit for each in within for limit in each if limit is not None]
         step = common(Fraction(1, 10 ** (max(places) + FURTHER)), *limits)
         items = enumerate(zip(units, places, within, strict=True))
@@ -108,7 +111,7 @@ class Plausible:
     def _item(
         self, item: int, step: Fraction, unit: Fraction, places: int, within: Limits
     ) -> Estimates:
-        """One item of all cells; without an interval where nothing bounds that."""
+        """One item of all cells; without an interval where nothing bounds it."""
         last, values = 10**places, self.values[item]
         size = floored(abs(values), unit / step)
         bare = np.where(values < 0, -size, size)
@@ -140,7 +143,7 @@ def floored(numbers: Floats, scale: Fraction) -> Array:
 
 
 def _points(noise: Noise, place: int, draws: int) -> Floats:
-    """Draws of a noise, in an order of its own for each place among the answers."""
+    """Draws of a noise; their order differs for each place among the answers."""
     points = _even(type(noise), draws)[_order(place, draws)] * float(noise.scale)
     return np.rint(points) if noise.scale < COARSE else points
 

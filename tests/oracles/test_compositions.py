@@ -1,6 +1,5 @@
 """Known answers of other people's code and papers, each with its source.
 
-from tests.support.mechanisms import fitted
 No total is below the true value, and none is more than a thousandth above it.
 
 CKS: the code beside Canonne, Kamath and Steinke 2020 (github.com/IBM/
@@ -86,10 +85,10 @@ def test_concentrated_rhos(epsilon: str, delta: str, known: float) -> None:
 
 
 def test_the_infimum_over_orders_is_found() -> None:
-    """No order gives a smaller epsilon than the one that is told (CKS, proposition 12)."""
+    """No order gives a smaller epsilon than the one that is stated (CKS, proposition 12)."""
     for rho in (1e-8, 1e-3, 0.3, 5.0, 400.0):
         for delta in (1e-15, 1e-6, 1e-2, 0.9):
-            told = float(zcdp_epsilon(Fraction(rho), Fraction(delta)))
+            stated = float(zcdp_epsilon(Fraction(rho), Fraction(delta)))
 
             def bound(power: float, rho: float = rho, delta: float = delta) -> mpmath.mpf:
                 alpha = 1 + mpmath.mpf(2) ** power
@@ -97,14 +96,14 @@ def test_the_infimum_over_orders_is_found() -> None:
                 return alpha * rho + order
 
             least = min(bound(power / 16) for power in range(-320, 640, 2))
-            assert told >= 0
-            assert told <= max(float(least), 0) * (1 + 1e-9) + 1e-15
+            assert stated >= 0
+            assert stated <= max(float(least), 0) * (1 + 1e-9) + 1e-15
             finest = min(bound(power / 512) for power in range(-10_240, 20_480, 41))
-            assert told >= float(finest) * (1 - 1e-3) - 1e-12
+            assert stated >= float(finest) * (1 - 1e-3) - 1e-12
 
 
 def answers(epsilon: Fraction, delta: Fraction, times: int) -> dict[Guarantee, int]:
-    """So many answers of the same loss."""
+    """A number of answers of the same loss."""
     return {Guarantee(Loss(epsilon, delta), epsilon**2 / 2, ()): times}
 
 
@@ -144,7 +143,7 @@ EQUAL = [
 
 @pytest.mark.parametrize(("epsilon", "times", "delta"), EQUAL)
 def test_the_optimal_bound_is_optimal(epsilon: str, times: int, delta: str) -> None:
-    """Delta at the epsilon that is told is met, and hardly less would not do (KOV)."""
+    """The stated epsilon has the allowed delta, and a slightly smaller one has not (KOV)."""
     with mpmath.workdps(60):
         e, allowed = mpmath.mpf(epsilon), mpmath.mpf(delta)
 
@@ -158,11 +157,11 @@ def test_the_optimal_bound_is_optimal(epsilon: str, times: int, delta: str) -> N
             return mpmath.fsum(terms) / whole
 
         found = optimal(Fraction(epsilon), times, Fraction(delta))
-        told = mpmath.mpf(found.numerator) / found.denominator
-        assert delta_at(told) <= allowed
-        if told > 0:
-            assert delta_at(told * (1 - mpmath.mpf("1e-9"))) > allowed * (1 - mpmath.mpf("1e-6"))
-            assert delta_at(told / ABOVE) > allowed
+        stated = mpmath.mpf(found.numerator) / found.denominator
+        assert delta_at(stated) <= allowed
+        if stated > 0:
+            assert delta_at(stated * (1 - mpmath.mpf("1e-9"))) > allowed * (1 - mpmath.mpf("1e-6"))
+            assert delta_at(stated / ABOVE) > allowed
 
 
 FINE = 3_000_000

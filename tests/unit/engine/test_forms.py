@@ -21,7 +21,7 @@ from dpcli.engine.source import open_dataset
 from dpcli.engine.tables import texts_of
 from dpcli.privacy.relation import RowUnit
 from dpcli.queries import Factor, LinearQuery
-from tests.oracles import crowds, files
+from tests.oracles import files, users
 from tests.oracles.opened import engine
 from tests.oracles.plain import Priority, evaluate, table, value
 from tests.unit.engine.test_people import without_empty
@@ -235,7 +235,7 @@ def test_people_are_the_same_in_every_form(
     monkeypatch.setattr(bounding, "WAITING", 1)
     tried = 0
     for seed in range(1000):
-        data, unit, queries = crowds.generate(seed)
+        data, unit, queries = users.generate(seed)
         columns = [column for query in queries for column in query.columns]
         paths = written(form, data, columns, tmp_path)
         if paths is None:

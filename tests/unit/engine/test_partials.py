@@ -22,7 +22,7 @@ from dpcli.errors import DataError
 from dpcli.privacy.relation import PersonUnit, RowUnit, Unit
 from dpcli.queries import DistinctQuery, Factor, LinearQuery, Query
 from dpcli.sampling import entropy
-from tests.oracles import crowds
+from tests.oracles import users
 from tests.oracles.files import batches, generate, readability
 from tests.oracles.opened import cells_of, engine, opened
 from tests.oracles.plain import Answer, evaluate, table
@@ -95,7 +95,7 @@ def test_parts_of_users_merge_to_the_rows_that_one_scan_keeps(
         monkeypatch.setattr(tables, "PIECE", 2_000)
     path = tmp_path / "data.csv"
     for seed in range(start, start + 50):
-        data, unit, asked = crowds.generate(seed)
+        data, unit, asked = users.generate(seed)
         columns = dict.fromkeys(column for query in asked for column in query.columns)
         queries: list[Query] = [*asked, readability(seed, columns)]
         path.write_bytes(data)

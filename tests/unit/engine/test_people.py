@@ -15,10 +15,10 @@ from dpcli.engine.ids import Dictionary
 from dpcli.privacy.relation import PersonUnit, RowUnit
 from dpcli.queries import LinearQuery
 from dpcli.sampling import entropy
-from tests.oracles.crowds import generate
 from tests.oracles.files import batches, readability
 from tests.oracles.opened import cells_of, engine
 from tests.oracles.plain import Answer, Priority, evaluate
+from tests.oracles.users import generate
 
 FILES = 200
 PER_TEST = 50

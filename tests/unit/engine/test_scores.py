@@ -15,7 +15,7 @@ from dpcli.privacy.relation import RowUnit
 from dpcli.queries import Factor, LinearQuery, Query
 from dpcli.scores import Accuracy, Frequency, Points, Rank, Revenue, ScoreQuery
 from dpcli.statistics.quantile import at_and_between, from_each
-from tests.oracles import crowds, files
+from tests.oracles import files, users
 from tests.oracles.files import batches
 from tests.oracles.opened import engine
 from tests.oracles.plain import Priority, evaluate
@@ -92,7 +92,7 @@ def test_scores_and_products_of_people_are_exact(
     path = tmp_path / "data.csv"
     for seed in range(start, start + 50):
         random = Random(seed)
-        data, unit, linear = crowds.generate(seed)
+        data, unit, linear = users.generate(seed)
         columns = list(dict.fromkeys(column for query in linear for column in query.columns))
         if not any(isinstance(one, CategoryColumn | NumericColumn) for one in columns):
             continue

@@ -30,7 +30,7 @@ from dpcli.engine.tasks import Batches, File, Tasks
 from dpcli.errors import DataError, UsageError
 from dpcli.privacy.relation import PersonUnit, RowUnit, Unit
 from dpcli.queries import DistinctQuery, Factor, LinearQuery, Query
-from tests.oracles import crowds
+from tests.oracles import users
 from tests.oracles.files import batches, generate, readability
 from tests.oracles.opened import engine, opened
 from tests.oracles.plain import Answer
@@ -108,7 +108,7 @@ def test_users_keep_the_rows_that_the_local_engine_keeps(
     prioritize_by_content(monkeypatch)
     path = tmp_path / "data.csv"
     for seed in range(start, start + 20):
-        data, unit, queries = crowds.generate(seed)
+        data, unit, queries = users.generate(seed)
         columns = [*dict.fromkeys(column for query in queries for column in query.columns)]
         path.write_bytes(data)
         found = without_empty(on_spark(queries, unit, columns, path))
