@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Literal, cast
 from dpcli.arrays import whole
 from dpcli.columns import Key
 from dpcli.engine.header import require_columns
-from dpcli.engine.plain import Inspection
 from dpcli.engine.progress import Progress
 from dpcli.engine.source import Dataset, open_dataset
 from dpcli.errors import UsageError
@@ -149,11 +148,11 @@ def aggregate_data(
             from dpcli.engine.spark import aggregate_with_spark
 
         return aggregate_with_spark(*asked, plan.spec.dialect, plan.spec.columns, data)
-    with _inspected(plan, data, progress) as files:
-        # Loading polars takes a while, in which the inspection reads the files.
+    with _opened(plan, data, progress) as dataset:
+        # A command that is wrong should not load polars.
         from dpcli.engine.aggregate import aggregate
 
-        return aggregate(*asked, *files, progress)
+        return aggregate(*asked, dataset, progress)
 
 
 def require_data(plan: Plan, data: tuple[str, ...], engine: Engine = "local") -> None:
@@ -179,24 +178,22 @@ def _spark_packages() -> Iterator[None]:
 
 def seal_data(plan: Plan, data: tuple[str, ...], progress: Progress | None = None) -> bytes:
     """Read the data files once, as one; a sealed part of a release, which spends nothing."""
-    with _inspected(plan, data, progress) as files:
+    with _opened(plan, data, progress) as dataset:
         from dpcli.engine.aggregate import Aggregation
         from dpcli.engine.partials import sealed_part
 
         aggregation = Aggregation(plan.queries, plan.spec.privacy.unit)
-        with files[0].redacted_errors():
-            frames = aggregation.partial(*files, progress or Progress(), kept=True)
+        with dataset.redacted_errors():
+            frames = aggregation.partial(dataset, progress or Progress(), kept=True)
         return sealed_part(plan.spec.digest, frames)
 
 
 @contextmanager
-def _inspected(
-    plan: Plan, data: tuple[str, ...], progress: Progress | None
-) -> Iterator[tuple[Dataset, Inspection]]:
-    """The data files with all columns of the spec; their inspection has begun."""
+def _opened(plan: Plan, data: tuple[str, ...], progress: Progress | None) -> Iterator[Dataset]:
+    """The data files, which have all columns of the spec."""
     with open_dataset(data, plan.spec.dialect, progress) as dataset:
         require_columns(dataset, plan.spec.columns)
-        yield dataset, Inspection(dataset, progress)
+        yield dataset
 
 
 def estimates_of(plan: Plan, exact: Sequence[Sealed]) -> tuple[Released, ...]:

@@ -2,35 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from contextlib import ExitStack
-from typing import TypeVar
+from collections.abc import Sequence
 
 import polars as pl
 
 from dpcli.columns import Column, IdColumn
 from dpcli.engine.bounding import UserLevelAggregation
-from dpcli.engine.decode import FLAGS, Decoder, raised
-from dpcli.engine.grouping import Grouping, batches_of
-from dpcli.engine.plain import Inspection
-from dpcli.engine.progress import READING, Progress, interruptible
+from dpcli.engine.decode import FLAGS, Decoder
+from dpcli.engine.grouping import Batch, Grouping, batches_of
+from dpcli.engine.progress import Progress, interruptible
 from dpcli.engine.rollup import Partial, Sealed, rolled_up
 from dpcli.engine.source import Dataset
-from dpcli.engine.tables import Tables
+from dpcli.engine.tables import pieces, scanned
 from dpcli.privacy.relation import PersonUnit, Unit
 from dpcli.queries import Query
 
 Answers = list[Sealed]
 
-Found = TypeVar("Found")
+WAITING = 1 << 20
+"""Lines of partials that wait to be merged."""
 
 
 def aggregate(
-    queries: Sequence[Query],
-    unit: Unit,
-    dataset: Dataset,
-    inspection: Inspection,
-    progress: Progress | None = None,
+    queries: Sequence[Query], unit: Unit, dataset: Dataset, progress: Progress | None = None
 ) -> Answers:
     """The exact answer to every query, sealed, from one scan of the files.
 
@@ -39,7 +33,7 @@ def aggregate(
     """
     aggregation = Aggregation(queries, unit)
     with dataset.redacted_errors():
-        partial = aggregation.partial(dataset, inspection, progress or Progress(), merged=True)
+        partial = aggregation.partial(dataset, progress or Progress(), merged=True)
         return aggregation.sealed(partial)
 
 
@@ -54,54 +48,34 @@ class Aggregation:
         self.columns: tuple[Column, ...] = tuple(used)
 
     def partial(
-        self,
-        dataset: Dataset,
-        inspection: Inspection,
-        progress: Progress,
-        *,
-        merged: bool = False,
-        kept: bool = False,
+        self, dataset: Dataset, progress: Progress, *, merged: bool = False, kept: bool = False
     ) -> Partial:
         """The partial of all rows of the files; `merged` if there is to be no other.
 
         Users may have rows in other files only if the rows that bounding keeps are `kept`.
         What fails may quote a record: it must be redacted.
         """
+        decoder = Decoder(self.columns)
+        users = self._users(dataset.size, decoder)
+        rows = RowLevelAggregation(self._queries, self._batches, dataset.size, decoder)
 
-        def scan(tables: Tables, decoder: Decoder) -> tuple[Partial, pl.DataFrame]:
-            users = self._users(dataset.size, decoder)
-            if users is not None:
-                flags = users.read(tables.pieces())
-                return users.kept() if kept else users.partial(merged=merged), flags
-            return self._of_rows(tables.frames(), decoder, dataset.size, merged=merged)
+        def read() -> Partial:
+            if users is None:
+                for piece in pieces(dataset, self.columns, progress, whole=True):
+                    for partial in scanned(piece, decoder, rows.scan):
+                        rows.add(partial)
+                return self.merged([rows.partial()]) if merged else rows.partial()
+            for piece in pieces(dataset, self.columns, progress):
+                for each in scanned(piece, decoder, users.scan):
+                    users.add(each)
+            return users.kept() if kept else users.partial(merged=merged)
 
-        return scanned(dataset, inspection, self.columns, scan, progress)
+        return interruptible(read)
 
     def _users(self, size: int, decoder: Decoder) -> UserLevelAggregation | None:
         if not isinstance(self._unit, PersonUnit):
             return None
         return UserLevelAggregation(self._queries, self._batches, self._unit, size, decoder)
-
-    def _of_rows(
-        self, tables: list[pl.LazyFrame], decoder: Decoder, size: int, *, merged: bool
-    ) -> tuple[Partial, pl.DataFrame]:
-        """The partial of all rows, and their flags."""
-        names = {column: f"v{place}" for place, column in enumerate(self.columns)}
-        rows = pl.concat(decoder.read(one, names).select(*names.values(), FLAGS) for one in tables)
-        flags, frames = [FLAGS.any()], []
-        for batch in self._batches:
-            grouping = Grouping(batch, self._queries, names, size)
-            distinct = batch.kind.distinct is not None
-            # The first sums take the flags along: to aggregate these alone is much slower.
-            frame = grouping.partial(grouping.placed(rows), [] if distinct else flags)
-            frames.append(batch.merged(frame) if distinct and merged else frame)
-            flags = flags if distinct else []
-        if flags:
-            frames.append(rows.select(flags))
-        results = pl.collect_all(frames, engine="streaming")
-        flagged = next(frame for frame in results if "odd_blank" in frame.columns)
-        partial = [frame.drop(FLAGS) for frame in results[: len(self._batches)]]
-        return partial, flagged.select(FLAGS)
 
     def bounded(self, parts: Sequence[Partial]) -> Partial:
         """The merged partial of all rows, from parts that kept rows of their users."""
@@ -126,39 +100,48 @@ class Aggregation:
         return [answers[position] for position in range(len(self._queries))]
 
 
-def scanned(
-    dataset: Dataset,
-    inspection: Inspection,
-    columns: Sequence[Column],
-    scan: Callable[[Tables, Decoder], tuple[Found, pl.DataFrame]],
-    progress: Progress,
-) -> Found:
-    """What `scan` finds in the files as they are if they are plain, else in plain copies.
+class RowLevelAggregation:
+    """One scan of files each of whose rows is one unit: added up piece by piece."""
 
-    It also flags whether some row was blank in every column that was read, `odd_blank`, and for
-    which columns of texts a cell was undecided: then the files are read again, as these need it.
-    """
-    decoder = Decoder(columns)
+    def __init__(
+        self, queries: Sequence[Query], batches: Sequence[Batch], size: int, decoder: Decoder
+    ) -> None:
+        self._decoder = decoder
+        self._names = {column: f"v{place}" for place, column in enumerate(decoder.columns)}
+        self._groupings = [Grouping(batch, queries, self._names, size) for batch in batches]
+        self._waiting: list[Partial] = []
+        self._merged = 0
 
-    def read() -> Found:
-        with ExitStack() as copies:
-            tables = Tables(dataset, inspection, columns, copies)
-            while True:
-                # The reader is far ahead of the sums, so its place in the files reveals nothing.
-                progress.begin(READING, dataset.bytes)
-                try:
-                    found, flags = scan(tables, decoder)
-                    odd = raised(flags)
-                    blank = "odd_blank" in odd
-                    odd.discard("odd_blank")
-                    if odd:
-                        decoder.improve(odd, tables.frames())
-                except (pl.exceptions.PolarsError, OSError):
-                    # Bytes that are not UTF-8 end up here: the copy decodes them by rule.
-                    if not tables.copy(blank=False):
-                        raise
-                else:
-                    if not (blank and tables.copy(blank=True)) and not odd:
-                        return found
+    def scan(self, texts: pl.LazyFrame) -> tuple[Partial, pl.DataFrame]:
+        """The partial of some rows, and their flags."""
+        rows = self._decoder.read(texts, self._names).select(*self._names.values(), FLAGS)
+        flags, frames = [FLAGS.any()], []
+        for grouping in self._groupings:
+            distinct = grouping.batch.kind.distinct is not None
+            # The first sums take the flags along: to aggregate these alone is much slower.
+            frames.append(grouping.partial(grouping.placed(rows), [] if distinct else flags))
+            flags = flags if distinct else []
+        if flags:
+            frames.append(rows.select(flags))
+        results = pl.collect_all(frames, engine="streaming")
+        flagged = next(frame for frame in results if "odd_blank" in frame.columns)
+        partial = [frame.drop(FLAGS) for frame in results[: len(self._groupings)]]
+        return partial, flagged.select(FLAGS)
 
-    return interruptible(read)
+    def add(self, partial: Partial) -> None:
+        """Take in the partial of more rows."""
+        self._waiting.append(partial)
+        lines = sum(len(frame) for each in self._waiting for frame in each)
+        # Each merge at least halves the lines or waits for twice as many.
+        if lines > WAITING + 2 * self._merged:
+            self._waiting = [self.partial()]
+            self._merged = sum(map(len, self._waiting[0]))
+
+    def partial(self) -> Partial:
+        """The partial of all rows so far."""
+        if len(self._waiting) == 1:
+            return self._waiting[0]
+        return [
+            grouping.batch.joined(pl.concat(frames).lazy()).collect()
+            for grouping, *frames in zip(self._groupings, *self._waiting, strict=True)
+        ]

@@ -1,9 +1,9 @@
 """Contribution bounding: of each user a limited number of rows, chosen at random.
 
-Rows are read into narrow columns of whole numbers, some millions at a time, and put into shards
-by user. A shard is compacted now and then: of each user it keeps the rows with the smallest
-priorities, and adds up what totals need of all rows. So memory grows with the number of users, not
-with the number of rows. No query runs while rows are put into shards or compacted.
+Rows are read into narrow columns of whole numbers, piece by piece, and put into shards by user. A
+shard is compacted now and then: of each user it keeps the rows with the smallest priorities, and
+adds up what totals need of all rows. So memory grows with the number of users, not with the number
+of rows. No query runs while rows are put into shards or compacted.
 
 Privacy: the random bits of all priorities are independent and uniform, whatever the rows are; the
 bits that count rows only decide between rows of one user with the same random bits, in the order of
@@ -17,7 +17,6 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import chain
 
 import numpy as np
 import polars as pl
@@ -32,9 +31,6 @@ from dpcli.engine.totals import UserTotals, smallest
 from dpcli.privacy.relation import PersonUnit
 from dpcli.queries import Query
 from dpcli.sampling.entropy import random_bytes
-
-SEGMENT = 1 << 23
-"""Rows that are read by one query."""
 
 WAITING = 1 << 30
 """Bytes of rows that may wait in all shards together before one is compacted."""
@@ -95,23 +91,20 @@ class UserLevelAggregation:
         # Who can choose ids must not meet it.
         self._token = pl.lit(secrets.token_hex(16))
 
-    def read(self, pieces: Iterable[pl.LazyFrame]) -> pl.DataFrame:
-        """Take in all rows; what is returned are flags, in columns that begin with `odd_`.
+    def scan(self, texts: pl.LazyFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
+        """Some rows as whole numbers, and their flags."""
+        values = [*self._values(), FLAGS]
+        rows = self._decoder.read(texts, self._names).select(values).collect(engine="streaming")
+        return rows, rows.select(FLAGS.any())
 
-        Each of `pieces` has the texts of the decoder's columns, and `odd_blank` for rows that
-        are blank wherever they are read.
-        """
-        values, flags = [*self._values(), FLAGS], []
-        scans = (self._decoder.read(texts, self._names).select(values) for texts in pieces)
-        count = min(max(self._size // SHARD, 1), MOST_SHARDS)
-        limits = (self._unit.rows, self._totals.values(), WAITING // count)
-        for rows in chain.from_iterable(map(_segments, scans)):
-            flags.append(rows.select(FLAGS.any()))
-            owned = self._owned(rows)
-            if not self._shards:
-                self._shards = [Shard(owned.clear(), *limits) for _ in range(count)]
-            _distribute(owned, self._shards)
-        return pl.concat(flags)
+    def add(self, rows: pl.DataFrame) -> None:
+        """Take in the next rows."""
+        owned = self._owned(rows)
+        if not self._shards:
+            count = min(max(self._size // SHARD, 1), MOST_SHARDS)
+            limits = (self._unit.rows, self._totals.values(), WAITING // count)
+            self._shards = [Shard(owned.clear(), *limits) for _ in range(count)]
+        _distribute(owned, self._shards)
 
     def take(self, parts: Sequence[Partial]) -> None:
         """Take in what other scans kept, of rows that are in no two of them."""
@@ -222,15 +215,6 @@ def _in_order(frames: Sequence[pl.DataFrame]) -> pl.DataFrame:
     every = [frame.sort(priority % size) for frame in frames]
     whole = pl.concat(every, how="vertical_relaxed")
     return whole.with_columns(priority // size * size + pl.int_range(pl.len(), dtype=pl.UInt64))
-
-
-def _segments(rows: pl.LazyFrame) -> Iterator[pl.DataFrame]:
-    """The same rows in their order, of which a limited number are in memory."""
-    start = 0
-    while len(segment := rows.slice(start, SEGMENT).collect(engine="streaming")) == SEGMENT:
-        start += SEGMENT
-        yield segment
-    yield segment
 
 
 def _distribute(rows: pl.DataFrame, shards: Sequence[Shard]) -> None:

@@ -14,12 +14,10 @@ from typing import Literal
 import polars as pl
 
 from dpcli.columns import CategoryColumn, Column, without_constant
-from dpcli.engine.aggregate import scanned
 from dpcli.engine.decode import FLAGS, Decoder, stripped
-from dpcli.engine.plain import Inspection
-from dpcli.engine.progress import Progress
+from dpcli.engine.progress import Progress, interruptible
 from dpcli.engine.source import Dataset
-from dpcli.engine.tables import Tables
+from dpcli.engine.tables import pieces, scanned
 
 Amount = Literal["all", "most", "some", "none"]
 
@@ -54,20 +52,26 @@ def check_cells(
     dataset: Dataset, columns: Sequence[Column], min_rows: int | None, progress: Progress
 ) -> CellsCheck:
     """Read all files once. DataError `data-unreadable` if that fails, without a reason."""
-    inspection = Inspection(dataset, progress)
     wanted = tuple(map(without_constant, columns))
+    decoder = Decoder(wanted)
+    names = {column: f"readable{at}" for at, column in enumerate(wanted)}
+    facts = [pl.len().alias("rows"), FLAGS.any(), pl.col(*names.values()).count()]
+    facts += [fact for place, column in enumerate(wanted) for fact in _facts(column, place)]
 
-    def scan(tables: Tables, decoder: Decoder) -> tuple[pl.DataFrame, pl.DataFrame]:
-        """One line per file: rows, and of each column what `_facts` counts."""
-        names = {column: f"readable{at}" for at, column in enumerate(wanted)}
-        facts = [pl.len().alias("rows"), FLAGS.any(), pl.col(*names.values()).count()]
-        facts += [fact for place, column in enumerate(wanted) for fact in _facts(column, place)]
-        frames = [decoder.read(frame, names).select(facts) for frame in tables.frames()]
-        counted = pl.concat(pl.collect_all(frames, engine="streaming"))
-        return counted, counted.select(FLAGS)
+    def scan(texts: pl.LazyFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
+        """Rows, and of each column what `_facts` counts."""
+        found = decoder.read(texts, names).select(facts).collect(engine="streaming")
+        return found, found.select(FLAGS)
+
+    def read() -> pl.DataFrame:
+        return pl.concat(
+            found
+            for piece in pieces(dataset, wanted, progress, whole=True)
+            for found in scanned(piece, decoder, scan)
+        )
 
     with dataset.redacted_errors():
-        counted = scanned(dataset, inspection, wanted, scan, progress)
+        counted = interruptible(read)
     rows = int(counted["rows"].sum())
     found = tuple(_found(column, place, counted, rows) for place, column in enumerate(wanted))
     return CellsCheck(found, rows > 0, None if min_rows is None else rows >= min_rows)

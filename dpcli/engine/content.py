@@ -32,7 +32,7 @@ WINDOWS = (1 << 16, 1 << 20, 1 << 24)
 """Bytes to look at, ever more, until the first record is certainly whole."""
 
 BLOCK = 1 << 18
-"""Bytes that are looked at together; one odd cell makes no more to be written again."""
+"""Bytes that are read at a time."""
 
 LARGEST_UNPACKED = 1 << 36
 """64 GiB: a compressed file that unpacks to more is refused."""
@@ -49,16 +49,12 @@ SEALED_ENDING = ".sealed"
 PARQUET = (b"PAR1", b"PARE")
 """How Parquet files begin, the second kind encrypted."""
 
+
 PACKED = (
     *(b"\x1f\x8b", b"x\x01", b"x^", b"x\x9c", b"x\xda"),
     *(b"BZh", b"\x28\xb5\x2f\xfd", b"\xfd7z", b"\x04\x22\x4d\x18"),
 )
 """How compressed data begin, of which `x^` may begin the name of a column as well."""
-
-
-def seems_packed(file: BinaryIO) -> bool:
-    """Whether a native reader could take a header line for compressed data."""
-    return os.pread(file.fileno(), MARKS, 0).startswith(PACKED)
 
 
 def is_parquet(start: bytes) -> bool:
@@ -118,9 +114,10 @@ def blocks_of(read: Callable[[int], bytes]) -> Iterator[bytes]:
     return iter(partial(read, BLOCK), b"")
 
 
-def blocks_at(file: BinaryIO, position: int = 0) -> Iterator[bytes]:
-    """The bytes of a file, wherever others read it."""
-    while block := os.pread(file.fileno(), BLOCK, position):
+def blocks_at(file: BinaryIO, size: int) -> Iterator[bytes]:
+    """The bytes of a file, this many at a time, wherever others read it."""
+    position = 0
+    while block := os.pread(file.fileno(), size, position):
         position += len(block)
         yield block
 

@@ -24,7 +24,7 @@ decimals) is decided by `number`, text by text.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping
 from decimal import MAX_EMAX, MIN_EMIN, ROUND_05UP, Context
 from fractions import Fraction
 from functools import partial
@@ -126,16 +126,14 @@ class Decoder:
             *(self._undecided(one, pl.col(left[one])) for one in names if _is_number(one)),
         )
 
-    def improve(self, flags: Collection[str], tables: Sequence[pl.LazyFrame]) -> None:
+    def improve(self, flags: Collection[str], texts: pl.LazyFrame) -> None:
         """Decide the undecided cells of columns with these flags, text by text."""
         for column, text in self.columns.items():
             if f"odd_{text}" in flags:
                 assert isinstance(column, NumericColumn)
-                read = (self.read(texts, {column: "value"}) for texts in tables)
-                odd = pl.concat(
-                    one.filter(f"odd_{text}").select(f"left_{text}") for one in read
-                ).unique()
-                cells = odd.collect(engine="streaming").to_series().to_list()
+                odd = self.read(texts, {column: "value"}).filter(f"odd_{text}")
+                left = odd.select(pl.col(f"left_{text}").unique()).collect(engine="streaming")
+                cells = left.to_series().to_list()
                 decided = self._decided.setdefault(column, {})
                 decided |= {cell: number(cell, column) for cell in cells}
 
@@ -145,7 +143,7 @@ class Decoder:
         read = self.read(frame.lazy(), names).select(*names.values(), FLAGS).collect()
         flags = raised(read.select(FLAGS))
         if flags:
-            self.improve(flags, [frame.lazy()])
+            self.improve(flags, frame.lazy())
             return self.decoded(frame)
         return read.select(pl.col(names[one]).alias(text) for one, text in self.columns.items())
 

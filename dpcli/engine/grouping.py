@@ -74,11 +74,18 @@ class Batch:
         """The names of the open axes in frames."""
         return [f"o{place}" for place in range(len(self.kind.open))]
 
+    def joined(self, partials: pl.LazyFrame) -> pl.LazyFrame:
+        """The partial of all rows of one scan, from those of some of them."""
+        if self.kind.distinct is None:
+            # The sums of all rows fit the type of each.
+            return partials.group_by("cell", *self.open).agg(pl.col(r"^s\d+$").sum())
+        return partials.unique()
+
     def merged(self, partials: pl.LazyFrame) -> pl.LazyFrame:
-        """One line per cell, from the partials of all rows."""
+        """One line per cell, from the partials of all rows of all scans."""
         lines = ["cell", *self.open]
         if self.kind.distinct is None:
-            # What fits a machine word in each part may not do so in all.
+            # What fits a machine word in each scan may not do so in all.
             return partials.group_by(lines).agg(pl.col(r"^s\d+$").cast(pl.Int128).sum())
         count = pl.col("value").is_not_null().cast(pl.Int64).sum()
         return partials.unique().group_by(lines).agg(count.alias("s0"))

@@ -98,6 +98,12 @@ def scanned(file: BinaryIO) -> pl.LazyFrame:
     )
 
 
+def rows_of(file: BinaryIO) -> int:
+    """The number of rows, which the end of the file states."""
+    rows: int = scanned(file).select(pl.len()).collect().item()
+    return rows
+
+
 def parquet_frame(source: Source, wanted: Sequence[Column], decimal: str) -> pl.LazyFrame:
     """The wanted columns of a Parquet file; an empty row of it is a row."""
     table = scanned(source.file)

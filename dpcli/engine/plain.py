@@ -2,10 +2,13 @@
 
 In a plain file lines end in LF or CRLF, quotes open at the start of a cell, close at its end and
 are doubled within, no line is blank (unless there is one column, where an empty cell makes a blank
-line), and the bytes are UTF-8. Native readers read only such files, so that a record is what
+line), and the bytes are UTF-8. Native readers read only such text, so that a record is what
 Python's `csv` module makes of it, whatever is read: what is not plain is written again, cell by
-cell, and the rest as it is. What is found here decides how a file is read, never whether, and is
+cell, and the rest as it is. What is found here decides how text is read, never whether, and is
 never reported.
+
+A quoted cell that holds more than `LONGEST` bytes is missing, so that a quote that is never closed
+does not bring the rest of a file into memory.
 
 A spec with `csv: {multiline: false}` declares files in which every line is one record. A line
 ends at LF, CRLF or CR, also between quotes. A line in which a quoted cell is not closed is a
@@ -24,28 +27,38 @@ from __future__ import annotations
 import re
 import threading
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from itertools import chain
 from typing import BinaryIO
 
 from dpcli.dialect import Dialect
-from dpcli.engine.content import UTF8_MARK, blocks_at, started
-from dpcli.engine.progress import READING, Progress
-from dpcli.engine.source import Dataset, Source
+from dpcli.engine.content import UTF8_MARK, blocks_at, numbered_header, started
+
+LONGEST = 1 << 20
+"""Bytes of a quoted cell that is read: far more than any value has."""
+
+BLOCK = 1 << 18
+"""Bytes that are looked at together; one odd cell makes no more to be written again."""
+
+LINE = re.compile(rb"[\r\n]*+[^\n]*+\n")
+"""The first line that is not blank, where quotes mean nothing."""
 
 
 class PlainText:
-    """Makes the text of one file plain.
+    """Makes the text of one file plain, in the order of its bytes.
 
-    `odd` is whether anything had to be changed so far, `quoted` whether a quote occurred, `bare`
-    whether quotes were left where no cell begins with one, and `inside` whether what was handed
-    out ends within a quoted cell; `unclosed` is whether the whole text did so.
+    `unclosed` is whether the whole text ends within a quoted cell. Without `blank_lines`, those
+    that are no rows are removed.
     """
 
-    def __init__(self, dialect: Dialect, width: int) -> None:
-        self.odd = self.quoted = self.bare = self.inside = self.unclosed = False
+    def __init__(self, dialect: Dialect, width: int, *, blank_lines: bool = False) -> None:
+        self.unclosed = self._inside = False
+        self.header = numbered_header(dialect.delimiter, width).encode()
         self._quote, self._multiline = (dialect.quote or "").encode(), dialect.multiline
-        self._width = width
+        self._blank_rows, self._blank_lines = width == 1, blank_lines or width == 1
         self._missing = dialect.delimiter.encode() * (width - 1) or self._quote * 2
+        # What is in the open cell, or whether that was too long.
+        self._open, self._dropped = b"", False
         marks = (dialect.delimiter, dialect.quote or "\n")
         self._begun = [mark + self._quote for mark in (dialect.delimiter.encode(), b"\n", b"\r")]
         d, q = (re.escape(mark).encode() for mark in marks)
@@ -57,67 +70,101 @@ class PlainText:
         record = rb"%b(?:%b%b%b%b)*+\n" % (others, start, whole, end, others)
         self._first = re.compile(rb"[\r\n]*+" + record)
         self._records = re.compile(rb"(?:%b)*+" % record)
+        self._inner = re.compile(inner)
+        self._tail = re.compile(rest)
         bare = rb"[^%b%b\r\n]" % (d, q)
-        # Cells that stay as they are; then one that does not, or the last of some lines.
-        cell = rb"(?!\A[\r\n])(?:%b|%b*+)(?:%b|\r?\n(?![\r\n]))" % (whole, bare, d)
-        odd = rb"%b(%b)(?:%b(%b)|\Z)|(%b++%b%b)" % (q, inner, q, rest, bare, q, rest)
-        self._parts = re.compile(rb"(?:%b)*+(?:%b|%b*+([\r\n]+|\Z))" % (cell, odd, bare))
 
-    def records(self, blocks: Iterable[bytes]) -> Iterator[bytes]:
-        """The plain text after the header, which is the first record that is not blank."""
-        pieces = self.pieces(blocks)
-        text = b""
-        for piece in pieces:
-            text += piece
-            header = None if self.inside else self._first.match(text)
-            if header is not None:
-                yield text[header.end() :]
-                yield from pieces
+        def parts(cell: bytes) -> re.Pattern[bytes]:
+            """Cells that stay as they are; then one that does not, or the last of some lines."""
+            kept = rb"(?!\A[\r\n])(?:%b|%b*+)(?:%b|\r?\n(?![\r\n]))" % (cell, bare, d)
+            odd = rb"%b(%b)(?:%b(%b)|\Z)|(%b++%b%b)" % (q, inner, q, rest, bare, q, rest)
+            return re.compile(rb"(?:%b)*+(?:%b|%b*+([\r\n]+|\Z))" % (kept, odd, bare))
 
-    def pieces(self, blocks: Iterable[bytes], *, bare: bool = False) -> Iterator[bytes]:
-        """The plain text of a file in UTF-8, each piece up to the end of some line.
+        self._parts, self._quoted_parts = parts(whole), parts(rb"(?!)")
 
-        With `bare`, quotes stay in text in which no cell begins with one: if none does in the
-        whole file, quotes mean nothing there.
+    def pieces(self, blocks: Iterable[bytes]) -> Iterator[tuple[bytes, bool]]:
+        """The records behind the first one that is not blank, some whole ones at a time.
+
+        Each piece is plain text behind a line in the place of a header. It comes with whether
+        quotes mean something in it; where no cell begins with one, they do not. There is always
+        a piece, and each but the last is as long as a block, more or less.
         """
+        pieces = self._pieces(blocks)
+        for text, quoted in pieces:
+            first = self._first if quoted else LINE
+            header = first.match(text, len(self.header))
+            if header is not None:
+                yield self.header + text[header.end() :], quoted
+                yield from pieces
+                return
+        yield self.header, False
+
+    def _pieces(self, blocks: Iterable[bytes]) -> Iterator[tuple[bytes, bool]]:
         start, others = started(blocks, len(UTF8_MARK) + 1)
         next(others)
-        start = start.removeprefix(UTF8_MARK)
-        self.odd = start.startswith((b"\r", b"\n"))
-        rest = b""
-        for lines in _whole_lines(chain((start,), others)):
-            text, rest = rest + lines, b""
-            has_quotes, plain = self._has_quotes(text), not self.inside
-            if bare and has_quotes and plain and not self._begins_cells(text):
-                self.bare, self.odd = True, self.odd or not self._is_even(text)
-                yield text
+        unmarked = chain((start.removeprefix(UTF8_MARK),), others)
+        waiting: list[bytes] = []
+        for text in whole_lines(unmarked, self.header):
+            if not waiting and self.is_plain(text):
+                yield text, False
                 continue
-            self.quoted = self.quoted or has_quotes
-            if plain and has_quotes:
-                # Whole records without odd quotes; what follows them may go on in the next lines.
+            waiting.append(self._plain(text[len(self.header) :]))
+            if not self._inside:
+                yield b"".join((self.header, *waiting)), True
+                waiting = []
+        if waiting:
+            self.unclosed = True
+            yield b"".join((self.header, *waiting, self._closed())), True
+
+    def is_plain(self, text: bytes) -> bool:
+        """Whether whole lines behind another line are plain text in which quotes mean nothing."""
+        return not self._begins_cells(text) and self._is_even(text)
+
+    def whole(self, text: bytes) -> bytes:
+        """The plain text of whole records, behind the line in the place of a header."""
+        return b"".join((self.header, self._plain(text[len(self.header) :]), self._closed()))
+
+    def _plain(self, lines: bytes) -> bytes:
+        """The plain text of the next lines; the last quoted cell waits if it is open."""
+        blocks = (lines[at : at + BLOCK] for at in range(0, len(lines), BLOCK))
+        made, rest = [], b""
+        for block in whole_lines(blocks):
+            text, rest = rest + block, b""
+            if not self._has_quotes(text) and not self._inside:
+                made.append(text if self._is_even(text) else self._changed(text))
+                continue
+            if not self._inside and len(text) <= LONGEST:
+                # Whole records without odd quotes; the next lines may belong to what follows.
                 whole = self._records.match(text)
                 end = whole.end() if whole else 0
-                plain = end > 0
-                if plain:
+                if end and self._is_even(text[:end]):
                     text, rest = text[:end], text[end:]
-            yield text if plain and self._is_even(text) else self._changed(text)
-        yield self._changed(rest)
-        if self.inside:
-            self.odd, self.inside, self.unclosed = True, False, True
-            yield self._quote
+                    made.append(text)
+                    continue
+            made.append(self._changed(text))
+        if rest:
+            made.append(self._changed(rest))
+        return b"".join(made)
+
+    def _closed(self) -> bytes:
+        """The end of the last cell if the text ends within it; that was its end then."""
+        if not self._inside:
+            return b""
+        cell, self._open, self._inside, self._dropped = self._open, b"", False, False
+        return self._quote + cell + self._quote
 
     def _has_quotes(self, text: bytes) -> bool:
         return bool(self._quote) and self._quote in text
 
     def _begins_cells(self, text: bytes) -> bool:
-        """Whether a cell of whole lines begins with a quote."""
-        return text.startswith(self._quote) or any(begun in text for begun in self._begun)
+        """Whether a cell of whole lines behind another line begins with a quote."""
+        return self._has_quotes(text) and any(begun in text for begun in self._begun)
 
     def _is_even(self, text: bytes) -> bool:
         """Whether each line of whole records ends in LF or CRLF, and is a row."""
         if b"\r" in text and text.count(b"\r") != text.count(b"\r\n"):
             return False
-        return self._width == 1 or not (
+        return self._blank_lines or not (
             text.startswith((b"\r", b"\n"))
             or b"\n\n" in text
             or (b"\r" in text and b"\n\r\n" in text)
@@ -125,116 +172,111 @@ class PlainText:
 
     def _changed(self, text: bytes) -> bytes:
         """Any text that begins where a line does, or inside a quoted cell."""
-        if self._multiline and (self.inside or self._has_quotes(text)):
-            made = self._requoted(text)
-        else:
-            made = self._evened(text)
-            if self._has_quotes(made):
-                made = b"\n".join(map(self._line, made.split(b"\n")))
-        self.odd = self.odd or made != text
+        if self._multiline and (self._inside or self._has_quotes(text)):
+            return self._requoted(text)
+        made = self._evened(text)
+        if self._has_quotes(made):
+            made = b"\n".join(map(self._line, made.split(b"\n")))
         return made
 
     def _evened(self, ends: bytes, *, first: bool = True) -> bytes:
         """Some lines with LF at their ends, and without blank ones unless these are rows."""
         lines = ends.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
-        if self._width == 1:
+        if self._blank_rows:
             return lines
         lines = lines.lstrip(b"\n") if first else lines
         return re.sub(rb"\n\n+", b"\n", lines) if b"\n\n" in lines else lines
 
     def _line(self, line: bytes) -> bytes:
         made = self._requoted(line) if self._quote in line else line
-        if self.inside:
-            self.inside, made = False, self._missing
+        if self._inside:
+            self._closed()
+            made = self._missing
         return made
 
     def _requoted(self, text: bytes) -> bytes:
-        """Text whose odd cells are whole quoted cells; the last one stays open if it was."""
-        quote, inside = self._quote, self.inside
-        text = quote + text if inside else text
+        """Text whose odd cells are whole quoted cells, up to the last one if that is open."""
+        quote, done = self._quote, 0
         made: list[bytes] = []
-        done, self.inside = 0, False
-        for part in self._parts.finditer(text):
+        if self._dropped:
+            end = self._inner.match(text)
+            assert end is not None
+            if end.end() == len(text):
+                return b""
+            rest = self._tail.match(text, end.end() + len(quote))
+            assert rest is not None
+            text = quote * 2 + text[rest.end() :]
+        elif self._inside:
+            text = quote + self._open + text
+        self._open, self._inside, self._dropped = b"", False, False
+        parts = self._parts if len(text) <= LONGEST else self._quoted_parts
+        for part in parts.finditer(text):
             inner, tail, bare, ends = part.groups()
             if bare is not None:
                 made += text[done : part.start(3)], quote, bare.replace(quote, quote * 2), quote
             elif ends is not None:
                 made += text[done : part.start(4)], self._evened(ends, first=not part.start(4))
             else:
-                made += text[done : part.start(1)], inner
-                self.inside = tail is None
-                if tail is not None:
-                    made += tail.replace(quote, quote * 2), quote
+                too_long = len(inner) - inner.count(quote * 2) + len(tail or b"") > LONGEST
+                inner = b"" if too_long else inner
+                self._inside = tail is None
+                if tail is None:
+                    made.append(text[done : part.start(1) - len(quote)])
+                    self._open, self._dropped = inner, too_long
+                else:
+                    tail = b"" if too_long else tail.replace(quote, quote * 2)
+                    made += text[done : part.start(1)], inner, tail, quote
             done = part.end()
         made.append(text[done:])
-        return b"".join(made)[len(quote) if inside else 0 :]
+        return b"".join(made)
 
 
-def _whole_lines(blocks: Iterable[bytes]) -> Iterator[bytes]:
-    """The same text, in pieces that end where a line does, the last one perhaps not."""
-    waiting: list[bytes] = []
+def whole_lines(blocks: Iterable[bytes], header: bytes = b"") -> Iterator[bytes]:
+    """The same text behind headers, in pieces that end where a line does, the last one perhaps not.
+
+    Each byte is copied once; the last lines of a block wait.
+    """
+    waiting: list[bytes | memoryview] = []
     for block in blocks:
         # What follows a CR at the end of a block may be the rest of a line end.
         end = max(block.rfind(b"\n"), block.rfind(b"\r", 0, len(block) - 1)) + 1
+        whole, rest = memoryview(block)[:end], block[end:]
         if end:
-            yield b"".join((*waiting, block[:end]))
+            yield b"".join((header, *waiting, whole))
             waiting = []
-        waiting.append(block[end:])
-    yield b"".join(waiting)
+        waiting.append(rest)
+    if any(waiting):
+        yield b"".join((header, *waiting))
 
 
 class Inspection:
-    """A look at every byte of the CSV files, once, on a thread of its own.
+    """A look at every byte of a file, on a thread of its own, while others read it as plain text.
 
-    It begins at once, so that it can run while other things are being loaded, and
-    has at its end which files are plain and which have quotes that mean something. Blank lines
-    are not looked for here, but by `has_blank_lines`.
+    Blank lines are not looked for here, but by `has_blank_lines`.
     """
 
-    def __init__(self, dataset: Dataset, progress: Progress | None = None) -> None:
-        # In a file of one column, blank lines are rows.
-        self._texts = {
-            id(source): (source, PlainText(source.dialect, width=1))
-            for source in dataset.sources
-            if source.dialect is not None
-        }
-        self._passed = 0
+    def __init__(self, text: PlainText, blocks: Iterable[bytes]) -> None:
+        self._text, self._blocks, self._plain = text, blocks, False
         self._thread = threading.Thread(target=self._look, daemon=True)
         self._thread.start()
-        if progress and self._texts:
-            # The bar asks for the position at once, on a thread of its own.
-            total = sum(source.bytes for source, _ in self._texts.values())
-            size = max(1, sum(source.size for source, _ in self._texts.values()))
-            progress.begin(READING, total, lambda: self._position(total, size))
 
-    def _position(self, total: int, size: int) -> int | None:
-        """How far the look is; None when it is over, and copies or sums go on."""
-        return self._passed * total // size if self._thread.is_alive() else None
-
-    def of(self, source: Source) -> PlainText:
-        """Whether a CSV file is `odd` or `quoted`."""
+    def is_plain(self) -> bool:
+        """Whether quotes mean nothing in the file, and all line ends are those of plain text."""
         self._thread.join()
-        return self._texts[id(source)][1]
+        return self._plain
 
     def _look(self) -> None:
-        for source, text in self._texts.values():
-            try:
-                for piece in text.pieces(blocks_at(source.file), bare=True):
-                    self._passed += len(piece)
-                    text.odd = text.odd or (text.bare and text.quoted)
-                    if text.odd:
-                        break
-            except BaseException:  # noqa: BLE001 - no other thread would see it
-                # What was not seen to its end is not plain; to copy it fails with a message.
-                text.odd = True
+        # What cannot be seen to its end is not plain: to read it again fails with a message.
+        with suppress(BaseException):
+            self._plain = all(map(self._text.is_plain, whole_lines(self._blocks, b"\n")))
 
 
 def has_blank_lines(file: BinaryIO) -> bool:
-    """Whether some line holds nothing at all; a quoted one counts as well."""
-    carried = b""
-    for block in blocks_at(file):
-        text = carried + block
+    """Whether some line holds nothing at all."""
+    end = b""
+    for block in blocks_at(file, BLOCK):
+        text = end + block
         if b"\n\n" in text or b"\n\r\n" in text:
             return True
-        carried = text[-2:]
+        end = text[-2:]
     return False

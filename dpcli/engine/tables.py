@@ -1,31 +1,28 @@
 """The rows of all data files as columns of text, whatever the files are.
 
-`Tables.frames` streams all files for the central model, `Tables.pieces` reads them piece by
-piece; `texts_of` hands out their rows in their own order for the local model. `decimal_texts`
-makes columns of text of numbers.
+`pieces` hands them out piece by piece, so that each byte of a file is read once, and `scanned`
+reads a piece again where something odd is in it. `texts_of` has rows as they are for the local
+model, and `decimal_texts` makes columns of text of numbers.
 """
 
 from __future__ import annotations
 
 import io
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
-from dataclasses import replace
-from itertools import chain
+from dataclasses import dataclass, replace
 from typing import TypeVar
 
 import polars as pl
 
 from dpcli.arrays import Array
 from dpcli.columns import Column
-from dpcli.dialect import UTF8, Dialect
-from dpcli.engine.content import Counted, blocks_of, copied, decoded, numbered_header, seems_packed
-from dpcli.engine.decode import swapped
-from dpcli.engine.parquet import parquet_frame
-from dpcli.engine.plain import Inspection, PlainText, has_blank_lines
-from dpcli.engine.progress import Progress
+from dpcli.engine.content import PACKED, UTF8_MARK, blocks_at
+from dpcli.engine.decode import Decoder, raised, swapped
+from dpcli.engine.parquet import parquet_frame, rows_of
+from dpcli.engine.plain import BLOCK, Inspection, PlainText, has_blank_lines
+from dpcli.engine.progress import READING, Progress
 from dpcli.engine.source import Dataset, Source
 from dpcli.privacy.decimals import digits_text
 
@@ -34,146 +31,190 @@ T = TypeVar("T")
 MOST_PLACES = 18
 """Decimals that machine words hold."""
 
-BLOCK = 1 << 24
-"""Bytes that are read at a time in order; memory grows with this, not with the file."""
+PIECE = 1 << 24
+"""Bytes of a CSV file that are in memory; larger ones are given back to the system each time."""
+
+SEGMENT = 1 << 23
+"""Rows of a Parquet file that one query reads."""
 
 
-PIECE = 1 << 26
-"""Bytes of a file that one query reads where users are bounded."""
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """Some rows of a file, in their order.
 
+    Of a CSV file they are whole records in plain `text` behind a header line, in which quotes mean
+    something if it is `quoted`; or all of them, if the `inspection` that goes on finds that the
+    file is plain. Of a Parquet file they begin with the row `start`.
+    """
 
-class Tables:
-    """The files of a dataset, each read as it is or by way of a plain copy."""
+    source: Source
+    columns: Sequence[Column]
+    decimal: str
+    text: bytes = b""
+    quoted: bool = False
+    inspection: Inspection | None = None
+    start: int = 0
 
-    def __init__(
-        self, dataset: Dataset, inspection: Inspection, wanted: Sequence[Column], copies: ExitStack
-    ) -> None:
-        self._dataset, self._wanted, self._copies = dataset, wanted, copies
-        self._sources = list(dataset.sources)
-        for place, source in enumerate(dataset.sources):
-            if source.dialect is None:
-                continue
-            text = inspection.of(source)
-            if text.odd or seems_packed(source.file):
-                self._copy(place)
-            elif not text.quoted:
-                self._sources[place] = replace(source, dialect=replace(source.dialect, quote=None))
-
-    def frames(self) -> list[pl.LazyFrame]:
-        """For each file its wanted columns `t0`, `t1` and so on, in the order of the files.
+    @property
+    def frame(self) -> pl.LazyFrame:
+        """The wanted columns as `t0`, `t1` and so on.
 
         `odd_blank` is true for a row in which nothing was: perhaps it is a blank line, and no row.
         """
-        decimal = self._dataset.dialect.decimal
-        return [_frame(source, self._wanted, decimal) for source in self._sources]
-
-    def pieces(self) -> Iterator[pl.LazyFrame]:
-        """The same frames, of CSV files one for each piece of whole records.
-
-        So every byte is read once: a query for rows far behind the start would count all lines
-        before them.
-        """
-        decimal = self._dataset.dialect.decimal
-        for source in self._sources:
-            pieces = iter([source]) if source.dialect is None else _pieces(source, source.dialect)
-            for piece in prefetch(pieces):
-                yield _frame(piece, self._wanted, decimal)
-
-    def copy(self, *, blank: bool) -> bool:
-        """Copy the files that are read as they are, or, if `blank`, those with blank lines.
-
-        False if there is none.
-        """
-        chosen = [
-            place
-            for place, (source, read) in enumerate(
-                zip(self._dataset.sources, self._sources, strict=True)
-            )
-            if source.dialect is not None
-            and read.file is source.file
-            # With one column, a blank line is a row without a value.
-            and (not blank or (len(source.header) > 1 and has_blank_lines(source.file)))
+        dialect = self.source.dialect
+        if dialect is None:
+            table = parquet_frame(self.source, self.columns, self.decimal)
+            return table.slice(self.start, SEGMENT)
+        header = self.source.header
+        names = [f"c{place}" for place in range(len(header))]
+        # The names are given and the header line is skipped, so that a file is never mapped into
+        # memory: to touch a page of a mapped file that was cut off would end the process.
+        table = pl.scan_csv(
+            self.source.file if self.inspection else io.BytesIO(self.text),
+            has_header=False,
+            skip_rows=1,
+            schema=dict.fromkeys(names, pl.String()),
+            # How many cells the first record has decides nothing.
+            missing_columns="insert",
+            extra_columns="ignore",
+            separator=dialect.delimiter,
+            glob=False,
+            truncate_ragged_lines=True,
+            quote_char=dialect.quote if self.quoted else None,
+        )
+        read = [names[header.index(column.name)] for column in self.columns]
+        texts = [
+            swapped(pl.col(name), column, self.decimal).alias(f"t{at}")
+            for at, (name, column) in enumerate(zip(read, self.columns, strict=True))
         ]
-        for place in chosen:
-            self._copy(place)
-        return bool(chosen)
+        blank = pl.all_horizontal(pl.col(name).is_null() for name in read or names[:1])
+        return table.select(*texts, blank.alias("odd_blank"))
 
-    def _copy(self, place: int) -> None:
-        source = self._dataset.sources[place]
-        header, _, records = _plain(source, Counted(source.file))
-        copy = self._copies.enter_context(copied(chain((header,), records)))
-        size = os.fstat(copy.fileno()).st_size
-        self._sources[place] = replace(source, file=copy, size=size)
+    def decoded(self) -> Iterable[Piece] | None:
+        """The same rows with a mark for what is not UTF-8; None if there is nothing else."""
+        if self.inspection is not None:
+            return _read(self, blocks_at(self.source.file, PIECE))
+        return self._with(self.text.decode("utf-8", "replace").encode())
+
+    def without_blank_lines(self) -> Iterable[Piece] | None:
+        """The same rows without blank lines that are none; None if nothing else is known."""
+        dialect, file = self.source.dialect, self.source.file
+        if dialect is None or len(self.source.header) == 1:
+            return None
+        if self.inspection is not None:
+            return _read(self, blocks_at(file, PIECE)) if has_blank_lines(file) else None
+        dialect = dialect if self.quoted else replace(dialect, quote=None)
+        return self._with(PlainText(dialect, len(self.source.header)).whole(self.text))
+
+    def in_plain_text(self) -> Iterable[Piece] | None:
+        """The same rows as they are, if that could not be known when they were read."""
+        if self.inspection is None or self.inspection.is_plain():
+            return None
+        return _read(self, blocks_at(self.source.file, PIECE))
+
+    def _with(self, text: bytes) -> Iterable[Piece] | None:
+        return None if text == self.text else [replace(self, text=text)]
+
+
+def pieces(
+    dataset: Dataset,
+    columns: Sequence[Column],
+    progress: Progress,
+    phase: str = READING,
+    *,
+    whole: bool = False,
+) -> Iterator[Piece]:
+    """The rows of all files that have these columns, in the order of the files.
+
+    Plain files come `whole` if they may. All others are read once, a piece ahead of its use.
+    """
+    passed, size = 0, max(1, dataset.size)
+    # Reading is ahead of the sums, so its place reveals nothing.
+    is_text = all(source.dialect is not None for source in dataset.sources)
+
+    def blocks(source: Source, length: int) -> Iterator[bytes]:
+        nonlocal passed
+        for block in blocks_at(source.file, length):
+            passed += len(block)
+            yield block
+
+    position = (lambda: min(passed, size) * dataset.bytes // size) if is_text else lambda: None
+    progress.begin(phase, dataset.bytes, position)
+    for source in dataset.sources:
+        piece = Piece(source, columns, dataset.dialect.decimal)
+        if source.dialect is None:
+            for start in range(0, max(1, rows_of(source.file)), SEGMENT):
+                yield replace(piece, start=start)
+            continue
+        text = PlainText(source.dialect, len(source.header), blank_lines=True)
+        if whole and source.size > PIECE and _seems_plain(text, source):
+            yield replace(piece, inspection=Inspection(text, blocks(source, BLOCK)))
+        else:
+            yield from _read(piece, blocks(source, PIECE))
+
+
+def _seems_plain(text: PlainText, source: Source) -> bool:
+    """Whether a native reader may begin with a file: one line of names, and plain lines."""
+    begin = os.pread(source.file.fileno(), BLOCK, 0)
+    lines = b"\n" + begin.removeprefix(UTF8_MARK)[: begin.rfind(b"\n") + 1]
+    # A reader takes a header for compressed data that begins as these do.
+    return not begin.startswith(PACKED) and lines[1:2] not in b"\r\n" and text.is_plain(lines)
+
+
+def _read(piece: Piece, blocks: Iterable[bytes]) -> Iterator[Piece]:
+    """The rows of a CSV file in pieces of plain text, each made a step ahead."""
+    dialect = piece.source.dialect
+    assert dialect is not None
+    text = PlainText(dialect, len(piece.source.header), blank_lines=True)
+    empty = replace(piece, inspection=None)
+    return prefetch(
+        replace(empty, text=plain, quoted=quoted) for plain, quoted in text.pieces(blocks)
+    )
+
+
+def scanned(
+    piece: Piece, decoder: Decoder, scan: Callable[[pl.LazyFrame], tuple[T, pl.DataFrame]]
+) -> Iterator[T]:
+    """What `scan` finds in a piece, or in those which it must be read as instead.
+
+    It also flags whether some row was blank in every column that was read, `odd_blank`, and for
+    which columns of texts a cell was undecided: then the piece is read again, as these need it.
+    """
+    while True:
+        try:
+            found, flags = scan(piece.frame)
+        except (pl.exceptions.PolarsError, OSError):
+            # Bytes that are not UTF-8 end up here.
+            others = piece.decoded()
+            if others is None:
+                raise
+        else:
+            odd = raised(flags)
+            others = piece.in_plain_text()
+            if others is None and "odd_blank" in odd:
+                others = piece.without_blank_lines()
+        if others is not None:
+            for other in others:
+                yield from scanned(other, decoder, scan)
+            return
+        odd.discard("odd_blank")
+        if not odd:
+            yield found
+            return
+        decoder.improve(odd, piece.frame)
 
 
 def texts_of(
     dataset: Dataset, columns: Sequence[Column], progress: Progress | None = None
 ) -> Iterator[pl.DataFrame]:
     """The rows of files that have these columns, each a column of texts `t0`, `t1` and so on."""
-    files = [Counted(source.file) for source in dataset.sources]
 
-    def position() -> int | None:
-        if any(source.dialect is None for source in dataset.sources):
-            return None
-        return sum(file.passed for file in files) * dataset.bytes // max(1, dataset.size)
+    def scan(texts: pl.LazyFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
+        found = texts.collect(engine="streaming")
+        return found.drop("odd_blank"), found.select("odd_blank")
 
-    if progress:
-        progress.begin("randomizing", dataset.bytes, position)
-    for source, file in zip(dataset.sources, files, strict=True):
-        if source.dialect is None:
-            rows = _frame(source, columns, dataset.dialect.decimal).drop("odd_blank")
-            yield from rows.collect_batches(engine="streaming", maintain_order=True)
-            continue
-        header, text, records = _plain(source, file)
-        for whole in _whole_records(text, records):
-            block = replace(source, file=io.BytesIO(header + whole))
-            yield _frame(block, columns, dataset.dialect.decimal).drop("odd_blank").collect()
-
-
-def _pieces(source: Source, dialect: Dialect) -> Iterator[Source]:
-    """Pieces of a plain file, each behind a header line."""
-    quote, position = (dialect.quote or "").encode(), 0
-    header, rest = b"", b""
-    while block := os.pread(source.file.fileno(), PIECE, position):
-        position += len(block)
-        text = rest + block
-        if end := _last_end(text, quote):
-            yield replace(source, file=io.BytesIO(header + text[:end]))
-            header = numbered_header(dialect.delimiter, len(source.header)).encode()
-        rest = text[end:]
-    yield replace(source, file=io.BytesIO(header + rest))
-
-
-def _last_end(text: bytes, quote: bytes) -> int:
-    """Where the last record ends that ends in plain text that begins with one; zero if none."""
-    end = text.rfind(b"\n") + 1
-    inside = bool(quote) and text.count(quote, 0, end) % 2
-    while inside:
-        # Line ends behind the last quote are in the same cell.
-        before = text.rfind(b"\n", 0, text.rfind(quote, 0, end)) + 1
-        inside ^= text.count(quote, before, end) % 2
-        end = before
-    return end
-
-
-def _plain(source: Source, file: Counted) -> tuple[bytes, PlainText, Iterator[bytes]]:
-    """A CSV file as plain text: a header line, and the records as they are made."""
-    assert source.dialect is not None
-    source.file.seek(0)
-    text = PlainText(source.dialect, len(source.header))
-    header = numbered_header(source.dialect.delimiter, len(source.header)).encode()
-    return header, text, text.records(decoded(blocks_of(file.read), UTF8, marked=False))
-
-
-def _whole_records(text: PlainText, pieces: Iterator[bytes]) -> Iterator[bytes]:
-    """The same text in larger pieces, each of whole records."""
-    waiting: list[bytes] = []
-    for piece in pieces:
-        waiting.append(piece)
-        if not text.inside and sum(map(len, waiting)) >= BLOCK:
-            yield b"".join(waiting)
-            waiting = []
-    yield b"".join(waiting)
+    for piece in pieces(dataset, columns, progress or Progress(), "randomizing"):
+        yield from scanned(piece, Decoder(()), scan)
 
 
 def prefetch(items: Iterator[T]) -> Iterator[T]:
@@ -187,37 +228,6 @@ def prefetch(items: Iterator[T]) -> Iterator[T]:
         while (item := upcoming.result()) is not None:
             upcoming = pool.submit(next, items, None)
             yield item
-
-
-def _frame(source: Source, wanted: Sequence[Column], decimal: str) -> pl.LazyFrame:
-    """The wanted columns of a plain CSV file, without the quotes that are in its dialect.
-
-    The names are given and the header line is skipped, so that the file is never mapped into
-    memory: to touch a page of a mapped file that was cut off would end the process.
-    """
-    if source.dialect is None:
-        return parquet_frame(source, wanted, decimal)
-    names = [f"c{place}" for place in range(len(source.header))]
-    table = pl.scan_csv(
-        source.file,
-        has_header=False,
-        skip_rows=1,
-        schema=dict.fromkeys(names, pl.String()),
-        # How many cells the first record has decides nothing.
-        missing_columns="insert",
-        extra_columns="ignore",
-        separator=source.dialect.delimiter,
-        glob=False,
-        truncate_ragged_lines=True,
-        quote_char=source.dialect.quote,
-    )
-    read = [names[source.header.index(column.name)] for column in wanted]
-    texts = [
-        swapped(pl.col(name), column, decimal).alias(f"t{at}")
-        for at, (name, column) in enumerate(zip(read, wanted, strict=True))
-    ]
-    blank = pl.all_horizontal(pl.col(name).is_null() for name in read or names[:1])
-    return table.select(*texts, blank.alias("odd_blank"))
 
 
 def decimal_texts(numbers: Array, places: int) -> pl.Series:

@@ -17,16 +17,16 @@ from pyspark import TaskContext
 
 from dpcli.columns import Column, IdColumn
 from dpcli.dialect import Dialect
-from dpcli.engine.aggregate import Aggregation, scanned
+from dpcli.engine.aggregate import Aggregation
 from dpcli.engine.content import blocks_at, first_record, numbered_header
-from dpcli.engine.decode import Decoder, stripped
+from dpcli.engine.decode import stripped
 from dpcli.engine.header import require_columns
 from dpcli.engine.parquet import parquet_source
 from dpcli.engine.partials import packed
-from dpcli.engine.plain import Inspection, PlainText
+from dpcli.engine.plain import PlainText
 from dpcli.engine.progress import Progress
 from dpcli.engine.source import Dataset, Source, source_of
-from dpcli.engine.tables import Tables
+from dpcli.engine.tables import texts_of
 from dpcli.errors import Failure
 from dpcli.privacy.relation import PersonUnit, Unit
 from dpcli.queries import Query
@@ -94,8 +94,8 @@ class Tasks:
     def partial(self, place: int, file: File, batches: Batches) -> Batches:
         """The partial of a stretch of a file."""
 
-        def work(dataset: Dataset, inspection: Inspection) -> pa.Table:
-            frames = self.aggregation.partial(dataset, inspection, Progress())
+        def work(dataset: Dataset) -> pa.Table:
+            frames = self.aggregation.partial(dataset, Progress())
             return pa.Table.from_pylist([{"content": packed(frames)}], RESULT)
 
         yield from self._reported(place, file, batches, work, RESULT)
@@ -109,12 +109,8 @@ class Tasks:
         # Rows without an id need not meet.
         shard = pl.when(user.is_null()).then(row.hash(self.key)).otherwise(user.hash(self.key))
 
-        def scan(tables: Tables, _: Decoder) -> tuple[pl.DataFrame, pl.DataFrame]:
-            found = pl.concat(tables.frames()).collect(engine="streaming")
-            return found, found.select("odd_blank")
-
-        def work(dataset: Dataset, inspection: Inspection) -> pa.Table:
-            found = scanned(dataset, inspection, columns, scan, Progress())
+        def work(dataset: Dataset) -> pa.Table:
+            found = pl.concat(texts_of(dataset, columns))
             none = pl.lit(None, pl.String).alias("note")
             made = found.select(
                 shard.reinterpret(signed=True).alias("shard"), row.alias("row"), none,
@@ -139,7 +135,7 @@ class Tasks:
             source = replace(parquet_source("", copy), header=("", "", "", *names))
             dataset = Dataset((source,), self.dialect)
             with dataset.redacted_errors():
-                frames = self.aggregation.partial(dataset, Inspection(dataset), Progress())
+                frames = self.aggregation.partial(dataset, Progress())
         yield pa.RecordBatch.from_pylist([{"content": packed(frames)}], RESULT)
 
     def _reported(
@@ -147,7 +143,7 @@ class Tasks:
         place: int,
         file: File,
         batches: Batches,
-        work: Callable[[Dataset, Inspection], pa.Table],
+        work: Callable[[Dataset], pa.Table],
         schema: pa.Schema,
     ) -> Batches:
         """A note on a stretch, and what is made of it if it is not cut."""
@@ -157,13 +153,12 @@ class Tasks:
             report["read"], begin = self._copied(file, batches, copy)
             try:
                 with self._dataset(file, copy) as dataset, dataset.redacted_errors():
-                    inspection = Inspection(dataset)
                     report["cut"] = not file.whole and (
                         not self._has_header(dataset.sources[0], begin)
-                        or _is_cut(dataset.sources[0], inspection)
+                        or _is_cut(dataset.sources[0])
                     )
                     if not report["cut"]:
-                        made = work(dataset, inspection)
+                        made = work(dataset)
             except Failure as failure:
                 report["problems"] = [(one.code, one.message, one.hint) for one in failure.problems]
         yield pa.RecordBatch.from_pylist([{"note": json.dumps(report)}], schema)
@@ -217,11 +212,11 @@ class Tasks:
         return Dataset((Source(file.name, copy, size, file.header, size, dialect),), self.dialect)
 
 
-def _is_cut(source: Source, inspection: Inspection) -> bool:
+def _is_cut(source: Source) -> bool:
     """Whether a stretch of CSV ends within a quoted cell."""
-    if source.dialect is None or not source.dialect.multiline or not inspection.of(source).odd:
+    if source.dialect is None or not source.dialect.multiline:
         return False
-    text = PlainText(source.dialect, len(source.header))
-    for _ in text.pieces(blocks_at(source.file)):
+    text = PlainText(source.dialect, len(source.header), blank_lines=True)
+    for _ in text.pieces(blocks_at(source.file, LINES)):
         pass
     return text.unclosed

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, TypeVar, cast
 
 from dpcli.dialect import STANDARD, Dialect
 from dpcli.engine.aggregate import aggregate
-from dpcli.engine.plain import Inspection
 from dpcli.engine.source import open_dataset
 from dpcli.privacy.confidential import Cells, Confidential, Groups
 from dpcli.privacy.relation import Unit
@@ -33,7 +32,7 @@ def engine(
 ) -> list[Answer]:
     """What the engine seals of files that are read as one, opened."""
     with open_dataset(tuple(map(str, paths)), dialect) as dataset:
-        return opened(aggregate(queries, unit, dataset, Inspection(dataset)))
+        return opened(aggregate(queries, unit, dataset))
 
 
 def opened(sealed: Sequence[Sealed]) -> list[Answer]:

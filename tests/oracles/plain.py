@@ -29,6 +29,9 @@ INFINITY = re.compile(r"([+-]?)(?:inf|infinity)", re.IGNORECASE | re.ASCII)
 DATE = re.compile(r"([0-9]{4})-([0-9]{2})-([0-9]{2})(?:[T ].*)?", re.DOTALL)
 
 
+LONGEST = 1 << 20
+"""Bytes that a quoted cell may hold."""
+
 ROW = RowUnit()
 
 Priority = Callable[[str, int], int]
@@ -258,11 +261,17 @@ def _split(lines: list[list[str]], dialect: Dialect) -> tuple[list[str], list[li
         del lines[0]
     if not lines:
         raise ValueError("no header")
-    header, *records = lines
+    header, *every = lines
+    records = [[_short(cell) for cell in record] for record in every]
     if len(header) == 1:
         # The only cell of a record is missing where its line is blank.
         return header, [record or [""] for record in records]
     return header, [record for record in records if record]
+
+
+def _short(cell: str) -> str:
+    """A cell, which is missing if it is too long; only quoted ones are ever that long here."""
+    return cell if len(cell.encode()) <= LONGEST else ""
 
 
 def _records_of_lines(text: str, dialect: Dialect) -> list[list[str]]:

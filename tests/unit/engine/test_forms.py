@@ -15,7 +15,6 @@ import pytest
 from dpcli.columns import CategoryColumn, Column, NumericColumn
 from dpcli.dialect import DELIMITERS, ENCODINGS, QUOTES, STANDARD, Dialect, encoding_of
 from dpcli.engine import bounding, content
-from dpcli.engine import tables as reader
 from dpcli.engine.decode import Decoder
 from dpcli.engine.source import open_dataset
 from dpcli.engine.tables import texts_of
@@ -24,6 +23,7 @@ from dpcli.queries import Factor, LinearQuery
 from tests.oracles import files, users
 from tests.oracles.opened import engine
 from tests.oracles.plain import Priority, evaluate, table, value
+from tests.support.blocks import read_in_blocks
 from tests.unit.engine.test_people import without_empty
 
 Rows = list[list[str]]
@@ -210,7 +210,7 @@ def test_every_form_gives_the_same_answers(
     form: Form, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Whatever a table is written as, its exact answers are those of standard CSV."""
-    monkeypatch.setattr(content, "BLOCK", 7)
+    read_in_blocks(monkeypatch, 100)
     tried = 0
     for seed in range(1000):
         data, columns, queries = files.generate(seed)
@@ -323,7 +323,7 @@ def test_rows_keep_their_order_in_every_form(
     form: Form, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Read row by row, the cells of a table are the same in every form, in the same order."""
-    monkeypatch.setattr(reader, "BLOCK", 100)
+    read_in_blocks(monkeypatch, 100)
     tried = 0
     for seed in range(1000):
         data, declared, _ = files.generate(seed)

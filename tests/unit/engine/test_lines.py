@@ -13,7 +13,6 @@ import pytest
 
 from dpcli.columns import CategoryColumn, Column, IdColumn, Key, OpenColumn
 from dpcli.dialect import STANDARD, Dialect
-from dpcli.engine import content as module
 from dpcli.engine.source import open_dataset
 from dpcli.engine.tables import texts_of
 from dpcli.errors import DataError
@@ -22,6 +21,7 @@ from dpcli.queries import LinearQuery
 from tests.oracles.files import batches, generate
 from tests.oracles.opened import cells_of, engine
 from tests.oracles.plain import evaluate, table
+from tests.support.blocks import read_in_blocks
 
 LINES = replace(STANDARD, multiline=False)
 OTHER = Dialect(";", "'", multiline=False)
@@ -85,7 +85,7 @@ def test_an_odd_line_is_decided_alone(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """A line whose quotes do not pair up is a row of missing cells; others are read as always."""
-    monkeypatch.setattr(module, "BLOCK", block)
+    read_in_blocks(monkeypatch, block)
     path = tmp_path / "data.csv"
     path.write_bytes(mark + b"a,b\n" + content)
 
@@ -113,7 +113,7 @@ def test_odd_files_are_read_by_the_written_rule(
     path = tmp_path / "data.csv"
     read_at_all = 0
     for seed in range(start, start + PER_TEST):
-        monkeypatch.setattr(module, "BLOCK", Random(seed).choice((3, 50, 1000, 1 << 23)))
+        read_in_blocks(monkeypatch, Random(seed).choice((3, 50, 1000, 1 << 23)))
         data, columns, queries = generate(seed)
         dialect = LINES
         if seed % 3 == 0:
@@ -147,7 +147,7 @@ def test_one_line_changes_one_row(
     path, other = tmp_path / "a.csv", tmp_path / "b.csv"
     for seed in range(start, start + 100):
         random = Random(seed)
-        monkeypatch.setattr(module, "BLOCK", random.choice((3, 50, 1 << 23)))
+        read_in_blocks(monkeypatch, random.choice((3, 50, 1 << 23)))
         body = [damaged(random, '"') for _ in range(random.randint(1, 20))]
         changed = list(body)
         place = random.randrange(len(body))

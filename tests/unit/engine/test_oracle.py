@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from fractions import Fraction
 from pathlib import Path
+from random import Random
 
 import pytest
 
 from dpcli.columns import Key, NumericColumn, OpenColumn
-from dpcli.engine import content, plain
-from dpcli.engine import tables as reader
+from dpcli.engine import plain, tables
+from dpcli.engine.progress import Progress
+from dpcli.engine.source import open_dataset
+from dpcli.engine.tables import pieces
 from dpcli.privacy.relation import RowUnit
 from dpcli.queries import Factor, LinearQuery
+from tests.oracles import plain as oracle
 from tests.oracles.files import batches, generate, readability
 from tests.oracles.opened import engine
 from tests.oracles.plain import evaluate
+from tests.support.blocks import read_in_blocks
 
 FILES = 700
 PER_TEST = 100
@@ -32,6 +38,45 @@ def test_thousands_of_odd_files_are_read_by_the_written_rules(start: int, tmp_pa
         assert engine(queries, RowUnit(), path) == evaluate(queries, data), seed
 
 
+@pytest.mark.parametrize("start", batches(FILES, PER_TEST, 200))
+def test_odd_files_are_read_by_the_written_rules_in_pieces_of_any_size(
+    start: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Wherever blocks and pieces end, and whether a file is taken for plain at first or not."""
+    path = tmp_path / "data.csv"
+    for seed in range(start, start + PER_TEST):
+        read_in_blocks(monkeypatch, Random(seed).choice((1, 5, 30, 100, 1000)))
+        data, columns, asked = generate(seed)
+        queries = [*asked, readability(seed, columns)]
+        path.write_bytes(data)
+        assert engine(queries, RowUnit(), path) == evaluate(queries, data), seed
+
+
+@pytest.mark.parametrize("start", batches(FILES, PER_TEST, 200))
+def test_quoted_cells_that_are_too_long_are_missing(
+    start: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A quote that is never closed spoils its own cell and what stands behind it, no more."""
+    path, longest, tried = tmp_path / "data.csv", 30, 0
+    monkeypatch.setattr(plain, "LONGEST", longest)
+    monkeypatch.setattr(oracle, "LONGEST", longest)
+    for seed in range(start, start + PER_TEST):
+        read_in_blocks(monkeypatch, Random(seed).choice((1, 5, 30, 100, 1000)))
+        data, columns, asked = generate(seed)
+        queries = [*asked, readability(seed, columns)]
+        # Other cells may be longer.
+        body = re.split(rb"[\r\n]", data, maxsplit=1)[-1]
+        if re.search(rb"[^,\r\n]{%d,}" % (longest + 1), body):
+            continue
+        if "\ufffd" in data.decode(errors="replace"):
+            # The mark for a wrong byte is longer than the byte.
+            continue
+        tried += 1
+        path.write_bytes(data)
+        assert engine(queries, RowUnit(), path) == evaluate(queries, data), seed
+    assert tried > PER_TEST // 10
+
+
 @pytest.mark.parametrize("size", [1, 3])
 def test_large_files_with_quotes_are_read_by_the_written_rules(size: int, tmp_path: Path) -> None:
     """A file of many blocks, with line ends inside quotes, gives the oracle's integers."""
@@ -46,11 +91,8 @@ def test_large_files_with_quotes_are_read_by_the_written_rules(size: int, tmp_pa
 
 
 @pytest.mark.parametrize("first", [b"1", b"1,2,3,4,5", b",,", b"1,2"])
-def test_the_first_record_decides_nothing(
-    first: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """However many cells it has, others keep theirs, and the file is read where it is."""
-    monkeypatch.setattr(reader, "copied", lambda *_: pytest.fail("a plain file was copied"))
+def test_the_first_record_decides_nothing(first: bytes, tmp_path: Path) -> None:
+    """However many cells it has, others keep theirs."""
     path = tmp_path / "data.csv"
     data = b"a,b,c\n" + first + b"\n1,2,3\n4,5,6,7\n8\n"
     path.write_bytes(data)
@@ -79,17 +121,18 @@ BY_CELLS = [LinearQuery(by=(Key(OpenColumn("a")), Key(OpenColumn("b"))))]
     "body", [b'1,5" pipe\n2, "x,y"\n3"4,"\n', b'1,5"', b'a""b,c"\r\n5" ,7\r\n']
 )
 @pytest.mark.parametrize("block", [1, 3, 1 << 18])
-def test_quotes_within_cells_need_no_copy(
+def test_quotes_within_cells_are_left_as_they_are(
     body: bytes, block: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Where no cell begins with a quote, quotes mean nothing, and the file is read where it is."""
-    monkeypatch.setattr(content, "BLOCK", block)
+    """Where no cell begins with a quote, quotes mean nothing, and the text is read as it is."""
+    read_in_blocks(monkeypatch, block)
     path = tmp_path / "data.csv"
     whole = b"a,b\n" + body.replace(b',"\n', b',x"\n')
     path.write_bytes(whole)
-    with monkeypatch.context() as patched:
-        patched.setattr(reader, "copied", lambda *_: pytest.fail("a plain file was copied"))
-        assert engine(BY_CELLS, RowUnit(), path) == evaluate(BY_CELLS, whole)
+    assert engine(BY_CELLS, RowUnit(), path) == evaluate(BY_CELLS, whole)
+    with open_dataset([str(path)]) as dataset:
+        found = pieces(dataset, [OpenColumn("a")], Progress(), whole=True)
+        assert not any(piece.quoted for piece in found)
 
     # A cell that begins with one, wherever it is, makes the others odd.
     for cells in (b'"1",5\n', b'1,"5"\r\n', b'1,"5\n', b'""'):
@@ -103,7 +146,7 @@ def test_blank_lines_behind_a_mark_are_no_header(
     block: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """However few bytes are read at first, the header is the first line that is not blank."""
-    monkeypatch.setattr(content, "BLOCK", block)
+    read_in_blocks(monkeypatch, block)
     path = tmp_path / "data.csv"
     for end in (b"\n", b"\r\n", b"\r"):
         data = b"\xef\xbb\xbf" + end + b"a,b" + end + b"1,2" + end
@@ -117,11 +160,13 @@ def test_what_could_not_be_looked_at_is_not_taken_for_plain(
 ) -> None:
     """Whatever ends the look at a file, quotes are read by the written rules."""
 
-    def failing(file: object, _: int = 0) -> Iterator[bytes]:
+    def failing(_: object) -> Iterator[bytes]:
         yield b"a,b\n1,2\n"
         raise failure
 
-    monkeypatch.setattr(plain, "blocks_at", failing)
+    read_in_blocks(monkeypatch, 5)
+    inspect = plain.Inspection
+    monkeypatch.setattr(tables, "Inspection", lambda text, _: inspect(text, failing(text)))
     path = tmp_path / "data.csv"
     data = b'a,b\n1,"x,y"\n2,"z\n"\n3,5" pipe\n4\r5,6\n'
     path.write_bytes(data)

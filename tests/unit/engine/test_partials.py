@@ -12,10 +12,8 @@ import polars as pl
 import pytest
 
 from dpcli.columns import Key, NumericColumn
-from dpcli.engine import bounding, tables
 from dpcli.engine.aggregate import Aggregation
 from dpcli.engine.partials import aggregate_parts, packed, sealed_part, unpacked
-from dpcli.engine.plain import Inspection
 from dpcli.engine.progress import Progress
 from dpcli.engine.source import open_dataset
 from dpcli.errors import DataError
@@ -26,6 +24,7 @@ from tests.oracles import users
 from tests.oracles.files import batches, generate, readability
 from tests.oracles.opened import cells_of, engine, opened
 from tests.oracles.plain import Answer, evaluate, table
+from tests.support.blocks import compact_often
 from tests.support.priorities import prioritize_by_content
 from tests.unit.engine.test_people import without_empty
 
@@ -54,8 +53,7 @@ def sealed(queries: list[Query], unit: Unit, pieces: list[bytes], folder: Path) 
         data, part = folder / f"{place}.csv", folder / f"{place}.sealed"
         data.write_bytes(piece)
         with open_dataset([str(data)]) as dataset:
-            aggregation, look = Aggregation(queries, unit), Inspection(dataset)
-            frames = aggregation.partial(dataset, look, Progress(), kept=True)
+            frames = Aggregation(queries, unit).partial(dataset, Progress(), kept=True)
         part.write_bytes(sealed_part(DIGEST, frames))
         names.append(str(part))
     return names
@@ -89,10 +87,7 @@ def test_parts_of_users_merge_to_the_rows_that_one_scan_keeps(
     """
     prioritize_by_content(monkeypatch)
     if hurried:
-        monkeypatch.setattr(bounding, "SHARD", 64)
-        monkeypatch.setattr(bounding, "WAITING", 1)
-        monkeypatch.setattr(bounding, "SEGMENT", 7)
-        monkeypatch.setattr(tables, "PIECE", 2_000)
+        compact_often(monkeypatch)
     path = tmp_path / "data.csv"
     for seed in range(start, start + 50):
         data, unit, asked = users.generate(seed)

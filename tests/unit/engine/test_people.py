@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 from dpcli.columns import Key, NumericColumn
-from dpcli.engine import bounding, tables
+from dpcli.engine import bounding
 from dpcli.engine.ids import Dictionary
 from dpcli.privacy.relation import PersonUnit, RowUnit
 from dpcli.queries import LinearQuery
@@ -19,6 +19,7 @@ from tests.oracles.files import batches, readability
 from tests.oracles.opened import cells_of, engine
 from tests.oracles.plain import Answer, Priority, evaluate
 from tests.oracles.users import generate
+from tests.support.blocks import compact_often
 
 FILES = 200
 PER_TEST = 50
@@ -44,10 +45,7 @@ def test_people_are_bounded_by_the_written_rules(
     Hurried: many shards that are compacted after every few rows.
     """
     if hurried:
-        monkeypatch.setattr(bounding, "SHARD", 64)
-        monkeypatch.setattr(bounding, "WAITING", 1)
-        monkeypatch.setattr(bounding, "SEGMENT", 7)
-        monkeypatch.setattr(tables, "PIECE", 2_000)
+        compact_often(monkeypatch)
     path = tmp_path / "data.csv"
     for seed in range(start, start + PER_TEST):
         data, unit, asked = generate(seed)

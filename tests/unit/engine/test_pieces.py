@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 
 from dpcli.columns import IdColumn
 from dpcli.engine import tables
-from dpcli.engine.plain import Inspection
+from dpcli.engine.progress import Progress
 from dpcli.engine.source import open_dataset
-from dpcli.engine.tables import Tables
+from dpcli.engine.tables import pieces
 
 FILES = (
     b"a,b\n1,2\n3,4\n",
@@ -30,13 +29,16 @@ def test_pieces_have_the_rows_of_the_file_in_their_order(
     content: bytes, size: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Wherever a file is cut, no record is cut, repeated or left out."""
-    monkeypatch.setattr(tables, "PIECE", size)
     path = tmp_path / "data.csv"
     path.write_bytes(content)
-    with open_dataset([str(path)]) as dataset, ExitStack() as copies:
-        found = Tables(dataset, Inspection(dataset), (IdColumn("a"), IdColumn("b")), copies)
-        rows = [row for piece in found.pieces() for row in piece.collect().rows()]
-        (whole,) = found.frames()
-        assert rows == whole.collect().rows()
-        if len(content) > 20 * size and b'"' not in content:
-            assert sum(1 for _ in found.pieces()) > 2
+    columns = (IdColumn("a"), IdColumn("b"))
+
+    def rows(length: int) -> list[tuple[object, ...]]:
+        monkeypatch.setattr(tables, "PIECE", length)
+        with open_dataset([str(path)]) as dataset:
+            found = list(pieces(dataset, columns, Progress()))
+        if len(content) > 20 * length and b'"' not in content:
+            assert len(found) > 2
+        return [row for piece in found for row in piece.frame.collect().rows()]
+
+    assert rows(size) == rows(1 << 20)

@@ -13,10 +13,9 @@ import pytest
 from dpcli.columns import NumericColumn
 from dpcli.dialect import STANDARD, Dialect
 from dpcli.engine.aggregate import aggregate
-from dpcli.engine.plain import Inspection
 from dpcli.engine.progress import Position, Progress, interruptible
 from dpcli.engine.source import open_dataset
-from dpcli.engine.tables import texts_of
+from dpcli.engine.tables import pieces, texts_of
 from dpcli.errors import Stopped
 from dpcli.privacy.relation import RowUnit
 from dpcli.queries import Factor, LinearQuery
@@ -77,7 +76,7 @@ def test_no_record_changes_what_is_shown(
                     pass
             else:
                 query = LinearQuery(factors=(Factor(AGE),))
-                aggregate([query], RowUnit(), dataset, Inspection(dataset, heard), heard)
+                aggregate([query], RowUnit(), dataset, heard)
             places = [position() for position, _ in heard.positions]
         for place, (_, total) in zip(places, heard.positions, strict=True):
             assert place is None or (total is not None and 0 <= place <= total)
@@ -93,9 +92,11 @@ def test_packed_files_count_as_they_are(tmp_path: Path) -> None:
     path.write_bytes(gzip.compress(b"age,note\n" + b"1,x\n" * SIZE))
     heard = Heard()
     with open_dataset((str(path),), STANDARD, heard) as dataset:
-        Inspection(dataset, heard).of(dataset.sources[0])
-    assert heard.shown == [("copying", path.stat().st_size), ("reading", path.stat().st_size)]
-    assert [position() for position, _ in heard.positions] == [path.stat().st_size, None]
+        for _ in pieces(dataset, [AGE], heard):
+            pass
+    size = path.stat().st_size
+    assert heard.shown == [("copying", size), ("reading", size)]
+    assert [position() for position, _ in heard.positions] == [size, size]
 
 
 def test_signals_arrive_while_native_code_runs() -> None:

@@ -21,7 +21,6 @@ from dpcli.columns import NumericColumn
 from dpcli.engine import content as module
 from dpcli.engine.aggregate import aggregate
 from dpcli.engine.header import require_columns
-from dpcli.engine.plain import Inspection
 from dpcli.engine.source import Dataset, Source, open_dataset
 from dpcli.errors import DataError
 from dpcli.privacy.relation import RowUnit
@@ -158,7 +157,7 @@ def test_a_file_that_changes_while_it_is_read_is_refused(
     with open_dataset((str(path),)) as dataset:
         CHANGES[change](path)
         with pytest.raises(DataError) as refusal:
-            aggregate([TOTAL], RowUnit(), dataset, Inspection(dataset))
+            aggregate([TOTAL], RowUnit(), dataset)
     assert [problem.code for problem in refusal.value.problems] == ["data-changed"]
 
 
@@ -268,7 +267,7 @@ def test_a_file_that_is_replaced_stays_the_one_that_was_opened(tmp_path: Path) -
     (tmp_path / "new").write_bytes(b"id,age\n" + b"1,100\n" * 1000)
     (tmp_path / "new").rename(path)
     with dataset:
-        sealed = aggregate([TOTAL], RowUnit(), dataset, Inspection(dataset))
+        sealed = aggregate([TOTAL], RowUnit(), dataset)
     assert cells_of(opened(sealed)[0])[0] == 90
 
 

@@ -7,13 +7,12 @@ from pathlib import Path
 import pytest
 
 from dpcli.columns import CategoryColumn, Column, NumericColumn
-from dpcli.engine import content
-from dpcli.engine import tables as reader
 from dpcli.engine.decode import Decoder
 from dpcli.engine.source import open_dataset
 from dpcli.engine.tables import texts_of
 from tests.oracles.files import generate
 from tests.oracles.plain import table, value
+from tests.support.blocks import read_in_blocks
 
 
 def cells(path: Path, columns: list[Column]) -> list[tuple[int | None, ...]]:
@@ -32,8 +31,7 @@ def test_odd_files_are_read_row_by_row(
     start: int, block: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """However lines are damaged and blocks are cut, each row is that of the oracle, in order."""
-    monkeypatch.setattr(reader, "BLOCK", block)
-    monkeypatch.setattr(content, "BLOCK", block)
+    read_in_blocks(monkeypatch, block)
     path = tmp_path / "data.csv"
     for seed in range(start, start + 40):
         data, declared, _ = generate(seed)
@@ -80,8 +78,7 @@ def test_rows_are_cut_where_records_end(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
 ) -> None:  # fmt: skip
     """Blank lines are no rows, quoted line ends are none either, odd bytes spoil one cell."""
-    monkeypatch.setattr(reader, "BLOCK", block)
-    monkeypatch.setattr(content, "BLOCK", block)
+    read_in_blocks(monkeypatch, block)
     path = tmp_path / "data.csv"
     path.write_bytes(data)
 
@@ -93,8 +90,7 @@ def test_in_a_file_of_one_column_a_blank_line_is_a_record(
     block: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Its only cell is missing, and counts as the constant."""
-    monkeypatch.setattr(reader, "BLOCK", block)
-    monkeypatch.setattr(content, "BLOCK", block)
+    read_in_blocks(monkeypatch, block)
     path = tmp_path / "data.csv"
     path.write_bytes(b"x\nb\n\nb\n")
 
