@@ -31,6 +31,7 @@ from contextlib import suppress
 from itertools import chain
 from typing import BinaryIO
 
+from dpcli.arrays import np
 from dpcli.dialect import Dialect
 from dpcli.engine.content import UTF8_MARK, blocks_at, numbered_header, started
 
@@ -39,6 +40,9 @@ LONGEST = 1 << 20
 
 BLOCK = 1 << 18
 """Bytes that are looked at together; one odd cell makes no more to be written again."""
+
+LINE_FEED = 10
+"""The byte that ends a line."""
 
 LINE = re.compile(rb"[\r\n]*+[^\n]*+\n")
 """The first line that is not blank, where quotes mean nothing."""
@@ -60,6 +64,8 @@ class PlainText:
         # What is in the open cell, or whether that was too long.
         self._open, self._dropped = b"", False
         marks = (dialect.delimiter, dialect.quote or "\n")
+        self._edges = np.zeros(256, bool)
+        self._edges[list(f"{dialect.delimiter}\r\n{dialect.quote or ''}".encode())] = True
         self._begun = [mark + self._quote for mark in (dialect.delimiter.encode(), b"\n", b"\r")]
         d, q = (re.escape(mark).encode() for mark in marks)
         # A quoted cell may hold line ends where records may have several lines.
@@ -103,18 +109,56 @@ class PlainText:
         start, others = started(blocks, len(UTF8_MARK) + 1)
         next(others)
         unmarked = chain((start.removeprefix(UTF8_MARK),), others)
-        waiting: list[bytes] = []
-        for text in whole_lines(unmarked, self.header):
+        begun, waiting = b"", list[bytes]()
+        for lines in whole_lines(unmarked, self.header):
+            text = self.header + begun + lines[len(self.header) :] if begun else lines
+            begun = b""
             if not waiting and self.is_plain(text):
                 yield text, False
+                continue
+            end = 0 if waiting else self._well_quoted(text)
+            if end > len(self.header):
+                begun = text[end:]
+                yield text[:end], True
                 continue
             waiting.append(self._plain(text[len(self.header) :]))
             if not self._inside:
                 yield b"".join((self.header, *waiting)), True
                 waiting = []
+        if begun:
+            waiting.append(self._plain(begun))
         if waiting:
-            self.unclosed = True
+            self.unclosed = self._inside
             yield b"".join((self.header, *waiting, self._closed())), True
+
+    def _well_quoted(self, text: bytes) -> int:
+        """How much of some lines behind another one are whole records without odd quotes.
+
+        Zero if a quote is odd, or a cell too long.
+        """
+        if not self._is_even(text):
+            return 0
+        letters = np.frombuffer(text, np.uint8)
+        quotes = np.flatnonzero(letters == self._quote[0])
+        if not self._multiline:
+            ends = np.flatnonzero(letters == LINE_FEED)
+            within = np.searchsorted(quotes, ends) % 2
+            if within.any() or len(quotes) % 2:
+                return 0
+        opening, closing = quotes[::2], quotes[1::2]
+        # Two quotes that stand for one are an end and a beginning.
+        before, after = letters[opening - 1], letters.take(closing + 1, mode="clip")
+        if not (self._edges[before].all() and self._edges[after].all()):
+            return 0
+        first, last = opening[before != self._quote[0]], closing[after != self._quote[0]]
+        ended = min(len(first), len(last))
+        if ended and (last[:ended] - first[:ended]).max() > LONGEST:
+            return 0
+        end = len(text)
+        while len(quotes) % 2:
+            end = text.rfind(b"\n", 0, quotes[-1]) + 1
+            quotes = quotes[: np.searchsorted(quotes, end)]
+        return end
 
     def is_plain(self, text: bytes) -> bool:
         """Whether whole lines behind another line are plain text in which quotes mean nothing."""

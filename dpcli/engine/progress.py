@@ -2,7 +2,7 @@
 
 Phases are named by the names of files and by what the spec declares of them, and sizes are
 those of the files as they were named: what is found in a record (a quote, a letter that
-takes two bytes, a row that makes a plain copy necessary) changes no word and no total.
+takes two bytes, a cell for which a piece is read again) changes no word and no total.
 """
 
 from __future__ import annotations

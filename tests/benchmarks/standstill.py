@@ -32,8 +32,8 @@ from dpcli.engine import bounding, tables
 from dpcli.plan.planner import make_plan
 from dpcli.release import aggregate_data
 from dpcli.spec.load import read_spec
-bounding.SEGMENT, bounding.WAITING, bounding.SHARD = 3_000, 50_000, 1 << 16
-tables.PIECE = 1 << 16
+bounding.WAITING, bounding.SHARD = 50_000, 1 << 16
+tables.PIECE, tables.SEGMENT = 1 << 16, 3_000
 row, user, *paths = sys.argv[1:]
 plans = [make_plan(read_spec(Path(spec))) for spec in (row, user)]
 for _ in range({REPEATS}):
