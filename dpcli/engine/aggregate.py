@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 
 import polars as pl
 
@@ -10,6 +11,7 @@ from dpcli.columns import Column, IdColumn
 from dpcli.engine.bounding import UserLevelAggregation
 from dpcli.engine.decode import FLAGS, Decoder
 from dpcli.engine.grouping import Batch, Grouping, batches_of
+from dpcli.engine.ids import HashCollisionError
 from dpcli.engine.progress import Progress, interruptible
 from dpcli.engine.rollup import Partial, Sealed, rolled_up
 from dpcli.engine.source import Dataset
@@ -55,35 +57,43 @@ class Aggregation:
         Users may have rows in other files only if the rows that bounding keeps are `kept`.
         What fails may quote a record: it must be redacted.
         """
-        decoder = Decoder(self.columns)
-        users = self._users(dataset.size, decoder)
-        rows = RowLevelAggregation(self._queries, self._batches, dataset.size, decoder)
+        size, has_users = dataset.size, isinstance(self._unit, PersonUnit)
 
-        def read() -> Partial:
-            if users is None:
-                for piece in pieces(dataset, self.columns, progress, whole=True):
-                    for partial in scanned(piece, decoder, rows.scan):
-                        rows.add(partial)
-                return self.merged([rows.partial()]) if merged else rows.partial()
+        def of_rows() -> Partial:
+            decoder = Decoder(self.columns)
+            rows = RowLevelAggregation(self._queries, self._batches, size, decoder)
+            for piece in pieces(dataset, self.columns, progress, whole=True):
+                for found in scanned(piece, decoder, rows.scan):
+                    rows.add(found)
+            return self.merged([rows.partial()]) if merged else rows.partial()
+
+        def of_users(users: UserLevelAggregation) -> Partial:
             for piece in pieces(dataset, self.columns, progress):
-                for each in scanned(piece, decoder, users.scan):
-                    users.add(each)
+                for found in scanned(piece, users.decoder, users.scan):
+                    users.add(found)
             return users.kept() if kept else users.partial(merged=merged)
 
-        return interruptible(read)
+        return interruptible((lambda: self._by_users(size, of_users)) if has_users else of_rows)
 
-    def _users(self, size: int, decoder: Decoder) -> UserLevelAggregation | None:
-        if not isinstance(self._unit, PersonUnit):
-            return None
-        return UserLevelAggregation(self._queries, self._batches, self._unit, size, decoder)
+    def _by_users(self, size: int, work: Callable[[UserLevelAggregation], Partial]) -> Partial:
+        """What `work` finds, with other hashes of users if two of them have the same."""
+        assert isinstance(self._unit, PersonUnit)
+        while True:
+            with suppress(HashCollisionError):
+                decoder = Decoder(self.columns)
+                users = (self._queries, self._batches, self._unit, size, decoder)
+                return work(UserLevelAggregation(*users))
 
     def bounded(self, parts: Sequence[Partial]) -> Partial:
         """The merged partial of all rows, from parts that kept rows of their users."""
-        users = self._users(sum(len(part[0]) for part in parts), Decoder(self.columns))
-        if users is None:
+        if not isinstance(self._unit, PersonUnit):
             return self.merged(parts)
-        users.take(parts)
-        return users.partial(merged=True)
+
+        def of_users(users: UserLevelAggregation) -> Partial:
+            users.take(parts)
+            return users.partial(merged=True)
+
+        return self._by_users(sum(len(part[0]) for part in parts), of_users)
 
     def merged(self, partials: Sequence[Partial]) -> Partial:
         """One partial with a line per cell, from those of rows that are in no two of them."""

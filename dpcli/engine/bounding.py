@@ -15,19 +15,18 @@ choice of bits, and so for the mixture over all of them.
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 import polars as pl
 from polars.selectors import matches
 
-from dpcli.columns import CategoryColumn, IdColumn, NumericColumn, OpenColumn
+from dpcli.columns import IdColumn, OpenColumn
 from dpcli.engine.decode import FLAGS, Decoder
 from dpcli.engine.grouping import Batch, Grouping
-from dpcli.engine.ids import Dictionary
+from dpcli.engine.ids import FIRST_ANONYMOUS, Dictionary, UserIds, require_distinct
 from dpcli.engine.rollup import Partial
-from dpcli.engine.totals import UserTotals, smallest
+from dpcli.engine.totals import UserTotals, among_first, by_user, smallest
 from dpcli.privacy.relation import PersonUnit
 from dpcli.queries import Query
 from dpcli.sampling.entropy import random_bytes
@@ -39,9 +38,6 @@ SHARD = 1 << 26
 """Bytes of the file per shard: to compact one takes memory for its rows again."""
 
 MOST_SHARDS = 1 << 6
-
-FIRST_ANONYMOUS = -(1 << 62)
-"""From here downwards: rows without an id, each of which is a user of its own."""
 
 COUNTED = 40
 """Low bits of a priority that count rows, so that no two rows have the same."""
@@ -74,7 +70,7 @@ class UserLevelAggregation:
         decoder: Decoder,
     ) -> None:
         self._unit, self._size = unit, size
-        self._decoder, self._dictionary, self._users = decoder, Dictionary(), Dictionary()
+        self.decoder, self._dictionary, self._ids = decoder, Dictionary(), UserIds()
         names = {
             column: "user" if column.name == unit.column else f"v{place}"
             for place, column in enumerate(decoder.columns)
@@ -88,14 +84,12 @@ class UserLevelAggregation:
         }
         self._priorities, self._anonymous = Priorities(), 0
         self._shards: list[Shard] = []
-        # Who can choose ids must not meet it.
-        self._token = pl.lit(secrets.token_hex(16))
 
     def scan(self, texts: pl.LazyFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
         """Some rows as whole numbers, and their flags."""
         values = [*self._values(), FLAGS]
-        rows = self._decoder.read(texts, self._names).select(values).collect(engine="streaming")
-        return rows, rows.select(FLAGS.any())
+        rows = self.decoder.read(texts, self._names).select(values).collect(engine="streaming")
+        return _narrow(rows), rows.select(FLAGS.any())
 
     def add(self, rows: pl.DataFrame) -> None:
         """Take in the next rows."""
@@ -112,35 +106,35 @@ class UserLevelAggregation:
             _in_order(frames).with_columns(
                 # What fits a machine word in each scan may not do so in all.
                 matches(r"^[nt]\d+$").cast(pl.Int128),
-                self._users.users(pl.col("user")),
+                *self._ids.columns(pl.col("user")),
                 *(self._dictionary.numbers(pl.col(name)) for name in self._named(frames[0])),
             )
             for frames in zip(*parts, strict=True)
         )
         limit = self._unit.rows
-        shard = Shard(smallest(rows.lazy(), limit).collect(), limit, (), 0)
+        shard = Shard(_kept(_narrow(rows), limit), limit, (), 0)
         for each, table in zip(self._totals.values(), totals, strict=True):
-            shard.totals[each] = each.gathered(table)
+            shard.totals[each] = each.gathered(table.drop("id"))
         self._shards = [shard]
 
     def kept(self) -> Partial:
         """The rows that are kept and the tables of totals, with texts for numbers of this scan."""
         for shard in self._shards:
             shard.compact()
-        tables = [[shard.rows, *shard.totals.values()] for shard in self._shards]
+        tables = [[shard.rows, *shard.totals_with_ids()] for shard in self._shards]
         return [
             frame.with_columns(
-                self._id(pl.col("user")).alias("user"),
+                self._ids.texts().alias("user"),
                 *(self._dictionary.texts(pl.col(name)).alias(name) for name in self._named(frame)),
-            )
-            for frame in map(pl.concat, zip(*tables, strict=True))
+            ).drop("id")
+            for frame in map(_joined, zip(*tables, strict=True))
         ]
 
     def partial(self, *, merged: bool) -> Partial:
         """For each batch the sums of all rows; if not `merged`, as those of other users are."""
         partials = []
         while self._shards:
-            partials.append(self._partials(self._shards.pop()))
+            partials.append(self._partials(self._shards.pop(), merged=merged))
         found = []
         for grouping, *every in zip(self._groupings, *partials, strict=True):
             frame = pl.concat(every).lazy()
@@ -148,38 +142,34 @@ class UserLevelAggregation:
             query = grouping.batch.kind.distinct
             if merged:
                 frame = grouping.batch.merged(frame)
-            elif query is not None and isinstance(query.column, IdColumn | OpenColumn):
-                is_user = self._names[query.column] == "user"
-                text = self._id if is_user else self._dictionary.texts
-                texts.append(text(pl.col("value")).alias("value"))
+            elif query is not None and self._names[query.column] in self._open_columns:
+                texts.append(self._dictionary.texts(pl.col("value")).alias("value"))
             found.append(frame.with_columns(texts).collect())
         return found
 
-    def _named(self, frame: pl.DataFrame) -> list[str]:
-        """The columns of a frame that have numbers of the dictionary, or the texts of these."""
-        open_columns = [
+    @property
+    def _open_columns(self) -> list[str]:
+        """The columns of texts whose numbers are those of the dictionary."""
+        return [
             name
             for column, name in self._names.items()
             if isinstance(column, IdColumn | OpenColumn) and name != "user"
         ]
-        return [name for name in frame.columns if name in open_columns or name.startswith("o")]
 
-    def _id(self, user: pl.Expr) -> pl.Expr:
-        """The id of a user; of a row without one a text that no other row of any scan has."""
-        own, decimal = user <= FIRST_ANONYMOUS, user > 0
-        text = self._users.texts(pl.when(~own & ~decimal).then(-1 - user))
-        number = user.cast(pl.String)
-        return pl.when(own).then(self._token + number).when(decimal).then(number).otherwise(text)
+    def _named(self, frame: pl.DataFrame) -> list[str]:
+        """The columns of a frame that have numbers of the dictionary, or the texts of these."""
+        names = self._open_columns
+        return [name for name in frame.columns if name in names or name.startswith("o")]
 
     def _values(self) -> Iterator[pl.Expr]:
         """The columns of the file as whole numbers."""
         for column, name in self._names.items():
-            value = pl.col(name)
             if name == "user":
-                value = self._users.users(pl.col(self._decoder.columns[column])).alias(name)
-            elif not isinstance(column, CategoryColumn | NumericColumn):
-                value = self._dictionary.numbers(value)
-            yield value
+                yield from self._ids.columns(pl.col(self.decoder.columns[column]))
+            elif name in self._open_columns:
+                yield self._dictionary.numbers(pl.col(name))
+            else:
+                yield pl.col(name)
 
     def _owned(self, batch: pl.DataFrame) -> pl.DataFrame:
         """The next rows that belong to a user, with their priorities."""
@@ -190,7 +180,7 @@ class UserLevelAggregation:
         self._anonymous += len(rows)
         return rows.with_columns(pl.col("user").fill_null(own))
 
-    def _partials(self, shard: Shard) -> list[pl.DataFrame]:
+    def _partials(self, shard: Shard, *, merged: bool) -> list[pl.DataFrame]:
         """One shard: for each batch its sums in each cell, or the values there."""
         shard.compact()
         frames = []
@@ -202,8 +192,30 @@ class UserLevelAggregation:
             placed = grouping.placed(shard.rows.lazy())
             if grouping.batch.kind.groups is not None:
                 placed = within_groups(placed.filter(grouping.somewhere), grouping, self._unit)
+            if not merged and grouping.batch.kind.distinct is not None:
+                # Other scans have other numbers for users.
+                placed = placed.with_columns(self._ids.texts().alias("user"))
             frames.append(grouping.partial(placed))
         return pl.collect_all(frames)
+
+
+def _narrow(rows: pl.DataFrame) -> pl.DataFrame:
+    """The same rows; a column without any text takes no memory."""
+    if rows["id"].null_count() < len(rows):
+        return rows
+    return rows.with_columns(pl.lit(None, pl.Null).alias("id"))
+
+
+def _joined(frames: Iterable[pl.DataFrame]) -> pl.DataFrame:
+    """The rows of frames of which some have ids without any text."""
+    return pl.concat(frames, how="vertical_relaxed")
+
+
+def _kept(rows: pl.DataFrame, limit: int) -> pl.DataFrame:
+    """Of the rows of each user those with the smallest priorities, sorted by user."""
+    ordered = rows.sort(by_user())
+    require_distinct(ordered)
+    return ordered.filter(among_first(limit))
 
 
 def _in_order(frames: Sequence[pl.DataFrame]) -> pl.DataFrame:
@@ -249,9 +261,14 @@ class Shard:
         """Bring the new rows together with the kept ones, and drop what exceeds the limit."""
         if not self._new:
             return
-        new, self._new = pl.concat(self._new), []
+        new, self._new = _joined(self._new), []
         self.totals = {each: each.added(table, new) for each, table in self.totals.items()}
-        self.rows = smallest(pl.concat([self.rows, new]).lazy(), self._limit).collect()
+        self.rows = _kept(_joined([self.rows, new]), self._limit)
+
+    def totals_with_ids(self) -> list[pl.DataFrame]:
+        """The tables of totals, each line with the `id` of its user."""
+        ids = self.rows.select("user", "id").unique("user")
+        return [table.join(ids, on="user", how="left") for table in self.totals.values()]
 
 
 def within_groups(rows: pl.LazyFrame, grouping: Grouping, unit: PersonUnit) -> pl.LazyFrame:

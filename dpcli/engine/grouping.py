@@ -36,6 +36,9 @@ JOINT_CELLS = 1 << 14
 MOST_SHORT = 2**32
 """Rows that polars can count in a group; a file has at most as many as bytes."""
 
+SUMS = pl.col(r"^s\d+$")
+"""The sums of a partial."""
+
 
 @dataclass(frozen=True, slots=True)
 class Kind:
@@ -75,20 +78,17 @@ class Batch:
         return [f"o{place}" for place in range(len(self.kind.open))]
 
     def joined(self, partials: pl.LazyFrame) -> pl.LazyFrame:
-        """The partial of all rows of one scan, from those of some of them."""
-        if self.kind.distinct is None:
-            # The sums of all rows fit the type of each.
-            return partials.group_by("cell", *self.open).agg(pl.col(r"^s\d+$").sum())
-        return partials.unique()
+        """The partial of all rows of one scan, whose sums fit their types, from some of them."""
+        if self.kind.distinct is not None:
+            return partials.unique()
+        return partials.group_by("cell", *self.open).agg(SUMS.sum())
 
     def merged(self, partials: pl.LazyFrame) -> pl.LazyFrame:
         """One line per cell, from the partials of all rows of all scans."""
-        lines = ["cell", *self.open]
         if self.kind.distinct is None:
-            # What fits a machine word in each scan may not do so in all.
-            return partials.group_by(lines).agg(pl.col(r"^s\d+$").cast(pl.Int128).sum())
+            return self.joined(partials.with_columns(SUMS.cast(pl.Int128)))
         count = pl.col("value").is_not_null().cast(pl.Int64).sum()
-        return partials.unique().group_by(lines).agg(count.alias("s0"))
+        return self.joined(partials).group_by("cell", *self.open).agg(count.alias("s0"))
 
     def linear(self, queries: Sequence[Query]) -> list[LinearQuery]:
         """The members that add up numbers of rows."""

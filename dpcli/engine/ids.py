@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
+import secrets
+
 import polars as pl
 
 from dpcli.engine.decode import stripped
+
+FIRST_ANONYMOUS = -(1 << 62)
+"""From here downwards: rows without an id, each of which is a user of its own."""
+
+SHIFTED = 3
+"""Bits of a hash that are cut off, so that it stays above these numbers."""
 
 
 class Dictionary:
@@ -23,17 +31,49 @@ class Dictionary:
         """The text of each number, null for null."""
         return numbers.cast(pl.UInt32).cat.to(self._type).cast(pl.String)
 
-    def users(self, ids: pl.Expr) -> pl.Expr:
-        """Whose row it is: numbers that are equal exactly when the ids are; null without an id.
 
-        Ids are texts without the spaces and tabs around them. A plain decimal stands for itself,
-        other texts have numbers below zero; `07` is not `7`. No hash stands for a user.
-        """
+class HashCollisionError(Exception):
+    """Two users have the same number: the scan must begin again with other random hashes."""
+
+
+class UserIds:
+    """Whose row it is, as `user`, a whole number, and `id`, a text that is no plain decimal.
+
+    Ids are texts without the spaces and tabs around them. A plain decimal stands for itself, and
+    `07` is not `7`. Other texts have a random hash below zero, which is no user by itself: who
+    brings rows of one number together compares their texts (`require_distinct`).
+    """
+
+    def __init__(self) -> None:
+        self._seed = secrets.randbits(64)
+        # Who can choose ids must not meet it.
+        self._token = pl.lit(secrets.token_hex(16))
+
+    def columns(self, ids: pl.Expr) -> tuple[pl.Expr, pl.Expr]:
+        """`user` and `id` of each row from the texts of its file; both null without an id."""
         quick = _plain(ids)
         bare = stripped(pl.when(quick.is_null()).then(ids))
         late = _plain(bare)
-        other = self.numbers(pl.when(late.is_null()).then(bare))
-        return pl.coalesce(quick, late, -1 - other)
+        text = pl.when(late.is_null()).then(bare)
+        number = -1 - (text.hash(self._seed) // (1 << SHIFTED)).cast(pl.Int64)
+        hashed = pl.when(text.is_not_null()).then(number)
+        return pl.coalesce(quick, late, hashed).alias("user"), text.alias("id")
+
+    def texts(self) -> pl.Expr:
+        """The id of each user; of a row without one a text that no other row of any scan has."""
+        user = pl.col("user")
+        number = user.cast(pl.String)
+        own = pl.when(user <= FIRST_ANONYMOUS).then(self._token + number)
+        return own.when(user > 0).then(number).otherwise(pl.col("id").cast(pl.String))
+
+
+def require_distinct(rows: pl.DataFrame) -> None:
+    """Raise HashCollisionError if rows that are sorted by user have one number for two texts."""
+    if rows["id"].dtype != pl.Null:
+        user, text = pl.col("user"), pl.col("id")
+        same = (user == user.shift()) & text.ne_missing(text.shift())
+        if rows.select(same.any()).item():
+            raise HashCollisionError
 
 
 def _plain(text: pl.Expr) -> pl.Expr:

@@ -10,12 +10,21 @@ from dpcli.engine.grouping import Grouping, PlainSum
 from dpcli.queries import LinearQuery
 
 
+def by_user() -> pl.Expr:
+    """What to sort rows by: users, and the rows of each by their priorities."""
+    # To sort by one number is much faster than by two; priorities have 64 bits.
+    return pl.col("user").cast(pl.Int128) * (1 << 64) + pl.col("priority").cast(pl.Int128)
+
+
+def among_first(most: int) -> pl.Expr:
+    """Whether a row is one of the first of its user, of rows that are sorted by user."""
+    user = pl.col("user")
+    return user.ne_missing(user.shift(most))
+
+
 def smallest(rows: pl.LazyFrame, most: int) -> pl.LazyFrame:
     """Of the rows of each user the `most` with the smallest priorities."""
-    user = pl.col("user")
-    # To sort by one number is much faster than by two; priorities have 64 bits.
-    order = user.cast(pl.Int128) * (1 << 64) + pl.col("priority").cast(pl.Int128)
-    return rows.sort(order).filter(user.ne_missing(user.shift(most)))
+    return rows.sort(by_user()).filter(among_first(most))
 
 
 class UserTotals:

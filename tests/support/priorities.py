@@ -14,7 +14,6 @@ from dpcli.engine import bounding
 from dpcli.engine.aggregate import aggregate
 from dpcli.engine.bounding import UserLevelAggregation
 from dpcli.engine.decode import FLAGS
-from dpcli.engine.ids import Dictionary
 from dpcli.engine.rollup import Sealed
 from dpcli.sampling.entropy import random_bytes
 from dpcli.sampling.splitmix import ODD, scrambled
@@ -27,18 +26,15 @@ class KeyedPriorities:
     """
 
     secret = bytes(16)
-    users: Dictionary
-    """The dictionary of users that was made last."""
 
     def __init__(self) -> None:
         self._seen: Counter[str] = Counter()
 
     def of(self, rows: pl.DataFrame) -> pl.Series:
         """Priorities for the next rows."""
-        user = pl.col("user")
-        other = self.users.texts(pl.when(user < 0).then(-1 - user))
-        named = pl.when(user < 0).then(other).otherwise(user.cast(pl.String))
-        ids = rows.select(named.fill_null("").alias("id"))["id"].to_list()
+        text = pl.when(pl.col("id").is_null()).then(pl.col("user").cast(pl.String))
+        named = text.otherwise(pl.col("id").cast(pl.String)).fill_null("")
+        ids = rows.select(named.alias("name"))["name"].to_list()
         found = []
         for name in ids:
             found.append(self.priority(name, self._seen[name]))
@@ -55,14 +51,6 @@ class KeyedPriorities:
         return int(scrambled(mixed ^ second)[0])
 
 
-class RecordedDictionary(Dictionary):
-    """A dictionary that repeatable priorities can read; users have the last one made."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        KeyedPriorities.users = self
-
-
 class ContentPriorities:
     """Priorities that depend on the id and the values of a row alone: the same in every part.
 
@@ -77,7 +65,7 @@ class ContentPriorities:
         owner, rows = self._users, rows.drop(FLAGS)
         texts = owner._named(rows)
         table = rows.select(
-            owner._id(pl.col("user")).alias("user"),
+            owner._ids.texts().alias("user"),
             *(owner._dictionary.texts(pl.col(name)).alias(name) for name in texts),
             starts_with("v").exclude(texts).cast(pl.String),
         )
@@ -101,7 +89,6 @@ def prioritize_by_content(patch: pytest.MonkeyPatch) -> None:
 def freeze_priorities(patch: pytest.MonkeyPatch) -> None:
     """Keep the same rows of users in each release from now on, by a secret drawn in it."""
     patch.setattr(bounding, "Priorities", KeyedPriorities)
-    patch.setattr(bounding, "Dictionary", RecordedDictionary)
 
     def keyed(*arguments: Any) -> list[Sealed]:
         patch.setattr(KeyedPriorities, "secret", random_bytes(16))

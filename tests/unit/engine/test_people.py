@@ -11,7 +11,7 @@ import pytest
 
 from dpcli.columns import Key, NumericColumn
 from dpcli.engine import bounding
-from dpcli.engine.ids import Dictionary
+from dpcli.engine.ids import Dictionary, UserIds
 from dpcli.privacy.relation import PersonUnit, RowUnit
 from dpcli.queries import LinearQuery
 from dpcli.sampling import entropy
@@ -20,6 +20,9 @@ from tests.oracles.opened import cells_of, engine
 from tests.oracles.plain import Answer, Priority, evaluate
 from tests.oracles.users import generate
 from tests.support.blocks import compact_often
+
+BITS = 1 << 8
+"""Hashes are drawn from so few that users meet."""
 
 FILES = 200
 PER_TEST = 50
@@ -68,23 +71,50 @@ def test_single_rows_have_private_keys_and_distinct_values_too(start: int, tmp_p
         assert found == without_empty(evaluate(asked, data)), seed
 
 
-def test_numbers_are_equal_exactly_when_ids_are() -> None:
+def test_numbers_and_texts_are_equal_exactly_when_ids_are() -> None:
     """Ids are compared as texts without blanks around them, across batches."""
-    dictionary = Dictionary()
+    users = UserIds()
     batches = [
         ["1", " 1\t", "01", "+1", "1.0", "-1", "a", "1e3", "1000"],
         ["A", "a ", "9223372036854775807", "9223372036854775808", "", " ", "0", "00", "b", "1"],
     ]
-    numbers: dict[str, set[int | None]] = {}
+    found: dict[str, set[tuple[int | None, str | None]]] = {}
     for batch in batches:
         frame = pl.DataFrame({"t": batch}, schema={"t": pl.String()})
-        found = frame.select(dictionary.users(pl.col("t"))).to_series().to_list()
-        for text, number in zip(batch, found, strict=True):
-            numbers.setdefault(text.strip(" \t"), set()).add(number)
+        rows = frame.select(users.columns(pl.col("t"))).rows()
+        for text, row in zip(batch, rows, strict=True):
+            found.setdefault(text.strip(" \t"), set()).add(row)
 
-    assert all(len(each) == 1 for each in numbers.values())
-    assert numbers.pop("") == {None}
-    assert len({number for each in numbers.values() for number in each}) == len(numbers)
+    assert all(len(each) == 1 for each in found.values())
+    assert found.pop("") == {(None, None)}
+    assert len({row for each in found.values() for row in each}) == len(found)
+    assert all(text in (None, name) for name, each in found.items() for _, text in each)
+    assert all((number < 0) != (text is None) for ((number, text),) in found.values() if number)
+
+
+@pytest.mark.parametrize("start", batches(200, 50, 100))
+def test_users_whose_hashes_are_equal_stay_apart(
+    start: int, priority: Priority, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With hashes of a few bits most scans begin again, until no two users have the same."""
+    begun = []
+    drawn = UserIds.columns
+
+    def few(self: UserIds, ids: pl.Expr) -> tuple[pl.Expr, pl.Expr]:
+        begun.append(self)
+        user, text = drawn(self, ids)
+        return pl.when(user < 0).then(user % -BITS - 1).otherwise(user).alias("user"), text
+
+    monkeypatch.setattr(UserIds, "columns", few)
+    path, files = tmp_path / "data.csv", 0
+    for seed in range(start, start + 50):
+        data, unit, asked = generate(seed)
+        path.write_bytes(data)
+        before = len(set(map(id, begun)))
+        found = without_empty(engine(asked, unit, path))
+        assert found == without_empty(evaluate(asked, data, unit, priority)), seed
+        files += len(set(map(id, begun))) > before + 1
+    assert files > 5
 
 
 def test_a_dictionary_keeps_its_numbers_when_no_column_holds_them() -> None:
