@@ -76,6 +76,7 @@ class UserLevelAggregation:
             for place, column in enumerate(decoder.columns)
         }
         self._names = names
+        self._whose = next(text for one, text in decoder.columns.items() if names[one] == "user")
         self._groupings = [Grouping(batch, queries, names, size) for batch in batches]
         self._totals = {
             grouping: UserTotals(grouping, grouping.batch.linear(queries), unit.cells)
@@ -87,8 +88,9 @@ class UserLevelAggregation:
 
     def scan(self, texts: pl.LazyFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
         """Some rows as whole numbers, and their flags."""
-        values = [*self._values(), FLAGS]
-        rows = self.decoder.read(texts, self._names).select(values).collect(engine="streaming")
+        names = {column: name for column, name in self._names.items() if name != "user"}
+        read = self._ids.added(self.decoder.read(texts, names), self._whose)
+        rows = read.select("user", "id", *self._values(), FLAGS).collect(engine="streaming")
         return _narrow(rows), rows.select(FLAGS.any())
 
     def add(self, rows: pl.DataFrame) -> None:
@@ -103,12 +105,14 @@ class UserLevelAggregation:
     def take(self, parts: Sequence[Partial]) -> None:
         """Take in what other scans kept, of rows that are in no two of them."""
         rows, *totals = (
-            _in_order(frames).with_columns(
+            self._ids.added(_in_order(frames).lazy().rename({"user": "whose"}), "whose")
+            .with_columns(
                 # What fits a machine word in each scan may not do so in all.
                 matches(r"^[nt]\d+$").cast(pl.Int128),
-                *self._ids.columns(pl.col("user")),
                 *(self._dictionary.numbers(pl.col(name)) for name in self._named(frames[0])),
             )
+            .drop("whose")
+            .collect()
             for frames in zip(*parts, strict=True)
         )
         limit = self._unit.rows
@@ -162,13 +166,11 @@ class UserLevelAggregation:
         return [name for name in frame.columns if name in names or name.startswith("o")]
 
     def _values(self) -> Iterator[pl.Expr]:
-        """The columns of the file as whole numbers."""
-        for column, name in self._names.items():
-            if name == "user":
-                yield from self._ids.columns(pl.col(self.decoder.columns[column]))
-            elif name in self._open_columns:
+        """The columns of the file but that of ids, as whole numbers."""
+        for name in self._names.values():
+            if name in self._open_columns:
                 yield self._dictionary.numbers(pl.col(name))
-            else:
+            elif name != "user":
                 yield pl.col(name)
 
     def _owned(self, batch: pl.DataFrame) -> pl.DataFrame:

@@ -49,15 +49,23 @@ class UserIds:
         # Who can choose ids must not meet it.
         self._token = pl.lit(secrets.token_hex(16))
 
-    def columns(self, ids: pl.Expr) -> tuple[pl.Expr, pl.Expr]:
-        """`user` and `id` of each row from the texts of its file; both null without an id."""
-        quick = _plain(ids)
-        bare = stripped(pl.when(quick.is_null()).then(ids))
-        late = _plain(bare)
-        text = pl.when(late.is_null()).then(bare)
+    def added(self, rows: pl.LazyFrame, name: str) -> pl.LazyFrame:
+        """The rows with `user` and `id` from the texts of a column; both null without an id."""
+        text, quick, late = pl.col("id"), pl.col("user"), pl.col("late")
+        # Most ids are plain decimals, or texts without blanks: each step looks at what is left.
+        return (
+            rows.with_columns(_plain(pl.col(name)).alias("user"))
+            .with_columns(stripped(pl.when(quick.is_null()).then(pl.col(name))).alias("id"))
+            .with_columns(_plain(text).alias("late"))
+            .with_columns(pl.when(late.is_null()).then(text).alias("id"))
+            .with_columns(pl.coalesce(quick, late, self._hash(text)).alias("user"))
+            .drop("late")
+        )
+
+    def _hash(self, text: pl.Expr) -> pl.Expr:
+        """A number below zero, null for null."""
         number = -1 - (text.hash(self._seed) // (1 << SHIFTED)).cast(pl.Int64)
-        hashed = pl.when(text.is_not_null()).then(number)
-        return pl.coalesce(quick, late, hashed).alias("user"), text.alias("id")
+        return pl.when(text.is_not_null()).then(number)
 
     def texts(self) -> pl.Expr:
         """The id of each user; of a row without one a text that no other row of any scan has."""

@@ -15,7 +15,8 @@ import polars as pl
 
 from dpcli.arrays import SAFE, Array, largest, roomy, whole
 from dpcli.columns import Key
-from dpcli.engine.grouping import Batch, combinations, sums_of
+from dpcli.engine.grouping import Batch
+from dpcli.engine.sums import combinations, sums_of
 from dpcli.privacy.confidential import Cells, Confidential, Groups
 from dpcli.queries import MinimiserQuery, Query, ReadabilityQuery
 from dpcli.scores import ScoreQuery, Utility
@@ -39,7 +40,7 @@ def rolled_up(result: pl.DataFrame, queries: Sequence[Query], batch: Batch) -> d
     for axis in reversed(batch.axes):
         cell, places[axis] = np.divmod(cell, len(axis) + 1)
     opened = {key: result[f"o{place}"] for place, key in enumerate(batch.kind.open)}
-    names = {plain: f"s{number}" for number, plain in enumerate(sums_of(queries, batch))}
+    names = {plain: f"s{number}" for number, plain in enumerate(sums_of(batch.of(queries)))}
     found: dict[int, Sealed] = {}
     for order, position in enumerate(batch.members):
         query = queries[position]

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 import polars as pl
 
-from dpcli.engine.grouping import Grouping, PlainSum
+from dpcli.engine.grouping import Grouping
+from dpcli.engine.sums import PlainSum
 from dpcli.queries import LinearQuery
 
 

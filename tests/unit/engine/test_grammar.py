@@ -122,7 +122,7 @@ def test_blank_cells_of_an_extreme_grid_are_rows() -> None:
 
 def test_sums_of_large_values_are_exact(tmp_path: object) -> None:
     """Values near 2^62 add up without wrapping."""
-    from dpcli.engine.grouping import combination
+    from dpcli.engine.sums import combination
     from dpcli.queries import Factor, LinearQuery
 
     column = NumericColumn("x", "integer", Fraction(1), (0, 2**62 - 1))

@@ -81,7 +81,7 @@ def test_numbers_and_texts_are_equal_exactly_when_ids_are() -> None:
     found: dict[str, set[tuple[int | None, str | None]]] = {}
     for batch in batches:
         frame = pl.DataFrame({"t": batch}, schema={"t": pl.String()})
-        rows = frame.select(users.columns(pl.col("t"))).rows()
+        rows = users.added(frame.lazy(), "t").select("user", "id").collect().rows()
         for text, row in zip(batch, rows, strict=True):
             found.setdefault(text.strip(" \t"), set()).add(row)
 
@@ -98,14 +98,15 @@ def test_users_whose_hashes_are_equal_stay_apart(
 ) -> None:
     """With hashes of a few bits most scans begin again, until no two users have the same."""
     begun = []
-    drawn = UserIds.columns
+    drawn = UserIds.added
 
-    def few(self: UserIds, ids: pl.Expr) -> tuple[pl.Expr, pl.Expr]:
+    def few(self: UserIds, rows: pl.LazyFrame, name: str) -> pl.LazyFrame:
         begun.append(self)
-        user, text = drawn(self, ids)
-        return pl.when(user < 0).then(user % -BITS - 1).otherwise(user).alias("user"), text
+        user = pl.col("user")
+        short = pl.when(user < 0).then(user % -BITS - 1).otherwise(user)
+        return drawn(self, rows, name).with_columns(short.alias("user"))
 
-    monkeypatch.setattr(UserIds, "columns", few)
+    monkeypatch.setattr(UserIds, "added", few)
     path, files = tmp_path / "data.csv", 0
     for seed in range(start, start + 50):
         data, unit, asked = generate(seed)
