@@ -25,15 +25,12 @@ follow.
 from __future__ import annotations
 
 import re
-import threading
 from collections.abc import Iterable, Iterator
-from contextlib import suppress
 from itertools import chain
-from typing import BinaryIO
 
 from dpcli.arrays import np
 from dpcli.dialect import Dialect
-from dpcli.engine.content import UTF8_MARK, blocks_at, numbered_header, started
+from dpcli.engine.content import UTF8_MARK, numbered_header, started
 
 LONGEST = 1 << 20
 """Bytes of a quoted cell that is read: far more than any value has."""
@@ -75,7 +72,6 @@ class PlainText:
         others = rb"[^%b\n]*+" % q
         record = rb"%b(?:%b%b%b%b)*+\n" % (others, start, whole, end, others)
         self._first = re.compile(rb"[\r\n]*+" + record)
-        self._records = re.compile(rb"(?:%b)*+" % record)
         self._inner = re.compile(inner)
         self._tail = re.compile(rest)
         bare = rb"[^%b%b\r\n]" % (d, q)
@@ -132,7 +128,7 @@ class PlainText:
             yield b"".join((self.header, *waiting, self._closed())), True
 
     def _well_quoted(self, text: bytes) -> int:
-        """How much of some lines behind another one are whole records without odd quotes.
+        """How much of some whole lines are whole records without odd quotes.
 
         Zero if a quote is odd, or a cell too long.
         """
@@ -146,7 +142,8 @@ class PlainText:
             if within.any() or len(quotes) % 2:
                 return 0
         opening, closing = quotes[::2], quotes[1::2]
-        # Two quotes that stand for one are an end and a beginning.
+        # Two quotes that stand for one are an end and a beginning. The letter before the first one
+        # is taken from the end, where a line ends.
         before, after = letters[opening - 1], letters.take(closing + 1, mode="clip")
         if not (self._edges[before].all() and self._edges[after].all()):
             return 0
@@ -177,14 +174,12 @@ class PlainText:
             if not self._has_quotes(text) and not self._inside:
                 made.append(text if self._is_even(text) else self._changed(text))
                 continue
-            if not self._inside and len(text) <= LONGEST:
-                # Whole records without odd quotes; the next lines may belong to what follows.
-                whole = self._records.match(text)
-                end = whole.end() if whole else 0
-                if end and self._is_even(text[:end]):
-                    text, rest = text[:end], text[end:]
-                    made.append(text)
-                    continue
+            end = 0 if self._inside else self._well_quoted(text)
+            if end:
+                # The next lines may belong to what follows.
+                made.append(text[:end])
+                rest = text[end:]
+                continue
             made.append(self._changed(text))
         if rest:
             made.append(self._changed(rest))
@@ -291,36 +286,3 @@ def whole_lines(blocks: Iterable[bytes], header: bytes = b"") -> Iterator[bytes]
         waiting.append(rest)
     if any(waiting):
         yield b"".join((header, *waiting))
-
-
-class Inspection:
-    """A look at every byte of a file, on a thread of its own, while others read it as plain text.
-
-    Blank lines are not looked for here, but by `has_blank_lines`.
-    """
-
-    def __init__(self, text: PlainText, blocks: Iterable[bytes]) -> None:
-        self._text, self._blocks, self._plain = text, blocks, False
-        self._thread = threading.Thread(target=self._look, daemon=True)
-        self._thread.start()
-
-    def is_plain(self) -> bool:
-        """Whether quotes mean nothing in the file, and all line ends are those of plain text."""
-        self._thread.join()
-        return self._plain
-
-    def _look(self) -> None:
-        # What cannot be seen to its end is not plain: to read it again fails with a message.
-        with suppress(BaseException):
-            self._plain = all(map(self._text.is_plain, whole_lines(self._blocks, b"\n")))
-
-
-def has_blank_lines(file: BinaryIO) -> bool:
-    """Whether some line holds nothing at all."""
-    end = b""
-    for block in blocks_at(file, BLOCK):
-        text = end + block
-        if b"\n\n" in text or b"\n\r\n" in text:
-            return True
-        end = text[-2:]
-    return False

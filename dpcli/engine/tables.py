@@ -20,8 +20,9 @@ from dpcli.arrays import Array
 from dpcli.columns import Column
 from dpcli.engine.content import PACKED, UTF8_MARK, blocks_at
 from dpcli.engine.decode import Decoder, raised, swapped
+from dpcli.engine.inspection import Inspection, has_blank_lines
 from dpcli.engine.parquet import parquet_frame, rows_of
-from dpcli.engine.plain import BLOCK, Inspection, PlainText, has_blank_lines
+from dpcli.engine.plain import BLOCK, PlainText
 from dpcli.engine.progress import READING, Progress
 from dpcli.engine.source import Dataset, Source
 from dpcli.privacy.decimals import digits_text

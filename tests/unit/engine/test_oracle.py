@@ -11,7 +11,7 @@ from random import Random
 import pytest
 
 from dpcli.columns import Key, NumericColumn, OpenColumn
-from dpcli.engine import plain, tables
+from dpcli.engine import inspection, plain, tables
 from dpcli.engine.progress import Progress
 from dpcli.engine.source import open_dataset
 from dpcli.engine.tables import pieces
@@ -165,7 +165,7 @@ def test_what_could_not_be_looked_at_is_not_taken_for_plain(
         raise failure
 
     read_in_blocks(monkeypatch, 5)
-    inspect = plain.Inspection
+    inspect = inspection.Inspection
     monkeypatch.setattr(tables, "Inspection", lambda text, _: inspect(text, failing(text)))
     path = tmp_path / "data.csv"
     data = b'a,b\n1,"x,y"\n2,"z\n"\n3,5" pipe\n4\r5,6\n'
