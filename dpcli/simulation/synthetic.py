@@ -13,7 +13,6 @@ import numpy as np
 
 from dpcli.columns import CategoryColumn, IdColumn, NumericColumn, OpenColumn
 from dpcli.dialect import ENCODINGS, STANDARD, UTF16, Dialect
-from dpcli.engine.plain import Inspection
 from dpcli.engine.source import Dataset, Source
 from dpcli.errors import DataError, UsageError
 from dpcli.privacy.confidential import Confidential
@@ -133,7 +132,7 @@ class SyntheticDataset(AbstractContextManager["SyntheticDataset"]):
         size = self.__file.seek(0, io.SEEK_END)
         self.__file.seek(0)
         rows = Dataset((Source(MARKED, self.__file, size, self.header, size),))
-        found = aggregate(queries, unit, rows, Inspection(rows))
+        found = aggregate(queries, unit, rows)
         self.__answers += found
         return found
 
