@@ -6,7 +6,8 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from itertools import pairwise, zip_longest
 
-from dpcli.privacy.loss import PUBLIC, Guarantee, Loss, Pair, together
+from dpcli.privacy.loss import PUBLIC, Guarantee, Loss, together
+from dpcli.privacy.pairs import DominatingPair
 from dpcli.privacy.relation import Neighbors
 
 Branch = tuple[str, int]
@@ -81,13 +82,13 @@ def worst_of(guarantees: Sequence[Guarantee]) -> Guarantee:
     )
 
 
-def _worst_pairs(each: Sequence[tuple[Pair, ...]]) -> tuple[Pair, ...]:
+def _worst_pairs(each: Sequence[tuple[DominatingPair, ...]]) -> tuple[DominatingPair, ...]:
     """Pairs that are at least as distinguishable as any of these.
 
     The same pair with less noise, if all are of one kind for which that is an order; else all
     of them together.
     """
-    kinds = {tuple((pair.kind, pair.shift, pair.times) for pair in pairs) for pairs in each}
+    kinds = {tuple((type(pair), pair.shift, pair.times) for pair in pairs) for pairs in each}
     if len(kinds) > 1 or any(not pair.ordered for pairs in each for pair in pairs):
         return tuple(pair for pairs in each for pair in pairs)
     places = zip(*each, strict=True)

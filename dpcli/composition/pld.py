@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from fractions import Fraction
 from math import sqrt
 from typing import TYPE_CHECKING
@@ -12,7 +13,8 @@ from dpcli.composition.base import Bound, Composition, Counted, Missing, slack_o
 from dpcli.composition.zcdp import Zcdp
 from dpcli.privacy.decimals import short_up
 from dpcli.privacy.interval import round_down
-from dpcli.privacy.loss import Loss, Pair
+from dpcli.privacy.loss import Loss
+from dpcli.privacy.pairs import DominatingPair
 
 if TYPE_CHECKING:
     from dp_accounting.pld.privacy_loss_distribution import PrivacyLossDistribution
@@ -66,10 +68,10 @@ class Pld(Composition):
         """Those of concentrated privacy without their rho, and the numeric one."""
         for bound in Zcdp().bounds(answers, delta):
             yield Bound(Loss(bound.loss.epsilon, bound.loss.delta), bound.name)
-        pairs: Counter[Pair] = Counter()
+        pairs: Counter[DominatingPair] = Counter()
         for guarantee, times in answers.items():
             for pair in guarantee.pairs:
-                pairs[Pair(pair.kind, pair.scale, pair.shift)] += pair.times * times
+                pairs[replace(pair, times=1)] += pair.times * times
         wrong = FLOAT_ERROR + FLOAT_ERROR_EACH * sum(pairs.values())
         left = (delta - slack_of(answers)) * (1 - FLOAT_ERROR) - wrong
         if left <= 0 or not pairs:
@@ -79,7 +81,7 @@ class Pld(Composition):
             yield Bound(Loss(epsilon, delta), "privacy loss distributions")
 
 
-def composed_epsilon(pairs: Mapping[Pair, int], delta: float) -> Fraction | None:
+def composed_epsilon(pairs: Mapping[DominatingPair, int], delta: float) -> Fraction | None:
     """Epsilon of all pairs at `delta`; None where floats are not precise enough.
 
     `Missing` without the library.
@@ -89,11 +91,10 @@ def composed_epsilon(pairs: Mapping[Pair, int], delta: float) -> Fraction | None
         from dp_accounting.pld.privacy_loss_distribution import PrivacyLossDistribution
     except ImportError:
         raise Missing("`dp-accounting`: pip install 'dpcli[pld]'") from None
-    from dpcli.composition.profiles import on_grid
+    from dpcli.privacy.pairs import on_grid
 
-    strengths = {pair: float(pair.shift / pair.scale) for pair in pairs}
     count = sum(pairs.values())
-    variance = sum(times * strengths[pair] ** 2 for pair, times in pairs.items())
+    variance = sum(times * pair.strength**2 for pair, times in pairs.items())
     fine = FINE if count > FEW else FINE / 5
     width = max(fine * sqrt(variance / count), (20 * sqrt(variance) + variance) / POINTS)
     if not SMALLEST_WIDTH < width < 1:
@@ -127,10 +128,10 @@ def _repeated(one: PrivacyLossDistribution, times: int) -> PrivacyLossDistributi
     return whole
 
 
-def _fewer(pairs: Mapping[Pair, int]) -> Counter[Pair]:
+def _fewer(pairs: Mapping[DominatingPair, int]) -> Counter[DominatingPair]:
     """Pairs with less noise, by under 1.6 %, where that is at least as distinguishable."""
-    rounded: Counter[Pair] = Counter()
+    rounded: Counter[DominatingPair] = Counter()
     for pair, times in pairs.items():
         scale = round_down(pair.scale, 7) if pair.ordered else pair.scale
-        rounded[Pair(pair.kind, scale, pair.shift)] += times
+        rounded[replace(pair, scale=scale)] += times
     return rounded

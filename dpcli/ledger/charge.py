@@ -17,7 +17,6 @@ from dpcli.ledger.terms import Payload, Terms, terms_of
 from dpcli.plan.model import Part, Plan, PlannedEntry
 from dpcli.privacy.events import MechanismEvent
 from dpcli.privacy.loss import Loss
-from dpcli.privacy.noise import ChoiceNoise
 from dpcli.scores import ScoreQuery
 
 if TYPE_CHECKING:
@@ -107,7 +106,7 @@ def _event(planned: PlannedEntry, part: Part) -> MechanismEvent:
     return MechanismEvent(
         planned.name,
         part.question.role,
-        part.mechanism.name if isinstance(part.noise, ChoiceNoise) else part.noise.kind,
+        part.noise.kind,
         part.loss,
         part.noise.scale,
         part.sensitivity,

@@ -21,7 +21,7 @@ from dpcli.engine.header import require_columns
 from dpcli.engine.source import open_dataset
 from dpcli.engine.tables import texts_of
 from dpcli.errors import DataError
-from dpcli.privacy.noise import normal_quantile
+from dpcli.noise.base import normal_quantile
 from dpcli.randomizers.base import ResponseCounts
 from dpcli.spec.model import Response, Spec
 

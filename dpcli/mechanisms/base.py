@@ -1,7 +1,7 @@
 """The only place where something confidential becomes noisy.
 
-A mechanism's author adds `sample` or `pick` to what it states of itself, a randomizer's author
-`draw`. `CalibratedMechanism` and `LocalRandomizer` alone open what is sealed.
+Noise draws for itself; a mechanism adds it, or chooses by it. Randomizers have a rule of their own.
+`CalibratedMechanism` and `LocalRandomizer` alone open what is sealed.
 """
 
 from __future__ import annotations
@@ -13,16 +13,17 @@ from fractions import Fraction
 from typing import Never, NoReturn, final
 
 from dpcli.arrays import Array, Ints, np, plus, whole
-from dpcli.mechanisms.calibration import ALONE, NO_NOISE, Mechanism
+from dpcli.mechanisms.calibration import ALONE, Mechanism
 from dpcli.mechanisms.sensitivity import query_sensitivity
+from dpcli.noise.base import Noise
+from dpcli.noise.choice import ChoiceNoise
+from dpcli.noise.none import NO_NOISE
+from dpcli.noise.tails import PartitionSelection, selection
 from dpcli.privacy.confidential import Cells, Confidential, Group, Groups, Noisy
 from dpcli.privacy.loss import NOTHING, Guarantee, Loss
-from dpcli.privacy.noise import ChoiceNoise, Noise
 from dpcli.privacy.relation import Neighbors, Relation
 from dpcli.privacy.sensitivity import Sensitivity
-from dpcli.privacy.tails import PartitionSelection, selection
 from dpcli.queries import Query
-from dpcli.sampling.noise import Draws
 from dpcli.scores import ScoreQuery
 
 Responses = tuple[Array, ...]
@@ -32,19 +33,12 @@ Responses = tuple[Array, ...]
 class AdditiveMechanism(Mechanism):
     """A mechanism that adds noise to whole numbers."""
 
-    @abstractmethod
-    def sample(self, noise: Noise, count: int, *, many: bool = False) -> Draws:
-        """Fresh and independent draws of `noise`, exactly from its distribution.
-
-        An array if there are `many`, unless they may not fit 64 bits.
-        """
-
     @final
     def add_noise(self, noise: Noise, values: Array) -> Array:
         """Each value plus its own draw; the values themselves without noise."""
         if noise == NO_NOISE:
             return values
-        draws = whole(self.sample(noise, len(values)))
+        draws = whole(noise.sample(len(values)))
         if len(draws) != len(values):
             raise ValueError("a mechanism must answer every cell")
         return plus(values, draws)
@@ -58,15 +52,6 @@ class SelectionMechanism(Mechanism):
     falls short of the best by g gets a weight of exp(-g/scale).
     """
 
-    distribution = ChoiceNoise
-
-    @abstractmethod
-    def pick(self, noise: Noise, gaps: Array) -> Ints:
-        """The place of the chosen candidate in each row.
-
-        Each falls short of the best of its row by its gap.
-        """
-
     @final
     def choose(self, noise: Noise, scores: Array, k: int) -> Array:
         """The places of k candidates in each row of scores, each chosen once.
@@ -77,8 +62,12 @@ class SelectionMechanism(Mechanism):
         chosen, every = [], np.arange(len(scores))
         for _ in range(k):
             gaps = scores.max(axis=1, keepdims=True) - scores
-            is_free = noise == NO_NOISE
-            places = (gaps == 0).argmax(axis=1) if is_free else self.pick(noise, gaps)
+            if isinstance(noise, ChoiceNoise):
+                places = noise.pick(gaps)
+            elif noise == NO_NOISE:
+                places = (gaps == 0).argmax(axis=1)
+            else:
+                raise TypeError("a choice needs the noise of choices")
             chosen.append(left[every, places])
             others = np.ones(scores.shape, np.bool_)
             others[every, places] = False
@@ -139,9 +128,10 @@ class CalibratedMechanism:
         target is for noise that needs any, and the rest for the threshold. `CannotCalibrate` if
         nothing meets the target.
         """
-        from dpcli import mechanisms
+        from dpcli.mechanisms import MECHANISMS
+        from dpcli.noise import NOISES
 
-        if type(mechanism) not in map(type, mechanisms.MECHANISMS):
+        if type(mechanism) not in map(type, MECHANISMS):
             raise TypeError("only a registered mechanism is calibrated")
         changes = [query_sensitivity(query, relation) for query in queries]
         available = _for_noise(mechanism, target) if selects else target
@@ -155,7 +145,8 @@ class CalibratedMechanism:
         losses = dict(zip(changed, found, strict=True))
         fitted = []
         for place, (query, change, noise) in enumerate(zip(queries, changes, noises, strict=True)):
-            if change.l1 and (type(noise) is not mechanism.distribution or noise.scale <= 0):
+            registered = type(noise) in NOISES and type(noise) is mechanism.distribution
+            if change.l1 and (not registered or noise.scale <= 0):
                 raise ValueError("noise needs a positive scale where a neighbor can change answers")
             loss, rule = losses.get(place, NOTHING), None
             if selects:

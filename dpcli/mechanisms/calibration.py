@@ -11,15 +11,14 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import ClassVar, final
 
+from dpcli.noise.base import Noise
+from dpcli.noise.none import NO_NOISE
 from dpcli.privacy.decimals import short_up
 from dpcli.privacy.interval import sqrt_down
-from dpcli.privacy.loss import PUBLIC, Guarantee, Loss, Pair, PairKind
-from dpcli.privacy.noise import Noise, NoNoise
+from dpcli.privacy.loss import PUBLIC, Guarantee, Loss
+from dpcli.privacy.pairs import DominatingPair, ResponsePair
 from dpcli.privacy.search import least_scale
 from dpcli.privacy.sensitivity import Sensitivity
-
-NO_NOISE = NoNoise(Fraction(0))
-"""No noise, for an answer of sensitivity zero: no neighbour can change it."""
 
 ALONE = (Fraction(1),)
 """The share of a single answer."""
@@ -78,7 +77,7 @@ class Mechanism(ABC):
         """A proven zero-concentrated loss of answering with `noise`, rounded up."""
 
     @abstractmethod
-    def pairs(self, noise: Noise, sensitivity: Sensitivity) -> tuple[Pair, ...]:
+    def pairs(self, noise: Noise, sensitivity: Sensitivity) -> tuple[DominatingPair, ...]:
         """Pairs of distributions that together dominate an answer with `noise`."""
 
     @final
@@ -137,11 +136,9 @@ class Mechanism(ABC):
 class Pure(Mechanism):
     """A mechanism whose loss is the L1 sensitivity over the scale of its noise, without delta.
 
-    A change of one cell is `dominated_by` a pair of this kind; that of `response` dominates
-    all that is pure.
+    A change of one cell is dominated by the pair of its noise; a `ResponsePair` dominates all that
+    is pure.
     """
-
-    dominated_by: ClassVar[PairKind] = "response"
 
     def calibrate(
         self,
@@ -168,12 +165,12 @@ class Pure(Mechanism):
         each = zip(noises, changes, strict=True)
         return [Loss(short_up(one.l1 / noise.scale)) for noise, one in each]
 
-    def pairs(self, noise: Noise, sensitivity: Sensitivity) -> tuple[Pair, ...]:
+    def pairs(self, noise: Noise, sensitivity: Sensitivity) -> tuple[DominatingPair, ...]:
         """A pair for each cell, if all can change by the most at once; else the worst.
 
         For less than the most, a pair of the same kind is the more distinguishable the farther
         it is shifted. Where cells share a bound, what they do together is at least pure.
         """
         if sensitivity.l0 * sensitivity.linf == sensitivity.l1:
-            return (Pair(self.dominated_by, noise.scale, sensitivity.linf, sensitivity.l0),)
-        return (Pair("response", noise.scale, sensitivity.l1),)
+            return (noise.pair(noise.scale, sensitivity.linf, sensitivity.l0),)
+        return (ResponsePair(noise.scale, sensitivity.l1),)

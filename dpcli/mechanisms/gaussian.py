@@ -9,15 +9,16 @@ from math import erfc, exp, sqrt
 
 from dpcli.mechanisms.base import AdditiveMechanism
 from dpcli.mechanisms.calibration import CannotCalibrate
+from dpcli.noise.base import Noise
+from dpcli.noise.gaussian import DiscreteGaussian
 from dpcli.privacy.concentrated import logarithm, zcdp_delta, zcdp_epsilon
 from dpcli.privacy.decimals import short_up
 from dpcli.privacy.gaussian_delta import cells_delta
 from dpcli.privacy.interval import log_up, round_up, sqrt_up
-from dpcli.privacy.loss import Loss, Pair
-from dpcli.privacy.noise import DiscreteGaussian, Noise
+from dpcli.privacy.loss import Loss
+from dpcli.privacy.pairs import DominatingPair
 from dpcli.privacy.search import least_up
 from dpcli.privacy.sensitivity import Sensitivity
-from dpcli.sampling.noise import Draws, discrete_gaussian
 
 SHORT = 30
 """Significant bits of a published sigma: rounding up costs less than 2^-29 of it."""
@@ -126,13 +127,9 @@ class Gaussian(AdditiveMechanism):
         rho = sensitivity.l2_squared / (2 * noise.scale**2)
         return rho if rho.denominator < 10**12 else short_up(rho)
 
-    def pairs(self, noise: Noise, sensitivity: Sensitivity) -> tuple[Pair, ...]:
+    def pairs(self, noise: Noise, sensitivity: Sensitivity) -> tuple[DominatingPair, ...]:
         """The noise, moved by the most in every cell that can change."""
-        return (Pair("gaussian", noise.scale, sensitivity.linf, sensitivity.l0),)
-
-    def sample(self, noise: Noise, count: int, *, many: bool = False) -> Draws:
-        """Discrete Gaussian draws."""
-        return discrete_gaussian(noise.scale, count, many=many)
+        return (noise.pair(noise.scale, sensitivity.linf, sensitivity.l0),)
 
 
 def _require_delta(delta: Fraction) -> None:

@@ -6,16 +6,15 @@ from collections.abc import Callable
 from fractions import Fraction
 from functools import lru_cache
 
-from dpcli.arrays import Array, Ints
 from dpcli.mechanisms.base import AdditiveMechanism, SelectionMechanism
 from dpcli.mechanisms.calibration import Pure
+from dpcli.noise.base import Noise
+from dpcli.noise.choice import ExponentialChoice, PermuteAndFlipChoice
+from dpcli.noise.laplace import DiscreteLaplace
 from dpcli.privacy.concentrated import pure_rho
 from dpcli.privacy.decimals import short_up
 from dpcli.privacy.interval import Interval, exp, sqrt_up
-from dpcli.privacy.noise import DiscreteLaplace, Noise
 from dpcli.privacy.sensitivity import Sensitivity
-from dpcli.sampling.choice import exponential, permute_and_flip
-from dpcli.sampling.noise import Draws, discrete_laplace
 
 
 class Laplace(Pure, AdditiveMechanism):
@@ -42,15 +41,10 @@ class Laplace(Pure, AdditiveMechanism):
 
     name = "laplace"
     distribution = DiscreteLaplace
-    dominated_by = "laplace"
 
     def rho(self, noise: Noise, sensitivity: Sensitivity) -> Fraction:
         """The mean loss, for the worst way of changing cells."""
         return _worst_way(sensitivity, lambda change: _mean_loss(change, noise.scale))
-
-    def sample(self, noise: Noise, count: int, *, many: bool = False) -> Draws:
-        """Discrete Laplace draws."""
-        return discrete_laplace(noise.scale, count, many=many)
 
 
 def _worst_way(change: Sensitivity, rho: Callable[[Fraction], Fraction]) -> Fraction:
@@ -130,14 +124,11 @@ class PermuteAndFlip(Pure, SelectionMechanism):
     """
 
     name = "permute_and_flip"
+    distribution = PermuteAndFlipChoice
 
     def rho(self, noise: Noise, sensitivity: Sensitivity) -> Fraction:
         """That of pure choices, one for each group and pick."""
         return _worst_way(sensitivity, lambda change: pure_rho(change / noise.scale))
-
-    def pick(self, noise: Noise, gaps: Array) -> Ints:
-        """The place of the chosen candidate in each row."""
-        return permute_and_flip(gaps, noise.scale)
 
 
 class Exponential(Pure, SelectionMechanism):
@@ -161,13 +152,9 @@ class Exponential(Pure, SelectionMechanism):
     """
 
     name = "exponential"
-    dominated_by = "range"
+    distribution = ExponentialChoice
 
     def rho(self, noise: Noise, sensitivity: Sensitivity) -> Fraction:
         """The sum of squared ranges, an eighth of it."""
         ranges = short_up(sensitivity.l2_squared / (8 * noise.scale**2))
         return min(ranges, pure_rho(sensitivity.l1 / noise.scale))
-
-    def pick(self, noise: Noise, gaps: Array) -> Ints:
-        """The place of the chosen candidate in each row."""
-        return exponential(gaps, noise.scale)

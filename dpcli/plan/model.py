@@ -18,11 +18,11 @@ from dpcli.composition.base import Bound
 from dpcli.composition.parallel import Branch, worst_unit
 from dpcli.mechanisms.base import CalibratedMechanism
 from dpcli.mechanisms.calibration import Mechanism
+from dpcli.noise.base import Noise
+from dpcli.noise.tails import PartitionSelection
 from dpcli.plan.numbers import root_up
 from dpcli.privacy.loss import Guarantee, Loss, add_up, together
-from dpcli.privacy.noise import ChoiceNoise, Noise
 from dpcli.privacy.sensitivity import Sensitivity
-from dpcli.privacy.tails import PartitionSelection
 from dpcli.queries import Query
 from dpcli.scores import ScoreQuery
 from dpcli.spec.model import Entry, Response, Spec
@@ -111,9 +111,7 @@ class Part:
     @property
     def answered_by(self) -> str:
         """The distribution of its noise, or the mechanism that chooses; `exact` without either."""
-        choice = isinstance(self.noise, ChoiceNoise)
-        name = self.mechanism.name if choice else f"discrete-{self.noise.kind}"
-        return "exact" if self.public else name.replace("_", "-")
+        return "exact" if self.public else self.noise.name
 
     def error(self, confidence: Fraction) -> Fraction:
         """The half-width of the noise at `confidence`, in the answer's own unit.

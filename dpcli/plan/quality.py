@@ -21,10 +21,10 @@ from fractions import Fraction
 from math import floor
 
 from dpcli.messages import note
+from dpcli.noise.tails import blended_margin, one_sided_width
 from dpcli.plan.model import Plan
 from dpcli.plan.numbers import short
 from dpcli.privacy.relation import PersonUnit
-from dpcli.privacy.tails import blended_margin, one_sided_width
 from dpcli.statistics.base import Answer
 from dpcli.statistics.quality import HALF, split
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Literal
 
 from dpcli.privacy.concentrated import pure_rho
 from dpcli.privacy.decimals import readable_text
+from dpcli.privacy.pairs import DominatingPair, ResponsePair
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,39 +65,6 @@ class Price:
     share: Fraction | None = None
 
 
-PairKind = Literal["laplace", "gaussian", "response", "range"]
-
-
-@dataclass(frozen=True, slots=True)
-class Pair:
-    """Two distributions that are at least as distinguishable as any answers on neighbors.
-
-    A dominating pair (Zhu, Dong and Wang 2022), `times` independent ones of it. Of
-    `laplace` and `gaussian`, discrete noise of this scale and the same shifted by `shift`. Of
-    `response`, randomized response, the worst of all with epsilon = shift/scale; of `range`, the
-    worst whose loss varies by at most that (Dong, Durfee and Rogers 2020).
-    """
-
-    kind: PairKind
-    scale: Fraction
-    shift: int
-    times: int = 1
-
-    @property
-    def ordered(self) -> bool:
-        """Whether less noise is easier to distinguish, at every epsilon.
-
-        Laplace noise of a greater scale is that of a smaller one and more, added; the worst
-        pairs depend on epsilon alone. Discrete Gaussian noise of little scale has deltas that
-        cross: a threshold between two whole numbers can do better with a little more noise.
-        """
-        return self.kind != "gaussian"
-
-    def __hash__(self) -> int:
-        """From whole numbers, as that of a guarantee."""
-        return hash((self.kind, self.scale.numerator, self.scale.denominator, self.shift))
-
-
 @dataclass(frozen=True, slots=True)
 class Guarantee:
     """What an answer reveals: composition rules add up one of these measures.
@@ -109,7 +76,7 @@ class Guarantee:
 
     loss: Loss
     rho: Fraction
-    pairs: tuple[Pair, ...]
+    pairs: tuple[DominatingPair, ...]
     slack: Fraction = Fraction(0)
 
     def __hash__(self) -> int:
@@ -130,7 +97,7 @@ def pure(epsilon: Fraction) -> Guarantee:
     """
     if not epsilon:
         return PUBLIC
-    return Guarantee(Loss(epsilon), pure_rho(epsilon), (Pair("response", 1 / epsilon, 1),))
+    return Guarantee(Loss(epsilon), pure_rho(epsilon), (ResponsePair(1 / epsilon, 1),))
 
 
 def approximate(loss: Loss) -> Guarantee:

@@ -14,9 +14,10 @@ from dpcli.mechanisms.base import AdditiveMechanism
 from dpcli.mechanisms.calibration import CannotCalibrate
 from dpcli.mechanisms.gaussian import Gaussian as GaussianMechanism
 from dpcli.mechanisms.pure import Laplace as LaplaceMechanism
+from dpcli.noise import NOISES
+from dpcli.noise.base import Noise
 from dpcli.privacy.events import MechanismEvent
 from dpcli.privacy.loss import Guarantee, Loss
-from dpcli.privacy.noise import Noise
 from dpcli.privacy.sensitivity import Sensitivity
 from dpcli.randomizers.base import Asked, CannotRandomize, Channel, Randomizer, ResponseCounts
 
@@ -51,7 +52,7 @@ class Added(Channel):
     def is_certified(self) -> bool:
         """Whether the loss that the mechanism recomputes is within what is stated."""
         noises, changes = [self.noise], [self.sensitivity]
-        if type(self.mechanism) not in map(type, MECHANISMS):
+        if type(self.mechanism) not in map(type, MECHANISMS) or type(self.noise) not in NOISES:
             return False
         if type(self.noise) is not self.mechanism.distribution or self.noise.scale <= 0:
             return False
@@ -94,7 +95,7 @@ class Added(Channel):
         """Every cell with its own draw of the noise."""
         fits = max(map(abs, self.column.limits)) + TAIL * self.noise.scale < FAR
         numbers = np.int64 if fits else object
-        draws = self.mechanism.sample(self.noise, len(cells), many=fits)
+        draws = self.noise.sample(len(cells), many=fits)
         return (cells.astype(numbers) + np.array(draws, numbers),)
 
     def estimates(self, tally: ResponseCounts) -> tuple[Fraction, ...]:

@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import NamedTuple
 
 from dpcli.arrays import Array, Floats, np, plus, times
-from dpcli.mechanisms.calibration import NO_NOISE
+from dpcli.noise.none import NO_NOISE
 from dpcli.plan.model import Plan, PlannedEntry
 from dpcli.privacy.confidential import Cells, Group
 from dpcli.privacy.relation import PersonUnit

@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Literal
 from dpcli.arrays import Array, whole
 from dpcli.columns import CategoryColumn, Column, Key, NumericColumn
 from dpcli.fields import Fault
-from dpcli.privacy.noise import Noise
+from dpcli.noise.base import Noise
 from dpcli.privacy.relation import Relation
 from dpcli.queries import Condition, Query
 from dpcli.scores import Points

@@ -15,8 +15,8 @@ from pydantic import Field
 from dpcli.arrays import Array, np
 from dpcli.columns import Key
 from dpcli.fields import Fault, TableColumns, at_most
+from dpcli.noise.tails import blended_half_width
 from dpcli.privacy.relation import Relation
-from dpcli.privacy.tails import blended_half_width
 from dpcli.queries import LinearQuery
 from dpcli.statistics.base import NUMBER_STEPS, Answer, Question, Request, Statistic
 from dpcli.statistics.estimates import Estimates

@@ -15,7 +15,7 @@ from functools import lru_cache
 from math import floor
 
 from dpcli.arrays import Array, Bools, Floats, Ints, clipped, np, repeated, times, whole
-from dpcli.privacy.noise import Noise
+from dpcli.noise.base import Noise
 from dpcli.statistics.base import Answer
 from dpcli.statistics.estimates import BOUNDLESS, KNOWN, Estimates, Limits, common
 

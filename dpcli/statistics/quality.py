@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 
+from dpcli.noise.tails import blended_margin
 from dpcli.privacy.relation import Relation
-from dpcli.privacy.tails import blended_margin
 from dpcli.queries import LinearQuery, ReadabilityQuery
 from dpcli.statistics.base import Answer, Question, Request, Statistic
 from dpcli.statistics.estimates import Estimates

@@ -13,9 +13,10 @@ import pytest
 from dpcli.arrays import whole
 from dpcli.mechanisms import MECHANISMS
 from dpcli.mechanisms.base import SelectionMechanism
-from dpcli.mechanisms.calibration import NO_NOISE
+from dpcli.noise.choice import ChoiceNoise
+from dpcli.noise.laplace import DiscreteLaplace
+from dpcli.noise.none import NO_NOISE
 from dpcli.privacy.loss import Loss
-from dpcli.privacy.noise import ChoiceNoise
 from dpcli.privacy.sensitivity import Sensitivity
 from dpcli.sampling import choice
 from tests.support.mechanisms import fitted
@@ -79,11 +80,12 @@ def test_choices_have_exactly_their_probabilities(
     """A million choices among small scores match the formula, on both paths (chi-square)."""
     count = 10**6
     gaps = [max(scores) - score for score in scores]
-    noise = ChoiceNoise(scale)
+    noise = mechanism.distribution(scale)
+    assert isinstance(noise, ChoiceNoise)
     if not array:
         count //= 10
         monkeypatch.setattr(choice, "VECTORISE_FROM", 10**9)
-    chosen = mechanism.pick(noise, np.tile(whole(gaps), (count, 1)))
+    chosen = noise.pick(np.tile(whole(gaps), (count, 1)))
     expected = np.array(probabilities(mechanism.name, gaps, scale)) * count
     observed = np.bincount(chosen, minlength=len(gaps))
     assert observed.sum() == count
@@ -131,7 +133,7 @@ def test_scores_of_any_size_neither_overflow_nor_fail(
     for best in (10**9, 10**18, 10**19, 10**40):
         for scale in (Fraction(1, 10**9), Fraction(1), Fraction(10**5)):
             scores = [0] * (count - 1) + [best]
-            noise = ChoiceNoise(scale)
+            noise = mechanism.distribution(scale)
             assert mechanism.choose(noise, whole(scores).reshape(1, -1), 1).tolist() == [count - 1]
             scores = [*[-best] * (count - 1), 0]
             assert mechanism.choose(noise, whole(scores).reshape(1, -1), 1).tolist() == [count - 1]
@@ -141,24 +143,28 @@ def test_scores_of_any_size_neither_overflow_nor_fail(
 def test_picks_are_different_and_in_each_group(mechanism: SelectionMechanism) -> None:
     """Of three groups of four candidates two are picked, each once, the best ones first."""
     scores = whole([9, 1, 7, 2, 0, 5, 6, 1, 3, 3, 900, 800]).reshape(3, 4)
-    noise = ChoiceNoise(Fraction(1, 100))
+    noise = mechanism.distribution(Fraction(1, 100))
     assert mechanism.choose(noise, scores, 2).tolist() == [0, 2, 2, 1, 2, 3]
-    wide = mechanism.choose(ChoiceNoise(Fraction(10**6)), scores, 4)
+    wide = mechanism.choose(mechanism.distribution(Fraction(10**6)), scores, 4)
     assert [sorted(wide[at : at + 4]) for at in (0, 4, 8)] == [[0, 1, 2, 3]] * 3
 
 
 @each_choosing
 def test_a_choice_that_no_neighbour_can_change_is_the_best(mechanism: SelectionMechanism) -> None:
     """Without noise the first of the best is chosen."""
-    assert mechanism.choose(NO_NOISE, whole([1, 5, 5, 0]).reshape(1, 4), 1).tolist() == [1]
+    scores = whole([1, 5, 5, 0]).reshape(1, 4)
+    assert mechanism.choose(NO_NOISE, scores, 1).tolist() == [1]
+    with pytest.raises(TypeError, match="the noise of choices"):
+        mechanism.choose(DiscreteLaplace(Fraction(1)), scores, 1)
 
 
 @each_choosing
 def test_shortfalls_hold(mechanism: SelectionMechanism, stream: Stream) -> None:
     """The bound on how far a choice falls short holds as often as it says."""
     gaps = [0, *([3] * 20), *([40] * 400)]
-    noise = ChoiceNoise(Fraction(5))
+    noise = mechanism.distribution(Fraction(5))
+    assert isinstance(noise, ChoiceNoise)
     most = noise.shortfall(len(gaps), Fraction(19, 20))
-    chosen = mechanism.pick(noise, np.tile(whole(gaps), (4000, 1)))
+    chosen = noise.pick(np.tile(whole(gaps), (4000, 1)))
     beyond = sum(gaps[place] > most for place in chosen)
     assert beyond <= 4000 * 0.05 + 60

@@ -16,8 +16,10 @@ from dpcli.composition.pld import composed_epsilon
 from dpcli.mechanisms import MECHANISMS
 from dpcli.mechanisms.base import SelectionMechanism
 from dpcli.mechanisms.calibration import Mechanism
-from dpcli.privacy.loss import Guarantee, Loss, Pair, together
-from dpcli.privacy.noise import DiscreteGaussian, Noise
+from dpcli.noise.base import Noise
+from dpcli.noise.gaussian import DiscreteGaussian
+from dpcli.privacy.loss import Guarantee, Loss, together
+from dpcli.privacy.pairs import DominatingPair, GaussianPair, LaplacePair
 from dpcli.privacy.relation import Neighbors
 from dpcli.privacy.sensitivity import Sensitivity
 from tests.support.compositions import Losses, composed, epsilon_at, mean_loss, outcomes, renyi
@@ -228,8 +230,10 @@ def test_parts_with_other_gaussian_noise_are_not_ordered() -> None:
 
 def test_many_different_pairs_cost_no_less_than_each() -> None:
     """Rounding of a thousand pairs moves none of them below the truth."""
-    wide = {Pair("laplace", Fraction(10**6 + 1000 * place), 1): 1 for place in range(1001)}
-    alone = Pair("gaussian", Fraction(2719, 10_000), 1)
+    wide: dict[DominatingPair, int] = {
+        LaplacePair(Fraction(10**6 + 1000 * place), 1): 1 for place in range(1001)
+    }
+    alone: DominatingPair = GaussianPair(Fraction(2719, 10_000), 1)
     delta = 1.1125e-3
     one, all_of_them = (composed_epsilon(p, delta) for p in ({alone: 1}, {alone: 1, **wide}))
     assert one is not None and all_of_them is not None and one <= all_of_them * Fraction(1001, 1000)

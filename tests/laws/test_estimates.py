@@ -12,7 +12,8 @@ import pytest
 
 from dpcli.arrays import Array, whole
 from dpcli.columns import CategoryColumn, Key, NumericColumn
-from dpcli.privacy.noise import ChoiceNoise, DiscreteLaplace
+from dpcli.noise.choice import ExponentialChoice
+from dpcli.noise.laplace import DiscreteLaplace
 from dpcli.scores import ScoreQuery
 from dpcli.statistics import STATISTICS
 from dpcli.statistics.base import Answer, Request, Statistic
@@ -221,7 +222,7 @@ def test_without_noise_the_choice_is_the_best(statistic: Statistic) -> None:
         given = []
         for query, cells in zip(queries, exact, strict=True):
             assert isinstance(query, ScoreQuery)
-            given.append(Answer(best_choices(query, cells), ChoiceNoise(Fraction(1))))
+            given.append(Answer(best_choices(query, cells), ExponentialChoice(Fraction(1))))
         estimates = list(statistic.estimate(request, given, Fraction(19, 20)))
         size = statistic.size(request)
         for place, rows in enumerate(groups(request)):

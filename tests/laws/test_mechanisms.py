@@ -15,9 +15,10 @@ import pytest
 from dpcli.arrays import whole
 from dpcli.mechanisms import MECHANISMS
 from dpcli.mechanisms.base import AdditiveMechanism
-from dpcli.mechanisms.calibration import NO_NOISE, CannotCalibrate, Mechanism
+from dpcli.mechanisms.calibration import CannotCalibrate, Mechanism
+from dpcli.noise.base import Noise
+from dpcli.noise.none import NO_NOISE
 from dpcli.privacy.loss import Loss
-from dpcli.privacy.noise import Noise
 from dpcli.privacy.sensitivity import Sensitivity
 from dpcli.sampling import entropy
 from tests.support.mechanisms import LOG_WEIGHT, fitted

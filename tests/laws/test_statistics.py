@@ -12,8 +12,11 @@ from dpcli.arrays import whole
 from dpcli.columns import CategoryColumn, Key, NumericColumn
 from dpcli.composition import COMPOSITIONS
 from dpcli.mechanisms.sensitivity import query_sensitivity
+from dpcli.noise.base import Noise
+from dpcli.noise.choice import ExponentialChoice
+from dpcli.noise.gaussian import DiscreteGaussian
+from dpcli.noise.laplace import DiscreteLaplace
 from dpcli.privacy.loss import Loss
-from dpcli.privacy.noise import ChoiceNoise, DiscreteGaussian, DiscreteLaplace, Noise
 from dpcli.privacy.relation import Neighbors, Relation, RowUnit
 from dpcli.queries import Condition, LinearQuery, Query
 from dpcli.scores import ScoreQuery
@@ -212,5 +215,5 @@ def noisy(query: Query, extreme: int, noise: Noise) -> Answer:
     """An answer that is as odd as noise can make it, or one of the possible choices."""
     if isinstance(query, ScoreQuery):
         chosen = [place % query.width for place in range((query.cells or 0) * query.picks)]
-        return Answer(whole(chosen), ChoiceNoise(Fraction(1)))
+        return Answer(whole(chosen), ExponentialChoice(Fraction(1)))
     return Answer(whole([extreme] * (query.cells or 0)), noise)

@@ -22,10 +22,10 @@ from dpcli.composition.advanced import Advanced, optimal, strong
 from dpcli.composition.pld import Pld
 from dpcli.mechanisms.gaussian import Gaussian
 from dpcli.mechanisms.pure import Laplace
+from dpcli.noise.laplace import DiscreteLaplace
 from dpcli.privacy.concentrated import zcdp_delta, zcdp_epsilon, zcdp_rho
 from dpcli.privacy.gaussian_delta import cells_delta
 from dpcli.privacy.loss import Guarantee, Loss
-from dpcli.privacy.noise import DiscreteLaplace
 from dpcli.privacy.sensitivity import Sensitivity
 from tests.support.mechanisms import fitted
 

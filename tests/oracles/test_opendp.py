@@ -12,11 +12,11 @@ from typing import Any
 
 import pytest
 
+from dpcli.noise.laplace import DiscreteLaplace
+from dpcli.noise.tails import selection
 from dpcli.plan.model import Plan
 from dpcli.plan.planner import make_plan
-from dpcli.privacy.noise import DiscreteLaplace
 from dpcli.privacy.sensitivity import Sensitivity
-from dpcli.privacy.tails import selection
 from dpcli.release import aggregate_data, estimates_of
 from dpcli.spec.load import read_spec
 from tests.oracles.opened import cells_of

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from dpcli.mechanisms.base import SelectionMechanism
 from dpcli.mechanisms.calibration import Mechanism
-from dpcli.privacy.noise import Noise
+from dpcli.noise.base import Noise
 from dpcli.privacy.sensitivity import Sensitivity
 from tests.laws.test_choices import probabilities
 from tests.support.mechanisms import LOG_WEIGHT

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from typing import Any
 
 from dpcli.mechanisms.calibration import Mechanism
+from dpcli.noise.base import Noise
 from dpcli.privacy.loss import Loss
-from dpcli.privacy.noise import Noise
 from dpcli.privacy.sensitivity import Sensitivity
 
 LOG_WEIGHT: dict[str, Callable[[Any, Any], Any]] = {

@@ -7,8 +7,9 @@ from math import exp
 
 from dpcli.mechanisms.base import AdditiveMechanism
 from dpcli.mechanisms.calibration import Pure
+from dpcli.noise.base import Noise
+from dpcli.noise.laplace import DiscreteLaplace
 from dpcli.privacy.concentrated import pure_rho
-from dpcli.privacy.noise import DiscreteLaplace, Noise
 from dpcli.privacy.sensitivity import Sensitivity
 from dpcli.sampling.noise import discrete_laplace
 
@@ -17,6 +18,11 @@ class TwoLaplaces(Noise):
     """The sum of two independent discrete Laplace draws of the same scale."""
 
     kind = "two_laplaces"
+
+    def sample(self, count: int, *, many: bool = False) -> list[int]:
+        """Sums of two draws."""
+        draws = list(map(int, discrete_laplace(self.scale, 2 * count)))
+        return [one + other for one, other in zip(draws[::2], draws[1::2], strict=True)]
 
     def tail(self, least: int) -> float:
         """From P[k] = ((1 - q)/(1 + q))^2 q^|k| (|k| + (1 + q^2)/(1 - q^2))."""
@@ -47,8 +53,3 @@ class TwoLaplacesMechanism(Pure, AdditiveMechanism):
     def rho(self, noise: Noise, sensitivity: Sensitivity) -> Fraction:
         """That of any pure answer."""
         return pure_rho(sensitivity.l1 / noise.scale)
-
-    def sample(self, noise: Noise, count: int, *, many: bool = False) -> list[int]:
-        """Sums of two draws."""
-        draws = list(map(int, discrete_laplace(noise.scale, 2 * count)))
-        return [one + other for one, other in zip(draws[::2], draws[1::2], strict=True)]

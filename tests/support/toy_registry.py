@@ -1,16 +1,17 @@
-"""dpcli with one more line in each of three registries, in a process of its own.
+"""dpcli with one more line in each of four registries, in a process of its own.
 
 `python -m tests.support.toy_registry plan SPEC` is `dpcli plan SPEC`; for pytest it is a plugin.
 """
 
 from __future__ import annotations
 
-from dpcli import mechanisms, statistics
+from dpcli import mechanisms, noise, statistics
 from dpcli.spec import column_types
 from tests.support.toy_column import Percentage
-from tests.support.toy_mechanism import TwoLaplacesMechanism
+from tests.support.toy_mechanism import TwoLaplaces, TwoLaplacesMechanism
 from tests.support.toy_statistic import HighCount
 
+setattr(noise, "NOISES", (*noise.NOISES, TwoLaplaces))  # noqa: B010 - final
 setattr(mechanisms, "MECHANISMS", (*mechanisms.MECHANISMS, TwoLaplacesMechanism()))  # noqa: B010 - final
 statistics.STATISTICS = (*statistics.STATISTICS, HighCount())
 column_types.COLUMN_TYPES = (*column_types.COLUMN_TYPES, Percentage)

@@ -11,13 +11,14 @@ from fractions import Fraction
 
 import pytest
 
-from dpcli import mechanisms, randomizers
+from dpcli import mechanisms, noise, randomizers
 from dpcli.arrays import whole
 from dpcli.mechanisms.base import CalibratedMechanism
 from dpcli.mechanisms.pure import Laplace
+from dpcli.noise.gaussian import DiscreteGaussian
+from dpcli.noise.laplace import DiscreteLaplace
 from dpcli.privacy.confidential import Cells, Confidential
 from dpcli.privacy.loss import Loss
-from dpcli.privacy.noise import DiscreteLaplace, Noise
 from dpcli.privacy.relation import Neighbors, Relation, RowUnit
 from dpcli.queries import LinearQuery
 from dpcli.sampling import entropy
@@ -88,10 +89,15 @@ def test_the_sealed_value_has_no_name() -> None:
 def never() -> None:
     """What would work at run time, as in any Python, is refused by the types alone."""
 
-    def silent(self: Laplace, noise: Noise, count: int, *, many: bool = False) -> Draws:
+    def silent(self: DiscreteLaplace, count: int, *, many: bool = False) -> Draws:
         return [0] * count
 
-    Laplace.sample = silent  # type: ignore[method-assign]
+    class Silent(DiscreteLaplace):  # type: ignore[misc]
+        """Noise without any."""
+
+    DiscreteLaplace.sample = silent  # type: ignore[method-assign]
+    noise.NOISES = (Silent,)  # type: ignore[misc]
+    Laplace.distribution = DiscreteGaussian  # type: ignore[assignment]
     Laplace().distribution = DiscreteLaplace  # type: ignore[misc]
     mechanisms.MECHANISMS = ()  # type: ignore[misc]
     randomizers.CHANNELS = ()  # type: ignore[misc]

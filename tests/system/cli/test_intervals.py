@@ -10,10 +10,11 @@ import pytest
 
 from dpcli.arrays import whole
 from dpcli.engine.rollup import minimised
+from dpcli.noise.laplace import DiscreteLaplace
+from dpcli.noise.none import NoNoise
 from dpcli.plan.model import Plan, PlannedEntry
 from dpcli.plan.planner import make_plan
 from dpcli.privacy.confidential import Confidential
-from dpcli.privacy.noise import DiscreteLaplace, NoNoise
 from dpcli.queries import MinimiserQuery, Query
 from dpcli.release import estimates_of
 from dpcli.sampling import entropy

@@ -16,7 +16,8 @@ import pytest
 
 from dpcli.arrays import Array
 from dpcli.mechanisms.pure import Laplace
-from dpcli.privacy.noise import DiscreteLaplace, Noise
+from dpcli.noise.base import Noise
+from dpcli.noise.laplace import DiscreteLaplace
 from dpcli.report.simulation import HEADING
 from tests.support.cli import LOCAL, PEOPLE, ROOT, SPECS, Command
 

@@ -11,12 +11,13 @@ import pytest
 
 from dpcli.arrays import whole
 from dpcli.mechanisms.base import AdditiveMechanism
+from dpcli.noise.gaussian import DiscreteGaussian
+from dpcli.noise.laplace import DiscreteLaplace
+from dpcli.noise.tails import blended_margin, one_sided_width, tail
 from dpcli.plan.model import Plan
 from dpcli.plan.planner import make_plan
 from dpcli.plan.quality import FALSE_STOP, minimums, missed_minimums
 from dpcli.privacy.confidential import Cells, Confidential
-from dpcli.privacy.noise import DiscreteGaussian, DiscreteLaplace
-from dpcli.privacy.tails import blended_margin, one_sided_width, tail
 from dpcli.release import check_quality
 from dpcli.sampling import entropy
 from dpcli.spec.load import load_spec

@@ -14,12 +14,15 @@ import pytest
 from dpcli import mechanisms, randomizers
 from dpcli.arrays import Array, Ints, np, whole
 from dpcli.columns import NumericColumn
-from dpcli.mechanisms.base import CalibratedMechanism, LocalRandomizer
-from dpcli.mechanisms.calibration import CannotCalibrate, Mechanism
+from dpcli.mechanisms.base import AdditiveMechanism, CalibratedMechanism, LocalRandomizer
+from dpcli.mechanisms.calibration import CannotCalibrate, Mechanism, Pure
 from dpcli.mechanisms.pure import Laplace
+from dpcli.noise.base import Noise
+from dpcli.noise.gaussian import DiscreteGaussian
+from dpcli.noise.laplace import DiscreteLaplace
 from dpcli.privacy.confidential import Cells, Confidential, Groups
 from dpcli.privacy.loss import Loss
-from dpcli.privacy.noise import DiscreteGaussian, DiscreteLaplace, Noise
+from dpcli.privacy.pairs import LaplacePair
 from dpcli.privacy.relation import Neighbors, Relation, RowUnit
 from dpcli.privacy.sensitivity import Influence, Sensitivity
 from dpcli.queries import LinearQuery
@@ -44,12 +47,31 @@ def fitted(mechanism: Mechanism, target: Loss = ONE) -> CalibratedMechanism:
     return found
 
 
-class Quiet(Laplace):
-    """A mechanism that states what Laplace noise does, and draws none."""
+@dataclass(frozen=True)
+class Silent(Noise):
+    """Noise that states what Laplace noise does, and draws none."""
 
-    def sample(self, noise: Noise, count: int, *, many: bool = False) -> Draws:
+    kind = "laplace"
+    pair = LaplacePair
+
+    def sample(self, count: int, *, many: bool = False) -> Draws:
         """Zeros."""
         return [0] * count
+
+    def tail(self, least: int) -> float:
+        """As of Laplace noise."""
+        return DiscreteLaplace(self.scale).tail(least)
+
+
+class Quiet(Pure, AdditiveMechanism):
+    """A mechanism that adds such noise."""
+
+    name = "laplace"
+    distribution = Silent
+
+    def rho(self, noise: Noise, sensitivity: Sensitivity) -> Fraction:
+        """As of Laplace noise."""
+        return Laplace().rho(noise, sensitivity)
 
 
 class Lying(Laplace):
@@ -88,6 +110,13 @@ def test_only_a_registered_mechanism_is_calibrated() -> None:
         fitted(Quiet())
     with pytest.raises(TypeError, match="only a registered mechanism"):
         fitted(Mock(spec=Laplace))
+
+
+def test_only_registered_noise_is_calibrated(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A registered mechanism with a distribution of its own is refused."""
+    monkeypatch.setattr(mechanisms, "MECHANISMS", (Quiet(),))
+    with pytest.raises(ValueError, match="needs a positive scale"):
+        fitted(Quiet())
 
 
 @pytest.mark.parametrize(
@@ -195,7 +224,8 @@ CHANNELS: list[Callable[[], LocalRandomizer]] = [
     lambda: Tabular(ONE, ProbabilityTable(("a", "b"), ("a", "b"), CERTAIN)),
     lambda: Added(ONE, AGE, Laplace(), DiscreteLaplace(FEW)),
     lambda: Added(ONE, AGE, Laplace(), DiscreteGaussian(Fraction(10**9))),
-    lambda: Added(ONE, AGE, Quiet(), DiscreteLaplace(Fraction(100))),
+    lambda: Added(ONE, AGE, Quiet(), Silent(Fraction(100))),
+    lambda: Added(ONE, AGE, Laplace(), Silent(Fraction(100))),
 ]
 
 

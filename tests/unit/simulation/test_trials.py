@@ -13,10 +13,12 @@ import pytest
 from dpcli.arrays import Array, whole
 from dpcli.columns import NumericColumn
 from dpcli.mechanisms.gaussian import Gaussian
-from dpcli.mechanisms.pure import Laplace, PermuteAndFlip
+from dpcli.mechanisms.pure import Laplace
+from dpcli.noise.base import Noise
+from dpcli.noise.choice import PermuteAndFlipChoice
+from dpcli.noise.laplace import DiscreteLaplace
 from dpcli.plan.model import Plan
 from dpcli.privacy.confidential import Cells, Confidential
-from dpcli.privacy.noise import DiscreteLaplace, Noise
 from dpcli.privacy.relation import PersonUnit
 from dpcli.release import estimate
 from dpcli.sampling import entropy
@@ -271,7 +273,7 @@ def test_choices_worse_than_planned_are_noticed(
     """A choice that does not look at scores falls short more often than the plan allows."""
     plan = plan_of(ROWS)
     made = dummy(plan, 1000, 1)
-    monkeypatch.setattr(PermuteAndFlip, "pick", lambda self, noise, gaps: len(gaps) - 1)
+    monkeypatch.setattr(PermuteAndFlipChoice, "pick", lambda self, gaps: len(gaps) - 1)
     findings = simulate(plan, made, 20)
     assert {name for name, _ in findings.broken} >= {"middle", "usual"}
 

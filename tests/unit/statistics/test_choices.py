@@ -11,7 +11,7 @@ import pytest
 
 from dpcli.arrays import whole
 from dpcli.columns import NumericColumn
-from dpcli.privacy.noise import ChoiceNoise
+from dpcli.noise.choice import ExponentialChoice
 from dpcli.privacy.relation import Neighbors, Relation, RowUnit
 from dpcli.privacy.sensitivity import sensitivity
 from dpcli.scores import Points, Rank, ScoreQuery
@@ -120,7 +120,7 @@ def test_consistent_quantiles_rise() -> None:
         candidates=range(5),
         quantiles=(Fraction(9, 10), Fraction(1, 10), Fraction(1, 2)),
     )
-    noise = ChoiceNoise(Fraction(1))
+    noise = ExponentialChoice(Fraction(1))
     given = [Answer(whole([one]), noise) for one in (1, 4, 2)]
     statistic = Quantile()
     crossed = statistic.estimate(request, given, Fraction(19, 20))

@@ -8,7 +8,7 @@ import pytest
 
 from dpcli.arrays import whole
 from dpcli.columns import NumericColumn
-from dpcli.privacy.noise import DiscreteLaplace
+from dpcli.noise.laplace import DiscreteLaplace
 from dpcli.statistics.base import Answer, Request
 from dpcli.statistics.counts import Mean
 from dpcli.statistics.post import Clamp, Integer, after, flags

@@ -14,7 +14,7 @@ import pytest
 from dpcli.arrays import whole
 from dpcli.columns import NumericColumn
 from dpcli.engine.rollup import minimised
-from dpcli.privacy.noise import DiscreteLaplace
+from dpcli.noise.laplace import DiscreteLaplace
 from dpcli.privacy.relation import Neighbors, Relation, RowUnit
 from dpcli.queries import MinimiserQuery
 from dpcli.statistics.base import Answer, Request, center

@@ -13,7 +13,8 @@ from fractions import Fraction
 from functools import cache, lru_cache, partial
 from math import ceil, log, sqrt
 
-from dpcli.privacy.noise import Noise, NoNoise, normal_quantile
+from dpcli.noise.base import Noise, normal_quantile
+from dpcli.noise.none import NoNoise
 from dpcli.privacy.search import least_up
 from dpcli.privacy.sensitivity import Sensitivity
 
