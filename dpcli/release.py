@@ -116,7 +116,7 @@ def release(
     if checked is not None and checked.missed:
         plan = plan.quality_alone
         slot.stop()
-    entries = estimates_of(plan, exact)
+    entries = tuple(estimate(one, plan.spec.confidence) for one in add_noise(plan, exact))
     name, created = slot.charge.release_id, slot.charge.created
     return slot.commit(
         lambda standing: render(Release(plan, name, created, entries, standing, checked))
@@ -194,11 +194,6 @@ def _opened(plan: Plan, data: tuple[str, ...], progress: Progress | None) -> Ite
     with open_dataset(data, plan.spec.dialect, progress) as dataset:
         require_columns(dataset, plan.spec.columns)
         yield dataset
-
-
-def estimates_of(plan: Plan, exact: Sequence[Sealed]) -> tuple[Released, ...]:
-    """Noise for every part, then estimates from the noisy answers alone."""
-    return tuple(estimate(one, plan.spec.confidence) for one in add_noise(plan, exact))
 
 
 def add_noise(plan: Plan, exact: Sequence[Sealed]) -> tuple[NoisyEntry, ...]:

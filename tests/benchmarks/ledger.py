@@ -14,11 +14,12 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 from dpcli.ledger.charge import Charge, Standing, charge_for
 from dpcli.ledger.ledger import Ledger, create_ledger
 from dpcli.plan.planner import make_plan
-from dpcli.release import Release, aggregate_data, estimates_of
+from dpcli.release import Release, aggregate_data
 from dpcli.report.facts import release_report
 from dpcli.report.formats import LONG, render
 from dpcli.spec.load import read_spec
 from tests.benchmarks.timing import in_turn, show
+from tests.support.estimates import estimates_of
 
 ROOT = Path(__file__).parents[2]
 

@@ -17,10 +17,11 @@ from dpcli.noise.tails import selection
 from dpcli.plan.model import Plan
 from dpcli.plan.planner import make_plan
 from dpcli.privacy.sensitivity import Sensitivity
-from dpcli.release import aggregate_data, estimates_of
+from dpcli.release import aggregate_data
 from dpcli.spec.load import read_spec
 from tests.oracles.opened import cells_of
 from tests.oracles.plain import evaluate
+from tests.support.estimates import estimates_of
 
 dp: Any = pytest.importorskip("opendp.prelude")
 dp.enable_features("contrib")

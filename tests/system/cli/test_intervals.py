@@ -16,7 +16,6 @@ from dpcli.plan.model import Plan, PlannedEntry
 from dpcli.plan.planner import make_plan
 from dpcli.privacy.confidential import Confidential
 from dpcli.queries import MinimiserQuery, Query
-from dpcli.release import estimates_of
 from dpcli.sampling import entropy
 from dpcli.spec.load import read_spec
 from dpcli.statistics import STATISTICS
@@ -26,6 +25,7 @@ from dpcli.statistics.post import after
 from tests.oracles.opened import cells_of
 from tests.oracles.plain import evaluate
 from tests.support.cli import PEOPLE, ROOT
+from tests.support.estimates import estimates_of
 from tests.support.streams import Stream
 
 RELEASES = 400

@@ -15,9 +15,10 @@ import pytest
 
 from dpcli.plan.model import Plan
 from dpcli.plan.planner import make_plan
-from dpcli.release import aggregate_data, estimates_of
+from dpcli.release import aggregate_data
 from dpcli.spec.load import read_spec
 from tests.support.cli import Command
+from tests.support.estimates import estimates_of
 
 SPEC = """\
 dpcli: 1
