@@ -23,7 +23,7 @@ class Bound:
     name: str
 
 
-class Missing(Exception):
+class MissingDependencyError(Exception):
     """A rule needs a package that is not installed; the message says which."""
 
 
@@ -56,7 +56,7 @@ class Composition(ABC):
     def bounds(self, answers: Counted, delta: Fraction) -> Iterator[Bound]:
         """Every bound that the rule proves; `delta` is the most that may be used.
 
-        `Missing` if a package that it needs is not installed.
+        `MissingDependencyError` if a package that it needs is not installed.
         """
 
     def remaining(self, budget: Loss, spent: Loss) -> Loss:

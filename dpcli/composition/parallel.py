@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from itertools import pairwise, zip_longest
 
-from dpcli.privacy.loss import PUBLIC, Guarantee, Loss, together
+from dpcli.privacy.loss import ZERO_GUARANTEE, Guarantee, Loss, compose
 from dpcli.privacy.pairs import DominatingPair
 from dpcli.privacy.relation import Neighbors
 
@@ -17,7 +17,7 @@ Of disjoint rows a unit has one.
 """
 
 
-def worst_unit(
+def parallel_composition(
     answers: Iterable[tuple[Iterable[Guarantee], Branch | None]], neighbors: Neighbors
 ) -> dict[Guarantee, int]:
     """Guarantees that are, added up, no less than what any unit can lose.
@@ -38,7 +38,7 @@ def worst_unit(
     changed = 1 if neighbors is Neighbors.ADD_REMOVE else 2
     for parts in branches.values():
         found.update(_worst_parts(parts.values(), changed))
-    del found[PUBLIC]
+    del found[ZERO_GUARANTEE]
     return dict(found)
 
 
@@ -51,7 +51,7 @@ def _worst_parts(parts: Iterable[list[Guarantee]], changed: int) -> list[Guarant
     """
     ordered = sorted(
         (sorted(part, key=_size, reverse=True) for part in parts),
-        key=lambda part: _size(together(part)),
+        key=lambda part: _size(compose(part)),
         reverse=True,
     )
     first, rest = ordered[:changed], ordered[changed:]
@@ -59,14 +59,14 @@ def _worst_parts(parts: Iterable[list[Guarantee]], changed: int) -> list[Guarant
         _covers(first[-1], part) for part in rest
     ):
         return [one for part in first for one in part]
-    whole = [together(part) for part in ordered]
+    whole = [compose(part) for part in ordered]
     return [worst_of(whole[place:]) for place in range(min(changed, len(whole)))]
 
 
 def _covers(one: Sequence[Guarantee], other: Sequence[Guarantee]) -> bool:
     """Whether each answer of the first reveals no less, in every measure."""
-    places = zip_longest(one, other, fillvalue=PUBLIC)
-    return all(b in {a, PUBLIC} or worst_of([a, b]) == a for a, b in places)
+    places = zip_longest(one, other, fillvalue=ZERO_GUARANTEE)
+    return all(b in {a, ZERO_GUARANTEE} or worst_of([a, b]) == a for a, b in places)
 
 
 def worst_of(guarantees: Sequence[Guarantee]) -> Guarantee:

@@ -9,7 +9,7 @@ from fractions import Fraction
 from math import sqrt
 from typing import TYPE_CHECKING
 
-from dpcli.composition.base import Bound, Composition, Counted, Missing, slack_of
+from dpcli.composition.base import Bound, Composition, Counted, MissingDependencyError, slack_of
 from dpcli.composition.zcdp import Zcdp
 from dpcli.privacy.decimals import short_up
 from dpcli.privacy.interval import round_down
@@ -84,13 +84,13 @@ class Pld(Composition):
 def composed_epsilon(pairs: Mapping[DominatingPair, int], delta: float) -> Fraction | None:
     """Epsilon of all pairs at `delta`; None where floats are not precise enough.
 
-    `Missing` without the library.
+    `MissingDependencyError` without the library.
     """
     try:
         from dp_accounting.pld.pld_pmf import DensePLDPmf
         from dp_accounting.pld.privacy_loss_distribution import PrivacyLossDistribution
     except ImportError:
-        raise Missing("`dp-accounting`: pip install 'dpcli[pld]'") from None
+        raise MissingDependencyError("`dp-accounting`: pip install 'dpcli[pld]'") from None
     from dpcli.privacy.pairs import on_grid
 
     count = sum(pairs.values())

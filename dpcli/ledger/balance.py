@@ -17,13 +17,13 @@ from functools import lru_cache
 from operator import itemgetter
 
 from dpcli.composition import COMPOSITIONS
-from dpcli.composition.base import Composition, Missing
-from dpcli.composition.parallel import Branch, worst_unit
+from dpcli.composition.base import Composition, MissingDependencyError
+from dpcli.composition.parallel import Branch, parallel_composition
 from dpcli.errors import LedgerError
 from dpcli.ledger.terms import Terms
 from dpcli.mechanisms import MECHANISMS
 from dpcli.privacy.events import NO_NOISE, RECOVERED, MechanismEvent, UnknownEventError
-from dpcli.privacy.loss import PUBLIC, Guarantee, Loss, approximate, pure, together
+from dpcli.privacy.loss import ZERO_GUARANTEE, Guarantee, Loss, approximate, compose, pure
 from dpcli.privacy.relation import Neighbors
 
 DAYS_A_YEAR = 365
@@ -44,7 +44,7 @@ def answers_of(parts: str, neighbors: str) -> Answers:
     events = _events(parts)
     if not any(event.joint or event.disjoint for event in events):
         found = Counter(map(guarantee_of, events))
-        del found[PUBLIC]
+        del found[ZERO_GUARANTEE]
         return tuple(found.items())
     joint: dict[object, list[Guarantee]] = {}
     branches: dict[object, Branch | None] = {}
@@ -54,10 +54,10 @@ def answers_of(parts: str, neighbors: str) -> Answers:
         joint.setdefault(name, []).append(guarantee_of(event))
         branches[name] = event.disjoint
     placed = [
-        ((together(each) if len(each) > 1 else each[0],), branches[name])
+        ((compose(each) if len(each) > 1 else each[0],), branches[name])
         for name, each in joint.items()
     ]
-    return tuple(worst_unit(placed, Neighbors(neighbors)).items())
+    return tuple(parallel_composition(placed, Neighbors(neighbors)).items())
 
 
 def _events(parts: str) -> list[MechanismEvent]:
@@ -74,7 +74,7 @@ def guarantee_of(event: MechanismEvent) -> Guarantee:
     """What a recorded answer reveals; LedgerError if this version cannot say."""
     name = event.mechanism
     if name == NO_NOISE:
-        return PUBLIC
+        return ZERO_GUARANTEE
     if name == RECOVERED:
         return approximate(event.loss)
     mechanism = BY_NAME.get(name)
@@ -205,7 +205,7 @@ def _loss(terms: Terms, releases: Mapping[Answers, int]) -> Loss:
             found[guarantee] += times * count
     try:
         return _rule(terms).total(found, terms.budget.delta)
-    except Missing as package:
+    except MissingDependencyError as package:
         facts = {"dataset": terms.dataset, "why": str(package)}
         raise LedgerError.about("package-missing.ledger", **facts) from None
 

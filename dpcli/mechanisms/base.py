@@ -20,7 +20,7 @@ from dpcli.noise.choice import ChoiceNoise
 from dpcli.noise.none import NO_NOISE
 from dpcli.noise.tails import PartitionSelection, selection
 from dpcli.privacy.confidential import Cells, Confidential, Group, Groups, Noisy
-from dpcli.privacy.loss import NOTHING, Guarantee, Loss
+from dpcli.privacy.loss import ZERO_LOSS, Guarantee, Loss
 from dpcli.privacy.relation import Neighbors, Relation
 from dpcli.privacy.sensitivity import Sensitivity
 from dpcli.queries import Query
@@ -148,7 +148,7 @@ class CalibratedMechanism:
             registered = type(noise) in NOISES and type(noise) is mechanism.distribution
             if change.l1 and (not registered or noise.scale <= 0):
                 raise ValueError("noise needs a positive scale where a neighbor can change answers")
-            loss, rule = losses.get(place, NOTHING), None
+            loss, rule = losses.get(place, ZERO_LOSS), None
             if selects:
                 alone = query_sensitivity(query, Relation(relation.unit, Neighbors.ADD_REMOVE))
                 rule = selection(noise, alone, target.delta - available.delta)

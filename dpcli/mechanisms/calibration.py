@@ -15,7 +15,7 @@ from dpcli.noise.base import Noise
 from dpcli.noise.none import NO_NOISE
 from dpcli.privacy.decimals import short_up
 from dpcli.privacy.interval import sqrt_down
-from dpcli.privacy.loss import PUBLIC, Guarantee, Loss
+from dpcli.privacy.loss import ZERO_GUARANTEE, Guarantee, Loss
 from dpcli.privacy.pairs import DominatingPair, ResponsePair
 from dpcli.privacy.search import least_scale
 from dpcli.privacy.sensitivity import Sensitivity
@@ -86,7 +86,7 @@ class Mechanism(ABC):
     ) -> Guarantee:
         """What an answer reveals in every measure; `loss` is what it was given to spend."""
         if sensitivity.l1 == 0:
-            return PUBLIC
+            return ZERO_GUARANTEE
         rho, pairs = self.rho(noise, sensitivity), self.pairs(noise, sensitivity)
         return Guarantee(loss, rho, pairs, slack)
 

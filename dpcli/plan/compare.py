@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from dpcli.composition import COMPOSITIONS
-from dpcli.composition.base import Missing
+from dpcli.composition.base import MissingDependencyError
 from dpcli.plan.model import Plan, PlannedEntry
 from dpcli.plan.notes import question_of
 from dpcli.plan.numbers import Stated
@@ -47,7 +47,7 @@ def compare(plan: Plan) -> tuple[Compared, ...]:
     for rule in COMPOSITIONS:
         try:
             bound = rule.bound(plan.answers, delta)
-        except Missing as missing:
+        except MissingDependencyError as missing:
             found.append(Compared(rule.name, needs=str(missing)))
             continue
         # A budget in rho bounds rho where that is counted, else the epsilon that it implies.

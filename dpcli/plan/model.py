@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING
 
 from dpcli.columns import CategoryColumn
 from dpcli.composition.base import Bound
-from dpcli.composition.parallel import Branch, worst_unit
+from dpcli.composition.parallel import Branch, parallel_composition
 from dpcli.mechanisms.base import CalibratedMechanism
 from dpcli.mechanisms.calibration import Mechanism
 from dpcli.noise.base import Noise
 from dpcli.noise.tails import PartitionSelection
 from dpcli.plan.numbers import root_up
-from dpcli.privacy.loss import Guarantee, Loss, add_up, together
+from dpcli.privacy.loss import Guarantee, Loss, add_up, compose
 from dpcli.privacy.sensitivity import Sensitivity
 from dpcli.queries import Query
 from dpcli.scores import ScoreQuery
@@ -161,7 +161,7 @@ class PlannedEntry:
     def guarantees(self) -> tuple[Guarantee, ...]:
         """What its answers reveal, those that are protected jointly as one."""
         each = tuple(part.guarantee for part in self.parts)
-        return (together(each),) if self.joint else each
+        return (compose(each),) if self.joint else each
 
     @property
     def rho(self) -> Fraction:
@@ -279,4 +279,4 @@ def answers_of(entries: Sequence[PlannedEntry], spec: Spec) -> dict[Guarantee, i
     if spec.is_local:
         return Counter(response.channel.guarantee for response in spec.responses)
     answers = ((entry.guarantees, entry.branch) for entry in entries)
-    return worst_unit(answers, spec.privacy.neighbors)
+    return parallel_composition(answers, spec.privacy.neighbors)

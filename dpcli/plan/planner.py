@@ -8,7 +8,7 @@ from dataclasses import replace
 from fractions import Fraction
 from math import floor
 
-from dpcli.composition.base import Missing
+from dpcli.composition.base import MissingDependencyError
 from dpcli.composition.parallel import Branch
 from dpcli.errors import BudgetError, Problem, SpecError
 from dpcli.plan.entries import EntryPlanner
@@ -27,7 +27,7 @@ def make_plan(spec: Spec) -> Plan:
     try:
         entries = allocate(spec)
         bound = privacy.composition.bound(answers_of(entries, spec), privacy.budget.delta)
-    except Missing as missing:
+    except MissingDependencyError as missing:
         rule, package = privacy.composition.name, str(missing)
         raise SpecError.about("package-missing", rule=rule, package=package) from None
     if spec.quality is None:

@@ -38,7 +38,7 @@ def add_up(losses: Iterable[Loss]) -> Loss:
     return Loss(sum((one.epsilon for one in each), zero), sum((one.delta for one in each), zero))
 
 
-NOTHING = Loss(Fraction(0))
+ZERO_LOSS = Loss(Fraction(0))
 """The loss of an answer that is the same for all neighbors."""
 
 
@@ -85,7 +85,7 @@ class Guarantee:
         return hash((epsilon.numerator, epsilon.denominator, rho.numerator, len(self.pairs)))
 
 
-PUBLIC = Guarantee(NOTHING, Fraction(0), ())
+ZERO_GUARANTEE = Guarantee(ZERO_LOSS, Fraction(0), ())
 """Of an answer that is the same for all neighbors."""
 
 
@@ -96,7 +96,7 @@ def pure(epsilon: Fraction) -> Guarantee:
     Viswanath 2015).
     """
     if not epsilon:
-        return PUBLIC
+        return ZERO_GUARANTEE
     return Guarantee(Loss(epsilon), pure_rho(epsilon), (ResponsePair(1 / epsilon, 1),))
 
 
@@ -111,7 +111,7 @@ def approximate(loss: Loss) -> Guarantee:
     return Guarantee(loss, one.rho, one.pairs, slack=loss.delta)
 
 
-def together(guarantees: Iterable[Guarantee]) -> Guarantee:
+def compose(guarantees: Iterable[Guarantee]) -> Guarantee:
     """Several answers as one: every measure is the sum of theirs."""
     each = tuple(guarantees)
     return Guarantee(

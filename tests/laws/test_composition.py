@@ -11,14 +11,14 @@ import pytest
 
 from dpcli.composition import COMPOSITIONS
 from dpcli.composition.base import Composition
-from dpcli.composition.parallel import worst_unit
+from dpcli.composition.parallel import parallel_composition
 from dpcli.composition.pld import composed_epsilon
 from dpcli.mechanisms import MECHANISMS
 from dpcli.mechanisms.base import SelectionMechanism
 from dpcli.mechanisms.calibration import Mechanism
 from dpcli.noise.base import Noise
 from dpcli.noise.gaussian import DiscreteGaussian
-from dpcli.privacy.loss import Guarantee, Loss, together
+from dpcli.privacy.loss import Guarantee, Loss, compose
 from dpcli.privacy.pairs import DominatingPair, GaussianPair, LaplacePair
 from dpcli.privacy.relation import Neighbors
 from dpcli.privacy.sensitivity import Sensitivity
@@ -142,9 +142,9 @@ def test_n_times_one_is_count_n(rule: Composition, mechanism: Mechanism) -> None
     delta, times = Fraction(1, 10**5), 12
     counted = rule.total({one: times}, delta)
     placed = [((one,), None)] * times
-    assert rule.total(worst_unit(placed, Neighbors.ADD_REMOVE), delta) == counted
+    assert rule.total(parallel_composition(placed, Neighbors.ADD_REMOVE), delta) == counted
     if rule.name != "advanced":
-        assert rule.total({together([one] * 4): 3}, delta).epsilon == counted.epsilon
+        assert rule.total({compose([one] * 4): 3}, delta).epsilon == counted.epsilon
 
 
 @each_rule
@@ -197,10 +197,10 @@ def test_of_disjoint_rows_the_worst_counts() -> None:
     _, b = stated(MECHANISMS[0], Fraction(20), SENSITIVITIES[0])
     _, c = stated(MECHANISMS[1], Fraction(30), SENSITIVITIES[0])
     placed = [((a, b), ("x", 0)), ((b,), ("x", 1)), ((b,), ("x", 2)), ((c,), None)]
-    assert worst_unit(placed, Neighbors.ADD_REMOVE) == {a: 1, b: 1, c: 1}
-    assert worst_unit(placed, Neighbors.CHANGE_ONE) == {a: 1, b: 2, c: 1}
+    assert parallel_composition(placed, Neighbors.ADD_REMOVE) == {a: 1, b: 1, c: 1}
+    assert parallel_composition(placed, Neighbors.CHANGE_ONE) == {a: 1, b: 2, c: 1}
     crossed = [((b, b, b), ("x", 0)), ((a,), ("x", 1))]
-    ((whole, times),) = worst_unit(crossed, Neighbors.ADD_REMOVE).items()
+    ((whole, times),) = parallel_composition(crossed, Neighbors.ADD_REMOVE).items()
     assert whole.loss.epsilon == b.loss.epsilon * 3 and whole.rho == a.rho and times == 1
     delta = Fraction(1, 10**5)
     mixed = [((a,), ("x", 0)), ((c, b), ("x", 1))]
@@ -209,7 +209,7 @@ def test_of_disjoint_rows_the_worst_counts() -> None:
             (Neighbors.ADD_REMOVE, [Counter([a]), Counter([c, b])]),
             (Neighbors.CHANGE_ONE, [Counter([a, c, b])]),
         ):
-            total = rule.total(worst_unit(mixed, neighbors), delta).epsilon
+            total = rule.total(parallel_composition(mixed, neighbors), delta).epsilon
             for part in parts:
                 assert rule.total(part, delta).epsilon <= total * (1 + Fraction(1, 1000))
 
@@ -223,7 +223,7 @@ def test_parts_with_other_gaussian_noise_are_not_ordered() -> None:
     )
     delta = Fraction(5, 10**4)
     placed = [((one,), ("x", 0)), ((two,), ("x", 1))]
-    whole = pld.total(worst_unit(placed, Neighbors.ADD_REMOVE), delta).epsilon
+    whole = pld.total(parallel_composition(placed, Neighbors.ADD_REMOVE), delta).epsilon
     for part in (one, two):
         assert pld.total({part: 1}, delta).epsilon <= whole
 

@@ -1,4 +1,4 @@
-"""A mechanism is one file and one registry line: everything else follows from it."""
+"""A mechanism and its noise are one file and a line each: everything else follows from it."""
 
 from __future__ import annotations
 
