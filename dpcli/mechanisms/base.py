@@ -20,6 +20,7 @@ from dpcli.noise.choice import ChoiceNoise
 from dpcli.noise.none import NO_NOISE
 from dpcli.noise.tails import PartitionSelection, selection
 from dpcli.privacy.confidential import Cells, Confidential, Group, Groups, Noisy
+from dpcli.privacy.decimals import require_exact
 from dpcli.privacy.loss import ZERO_LOSS, Guarantee, Loss
 from dpcli.privacy.relation import Neighbors, Relation
 from dpcli.privacy.sensitivity import Sensitivity
@@ -86,8 +87,9 @@ class CalibratedMechanism:
     it is. It opens no answer to another query.
 
     This holds against code that passes `mypy --strict`. It does not hold against reflection
-    (private names, `object.__setattr__`, `vars`), functions that are replaced in their module, or
-    a mechanism or query whose author states it wrongly: law tests check the registered ones.
+    (private names, `object.__setattr__`, `vars`), functions that are replaced in their module,
+    another `relation` than the rows were bounded for, or a mechanism or query whose author
+    states it wrongly: law tests check the registered ones.
     """
 
     mechanism: Mechanism
@@ -133,6 +135,9 @@ class CalibratedMechanism:
 
         if type(mechanism) not in map(type, MECHANISMS):
             raise TypeError("only a registered mechanism is calibrated")
+        if type(target) is not Loss:
+            raise TypeError("a target has no other kinds")
+        require_exact(*shares)
         changes = [query_sensitivity(query, relation) for query in queries]
         available = _for_noise(mechanism, target) if selects else target
         noises = mechanism.noises_for(changes, available, shares, calibration)

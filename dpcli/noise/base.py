@@ -14,6 +14,7 @@ from math import erfc, floor, log, sqrt
 from typing import ClassVar, Literal
 
 from dpcli.arrays import Floats, np
+from dpcli.privacy.decimals import require_exact
 from dpcli.privacy.pairs import DominatingPair, ResponsePair
 from dpcli.privacy.search import least_up
 from dpcli.sampling.noise import Draws
@@ -36,6 +37,9 @@ class Noise(ABC):
     kind: ClassVar[str]
     norm: ClassVar[Literal["l1", "l2"]] = "l1"
     pair: ClassVar[type[DominatingPair]] = ResponsePair
+
+    def __post_init__(self) -> None:
+        require_exact(self.scale)
 
     @property
     def title(self) -> str:

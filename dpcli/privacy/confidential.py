@@ -66,10 +66,12 @@ class Confidential(Generic[T]):
         raise TypeError("a confidential value has no other kinds")
 
     def is_for(self, asked: object) -> bool:
-        """Whether it was sealed for this query or randomizer."""
+        """Whether it was sealed for this very query or randomizer.
+
+        One that is equal does not suffice: what it is made of might say so of everything.
+        """
         mine: object = self.__sealed_for  # type: ignore[attr-defined]
-        # A subclass might say that it equals everything.
-        return type(asked) is type(mine) and (asked is mine or asked == mine)
+        return mine is asked
 
     def in_groups(self: Confidential[Groups], groups: Sequence[Group]) -> Confidential[Cells]:
         """The cells of groups that were selected, still sealed; zeros for one without rows.

@@ -15,6 +15,13 @@ TINY = re.compile(r"(-?)0\.(0{4,})([1-9])(\d*)")
 """A plain decimal below one ten-thousandth."""
 
 
+def require_exact(*numbers: Fraction | None) -> None:
+    """Raise TypeError for a kind of fraction that may compare or divide in its own way."""
+    for number in numbers:
+        if number is not None and type(number) is not Fraction:
+            raise TypeError("an exact number is a plain fraction")
+
+
 def decimal_places(step: Fraction) -> int:
     """How many decimals write any multiple of `step`; it must be a decimal.
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from dpcli.privacy.concentrated import pure_rho
-from dpcli.privacy.decimals import readable_text
+from dpcli.privacy.decimals import readable_text, require_exact
 from dpcli.privacy.pairs import DominatingPair, ResponsePair
 
 
@@ -24,6 +24,9 @@ class Loss:
     epsilon: Fraction
     delta: Fraction = Fraction(0)
     rho: Fraction | None = None
+
+    def __post_init__(self) -> None:
+        require_exact(self.epsilon, self.delta, self.rho)
 
     def within(self, limit: Loss) -> bool:
         """Whether this reveals no more than `limit`, compared exactly."""

@@ -14,6 +14,7 @@ from typing import ClassVar, Literal, final
 
 from dpcli.columns import CategoryColumn, NumericColumn
 from dpcli.mechanisms.base import LocalRandomizer
+from dpcli.privacy.decimals import require_exact
 from dpcli.privacy.events import MechanismEvent
 from dpcli.privacy.interval import exp_down
 from dpcli.privacy.loss import Guarantee, Loss, pure
@@ -28,6 +29,10 @@ class ProbabilityTable:
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
     rows: tuple[tuple[Fraction, ...], ...]
+
+    def __post_init__(self) -> None:
+        for row in self.rows:
+            require_exact(*row)
 
 
 class CannotRandomize(Exception):

@@ -9,7 +9,7 @@ from typing import ClassVar
 
 from dpcli.arrays import Ints, np
 from dpcli.privacy.amplification import epsilon_of
-from dpcli.privacy.decimals import readable_text
+from dpcli.privacy.decimals import readable_text, require_exact
 from dpcli.privacy.interval import exp_down, round_up
 from dpcli.privacy.loss import Loss
 from dpcli.randomizers.base import Asked, CannotRandomize, Channel, Randomizer, ResponseCounts
@@ -32,6 +32,7 @@ class PureProtocol(Channel):
     categories: int
 
     def __post_init__(self) -> None:
+        require_exact(self.p, self.q)
         if not (0 < self.p < 1 and 0 < self.q < 1):
             raise ValueError("probabilities lie between zero and one")
 

@@ -12,6 +12,7 @@ import pytest
 
 from dpcli.privacy import confidential
 from dpcli.privacy.confidential import Confidential
+from dpcli.queries import LinearQuery
 
 PEEKS: list[Callable[[Confidential[int]], object]] = [
     bool,
@@ -50,9 +51,10 @@ def test_its_representation_reveals_nothing() -> None:
 
 def test_it_states_what_it_is_for_and_nothing_else() -> None:
     """What may open it is public and cannot be changed."""
-    sealed = Confidential(3, "count")
-    assert sealed.is_for("count")
-    assert not sealed.is_for("sum")
+    query = LinearQuery()
+    sealed = Confidential(3, query)
+    assert sealed.is_for(query)
+    assert not sealed.is_for(LinearQuery())
     assert [name for name in dir(sealed) if not name.startswith("_")] == ["in_groups", "is_for"]
 
 

@@ -25,7 +25,7 @@ from dpcli.privacy.loss import Loss
 from dpcli.privacy.pairs import LaplacePair
 from dpcli.privacy.relation import Neighbors, Relation, RowUnit
 from dpcli.privacy.sensitivity import Influence, Sensitivity
-from dpcli.queries import LinearQuery
+from dpcli.queries import Factor, LinearQuery
 from dpcli.randomizers.additive import Added
 from dpcli.randomizers.base import ProbabilityTable
 from dpcli.randomizers.matrix import Tabular
@@ -35,7 +35,7 @@ from dpcli.sampling.noise import Draws
 RELATION = Relation(RowUnit(), Neighbors.ADD_REMOVE)
 COUNT, ONE = LinearQuery(), Loss(Fraction(1))
 AGE = NumericColumn("age", "integer", bounds=(0, 100))
-SUM = LinearQuery(present=(AGE,))
+SUM = LinearQuery(factors=(Factor(AGE),))
 NOTHING = np.zeros(1, np.int64)
 GROUPS = Confidential(Groups((("a",),), NOTHING, NOTHING, NOTHING, 1), COUNT)
 SEALED: Confidential[Cells] = Confidential(whole([7]), SUM)
@@ -132,6 +132,31 @@ def test_noise_is_not_believed(noise: Noise, monkeypatch: pytest.MonkeyPatch) ->
         fitted(Lying())
 
 
+class Lie(Fraction):
+    """A number that is as large or as small as it is convenient."""
+
+    def __le__(self, other: object) -> bool:
+        return True
+
+
+def test_numbers_compare_as_numbers_do() -> None:
+    """A number, a share or a target of a type of its own could call any noise enough."""
+
+    class Generous(Loss):
+        """A target that everything meets."""
+
+    for target in (Generous(Fraction(1)), ONE):
+        with pytest.raises(TypeError, match=r"other kinds|plain fraction"):
+            CalibratedMechanism.fit(Laplace(), [COUNT], RELATION, target, [Lie(1)])
+    for make in (Loss, DiscreteLaplace):
+        with pytest.raises(TypeError, match="plain fraction"):
+            make(Lie(1))
+    with pytest.raises(TypeError, match="plain fraction"):
+        Symmetric(ONE, Lie(1, 2), Lie(1, 2), 2)
+    with pytest.raises(TypeError, match="plain fraction"):
+        ProbabilityTable(("a",), ("a",), ((Lie(1),),))
+
+
 COPIES: list[Callable[[CalibratedMechanism], object]] = [
     copy.copy,
     copy.deepcopy,
@@ -162,11 +187,26 @@ def test_an_empty_calibrated_mechanism_opens_nothing() -> None:
         blank.answer(SEALED)
 
 
+class Nothing(Factor):
+    """A factor that equals all others, and is always zero."""
+
+    def __eq__(self, other: object) -> bool:
+        return True
+
+    __hash__ = Factor.__hash__
+
+    @property
+    def limits(self) -> tuple[int, int]:
+        """None."""
+        return 0, 0
+
+
 def test_an_answer_to_another_query_stays_sealed() -> None:
-    """The noise of a count does not open a sum, nor does a query that claims to be every query."""
-    (less,) = CalibratedMechanism.fit(Laplace(), [Less()], RELATION, ONE)
-    assert less.sensitivity.l1 == 0
-    for made in (fitted(Laplace()), less):
+    """The noise of a count does not open a sum, nor does a query that equals every query."""
+    queries = [Less(), LinearQuery(factors=(Nothing(AGE),))]
+    quiet = CalibratedMechanism.fit(Laplace(), queries, RELATION, ONE, [Fraction(1, 2)] * 2)
+    assert all(made.sensitivity.l1 == 0 for made in quiet)
+    for made in (fitted(Laplace()), *quiet):
         with pytest.raises(ValueError, match="another query"):
             made.answer(SEALED)
 
