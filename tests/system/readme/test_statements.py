@@ -1,0 +1,94 @@
+"""Numbers that the pages state are those of the program."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from dpcli.plan.planner import make_plan
+from dpcli.report.page import MOST_LINES
+from dpcli.spec.load import load_spec, read_spec
+from dpcli.statistics import STATISTICS
+from dpcli.statistics.post import FLAGS, UNRELIABLE
+from tests.support.cli import ROOT, Command
+
+PRIVATE_KEYS = """\
+dpcli: 1
+dataset: town
+privacy:
+  unit: {column: person_id, max_rows: 3, max_groups: 2, max_rows_per_group: 2}
+  neighbors: add-remove
+  budget: {epsilon: 3, delta: 1e-6}
+columns:
+  person_id: {type: id}
+  city: {type: category}
+statistics:
+  - {name: n, statistic: STATISTIC, by: [city], keys: private, epsilon: 0.5, delta: 1e-7}
+"""
+
+
+def lines(name: str) -> str:
+    """A page of `docs/`."""
+    return (ROOT / "docs" / f"{name}.md").read_text("utf-8")
+
+
+def page(name: str) -> str:
+    """The same as one line."""
+    return " ".join(lines(name).split())
+
+
+def test_thresholds_of_private_keys() -> None:
+    """The thresholds of the example are the ones that the page states."""
+    found = []
+    for statistic in ("count_distinct", "count"):
+        text = PRIVATE_KEYS.replace("STATISTIC", statistic)
+        (part,) = make_plan(load_spec(text, "page")).entries[0].parts
+        assert part.selection is not None
+        found.append(part.selection.threshold)
+
+    assert f"Here it is {found[0]}; for a `count`," in page("people")
+    assert f"it would be {found[1]}." in page("people")
+
+
+@pytest.mark.parametrize("epsilon", ["1", "3", "10"])
+def test_what_someone_can_learn(epsilon: str, dpcli: Command) -> None:
+    """From 10% sure to as sure as `dpcli explain privacy` says."""
+    explained = dpcli("explain", "privacy", "--epsilon", epsilon).out
+    (sure,) = re.findall(r"^ +10% +[\d.]+% +([\d.]+)%$", explained, re.MULTILINE)
+
+    assert f"{sure}%" in page("budget")
+
+
+def test_a_dozen_releases() -> None:
+    """The budget of the sample allows twelve releases and no more."""
+    plan = make_plan(read_spec(ROOT / "specs" / "town.yaml"))
+
+    assert plan.spec.privacy.budget.epsilon / plan.bound.loss.epsilon == 12
+    assert "allows a dozen releases" in page("ledger")
+
+
+def test_every_statistic_is_in_the_table() -> None:
+    """Each row of the table is about statistics of the registry, and each has a row."""
+    rows = re.findall(r"^\| (`[^|]+`) \|", lines("statistics"), re.MULTILINE)
+    named = {name for row in rows for name in re.findall(r"`(\w+)`", row)}
+
+    assert {statistic.name for statistic in STATISTICS} <= named
+
+
+def test_flags_and_lengths() -> None:
+    """Flags are listed with the share that decides, and pages end where they are said to."""
+    text = page("outputs")
+
+    assert all(f"`{flag}`" in text for flag in FLAGS if flag)
+    assert f"is more than {float(UNRELIABLE)} of the value" in text
+    assert f"the first {MOST_LINES:,} lines" in text
+
+
+def test_exit_statuses() -> None:
+    """The page lists every status that the help lists."""
+    statuses = re.findall(r"^\| (\d) \|", lines("scripts"), re.MULTILINE)
+    helped = (ROOT / "dpcli/cli/help.md").read_text("utf-8").split("Exit status:")[1]
+    helped = helped.split("# ", 1)[0]
+
+    assert statuses == sorted(re.findall(r"(?:^| )(\d) [a-z]", helped, re.MULTILINE))
