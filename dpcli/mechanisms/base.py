@@ -176,7 +176,7 @@ class CalibratedMechanism:
         mechanism, query = self.mechanism, self.query
         if not exact.is_for(query):
             raise ValueError("the answer is to another query")
-        values = whole(exact._Confidential__sealed)  # type: ignore[attr-defined]  # noqa: SLF001 - the door
+        values = whole(exact._Confidential__sealed)  # type: ignore[attr-defined]  # noqa: SLF001 - with noise
         if isinstance(mechanism, SelectionMechanism) and isinstance(query, ScoreQuery):
             scores = values.reshape(-1, query.width)
             return Noisy(mechanism.choose(self.noise, scores, query.picks))
@@ -194,7 +194,7 @@ class CalibratedMechanism:
             raise ValueError("groups are selected by noise and a threshold")
         if not isinstance(self.mechanism, AdditiveMechanism) or not exact.is_for(self.query):
             raise ValueError("the answer is to another query")
-        groups: Groups = exact._Confidential__sealed  # type: ignore[attr-defined]  # noqa: SLF001 - the door
+        groups: Groups = exact._Confidential__sealed  # type: ignore[attr-defined]  # noqa: SLF001 - with noise
         noisy = self.mechanism.add_noise(self.noise, groups.cells(groups.names))
         shown = np.flatnonzero(noisy >= self.selection.threshold)
         return Noisy({groups.names[place]: int(noisy[place]) for place in shown})
@@ -235,7 +235,7 @@ class LocalRandomizer(ABC):
             raise ValueError("the probabilities reveal more than is stated")
         if not exact.is_for(self):
             raise ValueError("the cells are for another randomizer")
-        cells: Ints = exact._Confidential__sealed  # type: ignore[attr-defined]  # noqa: SLF001 - the door
+        cells: Ints = exact._Confidential__sealed  # type: ignore[attr-defined]  # noqa: SLF001 - with noise
         drawn = self.draw(cells)
         if not drawn or any(len(column) != len(cells) for column in drawn):
             raise ValueError("every record must respond")

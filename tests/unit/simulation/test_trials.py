@@ -334,7 +334,7 @@ def test_synthetic_rows_come_from_a_spec_and_a_number() -> None:
         SyntheticDataset(replace(plan.spec, columns=columns), 10, 1)
 
 
-def test_vanishing_noise_has_no_other_door() -> None:
+def test_vanishing_noise_has_no_other_way() -> None:
     """What opens answers without noise is private to the file that reads dummies."""
     public = {name for name in vars(noiseless) if not name.startswith("_")}
     own = {
