@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import sys
@@ -19,6 +20,9 @@ from dpcli.errors import Failure, OutputError, Problem, Stopped, UsageError
 
 COMPLETION = "_DPCLI_COMPLETE"
 """The variable by which a shell asks what may come next."""
+
+SELDOM = 200_000
+"""New objects after which cycles of unused ones are looked for."""
 
 _signals: list[int] = []
 """Signals that have come."""
@@ -72,6 +76,8 @@ def main() -> None:
             if hasattr(signal, name):
                 signal.signal(getattr(signal, name), _stop)
         open_standard_streams()
+        # Loading modules makes many objects and no garbage: to look for it takes 30 ms.
+        gc.set_threshold(SELDOM)
         status = run()
     except Stopped as stop:
         # The signal came before the command began or while its end was reported.
