@@ -16,6 +16,7 @@ from dpcli.arrays import whole
 from dpcli.mechanisms import MECHANISMS
 from dpcli.mechanisms.base import AdditiveMechanism
 from dpcli.mechanisms.calibration import CannotCalibrate, Mechanism
+from dpcli.noise import NOISES
 from dpcli.noise.base import Noise
 from dpcli.noise.none import NO_NOISE
 from dpcli.privacy.loss import Loss
@@ -262,6 +263,12 @@ def test_the_claim_stands_beside_the_code(mechanism: Mechanism) -> None:
     assert len(text.splitlines()[0]) < 80
     assert "Privacy:" in text
     assert all(len(line) < 100 for line in text.splitlines())
+
+
+@each_mechanism
+def test_its_distribution_is_listed(mechanism: Mechanism) -> None:
+    """Only listed distributions can be calibrated to: one that is not would stop every release."""
+    assert mechanism.distribution in NOISES
 
 
 def test_names_are_distinct() -> None:
