@@ -142,9 +142,11 @@ class PlainText:
             if within.any() or len(quotes) % 2:
                 return 0
         opening, closing = quotes[::2], quotes[1::2]
-        # Two quotes that stand for one are an end and a beginning. The letter before the first one
-        # is taken from the end, where a line ends.
+        # Two quotes that stand for one are an end and a beginning.
         before, after = letters[opening - 1], letters.take(closing + 1, mode="clip")
+        # A line begins where the text does, and one ends where it does.
+        before[:1][opening[:1] == 0] = LINE_FEED
+        after[-1:][closing[-1:] == len(text) - 1] = LINE_FEED
         if not (self._edges[before].all() and self._edges[after].all()):
             return 0
         first, last = opening[before != self._quote[0]], closing[after != self._quote[0]]

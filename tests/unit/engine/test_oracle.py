@@ -26,6 +26,8 @@ from tests.support.blocks import read_in_blocks
 FILES = 700
 PER_TEST = 100
 
+BY_CELLS = [LinearQuery(by=(Key(OpenColumn("a")), Key(OpenColumn("b"))))]
+
 
 @pytest.mark.parametrize("start", batches(FILES, PER_TEST, 400))
 def test_thousands_of_odd_files_are_read_by_the_written_rules(start: int, tmp_path: Path) -> None:
@@ -77,6 +79,24 @@ def test_quoted_cells_that_are_too_long_are_missing(
     assert tried > PER_TEST // 10
 
 
+@pytest.mark.parametrize("end", [b"", b"\n", b"\r\n"])
+@pytest.mark.parametrize("block", [5, 1 << 18])
+def test_a_cell_that_is_too_long_is_missing_wherever_it_stands(
+    end: bytes, block: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also in the last record of a file without a line end: another record would change it."""
+    read_in_blocks(monkeypatch, block)
+    monkeypatch.setattr(plain, "LONGEST", 30)
+    monkeypatch.setattr(oracle, "LONGEST", 30)
+    path, long = tmp_path / "data.csv", b'"' + b"x" * 31 + b'"'
+    records = [b'1,"y"', b'"1",y', long + b',"y"', b'"1",' + long, long + b"," + long]
+    for first in records:
+        for last in records:
+            data = b"a,b\n" + first + b"\n" + last + end
+            path.write_bytes(data)
+            assert engine(BY_CELLS, RowUnit(), path) == evaluate(BY_CELLS, data), data
+
+
 @pytest.mark.parametrize("size", [1, 3])
 def test_large_files_with_quotes_are_read_by_the_written_rules(size: int, tmp_path: Path) -> None:
     """A file of many blocks, with line ends inside quotes, gives the oracle's integers."""
@@ -112,9 +132,6 @@ def test_centers_beyond_a_word_are_exact_however_few_rows_there_are(
     factors = tuple(Factor(column, 5 * 10**11) for column in wide)
     queries = [LinearQuery(factors=factors), LinearQuery(factors=factors, offset=1 << 70)]
     assert engine(queries, RowUnit(), path) == evaluate(queries, path.read_bytes())
-
-
-BY_CELLS = [LinearQuery(by=(Key(OpenColumn("a")), Key(OpenColumn("b"))))]
 
 
 @pytest.mark.parametrize(
