@@ -31,7 +31,7 @@ from dpcli.privacy.relation import PersonUnit
 from dpcli.queries import Query
 from dpcli.sampling.entropy import random_bytes
 
-WAITING = 1 << 30
+WAITING = 1 << 28
 """Bytes of rows that may wait in all shards together before one is compacted."""
 
 SHARD = 1 << 26
@@ -256,7 +256,7 @@ class Shard:
         """Take in rows."""
         self._new.append(rows)
         waiting = sum(each.estimated_size() for each in self._new)
-        if waiting > max(self._capacity, self.rows.estimated_size()):
+        if waiting > max(self._capacity, self.rows.estimated_size() // 2):
             self.compact()
 
     def compact(self) -> None:
