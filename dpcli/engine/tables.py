@@ -157,7 +157,7 @@ def pieces(
 def _seems_plain(text: PlainText, source: Source) -> bool:
     """Whether a native reader may begin with a file: one line of names, and plain lines."""
     begin = os.pread(source.file.fileno(), BLOCK, 0)
-    lines = b"\n" + begin.removeprefix(UTF8_MARK)[: begin.rfind(b"\n") + 1]
+    lines = b"\n" + begin[: begin.rfind(b"\n") + 1].removeprefix(UTF8_MARK)
     # A reader takes a header for compressed data that begins as these do.
     return not begin.startswith(PACKED) and lines[1:2] not in b"\r\n" and text.is_plain(lines)
 
