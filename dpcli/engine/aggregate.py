@@ -106,7 +106,7 @@ class Aggregation:
         """The exact answer to every query, from the merged partial of all rows."""
         answers: dict[int, Sealed] = {}
         for batch, frame in zip(self._batches, merged, strict=True):
-            answers |= rolled_up(frame, self._queries, batch)
+            answers |= rolled_up(frame, self._queries, batch, self._unit)
         return [answers[position] for position in range(len(self._queries))]
 
 

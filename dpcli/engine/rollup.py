@@ -18,6 +18,7 @@ from dpcli.columns import Key
 from dpcli.engine.grouping import Batch
 from dpcli.engine.sums import combinations, sums_of
 from dpcli.privacy.confidential import Cells, Confidential, Groups
+from dpcli.privacy.relation import Unit
 from dpcli.queries import MinimiserQuery, Query, ReadabilityQuery
 from dpcli.scores import ScoreQuery, Utility
 
@@ -29,11 +30,13 @@ Partial = list[pl.DataFrame]
 Places = npt.NDArray[np.int64]
 
 
-def rolled_up(result: pl.DataFrame, queries: Sequence[Query], batch: Batch) -> dict[int, Sealed]:
-    """The answer of each member of a batch, by its position, sealed.
+def rolled_up(
+    result: pl.DataFrame, queries: Sequence[Query], batch: Batch, unit: Unit
+) -> dict[int, Sealed]:
+    """The answer of each member of a batch, by its position, sealed with its query and `unit`.
 
     `result` has a row per occupied joint cell: `cell`, the texts of open axes and
-    the sums.
+    the sums. Its rows were bounded for this unit.
     """
     places: dict[Key, Places] = {}
     cell = result["cell"].to_numpy()
@@ -50,12 +53,14 @@ def rolled_up(result: pl.DataFrame, queries: Sequence[Query], batch: Batch) -> d
             parts = [
                 [(weight, names[plain]) for weight, plain in part] for part in combinations(query)
             ]
-        found[position] = _answer(query, places, opened, [_added(result, part) for part in parts])
+        sums = [_added(result, part) for part in parts]
+        found[position] = _answer(query, unit, places, opened, sums)
     return found
 
 
 def _answer(
     query: Query,
+    unit: Unit,
     places: Mapping[Key, Places],
     opened: Mapping[Key, pl.Series],
     sums: Sequence[Array],
@@ -64,14 +69,14 @@ def _answer(
     if isinstance(query, ReadabilityQuery | MinimiserQuery):
         totals = [sum(added.tolist()) for added in sums]
         found = minimised(query, totals) if isinstance(query, MinimiserQuery) else totals
-        return Confidential(whole(found), query)
+        return Confidential(whole(found), query, unit)
     (added,) = sums
     if query.open:
-        return Confidential(_groups(query, places, opened, added), query)
+        return Confidential(_groups(query, places, opened, added), query, unit)
     cells = _summed(query.table, places, added)
     if isinstance(query, ScoreQuery):
         cells = _scores(query.utility, cells.reshape(prod(len(key) for key in query.by), -1))
-    return Confidential(cells, query)
+    return Confidential(cells, query, unit)
 
 
 def _added(result: pl.DataFrame, part: Sequence[tuple[int, str]]) -> Array:

@@ -22,7 +22,7 @@ from dpcli.noise.tails import PartitionSelection, selection
 from dpcli.privacy.confidential import Cells, Confidential, Group, Groups, Noisy
 from dpcli.privacy.decimals import require_exact
 from dpcli.privacy.loss import ZERO_LOSS, Guarantee, Loss
-from dpcli.privacy.relation import Neighbors, Relation
+from dpcli.privacy.relation import Neighbors, PersonUnit, Relation, RowUnit
 from dpcli.privacy.sensitivity import Sensitivity
 from dpcli.queries import Query
 from dpcli.scores import ScoreQuery
@@ -84,16 +84,17 @@ class CalibratedMechanism:
 
     Only `fit` makes it: it takes the sensitivity of the query, lets a registered mechanism choose
     noise, and recomputes the loss. The `loss` is what an answer must be charged for, however large
-    it is. It opens no answer to another query.
+    it is. It opens no answer to another query, or about rows that were bounded for another unit.
 
     This holds against code that passes `mypy --strict`. It does not hold against reflection
     (private names, `object.__setattr__`, `vars`), functions that are replaced in their module,
-    another `relation` than the rows were bounded for, or a mechanism or query whose author
-    states it wrongly: law tests check the registered ones.
+    other `neighbors` than the account has, or a mechanism or query whose author states it
+    wrongly: law tests check the registered ones.
     """
 
     mechanism: Mechanism
     query: Query
+    relation: Relation
     sensitivity: Sensitivity
     noise: Noise
     loss: Loss
@@ -137,6 +138,8 @@ class CalibratedMechanism:
             raise TypeError("only a registered mechanism is calibrated")
         if type(target) is not Loss:
             raise TypeError("a target has no other kinds")
+        if not {type(relation), type(relation.unit)} <= {Relation, RowUnit, PersonUnit}:
+            raise TypeError("a relation and its unit have no other kinds")
         require_exact(*shares)
         changes = [query_sensitivity(query, relation) for query in queries]
         available = _for_noise(mechanism, target) if selects else target
@@ -159,7 +162,7 @@ class CalibratedMechanism:
                 rule = selection(noise, alone, target.delta - available.delta)
                 loss = loss if target.rho is None else replace(loss, delta=loss.delta + rule.delta)
             made = object.__new__(cls)
-            values = (mechanism, query, change, noise, loss, rule)
+            values = (mechanism, query, relation, change, noise, loss, rule)
             for name, value in zip(cls.__slots__, values, strict=True):
                 object.__setattr__(made, name, value)
             fitted.append(made)
@@ -174,8 +177,7 @@ class CalibratedMechanism:
     def answer(self, exact: Confidential[Cells]) -> Noisy[Cells]:
         """The sealed numbers with noise, or the candidates chosen by sealed scores."""
         mechanism, query = self.mechanism, self.query
-        if not exact.is_for(query):
-            raise ValueError("the answer is to another query")
+        self._require_own(exact)
         values = whole(exact._Confidential__sealed)  # type: ignore[attr-defined]  # noqa: SLF001 - with noise
         if isinstance(mechanism, SelectionMechanism) and isinstance(query, ScoreQuery):
             scores = values.reshape(-1, query.width)
@@ -192,12 +194,17 @@ class CalibratedMechanism:
         """
         if self.selection is None or not self.sensitivity.l1:
             raise ValueError("groups are selected by noise and a threshold")
-        if not isinstance(self.mechanism, AdditiveMechanism) or not exact.is_for(self.query):
-            raise ValueError("the answer is to another query")
+        if not isinstance(self.mechanism, AdditiveMechanism):
+            raise TypeError("groups are selected by adding noise")
+        self._require_own(exact)
         groups: Groups = exact._Confidential__sealed  # type: ignore[attr-defined]  # noqa: SLF001 - with noise
         noisy = self.mechanism.add_noise(self.noise, groups.cells(groups.names))
         shown = np.flatnonzero(noisy >= self.selection.threshold)
         return Noisy({groups.names[place]: int(noisy[place]) for place in shown})
+
+    def _require_own(self, exact: Confidential[Cells] | Confidential[Groups]) -> None:
+        if not exact.is_for(self.query, self.relation.unit):
+            raise ValueError("the answer is to another query, or for another unit")
 
 
 def _for_noise(mechanism: Mechanism, target: Loss) -> Loss:

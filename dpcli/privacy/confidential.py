@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Generic, NoReturn, TypeVar, final
 
 from dpcli.arrays import Array, Ints, np
+from dpcli.privacy.relation import Unit
 
 T = TypeVar("T")
 
@@ -52,26 +53,28 @@ class Groups:
 class Confidential(Generic[T]):
     """A value computed from records, sealed for one query or randomizer.
 
-    Only a mechanism that was calibrated for this query opens it, or this randomizer.
+    Only a mechanism that was calibrated for this query opens it, or this randomizer. The answer
+    to a query is about rows that were bounded for a privacy unit, and sealed with it.
     """
 
-    __slots__ = ("__sealed", "__sealed_for")
+    __slots__ = ("__sealed", "__sealed_for", "__unit")
 
-    def __init__(self, value: T, sealed_for: object) -> None:
+    def __init__(self, value: T, sealed_for: object, unit: Unit | None = None) -> None:
         # No annotation, so that to a type checker there is no such attribute.
         object.__setattr__(self, "_Confidential__sealed", value)
         object.__setattr__(self, "_Confidential__sealed_for", sealed_for)
+        object.__setattr__(self, "_Confidential__unit", unit)
 
     def __init_subclass__(cls) -> None:
         raise TypeError("a confidential value has no other kinds")
 
-    def is_for(self, asked: object) -> bool:
-        """Whether it was sealed for this very query or randomizer.
+    def is_for(self, asked: object, unit: Unit | None = None) -> bool:
+        """Whether it was sealed for this very query and unit, or for this randomizer.
 
         One that is equal does not suffice: what it is made of might say so of everything.
         """
-        mine: object = self.__sealed_for  # type: ignore[attr-defined]
-        return mine is asked
+        mine, bounded_for = self.__sealed_for, self.__unit  # type: ignore[attr-defined]
+        return mine is asked and bounded_for is unit
 
     def in_groups(self: Confidential[Groups], groups: Sequence[Group]) -> Confidential[Cells]:
         """The cells of groups that were selected, still sealed; zeros for one without rows.
@@ -80,9 +83,8 @@ class Confidential(Generic[T]):
         """
         if any(type(one) is not str for group in groups for one in (*group, "")):
             raise TypeError("groups are named by plain texts")
-        names, mine = [tuple(group) for group in groups], self.__sealed_for  # type: ignore[attr-defined]
-        cells: Cells = self.__sealed.cells(names)  # type: ignore[attr-defined]
-        return Confidential(cells, mine)
+        cells: Cells = self.__sealed.cells([tuple(group) for group in groups])  # type: ignore[attr-defined]
+        return Confidential(cells, self.__sealed_for, self.__unit)  # type: ignore[attr-defined]
 
     def __repr__(self) -> str:
         return "Confidential(...)"

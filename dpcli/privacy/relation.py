@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
+from typing import final
 
 
 class Neighbors(Enum):
@@ -18,11 +19,13 @@ class Neighbors(Enum):
     CHANGE_ONE = "change-one"
 
 
+@final
 @dataclass(frozen=True, slots=True)
 class RowUnit:
     """Each row is protected by itself: right only if no person has two rows."""
 
 
+@final
 @dataclass(frozen=True, slots=True)
 class PersonUnit:
     """All rows with one id are protected together, within enforced limits.
@@ -37,6 +40,11 @@ class PersonUnit:
     cells: int
     rows: int
     each: bool = False
+
+    def __post_init__(self) -> None:
+        # A number of another type could be one limit to the engine and another to a sensitivity.
+        if any(type(limit) is not int for limit in (self.rows_per_cell, self.cells, self.rows)):
+            raise TypeError("a limit must be a plain number")
 
     @property
     def limits_groups(self) -> bool:
@@ -57,6 +65,7 @@ class PersonUnit:
 Unit = RowUnit | PersonUnit
 
 
+@final
 @dataclass(frozen=True, slots=True)
 class Relation:
     """What the guarantee is about: who is protected, and how neighbors differ."""

@@ -99,7 +99,7 @@ def coverage(plan: Plan, exact: Sequence[list[int]]) -> dict[str, float]:
     held = dict.fromkeys((planned.entry.request.name for planned in plan.entries), 0)
     for _ in range(RELEASES):
         sealed = [
-            Confidential(whole(cells), query)
+            Confidential(whole(cells), query, plan.spec.privacy.unit)
             for cells, query in zip(exact, plan.queries, strict=True)
         ]
         for released, values in zip(estimates_of(plan, sealed), expected, strict=True):

@@ -67,10 +67,14 @@ def exact_counts(plan: Plan, rows: int, shares: Sequence[Fraction]) -> list[Conf
     """The sealed answers of a file with these rows and readable shares."""
     assert plan.quality is not None
     differences = [int((2 * share - 1) * rows) for share in shares]
+    unit = plan.spec.privacy.unit
     if len(plan.quality.parts) == 1:
-        return [Confidential(whole([rows, *differences]), plan.queries[0])]
+        return [Confidential(whole([rows, *differences]), plan.queries[0], unit)]
     columns, total = plan.queries[:2]
-    return [Confidential(whole(differences), columns), Confidential(whole([rows]), total)]
+    return [
+        Confidential(whole(differences), columns, unit),
+        Confidential(whole([rows]), total, unit),
+    ]
 
 
 def stops(plan: Plan, rows: int, shares: Sequence[Fraction]) -> Iterator[bool]:

@@ -13,7 +13,7 @@ import pytest
 
 from dpcli import mechanisms, randomizers
 from dpcli.arrays import Array, Ints, np, whole
-from dpcli.columns import NumericColumn
+from dpcli.columns import Key, NumericColumn, OpenColumn
 from dpcli.mechanisms.base import AdditiveMechanism, CalibratedMechanism, LocalRandomizer
 from dpcli.mechanisms.calibration import CannotCalibrate, Mechanism, Pure
 from dpcli.mechanisms.pure import Laplace
@@ -23,7 +23,7 @@ from dpcli.noise.laplace import DiscreteLaplace
 from dpcli.privacy.confidential import Cells, Confidential, Groups
 from dpcli.privacy.loss import Loss
 from dpcli.privacy.pairs import LaplacePair
-from dpcli.privacy.relation import Neighbors, Relation, RowUnit
+from dpcli.privacy.relation import Neighbors, PersonUnit, Relation, RowUnit, Unit
 from dpcli.privacy.sensitivity import Influence, Sensitivity
 from dpcli.queries import Factor, LinearQuery
 from dpcli.randomizers.additive import Added
@@ -37,13 +37,15 @@ COUNT, ONE = LinearQuery(), Loss(Fraction(1))
 AGE = NumericColumn("age", "integer", bounds=(0, 100))
 SUM = LinearQuery(factors=(Factor(AGE),))
 NOTHING = np.zeros(1, np.int64)
-GROUPS = Confidential(Groups((("a",),), NOTHING, NOTHING, NOTHING, 1), COUNT)
-SEALED: Confidential[Cells] = Confidential(whole([7]), SUM)
+GROUPS = Confidential(Groups((("a",),), NOTHING, NOTHING, NOTHING, 1), COUNT, RELATION.unit)
+SEALED: Confidential[Cells] = Confidential(whole([7]), SUM, RELATION.unit)
 
 
-def fitted(mechanism: Mechanism, target: Loss = ONE) -> CalibratedMechanism:
+def fitted(
+    mechanism: Mechanism, target: Loss = ONE, relation: Relation = RELATION
+) -> CalibratedMechanism:
     """A mechanism that is calibrated for a count."""
-    (found,) = CalibratedMechanism.fit(mechanism, [COUNT], RELATION, target)
+    (found,) = CalibratedMechanism.fit(mechanism, [COUNT], relation, target)
     return found
 
 
@@ -209,6 +211,50 @@ def test_an_answer_to_another_query_stays_sealed() -> None:
     for made in (fitted(Laplace()), *quiet):
         with pytest.raises(ValueError, match="another query"):
             made.answer(SEALED)
+
+
+UNITS: list[Unit] = [RowUnit(), PersonUnit("who", 1, 1, 1), PersonUnit("who", 9, 9, 81)]
+
+
+@pytest.mark.parametrize("unit", UNITS, ids=str)
+def test_an_answer_about_rows_of_another_unit_stays_sealed(unit: Unit) -> None:
+    """The noise for one row, or for lower limits, does not open what a person with more changes."""
+    made = fitted(Laplace(), relation=Relation(unit, Neighbors.ADD_REMOVE))
+    for bounded_for in (PersonUnit("who", 9, 9, 81), RELATION.unit, None):
+        with pytest.raises(ValueError, match="another unit"):
+            made.answer(Confidential(whole([7]), COUNT, bounded_for))
+    assert len(made.answer(Confidential(whole([7]), COUNT, unit)).value) == 1
+
+
+def test_groups_of_another_unit_stay_sealed() -> None:
+    """Neither are they selected, nor are their cells answered."""
+    groups = Groups((("a",),), NOTHING, NOTHING, whole([1]), 1)
+    other = PersonUnit("who", 9, 9, 81)
+    query = LinearQuery(by=(Key(OpenColumn("town")),))
+    target = Loss(Fraction(1), Fraction(1, 10**6))
+    (made,) = CalibratedMechanism.fit(Laplace(), [query], RELATION, target, selects=True)
+    for bounded_for in (other, None):
+        sealed = Confidential(groups, query, bounded_for)
+        with pytest.raises(ValueError, match="another unit"):
+            made.select(sealed)
+        with pytest.raises(ValueError, match="another unit"):
+            made.answer(sealed.in_groups([("a",)]))
+    made.select(Confidential(groups, query, RELATION.unit))
+
+
+class Most(int):
+    """A limit that is whatever suits."""
+
+
+def test_relations_have_no_other_kinds() -> None:
+    """A unit, a relation or a limit of a type of its own could state another sensitivity."""
+    small = type("Small", (PersonUnit,), {})("who", 9, 9, 81)
+    alike = type("Alike", (Relation,), {})(RowUnit(), Neighbors.ADD_REMOVE)
+    for relation in (Relation(small, Neighbors.ADD_REMOVE), alike):
+        with pytest.raises(TypeError, match="no other kinds"):
+            fitted(Laplace(), relation=relation)
+    with pytest.raises(TypeError, match="plain number"):
+        PersonUnit("who", 1, 1, Most(1))
 
 
 def test_groups_are_not_shown_without_a_threshold() -> None:

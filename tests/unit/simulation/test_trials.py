@@ -308,7 +308,7 @@ def test_exact_answers_are_about_invented_rows_alone(dummy: Make) -> None:
     sealed, foreign = (
         cast("Confidential[Cells]", each.aggregate(*asked)[0]) for each in (made, other)
     )
-    by_hand = Confidential(whole([7]), plan.queries[0])
+    by_hand = Confidential(whole([7]), plan.queries[0], plan.spec.privacy.unit)
 
     assert len(made.exact(sealed))
     for found in (foreign, by_hand):
