@@ -68,12 +68,14 @@ class Piece:
             return table.slice(self.start, SEGMENT)
         header = self.source.header
         names = [f"c{place}" for place in range(len(header))]
-        # The names are given and the header line is skipped, so that a file is never mapped into
-        # memory: to touch a page of a mapped file that was cut off would end the process.
+        # The names are given and the header line of a file is skipped, so that it is never mapped
+        # into memory: to touch a page of a mapped file that was cut off would end the process.
+        # Without a header line a reader would look for columns in the first record.
+        is_file = self.inspection is not None
         table = pl.scan_csv(
-            self.source.file if self.inspection else io.BytesIO(self.text),
-            has_header=False,
-            skip_rows=1,
+            self.source.file if is_file else io.BytesIO(self.text),
+            has_header=not is_file,
+            skip_rows=1 if is_file else 0,
             schema=dict.fromkeys(names, pl.String()),
             # How many cells the first record has decides nothing.
             missing_columns="insert",

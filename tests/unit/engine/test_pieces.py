@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from resource import RUSAGE_SELF, getrusage
 
 import pytest
 
@@ -42,3 +43,16 @@ def test_pieces_have_the_rows_of_the_file_in_their_order(
         return [row for piece in found for row in piece.frame.collect().rows()]
 
     assert rows(size) == rows(1 << 20)
+
+
+def test_a_record_of_many_cells_takes_no_memory_for_columns(tmp_path: Path) -> None:
+    """Also where a piece begins with it; what is beyond the header has no names."""
+    path = tmp_path / "data.csv"
+    path.write_bytes(b"a,b\n1,2" + b',"x"' * (1 << 21) + b"\n3,4\n")
+    before = getrusage(RUSAGE_SELF).ru_maxrss
+    with open_dataset([str(path)]) as dataset:
+        found = list(pieces(dataset, (IdColumn("a"), IdColumn("b")), Progress()))
+        rows = [row[:2] for piece in found for row in piece.frame.collect().rows()]
+
+    assert rows == [("1", "2"), ("3", "4")]
+    assert getrusage(RUSAGE_SELF).ru_maxrss - before < 400_000
