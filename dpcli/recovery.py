@@ -28,7 +28,7 @@ from dpcli.ledger.charge import charged_events
 from dpcli.ledger.ledger import Ledger
 from dpcli.ledger.recovery import Proof
 from dpcli.ledger.terms import terms_of
-from dpcli.plan.planner import make_plan
+from dpcli.planning.planner import make_plan
 from dpcli.privacy.events import RECOVERED, MechanismEvent
 from dpcli.privacy.loss import Loss, add_up
 from dpcli.report.document import without_numbers

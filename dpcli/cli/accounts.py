@@ -20,8 +20,8 @@ from dpcli.ledger.ledger import Ledger, create_ledger
 from dpcli.ledger.place import is_absent, require_no_history, require_place
 from dpcli.ledger.terms import terms_of
 from dpcli.messages import listed, note
-from dpcli.plan.model import Plan
-from dpcli.plan.planner import require_budget
+from dpcli.planning.model import Plan
+from dpcli.planning.planner import require_budget
 from dpcli.spec.model import Spec
 
 if TYPE_CHECKING:
@@ -157,9 +157,9 @@ def charge_and_publish(
 ) -> tuple[Stored, list[str]]:
     """Charge for a job and publish what it makes; the same release id again costs nothing.
 
-    `make` is `dpcli.release.release` or `dpcli.local.randomize.randomize`. Returns what was stored
-    and warnings. Outputs that must be a mistake are refused before a ledger is created or anything
-    is read.
+    `make` is `dpcli.releasing.release` or `dpcli.local.randomize.randomize`. Returns what was
+    stored and warnings. Outputs that must be a mistake are refused before a ledger is created or
+    anything is read.
     """
     from dpcli.cli.progress import shown_progress
     from dpcli.engine.source import drain

@@ -18,9 +18,9 @@ from dpcli.engine.progress import Progress
 from dpcli.engine.source import open_dataset
 from dpcli.errors import Failure
 from dpcli.messages import note
-from dpcli.plan.model import Plan
-from dpcli.plan.planner import make_plan
-from dpcli.plan.quality import is_blind
+from dpcli.planning.model import Plan
+from dpcli.planning.planner import make_plan
+from dpcli.planning.quality import is_blind
 from dpcli.report.facts import STEWARDS
 from dpcli.spec.load import read_any
 

@@ -23,7 +23,7 @@ from dpcli.engine.header import columns_without_names, require_names
 from dpcli.engine.source import open_dataset
 from dpcli.errors import DataError, Stopped, UsageError
 from dpcli.messages import note
-from dpcli.plan.planner import make_plan, require_budget
+from dpcli.planning.planner import make_plan, require_budget
 from dpcli.publish import publish, publish_to_stdout
 from dpcli.report.formats import report_schema
 from dpcli.spec.draft import draft_spec, twins_of, unfit

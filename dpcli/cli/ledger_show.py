@@ -25,8 +25,8 @@ from dpcli.ledger.balance import balance, period_number, spend
 from dpcli.ledger.ledger import Ledger
 from dpcli.ledger.terms import Terms, terms_of
 from dpcli.messages import note
-from dpcli.plan.model import Plan
-from dpcli.plan.planner import make_plan
+from dpcli.planning.model import Plan
+from dpcli.planning.planner import make_plan
 from dpcli.privacy.decimals import plain_text, with_exponent
 from dpcli.spec.load import read_any
 

@@ -18,10 +18,10 @@ from dpcli.cli.tables import write_table
 from dpcli.local.estimate import collect, estimates
 from dpcli.local.randomize import Randomized
 from dpcli.local.randomize import randomize as make_responses
-from dpcli.plan.numbers import exact_or_up
-from dpcli.plan.planner import make_plan, require_budget
+from dpcli.planning.numbers import exact_or_up
+from dpcli.planning.planner import make_plan, require_budget
 from dpcli.publish import publish, publish_to_stdout, require_writable
-from dpcli.release import new_release_id
+from dpcli.releasing import new_release_id
 from dpcli.report.facts import collection_report
 from dpcli.report.formats import render
 from dpcli.report.table import csv_text, estimate_lines

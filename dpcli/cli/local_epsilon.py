@@ -13,7 +13,7 @@ from dpcli.cli.console import print_json
 from dpcli.cli.options import AsJson, refuse_first
 from dpcli.errors import SpecError, UsageError
 from dpcli.numbers import NotReadable, number
-from dpcli.plan.numbers import exact_or_up
+from dpcli.planning.numbers import exact_or_up
 from dpcli.privacy.amplification import worst_ratio
 from dpcli.privacy.decimals import readable_text
 from dpcli.randomizers.base import ProbabilityTable

@@ -17,13 +17,13 @@ from dpcli.cli.tables import write_table
 from dpcli.errors import SpecError, UsageError, problem
 from dpcli.messages import one_line
 from dpcli.numbers import NotReadable, number
-from dpcli.plan.model import Plan
-from dpcli.plan.numbers import exact_or_up, short
-from dpcli.plan.planner import make_plan, require_budget
+from dpcli.planning.model import Plan
+from dpcli.planning.numbers import exact_or_up, short
+from dpcli.planning.planner import make_plan, require_budget
 from dpcli.spec.load import read_any, read_spec
 
 if TYPE_CHECKING:
-    from dpcli.plan.compare import BeforeAfter
+    from dpcli.planning.compare import BeforeAfter
     from dpcli.privacy.amplification import Shuffled
 
 MOST = 10**15
@@ -116,7 +116,7 @@ def _amplified(plan: Plan, records: int, delta: str | None) -> Shuffled:
 
 def _difference(older: Plan, made: Plan, *, as_json: bool, blamed: Path | None) -> None:
     """What changed since an older spec; SpecError if that protects less, and is `blamed`."""
-    from dpcli.plan.compare import weaker
+    from dpcli.planning.compare import weaker
 
     reasons = list(weaker(older, made))
     if as_json:
@@ -133,7 +133,7 @@ def _difference(older: Plan, made: Plan, *, as_json: bool, blamed: Path | None) 
 
 
 def _print_risks(plan: Plan, window: int | None) -> None:
-    from dpcli.plan.risks import Verdict, risks
+    from dpcli.planning.risks import Verdict, risks
 
     found = risks(plan, window)
     for one in found:
@@ -147,7 +147,7 @@ def _print_risks(plan: Plan, window: int | None) -> None:
 
 
 def _print_comparison(plan: Plan) -> None:
-    from dpcli.plan.compare import compare, delta_of
+    from dpcli.planning.compare import compare, delta_of
 
     rows, notes = [], []
     for one in compare(plan):
@@ -174,7 +174,7 @@ def _print_comparison(plan: Plan) -> None:
 
 
 def _print_difference(old: Plan, new: Plan) -> None:
-    from dpcli.plan.compare import changes
+    from dpcli.planning.compare import changes
 
     names = ("statistic", "", "query", "epsilon", "rho", "error", "mechanism")
     lines: list[tuple[str | BeforeAfter, ...]] = []

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 from dpcli.cli.tables import KEY, Row, bar, budget, draws, write_table
 from dpcli.ledger.account import MOST_RUNS, Outlook
 from dpcli.messages import note
-from dpcli.plan.model import Part, Plan, PlannedEntry, standard_error
-from dpcli.plan.notes import (
+from dpcli.planning.model import Part, Plan, PlannedEntry, standard_error
+from dpcli.planning.notes import (
     binning,
     bounding,
     bounds_compared,
@@ -22,8 +22,8 @@ from dpcli.plan.notes import (
     shuffle_condition,
     warnings,
 )
-from dpcli.plan.numbers import brief, exact_or_up, short
-from dpcli.plan.quality import rule
+from dpcli.planning.numbers import brief, exact_or_up, short
+from dpcli.planning.quality import rule
 from dpcli.privacy.loss import Loss, loss_text
 from dpcli.reference import texts
 from dpcli.spec.model import Response

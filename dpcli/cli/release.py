@@ -21,10 +21,10 @@ from dpcli.cli.summary import print_summary
 from dpcli.errors import QualityError, problem
 from dpcli.ledger.charge import Stored
 from dpcli.ledger.place import is_absent
-from dpcli.plan.notes import warnings
-from dpcli.plan.planner import make_plan, require_budget
-from dpcli.release import Engine, Release, new_release_id, require_data
-from dpcli.release import release as make_release
+from dpcli.planning.notes import warnings
+from dpcli.planning.planner import make_plan, require_budget
+from dpcli.releasing import Engine, Release, new_release_id, require_data
+from dpcli.releasing import release as make_release
 from dpcli.report.document import Report, without_numbers
 from dpcli.report.facts import plan_json, release_report
 from dpcli.report.formats import FACTS, render

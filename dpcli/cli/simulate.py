@@ -14,8 +14,8 @@ from dpcli.cli.console import write_json
 from dpcli.cli.options import AsJson, Quiet, SpecFile, require_new
 from dpcli.cli.tables import write_table
 from dpcli.errors import Failure, OutputError, UsageError
-from dpcli.plan.numbers import json_text
-from dpcli.plan.planner import make_plan, require_budget
+from dpcli.planning.numbers import json_text
+from dpcli.planning.planner import make_plan, require_budget
 from dpcli.publish import is_device, publish, publish_file, require_writable
 from dpcli.report.simulation import HEADING, Simulated, broken_problems, is_simulation, simulated
 from dpcli.simulation.synthetic import SyntheticDataset

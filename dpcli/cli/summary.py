@@ -11,7 +11,7 @@ from dpcli.cli.console import tell
 from dpcli.cli.tables import KEY, budget, draws, interval, write_table
 from dpcli.ledger.charge import Standing
 from dpcli.messages import note
-from dpcli.plan.numbers import brief
+from dpcli.planning.numbers import brief
 from dpcli.privacy.loss import Loss, loss_text
 from dpcli.report.document import Report, loss_of
 from dpcli.report.entry_facts import QUALITY_COLUMNS

@@ -14,7 +14,7 @@ from dpcli.errors import BudgetError, Failure
 from dpcli.ledger.balance import Balance, Spend, spend
 from dpcli.ledger.chain import events_text
 from dpcli.ledger.terms import Payload, Terms, terms_of
-from dpcli.plan.model import Part, Plan, PlannedEntry
+from dpcli.planning.model import Part, Plan, PlannedEntry
 from dpcli.privacy.events import MechanismEvent
 from dpcli.privacy.loss import Loss
 from dpcli.scores import ScoreQuery

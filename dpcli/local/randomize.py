@@ -25,8 +25,8 @@ from dpcli.errors import DataError, LedgerError
 from dpcli.ledger.charge import RESPONSES, Slot, Standing, Stored
 from dpcli.ledger.ledger import Ledger
 from dpcli.local.outbox import Outbox, sweep, waiting_name
-from dpcli.plan.model import Plan
-from dpcli.plan.planner import require_budget
+from dpcli.planning.model import Plan
+from dpcli.planning.planner import require_budget
 from dpcli.privacy.confidential import Confidential
 from dpcli.privacy.decimals import decimal_places
 from dpcli.sampling.bernoulli import uniforms

@@ -10,11 +10,11 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from dpcli.columns import CategoryColumn, NumericColumn
-from dpcli.plan.meaning import protection
-from dpcli.plan.model import Part, Plan, PlannedEntry, standard_error
-from dpcli.plan.notes import counted, left_out
-from dpcli.plan.numbers import Fact, Number, plain
-from dpcli.plan.quality import FALSE_STOP, counted_note, percent, rule
+from dpcli.planning.meaning import protection
+from dpcli.planning.model import Part, Plan, PlannedEntry, standard_error
+from dpcli.planning.notes import counted, left_out
+from dpcli.planning.numbers import Fact, Number, plain
+from dpcli.planning.quality import FALSE_STOP, counted_note, percent, rule
 from dpcli.privacy.decimals import decimal_text
 from dpcli.queries import Condition
 from dpcli.spec.model import Response, Spec
@@ -22,7 +22,7 @@ from dpcli.statistics.base import Request
 from dpcli.statistics.estimates import Estimate
 
 if TYPE_CHECKING:
-    from dpcli.release import Checked, Released
+    from dpcli.releasing import Checked, Released
 
 Facts = dict[str, Fact]
 """Facts by key, as JSON has them."""

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING
 from dpcli import __version__
 from dpcli.ledger.balance import DAYS_A_YEAR
 from dpcli.messages import note
-from dpcli.plan import notes
-from dpcli.plan.compare import changes, compare
-from dpcli.plan.meaning import headline, meaning, promise
-from dpcli.plan.model import Plan
-from dpcli.plan.numbers import exact_or_up, json_text
-from dpcli.plan.risks import risks
+from dpcli.planning import notes
+from dpcli.planning.compare import changes, compare
+from dpcli.planning.meaning import headline, meaning, promise
+from dpcli.planning.model import Plan
+from dpcli.planning.numbers import exact_or_up, json_text
+from dpcli.planning.risks import risks
 from dpcli.privacy.loss import Loss
 from dpcli.privacy.relation import RowUnit
 from dpcli.report.document import Report
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from dpcli.ledger.charge import Standing
     from dpcli.local.randomize import Randomized
     from dpcli.privacy.amplification import Shuffled
-    from dpcli.release import Release
+    from dpcli.releasing import Release
 
 STEWARDS = {
     "Publisher": "curator",

@@ -14,7 +14,7 @@ from dpcli.statistics.post import FLAGS, Flag, flags
 if TYPE_CHECKING:
     import polars as pl
 
-    from dpcli.release import Released
+    from dpcli.releasing import Released
 
 RAW = ".raw"
 """What is added to the name of a statistic for its raw noisy numbers."""

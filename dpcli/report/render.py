@@ -25,9 +25,9 @@ from jinja2 import (
 from markupsafe import Markup, escape
 
 from dpcli.messages import note
-from dpcli.plan import notes
-from dpcli.plan.numbers import brief, exact_or_up, short
-from dpcli.plan.risks import Finding, Verdict
+from dpcli.planning import notes
+from dpcli.planning.numbers import brief, exact_or_up, short
+from dpcli.planning.risks import Finding, Verdict
 from dpcli.privacy.loss import loss_text
 from dpcli.report.charts import tick_text
 from dpcli.report.document import Report, loss_of

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 from dpcli import __version__
 from dpcli.errors import Problem, UsageError, describe_system_error, problem
 from dpcli.messages import note
-from dpcli.plan.model import Plan
-from dpcli.plan.notes import many
-from dpcli.plan.numbers import Fact, Number, exact_or_up, plain, short
+from dpcli.planning.model import Plan
+from dpcli.planning.notes import many
+from dpcli.planning.numbers import Fact, Number, exact_or_up, plain, short
 from dpcli.privacy.relation import PersonUnit
 from dpcli.report.entry_facts import Facts
 

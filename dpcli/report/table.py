@@ -12,7 +12,7 @@ from math import ceil, log10
 from typing import TYPE_CHECKING
 
 from dpcli.columns import FORMULA
-from dpcli.plan.model import Plan
+from dpcli.planning.model import Plan
 from dpcli.privacy.decimals import decimal_text
 from dpcli.report.published import Numbers
 from dpcli.spec.axes import ESTIMATED

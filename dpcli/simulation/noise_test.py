@@ -13,7 +13,7 @@ from functools import cached_property
 from math import ceil, inf, log, sqrt
 
 from dpcli.arrays import Array, Floats, np, plus
-from dpcli.plan.model import Part
+from dpcli.planning.model import Part
 from dpcli.scores import ScoreQuery
 
 MISTAKEN = log(1e-9 / 4)

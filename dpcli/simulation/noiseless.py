@@ -11,11 +11,11 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, cast, final
 
 from dpcli.arrays import whole
-from dpcli.plan.model import Plan
+from dpcli.planning.model import Plan
 from dpcli.privacy.confidential import Cells, Confidential, Group, Groups
 from dpcli.privacy.relation import PersonUnit
 from dpcli.queries import LinearQuery, Query
-from dpcli.release import NoisyEntry, add_noise, check_quality
+from dpcli.releasing import NoisyEntry, add_noise, check_quality
 from dpcli.simulation.synthetic import SyntheticDataset
 
 if TYPE_CHECKING:

@@ -9,10 +9,10 @@ from typing import NamedTuple
 
 from dpcli.arrays import Array, Floats, np, plus, times
 from dpcli.noise.none import NO_NOISE
-from dpcli.plan.model import Plan, PlannedEntry
+from dpcli.planning.model import Plan, PlannedEntry
 from dpcli.privacy.confidential import Cells, Group
 from dpcli.privacy.relation import PersonUnit
-from dpcli.release import NoisyEntry, estimate
+from dpcli.releasing import NoisyEntry, estimate
 from dpcli.simulation.noise_test import Errors, NoiseVerdict, Observed, QuestionTrial, share
 from dpcli.simulation.noiseless import NoiselessAnswers, NoiselessRun
 from dpcli.simulation.synthetic import SyntheticDataset

@@ -13,8 +13,8 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[2]))
 from dpcli.ledger.charge import Charge, Standing, charge_for
 from dpcli.ledger.ledger import Ledger, create_ledger
-from dpcli.plan.planner import make_plan
-from dpcli.release import Release, aggregate_data
+from dpcli.planning.planner import make_plan
+from dpcli.releasing import Release, aggregate_data
 from dpcli.report.facts import release_report
 from dpcli.report.formats import LONG, render
 from dpcli.spec.load import read_spec

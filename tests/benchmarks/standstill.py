@@ -29,8 +29,8 @@ PROGRAM = f"""
 import sys
 from pathlib import Path
 from dpcli.engine import bounding, tables
-from dpcli.plan.planner import make_plan
-from dpcli.release import aggregate_data
+from dpcli.planning.planner import make_plan
+from dpcli.releasing import aggregate_data
 from dpcli.spec.load import read_spec
 bounding.WAITING, bounding.SHARD = 50_000, 1 << 16
 tables.PIECE, tables.SEGMENT = 1 << 16, 3_000

@@ -14,10 +14,10 @@ import pytest
 
 from dpcli.noise.laplace import DiscreteLaplace
 from dpcli.noise.tails import selection
-from dpcli.plan.model import Plan
-from dpcli.plan.planner import make_plan
+from dpcli.planning.model import Plan
+from dpcli.planning.planner import make_plan
 from dpcli.privacy.sensitivity import Sensitivity
-from dpcli.release import aggregate_data
+from dpcli.releasing import aggregate_data
 from dpcli.spec.load import read_spec
 from tests.oracles.opened import cells_of
 from tests.oracles.plain import evaluate

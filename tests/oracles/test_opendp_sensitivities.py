@@ -14,8 +14,8 @@ from typing import Any
 
 import pytest
 
-from dpcli.plan.model import Part
-from dpcli.plan.planner import make_plan
+from dpcli.planning.model import Part
+from dpcli.planning.planner import make_plan
 from dpcli.spec.load import load_spec
 
 dp: Any = pytest.importorskip("opendp.prelude")

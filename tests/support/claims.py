@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dpcli.plan.planner import make_plan
+from dpcli.planning.planner import make_plan
 from dpcli.spec.load import load_spec
 
 SPEC = """\

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from dpcli.plan.model import Plan
-from dpcli.release import Released, add_noise, estimate
+from dpcli.planning.model import Plan
+from dpcli.releasing import Released, add_noise, estimate
 
 if TYPE_CHECKING:
     from dpcli.engine.rollup import Sealed

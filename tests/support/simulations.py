@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from dpcli.plan.model import Plan
-from dpcli.plan.planner import make_plan
+from dpcli.planning.model import Plan
+from dpcli.planning.planner import make_plan
 from dpcli.sampling import entropy
 from dpcli.simulation.synthetic import SyntheticDataset
 from dpcli.spec.load import load_spec

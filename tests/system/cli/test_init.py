@@ -21,7 +21,7 @@ from dpcli.cli.asking import Asker
 from dpcli.cli.interview import ask_spec
 from dpcli.dialect import STANDARD
 from dpcli.errors import UsageError
-from dpcli.plan.planner import make_plan, require_budget
+from dpcli.planning.planner import make_plan, require_budget
 from dpcli.spec.load import load_spec
 from tests.support.cli import PEOPLE, ROOT, Command, Outcome
 

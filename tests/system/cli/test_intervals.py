@@ -12,8 +12,8 @@ from dpcli.arrays import whole
 from dpcli.engine.rollup import minimised
 from dpcli.noise.laplace import DiscreteLaplace
 from dpcli.noise.none import NoNoise
-from dpcli.plan.model import Plan, PlannedEntry
-from dpcli.plan.planner import make_plan
+from dpcli.planning.model import Plan, PlannedEntry
+from dpcli.planning.planner import make_plan
 from dpcli.privacy.confidential import Confidential
 from dpcli.queries import MinimiserQuery, Query
 from dpcli.sampling import entropy

@@ -13,9 +13,9 @@ from random import Random
 
 import pytest
 
-from dpcli.plan.model import Plan
-from dpcli.plan.planner import make_plan
-from dpcli.release import aggregate_data
+from dpcli.planning.model import Plan
+from dpcli.planning.planner import make_plan
+from dpcli.releasing import aggregate_data
 from dpcli.spec.load import read_spec
 from tests.support.cli import Command
 from tests.support.estimates import estimates_of

@@ -15,8 +15,8 @@ import pytest
 from dpcli.errors import LedgerError, Problem
 from dpcli.ledger.charge import Slot, Stored, charge_for
 from dpcli.ledger.ledger import Ledger
-from dpcli.plan.planner import make_plan
-from dpcli.release import Checked, check_quality
+from dpcli.planning.planner import make_plan
+from dpcli.releasing import Checked, check_quality
 from dpcli.spec.load import load_spec
 from tests.support.cli import ROOT, Command, Outcome, forget
 
@@ -288,7 +288,7 @@ def test_a_refusal_does_not_depend_on_the_check(
             rival(tmp_path)
             return checked
 
-        monkeypatch.setattr("dpcli.release.check_quality", check)
+        monkeypatch.setattr("dpcli.releasing.check_quality", check)
         outcome = dpcli("release", spec, data, "--release-id", "r")
         outcomes.append((outcome, drawn, [one["release_id"] for one in history(dpcli, tmp_path)]))
     (passed, no, one), (stopped, yes, other) = outcomes

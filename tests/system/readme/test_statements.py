@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from dpcli.plan.planner import make_plan
+from dpcli.planning.planner import make_plan
 from dpcli.report.page import MOST_LINES
 from dpcli.spec.load import load_spec, read_spec
 from dpcli.statistics import STATISTICS

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from dpcli import release
+from dpcli import releasing
 from dpcli.ledger.ledger import create_ledger
 from tests.support.cli import Command, data, dpcli, spec
 
@@ -84,15 +84,15 @@ def test_a_rollback_while_a_release_runs_is_noticed(
     dpcli("ledger", "open", "town", "--epsilon", "10", "--delta", "1e-5")
     path = folder / "dpcli-ledger.sqlite"
     old = path.read_bytes()
-    real = release.aggregate_data
+    real = releasing.aggregate_data
 
     def meanwhile(*arguments: Any) -> Any:
-        monkeypatch.setattr(release, "aggregate_data", real)
+        monkeypatch.setattr(releasing, "aggregate_data", real)
         assert dpcli("release", spec, data, "-q", "--release-id", "other").status == 0
         path.write_bytes(old)
         return real(*arguments)
 
-    monkeypatch.setattr(release, "aggregate_data", meanwhile)
+    monkeypatch.setattr(releasing, "aggregate_data", meanwhile)
     refused = dpcli("release", spec, data, "-q", "--release-id", "one")
 
     assert (refused.status, refused.out) == (6, "")

@@ -18,8 +18,8 @@ from dpcli.ledger.chain import canonical, events_text
 from dpcli.ledger.charge import Charge, charge_for
 from dpcli.ledger.ledger import create_ledger
 from dpcli.ledger.terms import Terms, terms_of
-from dpcli.plan.model import Plan
-from dpcli.plan.planner import make_plan
+from dpcli.planning.model import Plan
+from dpcli.planning.planner import make_plan
 from dpcli.privacy.events import MechanismEvent
 from dpcli.privacy.loss import Loss, pure
 from dpcli.privacy.sensitivity import Sensitivity

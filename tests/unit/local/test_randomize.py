@@ -15,7 +15,7 @@ from dpcli.columns import NumericColumn
 from dpcli.local import randomize
 from dpcli.local.outbox import Outbox
 from dpcli.local.randomize import write_responses
-from dpcli.plan.planner import make_plan
+from dpcli.planning.planner import make_plan
 from dpcli.spec.load import load_any
 
 SPEC = """

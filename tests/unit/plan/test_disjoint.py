@@ -9,8 +9,8 @@ from random import Random
 import pytest
 
 from dpcli.columns import CategoryColumn, NumericColumn
-from dpcli.plan.model import Plan
-from dpcli.plan.planner import branches, make_plan
+from dpcli.planning.model import Plan
+from dpcli.planning.planner import branches, make_plan
 from dpcli.spec.load import load_spec
 from tests.oracles.opened import cells_of
 from tests.oracles.plain import evaluate

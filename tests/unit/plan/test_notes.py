@@ -9,12 +9,12 @@ from fractions import Fraction
 import pytest
 
 from dpcli import messages
-from dpcli.plan import notes
-from dpcli.plan.meaning import headline, meaning, promise, protection
-from dpcli.plan.model import Plan
-from dpcli.plan.planner import make_plan
-from dpcli.plan.quality import counted_note, minimums, missed_sentence, rule
-from dpcli.plan.risks import risks
+from dpcli.planning import notes
+from dpcli.planning.meaning import headline, meaning, promise, protection
+from dpcli.planning.model import Plan
+from dpcli.planning.planner import make_plan
+from dpcli.planning.quality import counted_note, minimums, missed_sentence, rule
+from dpcli.planning.risks import risks
 from dpcli.privacy.loss import Loss
 from dpcli.reference import texts
 from dpcli.spec.load import load_any
@@ -150,7 +150,7 @@ def test_every_sentence_is_stated_of_some_plan(monkeypatch: pytest.MonkeyPatch) 
         return fill(template, **facts)
 
     monkeypatch.setattr("dpcli.messages.fill", remember)
-    monkeypatch.setattr("dpcli.plan.risks.fill", remember)
+    monkeypatch.setattr("dpcli.planning.risks.fill", remember)
     for plan in plans():
         for sentence in sentences(plan):
             assert not set("{}") & set(sentence)

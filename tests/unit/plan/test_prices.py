@@ -8,8 +8,8 @@ import pytest
 
 from dpcli.composition import COMPOSITIONS
 from dpcli.errors import SpecError
-from dpcli.plan.model import Plan
-from dpcli.plan.planner import make_plan
+from dpcli.planning.model import Plan
+from dpcli.planning.planner import make_plan
 from dpcli.privacy.concentrated import zcdp_epsilon
 from dpcli.spec.load import load_spec
 

@@ -14,11 +14,11 @@ from dpcli.mechanisms.base import AdditiveMechanism
 from dpcli.noise.gaussian import DiscreteGaussian
 from dpcli.noise.laplace import DiscreteLaplace
 from dpcli.noise.tails import blended_margin, one_sided_width, tail
-from dpcli.plan.model import Plan
-from dpcli.plan.planner import make_plan
-from dpcli.plan.quality import FALSE_STOP, minimums, missed_minimums
+from dpcli.planning.model import Plan
+from dpcli.planning.planner import make_plan
+from dpcli.planning.quality import FALSE_STOP, minimums, missed_minimums
 from dpcli.privacy.confidential import Cells, Confidential
-from dpcli.release import check_quality
+from dpcli.releasing import check_quality
 from dpcli.sampling import entropy
 from dpcli.spec.load import load_spec
 from dpcli.statistics.base import Answer

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from dpcli.plan.planner import make_plan
-from dpcli.plan.risks import Finding, Verdict, risks
+from dpcli.planning.planner import make_plan
+from dpcli.planning.risks import Finding, Verdict, risks
 from dpcli.reference import texts
 from dpcli.spec.load import Stewardship, load_any
 from tests.support.cli import LOCAL, SPECS, Command

@@ -15,7 +15,7 @@ from dpcli.errors import LedgerError
 from dpcli.ledger.balance import answers_of
 from dpcli.ledger.chain import canonical, events_text
 from dpcli.ledger.charge import charged_events
-from dpcli.plan.planner import make_plan
+from dpcli.planning.planner import make_plan
 from dpcli.privacy.events import NO_NOISE, DamagedEventError, MechanismEvent, UnknownEventError
 from dpcli.privacy.loss import Loss
 from dpcli.privacy.sensitivity import Sensitivity

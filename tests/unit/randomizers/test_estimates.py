@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from dpcli.columns import CategoryColumn, NumericColumn
 from dpcli.local.estimate import on_simplex
 from dpcli.noise.base import normal_quantile
-from dpcli.plan.model import standard_error
+from dpcli.planning.model import standard_error
 from dpcli.privacy.confidential import Confidential
 from dpcli.randomizers import RANDOMIZERS
 from dpcli.randomizers.base import Asked, Channel, ProbabilityTable, Randomizer, ResponseCounts

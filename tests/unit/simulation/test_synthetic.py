@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpcli.columns import NumericColumn
-from dpcli.plan.model import Plan
+from dpcli.planning.model import Plan
 from dpcli.queries import Condition
 from dpcli.sampling import entropy
 from dpcli.simulation.synthetic import MARK, MARKED, SyntheticDataset

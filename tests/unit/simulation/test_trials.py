@@ -17,10 +17,10 @@ from dpcli.mechanisms.pure import Laplace
 from dpcli.noise.base import Noise
 from dpcli.noise.choice import PermuteAndFlipChoice
 from dpcli.noise.laplace import DiscreteLaplace
-from dpcli.plan.model import Plan
+from dpcli.planning.model import Plan
 from dpcli.privacy.confidential import Cells, Confidential
 from dpcli.privacy.relation import PersonUnit
-from dpcli.release import estimate
+from dpcli.releasing import estimate
 from dpcli.sampling import entropy
 from dpcli.simulation import noise_test, noiseless
 from dpcli.simulation.noise_test import NoiseVerdict, unlikely

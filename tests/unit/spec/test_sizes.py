@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from dpcli.errors import SpecError
-from dpcli.plan.planner import make_plan
+from dpcli.planning.planner import make_plan
 from dpcli.spec.load import load_any
 from tests.support.sizes import FULL, QUICK, Maker
 

@@ -14,7 +14,7 @@ from fractions import Fraction
 
 from dpcli.columns import NumericColumn
 from dpcli.messages import fill
-from dpcli.plan.model import Plan, PlannedEntry
+from dpcli.planning.model import Plan, PlannedEntry
 from dpcli.privacy.loss import loss_text
 from dpcli.privacy.meaning import (
     apart,

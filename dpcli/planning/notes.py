@@ -10,8 +10,8 @@ from fractions import Fraction
 
 from dpcli.columns import Key, NumericColumn
 from dpcli.messages import note
-from dpcli.plan.model import Part, Plan, PlannedEntry
-from dpcli.plan.numbers import exact_or_up, short
+from dpcli.planning.model import Part, Plan, PlannedEntry
+from dpcli.planning.numbers import exact_or_up, short
 from dpcli.privacy.relation import Neighbors, PersonUnit
 from dpcli.queries import LinearQuery
 from dpcli.reference import texts

@@ -13,7 +13,7 @@ from dpcli.composition.parallel import Branch
 from dpcli.errors import SpecError
 from dpcli.mechanisms.base import CalibratedMechanism
 from dpcli.mechanisms.calibration import ALONE, CannotCalibrate, Mechanism
-from dpcli.plan.model import Part, PlannedEntry, answers_of
+from dpcli.planning.model import Part, PlannedEntry, answers_of
 from dpcli.privacy.decimals import readable_text, short_up
 from dpcli.privacy.loss import Loss, add_up
 from dpcli.privacy.search import bisect

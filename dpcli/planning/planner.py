@@ -11,9 +11,9 @@ from math import floor
 from dpcli.composition.base import MissingDependencyError
 from dpcli.composition.parallel import Branch
 from dpcli.errors import BudgetError, Problem, SpecError
-from dpcli.plan.entries import EntryPlanner
-from dpcli.plan.model import Plan, PlannedEntry, answers_of
-from dpcli.plan.shares import Shares
+from dpcli.planning.entries import EntryPlanner
+from dpcli.planning.model import Plan, PlannedEntry, answers_of
+from dpcli.planning.shares import Shares
 from dpcli.privacy.decimals import decimal_text, readable_text
 from dpcli.privacy.relation import PersonUnit
 from dpcli.queries import LinearQuery

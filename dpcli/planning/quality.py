@@ -22,8 +22,8 @@ from math import floor
 
 from dpcli.messages import note
 from dpcli.noise.tails import blended_margin, one_sided_width
-from dpcli.plan.model import Plan
-from dpcli.plan.numbers import short
+from dpcli.planning.model import Plan
+from dpcli.planning.numbers import short
 from dpcli.privacy.relation import PersonUnit
 from dpcli.statistics.base import Answer
 from dpcli.statistics.quality import HALF, split

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from dpcli.messages import note
-from dpcli.plan.model import Part, Plan, PlannedEntry
-from dpcli.plan.numbers import exact_or_up, short
+from dpcli.planning.model import Part, Plan, PlannedEntry
+from dpcli.planning.numbers import exact_or_up, short
 from dpcli.privacy.loss import Loss
 from dpcli.privacy.meaning import (
     apart,

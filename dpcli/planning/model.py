@@ -20,7 +20,7 @@ from dpcli.mechanisms.base import CalibratedMechanism
 from dpcli.mechanisms.calibration import Mechanism
 from dpcli.noise.base import Noise
 from dpcli.noise.tails import PartitionSelection
-from dpcli.plan.numbers import root_up
+from dpcli.planning.numbers import root_up
 from dpcli.privacy.loss import Guarantee, Loss, add_up, compose
 from dpcli.privacy.sensitivity import Sensitivity
 from dpcli.queries import Query

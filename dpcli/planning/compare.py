@@ -8,9 +8,9 @@ from fractions import Fraction
 
 from dpcli.composition import COMPOSITIONS
 from dpcli.composition.base import MissingDependencyError
-from dpcli.plan.model import Plan, PlannedEntry
-from dpcli.plan.notes import question_of
-from dpcli.plan.numbers import Stated
+from dpcli.planning.model import Plan, PlannedEntry
+from dpcli.planning.notes import question_of
+from dpcli.planning.numbers import Stated
 from dpcli.privacy.decimals import readable_text
 from dpcli.privacy.loss import Loss
 from dpcli.privacy.relation import unit_text

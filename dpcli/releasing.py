@@ -16,10 +16,10 @@ from dpcli.engine.progress import Progress
 from dpcli.engine.source import Dataset, open_dataset
 from dpcli.errors import UsageError
 from dpcli.ledger.charge import Slot, Standing, Stored, charged_events
-from dpcli.plan.model import Part, Plan, PlannedEntry
-from dpcli.plan.numbers import Fact
-from dpcli.plan.planner import require_budget
-from dpcli.plan.quality import missed_minimums
+from dpcli.planning.model import Part, Plan, PlannedEntry
+from dpcli.planning.numbers import Fact
+from dpcli.planning.planner import require_budget
+from dpcli.planning.quality import missed_minimums
 from dpcli.privacy.confidential import Cells, Confidential, Group, Groups
 from dpcli.statistics.base import Answer
 from dpcli.statistics.estimates import Estimates

@@ -8,8 +8,8 @@ from fractions import Fraction
 
 from dpcli.composition.base import slack_of
 from dpcli.errors import SpecError
-from dpcli.plan.entries import DIGITS, EntryPlanner
-from dpcli.plan.model import PlannedEntry, answers_of
+from dpcli.planning.entries import DIGITS, EntryPlanner
+from dpcli.planning.model import PlannedEntry, answers_of
 from dpcli.privacy.concentrated import zcdp_rho
 from dpcli.privacy.decimals import short_down
 from dpcli.privacy.loss import Loss
