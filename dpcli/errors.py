@@ -3,7 +3,7 @@
 A failure is data. It is raised where it is found and printed in one place, the
 command line. The tree, with the exit status of each family:
 
-    Failure
+    DpcliError
       UsageError     2   the command line is wrong
       SpecError      3   the spec is wrong or impossible
       DataError      4   the data file does not fit
@@ -56,7 +56,7 @@ def problem(code: str, place: Place | None = None, /, **facts: object) -> Proble
     return Problem(code.partition(".")[0], *words(code, **facts), place)
 
 
-class Failure(Exception):
+class DpcliError(Exception):
     """A refusal that the user can act on; carries every problem found."""
 
     status: ClassVar[int] = 1
@@ -79,37 +79,37 @@ class Stopped(BaseException):
         super().__init__(number)
 
 
-class UsageError(Failure):
+class UsageError(DpcliError):
     """The command line is wrong."""
 
     status = 2
 
 
-class SpecError(Failure):
+class SpecError(DpcliError):
     """The spec is wrong, or asks for something impossible."""
 
     status = 3
 
 
-class DataError(Failure):
+class DataError(DpcliError):
     """The data file does not fit the spec; never because of a record's value."""
 
     status = 4
 
 
-class BudgetError(Failure):
+class BudgetError(DpcliError):
     """The budget refuses the release; nothing was read, spent or written."""
 
     status = 5
 
 
-class LedgerError(Failure):
+class LedgerError(DpcliError):
     """The ledger cannot be used."""
 
     status = 6
 
 
-class OutputError(Failure):
+class OutputError(DpcliError):
     """An output could not be written."""
 
     status = 7
@@ -121,7 +121,7 @@ class OutputError(Failure):
         return cls.about("output-failed", target=target, why=why, fix=fix, again=again)
 
 
-class QualityError(Failure):
+class QualityError(DpcliError):
     """Noisy counts miss a minimum of the spec; only the quality check was charged."""
 
     status = 8

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dpcli.cli.console import say, tell
-from dpcli.errors import Failure, LedgerError, Stopped
+from dpcli.errors import DpcliError, LedgerError, Stopped
 from dpcli.ledger import sqlite
 from dpcli.ledger.account import Account, Outlook
 from dpcli.ledger.balance import Spend, period_number
@@ -83,7 +83,7 @@ def outlook(
     path, dataset, over = ledger_of(named, spec), plan.spec.dataset, None
     try:
         require_budget(plan)
-    except Failure as failure:
+    except DpcliError as failure:
         over, times = failure, None
     opens = not must_exist(plan.spec)
     spend = Spend(tuple(plan.answers.items()), None if period is None else period_number(period))
@@ -99,7 +99,7 @@ def outlook(
             with existing_ledger(path) as ledger:
                 found = ledger.account(dataset).outlook(*asked, opens=opens)
                 found = replace(found, shared=ledger.sharing(dataset, resolved(data)))
-    except Failure as failure:
+    except DpcliError as failure:
         found = Outlook(path, path.exists(), refused=failure)
     warn(sharing_warnings(found.shared))
     return found if over is None else replace(found, refused=over, after=None)

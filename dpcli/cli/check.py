@@ -16,7 +16,7 @@ from dpcli.columns import OpenColumn
 from dpcli.engine.header import require_columns
 from dpcli.engine.progress import Progress
 from dpcli.engine.source import open_dataset
-from dpcli.errors import Failure
+from dpcli.errors import DpcliError
 from dpcli.messages import note
 from dpcli.planning.model import Plan
 from dpcli.planning.planner import make_plan
@@ -70,13 +70,13 @@ def check(
             elif files:
                 with open_dataset(files, plan.spec.dialect) as dataset:
                     require_columns(dataset, plan.spec.columns)
-        except Failure as failure:
+        except DpcliError as failure:
             earlier = refused.problems if refused else ()
             refused = refused or failure
             refused.problems = tuple(dict.fromkeys([*earlier, *failure.problems]))
         if refused is not None:
             raise refused
-    except Failure as failure:
+    except DpcliError as failure:
         if as_json:
             print_json(found | {"problems": problem_facts(failure)})
         raise

@@ -21,7 +21,7 @@ from dataclasses import replace
 from typing import Any, TextIO, cast
 
 from dpcli.diagnostic import render
-from dpcli.errors import Failure, Problem
+from dpcli.errors import DpcliError, Problem
 from dpcli.messages import note, one_line
 from dpcli.reference import filled
 
@@ -238,7 +238,7 @@ def _emphasized(line: str) -> str:
     return line if "`" in bold or EXCERPT.match(line) else bold
 
 
-def print_failure(failure: Failure) -> None:
+def print_failure(failure: DpcliError) -> None:
     """Every problem of a failure; on a terminal with color and the page to read."""
     out, terminal = unguarded(sys.stderr), sys.stderr.isatty()
     if is_json(sys.stderr):
@@ -262,7 +262,7 @@ def print_failure(failure: Failure) -> None:
         print(f"{gap}more: dpcli explain {' | '.join([*codes][:MOST_PAGES])}", file=sys.stderr)
 
 
-def problem_facts(failure: Failure) -> list[dict[str, object]]:
+def problem_facts(failure: DpcliError) -> list[dict[str, object]]:
     """Every problem of a failure, for scripts."""
     return [_facts(one) for one in failure.problems]
 

@@ -19,7 +19,7 @@ from dpcli.cli.accounts import DEFAULT, existing_ledger
 from dpcli.cli.console import print_json
 from dpcli.cli.options import AsJson, LedgerFile, Period
 from dpcli.cli.tables import write_table
-from dpcli.errors import Failure, LedgerError
+from dpcli.errors import DpcliError, LedgerError
 from dpcli.ledger.account import Runs
 from dpcli.ledger.balance import balance, period_number, spend
 from dpcli.ledger.ledger import Ledger
@@ -49,7 +49,7 @@ def datasets(incomplete: str) -> Iterator[str]:
     path = Path(os.environ.get("DPCLI_LEDGER") or DEFAULT)
     names: list[str] = []
     if path.is_file():
-        with suppress(Failure), closing(Ledger.open(path, doubtful=True)) as ledger:
+        with suppress(DpcliError), closing(Ledger.open(path, doubtful=True)) as ledger:
             names += ledger.accounts()
     yield from (name for name in names if name.startswith(incomplete))
 

@@ -16,7 +16,7 @@ import typer
 from dpcli import __version__
 from dpcli.cli.commands import PARSER_ERROR, LazyGroup, page, usage_error
 from dpcli.cli.console import OutputLost, guarded, open_standard_streams, print_failure, use_json
-from dpcli.errors import Failure, OutputError, Problem, Stopped, UsageError
+from dpcli.errors import DpcliError, OutputError, Problem, Stopped, UsageError
 
 COMPLETION = "_DPCLI_COMPLETE"
 """The variable by which a shell asks what may come next."""
@@ -118,7 +118,7 @@ def run() -> int:
             # parser found that the reader of standard output has gone.
             return 1 if gone.code and COMPLETION in os.environ else 7 if gone.code else 0
         except Exception as error:  # noqa: BLE001 - no error may end in a traceback
-            if _signals and not isinstance(error, Failure):
+            if _signals and not isinstance(error, DpcliError):
                 # Some library caught the interruption, and raised an error of its own instead.
                 return 128 + _signals[0]
             failure = _failure(error)
@@ -158,9 +158,9 @@ def _without_global_options(words: Sequence[str]) -> list[str]:
     return rest
 
 
-def _failure(error: Any) -> Failure:
+def _failure(error: Any) -> DpcliError:
     """The failure to print for an error; one of dpcli itself is without its message."""
-    if isinstance(error, Failure):
+    if isinstance(error, DpcliError):
         return error
     if isinstance(error, OutputLost):
         return OutputError.from_system("standard output", error, "run the command again")
@@ -173,6 +173,6 @@ def _failure(error: Any) -> Failure:
     name = Path(trace.tb_frame.f_code.co_filename).name
     found = f"a fault of dpcli itself ({type(error).__name__} at {name}:{trace.tb_lineno})"
     # Its words are here, because whatever failed may prevent reading a template.
-    return Failure(
+    return DpcliError(
         [Problem("internal-fault", found, "report it with the spec; never send the data")]
     )

@@ -13,7 +13,7 @@ import typer
 from dpcli.cli.console import write_json
 from dpcli.cli.options import AsJson, Quiet, SpecFile, require_new
 from dpcli.cli.tables import write_table
-from dpcli.errors import Failure, OutputError, UsageError
+from dpcli.errors import DpcliError, OutputError, UsageError
 from dpcli.planning.numbers import json_text
 from dpcli.planning.planner import make_plan, require_budget
 from dpcli.publish import is_device, publish, publish_file, require_writable
@@ -69,7 +69,7 @@ def simulate(
         _print(found, quiet=quiet)
     sys.stdout.flush()
     if findings.broken:
-        raise Failure(broken_problems(findings))
+        raise DpcliError(broken_problems(findings))
     if into is not None:
         publish({into: json_text(found.facts).encode()})
     require_budget(plan)

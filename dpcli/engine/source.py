@@ -32,7 +32,7 @@ from dpcli.engine.content import (
     unpacked,
 )
 from dpcli.engine.progress import Progress, silenced_stderr
-from dpcli.errors import DataError, Failure, Problem, Stopped, describe_system_error, problem
+from dpcli.errors import DataError, DpcliError, Problem, Stopped, describe_system_error, problem
 
 STDIN = "-"
 
@@ -94,7 +94,7 @@ class Dataset:
             with silenced_stderr():
                 yield
             self._require_unchanged()
-        except (KeyboardInterrupt, Stopped, Failure):
+        except (KeyboardInterrupt, Stopped, DpcliError):
             raise
         except BaseException:  # noqa: BLE001 - a panic of native code is no Exception
             self._require_unchanged()

@@ -45,7 +45,7 @@ from dpcli.engine.progress import silenced_stderr
 from dpcli.engine.rollup import Partial
 from dpcli.engine.source import STDIN
 from dpcli.engine.tasks import LINES, RESULT, File, Tasks
-from dpcli.errors import DataError, Failure, Problem, Stopped, UsageError, problem
+from dpcli.errors import DataError, DpcliError, Problem, Stopped, UsageError, problem
 from dpcli.privacy.relation import PersonUnit, Unit
 from dpcli.queries import Query
 from dpcli.sampling.entropy import random_bytes
@@ -111,7 +111,7 @@ def _redacted() -> Iterator[None]:
     try:
         with silenced_stderr():
             yield
-    except (KeyboardInterrupt, Stopped, Failure):
+    except (KeyboardInterrupt, Stopped, DpcliError):
         raise
     except BaseException:  # noqa: BLE001 - as of the local engine
         raise DataError.about("spark-failed") from None

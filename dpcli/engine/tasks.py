@@ -27,7 +27,7 @@ from dpcli.engine.plain import PlainText
 from dpcli.engine.progress import Progress
 from dpcli.engine.source import Dataset, Source, source_of
 from dpcli.engine.tables import texts_of
-from dpcli.errors import Failure
+from dpcli.errors import DpcliError
 from dpcli.privacy.relation import PersonUnit, Unit
 from dpcli.queries import Query
 
@@ -159,7 +159,7 @@ class Tasks:
                     )
                     if not report["cut"]:
                         made = work(dataset)
-            except Failure as failure:
+            except DpcliError as failure:
                 report["problems"] = [(one.code, one.message, one.hint) for one in failure.problems]
         yield pa.RecordBatch.from_pylist([{"note": json.dumps(report)}], schema)
         yield from made.to_batches(LINES)

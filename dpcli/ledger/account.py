@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from dpcli.errors import BudgetError, Failure, LedgerError
+from dpcli.errors import BudgetError, DpcliError, LedgerError
 from dpcli.ledger.balance import Answers, Balance, Spend, balance
 from dpcli.ledger.terms import Terms, opening_command
 from dpcli.privacy.loss import Loss, loss_text
@@ -74,7 +74,7 @@ class Account:
         after: Balance | None = None
         try:
             before, after = self.accept(asked, spend, opens=opens)
-        except Failure as failure:
+        except DpcliError as failure:
             refused, needs_day = failure, failure.problems[0].code == "period-required"
             if needs_day:
                 # What is left depends on the day: shown is a window without other releases.
@@ -239,7 +239,7 @@ class Outlook:
     terms: Terms | None = None
     before: Balance | None = None
     after: Balance | None = None
-    refused: Failure | None = None
+    refused: DpcliError | None = None
     shared: Mapping[str, set[str]] = field(default_factory=dict)
     repeated: Repeated | None = None
 

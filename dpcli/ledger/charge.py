@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
-from dpcli.errors import BudgetError, Failure
+from dpcli.errors import BudgetError, DpcliError
 from dpcli.ledger.balance import Balance, Spend, spend
 from dpcli.ledger.chain import events_text
 from dpcli.ledger.terms import Payload, Terms, terms_of
@@ -180,13 +180,13 @@ class Slot:
     |-------------------------|-----------------------|-----------------------------|
     | after `commit`          | -                     | the charge, and its outputs |
     | BudgetError             | nothing               | nothing                     |
-    | another Failure         | nothing               | the quality check alone     |
+    | another DpcliError      | nothing               | the quality check alone     |
     | another Exception       | nothing               | the charge, without outputs |
     | none of these, no error | nothing               | the charge, without outputs |
     | a signal                | nothing               | nothing: nothing was shown  |
 
     A BudgetError is the same whatever the quality check found: it reveals nothing. Another
-    Failure may reveal what the check found, because the outputs of a failed check are smaller:
+    DpcliError may reveal what the check found, because the outputs of a failed check are smaller:
     what could not be stored may show which. Any other exception may reveal more of the noise.
 
     `stored` is the release of that name that was made before; then nothing is left to do.
@@ -205,9 +205,9 @@ class Slot:
     def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> None:
         if not self._is_owed or isinstance(error, BudgetError):
             return
-        if isinstance(error, Failure):
+        if isinstance(error, DpcliError):
             if self._check is not None:
-                with suppress(Failure):
+                with suppress(DpcliError):
                     self.ledger.commit(self._check, lambda _: {})
         elif error is None or isinstance(error, Exception):
             self.ledger.commit(self.charge, lambda _: {})

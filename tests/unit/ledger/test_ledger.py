@@ -13,7 +13,7 @@ import pytest
 
 from dpcli.composition import COMPOSITIONS
 from dpcli.composition.base import Composition
-from dpcli.errors import BudgetError, Failure, LedgerError
+from dpcli.errors import BudgetError, DpcliError, LedgerError
 from dpcli.ledger.balance import Answers, Spend, balance
 from dpcli.ledger.chain import Entry
 from dpcli.ledger.ledger import Ledger, create_ledger
@@ -23,7 +23,7 @@ from dpcli.privacy.loss import Guarantee, Loss
 from tests.support.ledgers import charge, render
 
 
-def code(failure: Failure) -> str:
+def code(failure: DpcliError) -> str:
     """The code of a refusal."""
     return failure.problems[0].code
 
