@@ -21,6 +21,7 @@ from dpcli.planning.numbers import Fact
 from dpcli.planning.planner import require_budget
 from dpcli.planning.quality import missed_minimums
 from dpcli.privacy.confidential import Cells, Confidential, Group, Groups
+from dpcli.privacy.permit import NoisePermit
 from dpcli.statistics.base import Answer
 from dpcli.statistics.estimates import Estimates
 from dpcli.statistics.post import after
@@ -111,24 +112,26 @@ def release(
     require_budget(plan)
     slot.ledger.require_room(slot.charge)
     exact = aggregate_data(plan, data, progress, engine)
-    slot.draw_noise(None if plan.quality is None else charged_events(plan.quality_alone))
-    checked = check_quality(plan, exact)
+    permit = slot.draw_noise(None if plan.quality is None else charged_events(plan.quality_alone))
+    checked = check_quality(plan, exact, permit)
     if checked is not None and checked.missed:
         plan = plan.quality_alone
         slot.stop()
-    entries = tuple(estimate(one, plan.spec.confidence) for one in add_noise(plan, exact))
+    noisy = add_noise(plan, exact, permit)
+    entries = tuple(estimate(one, plan.spec.confidence) for one in noisy)
     name, created = slot.charge.release_id, slot.charge.created
     return slot.commit(
         lambda standing: render(Release(plan, name, created, entries, standing, checked))
     )
 
 
-def check_quality(plan: Plan, exact: Sequence[Sealed]) -> Checked | None:
+def check_quality(plan: Plan, exact: Sequence[Sealed], permit: NoisePermit) -> Checked | None:
     """The quality check with fresh noise; None if the spec has none."""
     if plan.quality is None:
         return None
     parts = plan.quality.parts
-    answers = tuple(_answer(part, sealed, None) for part, sealed in zip(parts, exact, strict=False))
+    asked = zip(parts, exact, strict=False)
+    answers = tuple(_answer(part, sealed, None, permit) for part, sealed in asked)
     request, statistic = plan.quality.entry.request, plan.quality.entry.statistic
     estimates = statistic.estimate(request, answers, plan.spec.confidence)
     return Checked(estimates, missed_minimums(plan, answers))
@@ -196,8 +199,8 @@ def _opened(plan: Plan, data: tuple[str, ...], progress: Progress | None) -> Ite
         yield dataset
 
 
-def add_noise(plan: Plan, exact: Sequence[Sealed]) -> tuple[NoisyEntry, ...]:
-    """Noise for every part of every entry.
+def add_noise(plan: Plan, exact: Sequence[Sealed], permit: NoisePermit) -> tuple[NoisyEntry, ...]:
+    """Noise for every part of every entry, as far as the permit covers them.
 
     Entries that select groups come first: the others are about those groups alone.
     """
@@ -207,7 +210,7 @@ def add_noise(plan: Plan, exact: Sequence[Sealed]) -> tuple[NoisyEntry, ...]:
     for planned, parts in asked:
         if planned.entry.selects:
             ((part, groups),) = parts
-            noisy = part.calibrated.select(cast("_Groups", groups))
+            noisy = part.calibrated.select(cast("_Groups", groups), permit)
             counts[planned.name] = _in_order(planned.entry.request.by, noisy.value)
     found = []
     for planned, parts in asked:
@@ -218,7 +221,7 @@ def add_noise(plan: Plan, exact: Sequence[Sealed]) -> tuple[NoisyEntry, ...]:
             values = whole(list(counts[entry.request.name].values()))
             answers = (Answer(values, planned.parts[0].noise),)
         else:
-            answers = tuple(_answer(part, answer, selected) for part, answer in parts)
+            answers = tuple(_answer(part, answer, selected, permit) for part, answer in parts)
         found.append(NoisyEntry(planned, answers, selected))
     return tuple(found)
 
@@ -253,8 +256,10 @@ _Groups = Confidential[Groups]
 _Cells = Confidential[Cells]
 
 
-def _answer(part: Part, exact: Sealed, selected: Sequence[Group] | None) -> Answer:
+def _answer(
+    part: Part, exact: Sealed, selected: Sequence[Group] | None, permit: NoisePermit
+) -> Answer:
     """The noisy answer to one part, in selected groups where keys are private."""
     if selected is not None:
         exact = cast("_Groups", exact).in_groups(selected)
-    return Answer(part.calibrated.answer(cast("_Cells", exact)).value, part.noise)
+    return Answer(part.calibrated.answer(cast("_Cells", exact), permit).value, part.noise)

@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import datetime
 import json
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from dpcli.errors import BudgetError, DpcliError
 from dpcli.ledger.balance import Balance, Spend, spend
 from dpcli.ledger.chain import events_text
 from dpcli.ledger.terms import Payload, Terms, terms_of
 from dpcli.planning.model import Part, Plan, PlannedEntry
+from dpcli.privacy.confidential import Confidential
 from dpcli.privacy.events import MechanismEvent
 from dpcli.privacy.loss import Loss
+from dpcli.privacy.permit import NoisePermit
+from dpcli.privacy.relation import Relation, unit_text
 from dpcli.scores import ScoreQuery
 
 if TYPE_CHECKING:
@@ -103,17 +107,13 @@ def _event(planned: PlannedEntry, part: Part) -> MechanismEvent:
         details |= {"candidates": query.width, "picks": query.picks}
     if rule is not None:
         details["threshold"] = str(rule.threshold)
-    return MechanismEvent(
-        planned.name,
-        part.question.role,
-        part.noise.kind,
-        part.loss,
-        part.noise.scale,
-        part.sensitivity,
-        planned.joint,
-        planned.branch,
-        None if rule is None else rule.delta,
-        details,
+    return replace(
+        part.calibrated.event,
+        statistic=planned.name,
+        question=part.question.role,
+        joint=planned.joint,
+        disjoint=planned.branch,
+        details=details,
     )
 
 
@@ -171,6 +171,14 @@ class Stored:
         return None if found is None else found.decode()
 
 
+Answers = Counter[tuple[object, ...]]
+"""How often each answer is charged for."""
+
+
+def _answers(charge: Charge) -> Answers:
+    return Counter(event.answer for event in charge.events)
+
+
 class Slot:
     """A place for one release in a ledger, where its name is looked up once, for `with`.
 
@@ -193,40 +201,81 @@ class Slot:
     """
 
     def __init__(self, ledger: Ledger, charge: Charge) -> None:
-        self.ledger = ledger
-        self.charge = charge
         self.stored = ledger.stored(charge.release_id, charge)
-        self._check: Charge | None = None
-        self._is_owed = False
+        # No one else changes what will be charged for what was answered.
+        self.__ledger, self.__charge = ledger, charge
+        self.__check: Charge | None = None
+        self.__is_open = self.__is_drawn = self.__is_owed = False
+        self.__unanswered: Answers = Counter()
+
+    @property
+    def ledger(self) -> Ledger:
+        """The ledger that charges."""
+        return self.__ledger
+
+    @property
+    def charge(self) -> Charge:
+        """What the release will be charged for."""
+        return self.__charge
 
     def __enter__(self) -> Self:
+        self.__is_open = self.stored is None and not self.__is_drawn
         return self
 
     def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> None:
-        if not self._is_owed or isinstance(error, BudgetError):
+        self.__is_open = False
+        if not self.__is_owed or isinstance(error, BudgetError):
             return
         if isinstance(error, DpcliError):
-            if self._check is not None:
+            if self.__check is not None:
                 with suppress(DpcliError):
-                    self.ledger.commit(self._check, lambda _: {})
+                    self.__ledger.commit(self.__check, lambda _: {})
         elif error is None or isinstance(error, Exception):
-            self.ledger.commit(self.charge, lambda _: {})
+            self.__ledger.commit(self.__charge, lambda _: {})
 
-    def draw_noise(self, check: tuple[MechanismEvent, ...] | None = None) -> None:
-        """Say that noise is drawn from here on; `check` are the events of the quality check."""
-        self._check = None if check is None else replace(self.charge, events=check)
-        self._is_owed = True
+    def draw_noise(self, check: tuple[MechanismEvent, ...] | None = None) -> NoisePermit:
+        """Say that noise is drawn from here on; `check` are the events of the quality check.
+
+        The permit covers each answer of the charge once, until the slot is left, or the charge
+        made or stopped. Noise is drawn once, within `with`: else nothing would be charged.
+        """
+        if not self.__is_open or self.__is_drawn:
+            raise ValueError("noise is drawn once, within a slot of a new release")
+        self.__check = None if check is None else replace(self.__charge, events=check)
+        self.__is_owed = self.__is_drawn = True
+        self.__unanswered = _answers(self.__charge)
+        permit = object.__new__(NoisePermit)
+        permit._NoisePermit__rule = self._require_charged  # type: ignore[attr-defined]
+        return permit
+
+    def _require_charged(
+        self, event: MechanismEvent, relation: Relation, _exact: Confidential[Any]
+    ) -> None:
+        """Count an answer as given."""
+        terms = self.__charge.terms
+        if (terms.unit, terms.neighbors) != (unit_text(relation.unit), relation.neighbors.value):
+            raise ValueError("the account is charged for another unit or other neighbors")
+        if not self.__is_open or self.__unanswered[event.answer] < 1:
+            raise ValueError("the answer is not charged for, or was given before")
+        self.__unanswered[event.answer] -= 1
 
     def stop(self) -> None:
-        """Charge the quality check alone, because it failed, if there is room for everything."""
-        assert self._check is not None
-        self.charge = replace(self._check, stopped=True, reserved=self.charge.events)
+        """Charge the quality check alone, because it failed, if there is room for everything.
+
+        ValueError if more than the check was answered.
+        """
+        assert self.__check is not None
+        if _answers(self.__charge) - self.__unanswered - _answers(self.__check):
+            raise ValueError("more was answered than the quality check")
+        self.__is_open = False
+        self.__charge = replace(self.__check, stopped=True, reserved=self.__charge.events)
 
     def commit(self, render: Render) -> Stored:
         """Charge, and store what `render` makes of the place in the ledger.
 
         Raises BudgetError or LedgerError, and charges nothing then.
         """
-        stored = self.ledger.commit(self.charge, render)
-        self._is_owed = False
+        self.__is_open = False
+        stored = self.__ledger.commit(self.__charge, render)
+        self.__is_owed = False
         return stored

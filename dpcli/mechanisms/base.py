@@ -21,7 +21,9 @@ from dpcli.noise.none import NO_NOISE
 from dpcli.noise.tails import PartitionSelection, selection
 from dpcli.privacy.confidential import Cells, Confidential, Group, Groups, Noisy
 from dpcli.privacy.decimals import require_exact
+from dpcli.privacy.events import MechanismEvent
 from dpcli.privacy.loss import ZERO_LOSS, Guarantee, Loss
+from dpcli.privacy.permit import NoisePermit
 from dpcli.privacy.relation import Neighbors, PersonUnit, Relation, RowUnit
 from dpcli.privacy.sensitivity import Sensitivity
 from dpcli.queries import Query
@@ -84,12 +86,12 @@ class CalibratedMechanism:
 
     Only `fit` makes it: it takes the sensitivity of the query, lets a registered mechanism choose
     noise, and recomputes the loss. The `loss` is what an answer must be charged for, however large
-    it is. It opens no answer to another query, or about rows that were bounded for another unit.
+    it is. It opens no answer to another query, or about rows that were bounded for another unit,
+    and none without a permit.
 
     This holds against code that passes `mypy --strict`. It does not hold against reflection
     (private names, `object.__setattr__`, `vars`), functions that are replaced in their module,
-    other `neighbors` than the account has, or a mechanism or query whose author states it
-    wrongly: law tests check the registered ones.
+    or a mechanism or query whose author states it wrongly: law tests check the registered ones.
     """
 
     mechanism: Mechanism
@@ -174,10 +176,22 @@ class CalibratedMechanism:
         slack = self.selection.delta if self.selection else Fraction(0)
         return self.mechanism.guarantee(self.noise, self.sensitivity, self.loss, slack)
 
-    def answer(self, exact: Confidential[Cells]) -> Noisy[Cells]:
-        """The sealed numbers with noise, or the candidates chosen by sealed scores."""
+    @property
+    def event(self) -> MechanismEvent:
+        """The answer as it is charged for; what names it is for the plan to add."""
+        delta = self.selection.delta if self.selection else None
+        noise = self.noise
+        return MechanismEvent(
+            "", "", noise.kind, self.loss, noise.scale, self.sensitivity, keys_delta=delta
+        )
+
+    def answer(self, exact: Confidential[Cells], permit: NoisePermit) -> Noisy[Cells]:
+        """The sealed numbers with noise, or the candidates chosen by sealed scores.
+
+        ValueError if they are not an answer to this query that the permit covers.
+        """
         mechanism, query = self.mechanism, self.query
-        self._require_own(exact)
+        self._require_own(exact, permit)
         values = whole(exact._Confidential__sealed)  # type: ignore[attr-defined]  # noqa: SLF001 - with noise
         if isinstance(mechanism, SelectionMechanism) and isinstance(query, ScoreQuery):
             scores = values.reshape(-1, query.width)
@@ -186,7 +200,7 @@ class CalibratedMechanism:
             raise TypeError("numbers are answered by adding noise")
         return Noisy(mechanism.add_noise(self.noise, values))
 
-    def select(self, exact: Confidential[Groups]) -> Noisy[dict[Group, int]]:
+    def select(self, exact: Confidential[Groups], permit: NoisePermit) -> Noisy[dict[Group, int]]:
         """The groups whose noisy count reaches the threshold, with that count.
 
         Every group in the data gets its own noise; nothing is published about those that
@@ -196,15 +210,20 @@ class CalibratedMechanism:
             raise ValueError("groups are selected by noise and a threshold")
         if not isinstance(self.mechanism, AdditiveMechanism):
             raise TypeError("groups are selected by adding noise")
-        self._require_own(exact)
+        self._require_own(exact, permit)
         groups: Groups = exact._Confidential__sealed  # type: ignore[attr-defined]  # noqa: SLF001 - with noise
         noisy = self.mechanism.add_noise(self.noise, groups.cells(groups.names))
         shown = np.flatnonzero(noisy >= self.selection.threshold)
         return Noisy({groups.names[place]: int(noisy[place]) for place in shown})
 
-    def _require_own(self, exact: Confidential[Cells] | Confidential[Groups]) -> None:
+    def _require_own(
+        self, exact: Confidential[Cells] | Confidential[Groups], permit: NoisePermit
+    ) -> None:
         if not exact.is_for(self.query, self.relation.unit):
             raise ValueError("the answer is to another query, or for another unit")
+        if type(permit) is not NoisePermit:
+            raise TypeError("a permit has no other kinds")
+        permit.use(self.event, self.relation, exact)
 
 
 def _for_noise(mechanism: Mechanism, target: Loss) -> Loss:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Generic, NoReturn, TypeVar, final
+from typing import Any, Generic, NoReturn, TypeVar, final
 
 from dpcli.arrays import Array, Ints, np
 from dpcli.privacy.relation import Unit
@@ -57,13 +57,14 @@ class Confidential(Generic[T]):
     to a query is about rows that were bounded for a privacy unit, and sealed with it.
     """
 
-    __slots__ = ("__sealed", "__sealed_for", "__unit")
+    __slots__ = ("__sealed", "__sealed_for", "__unit", "__whole")
 
     def __init__(self, value: T, sealed_for: object, unit: Unit | None = None) -> None:
         # No annotation, so that to a type checker there is no such attribute.
         object.__setattr__(self, "_Confidential__sealed", value)
         object.__setattr__(self, "_Confidential__sealed_for", sealed_for)
         object.__setattr__(self, "_Confidential__unit", unit)
+        object.__setattr__(self, "_Confidential__whole", self)
 
     def __init_subclass__(cls) -> None:
         raise TypeError("a confidential value has no other kinds")
@@ -76,6 +77,11 @@ class Confidential(Generic[T]):
         mine, bounded_for = self.__sealed_for, self.__unit  # type: ignore[attr-defined]
         return mine is asked and bounded_for is unit
 
+    @property
+    def whole(self) -> Confidential[Any]:
+        """The answer that was sealed, of which this may have some groups only."""
+        return self.__whole  # type: ignore[attr-defined, no-any-return]
+
     def in_groups(self: Confidential[Groups], groups: Sequence[Group]) -> Confidential[Cells]:
         """The cells of groups that were selected, still sealed; zeros for one without rows.
 
@@ -84,7 +90,9 @@ class Confidential(Generic[T]):
         if any(type(one) is not str for group in groups for one in (*group, "")):
             raise TypeError("groups are named by plain texts")
         cells: Cells = self.__sealed.cells([tuple(group) for group in groups])  # type: ignore[attr-defined]
-        return Confidential(cells, self.__sealed_for, self.__unit)  # type: ignore[attr-defined]
+        made = Confidential(cells, self.__sealed_for, self.__unit)  # type: ignore[attr-defined]
+        object.__setattr__(made, "_Confidential__whole", self.whole)
+        return made
 
     def __repr__(self) -> str:
         return "Confidential(...)"

@@ -67,6 +67,11 @@ class MechanismEvent:
         if moved is not None and moved.l1 and (not self.scale or self.mechanism == NO_NOISE):
             raise DamagedEventError("what a neighbor can change needs noise")
 
+    @property
+    def answer(self) -> tuple[object, ...]:
+        """What the mechanism itself knows of it: all but what names it, and what it is part of."""
+        return self.mechanism, self.loss, self.scale, self.sensitivity, self.keys_delta
+
     def to_json(self) -> dict[str, object]:
         """Plain JSON, numbers as exact fractions."""
         written: dict[str, object] = {

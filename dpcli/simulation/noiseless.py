@@ -56,11 +56,11 @@ class NoiselessRun:
 
     def noisy(self) -> tuple[NoisyEntry, ...]:
         """The answers with fresh noise, as a release has them."""
-        return add_noise(self._plan, self._sealed)
+        return add_noise(self._plan, self._sealed, self._dataset.permit)
 
     def stopped(self) -> bool:
         """Whether the quality check, with fresh noise, stops a release of these rows."""
-        checked = check_quality(self._plan, self._sealed)
+        checked = check_quality(self._plan, self._sealed, self._dataset.permit)
         return checked is not None and bool(checked.missed)
 
     def exact(self) -> tuple[NoiselessAnswers, ...]:

@@ -7,7 +7,7 @@ import io
 import tempfile
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING, BinaryIO, Final, TypeVar, final
+from typing import TYPE_CHECKING, Any, BinaryIO, Final, TypeVar, final
 
 import numpy as np
 
@@ -16,7 +16,9 @@ from dpcli.dialect import ENCODINGS, STANDARD, UTF16, Dialect
 from dpcli.engine.source import Dataset, Source
 from dpcli.errors import DataError, UsageError
 from dpcli.privacy.confidential import Confidential
-from dpcli.privacy.relation import PersonUnit, Unit
+from dpcli.privacy.events import MechanismEvent
+from dpcli.privacy.permit import NoisePermit
+from dpcli.privacy.relation import PersonUnit, Relation, Unit
 from dpcli.queries import Query
 from dpcli.simulation.synthetic_cells import Places, Stream, ids, texts_of
 from dpcli.spec.model import Spec
@@ -99,7 +101,7 @@ class SyntheticDataset(AbstractContextManager["SyntheticDataset"]):
     def __init__(self, spec: Spec, rows: int, seed: int) -> None:
         if type(spec) is not Spec or {type(one) for one in spec.columns} - GENERATED:
             raise TypeError("only declared columns are generated")
-        self.__answers: list[Sealed] = []
+        self.__answers: dict[int, Sealed] = {}
         self.rows, self.seed, self._spec = rows, seed, spec
         self._stream = Stream(seed)
         self._people = _People(spec.privacy.unit, rows, self._stream.named("people"))
@@ -133,15 +135,30 @@ class SyntheticDataset(AbstractContextManager["SyntheticDataset"]):
         self.__file.seek(0)
         rows = Dataset((Source(MARKED, self.__file, size, self.header, size),))
         found = aggregate(queries, unit, rows)
-        self.__answers += found
+        self.__answers |= {id(one): one for one in found}
         return found
+
+    @property
+    def permit(self) -> NoisePermit:
+        """Lets mechanisms open answers about these rows with noise, at no charge and any time."""
+
+        def rule(_event: MechanismEvent, _relation: Relation, exact: Confidential[Any]) -> None:
+            self._require_own(exact)
+
+        made = object.__new__(NoisePermit)
+        made._NoisePermit__rule = rule  # type: ignore[attr-defined]
+        return made
 
     def exact(self, sealed: Confidential[T]) -> T:
         """An answer that `aggregate` found in these rows, without noise; no other one."""
-        if not any(sealed is one for one in self.__answers):
-            raise ValueError("the answer is not about these synthetic rows")
+        self._require_own(sealed)
         value: T = sealed._Confidential__sealed  # type: ignore[attr-defined]  # noqa: SLF001 - synthetic
         return value
+
+    def _require_own(self, sealed: Confidential[Any]) -> None:
+        # By identity: what else could be compared is sealed.
+        if self.__answers.get(id(sealed.whole)) is not sealed.whole:
+            raise ValueError("the answer is not about these synthetic rows")
 
     def copy_to(self, target: BinaryIO, name: str) -> None:
         """Write the whole file with its mark, as the spec reads a file of this name.

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from dpcli.planning.model import Plan
 from dpcli.releasing import Released, add_noise, estimate
+from tests.support.permits import free_permit
 
 if TYPE_CHECKING:
     from dpcli.engine.rollup import Sealed
@@ -14,4 +15,5 @@ if TYPE_CHECKING:
 
 def estimates_of(plan: Plan, exact: Sequence[Sealed]) -> tuple[Released, ...]:
     """Noise for every part, then estimates from the noisy answers alone."""
-    return tuple(estimate(one, plan.spec.confidence) for one in add_noise(plan, exact))
+    noisy = add_noise(plan, exact, free_permit())
+    return tuple(estimate(one, plan.spec.confidence) for one in noisy)

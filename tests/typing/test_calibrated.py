@@ -19,6 +19,7 @@ from dpcli.noise.gaussian import DiscreteGaussian
 from dpcli.noise.laplace import DiscreteLaplace
 from dpcli.privacy.confidential import Cells, Confidential
 from dpcli.privacy.loss import Loss
+from dpcli.privacy.permit import NoisePermit
 from dpcli.privacy.relation import Neighbors, Relation, RowUnit
 from dpcli.queries import LinearQuery
 from dpcli.sampling import entropy
@@ -29,7 +30,7 @@ from dpcli.simulation.synthetic import SyntheticDataset
 RELATION = Relation(RowUnit(), Neighbors.ADD_REMOVE)
 (FITTED,) = CalibratedMechanism.fit(Laplace(), [LinearQuery()], RELATION, Loss(Fraction(1)))
 TINY = DiscreteLaplace(Fraction(1, 1000))
-SEALED: Confidential[Cells] = Confidential(whole([7]), LinearQuery())
+SEALED: Confidential[Cells] = Confidential(whole([7]), FITTED.query, RELATION.unit)
 
 
 def test_no_one_else_constructs_a_calibrated_mechanism() -> None:
@@ -40,6 +41,16 @@ def test_no_one_else_constructs_a_calibrated_mechanism() -> None:
         CalibratedMechanism()  # type: ignore[call-arg]
     with pytest.raises(TypeError):
         CalibratedMechanism(noise=TINY)  # type: ignore[call-arg]
+
+
+def test_no_one_else_issues_a_permit() -> None:
+    """Its constructor takes nothing that there is, and no answer is given without one."""
+    with pytest.raises(TypeError, match="only a slot"):
+        NoisePermit(lambda *_: None)  # type: ignore[arg-type]
+    with pytest.raises(TypeError):
+        FITTED.answer(SEALED)  # type: ignore[call-arg]
+    with pytest.raises(TypeError):
+        FITTED.answer(SEALED, None)  # type: ignore[arg-type]
 
 
 def test_a_calibrated_mechanism_does_not_change() -> None:
@@ -64,6 +75,11 @@ def test_sealed_types_have_no_other_kinds() -> None:
 
         class Quiet(CalibratedMechanism):  # type: ignore[misc]
             """Calibrated, but for the noise."""
+
+    with pytest.raises(TypeError):
+
+        class Free(NoisePermit):  # type: ignore[misc]
+            """A permit, but for its rule."""
 
     with pytest.raises(TypeError):
 

@@ -22,6 +22,7 @@ from dpcli.releasing import check_quality
 from dpcli.sampling import entropy
 from dpcli.spec.load import load_spec
 from dpcli.statistics.base import Answer
+from tests.support.permits import free_permit
 from tests.support.streams import Stream
 
 RUNS = 2_000
@@ -80,7 +81,7 @@ def exact_counts(plan: Plan, rows: int, shares: Sequence[Fraction]) -> list[Conf
 def stops(plan: Plan, rows: int, shares: Sequence[Fraction]) -> Iterator[bool]:
     """Whether each of many runs on such a file is stopped."""
     for _ in range(RUNS):
-        checked = check_quality(plan, exact_counts(plan, rows, shares))
+        checked = check_quality(plan, exact_counts(plan, rows, shares), free_permit())
         assert checked is not None
         yield bool(checked.missed)
 
@@ -139,7 +140,7 @@ def test_the_margin_is_not_larger_than_it_has_to_be(monkeypatch: pytest.MonkeyPa
     stopped = 0
     for _ in range(RUNS):
         (sealed,) = exact_counts(plan, ROWS, thresholds(plan))
-        rows, *differences = part.calibrated.answer(sealed).value.tolist()
+        rows, *differences = part.calibrated.answer(sealed, free_permit()).value.tolist()
         smaller = [replace(one, margin=one.margin * Fraction(4, 5)) for one in found]
         readable = [Fraction(rows + one, 2) for one in differences]
         columns = dict(zip(thresholds_by_name(plan), readable, strict=True))

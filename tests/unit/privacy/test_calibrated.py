@@ -31,6 +31,7 @@ from dpcli.randomizers.base import ProbabilityTable
 from dpcli.randomizers.matrix import Tabular
 from dpcli.randomizers.pure_protocols import Bits, Symmetric
 from dpcli.sampling.noise import Draws
+from tests.support.permits import free_permit
 
 RELATION = Relation(RowUnit(), Neighbors.ADD_REMOVE)
 COUNT, ONE = LinearQuery(), Loss(Fraction(1))
@@ -186,7 +187,7 @@ def test_an_empty_calibrated_mechanism_opens_nothing() -> None:
     """One that was allocated without `fit` has no query that an answer could be for."""
     blank = CalibratedMechanism.__new__(CalibratedMechanism)
     with pytest.raises(AttributeError):
-        blank.answer(SEALED)
+        blank.answer(SEALED, free_permit())
 
 
 class Nothing(Factor):
@@ -210,7 +211,7 @@ def test_an_answer_to_another_query_stays_sealed() -> None:
     assert all(made.sensitivity.l1 == 0 for made in quiet)
     for made in (fitted(Laplace()), *quiet):
         with pytest.raises(ValueError, match="another query"):
-            made.answer(SEALED)
+            made.answer(SEALED, free_permit())
 
 
 UNITS: list[Unit] = [RowUnit(), PersonUnit("who", 1, 1, 1), PersonUnit("who", 9, 9, 81)]
@@ -222,8 +223,8 @@ def test_an_answer_about_rows_of_another_unit_stays_sealed(unit: Unit) -> None:
     made = fitted(Laplace(), relation=Relation(unit, Neighbors.ADD_REMOVE))
     for bounded_for in (PersonUnit("who", 9, 9, 81), RELATION.unit, None):
         with pytest.raises(ValueError, match="another unit"):
-            made.answer(Confidential(whole([7]), COUNT, bounded_for))
-    assert len(made.answer(Confidential(whole([7]), COUNT, unit)).value) == 1
+            made.answer(Confidential(whole([7]), COUNT, bounded_for), free_permit())
+    assert len(made.answer(Confidential(whole([7]), COUNT, unit), free_permit()).value) == 1
 
 
 def test_groups_of_another_unit_stay_sealed() -> None:
@@ -236,10 +237,10 @@ def test_groups_of_another_unit_stay_sealed() -> None:
     for bounded_for in (other, None):
         sealed = Confidential(groups, query, bounded_for)
         with pytest.raises(ValueError, match="another unit"):
-            made.select(sealed)
+            made.select(sealed, free_permit())
         with pytest.raises(ValueError, match="another unit"):
-            made.answer(sealed.in_groups([("a",)]))
-    made.select(Confidential(groups, query, RELATION.unit))
+            made.answer(sealed.in_groups([("a",)]), free_permit())
+    made.select(Confidential(groups, query, RELATION.unit), free_permit())
 
 
 class Most(int):
@@ -260,7 +261,7 @@ def test_relations_have_no_other_kinds() -> None:
 def test_groups_are_not_shown_without_a_threshold() -> None:
     """Only what was calibrated to select them does."""
     with pytest.raises(ValueError, match="noise and a threshold"):
-        fitted(Laplace()).select(GROUPS)
+        fitted(Laplace()).select(GROUPS, free_permit())
 
 
 def test_texts_that_watch_comparisons_name_no_group() -> None:

@@ -314,6 +314,8 @@ def test_exact_answers_are_about_invented_rows_alone(dummy: Make) -> None:
     for found in (foreign, by_hand):
         with pytest.raises(ValueError, match="not about these synthetic rows"):
             made.exact(found)
+        with pytest.raises(ValueError, match="not about these synthetic rows"):
+            plan.parts[0].calibrated.answer(found, made.permit)
 
 
 def test_synthetic_rows_come_from_a_spec_and_a_number() -> None:
@@ -327,7 +329,7 @@ def test_synthetic_rows_come_from_a_spec_and_a_number() -> None:
     taken = inspect.get_annotations(SyntheticDataset.__init__)
     assert taken == {"spec": "Spec", "rows": "int", "seed": "int", "return": "None"}
     assert {name for name in vars(SyntheticDataset) if not name.startswith("_")} == {
-        "aggregate", "close", "copy_to", "exact",
+        "aggregate", "close", "copy_to", "exact", "permit",
     }  # fmt: skip
     columns = (*plan.spec.columns, Column("other", "integer", bounds=(0, 1)))
     with pytest.raises(TypeError, match="only declared columns"):

@@ -1,0 +1,31 @@
+"""Permission to open an answer: it is charged for, or is about synthetic rows."""
+
+from __future__ import annotations
+
+from typing import Any, Never, final
+
+from dpcli.privacy.confidential import Confidential
+from dpcli.privacy.events import MechanismEvent
+from dpcli.privacy.relation import Relation
+
+
+@final
+class NoisePermit:
+    """Lets mechanisms open certain answers with noise; its issuer decides which.
+
+    `Slot.draw_noise` issues one for the answers that the ledger charges for, each of them once,
+    and `SyntheticDataset` one for answers about its own rows. The rule of a permit has a name that
+    `mypy --strict` lets no other class write; a test counts those that do.
+    """
+
+    __slots__ = ("__rule",)
+
+    def __init__(self, _made_by_issuer: Never) -> None:
+        raise TypeError("only a slot of a ledger and synthetic rows issue a permit")
+
+    def __init_subclass__(cls) -> None:
+        raise TypeError("a permit has no other kinds")
+
+    def use(self, event: MechanismEvent, relation: Relation, exact: Confidential[Any]) -> None:
+        """Raise ValueError unless this answer may be given, now."""
+        self.__rule(event, relation, exact)  # type: ignore[attr-defined]

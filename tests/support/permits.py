@@ -1,0 +1,21 @@
+"""Noise without a charge: what no command draws."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dpcli.privacy.confidential import Confidential
+from dpcli.privacy.events import MechanismEvent
+from dpcli.privacy.permit import NoisePermit
+from dpcli.privacy.relation import Relation
+
+
+def free_permit() -> NoisePermit:
+    """Lets mechanisms answer everything, at any time."""
+
+    def rule(_event: MechanismEvent, _relation: Relation, _exact: Confidential[Any]) -> None:
+        """Nothing is refused."""
+
+    made = object.__new__(NoisePermit)
+    made._NoisePermit__rule = rule  # type: ignore[attr-defined]
+    return made

@@ -1,0 +1,135 @@
+"""Answers are opened only if the ledger charges for them, each of them once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from fractions import Fraction
+
+import pytest
+
+from dpcli.arrays import whole
+from dpcli.errors import LedgerError
+from dpcli.ledger.charge import Charge, Slot
+from dpcli.ledger.ledger import Ledger
+from dpcli.mechanisms.base import CalibratedMechanism
+from dpcli.mechanisms.pure import Laplace
+from dpcli.privacy.confidential import Cells, Confidential
+from dpcli.privacy.loss import Loss
+from dpcli.privacy.permit import NoisePermit
+from dpcli.privacy.relation import Neighbors, PersonUnit, Relation, RowUnit
+from dpcli.queries import LinearQuery
+from tests.support.ledgers import charge, render
+
+COUNT, RELATION = LinearQuery(), Relation(RowUnit(), Neighbors.ADD_REMOVE)
+SEALED: Confidential[Cells] = Confidential(whole([7]), COUNT, RELATION.unit)
+
+
+def of(epsilon: str, relation: Relation = RELATION) -> CalibratedMechanism:
+    """The mechanism of a count with this epsilon."""
+    target = Loss(Fraction(epsilon))
+    (made,) = CalibratedMechanism.fit(Laplace(), [COUNT], relation, target)
+    return made
+
+
+def events(*epsilons: str) -> Charge:
+    """A charge for counts with these epsilons."""
+    made = [charge("r", epsilon, budget="9") for epsilon in epsilons]
+    return replace(made[0], events=tuple(event for one in made for event in one.events))
+
+
+@pytest.fixture
+def slot(ledger: Ledger) -> Iterator[Slot]:
+    """A slot for one count with an epsilon of 1/2."""
+    with Slot(ledger, events("1/2")) as made:
+        yield made
+
+
+def test_each_answer_is_given_once(ledger: Ledger) -> None:
+    """Noise that is drawn twice for one charge would show more than what is charged."""
+    with Slot(ledger, events("1/2", "1/2", "1/4")) as slot:
+        permit = slot.draw_noise()
+        for epsilon in ("1/2", "1/4", "1/2"):
+            of(epsilon).answer(SEALED, permit)
+        for epsilon in ("1/2", "1/4"):
+            with pytest.raises(ValueError, match="given before"):
+                of(epsilon).answer(SEALED, permit)
+
+
+def test_an_answer_with_a_larger_epsilon_is_not_charged_for(slot: Slot) -> None:
+    """Neither one of less noise than what was charged, nor one of more."""
+    permit = slot.draw_noise()
+    for epsilon in ("1", "1/4"):
+        with pytest.raises(ValueError, match="not charged for"):
+            of(epsilon).answer(SEALED, permit)
+    of("1/2").answer(SEALED, permit)
+
+
+@pytest.mark.parametrize(
+    "relation",
+    [
+        Relation(RELATION.unit, Neighbors.CHANGE_ONE),
+        Relation(PersonUnit("who", 1, 1, 1), Neighbors.ADD_REMOVE),
+    ],
+    ids=["neighbors", "unit"],
+)
+def test_the_relation_is_that_of_the_account(relation: Relation, slot: Slot) -> None:
+    """A count of rows that is exact under change-one stays sealed under add-remove."""
+    sealed = Confidential(whole([7]), COUNT, relation.unit)
+    with pytest.raises(ValueError, match="another unit or other neighbors"):
+        of("1/2", relation).answer(sealed, slot.draw_noise())
+
+
+def test_noise_is_drawn_once_and_within_the_slot(ledger: Ledger) -> None:
+    """Outside of `with` nothing would be charged, and a second permit would not be."""
+    slot = Slot(ledger, events("1/2"))
+    with pytest.raises(ValueError, match="drawn once"):
+        slot.draw_noise()
+    with slot:
+        permit = slot.draw_noise()
+        with pytest.raises(ValueError, match="drawn once"):
+            slot.draw_noise()
+    with pytest.raises(ValueError, match="not charged for"):
+        of("1/2").answer(SEALED, permit)
+    again = pytest.raises(ValueError, match="not charged for")
+    with pytest.raises(LedgerError, match="failed after its noise"), slot, again:
+        of("1/2").answer(SEALED, permit)
+
+
+def test_a_permit_ends_with_the_charge(slot: Slot) -> None:
+    """What is answered later is not in the outputs that were stored."""
+    permit = slot.draw_noise()
+    slot.commit(render)
+    with pytest.raises(ValueError, match="not charged for"):
+        of("1/2").answer(SEALED, permit)
+
+
+def test_a_stopped_release_has_answered_the_check_alone(ledger: Ledger) -> None:
+    """The charge is that of the check, so no other answer may be known, then or later."""
+    with Slot(ledger, events("1/4", "1/2")) as slot:
+        permit = slot.draw_noise(events("1/4").events)
+        of("1/4").answer(SEALED, permit)
+        slot.stop()
+        with pytest.raises(ValueError, match="not charged for"):
+            of("1/2").answer(SEALED, permit)
+    with Slot(ledger, replace(events("1/4", "1/2"), release_id="s")) as slot:
+        permit = slot.draw_noise(events("1/4").events)
+        of("1/2").answer(SEALED, permit)
+        with pytest.raises(ValueError, match="more was answered"):
+            slot.stop()
+
+
+def test_the_charge_of_a_slot_is_not_exchanged(slot: Slot) -> None:
+    """What was answered is charged for as it was announced, in the ledger that announced it."""
+    slot.draw_noise()
+    for name in ("charge", "ledger"):
+        with pytest.raises(AttributeError):
+            setattr(slot, name, None)
+
+
+def test_a_permit_of_no_issuer_opens_nothing() -> None:
+    """One that was allocated has no rule; one that is only alike is refused."""
+    with pytest.raises(AttributeError):
+        of("1/2").answer(SEALED, NoisePermit.__new__(NoisePermit))
+    with pytest.raises(TypeError, match="no other kinds"):
+        of("1/2").answer(SEALED, type("Alike", (), {"use": print})())
