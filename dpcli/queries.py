@@ -14,7 +14,7 @@ from itertools import combinations_with_replacement
 from math import prod
 
 from dpcli.columns import CategoryColumn, Column, Key, NumericColumn
-from dpcli.privacy.sensitivity import Influence, Sensitivity
+from dpcli.privacy.sensitivity import RowContribution, Sensitivity
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,7 @@ class Query:
 
     @property
     @abstractmethod
-    def influence(self) -> Influence:
+    def contribution(self) -> RowContribution:
         """The least and the most that one row (or one person) can add to one cell."""
 
     @cached_property
@@ -120,7 +120,7 @@ class LinearQuery(Query):
         return tuple(factor.column for factor in self.factors)
 
     @cached_property
-    def influence(self) -> Influence:
+    def contribution(self) -> RowContribution:
         """The least and the most that one row can add to one cell.
 
         Interval arithmetic over the declared bounds, where a factor that occurs twice
@@ -137,7 +137,7 @@ class LinearQuery(Query):
             low, high = self.totals
         if self.may_skip or self.totals is not None:
             low, high = min(low, 0), max(high, 0)
-        return Influence(low, high)
+        return RowContribution(low, high)
 
 
 def _power(limits: tuple[int, int], exponent: int) -> tuple[int, int]:
@@ -159,13 +159,13 @@ class DistinctQuery(Query):
         return (self.column,)
 
     @cached_property
-    def influence(self) -> Influence:
+    def contribution(self) -> RowContribution:
         """A row adds one value at most, and none that is there already.
 
         Nor does a person with several rows add more than one for each, so the table
         for sums of numbers from zero to one holds.
         """
-        return Influence(0, 1)
+        return RowContribution(0, 1)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -191,9 +191,9 @@ class ReadabilityQuery(Query):
         return len(self.checked) + int(self.with_rows)
 
     @cached_property
-    def influence(self) -> Influence:
+    def contribution(self) -> RowContribution:
         """What one row can add to one number."""
-        return Influence(-1 if self.checked else 1, 1)
+        return RowContribution(-1 if self.checked else 1, 1)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -228,9 +228,9 @@ class MinimiserQuery(Query):
         return len(self.inputs) + 1
 
     @cached_property
-    def influence(self) -> Influence:
+    def contribution(self) -> RowContribution:
         """The most that one coefficient changes, in either direction."""
-        return Influence(-self.sensitivity.linf, self.sensitivity.linf)
+        return RowContribution(-self.sensitivity.linf, self.sensitivity.linf)
 
     @cached_property
     def moments(self) -> tuple[LinearQuery, ...]:

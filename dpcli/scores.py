@@ -9,7 +9,7 @@ from functools import cached_property
 
 from dpcli.arrays import Array, np
 from dpcli.columns import Key
-from dpcli.privacy.sensitivity import Influence
+from dpcli.privacy.sensitivity import RowContribution
 from dpcli.queries import Query
 
 Points = tuple[int, ...] | range
@@ -32,14 +32,14 @@ class Utility(ABC):
         return len(self.places)
 
     @property
-    def influence(self) -> Influence:
+    def contribution(self) -> RowContribution:
         """How much a row changes the distance of scores, for the table of sensitivities.
 
         What matters for a choice is the range of a change: the most that one
-        candidate gains on another. `big` bounds it where a row comes or goes, and
+        candidate gains on another. `max_abs` bounds it where a row comes or goes, and
         `high - low` where a row changes. Unless a utility says otherwise, from -1 to 1.
         """
-        return Influence(-1, 1)
+        return RowContribution(-1, 1)
 
     @abstractmethod
     def scores(self, counts: Array) -> Array:
@@ -81,10 +81,10 @@ class Rank(Utility):
     quantile: Fraction
 
     @property
-    def influence(self) -> Influence:
+    def contribution(self) -> RowContribution:
         """From -2p to 2(d - p)."""
         part, whole = self.quantile.numerator, self.quantile.denominator
-        return Influence(-2 * part, 2 * (whole - part))
+        return RowContribution(-2 * part, 2 * (whole - part))
 
     def scores(self, counts: Array) -> Array:
         """Minus the distance of ranks, in units of 1/d rows."""
@@ -141,9 +141,9 @@ class Revenue(Utility):
     prices: Points
 
     @property
-    def influence(self) -> Influence:
+    def contribution(self) -> RowContribution:
         """From zero to the highest price, in steps."""
-        return Influence(0, self.prices[-1])
+        return RowContribution(0, self.prices[-1])
 
     def scores(self, counts: Array) -> Array:
         """Price times buyers, in steps of the price."""
@@ -176,6 +176,6 @@ class ScoreQuery(Query):
         return self.utility.candidates
 
     @cached_property
-    def influence(self) -> Influence:
+    def contribution(self) -> RowContribution:
         """How much one row can change the distance of the scores of a group."""
-        return self.utility.influence
+        return self.utility.contribution

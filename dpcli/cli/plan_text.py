@@ -82,7 +82,7 @@ def _query(entry: PlannedEntry, part: Part, plan: Plan) -> Row:
     """One query of a statistic; on a terminal with a bar for the cost of the statistic."""
     first, drawn, spec = part is entry.parts[0], draws(sys.stdout), plan.spec
     most = max(planned.target.epsilon for planned in plan.priced)
-    low, high = (exact_or_up(end) for end in part.influence)
+    low, high = (exact_or_up(end) for end in part.contribution)
     cells = part.question.query.cells
     return {
         "statistic": entry.name if first else "",
@@ -133,7 +133,7 @@ def _error_of_mean(planned: PlannedEntry, plan: Plan, rows: Fraction) -> Fractio
     total, count = planned.parts
     confidence = (1 + plan.spec.confidence) / 2
     most, fewer = total.error(confidence), count.error(confidence)
-    _, farthest = total.influence
+    _, farthest = total.contribution
     return (most + farthest * fewer) / (rows - fewer) if rows > fewer else None
 
 

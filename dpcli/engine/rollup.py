@@ -117,8 +117,7 @@ def _cells(
 
 def _scores(utility: Utility, counts: Array) -> Cells:
     """The scores of all candidates, group by group."""
-    influence = utility.influence
-    most = max(abs(influence.low), abs(influence.high), 1) * counts.size
+    most = max(utility.contribution.max_abs, 1) * counts.size
     return utility.scores(roomy(counts, most * largest(counts))).ravel()
 
 

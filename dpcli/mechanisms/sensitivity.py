@@ -21,5 +21,5 @@ def query_sensitivity(query: Query, relation: Relation) -> Sensitivity:
             unit = unit.in_totals
         elif not query.axes:
             unit = unit.ungrouped
-    once = sensitivity(query.influence, neighbors, unit, query.cells)
+    once = sensitivity(query.contribution, neighbors, unit, query.cells)
     return once.repeated(query.picks) if isinstance(query, ScoreQuery) else once

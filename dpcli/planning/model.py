@@ -98,9 +98,9 @@ class Part:
         return self.sensitivity.linf * self.question.unit
 
     @property
-    def influence(self) -> tuple[Fraction, Fraction]:
+    def contribution(self) -> tuple[Fraction, Fraction]:
         """The least and the most that a row adds to a cell, in the answer's own unit."""
-        once = self.question.query.influence
+        once = self.question.query.contribution
         return once.low * self.question.unit, once.high * self.question.unit
 
     @property

@@ -1,17 +1,17 @@
-"""What one privacy unit can change: from a row's influence to L0, L1, L2, Linf.
+"""What one unit can change: from a row's contribution to L0, L1, L2 and Linf.
 
 This is the one audited table. Everything is in whole steps of the query's grid,
 so the sensitivities are exact integers (the squared one for L2).
 
-With big = max(|low|, |high|), reach = max(high, 0) - min(low, 0), r = rows per
-unit and cell, g = cells per unit:
+With m = max(|low|, |high|), s = max(high, 0) - min(low, 0), r = rows per unit and
+cell, g = cells per unit:
 
     relation, unit              cells  L1                    L2 squared             Linf
-    add-remove                  any    g r big               g (r big)^2            r big
+    add-remove                  any    g r m                 g (r m)^2              r m
     change-one, row             one    d = high - low        d^2                    d
-                                many   max(2 big, d)         max(2 big^2, d^2)      max(big, d)
-    change-one, person          one    d = r reach           d^2                    d
-                                many   g max(2 r big, d)     g max(2(r big)^2, d^2) max(r big, d)
+                                many   max(2 m, d)           max(2 m^2, d^2)        max(m, d)
+    change-one, person          one    d = r s               d^2                    d
+                                many   g max(2 r m, d)       g max(2(r m)^2, d^2)   max(r m, d)
 
 An overall limit of k rows replaces g r by min(g r, k), and the squares by their
 largest sum under that limit. Squares are convex, so the worst unit fills as many
@@ -29,19 +29,19 @@ from dpcli.privacy.relation import Neighbors, PersonUnit, Unit
 
 
 @dataclass(frozen=True, slots=True)
-class Influence:
+class RowContribution:
     """The least and the most that one row can add to one cell, in steps."""
 
     low: int
     high: int
 
     @property
-    def big(self) -> int:
+    def max_abs(self) -> int:
         """The greatest size of one row's addition."""
         return max(abs(self.low), abs(self.high))
 
     @property
-    def reach(self) -> int:
+    def span(self) -> int:
         """The greatest change from one row's addition to another's, or to none."""
         return max(self.high, 0) - min(self.low, 0)
 
@@ -74,35 +74,35 @@ class Sensitivity:
 
 
 def sensitivity(
-    influence: Influence, neighbors: Neighbors, unit: Unit, cells: int | None
+    contribution: RowContribution, neighbors: Neighbors, unit: Unit, cells: int | None
 ) -> Sensitivity:
     """The table of this module, for a query of `cells` cells; None for any number."""
     rows, total, touched = _limits(unit, cells)
     full, rest = divmod(total, rows)
-    big, reach = influence.big, influence.reach
+    largest, span = contribution.max_abs, contribution.span
     if neighbors is Neighbors.ADD_REMOVE:
         return _sensitivity(
             l0=touched,
-            l1=total * big,
-            l2_squared=full * (rows * big) ** 2 + (rest * big) ** 2,
-            linf=rows * big,
+            l1=total * largest,
+            l2_squared=full * (rows * largest) ** 2 + (rest * largest) ** 2,
+            linf=rows * largest,
         )
     one_row = not isinstance(unit, PersonUnit)
-    change = influence.high - influence.low if one_row else rows * reach
+    change = contribution.high - contribution.low if one_row else rows * span
     if cells == 1:
         return _sensitivity(l0=1, l1=change, l2_squared=change**2, linf=change)
     if one_row:
         return _sensitivity(
             l0=2,
-            l1=max(2 * big, change),
-            l2_squared=max(2 * big**2, change**2),
-            linf=max(big, change),
+            l1=max(2 * largest, change),
+            l2_squared=max(2 * largest**2, change**2),
+            linf=max(largest, change),
         )
     return _sensitivity(
         l0=2 * touched if cells is None else min(cells, 2 * touched),
-        l1=total * max(2 * big, reach),
-        l2_squared=_exchanged(influence, rows, full, rest),
-        linf=max(rows * big, change),
+        l1=total * max(2 * largest, span),
+        l2_squared=_exchanged(contribution, rows, full, rest),
+        linf=max(rows * largest, change),
     )
 
 
@@ -145,19 +145,19 @@ def _limits(unit: Unit, cells: int | None) -> tuple[int, int, int]:
     return min(unit.rows_per_cell, total), total, min(most, total)
 
 
-def _exchanged(influence: Influence, rows: int, full: int, rest: int) -> int:
+def _exchanged(contribution: RowContribution, rows: int, full: int, rest: int) -> int:
     """The largest sum of squares when one unit's rows give way to another's.
 
     Each unit has `full` cells of `rows` rows and one of `rest`; the arrangements
     differ in which of these lie in the same cell.
     """
-    big = influence.big
-    up, down = max(influence.high, 0), max(-influence.low, 0)
+    largest = contribution.max_abs
+    up, down = max(contribution.high, 0), max(-contribution.low, 0)
 
     def met(one: int, other: int) -> int:
         """Two groups of rows in one cell, or each in a cell of its own."""
         together = max(up * one + down * other, down * one + up * other) ** 2
-        return max(together, (one * big) ** 2 + (other * big) ** 2)
+        return max(together, (one * largest) ** 2 + (other * largest) ** 2)
 
     straight = full * met(rows, rows) + met(rest, rest)
     crossed = (full - 1) * met(rows, rows) + 2 * met(rows, rest) if full else 0

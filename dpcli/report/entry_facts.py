@@ -117,7 +117,7 @@ def _part(part: Part, confidence: Fraction, *, joint: bool) -> Fact:
         "role": part.question.role,
         "joint": joint,
         "cells": part.question.query.cells,
-        "influence": part.influence,
+        "influence": part.contribution,
         "mechanism": _mechanism(part),
         "sensitivity": _sensitivity(part),
         "epsilon": part.loss.epsilon,

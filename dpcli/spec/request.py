@@ -154,7 +154,7 @@ class RequestReader:
             query = question.query
             sums = query.moments if isinstance(query, MinimiserQuery) else [query]
             linear = (one for one in sums if isinstance(one, LinearQuery))
-            if any(one.influence.big >= MOST_PRODUCT for one in linear):
+            if any(one.contribution.max_abs >= MOST_PRODUCT for one in linear):
                 raise part.report("grid-too-fine.product")
 
     def bounded(self, request: Request) -> tuple[Request, Request | None]:

@@ -8,16 +8,21 @@ from itertools import combinations, combinations_with_replacement, product
 import pytest
 
 from dpcli.privacy.relation import Neighbors, PersonUnit, RowUnit, Unit
-from dpcli.privacy.sensitivity import Influence, Sensitivity, readability_sensitivity, sensitivity
+from dpcli.privacy.sensitivity import (
+    RowContribution,
+    Sensitivity,
+    readability_sensitivity,
+    sensitivity,
+)
 
-INFLUENCES = [(1, 1), (0, 1), (0, 3), (-2, 1), (-1, 1), (2, 3), (-3, -2), (0, 0), (-3, 0)]
+CONTRIBUTIONS = [(1, 1), (0, 1), (0, 3), (-2, 1), (-1, 1), (2, 3), (-3, -2), (0, 0), (-3, 0)]
 
 
-def contributions(influence: Influence, unit: Unit, cells: int) -> set[tuple[int, ...]]:
+def contributions(contribution: RowContribution, unit: Unit, cells: int) -> set[tuple[int, ...]]:
     """Every vector of sums that one unit can add, by enumeration of its rows."""
-    values = range(influence.low, influence.high + 1)
+    values = range(contribution.low, contribution.high + 1)
     if isinstance(unit, RowUnit):
-        # A row lies in one cell; an influence that includes zero covers skipped rows.
+        # A row lies in one cell; a contribution that includes zero covers skipped rows.
         return {
             tuple(value if cell == place else 0 for cell in range(cells))
             for value in values
@@ -46,9 +51,11 @@ def _sums(
         yield tuple(vector)
 
 
-def worst(influence: Influence, neighbors: Neighbors, unit: Unit, cells: int) -> Sensitivity:
+def worst(
+    contribution: RowContribution, neighbors: Neighbors, unit: Unit, cells: int
+) -> Sensitivity:
     """The greatest change in each norm over all pairs of neighbours."""
-    vectors = contributions(influence, unit, cells)
+    vectors = contributions(contribution, unit, cells)
     others = vectors if neighbors is Neighbors.CHANGE_ONE else {(0,) * cells}
     changes = {
         tuple(abs(a - b) for a, b in zip(one, other, strict=True))
@@ -65,14 +72,14 @@ def worst(influence: Influence, neighbors: Neighbors, unit: Unit, cells: int) ->
 
 @pytest.mark.parametrize("neighbors", Neighbors)
 @pytest.mark.parametrize("cells", [1, 2, 3])
-@pytest.mark.parametrize("low_high", INFLUENCES)
+@pytest.mark.parametrize("low_high", CONTRIBUTIONS)
 def test_a_row_moves_an_answer_exactly_as_far_as_the_table_says(
     neighbors: Neighbors, cells: int, low_high: tuple[int, int]
 ) -> None:
     """No neighbour exceeds the table for rows, and some neighbour reaches it in each norm."""
-    influence = Influence(*low_high)
-    claimed = sensitivity(influence, neighbors, RowUnit(), cells)
-    found = worst(influence, neighbors, RowUnit(), cells)
+    contribution = RowContribution(*low_high)
+    claimed = sensitivity(contribution, neighbors, RowUnit(), cells)
+    found = worst(contribution, neighbors, RowUnit(), cells)
 
     assert (claimed.l1, claimed.l2_squared, claimed.linf) == (
         found.l1,
@@ -114,11 +121,11 @@ def test_a_person_moves_an_answer_exactly_as_far_as_the_table_says(
     When people are exchanged, each needs cells that the other has not; with fewer, the
     table may say more than a unit can do. Any number of cells is as many as that.
     """
-    influence = Influence(*low_high)
+    contribution = RowContribution(*low_high)
     unit = PersonUnit("id", per_cell, groups, rows)
-    claimed = sensitivity(influence, neighbors, unit, cells)
+    claimed = sensitivity(contribution, neighbors, unit, cells)
     enough = 2 * min(groups, rows)
-    found = worst(influence, neighbors, unit, enough if cells is None else cells)
+    found = worst(contribution, neighbors, unit, enough if cells is None else cells)
 
     assert found.l0 <= claimed.l0
     assert found.l1 <= claimed.l1
@@ -130,7 +137,7 @@ def test_a_person_moves_an_answer_exactly_as_far_as_the_table_says(
 
 def test_textbook_salaries() -> None:
     """A total of salaries in [20k, 200k] moves by 200k unbounded and 180k bounded."""
-    salaries = Influence(20_000, 200_000)
+    salaries = RowContribution(20_000, 200_000)
 
     assert sensitivity(salaries, Neighbors.ADD_REMOVE, RowUnit(), 1).l1 == 200_000
     assert sensitivity(salaries, Neighbors.CHANGE_ONE, RowUnit(), 1).l1 == 180_000
@@ -138,7 +145,7 @@ def test_textbook_salaries() -> None:
 
 def test_textbook_histogram() -> None:
     """An age histogram has L1 1 and 2, and L2 1 and sqrt 2."""
-    one = Influence(0, 1)
+    one = RowContribution(0, 1)
     added = sensitivity(one, Neighbors.ADD_REMOVE, RowUnit(), 10)
     changed = sensitivity(one, Neighbors.CHANGE_ONE, RowUnit(), 10)
 

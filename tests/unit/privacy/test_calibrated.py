@@ -24,7 +24,7 @@ from dpcli.privacy.confidential import Cells, Confidential, Groups
 from dpcli.privacy.loss import Loss
 from dpcli.privacy.pairs import LaplacePair
 from dpcli.privacy.relation import Neighbors, PersonUnit, Relation, RowUnit, Unit
-from dpcli.privacy.sensitivity import Influence, Sensitivity
+from dpcli.privacy.sensitivity import RowContribution, Sensitivity
 from dpcli.queries import Factor, LinearQuery
 from dpcli.randomizers.additive import Added
 from dpcli.randomizers.base import ProbabilityTable
@@ -102,9 +102,9 @@ class Less(LinearQuery):
     __hash__ = LinearQuery.__hash__
 
     @property
-    def influence(self) -> Influence:
+    def contribution(self) -> RowContribution:
         """None."""
-        return Influence(0, 0)
+        return RowContribution(0, 0)
 
 
 def test_only_a_registered_mechanism_is_calibrated() -> None:

@@ -60,7 +60,7 @@ def test_ranks_move_exactly_as_far_as_is_claimed(quantile: str, neighbors: Neigh
         for one, other in pairs:
             change = [a - b for a, b in zip(one, other, strict=True)]
             worst = max(worst, max(change) - min(change))
-    claim = sensitivity(query.influence, neighbors, RowUnit(), 1).l1
+    claim = sensitivity(query.contribution, neighbors, RowUnit(), 1).l1
     # Nine tenths of five rows leave no room for candidates on either side.
     assert worst == claim if quantile != "9/10" else worst <= claim
 
