@@ -148,11 +148,11 @@ class CalibratedMechanism:
         noises = mechanism.noises_for(changes, available, shares, calibration)
         changed = [place for place, change in enumerate(changes) if change.l1]
         if target.rho is None:
-            found = [Loss(target.epsilon * shares[at], target.delta * shares[at]) for at in changed]
+            costs = [Loss(target.epsilon * shares[at], target.delta * shares[at]) for at in changed]
         else:
             each = [noises[place] for place in changed], [changes[place] for place in changed]
-            found = mechanism.losses_at(*each, delta)
-        losses = dict(zip(changed, found, strict=True))
+            costs = mechanism.losses_at(*each, delta)
+        losses = dict(zip(changed, costs, strict=True))
         fitted = []
         for place, (query, change, noise) in enumerate(zip(queries, changes, noises, strict=True)):
             registered = type(noise) in NOISES and type(noise) is mechanism.distribution
@@ -163,11 +163,11 @@ class CalibratedMechanism:
                 alone = query_sensitivity(query, Relation(relation.unit, Neighbors.ADD_REMOVE))
                 rule = selection(noise, alone, target.delta - available.delta)
                 loss = loss if target.rho is None else replace(loss, delta=loss.delta + rule.delta)
-            made = object.__new__(cls)
+            calibrated = object.__new__(cls)
             values = (mechanism, query, relation, change, noise, loss, rule)
             for name, value in zip(cls.__slots__, values, strict=True):
-                object.__setattr__(made, name, value)
-            fitted.append(made)
+                object.__setattr__(calibrated, name, value)
+            fitted.append(calibrated)
         return fitted
 
     @property

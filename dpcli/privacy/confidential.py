@@ -69,13 +69,13 @@ class Confidential(Generic[T]):
     def __init_subclass__(cls) -> None:
         raise TypeError("a confidential value has no other kinds")
 
-    def is_for(self, asked: object, unit: Unit | None = None) -> bool:
+    def is_for(self, purpose: object, unit: Unit | None = None) -> bool:
         """Whether it was sealed for this very query and unit, or for this randomizer.
 
         One that is equal does not suffice: what it is made of might say so of everything.
         """
-        mine, bounded_for = self.__sealed_for, self.__unit  # type: ignore[attr-defined]
-        return mine is asked and bounded_for is unit
+        sealed_for, bounded_for = self.__sealed_for, self.__unit  # type: ignore[attr-defined]
+        return sealed_for is purpose and bounded_for is unit
 
     @property
     def whole(self) -> Confidential[Any]:
@@ -90,9 +90,9 @@ class Confidential(Generic[T]):
         if any(type(one) is not str for group in groups for one in (*group, "")):
             raise TypeError("groups are named by plain texts")
         cells: Cells = self.__sealed.cells([tuple(group) for group in groups])  # type: ignore[attr-defined]
-        made = Confidential(cells, self.__sealed_for, self.__unit)  # type: ignore[attr-defined]
-        object.__setattr__(made, "_Confidential__whole", self.whole)
-        return made
+        selected = Confidential(cells, self.__sealed_for, self.__unit)  # type: ignore[attr-defined]
+        object.__setattr__(selected, "_Confidential__whole", self.whole)
+        return selected
 
     def __repr__(self) -> str:
         return "Confidential(...)"

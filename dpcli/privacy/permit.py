@@ -15,7 +15,8 @@ class NoisePermit:
 
     `Slot.draw_noise` issues one for the answers that the ledger charges for, each of them once,
     and `SyntheticDataset` one for answers about its own rows. The rule of a permit has a name that
-    `mypy --strict` lets no other class write; a test counts those that do.
+    `mypy --strict` lets no other class write; a test counts those that do. Code that keeps
+    noisy answers and leaves the slot by a failure is not charged: a failure publishes nothing.
     """
 
     __slots__ = ("__rule",)

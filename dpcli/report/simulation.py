@@ -78,7 +78,7 @@ class Simulated:
 def simulated(findings: Trials) -> Simulated:
     """What is stated about a simulation."""
     plan, entries = findings.plan, findings.entries
-    answers = [[asked.row for asked in entry.asked] for entry in entries]
+    answers = [[question.row for question in entry.questions] for entry in entries]
     numbers = [[item.row for item in entry.published] for entry in entries]
     explained = list(_notes(findings))
     facts: Facts = {

@@ -134,9 +134,9 @@ class SyntheticDataset(AbstractContextManager["SyntheticDataset"]):
         size = self.__file.seek(0, io.SEEK_END)
         self.__file.seek(0)
         rows = Dataset((Source(MARKED, self.__file, size, self.header, size),))
-        found = aggregate(queries, unit, rows)
-        self.__answers |= {id(one): one for one in found}
-        return found
+        answers = aggregate(queries, unit, rows)
+        self.__answers |= {id(one): one for one in answers}
+        return answers
 
     @property
     def permit(self) -> NoisePermit:
@@ -145,9 +145,9 @@ class SyntheticDataset(AbstractContextManager["SyntheticDataset"]):
         def rule(_event: MechanismEvent, _relation: Relation, exact: Confidential[Any]) -> None:
             self._require_own(exact)
 
-        made = object.__new__(NoisePermit)
-        made._NoisePermit__rule = rule  # type: ignore[attr-defined]
-        return made
+        permit = object.__new__(NoisePermit)
+        permit._NoisePermit__rule = rule  # type: ignore[attr-defined]
+        return permit
 
     def exact(self, sealed: Confidential[T]) -> T:
         """An answer that `aggregate` found in these rows, without noise; no other one."""

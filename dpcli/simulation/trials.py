@@ -83,7 +83,7 @@ class EntryTrial:
         entry = planned.entry
         self.name, self.statistic = entry.request.name, entry.statistic.name
         self._planned, self._entry, self._confidence = planned, entry, confidence
-        self.asked = [
+        self.questions = [
             QuestionTrial(part, confidence, selected=entry.selects) for part in planned.parts
         ]
         # The cells of a table are alike; other items may have units of their own.
@@ -133,20 +133,20 @@ class EntryTrial:
             groups = noisy.groups
             self._shown.append(len(groups))
         behind = [_joined(values, groups) for values in self._values]
-        for asked, answer, exact in zip(self.asked, noisy.answers, behind, strict=True):
-            asked.add(answer.values, exact)
-        found = estimate(noisy, self._confidence).estimates
-        if found.items is not None:
+        for question, answer, exact in zip(self.questions, noisy.answers, behind, strict=True):
+            question.add(answer.values, exact)
+        estimates = estimate(noisy, self._confidence).estimates
+        if estimates.items is not None:
             return
         if self._entry.statistic.chooses:
             nearest = self._estimates(self._nearest(noisy, behind))
             expected, step = nearest.value, nearest.step
         else:
             expected, step = _joined(self._behind, groups), self._step
-        found = found.finer(step)
-        expected = times(expected, int(step / found.step))
+        estimates = estimates.finer(step)
+        expected = times(expected, int(step / estimates.step))
         for place, item in enumerate(self._items):
-            item.add(found, slice(place, None, len(self._items)), expected)
+            item.add(estimates, slice(place, None, len(self._items)), expected)
 
     def _nearest(self, noisy: NoisyEntry, behind: Sequence[Cells]) -> list[Cells]:
         """The best candidates, of equally good ones the nearest to what was chosen."""
@@ -187,10 +187,10 @@ class Trials:
     def broken(self) -> tuple[tuple[str, QuestionTrial], ...]:
         """The questions whose noise is not what the plan states, with their entries."""
         return tuple(
-            (entry.name, asked)
+            (entry.name, question)
             for entry in self.entries
-            for asked in entry.asked
-            if asked.verdict in (NoiseVerdict.LARGER, NoiseVerdict.SMALLER)
+            for question in entry.questions
+            if question.verdict in (NoiseVerdict.LARGER, NoiseVerdict.SMALLER)
         )
 
 
