@@ -6,6 +6,12 @@ into confidential integers. Only a mechanism can turn something confidential int
 something noisy. The ledger records the noisy answers and charges for them in one
 transaction. Files are copies of what the ledger holds. Everything after the
 mechanism is post-processing, and free.
+
+From Python, a release takes three calls; `docs/python.md` shows them:
+
+    from dpcli import load_spec, plan, release
+
+    made = release(plan(load_spec("survey.yaml")), "people.csv", release_id="first")
 """
 
 import os
@@ -16,3 +22,19 @@ for _name in ("POLARS_VERBOSE", "POLARS_FORCE_ASYNC"):
     os.environ.pop(_name, None)
 
 __version__ = "0.2.0"
+
+__all__ = ["DpcliError", "Ledger", "Release", "estimate", "load_spec", "plan", "release"]
+
+TYPE_CHECKING = False  # type checkers read it as true; to import it would take longer than the rest
+
+if TYPE_CHECKING:
+    from dpcli.api import DpcliError, Ledger, Release, estimate, load_spec, plan, release
+else:
+
+    def __getattr__(name: str) -> object:
+        """A public name, which loads when it is first asked for."""
+        if name not in __all__:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        from importlib import import_module
+
+        return getattr(import_module("dpcli.api"), name)

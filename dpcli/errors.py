@@ -21,6 +21,8 @@ from __future__ import annotations
 import errno
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
+from pathlib import PurePath
+from types import TracebackType
 from typing import ClassVar, Self
 
 from dpcli.messages import words
@@ -125,6 +127,22 @@ class QualityError(DpcliError):
     """Noisy counts miss a minimum of the spec; only the quality check was charged."""
 
     status = 8
+
+
+def internal_fault(error: Exception) -> DpcliError:
+    """An unexpected error by its kind and place; its words may quote a record."""
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    where = "" if trace is None else _place_of(trace)
+    found = f"a fault of dpcli itself ({type(error).__name__}{where})"
+    # Its words are here, because whatever failed may prevent reading a template.
+    hint = "report it with the spec; never send the data"
+    return DpcliError([Problem("internal-fault", found, hint)])
+
+
+def _place_of(trace: TracebackType) -> str:
+    return f" at {PurePath(trace.tb_frame.f_code.co_filename).name}:{trace.tb_lineno}"
 
 
 _PERMISSIONS = ("permission is denied", "check the permissions of the file and of its folder")

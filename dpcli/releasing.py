@@ -13,8 +13,8 @@ from dpcli.arrays import whole
 from dpcli.columns import Key
 from dpcli.engine.header import require_columns
 from dpcli.engine.progress import Progress
-from dpcli.engine.source import Dataset, open_dataset
-from dpcli.errors import UsageError
+from dpcli.engine.source import Dataset, Input, open_dataset
+from dpcli.errors import QualityError, UsageError, problem
 from dpcli.ledger.charge import Slot, Standing, Stored, charged_events
 from dpcli.planning.model import Part, Plan, PlannedEntry
 from dpcli.planning.numbers import Fact
@@ -92,7 +92,7 @@ def new_release_id() -> str:
 
 def release(
     plan: Plan,
-    data: tuple[str, ...],
+    data: tuple[Input, ...],
     slot: Slot,
     render: Callable[[Release], Mapping[str, bytes]],
     progress: Progress | None = None,
@@ -125,6 +125,18 @@ def release(
     )
 
 
+def require_quality(stored: Stored) -> None:
+    """Raise QualityError if the quality check stopped a release, with every reason."""
+    if stored.stopped:
+        *others, last = stored.stopped
+        raise QualityError(
+            [
+                *(problem("quality-failed.also", reason=reason) for reason in others),
+                problem("quality-failed", reason=last, release_id=stored.release_id),
+            ]
+        )
+
+
 def check_quality(plan: Plan, exact: Sequence[Sealed], permit: NoisePermit) -> Checked | None:
     """The quality check with fresh noise; None if the spec has none."""
     if plan.quality is None:
@@ -138,19 +150,21 @@ def check_quality(plan: Plan, exact: Sequence[Sealed], permit: NoisePermit) -> C
 
 
 def aggregate_data(
-    plan: Plan, data: tuple[str, ...], progress: Progress | None = None, engine: Engine = "local"
+    plan: Plan, data: tuple[Input, ...], progress: Progress | None = None, engine: Engine = "local"
 ) -> Sequence[Sealed]:
     """Read the data files once, as one; the exact answer to every question, sealed."""
     asked = plan.queries, plan.spec.privacy.unit
+    names = [one for one in data if isinstance(one, str)]
+    assert engine == "local" or len(names) == len(data), "this process alone reads its memory"
     if engine == "partials":
         from dpcli.engine.partials import aggregate_parts
 
-        return aggregate_parts(*asked, plan.spec.digest, data)
+        return aggregate_parts(*asked, plan.spec.digest, names)
     if engine == "spark":
         with _spark_packages():
             from dpcli.engine.spark import aggregate_with_spark
 
-        return aggregate_with_spark(*asked, plan.spec.dialect, plan.spec.columns, data)
+        return aggregate_with_spark(*asked, plan.spec.dialect, plan.spec.columns, names)
     with _opened(plan, data, progress) as dataset:
         # A command that is wrong should not load polars.
         from dpcli.engine.aggregate import aggregate
@@ -192,7 +206,7 @@ def seal_data(plan: Plan, data: tuple[str, ...], progress: Progress | None = Non
 
 
 @contextmanager
-def _opened(plan: Plan, data: tuple[str, ...], progress: Progress | None) -> Iterator[Dataset]:
+def _opened(plan: Plan, data: tuple[Input, ...], progress: Progress | None) -> Iterator[Dataset]:
     """The data files, which have all columns of the spec."""
     with open_dataset(data, plan.spec.dialect, progress) as dataset:
         require_columns(dataset, plan.spec.columns)

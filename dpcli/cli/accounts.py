@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
@@ -16,48 +15,26 @@ from dpcli.ledger import sqlite
 from dpcli.ledger.account import Account, Outlook
 from dpcli.ledger.balance import Spend, period_number
 from dpcli.ledger.charge import Charge, Slot, Stored, charge_for, resolved
-from dpcli.ledger.ledger import Ledger, create_ledger
+from dpcli.ledger.choice import DEFAULT, charged_ledger, ledger_of, must_exist
+from dpcli.ledger.ledger import Ledger
 from dpcli.ledger.place import is_absent, require_no_history, require_place
 from dpcli.ledger.terms import terms_of
 from dpcli.messages import listed, note
 from dpcli.planning.model import Plan
 from dpcli.planning.planner import require_budget
-from dpcli.spec.model import Spec
 
 if TYPE_CHECKING:
     from dpcli.cli.outputs import Outputs
 
-DEFAULT = "dpcli-ledger.sqlite"
-"""The ledger next to a spec, made when it is first needed."""
-
-MUST_EXIST = "DPCLI_LEDGER_MUST_EXIST"
-"""The variable that demands a ledger, and an account in it, that exist already."""
-
 sqlite.notice = partial(tell, "waiting")
-
-
-def must_exist(spec: Spec) -> bool:
-    """Whether the spec or the environment demands a ledger and an account that exist."""
-    return spec.must_exist or os.environ.get(MUST_EXIST, "") not in {"", "0"}
-
-
-def ledger_of(named: Path | None, spec: Path) -> Path:
-    """The ledger that is named, or the one next to the spec."""
-    return named or spec.parent / DEFAULT
 
 
 @contextmanager
 def open_ledger(named: Path | None, spec: Path, *, must_exist: bool = False) -> Iterator[Ledger]:
-    """The named ledger, which must exist, or the one next to the spec.
-
-    The latter is created if it is absent, which is announced, unless it `must_exist`.
-    """
-    path = ledger_of(named, spec)
-    if named is None and must_exist and is_absent(path):
-        raise LedgerError.about("ledger-must-exist", path=path)
-    with closing(create_ledger(path) if named is None else Ledger.open(path)) as ledger:
+    """The ledger that is charged; one that is created is announced."""
+    with charged_ledger(named, spec.parent, must_exist=must_exist) as ledger:
         if ledger.created:
-            tell("created", path=path)
+            tell("created", path=ledger.path)
         yield ledger
 
 
@@ -80,7 +57,7 @@ def outlook(
     allow, then a ledger that cannot be used, then what the account does not accept. Warns of
     other accounts that were charged for the same file.
     """
-    path, dataset, over = ledger_of(named, spec), plan.spec.dataset, None
+    path, dataset, over = ledger_of(named, spec.parent), plan.spec.dataset, None
     try:
         require_budget(plan)
     except DpcliError as failure:
@@ -138,7 +115,7 @@ class Job:
     @property
     def path(self) -> Path:
         """The ledger."""
-        return ledger_of(self.ledger, self.spec)
+        return ledger_of(self.ledger, self.spec.parent)
 
     @property
     def charge(self) -> Charge:

@@ -10,12 +10,13 @@ from typing import Annotated, Literal
 import typer
 
 from dpcli.cli import options
-from dpcli.cli.accounts import DEFAULT, existing_ledger, open_ledger
+from dpcli.cli.accounts import existing_ledger, open_ledger
 from dpcli.cli.console import print_json, say, tell
-from dpcli.cli.options import checked_budget, checked_id, refuse_first
+from dpcli.cli.options import checked_budget, refuse_first
 from dpcli.cli.outputs import Tables, wide_tables
 from dpcli.errors import LedgerError, UsageError, problem
 from dpcli.ledger.charge import now
+from dpcli.ledger.choice import DEFAULT, checked_id
 from dpcli.ledger.ledger import create_ledger
 from dpcli.ledger.place import removed_if_empty, require_file_name, system_errors
 from dpcli.ledger.recovery import Recovered

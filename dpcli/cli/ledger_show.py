@@ -15,13 +15,14 @@ from typing import Annotated
 
 import typer
 
-from dpcli.cli.accounts import DEFAULT, existing_ledger
+from dpcli.cli.accounts import existing_ledger
 from dpcli.cli.console import print_json
 from dpcli.cli.options import AsJson, LedgerFile, Period
 from dpcli.cli.tables import write_table
 from dpcli.errors import DpcliError, LedgerError
 from dpcli.ledger.account import Runs
 from dpcli.ledger.balance import balance, period_number, spend
+from dpcli.ledger.choice import DEFAULT, NAMED
 from dpcli.ledger.ledger import Ledger
 from dpcli.ledger.terms import Terms, terms_of
 from dpcli.messages import note
@@ -46,7 +47,7 @@ def datasets(incomplete: str) -> Iterator[str]:
 
     It runs each time a shell completes a word: a file that cannot be read offers nothing.
     """
-    path = Path(os.environ.get("DPCLI_LEDGER") or DEFAULT)
+    path = Path(os.environ.get(NAMED) or DEFAULT)
     names: list[str] = []
     if path.is_file():
         with suppress(DpcliError), closing(Ledger.open(path, doubtful=True)) as ledger:

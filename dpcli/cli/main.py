@@ -8,7 +8,6 @@ import signal
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -16,7 +15,7 @@ import typer
 from dpcli import __version__
 from dpcli.cli.commands import PARSER_ERROR, LazyGroup, page, usage_error
 from dpcli.cli.console import OutputLost, guarded, open_standard_streams, print_failure, use_json
-from dpcli.errors import DpcliError, OutputError, Problem, Stopped, UsageError
+from dpcli.errors import DpcliError, OutputError, Stopped, UsageError, internal_fault
 
 COMPLETION = "_DPCLI_COMPLETE"
 """The variable by which a shell asks what may come next."""
@@ -166,13 +165,4 @@ def _failure(error: Any) -> DpcliError:
         return OutputError.from_system("standard output", error, "run the command again")
     if isinstance(error, PARSER_ERROR):
         return usage_error(error)
-    # The words of an unexpected error may quote a record; its kind and place do not.
-    trace = error.__traceback__
-    while trace.tb_next:
-        trace = trace.tb_next
-    name = Path(trace.tb_frame.f_code.co_filename).name
-    found = f"a fault of dpcli itself ({type(error).__name__} at {name}:{trace.tb_lineno})"
-    # Its words are here, because whatever failed may prevent reading a template.
-    return DpcliError(
-        [Problem("internal-fault", found, "report it with the spec; never send the data")]
-    )
+    return internal_fault(error)

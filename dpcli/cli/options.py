@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import replace
 from fractions import Fraction
@@ -14,7 +13,7 @@ import typer
 from dpcli.composition import COMPOSITIONS
 from dpcli.dialect import Dialect
 from dpcli.errors import SpecError, UsageError
-from dpcli.ledger.balance import period_number
+from dpcli.ledger.choice import NAMED, checked_day, checked_id
 from dpcli.numbers import NotReadable, number
 from dpcli.privacy.concentrated import zcdp_epsilon
 from dpcli.privacy.loss import Loss
@@ -30,23 +29,6 @@ def refuse_first(rules: Mapping[str, bool], **facts: object) -> None:
             raise UsageError.about(code, **facts)
 
 
-def checked_day(period: str | None) -> str | None:
-    """A period as it was written; UsageError unless it is a day."""
-    try:
-        if period is not None:
-            period_number(period)
-    except ValueError:
-        raise UsageError.about("not-a-day", period=period) from None
-    return period
-
-
-def checked_id(release_id: str | None) -> str | None:
-    """A release id as it was written; UsageError unless it is a plain word."""
-    if release_id is None or re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._:-]{0,99}", release_id):
-        return release_id
-    raise UsageError.about("bad-release-id")
-
-
 SpecFile = Annotated[Path, typer.Argument(metavar="SPEC")]
 DataFiles = Annotated[list[str], typer.Argument(metavar="DATA")]
 TableFile = Annotated[Path | None, typer.Option("--output", "-o", metavar="OUT.csv")]
@@ -55,7 +37,7 @@ Reports = Annotated[list[Path] | None, typer.Option("--report", metavar="PATH")]
 Format = Annotated[str | None, typer.Option("--format", metavar="NAME")]
 ReleaseId = Annotated[str | None, typer.Option("--release-id", metavar="ID", callback=checked_id)]
 LedgerFile = Annotated[
-    Path | None, typer.Option("--ledger", metavar="PATH", envvar="DPCLI_LEDGER", show_envvar=False)
+    Path | None, typer.Option("--ledger", metavar="PATH", envvar=NAMED, show_envvar=False)
 ]
 Period = Annotated[str | None, typer.Option("--period", metavar="YYYY-MM-DD", callback=checked_day)]
 Force = Annotated[bool, typer.Option("--force")]

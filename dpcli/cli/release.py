@@ -18,12 +18,11 @@ from dpcli.cli.options import input_file, refuse_first
 from dpcli.cli.outputs import Tables, file_of
 from dpcli.cli.plan_text import print_plan
 from dpcli.cli.summary import print_summary
-from dpcli.errors import QualityError, problem
 from dpcli.ledger.charge import Stored
 from dpcli.ledger.place import is_absent
 from dpcli.planning.notes import warnings
 from dpcli.planning.planner import make_plan, require_budget
-from dpcli.releasing import Engine, Release, new_release_id, require_data
+from dpcli.releasing import Engine, Release, new_release_id, require_data, require_quality
 from dpcli.releasing import release as make_release
 from dpcli.report.document import Report, without_numbers
 from dpcli.report.facts import plan_json, release_report
@@ -88,7 +87,7 @@ def release(
         tables.tell(stored)
     if as_json:
         print_json(_result(stored, tables, [*warned, *warnings(plan)]))
-    _require_quality(stored)
+    require_quality(stored)
 
 
 def _result(stored: Stored, tables: Tables, warned: list[str]) -> dict[str, object]:
@@ -109,18 +108,6 @@ def _result(stored: Stored, tables: Tables, warned: list[str]) -> dict[str, obje
     }
 
 
-def _require_quality(stored: Stored) -> None:
-    """Raise QualityError if the quality check stopped a release, with every reason."""
-    if stored.stopped:
-        *others, last = stored.stopped
-        raise QualityError(
-            [
-                *(problem("quality-failed.also", reason=reason) for reason in others),
-                problem("quality-failed", reason=last, release_id=stored.release_id),
-            ]
-        )
-
-
 def _dry_run(job: Job, tables: Tables, engine: Engine, *, as_json: bool) -> None:
     """Fail where a release would, as far as that depends on no row; then print the plan.
 
@@ -138,7 +125,7 @@ def _dry_run(job: Job, tables: Tables, engine: Engine, *, as_json: bool) -> None
         if as_json:
             write_json(json.dumps({"release_id": name, "charged": False}))
             sys.stdout.flush()
-        _require_quality(stored)
+        require_quality(stored)
         return
     found = outlook(plan, job.spec, job.ledger, job.period, job.data)
     found.require()

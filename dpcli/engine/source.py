@@ -31,6 +31,7 @@ from dpcli.engine.content import (
     started,
     unpacked,
 )
+from dpcli.engine.memory import Table
 from dpcli.engine.progress import Progress, silenced_stderr
 from dpcli.errors import DataError, DpcliError, Problem, Stopped, describe_system_error, problem
 
@@ -120,8 +121,12 @@ class Dataset:
             source.file.close()
 
 
+Input = str | Table
+"""The name of a data file, or a table in memory."""
+
+
 def open_dataset(
-    names: Sequence[str], dialect: Dialect = STANDARD, progress: Progress | None = None
+    inputs: Sequence[Input], dialect: Dialect = STANDARD, progress: Progress | None = None
 ) -> Dataset:
     """Open the data files, or standard input for `-`, and read their headers.
 
@@ -132,11 +137,11 @@ def open_dataset(
     progress = progress or Progress()
     with ExitStack() as opened:
         raws: list[tuple[str, BinaryIO]] = []
-        for name in names:
+        for one in inputs:
             with collected(problems):
-                raw = _standard_input() if name == STDIN else opened_file(name)
+                raw = _opened(one)
                 opened.callback(raw.close)
-                raws.append((name, raw))
+                raws.append((one.name if isinstance(one, Table) else one, raw))
         problems += _twice(raws)
         sources = []
         # Nothing is copied, which may take long, for a command that is wrong.
@@ -170,6 +175,12 @@ def _twice(raws: Sequence[tuple[str, BinaryIO]]) -> Iterator[Problem]:
             code = "data-twice" if name == seen[place] else "data-twice.link"
             yield problem(code, file=name, same=seen[place])
         seen.setdefault(place, name)
+
+
+def _opened(one: Input) -> BinaryIO:
+    if isinstance(one, Table):
+        return one.opened()
+    return _standard_input() if one == STDIN else opened_file(one)
 
 
 def _standard_input() -> BinaryIO:

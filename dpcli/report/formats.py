@@ -78,10 +78,15 @@ def output(report: Report, name: str) -> bytes:
         if one.output == name:
             return one.render(report)
     if name in (LONG, LONG_PARQUET):
-        table = long_table([numbers for each in report.numbers for numbers in each])
+        table = published_table(report)
     else:
         table = _wide(report, name.partition("/")[2])
     return table.parquet if name == LONG_PARQUET or name.startswith(WIDE_PARQUET) else table.csv
+
+
+def published_table(report: Report) -> Table:
+    """The long table of all numbers that a report publishes."""
+    return long_table([numbers for each in report.numbers for numbers in each])
 
 
 def _wide(report: Report, name: str) -> Table:

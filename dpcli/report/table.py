@@ -56,14 +56,17 @@ class Table:
 
         A number that has more digits than a float holds is rounded; the CSV has them all.
         """
+        written = io.BytesIO()
+        self.typed.write_parquet(written, compression="zstd", statistics=False)
+        return written.getvalue()
+
+    @property
+    def typed(self) -> pl.DataFrame:
+        """The table with numbers as 64-bit floats, and null for blank cells."""
         import polars as pl
 
-        written = io.BytesIO()
-        typed = self.frame.with_columns(_blank_as_null()).with_columns(
-            pl.col(name).cast(pl.Float64) for name in self.numbers
-        )
-        typed.write_parquet(written, compression="zstd", statistics=False)
-        return written.getvalue()
+        numbers = (pl.col(name).cast(pl.Float64) for name in self.numbers)
+        return self.frame.with_columns(_blank_as_null()).with_columns(numbers)
 
 
 def _blank_as_null() -> pl.Expr:
@@ -170,6 +173,15 @@ def _harmless(cell: str) -> str:
 
 BEYOND = 3
 """Digits that are printed beyond the first one of the standard error."""
+
+
+def estimate_table(rows: Sequence[Estimated]) -> pl.DataFrame:
+    """Estimates as a table with numbers."""
+    import polars as pl
+
+    header, *lines = estimate_lines(rows)
+    frame = pl.DataFrame(lines, dict.fromkeys(header, pl.String), orient="row")
+    return Table(frame, frozenset(ESTIMATED[3:])).typed
 
 
 def estimate_lines(rows: Sequence[Estimated]) -> list[list[str]]:

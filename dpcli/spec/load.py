@@ -177,7 +177,7 @@ def load_any(text: bytes | str, source: str, folder: Path | None = None) -> Spec
             digest = hashlib.sha256(raw)
             for _, table in scope.tables:
                 digest.update(hashlib.sha256(table).digest())
-            return replace(spec, text=decoded, digest=digest.hexdigest())
+            return replace(spec, text=decoded, digest=digest.hexdigest(), folder=scope.folder)
     raise SpecError(findings.problems)
 
 

@@ -133,7 +133,8 @@ class Spec:
     In the central model it has `entries`, perhaps after a `quality` check. In the local model
     it has `responses` instead: each record is randomized by itself, and the columns in `public`
     are collected as they are. `rows_are` is what a row of the data is, as a plural.
-    With `must_exist` no release creates a ledger or opens an account.
+    With `must_exist` no release creates a ledger or opens an account. The usual ledger is in the
+    `folder` of the spec.
     """
 
     dataset: str
@@ -151,6 +152,7 @@ class Spec:
     responses: tuple[Response, ...] = ()
     public: tuple[Cell, ...] = ()
     files: tuple[Path, ...] = ()
+    folder: Path = field(default=Path(), compare=False)
 
     @property
     def is_local(self) -> bool:

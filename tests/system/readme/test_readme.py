@@ -165,7 +165,7 @@ def test_commands_stand_where_they_are_run(page: Path) -> None:
 
     assert not re.findall(rf"^\s*\$? ?dpcli ({'|'.join(COMMANDS)}) ", rest, re.MULTILINE)
     for match in FENCE.finditer(text):
-        if match["language"] not in ("sh", "crontab"):
+        if match["language"] not in ("sh", "crontab", "python"):
             assert "dpcli " not in match["text"]
 
 

@@ -1,0 +1,46 @@
+"""What users of the public API write: `mypy --strict` accepts it, and knows the types."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from fractions import Fraction
+from pathlib import Path
+from typing import assert_type
+
+import polars as pl
+
+from dpcli import DpcliError, Ledger, Release, estimate, load_spec, plan, release
+
+
+def nightly(folder: Path, visits: pl.LazyFrame, day: str) -> Release | None:
+    """A job that releases a table in memory and reports why it cannot."""
+    wanted = plan(load_spec(folder / "survey.yaml"))
+    with closing(Ledger.open(folder / "ledger.sqlite")) as ledger:
+        try:
+            return release(wanted, visits, ledger=ledger, release_id=day, period=day)
+        except DpcliError as failure:
+            print(failure.status, [(one.code, one.place, one.hint) for one in failure.problems])
+    return None
+
+
+def files(names: list[Path]) -> None:
+    """A release of several files, and what it has."""
+    made = release(plan(load_spec("survey.yaml")), names, ledger="ledger.sqlite")
+    assert_type(made.table, pl.DataFrame)
+    assert_type(made.report("markdown"), str)
+    assert_type(made.cost.epsilon, Fraction)
+    assert_type(made.remaining.delta, Fraction)
+    assert_type(made.charged, bool)
+
+
+def responses(collected: str) -> None:
+    """Estimates from a collection of the local model."""
+    assert_type(estimate(load_spec("local.yaml"), collected), pl.DataFrame)
+
+
+def wrong(made: Release) -> None:
+    """What is refused: other data, a seed, and a release that changes."""
+    release(plan(load_spec("survey.yaml")), 7)  # type: ignore[arg-type]
+    release(plan(load_spec("survey.yaml")), "people.csv", seed=1)  # type: ignore[call-arg]
+    release(load_spec("survey.yaml"), "people.csv")  # type: ignore[arg-type]
+    made.charged = False  # type: ignore[misc]
