@@ -23,12 +23,32 @@ for _name in ("POLARS_VERBOSE", "POLARS_FORCE_ASYNC"):
 
 __version__ = "0.2.0"
 
-__all__ = ["DpcliError", "Ledger", "Release", "estimate", "load_spec", "plan", "release"]
+__all__ = [
+    "Collection",
+    "DpcliError",
+    "Ledger",
+    "Release",
+    "estimate",
+    "load_spec",
+    "plan",
+    "randomize",
+    "release",
+]
 
 TYPE_CHECKING = False  # type checkers read it as true; to import it would take longer than the rest
 
 if TYPE_CHECKING:
-    from dpcli.api import DpcliError, Ledger, Release, estimate, load_spec, plan, release
+    from dpcli.api import (
+        Collection,
+        DpcliError,
+        Ledger,
+        Release,
+        estimate,
+        load_spec,
+        plan,
+        randomize,
+        release,
+    )
 else:
 
     def __getattr__(name: str) -> object:

@@ -7,25 +7,25 @@ Import them from `dpcli`. Every failure is a DpcliError, which carries its `prob
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING
 
-from dpcli.engine.memory import Table
-from dpcli.engine.source import Input
-from dpcli.errors import DpcliError, LedgerError, SpecError, internal_fault
-from dpcli.ledger.charge import Slot, Stored, charge_for, resolved
-from dpcli.ledger.choice import NAMED, charged_ledger, checked_day, checked_id, must_exist
+from dpcli.charging import Name, charge, inputs_of, without_traces
+from dpcli.collection import ChargedResponses
+from dpcli.errors import DpcliError, LedgerError, SpecError
+from dpcli.ledger.charge import Slot, Stored
 from dpcli.ledger.ledger import Ledger
 from dpcli.planning.model import Plan
-from dpcli.planning.planner import make_plan, require_budget
+from dpcli.planning.planner import make_plan
 from dpcli.privacy.loss import Loss
-from dpcli.releasing import new_release_id, require_quality
+from dpcli.publish import require_writable
 from dpcli.releasing import release as make_release
+from dpcli.releasing import require_quality
 from dpcli.report.document import Report, loss_of
-from dpcli.report.facts import release_report
+from dpcli.report.facts import collection_report, release_report
 from dpcli.report.formats import FACTS, LONG, output, published_table, render, report_name
 from dpcli.report.table import estimate_table
 from dpcli.spec.load import read_any
@@ -34,24 +34,24 @@ from dpcli.spec.model import Spec
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["DpcliError", "Ledger", "Release", "estimate", "load_spec", "plan", "release"]
+    from dpcli.charging import Data
 
-T = TypeVar("T")
-
-Name = str | os.PathLike[str]
-"""The name of a file."""
-
-
-class ArrowTable(Protocol):
-    """A table that offers its columns as an Arrow stream: of pandas, Arrow, and others."""
-
-    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
-        """A capsule with the stream."""
+__all__ = [
+    "Collection",
+    "DpcliError",
+    "Ledger",
+    "Release",
+    "estimate",
+    "load_spec",
+    "plan",
+    "randomize",
+    "release",
+]
 
 
 @dataclass(frozen=True, slots=True)
-class Release:
-    """A release that is charged and stored: all that is in it may be published.
+class Collection:
+    """A collection of responses that is charged and stored, as its report states it.
 
     `charged` is false if the same release id was charged for before.
     """
@@ -61,18 +61,16 @@ class Release:
     _report: Report = field(repr=False)
 
     @property
-    def table(self) -> pl.DataFrame:
-        """The noisy numbers, one on each line, as in the table that the command line writes."""
-        return published_table(self._report).typed
-
-    @property
     def cost(self) -> Loss:
-        """What it reveals, exactly: its `epsilon`, its `delta`, and `rho` where that is counted."""
+        """What it reveals, as the report states it: never less than it does.
+
+        It has an `epsilon` and a `delta`, and a `rho` where that is counted.
+        """
         return loss_of(self._report.facts["privacy"]["spent"])
 
     @property
     def remaining(self) -> Loss:
-        """What the account had left after it, exactly."""
+        """What the account had left after it, as the report states it."""
         return loss_of(self._report.facts["privacy"]["remaining"])
 
     def report(self, form: str = "html") -> str:
@@ -84,6 +82,16 @@ class Release:
         name = report_name(Path(), form)
         with _enough_stored(name):
             return output(self._report, name).decode()
+
+
+@dataclass(frozen=True, slots=True)
+class Release(Collection):
+    """A release that is charged and stored: all that is in it may be published."""
+
+    @property
+    def table(self) -> pl.DataFrame:
+        """The noisy numbers, one on each line, as in the table that the command line writes."""
+        return published_table(self._report).typed
 
 
 def load_spec(path: Name) -> Spec:
@@ -108,7 +116,7 @@ def plan(spec: Spec) -> Plan:
 
 def release(
     plan: Plan,
-    data: Name | Sequence[Name] | pl.DataFrame | pl.LazyFrame | ArrowTable,
+    data: Data,
     *,
     ledger: Name | Ledger | None = None,
     release_id: str | None = None,
@@ -122,28 +130,54 @@ def release(
     is read. Raises BudgetError, DataError or LedgerError; QualityError if the quality check fails,
     which alone is charged then.
     """
-    inputs = _inputs(data)
-    name = checked_id(release_id) or new_release_id()
-    day = checked_day(period)
     if plan.is_local:
         raise SpecError.about("wrong-model.local", spec=plan.spec.dataset)
-    require_budget(plan)
-    files = resolved(one for one in inputs if isinstance(one, str))
+    inputs = inputs_of(data)
 
-    def charged() -> Stored:
-        opens = not must_exist(plan.spec)
-        with _paying(ledger, plan.spec) as book:
-            charge = charge_for(plan, name, day, files=files, opens=opens)
-            with Slot(book, charge) as slot:
-                return make_release(
-                    plan, inputs, slot, lambda made: render(release_report(made), [LONG])
-                )
+    def made(slot: Slot) -> Stored:
+        return make_release(plan, inputs, slot, lambda one: render(release_report(one), [LONG]))
 
-    stored = _without_traces(charged)
+    stored, _ = charge(plan, inputs, made, ledger, release_id, period)
     require_quality(stored)
-    with _enough_stored(LONG):
-        report = Report.read(stored.outputs[FACTS])
-    return Release(stored.release_id, stored.standing is not None, report)
+    return Release(stored.release_id, stored.standing is not None, _report_of(stored))
+
+
+def randomize(
+    plan: Plan,
+    data: Data,
+    responses: Name,
+    *,
+    shuffle: bool = False,
+    ledger: Name | Ledger | None = None,
+    release_id: str | None = None,
+    period: str | None = None,
+) -> Collection:
+    """Randomize each record by itself, charge for it, and write the file of `responses`.
+
+    The file must not exist. Otherwise as `release`; a `release_id` that was charged before
+    publishes the same responses, once. Raises OutputError if that fails after the charge.
+    """
+    if not plan.is_local:
+        raise SpecError.about("wrong-model", spec=plan.spec.dataset)
+    # It needs polars, which the other names do without until rows are read.
+    from dpcli.local.randomize import randomize as make_responses
+
+    inputs, target = inputs_of(data), Path(responses)
+    protected = [*plan.spec.files, *(Path(one) for one in inputs if isinstance(one, str))]
+    require_writable([target], protected, force=True)
+
+    def made(slot: Slot) -> Stored:
+        if slot.stored is not None:
+            ChargedResponses(slot.stored, slot.ledger.path, shuffle).require(target)
+        else:
+            require_writable([target], [*protected, *slot.ledger.files()], force=False)
+        return make_responses(
+            plan, inputs, slot, lambda one: render(collection_report(one), []), shuffle=shuffle
+        )
+
+    stored, book = charge(plan, inputs, made, ledger, release_id, period)
+    ChargedResponses(stored, book, shuffle).publish(target, force=False)
+    return Collection(stored.release_id, stored.standing is not None, _report_of(stored))
 
 
 def estimate(spec: Spec, collected: Name) -> pl.DataFrame:
@@ -156,31 +190,13 @@ def estimate(spec: Spec, collected: Name) -> pl.DataFrame:
     # It needs polars and numpy, which the other names do without until rows are read.
     from dpcli.local.estimate import collect, estimates
 
-    found = _without_traces(lambda: collect(spec, os.fsdecode(collected)))
+    found = without_traces(lambda: collect(spec, os.fsdecode(collected)))
     return estimate_table(list(estimates(found, spec.confidence)))
 
 
-def _inputs(data: Any) -> tuple[Input, ...]:
-    """Files by their names, or a table in memory; TypeError for anything else."""
-    if isinstance(data, str | os.PathLike):
-        return (os.fsdecode(data),)
-    if hasattr(data, "__arrow_c_stream__") or hasattr(data, "sink_parquet"):
-        return (Table(data),)
-    if isinstance(data, list | tuple) and data:
-        return tuple(os.fsdecode(one) for one in data)
-    raise TypeError(f"data are names of files or a table, not {type(data).__name__}")
-
-
-@contextmanager
-def _paying(ledger: Name | Ledger | None, spec: Spec) -> Iterator[Ledger]:
-    """The ledger that pays; one that the caller has opened stays open."""
-    if isinstance(ledger, Ledger):
-        yield ledger
-        return
-    name = ledger or os.environ.get(NAMED)
-    path = Path(name) if name else None
-    with charged_ledger(path, spec.folder, must_exist=must_exist(spec)) as opened:
-        yield opened
+def _report_of(stored: Stored) -> Report:
+    with _enough_stored(LONG):
+        return Report.read(stored.outputs[FACTS])
 
 
 @contextmanager
@@ -190,22 +206,3 @@ def _enough_stored(wanted: str) -> Iterator[None]:
         yield
     except KeyError:
         raise LedgerError.about("output-not-stored", output=wanted) from None
-
-
-def _without_traces(work: Callable[[], T]) -> T:
-    """The result of `work`; whatever it raises leaves without the frames and errors behind it.
-
-    They hold records and answers that were not charged, which a notebook or a debugger would
-    show. The words of an error that is not ours may quote a record, so that none of them pass.
-    """
-    failure: BaseException
-    try:
-        return work()
-    except DpcliError as error:
-        failure = error
-    except KeyboardInterrupt:
-        failure = KeyboardInterrupt()
-    except Exception as error:  # noqa: BLE001 - reported by its kind and place
-        failure = internal_fault(error)
-    failure.__context__ = None
-    raise failure.with_traceback(None)

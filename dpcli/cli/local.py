@@ -50,7 +50,7 @@ def randomize(
     inputs = (spec, *plan.spec.files, *map(input_file, data))
     name = release_id or new_release_id()
     job = Job(plan, spec, tuple(data), inputs, name, ledger, period, quiet)
-    responses = Responses(output, report, report_format, force, shuffle, job.path, name)
+    responses = Responses(output, report, report_format, force, shuffle, job.path)
     make = partial(make_responses, shuffle=shuffle)
 
     def rendered(collection: Randomized) -> dict[str, bytes]:

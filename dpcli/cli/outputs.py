@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import ClassVar
 
 from dpcli.cli.console import tell
+from dpcli.collection import ChargedResponses
 from dpcli.engine.source import PARQUET_ENDINGS
 from dpcli.errors import LedgerError, OutputError, UsageError
 from dpcli.ledger.charge import Stored
-from dpcli.local.outbox import digest_of, waiting_name
-from dpcli.publish import is_device, publish, publish_file, publish_to_stdout, require_writable
+from dpcli.publish import is_device, publish, publish_to_stdout, require_writable
 from dpcli.report.document import Report, without_numbers
 from dpcli.report.formats import FACTS, LONG, LONG_PARQUET, WIDE, WIDE_PARQUET, output, report_name
 
@@ -179,13 +179,8 @@ class Responses(Outputs):
 
     shuffle: bool
     ledger: Path
-    release_id: str
 
     charged: ClassVar[str] = "the responses are charged, and nothing is lost"
-
-    @property
-    def _waiting(self) -> Path:
-        return waiting_name(self.ledger, self.release_id)
 
     @property
     def tables(self) -> Mapping[Path, str]:
@@ -197,44 +192,20 @@ class Responses(Outputs):
     ) -> None:
         """The same; LedgerError if responses that were charged are gone, or in another order."""
         if stored is not None:
-            self._require_order(stored)
-            self._require_waiting(stored)
+            self._responses(stored).require(self.output)
         super().require(inputs, stored, exist_ok=exist_ok)
 
     def _publish(self, stored: Stored) -> None:
         """The responses first: there is only one of them. Then the reports."""
-        self._require_order(stored)
-        if stored.standing is None and self.is_published(stored):
-            if digest_of(self._waiting) == stored.digest:
-                self._waiting.unlink(missing_ok=True)
-        else:
-            if stored.standing is None:
-                self._require_waiting(stored)
-            try:
-                publish_file(self._waiting, self.output, force=self.force)
-            except OutputError:
-                # Another process with the same id may have been quicker.
-                if not self.is_published(stored):
-                    raise
+        self._responses(stored).publish(self.output, force=self.force)
         super()._publish(stored)
 
     def is_published(self, stored: Stored) -> bool:
         """Whether the responses are where they are wanted already."""
-        if self.output is None or is_device(self.output):
-            return False
-        return digest_of(self.output) == stored.digest
+        return self._responses(stored).are_at(self.output)
 
-    def _require_waiting(self, stored: Stored) -> None:
-        if digest_of(self._waiting) != stored.digest and not self.is_published(stored):
-            raise LedgerError.about(
-                "responses-gone", release_id=stored.release_id, digest=stored.digest
-            )
-
-    def _require_order(self, stored: Stored) -> None:
-        shuffled = json.loads(stored.outputs[FACTS])["shuffled"]
-        if shuffled != self.shuffle:
-            code = "release-id-taken.shuffled" if shuffled else "release-id-taken.ordered"
-            raise LedgerError.about(code, release_id=stored.release_id)
+    def _responses(self, stored: Stored) -> ChargedResponses:
+        return ChargedResponses(stored, self.ledger, self.shuffle)
 
 
 def wide_tables(stored: Stored) -> list[str]:

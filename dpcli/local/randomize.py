@@ -19,7 +19,7 @@ from dpcli.columns import CategoryColumn, NumericColumn
 from dpcli.engine.decode import Decoder
 from dpcli.engine.header import require_columns
 from dpcli.engine.progress import Progress
-from dpcli.engine.source import Dataset, open_dataset
+from dpcli.engine.source import Dataset, Input, open_dataset
 from dpcli.engine.tables import decimal_texts, prefetch, texts_of
 from dpcli.errors import DataError, LedgerError
 from dpcli.ledger.charge import RESPONSES, Slot, Standing, Stored
@@ -57,7 +57,7 @@ class Randomized:
 
 def randomize(
     plan: Plan,
-    data: tuple[str, ...],
+    data: tuple[Input, ...],
     slot: Slot,
     render: Callable[[Randomized], Mapping[str, bytes]],
     *,
@@ -110,7 +110,7 @@ def _forget(outbox: Outbox, ledger: Ledger, release_id: str) -> None:
 
 def write_responses(
     plan: Plan,
-    data: tuple[str, ...],
+    data: tuple[Input, ...],
     outbox: Outbox,
     *,
     shuffle: bool,

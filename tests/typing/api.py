@@ -9,7 +9,7 @@ from typing import assert_type
 
 import polars as pl
 
-from dpcli import DpcliError, Ledger, Release, estimate, load_spec, plan, release
+from dpcli import DpcliError, Ledger, Release, estimate, load_spec, plan, randomize, release
 
 
 def nightly(folder: Path, visits: pl.LazyFrame, day: str) -> Release | None:
@@ -34,8 +34,10 @@ def files(names: list[Path]) -> None:
 
 
 def responses(collected: str) -> None:
-    """Estimates from a collection of the local model."""
-    assert_type(estimate(load_spec("local.yaml"), collected), pl.DataFrame)
+    """A collection of the local model, and estimates from it."""
+    spec = load_spec("local.yaml")
+    assert_type(randomize(plan(spec), "people.csv", collected).cost.epsilon, Fraction)
+    assert_type(estimate(spec, collected), pl.DataFrame)
 
 
 def wrong(made: Release) -> None:

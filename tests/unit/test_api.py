@@ -17,7 +17,7 @@ import polars as pl
 import pytest
 
 import dpcli as package
-from dpcli import DpcliError, Ledger, Release, api, estimate, load_spec, plan, release
+from dpcli import DpcliError, Ledger, Release, api, estimate, load_spec, plan, randomize, release
 from dpcli.errors import DataError
 from dpcli.ledger.choice import DEFAULT
 from dpcli.privacy.loss import Loss
@@ -241,20 +241,20 @@ def test_a_stopped_release_is_a_failure(spec: Path) -> None:
 def test_wrong_calls_are_refused(spec: Path) -> None:
     """The words of ids, days and forms are checked as on the command line."""
     wanted, local = plan(load_spec(spec)), load_spec(ROOT / "specs" / "local-survey.yaml")
-    refused: dict[str, Callable[[], object]] = {
-        "bad-release-id": lambda: release(wanted, PEOPLE, release_id="two words"),
-        "not-a-day": lambda: release(wanted, PEOPLE, period="yesterday"),
-        "report-format": lambda: release(wanted, PEOPLE).report("pdf"),
-        "wrong-model": lambda: release(plan(local), PEOPLE),
-        "spec-unreadable": lambda: load_spec("nowhere.yaml"),
-        "data-missing": lambda: release(wanted, ["nowhere.csv"]),
-    }
-    for code, call in refused.items():
+    refused: list[tuple[str, Callable[[], object]]] = [
+        ("bad-release-id", lambda: release(wanted, PEOPLE, release_id="two words")),
+        ("not-a-day", lambda: release(wanted, PEOPLE, period="yesterday")),
+        ("report-format", lambda: release(wanted, PEOPLE).report("pdf")),
+        ("wrong-model", lambda: release(plan(local), PEOPLE)),
+        ("wrong-model", lambda: randomize(wanted, PEOPLE, "responses.csv")),
+        ("wrong-model", lambda: estimate(load_spec(spec), "collected.csv")),
+        ("spec-unreadable", lambda: load_spec("nowhere.yaml")),
+        ("data-missing", lambda: release(wanted, ["nowhere.csv"])),
+    ]
+    for code, call in refused:
         with pytest.raises(DpcliError) as caught:
             call()
         assert codes(caught.value) == [code]
-    with pytest.raises(DpcliError, match="central model"):
-        estimate(load_spec(spec), "collected.csv")
     with pytest.raises(TypeError, match="not int"):
         release(wanted, 7)  # type: ignore[arg-type]
 
@@ -269,6 +269,51 @@ def test_estimates_are_those_of_the_command_line(tmp_path: Path, dpcli: Command)
 
     assert found.height > 0
     assert found.equals(pl.read_csv(table, schema_overrides=found.schema))
+
+
+@pytest.mark.parametrize("shuffle", [False, True])
+def test_a_collection_is_that_of_the_command_line(
+    *, shuffle: bool, tmp_path: Path, dpcli: Command, freeze: Callable[[], None]
+) -> None:
+    """With the same noise the responses are the same, of a file and of a table in memory."""
+    spec = tmp_path / "s.yaml"
+    spec.write_bytes((ROOT / "specs" / "local-survey.yaml").read_bytes())
+    wanted, people = plan(load_spec(spec)), pl.read_csv(PEOPLE, infer_schema=False)
+    people.write_parquet(tmp_path / "people.parquet")
+    made = [tmp_path / name for name in ("program.csv", "memory.csv", "command.csv")]
+    freeze()
+    first = randomize(wanted, tmp_path / "people.parquet", made[0], shuffle=shuffle)
+    freeze()
+    randomize(wanted, people, made[1], shuffle=shuffle)
+    freeze()
+    words = ["--shuffle"] if shuffle else []
+    dpcli("local", "randomize", spec, tmp_path / "people.parquet", "-q", "-o", made[2], *words)
+
+    assert made[0].read_bytes() == made[1].read_bytes() == made[2].read_bytes()
+    assert first.charged
+    assert "survey" in first.report("markdown")
+
+
+def test_responses_are_published_once(tmp_path: Path) -> None:
+    """The same id returns what was charged; where the responses are gone, that is reported."""
+    spec, target = tmp_path / "s.yaml", tmp_path / "out.csv"
+    spec.write_bytes((ROOT / "specs" / "local-survey.yaml").read_bytes())
+    wanted = plan(load_spec(spec))
+    first = randomize(wanted, PEOPLE, target, release_id="one")
+    again = randomize(wanted, "nowhere.csv", target, release_id="one")
+    refused = {
+        "responses-gone": {"responses": tmp_path / "other.csv", "release_id": "one"},
+        "release-id-taken": {"responses": target, "release_id": "one", "shuffle": True},
+        "output-exists": {"responses": target, "release_id": "two"},
+    }
+
+    assert first.charged and not again.charged and again.cost == first.cost
+    for code, words in refused.items():
+        with pytest.raises(DpcliError) as caught:
+            randomize(wanted, PEOPLE, **words)  # type: ignore[arg-type]
+        assert codes(caught.value) == [code]
+    with closing(Ledger.open(ledger_of(spec))) as ledger:
+        assert ledger.release_ids() == ["one"]
 
 
 def test_names_load_when_they_are_asked_for() -> None:

@@ -1,0 +1,111 @@
+"""A charge that a program asks for: its data, its ledger, and its errors.
+
+No message of an error quotes a record, and no frame that it leaves holds one.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+
+from dpcli.engine.memory import Table
+from dpcli.engine.source import Input
+from dpcli.errors import DpcliError, internal_fault
+from dpcli.ledger.charge import Slot, Stored, charge_for, resolved
+from dpcli.ledger.choice import NAMED, charged_ledger, checked_day, checked_id, must_exist
+from dpcli.ledger.ledger import Ledger
+from dpcli.planning.model import Plan
+from dpcli.planning.planner import require_budget
+from dpcli.releasing import new_release_id
+from dpcli.spec.model import Spec
+
+if TYPE_CHECKING:
+    import polars as pl
+
+T = TypeVar("T")
+
+Name = str | os.PathLike[str]
+"""The name of a file."""
+
+
+class ArrowTable(Protocol):
+    """A table that offers its columns as an Arrow stream: of pandas, Arrow, and others."""
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        """A capsule with the stream."""
+
+
+if TYPE_CHECKING:
+    Data = Name | Sequence[Name] | pl.DataFrame | pl.LazyFrame | ArrowTable
+    """Files, or a table in memory."""
+
+
+def inputs_of(data: Any) -> tuple[Input, ...]:
+    """Files by their names, or a table in memory; TypeError for anything else."""
+    if isinstance(data, str | os.PathLike):
+        return (os.fsdecode(data),)
+    if hasattr(data, "__arrow_c_stream__") or hasattr(data, "sink_parquet"):
+        return (Table(data),)
+    if isinstance(data, list | tuple) and data:
+        return tuple(os.fsdecode(one) for one in data)
+    raise TypeError(f"data are names of files or a table, not {type(data).__name__}")
+
+
+def charge(
+    plan: Plan,
+    inputs: Sequence[Input],
+    make: Callable[[Slot], Stored],
+    ledger: Name | Ledger | None,
+    release_id: str | None,
+    period: str | None,
+) -> tuple[Stored, Path]:
+    """What is made of the data and charged for, or was before under the same id; and the ledger.
+
+    Raises UsageError for words that the command line refuses, and what `make` raises.
+    """
+    name, day = checked_id(release_id) or new_release_id(), checked_day(period)
+    require_budget(plan)
+    files = resolved(one for one in inputs if isinstance(one, str))
+
+    def charged() -> tuple[Stored, Path]:
+        opens = not must_exist(plan.spec)
+        with _paying(ledger, plan.spec) as book:
+            wanted = charge_for(plan, name, day, files=files, opens=opens)
+            with Slot(book, wanted) as slot:
+                return make(slot), book.path
+
+    return without_traces(charged)
+
+
+@contextmanager
+def _paying(ledger: Name | Ledger | None, spec: Spec) -> Iterator[Ledger]:
+    """The ledger that pays; one that the caller has opened stays open."""
+    if isinstance(ledger, Ledger):
+        yield ledger
+        return
+    name = ledger or os.environ.get(NAMED)
+    path = Path(name) if name else None
+    with charged_ledger(path, spec.folder, must_exist=must_exist(spec)) as opened:
+        yield opened
+
+
+def without_traces(work: Callable[[], T]) -> T:
+    """The result of `work`; whatever it raises leaves without the frames and errors behind it.
+
+    They hold records and answers that were not charged, which a notebook or a debugger would
+    show. The words of an error that is not ours may quote a record, so that none of them pass.
+    """
+    failure: BaseException
+    try:
+        return work()
+    except DpcliError as error:
+        failure = error
+    except KeyboardInterrupt:
+        failure = KeyboardInterrupt()
+    except Exception as error:  # noqa: BLE001 - reported by its kind and place
+        failure = internal_fault(error)
+    failure.__context__ = None
+    raise failure.with_traceback(None)
