@@ -96,7 +96,7 @@ def environment(form: str) -> Environment:
     found = Environment(
         loader=FileSystemLoader(package / "templates"),
         # What several forms include is compiled for each, with the escaping of that form.
-        bytecode_cache=FileSystemBytecodeCache(str(compiled), f"%s.{form}") if keeps else None,
+        bytecode_cache=FileSystemBytecodeCache(str(compiled), f"%s.{form}.pyc") if keeps else None,
         autoescape=form not in FILTERED,  # noqa: S701 - the templates of these have filters
         undefined=StrictUndefined,
         extensions=["jinja2.ext.do"],
