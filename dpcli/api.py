@@ -13,23 +13,23 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from dpcli.charged_responses import ChargedResponses
 from dpcli.charging import Name, charge, inputs_of, without_traces
-from dpcli.collection import ChargedResponses
 from dpcli.errors import DpcliError, LedgerError, SpecError
 from dpcli.ledger.charge import Slot, Stored
 from dpcli.ledger.ledger import Ledger
 from dpcli.planning.model import Plan
 from dpcli.planning.planner import make_plan
 from dpcli.privacy.loss import Loss
-from dpcli.publish import require_writable
+from dpcli.publishing import require_writable
 from dpcli.releasing import release as make_release
 from dpcli.releasing import require_quality
 from dpcli.report.document import Report, loss_of
 from dpcli.report.facts import collection_report, release_report
 from dpcli.report.formats import FACTS, LONG, output, published_table, render, report_name
 from dpcli.report.table import estimate_table
-from dpcli.spec.load import read_any
-from dpcli.spec.model import Spec
+from dpcli.specification.load import read_any
+from dpcli.specification.model import Spec
 
 if TYPE_CHECKING:
     import polars as pl

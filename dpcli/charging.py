@@ -15,12 +15,12 @@ from dpcli.engine.memory import Table
 from dpcli.engine.source import Input
 from dpcli.errors import DpcliError, internal_fault
 from dpcli.ledger.charge import Slot, Stored, charge_for, resolved
-from dpcli.ledger.choice import NAMED, charged_ledger, checked_day, checked_id, must_exist
 from dpcli.ledger.ledger import Ledger
+from dpcli.ledger.options import NAMED, charged_ledger, checked_day, checked_id, must_exist
 from dpcli.planning.model import Plan
 from dpcli.planning.planner import require_budget
 from dpcli.releasing import new_release_id
-from dpcli.spec.model import Spec
+from dpcli.specification.model import Spec
 
 if TYPE_CHECKING:
     import polars as pl

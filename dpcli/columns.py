@@ -15,7 +15,7 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Literal
 
-from dpcli.privacy.decimals import decimal_places, decimal_text
+from dpcli.numeric.exact import decimal_places, decimal_text
 
 FORMULA = ("=", "+", "-", "@", "\t", "\r", "'")
 """First characters that make a spreadsheet evaluate a cell, or hide that it would.

@@ -9,22 +9,22 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Literal, cast
 
-from dpcli.arrays import whole
 from dpcli.columns import Key
 from dpcli.engine.header import require_columns
 from dpcli.engine.progress import Progress
 from dpcli.engine.source import Dataset, Input, open_dataset
 from dpcli.errors import QualityError, UsageError, problem
 from dpcli.ledger.charge import Slot, Standing, Stored, charged_events
+from dpcli.numeric.arrays import whole
 from dpcli.planning.model import Part, Plan, PlannedEntry
-from dpcli.planning.numbers import Fact
+from dpcli.planning.number_text import Fact
 from dpcli.planning.planner import require_budget
-from dpcli.planning.quality import missed_minimums
+from dpcli.planning.quality_check import missed_minimums
 from dpcli.privacy.confidential import Cells, Confidential, Group, Groups
 from dpcli.privacy.permit import NoisePermit
-from dpcli.statistics.base import Answer
 from dpcli.statistics.estimates import Estimates
-from dpcli.statistics.post import after
+from dpcli.statistics.postprocessing import after
+from dpcli.statistics.statistic import Answer
 
 if TYPE_CHECKING:
     from dpcli.engine.rollup import Sealed

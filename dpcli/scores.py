@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 
-from dpcli.arrays import Array, np
 from dpcli.columns import Key
+from dpcli.numeric.arrays import Array, np
 from dpcli.privacy.sensitivity import RowContribution
 from dpcli.queries import Query
 

@@ -15,9 +15,9 @@ from dpcli.ledger import sqlite
 from dpcli.ledger.account import Account, Outlook
 from dpcli.ledger.balance import Spend, period_number
 from dpcli.ledger.charge import Charge, Slot, Stored, charge_for, resolved
-from dpcli.ledger.choice import DEFAULT, charged_ledger, ledger_of, must_exist
+from dpcli.ledger.filesystem import is_absent, require_no_history, require_place
 from dpcli.ledger.ledger import Ledger
-from dpcli.ledger.place import is_absent, require_no_history, require_place
+from dpcli.ledger.options import DEFAULT, charged_ledger, ledger_of, must_exist
 from dpcli.ledger.terms import terms_of
 from dpcli.messages import listed, note
 from dpcli.planning.model import Plan

@@ -13,9 +13,9 @@ from dpcli.cli.options import input_file, refuse_first, require_new
 from dpcli.cli.progress import shown_progress
 from dpcli.engine.content import SEALED_ENDING
 from dpcli.planning.planner import make_plan
-from dpcli.publish import is_device, write_private
+from dpcli.publishing import is_device, write_private
 from dpcli.releasing import seal_data
-from dpcli.spec.load import read_spec
+from dpcli.specification.load import read_spec
 
 
 def aggregate(

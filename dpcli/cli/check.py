@@ -11,7 +11,7 @@ from dpcli.cli.accounts import outlook, sharing_warnings, warn
 from dpcli.cli.console import print_json, problem_facts, say
 from dpcli.cli.options import AsJson, LedgerFile, Period, SpecFile, refuse_first
 from dpcli.cli.progress import shown_progress
-from dpcli.cli.tables import write_table
+from dpcli.cli.text_tables import write_table
 from dpcli.columns import OpenColumn
 from dpcli.engine.header import require_columns
 from dpcli.engine.progress import Progress
@@ -20,9 +20,9 @@ from dpcli.errors import DpcliError
 from dpcli.messages import note
 from dpcli.planning.model import Plan
 from dpcli.planning.planner import make_plan
-from dpcli.planning.quality import is_blind
+from dpcli.planning.quality_check import is_blind
 from dpcli.report.facts import STEWARDS
-from dpcli.spec.load import read_any
+from dpcli.specification.load import read_any
 
 if TYPE_CHECKING:
     from dpcli.engine.cells_check import ColumnCells

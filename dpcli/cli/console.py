@@ -20,7 +20,7 @@ from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import replace
 from typing import Any, TextIO, cast
 
-from dpcli.diagnostic import render
+from dpcli.diagnostics import render
 from dpcli.errors import DpcliError, Problem
 from dpcli.messages import note, one_line
 from dpcli.reference import filled

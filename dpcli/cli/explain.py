@@ -17,20 +17,20 @@ from dpcli import reference
 from dpcli.cli.commands import COMMANDS, prose
 from dpcli.cli.console import WIDEST, width_of
 from dpcli.cli.options import checked_budget
-from dpcli.cli.tables import plain_table
-from dpcli.composition import COMPOSITIONS
+from dpcli.cli.text_tables import plain_table
 from dpcli.errors import UsageError
-from dpcli.fields import example_line
 from dpcli.mechanisms import MECHANISMS
+from dpcli.mechanisms.local import RANDOMIZERS
 from dpcli.messages import note
-from dpcli.privacy import meaning
+from dpcli.privacy import interpretation as meaning
+from dpcli.privacy.accounting import COMPOSITIONS
 from dpcli.privacy.loss import Loss, loss_text
-from dpcli.randomizers import RANDOMIZERS
 from dpcli.reference import Page, Use
-from dpcli.spec.column_types import COLUMN_TYPES
+from dpcli.spec_fields import example_line
+from dpcli.specification.column_types import COLUMN_TYPES
 from dpcli.statistics import STATISTICS
 from dpcli.statistics.choices import UTILITIES
-from dpcli.statistics.post import STEPS
+from dpcli.statistics.postprocessing import STEPS
 
 PRIVACY = "privacy"
 """The page that also says what an epsilon means."""

@@ -13,23 +13,23 @@ from typing import Annotated, Literal
 
 import typer
 
-from dpcli.cli.asking import Asker
 from dpcli.cli.console import print_json, say, write_json
+from dpcli.cli.dialogue import Asker
 from dpcli.cli.interview import ask_spec
 from dpcli.cli.options import checked_dialect, input_file, require_new
 from dpcli.cli.outputs import file_of
-from dpcli.dialect import STANDARD, Dialect
+from dpcli.csv_dialect import STANDARD, Dialect
 from dpcli.engine.header import columns_without_names, require_names
 from dpcli.engine.source import open_dataset
 from dpcli.errors import DataError, Stopped, UsageError
 from dpcli.messages import note
 from dpcli.planning.planner import make_plan, require_budget
-from dpcli.publish import publish, publish_to_stdout
+from dpcli.publishing import publish, publish_to_stdout
 from dpcli.report.formats import report_schema
-from dpcli.spec.draft import draft_spec, twins_of, unfit
-from dpcli.spec.load import load_spec
-from dpcli.spec.schema import spec_schema
-from dpcli.spec.text import PLACEHOLDER
+from dpcli.specification.draft import draft_spec, twins_of, unfit
+from dpcli.specification.load import load_spec
+from dpcli.specification.schema import spec_schema
+from dpcli.specification.yaml_reader import PLACEHOLDER
 
 
 def init(

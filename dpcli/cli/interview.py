@@ -14,7 +14,7 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
-from dpcli.cli.asking import (
+from dpcli.cli.dialogue import (
     Asker,
     Refused,
     one_of,
@@ -26,17 +26,17 @@ from dpcli.cli.asking import (
     yes_or_no,
 )
 from dpcli.columns import CategoryColumn, NumericColumn
-from dpcli.dialect import DECIMALS, STANDARD, Dialect
+from dpcli.csv_dialect import DECIMALS, STANDARD, Dialect
 from dpcli.errors import SpecError
-from dpcli.fields import field_examples
 from dpcli.messages import shown
-from dpcli.numbers import number
-from dpcli.privacy.decimals import plain_text, short_down
-from dpcli.spec.column_types import COLUMN_TYPES, ColumnShape
-from dpcli.spec.draft import spec_text, twins_of, unfit
-from dpcli.spec.load import load_spec
-from dpcli.spec.names import dataset_fault
-from dpcli.values import MOST_EPSILON
+from dpcli.number_syntax import number
+from dpcli.numeric.exact import plain_text, short_down
+from dpcli.spec_fields import field_examples
+from dpcli.spec_values import MOST_EPSILON
+from dpcli.specification.column_types import COLUMN_TYPES, ColumnShape
+from dpcli.specification.dataset_names import dataset_fault
+from dpcli.specification.draft import spec_text, twins_of, unfit
+from dpcli.specification.load import load_spec
 
 PROBE = "1e-6"
 """The epsilon of each part of a spec until the number of parts is known."""

@@ -16,17 +16,17 @@ from dpcli.cli.options import checked_budget, refuse_first
 from dpcli.cli.outputs import Tables, wide_tables
 from dpcli.errors import LedgerError, UsageError, problem
 from dpcli.ledger.charge import now
-from dpcli.ledger.choice import DEFAULT, checked_id
+from dpcli.ledger.filesystem import removed_if_empty, require_file_name, system_errors
 from dpcli.ledger.ledger import create_ledger
-from dpcli.ledger.place import removed_if_empty, require_file_name, system_errors
-from dpcli.ledger.recovery import Recovered
-from dpcli.ledger.recovery import recover as recover_ledger
+from dpcli.ledger.options import DEFAULT, checked_id
+from dpcli.ledger.restoration import Recovered
+from dpcli.ledger.restoration import recover as recover_ledger
 from dpcli.ledger.terms import Terms
 from dpcli.messages import note
 from dpcli.privacy.loss import loss_text
 from dpcli.privacy.relation import PersonUnit, RowUnit, unit_text
-from dpcli.recovery import proofs_of, report_faults
-from dpcli.spec.names import dataset_fault
+from dpcli.report_proofs import proofs_of, report_faults
+from dpcli.specification.dataset_names import dataset_fault
 
 MOST_UNPROVEN = 1_000_000
 """More missing entries than any ledger has."""

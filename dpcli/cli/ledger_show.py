@@ -18,18 +18,18 @@ import typer
 from dpcli.cli.accounts import existing_ledger
 from dpcli.cli.console import print_json
 from dpcli.cli.options import AsJson, LedgerFile, Period
-from dpcli.cli.tables import write_table
+from dpcli.cli.text_tables import write_table
 from dpcli.errors import DpcliError, LedgerError
 from dpcli.ledger.account import Runs
 from dpcli.ledger.balance import balance, period_number, spend
-from dpcli.ledger.choice import DEFAULT, NAMED
 from dpcli.ledger.ledger import Ledger
+from dpcli.ledger.options import DEFAULT, NAMED
 from dpcli.ledger.terms import Terms, terms_of
 from dpcli.messages import note
+from dpcli.numeric.exact import plain_text, with_exponent
 from dpcli.planning.model import Plan
 from dpcli.planning.planner import make_plan
-from dpcli.privacy.decimals import plain_text, with_exponent
-from dpcli.spec.load import read_any
+from dpcli.specification.load import read_any
 
 COUNTED = {
     f"{what}_{measure}": (what, measure)

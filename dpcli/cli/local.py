@@ -14,18 +14,18 @@ from dpcli.cli.console import tell
 from dpcli.cli.options import input_file
 from dpcli.cli.outputs import Responses, file_of
 from dpcli.cli.summary import spent_text
-from dpcli.cli.tables import write_table
+from dpcli.cli.text_tables import write_table
 from dpcli.local.estimate import collect, estimates
 from dpcli.local.randomize import Randomized
 from dpcli.local.randomize import randomize as make_responses
-from dpcli.planning.numbers import exact_or_up
+from dpcli.planning.number_text import exact_or_up
 from dpcli.planning.planner import make_plan, require_budget
-from dpcli.publish import publish, publish_to_stdout, require_writable
+from dpcli.publishing import publish, publish_to_stdout, require_writable
 from dpcli.releasing import new_release_id
 from dpcli.report.facts import collection_report
 from dpcli.report.formats import render
 from dpcli.report.table import csv_text, estimate_lines
-from dpcli.spec.load import read_local
+from dpcli.specification.load import read_local
 
 SUMMARY_LINES = 40
 """Estimates after which the summary only counts the rest."""

@@ -12,12 +12,12 @@ import typer
 from dpcli.cli.console import print_json
 from dpcli.cli.options import AsJson, refuse_first
 from dpcli.errors import SpecError, UsageError
-from dpcli.numbers import NotReadable, number
-from dpcli.planning.numbers import exact_or_up
+from dpcli.mechanisms.local.randomizer import ProbabilityTable
+from dpcli.number_syntax import NotReadable, number
+from dpcli.numeric.exact import readable_text
+from dpcli.planning.number_text import exact_or_up
 from dpcli.privacy.amplification import worst_ratio
-from dpcli.privacy.decimals import readable_text
-from dpcli.randomizers.base import ProbabilityTable
-from dpcli.spec.tables import MOST_BYTES, read_bytes, table_of
+from dpcli.specification.probability_tables import MOST_BYTES, read_bytes, table_of
 
 Found = tuple[dict[str, object], str, str]
 """An epsilon and where it is reached: as JSON, and as texts."""

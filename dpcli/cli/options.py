@@ -10,16 +10,16 @@ from typing import Annotated, Literal
 
 import typer
 
-from dpcli.composition import COMPOSITIONS
-from dpcli.dialect import Dialect
+from dpcli.csv_dialect import Dialect
 from dpcli.errors import SpecError, UsageError
-from dpcli.ledger.choice import NAMED, checked_day, checked_id
-from dpcli.numbers import NotReadable, number
-from dpcli.privacy.concentrated import zcdp_epsilon
+from dpcli.ledger.options import NAMED, checked_day, checked_id
+from dpcli.number_syntax import NotReadable, number
+from dpcli.privacy.accounting import COMPOSITIONS
+from dpcli.privacy.conversion import zcdp_epsilon
 from dpcli.privacy.loss import Loss
-from dpcli.publish import is_device, require_writable
-from dpcli.spec.csv_section import load_dialect
-from dpcli.values import LEAST_EPSILON, LEAST_RHO, MOST_BUDGET
+from dpcli.publishing import is_device, require_writable
+from dpcli.spec_values import LEAST_EPSILON, LEAST_RHO, MOST_BUDGET
+from dpcli.specification.csv_section import load_dialect
 
 
 def refuse_first(rules: Mapping[str, bool], **facts: object) -> None:

@@ -9,12 +9,12 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import ClassVar
 
+from dpcli.charged_responses import ChargedResponses
 from dpcli.cli.console import tell
-from dpcli.collection import ChargedResponses
 from dpcli.engine.source import PARQUET_ENDINGS
 from dpcli.errors import LedgerError, OutputError, UsageError
 from dpcli.ledger.charge import Stored
-from dpcli.publish import is_device, publish, publish_to_stdout, require_writable
+from dpcli.publishing import is_device, publish, publish_to_stdout, require_writable
 from dpcli.report.document import Report, without_numbers
 from dpcli.report.formats import FACTS, LONG, LONG_PARQUET, WIDE, WIDE_PARQUET, output, report_name
 

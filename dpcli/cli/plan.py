@@ -13,14 +13,14 @@ from dpcli.cli.accounts import outlook
 from dpcli.cli.console import print_styled, write_json
 from dpcli.cli.options import AsJson, LedgerFile, Period, SpecFile, refuse_first
 from dpcli.cli.plan_text import print_plan
-from dpcli.cli.tables import write_table
+from dpcli.cli.text_tables import write_table
 from dpcli.errors import SpecError, UsageError, problem
 from dpcli.messages import one_line
-from dpcli.numbers import NotReadable, number
+from dpcli.number_syntax import NotReadable, number
 from dpcli.planning.model import Plan
-from dpcli.planning.numbers import exact_or_up, short
+from dpcli.planning.number_text import exact_or_up, short
 from dpcli.planning.planner import make_plan, require_budget
-from dpcli.spec.load import read_any, read_spec
+from dpcli.specification.load import read_any, read_spec
 
 if TYPE_CHECKING:
     from dpcli.planning.compare import BeforeAfter

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from dpcli.cli.tables import KEY, Row, bar, budget, draws, write_table
+from dpcli.cli.text_tables import KEY, Row, bar, budget, draws, write_table
 from dpcli.ledger.account import MOST_RUNS, Outlook
 from dpcli.messages import note
 from dpcli.planning.model import Part, Plan, PlannedEntry, standard_error
@@ -22,11 +22,11 @@ from dpcli.planning.notes import (
     shuffle_condition,
     warnings,
 )
-from dpcli.planning.numbers import brief, exact_or_up, short
-from dpcli.planning.quality import rule
+from dpcli.planning.number_text import brief, exact_or_up, short
+from dpcli.planning.quality_check import rule
 from dpcli.privacy.loss import Loss, loss_text
 from dpcli.reference import texts
-from dpcli.spec.model import Response
+from dpcli.specification.model import Response
 
 if TYPE_CHECKING:
     from dpcli.privacy.amplification import Shuffled

@@ -19,7 +19,7 @@ from dpcli.cli.outputs import Tables, file_of
 from dpcli.cli.plan_text import print_plan
 from dpcli.cli.summary import print_summary
 from dpcli.ledger.charge import Stored
-from dpcli.ledger.place import is_absent
+from dpcli.ledger.filesystem import is_absent
 from dpcli.planning.notes import warnings
 from dpcli.planning.planner import make_plan, require_budget
 from dpcli.releasing import Engine, Release, new_release_id, require_data, require_quality
@@ -29,7 +29,7 @@ from dpcli.report.facts import plan_json, release_report
 from dpcli.report.formats import FACTS, render
 from dpcli.report.simulation import read_simulation
 from dpcli.report.table import wide_layout
-from dpcli.spec.load import read_spec
+from dpcli.specification.load import read_spec
 
 QUALITY = ("passed", "missed", "rows", "readable")
 """What `--json` shows of the quality check: noisy numbers and their verdict."""

@@ -12,15 +12,15 @@ import typer
 
 from dpcli.cli.console import write_json
 from dpcli.cli.options import AsJson, Quiet, SpecFile, require_new
-from dpcli.cli.tables import write_table
+from dpcli.cli.text_tables import write_table
 from dpcli.errors import DpcliError, OutputError, UsageError
-from dpcli.planning.numbers import json_text
+from dpcli.planning.number_text import json_text
 from dpcli.planning.planner import make_plan, require_budget
-from dpcli.publish import is_device, publish, publish_file, require_writable
+from dpcli.publishing import is_device, publish, publish_file, require_writable
 from dpcli.report.simulation import HEADING, Simulated, broken_problems, is_simulation, simulated
 from dpcli.simulation.synthetic import SyntheticDataset
 from dpcli.simulation.trials import simulate as run_trials
-from dpcli.spec.load import read_any
+from dpcli.specification.load import read_any
 
 MOST_ROWS = 10_000_000
 """More rows take long to make, and noise does not grow with them."""

@@ -8,15 +8,15 @@ from fractions import Fraction
 from typing import Any, TextIO
 
 from dpcli.cli.console import tell
-from dpcli.cli.tables import KEY, budget, draws, interval, write_table
+from dpcli.cli.text_tables import KEY, budget, draws, interval, write_table
 from dpcli.ledger.charge import Standing
 from dpcli.messages import note
-from dpcli.planning.numbers import brief
+from dpcli.planning.number_text import brief
 from dpcli.privacy.loss import Loss, loss_text
 from dpcli.report.document import Report, loss_of
 from dpcli.report.entry_facts import QUALITY_COLUMNS
 from dpcli.report.published import Cell, Numbers, flags_of
-from dpcli.statistics.post import Flag
+from dpcli.statistics.postprocessing import Flag
 
 MARKS = {Flag.NONE: "", Flag.UNRELIABLE: "*", Flag.NO_INFORMATION: "**", Flag.SUPPRESSED: "x"}
 """What follows a flagged value, as in tables of official statistics; short, for the width."""

@@ -12,10 +12,10 @@ from dpcli.engine.bounding import UserLevelAggregation
 from dpcli.engine.decode import FLAGS, Decoder
 from dpcli.engine.grouping import Batch, Grouping, batches_of
 from dpcli.engine.ids import HashCollisionError
+from dpcli.engine.pieces import pieces, scanned
 from dpcli.engine.progress import Progress, interruptible
 from dpcli.engine.rollup import Partial, Sealed, rolled_up
 from dpcli.engine.source import Dataset
-from dpcli.engine.tables import pieces, scanned
 from dpcli.privacy.relation import PersonUnit, Unit
 from dpcli.queries import Query
 

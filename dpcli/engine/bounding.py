@@ -27,9 +27,9 @@ from dpcli.engine.grouping import Batch, Grouping
 from dpcli.engine.ids import FIRST_ANONYMOUS, Dictionary, UserIds, require_distinct
 from dpcli.engine.rollup import Partial
 from dpcli.engine.totals import UserTotals, among_first, by_user, smallest
+from dpcli.noise.entropy import random_bytes
 from dpcli.privacy.relation import PersonUnit
 from dpcli.queries import Query
-from dpcli.sampling.entropy import random_bytes
 
 WAITING = 1 << 28
 """Bytes of rows that may wait in all shards together before one is compacted."""

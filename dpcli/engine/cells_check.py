@@ -15,9 +15,9 @@ import polars as pl
 
 from dpcli.columns import CategoryColumn, Column, without_constant
 from dpcli.engine.decode import FLAGS, Decoder, stripped
+from dpcli.engine.pieces import pieces, scanned
 from dpcli.engine.progress import Progress, interruptible
 from dpcli.engine.source import Dataset
-from dpcli.engine.tables import pieces, scanned
 
 Amount = Literal["all", "most", "some", "none"]
 

@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from dpcli.columns import Column, IdColumn
-from dpcli.dialect import UTF8
+from dpcli.csv_dialect import UTF8
 from dpcli.engine.content import WINDOWS, first_record, is_separator_mark
 from dpcli.engine.source import Dataset, Source
 from dpcli.errors import DataError, Problem, problem

@@ -28,9 +28,9 @@ import re
 from collections.abc import Iterable, Iterator
 from itertools import chain
 
-from dpcli.arrays import np
-from dpcli.dialect import Dialect
+from dpcli.csv_dialect import Dialect
 from dpcli.engine.content import UTF8_MARK, numbered_header, started
+from dpcli.numeric.arrays import np
 
 LONGEST = 1 << 20
 """Bytes of a quoted cell that is read: far more than any value has."""

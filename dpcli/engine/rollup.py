@@ -13,10 +13,10 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from dpcli.arrays import SAFE, Array, largest, roomy, whole
 from dpcli.columns import Key
 from dpcli.engine.grouping import Batch
 from dpcli.engine.sums import combinations, sums_of
+from dpcli.numeric.arrays import SAFE, Array, largest, roomy, whole
 from dpcli.privacy.confidential import Cells, Confidential, Groups
 from dpcli.privacy.relation import Unit
 from dpcli.queries import MinimiserQuery, Query, ReadabilityQuery

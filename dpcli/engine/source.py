@@ -17,7 +17,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from typing import BinaryIO, Self
 
-from dpcli.dialect import STANDARD, UTF8, Dialect
+from dpcli.csv_dialect import STANDARD, UTF8, Dialect
 from dpcli.engine.content import (
     MARKS,
     SEALED_ENDING,

@@ -36,19 +36,19 @@ from pyspark.sql.udf import UserDefinedFunction
 from pyspark.util import PythonEvalType
 
 from dpcli.columns import Column
-from dpcli.dialect import Dialect
-from dpcli.engine.addresses import files_of, place_of, state_of
+from dpcli.csv_dialect import Dialect
 from dpcli.engine.aggregate import Answers
 from dpcli.engine.content import UTF8_MARK
 from dpcli.engine.partials import frames_of, unpacked
 from dpcli.engine.progress import silenced_stderr
 from dpcli.engine.rollup import Partial
 from dpcli.engine.source import STDIN
-from dpcli.engine.tasks import LINES, RESULT, File, Tasks
+from dpcli.engine.spark_files import files_of, place_of, state_of
+from dpcli.engine.spark_tasks import LINES, RESULT, File, Tasks
 from dpcli.errors import DataError, DpcliError, Problem, Stopped, UsageError, problem
+from dpcli.noise.entropy import random_bytes
 from dpcli.privacy.relation import PersonUnit, Unit
 from dpcli.queries import Query
-from dpcli.sampling.entropy import random_bytes
 
 SETTINGS = {
     "spark.sql.execution.arrow.maxRecordsPerBatch": str(LINES),

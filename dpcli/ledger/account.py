@@ -12,8 +12,8 @@ from pathlib import Path
 from dpcli.errors import BudgetError, DpcliError, LedgerError
 from dpcli.ledger.balance import Answers, Balance, Spend, balance
 from dpcli.ledger.terms import Terms, opening_command
+from dpcli.numeric.search import bisect
 from dpcli.privacy.loss import Loss, loss_text
-from dpcli.privacy.search import bisect
 
 MOST_RUNS = 1_000_000
 """Runs to look ahead; more than are ever planned."""

@@ -16,12 +16,12 @@ from fractions import Fraction
 from functools import lru_cache
 from operator import itemgetter
 
-from dpcli.composition import COMPOSITIONS
-from dpcli.composition.base import Composition, MissingDependencyError
-from dpcli.composition.parallel import Branch, parallel_composition
 from dpcli.errors import LedgerError
 from dpcli.ledger.terms import Terms
 from dpcli.mechanisms import MECHANISMS
+from dpcli.privacy.accounting import COMPOSITIONS
+from dpcli.privacy.accounting.composition import Composition, MissingDependencyError
+from dpcli.privacy.accounting.parallel import Branch, parallel_composition
 from dpcli.privacy.events import NO_NOISE, RECOVERED, MechanismEvent, UnknownEventError
 from dpcli.privacy.loss import ZERO_GUARANTEE, Guarantee, Loss, approximate, compose, pure
 from dpcli.privacy.relation import Neighbors
@@ -79,7 +79,7 @@ def guarantee_of(event: MechanismEvent) -> Guarantee:
         return approximate(event.loss)
     mechanism = BY_NAME.get(name)
     if mechanism is None:
-        from dpcli.randomizers import RANDOMIZERS
+        from dpcli.mechanisms.local import RANDOMIZERS
 
         if name in {one.name for one in RANDOMIZERS}:
             # Given by probabilities in place of noise.

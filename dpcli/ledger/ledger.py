@@ -18,7 +18,7 @@ from dpcli.ledger.anchor import begin_anchor, point_elsewhere, usual_anchor
 from dpcli.ledger.balance import Balance, spend
 from dpcli.ledger.chain import CLOSE, LOST, OPEN, RELEASE, Entry, canonical, events_text, seal_of
 from dpcli.ledger.charge import Charge, Render, Standing, Stored
-from dpcli.ledger.place import (
+from dpcli.ledger.filesystem import (
     is_absent,
     require_file_name,
     require_no_history,
@@ -27,8 +27,8 @@ from dpcli.ledger.place import (
 )
 from dpcli.ledger.store import Store
 from dpcli.ledger.terms import Payload, Terms, terms_from
+from dpcli.noise.entropy import random_bytes
 from dpcli.privacy.events import MechanismEvent
-from dpcli.sampling.entropy import random_bytes
 
 
 def create_ledger(path: Path, anchor: Path | None = None, *, network: bool = False) -> Ledger:

@@ -20,7 +20,7 @@ from typing import Self
 from dpcli.errors import LedgerError, describe_system_error
 from dpcli.ledger.anchor import ForeignAnchor, append_anchor, read_anchor
 from dpcli.ledger.chain import Entry, anchor_fault, chain_fault, genesis, seal_of
-from dpcli.ledger.place import doubt, missing, require_file_name, require_local, system_errors
+from dpcli.ledger.filesystem import doubt, missing, require_file_name, require_local, system_errors
 from dpcli.ledger.sqlite import Database
 
 FILES = '"files":'

@@ -9,12 +9,12 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dpcli.privacy.decimals import readable_text
+from dpcli.numeric.exact import readable_text
 from dpcli.privacy.loss import Loss, loss_text
 from dpcli.privacy.relation import unit_text
 
 if TYPE_CHECKING:
-    from dpcli.spec.model import Spec
+    from dpcli.specification.model import Spec
 
 Payload = dict[str, object]
 """What an entry records, as plain JSON."""

@@ -14,16 +14,16 @@ from math import prod, sqrt
 
 import polars as pl
 
-from dpcli.arrays import np
 from dpcli.columns import CategoryColumn, NumericColumn
 from dpcli.engine.decode import Decoder
 from dpcli.engine.header import require_columns
+from dpcli.engine.pieces import texts_of
 from dpcli.engine.source import open_dataset
-from dpcli.engine.tables import texts_of
 from dpcli.errors import DataError
-from dpcli.noise.base import normal_quantile
-from dpcli.randomizers.base import ResponseCounts
-from dpcli.spec.model import Response, Spec
+from dpcli.mechanisms.local.randomizer import ResponseCounts
+from dpcli.noise.distribution import normal_quantile
+from dpcli.numeric.arrays import np
+from dpcli.specification.model import Response, Spec
 
 
 class Collected:

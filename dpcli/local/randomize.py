@@ -14,24 +14,24 @@ from typing import BinaryIO
 
 import polars as pl
 
-from dpcli.arrays import Array, Ints, np, times
 from dpcli.columns import CategoryColumn, NumericColumn
 from dpcli.engine.decode import Decoder
 from dpcli.engine.header import require_columns
+from dpcli.engine.pieces import decimal_texts, prefetch, texts_of
 from dpcli.engine.progress import Progress
 from dpcli.engine.source import Dataset, Input, open_dataset
-from dpcli.engine.tables import decimal_texts, prefetch, texts_of
 from dpcli.errors import DataError, LedgerError
 from dpcli.ledger.charge import RESPONSES, Slot, Standing, Stored
 from dpcli.ledger.ledger import Ledger
 from dpcli.local.outbox import Outbox, sweep, waiting_name
+from dpcli.noise.bernoulli import uniforms
+from dpcli.noise.entropy import random_bytes
+from dpcli.numeric.arrays import Array, Ints, np, times
+from dpcli.numeric.exact import decimal_places
 from dpcli.planning.model import Plan
 from dpcli.planning.planner import require_budget
 from dpcli.privacy.confidential import Confidential
-from dpcli.privacy.decimals import decimal_places
-from dpcli.sampling.bernoulli import uniforms
-from dpcli.sampling.entropy import random_bytes
-from dpcli.spec.model import Cell, Response, Spec
+from dpcli.specification.model import Cell, Response, Spec
 
 CELLS = 1 << 22
 """Cells of responses that are made at a time; memory grows with this, not with the file."""

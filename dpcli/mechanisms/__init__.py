@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from dpcli.mechanisms.calibration import Mechanism
 from dpcli.mechanisms.gaussian import Gaussian
+from dpcli.mechanisms.mechanism import Mechanism
 from dpcli.mechanisms.pure import Exponential, Geometric, Laplace, PermuteAndFlip
 
 MECHANISMS: Final[tuple[Mechanism, ...]] = (

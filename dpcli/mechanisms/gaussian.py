@@ -7,17 +7,17 @@ from fractions import Fraction
 from itertools import count
 from math import erfc, exp, sqrt
 
-from dpcli.mechanisms.base import AdditiveMechanism
-from dpcli.mechanisms.calibration import CannotCalibrate
-from dpcli.noise.base import Noise
-from dpcli.noise.gaussian import DiscreteGaussian
-from dpcli.privacy.concentrated import logarithm, zcdp_delta, zcdp_epsilon
-from dpcli.privacy.decimals import short_up
+from dpcli.mechanisms.calibrated import AdditiveMechanism
+from dpcli.mechanisms.mechanism import CannotCalibrate
+from dpcli.noise.discrete_gaussian import DiscreteGaussian
+from dpcli.noise.distribution import Noise
+from dpcli.numeric.directed import log_up, round_up, sqrt_up
+from dpcli.numeric.exact import short_up
+from dpcli.numeric.search import least_up
+from dpcli.privacy.conversion import logarithm, zcdp_delta, zcdp_epsilon
+from dpcli.privacy.dominating_pairs import DominatingPair
 from dpcli.privacy.gaussian_delta import cells_delta
-from dpcli.privacy.interval import log_up, round_up, sqrt_up
 from dpcli.privacy.loss import Loss
-from dpcli.privacy.pairs import DominatingPair
-from dpcli.privacy.search import least_up
 from dpcli.privacy.sensitivity import Sensitivity
 
 SHORT = 30

@@ -6,14 +6,14 @@ from collections.abc import Callable
 from fractions import Fraction
 from functools import lru_cache
 
-from dpcli.mechanisms.base import AdditiveMechanism, SelectionMechanism
-from dpcli.mechanisms.calibration import Pure
-from dpcli.noise.base import Noise
-from dpcli.noise.choice import ExponentialChoice, PermuteAndFlipChoice
-from dpcli.noise.laplace import DiscreteLaplace
-from dpcli.privacy.concentrated import pure_rho
-from dpcli.privacy.decimals import short_up
-from dpcli.privacy.interval import Interval, exp, sqrt_up
+from dpcli.mechanisms.calibrated import AdditiveMechanism, SelectionMechanism
+from dpcli.mechanisms.mechanism import Pure
+from dpcli.noise.discrete_laplace import DiscreteLaplace
+from dpcli.noise.distribution import Noise
+from dpcli.noise.selection import ExponentialChoice, PermuteAndFlipChoice
+from dpcli.numeric.directed import Interval, exp, sqrt_up
+from dpcli.numeric.exact import short_up
+from dpcli.privacy.conversion import pure_rho
 from dpcli.privacy.sensitivity import Sensitivity
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Final
 
-from dpcli.noise.base import Noise
-from dpcli.noise.choice import ExponentialChoice, PermuteAndFlipChoice
-from dpcli.noise.gaussian import DiscreteGaussian
-from dpcli.noise.laplace import DiscreteLaplace
+from dpcli.noise.discrete_gaussian import DiscreteGaussian
+from dpcli.noise.discrete_laplace import DiscreteLaplace
+from dpcli.noise.distribution import Noise
+from dpcli.noise.selection import ExponentialChoice, PermuteAndFlipChoice
 
 NOISES: Final[tuple[type[Noise], ...]] = (
     DiscreteLaplace,

@@ -5,8 +5,8 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import final
 
-from dpcli.noise.base import Noise
-from dpcli.sampling.noise import Draws
+from dpcli.noise.distribution import Noise
+from dpcli.noise.sampling import Draws
 
 
 @final

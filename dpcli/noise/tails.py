@@ -13,9 +13,9 @@ from fractions import Fraction
 from functools import cache, lru_cache, partial
 from math import ceil, log, sqrt
 
-from dpcli.noise.base import Noise, normal_quantile
+from dpcli.noise.distribution import Noise, normal_quantile
 from dpcli.noise.none import NoNoise
-from dpcli.privacy.search import least_up
+from dpcli.numeric.search import least_up
 from dpcli.privacy.sensitivity import Sensitivity
 
 FINE = 12

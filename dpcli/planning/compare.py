@@ -6,12 +6,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from dpcli.composition import COMPOSITIONS
-from dpcli.composition.base import MissingDependencyError
+from dpcli.numeric.exact import readable_text
 from dpcli.planning.model import Plan, PlannedEntry
 from dpcli.planning.notes import question_of
-from dpcli.planning.numbers import Stated
-from dpcli.privacy.decimals import readable_text
+from dpcli.planning.number_text import Stated
+from dpcli.privacy.accounting import COMPOSITIONS
+from dpcli.privacy.accounting.composition import MissingDependencyError
 from dpcli.privacy.loss import Loss
 from dpcli.privacy.relation import unit_text
 

@@ -14,19 +14,19 @@ from math import sqrt
 from typing import TYPE_CHECKING
 
 from dpcli.columns import CategoryColumn
-from dpcli.composition.base import Bound
-from dpcli.composition.parallel import Branch, parallel_composition
-from dpcli.mechanisms.base import CalibratedMechanism
-from dpcli.mechanisms.calibration import Mechanism
-from dpcli.noise.base import Noise
+from dpcli.mechanisms.calibrated import CalibratedMechanism
+from dpcli.mechanisms.mechanism import Mechanism
+from dpcli.noise.distribution import Noise
 from dpcli.noise.tails import PartitionSelection
-from dpcli.planning.numbers import root_up
+from dpcli.planning.number_text import root_up
+from dpcli.privacy.accounting.composition import Bound
+from dpcli.privacy.accounting.parallel import Branch, parallel_composition
 from dpcli.privacy.loss import Guarantee, Loss, add_up, compose
 from dpcli.privacy.sensitivity import Sensitivity
 from dpcli.queries import Query
 from dpcli.scores import ScoreQuery
-from dpcli.spec.model import Entry, Response, Spec
-from dpcli.statistics.base import Question, groups
+from dpcli.specification.model import Entry, Response, Spec
+from dpcli.statistics.statistic import Question, groups
 
 if TYPE_CHECKING:
     from dpcli.privacy.amplification import Shuffled

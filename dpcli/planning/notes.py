@@ -11,12 +11,12 @@ from fractions import Fraction
 from dpcli.columns import Key, NumericColumn
 from dpcli.messages import note
 from dpcli.planning.model import Part, Plan, PlannedEntry
-from dpcli.planning.numbers import exact_or_up, short
+from dpcli.planning.number_text import exact_or_up, short
 from dpcli.privacy.relation import Neighbors, PersonUnit
 from dpcli.queries import LinearQuery
 from dpcli.reference import texts
-from dpcli.spec.model import Spec
-from dpcli.spec.names import mixed_scripts
+from dpcli.specification.dataset_names import mixed_scripts
+from dpcli.specification.model import Spec
 
 
 def counted(planned: PlannedEntry, spec: Spec) -> str:

@@ -8,17 +8,17 @@ from dataclasses import replace
 from fractions import Fraction
 from math import floor
 
-from dpcli.composition.base import MissingDependencyError
-from dpcli.composition.parallel import Branch
 from dpcli.errors import BudgetError, Problem, SpecError
-from dpcli.planning.entries import EntryPlanner
+from dpcli.numeric.exact import decimal_text, readable_text
+from dpcli.planning.allocation import Shares
+from dpcli.planning.entry_planner import EntryPlanner
 from dpcli.planning.model import Plan, PlannedEntry, answers_of
-from dpcli.planning.shares import Shares
-from dpcli.privacy.decimals import decimal_text, readable_text
+from dpcli.privacy.accounting.composition import MissingDependencyError
+from dpcli.privacy.accounting.parallel import Branch
 from dpcli.privacy.relation import PersonUnit
 from dpcli.queries import LinearQuery
-from dpcli.spec.axes import Ranges
-from dpcli.spec.model import Entry, Spec
+from dpcli.specification.axes import Ranges
+from dpcli.specification.model import Entry, Spec
 
 
 def make_plan(spec: Spec) -> Plan:

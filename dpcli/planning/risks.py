@@ -15,8 +15,7 @@ from fractions import Fraction
 from dpcli.columns import NumericColumn
 from dpcli.messages import fill
 from dpcli.planning.model import Plan, PlannedEntry
-from dpcli.privacy.loss import loss_text
-from dpcli.privacy.meaning import (
+from dpcli.privacy.interpretation import (
     apart,
     at_least,
     at_most,
@@ -25,6 +24,7 @@ from dpcli.privacy.meaning import (
     one_in,
     percent_at_most,
 )
+from dpcli.privacy.loss import loss_text
 from dpcli.privacy.relation import Neighbors, PersonUnit
 from dpcli.reference import texts
 

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from dpcli.privacy.decimals import short_up
-from dpcli.privacy.interval import Interval, exp, log_up, sqrt_up
-from dpcli.privacy.interval import log as certified_log
+from dpcli.numeric.directed import Interval, exp, log_up, sqrt_up
+from dpcli.numeric.directed import log as certified_log
+from dpcli.numeric.exact import short_up
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
 A `Confidential` shows nothing: it cannot be printed, compared, tested, iterated,
 hashed or pickled. Its value has a name that `mypy --strict` lets no other class read; those that
-open it say so with a comment that a test counts: `dpcli.mechanisms.base`, and for
+open it say so with a comment that a test counts: `dpcli.mechanisms.calibrated`, and for
 synthetic rows `dpcli.simulation.synthetic`.
 """
 
@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, NoReturn, TypeVar, final
 
-from dpcli.arrays import Array, Ints, np
+from dpcli.numeric.arrays import Array, Ints, np
 from dpcli.privacy.relation import Unit
 
 T = TypeVar("T")

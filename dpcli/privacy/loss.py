@@ -6,9 +6,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 
-from dpcli.privacy.concentrated import pure_rho
-from dpcli.privacy.decimals import readable_text, require_exact
-from dpcli.privacy.pairs import DominatingPair, ResponsePair
+from dpcli.numeric.exact import readable_text, require_exact
+from dpcli.privacy.conversion import pure_rho
+from dpcli.privacy.dominating_pairs import DominatingPair, ResponsePair
 
 
 @dataclass(frozen=True, slots=True)

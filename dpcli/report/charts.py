@@ -13,7 +13,7 @@ from itertools import groupby, pairwise
 from math import ceil, floor, log10
 
 from dpcli.columns import Key, NumericColumn
-from dpcli.planning.numbers import exact_or_up
+from dpcli.planning.number_text import exact_or_up
 from dpcli.report.published import Cell
 
 STEPS = (1, 2, 5, 10)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Self
 
-from dpcli.planning.numbers import Fact, exact_or_up, json_text
+from dpcli.planning.number_text import Fact, exact_or_up, json_text
 from dpcli.privacy.loss import Loss
 from dpcli.report.published import RAW, Numbers
 

@@ -10,16 +10,16 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from dpcli.columns import CategoryColumn, NumericColumn
-from dpcli.planning.meaning import protection
+from dpcli.numeric.exact import decimal_text
+from dpcli.planning.interpretation import protection
 from dpcli.planning.model import Part, Plan, PlannedEntry, standard_error
 from dpcli.planning.notes import counted, left_out
-from dpcli.planning.numbers import Fact, Number, plain
-from dpcli.planning.quality import FALSE_STOP, counted_note, percent, rule
-from dpcli.privacy.decimals import decimal_text
+from dpcli.planning.number_text import Fact, Number, plain
+from dpcli.planning.quality_check import FALSE_STOP, counted_note, percent, rule
 from dpcli.queries import Condition
-from dpcli.spec.model import Response, Spec
-from dpcli.statistics.base import Request
+from dpcli.specification.model import Response, Spec
 from dpcli.statistics.estimates import Estimate
+from dpcli.statistics.statistic import Request
 
 if TYPE_CHECKING:
     from dpcli.releasing import Checked, Released

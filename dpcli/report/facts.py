@@ -14,9 +14,9 @@ from dpcli.ledger.balance import DAYS_A_YEAR
 from dpcli.messages import note
 from dpcli.planning import notes
 from dpcli.planning.compare import changes, compare
-from dpcli.planning.meaning import headline, meaning, promise
+from dpcli.planning.interpretation import headline, meaning, promise
 from dpcli.planning.model import Plan
-from dpcli.planning.numbers import exact_or_up, json_text
+from dpcli.planning.number_text import exact_or_up, json_text
 from dpcli.planning.risks import risks
 from dpcli.privacy.loss import Loss
 from dpcli.privacy.relation import RowUnit
@@ -30,7 +30,7 @@ from dpcli.report.entry_facts import (
 )
 from dpcli.report.published import published_numbers
 from dpcli.report.table import wide_layout
-from dpcli.statistics.post import UNRELIABLE, Flag
+from dpcli.statistics.postprocessing import UNRELIABLE, Flag
 
 if TYPE_CHECKING:
     from dpcli.ledger.account import Outlook

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from math import prod
 from typing import TYPE_CHECKING
 
-from dpcli.arrays import Array, np
+from dpcli.numeric.arrays import Array, np
 from dpcli.statistics.estimates import KNOWN, SUPPRESSED, Estimates
-from dpcli.statistics.post import FLAGS, Flag, flags
+from dpcli.statistics.postprocessing import FLAGS, Flag, flags
 
 if TYPE_CHECKING:
     import polars as pl
@@ -123,7 +123,7 @@ def texts_of(estimates: Estimates, numbers: Array) -> pl.Series:
     """Numbers as texts, each with its decimals."""
     import polars as pl
 
-    from dpcli.engine.tables import decimal_texts
+    from dpcli.engine.pieces import decimal_texts
 
     found = estimates.printed(numbers)
     texts = pl.concat(map(decimal_texts, found, estimates.places))

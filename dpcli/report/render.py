@@ -26,7 +26,7 @@ from markupsafe import Markup, escape
 
 from dpcli.messages import note
 from dpcli.planning import notes
-from dpcli.planning.numbers import brief, exact_or_up, short
+from dpcli.planning.number_text import brief, exact_or_up, short
 from dpcli.planning.risks import Finding, Verdict
 from dpcli.privacy.loss import loss_text
 from dpcli.report.charts import tick_text

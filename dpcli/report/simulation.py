@@ -15,7 +15,7 @@ from dpcli.errors import Problem, UsageError, describe_system_error, problem
 from dpcli.messages import note
 from dpcli.planning.model import Plan
 from dpcli.planning.notes import many
-from dpcli.planning.numbers import Fact, Number, exact_or_up, plain, short
+from dpcli.planning.number_text import Fact, Number, exact_or_up, plain, short
 from dpcli.privacy.relation import PersonUnit
 from dpcli.report.entry_facts import Facts
 

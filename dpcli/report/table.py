@@ -12,10 +12,10 @@ from math import ceil, log10
 from typing import TYPE_CHECKING
 
 from dpcli.columns import FORMULA
+from dpcli.numeric.exact import decimal_text
 from dpcli.planning.model import Plan
-from dpcli.privacy.decimals import decimal_text
 from dpcli.report.published import Numbers
-from dpcli.spec.axes import ESTIMATED
+from dpcli.specification.axes import ESTIMATED
 
 if TYPE_CHECKING:
     import polars as pl

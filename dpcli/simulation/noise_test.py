@@ -12,7 +12,7 @@ from fractions import Fraction
 from functools import cached_property
 from math import ceil, inf, log, sqrt
 
-from dpcli.arrays import Array, Floats, np, plus
+from dpcli.numeric.arrays import Array, Floats, np, plus
 from dpcli.planning.model import Part
 from dpcli.scores import ScoreQuery
 

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, cast, final
 
-from dpcli.arrays import whole
+from dpcli.numeric.arrays import whole
 from dpcli.planning.model import Plan
 from dpcli.privacy.confidential import Cells, Confidential, Group, Groups
 from dpcli.privacy.relation import PersonUnit

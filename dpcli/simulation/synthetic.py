@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Final, TypeVar, final
 import numpy as np
 
 from dpcli.columns import CategoryColumn, IdColumn, NumericColumn, OpenColumn
-from dpcli.dialect import ENCODINGS, STANDARD, UTF16, Dialect
+from dpcli.csv_dialect import ENCODINGS, STANDARD, UTF16, Dialect
 from dpcli.engine.source import Dataset, Source
 from dpcli.errors import DataError, UsageError
 from dpcli.privacy.confidential import Confidential
@@ -21,7 +21,7 @@ from dpcli.privacy.permit import NoisePermit
 from dpcli.privacy.relation import PersonUnit, Relation, Unit
 from dpcli.queries import Query
 from dpcli.simulation.synthetic_cells import Places, Stream, ids, texts_of
-from dpcli.spec.model import Spec
+from dpcli.specification.model import Spec
 
 if TYPE_CHECKING:
     from dpcli.engine.rollup import Sealed

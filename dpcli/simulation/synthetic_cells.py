@@ -5,7 +5,7 @@ lean to the left, first labels more often than last ones. A few cells are blank 
 lie outside the bounds, so that `missing` and clamping have something to do.
 
 `Stream` gives repeatable numbers, the same on every machine. They are never noise, which has one
-source, the operating system (`dpcli.sampling.entropy`): only simulations may import this module.
+source, the operating system (`dpcli.noise.entropy`): only simulations may import this module.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ import numpy as np
 import numpy.typing as npt
 
 from dpcli.columns import EPOCH, CategoryColumn, Column, IdColumn, NumericColumn, OpenColumn
+from dpcli.numeric.splitmix import ODD, Words, scrambled
 from dpcli.queries import Condition
-from dpcli.sampling.splitmix import ODD, Words, scrambled
 
 BLANK = 3
 """Percent of cells that are blank."""

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import NamedTuple
 
-from dpcli.arrays import Array, Floats, np, plus, times
 from dpcli.noise.none import NO_NOISE
+from dpcli.numeric.arrays import Array, Floats, np, plus, times
 from dpcli.planning.model import Plan, PlannedEntry
 from dpcli.privacy.confidential import Cells, Group
 from dpcli.privacy.relation import PersonUnit
@@ -16,8 +16,8 @@ from dpcli.releasing import NoisyEntry, estimate
 from dpcli.simulation.noise_test import Errors, NoiseVerdict, Observed, QuestionTrial, share
 from dpcli.simulation.noiseless import NoiselessAnswers, NoiselessRun
 from dpcli.simulation.synthetic import SyntheticDataset
-from dpcli.statistics.base import Answer
 from dpcli.statistics.estimates import KNOWN, SUPPRESSED, Estimates
+from dpcli.statistics.statistic import Answer
 
 READINGS = 10
 """How often the rows of people are chosen again: noise differs from run to run anyway."""

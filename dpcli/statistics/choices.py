@@ -9,9 +9,11 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from dpcli.arrays import np
 from dpcli.columns import CategoryColumn, Key
-from dpcli.fields import (
+from dpcli.numeric.arrays import np
+from dpcli.privacy.relation import Relation
+from dpcli.scores import Accuracy, Frequency, Revenue, ScoreQuery, Utility
+from dpcli.spec_fields import (
     BooleanColumnName,
     Candidates,
     Fault,
@@ -19,12 +21,10 @@ from dpcli.fields import (
     NumericColumnName,
     at_most,
 )
-from dpcli.privacy.relation import Relation
-from dpcli.scores import Accuracy, Frequency, Revenue, ScoreQuery, Utility
-from dpcli.statistics.base import Answer, Question, Request, Statistic, numeric
+from dpcli.spec_values import UNLIMITED, Choice, named, whole
 from dpcli.statistics.estimates import Estimates
 from dpcli.statistics.quantile import chosen_points, from_each
-from dpcli.values import UNLIMITED, Choice, named, whole
+from dpcli.statistics.statistic import Answer, Question, Request, Statistic, numeric
 
 UTILITIES: dict[str, type[Utility]] = {"revenue": Revenue, "accuracy": Accuracy}
 """What a choice can be judged by."""

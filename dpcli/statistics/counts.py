@@ -6,9 +6,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
 
-from dpcli.arrays import Floats, clipped, np, plus, quotients, times
 from dpcli.columns import Key
-from dpcli.fields import (
+from dpcli.numeric.arrays import Floats, clipped, np, plus, quotients, times
+from dpcli.numeric.exact import decimal_places
+from dpcli.privacy.relation import PersonUnit, Relation
+from dpcli.queries import DistinctQuery, Factor, LinearQuery, Query
+from dpcli.spec_fields import (
     BinForms,
     BoundName,
     CountedColumnName,
@@ -17,13 +20,10 @@ from dpcli.fields import (
     UnitBounds,
     ValuedColumnName,
 )
-from dpcli.privacy.decimals import decimal_places
-from dpcli.privacy.relation import PersonUnit, Relation
-from dpcli.queries import DistinctQuery, Factor, LinearQuery, Query
-from dpcli.statistics.base import Answer, Question, Request, Statistic, center, numeric
+from dpcli.spec_values import named
 from dpcli.statistics.estimates import Estimates
-from dpcli.statistics.plausible import Plausible
-from dpcli.values import named
+from dpcli.statistics.fiducial import Plausible
+from dpcli.statistics.statistic import Answer, Question, Request, Statistic, center, numeric
 
 
 class Count(Statistic):

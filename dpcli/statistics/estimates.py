@@ -8,8 +8,8 @@ from fractions import Fraction
 from math import gcd
 from typing import Any
 
-from dpcli.arrays import Array, Bools, np, plus, times, whole
-from dpcli.privacy.decimals import decimal_places, in_last_place
+from dpcli.numeric.arrays import Array, Bools, np, plus, times, whole
+from dpcli.numeric.exact import decimal_places, in_last_place
 
 Limits = tuple[Fraction | None, Fraction | None]
 """The least and the greatest value that a number can have; None without limit."""

@@ -11,18 +11,18 @@ from fractions import Fraction
 from math import floor, log10
 from typing import Annotated, Any
 
-from dpcli.arrays import Array, Bools, Floats, np
 from dpcli.columns import NumericColumn
-from dpcli.fields import Fault, NumericColumnName, Predictors
-from dpcli.privacy.interval import round_down, sqrt_down, sqrt_up
+from dpcli.numeric.arrays import Array, Bools, Floats, np
+from dpcli.numeric.directed import round_down, sqrt_down, sqrt_up
 from dpcli.privacy.relation import Neighbors, Relation, RowUnit
 from dpcli.privacy.sensitivity import Sensitivity
 from dpcli.queries import Factor, MinimiserQuery
-from dpcli.statistics.base import Answer, Question, Request, Statistic, center, numeric
+from dpcli.spec_fields import Fault, NumericColumnName, Predictors
+from dpcli.spec_values import Choice, Exact, named, whole
 from dpcli.statistics.estimates import ANY, Estimates
+from dpcli.statistics.fiducial import Plausible
 from dpcli.statistics.moments import Moments
-from dpcli.statistics.plausible import Plausible
-from dpcli.values import Choice, Exact, named, whole
+from dpcli.statistics.statistic import Answer, Question, Request, Statistic, center, numeric
 
 METHODS = ("moments", "output")
 """How the coefficients are made private."""

@@ -12,15 +12,15 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from dpcli.arrays import Array, np
 from dpcli.columns import Key
-from dpcli.fields import Fault, TableColumns, at_most
 from dpcli.noise.tails import blended_half_width
+from dpcli.numeric.arrays import Array, np
 from dpcli.privacy.relation import Relation
 from dpcli.queries import LinearQuery
-from dpcli.statistics.base import NUMBER_STEPS, Answer, Question, Request, Statistic
+from dpcli.spec_fields import Fault, TableColumns, at_most
+from dpcli.spec_values import UNLIMITED, named, whole
 from dpcli.statistics.estimates import Estimates
-from dpcli.values import UNLIMITED, named, whole
+from dpcli.statistics.statistic import NUMBER_STEPS, Answer, Question, Request, Statistic
 
 Rationals = Array
 """Exact rationals."""

@@ -8,11 +8,11 @@ from functools import cached_property
 from itertools import combinations_with_replacement
 from math import prod
 
-from dpcli.arrays import Floats, np
 from dpcli.columns import NumericColumn
+from dpcli.numeric.arrays import Floats, np
 from dpcli.privacy.relation import Relation
 from dpcli.queries import Factor, LinearQuery
-from dpcli.statistics.base import Question, Request, center
+from dpcli.statistics.statistic import Question, Request, center
 
 
 @dataclass(frozen=True)

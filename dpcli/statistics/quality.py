@@ -8,8 +8,8 @@ from fractions import Fraction
 from dpcli.noise.tails import blended_margin
 from dpcli.privacy.relation import Relation
 from dpcli.queries import LinearQuery, ReadabilityQuery
-from dpcli.statistics.base import Answer, Question, Request, Statistic
 from dpcli.statistics.estimates import Estimates
+from dpcli.statistics.statistic import Answer, Question, Request, Statistic
 
 HALF = Fraction(1, 2)
 

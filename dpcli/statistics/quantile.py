@@ -9,15 +9,15 @@ from functools import lru_cache
 from itertools import chain
 from typing import ClassVar
 
-from dpcli.arrays import np, times, whole
 from dpcli.columns import Key, NumericColumn
-from dpcli.fields import Candidates, NumericColumnName, Quantiles
-from dpcli.privacy.decimals import plain_text
+from dpcli.numeric.arrays import np, times, whole
+from dpcli.numeric.exact import plain_text
 from dpcli.privacy.relation import Relation
 from dpcli.scores import Points, Rank, ScoreQuery
-from dpcli.statistics.base import Answer, Question, Request, Statistic, numeric
+from dpcli.spec_fields import Candidates, NumericColumnName, Quantiles
+from dpcli.spec_values import named
 from dpcli.statistics.estimates import Estimates
-from dpcli.values import named
+from dpcli.statistics.statistic import Answer, Question, Request, Statistic, numeric
 
 KEPT = 4
 """Cuts that are kept: statistics with the same candidates share one."""

@@ -6,16 +6,16 @@ from collections.abc import Sequence
 from fractions import Fraction
 from itertools import combinations
 
-from dpcli.arrays import Floats, np
 from dpcli.columns import NumericColumn
-from dpcli.fields import NumericColumnName, NumericColumns
-from dpcli.privacy.decimals import decimal_places
+from dpcli.numeric.arrays import Floats, np
+from dpcli.numeric.exact import decimal_places
 from dpcli.privacy.relation import Relation
-from dpcli.statistics.base import Answer, Question, Request, Statistic, numeric
+from dpcli.spec_fields import NumericColumnName, NumericColumns
+from dpcli.spec_values import named
 from dpcli.statistics.estimates import Estimates, Limits
+from dpcli.statistics.fiducial import Plausible
 from dpcli.statistics.moments import Moments
-from dpcli.statistics.plausible import Plausible
-from dpcli.values import named
+from dpcli.statistics.statistic import Answer, Question, Request, Statistic, numeric
 
 Pair = tuple[int, int]
 """The places of two columns among those of a request; twice the same for a variance."""

@@ -10,9 +10,9 @@ import json
 import time
 from fractions import Fraction
 
-from dpcli.composition import COMPOSITIONS
 from dpcli.ledger.balance import answers_of, balance, spend
 from dpcli.ledger.terms import Terms
+from dpcli.privacy.accounting import COMPOSITIONS
 from dpcli.privacy.loss import Loss
 
 ANSWERS = 10_000

@@ -17,7 +17,7 @@ from dpcli.planning.planner import make_plan
 from dpcli.releasing import Release, aggregate_data
 from dpcli.report.facts import release_report
 from dpcli.report.formats import LONG, render
-from dpcli.spec.load import read_spec
+from dpcli.specification.load import read_spec
 from tests.benchmarks.timing import in_turn, show
 from tests.support.estimates import estimates_of
 

@@ -18,7 +18,7 @@ from typing import Any
 if not __package__:
     sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from dpcli.sampling.noise import (
+from dpcli.noise.sampling import (
     discrete_gaussian_array,
     discrete_gaussian_scalar,
     discrete_laplace_array,

@@ -10,15 +10,15 @@ from math import exp, prod
 import numpy as np
 import pytest
 
-from dpcli.arrays import whole
 from dpcli.mechanisms import MECHANISMS
-from dpcli.mechanisms.base import SelectionMechanism
-from dpcli.noise.choice import ChoiceNoise
-from dpcli.noise.laplace import DiscreteLaplace
+from dpcli.mechanisms.calibrated import SelectionMechanism
+from dpcli.noise import choice_sampling as choice
+from dpcli.noise.discrete_laplace import DiscreteLaplace
 from dpcli.noise.none import NO_NOISE
+from dpcli.noise.selection import ChoiceNoise
+from dpcli.numeric.arrays import whole
 from dpcli.privacy.loss import Loss
 from dpcli.privacy.sensitivity import Sensitivity
-from dpcli.sampling import choice
 from tests.support.mechanisms import fitted
 from tests.support.streams import CUT, Stream, chi_square_tail
 

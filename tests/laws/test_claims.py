@@ -7,7 +7,7 @@ import doctest
 import pytest
 
 from dpcli.statistics import STATISTICS
-from dpcli.statistics.base import Statistic
+from dpcli.statistics.statistic import Statistic
 from tests.support.claims import l1
 
 

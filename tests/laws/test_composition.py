@@ -9,17 +9,17 @@ from fractions import Fraction
 import mpmath
 import pytest
 
-from dpcli.composition import COMPOSITIONS
-from dpcli.composition.base import Composition
-from dpcli.composition.parallel import parallel_composition
-from dpcli.composition.pld import composed_epsilon
 from dpcli.mechanisms import MECHANISMS
-from dpcli.mechanisms.base import SelectionMechanism
-from dpcli.mechanisms.calibration import Mechanism
-from dpcli.noise.base import Noise
-from dpcli.noise.gaussian import DiscreteGaussian
+from dpcli.mechanisms.calibrated import SelectionMechanism
+from dpcli.mechanisms.mechanism import Mechanism
+from dpcli.noise.discrete_gaussian import DiscreteGaussian
+from dpcli.noise.distribution import Noise
+from dpcli.privacy.accounting import COMPOSITIONS
+from dpcli.privacy.accounting.composition import Composition
+from dpcli.privacy.accounting.parallel import parallel_composition
+from dpcli.privacy.accounting.pld import composed_epsilon
+from dpcli.privacy.dominating_pairs import DominatingPair, GaussianPair, LaplacePair
 from dpcli.privacy.loss import Guarantee, Loss, compose
-from dpcli.privacy.pairs import DominatingPair, GaussianPair, LaplacePair
 from dpcli.privacy.relation import Neighbors
 from dpcli.privacy.sensitivity import Sensitivity
 from tests.support.compositions import Losses, composed, epsilon_at, mean_loss, outcomes, renyi

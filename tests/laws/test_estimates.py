@@ -10,14 +10,14 @@ from itertools import combinations, product
 import numpy as np
 import pytest
 
-from dpcli.arrays import Array, whole
 from dpcli.columns import CategoryColumn, Key, NumericColumn
-from dpcli.noise.choice import ExponentialChoice
-from dpcli.noise.laplace import DiscreteLaplace
+from dpcli.noise.discrete_laplace import DiscreteLaplace
+from dpcli.noise.selection import ExponentialChoice
+from dpcli.numeric.arrays import Array, whole
 from dpcli.scores import ScoreQuery
 from dpcli.statistics import STATISTICS
-from dpcli.statistics.base import Answer, Request, Statistic
 from dpcli.statistics.estimates import Estimate
+from dpcli.statistics.statistic import Answer, Request, Statistic
 from tests.laws.test_statistics import ADDED, answers, requests
 from tests.oracles.plain import value
 

@@ -12,16 +12,15 @@ import mpmath
 import numpy as np
 import pytest
 
-from dpcli.arrays import whole
 from dpcli.mechanisms import MECHANISMS
-from dpcli.mechanisms.base import AdditiveMechanism
-from dpcli.mechanisms.calibration import CannotCalibrate, Mechanism
-from dpcli.noise import NOISES
-from dpcli.noise.base import Noise
+from dpcli.mechanisms.calibrated import AdditiveMechanism
+from dpcli.mechanisms.mechanism import CannotCalibrate, Mechanism
+from dpcli.noise import NOISES, entropy
+from dpcli.noise.distribution import Noise
 from dpcli.noise.none import NO_NOISE
+from dpcli.numeric.arrays import whole
 from dpcli.privacy.loss import Loss
 from dpcli.privacy.sensitivity import Sensitivity
-from dpcli.sampling import entropy
 from tests.support.mechanisms import LOG_WEIGHT, fitted
 from tests.support.streams import Stream
 

@@ -9,14 +9,14 @@ import mpmath
 import numpy as np
 import pytest
 
+from dpcli.mechanisms.local import RANDOMIZERS
+from dpcli.mechanisms.local.additive import Added
+from dpcli.mechanisms.local.pure_protocols import Symmetric
+from dpcli.mechanisms.local.randomizer import Asked, CannotRandomize, Channel, ResponseCounts
 from dpcli.messages import words
+from dpcli.noise import entropy
 from dpcli.privacy.amplification import worst_ratio
 from dpcli.privacy.confidential import Confidential
-from dpcli.randomizers import RANDOMIZERS
-from dpcli.randomizers.additive import Added
-from dpcli.randomizers.base import Asked, CannotRandomize, Channel, ResponseCounts
-from dpcli.randomizers.pure_protocols import Symmetric
-from dpcli.sampling import entropy
 from tests.support.randomizers import Rows, asked_of, channels, labels, output_of, table_of
 from tests.support.streams import CUT, Stream, chi_square_tail
 

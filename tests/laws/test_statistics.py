@@ -8,21 +8,21 @@ from itertools import product
 
 import pytest
 
-from dpcli.arrays import whole
 from dpcli.columns import CategoryColumn, Key, NumericColumn
-from dpcli.composition import COMPOSITIONS
-from dpcli.mechanisms.sensitivity import query_sensitivity
-from dpcli.noise.base import Noise
-from dpcli.noise.choice import ExponentialChoice
-from dpcli.noise.gaussian import DiscreteGaussian
-from dpcli.noise.laplace import DiscreteLaplace
+from dpcli.mechanisms.query_sensitivity import query_sensitivity
+from dpcli.noise.discrete_gaussian import DiscreteGaussian
+from dpcli.noise.discrete_laplace import DiscreteLaplace
+from dpcli.noise.distribution import Noise
+from dpcli.noise.selection import ExponentialChoice
+from dpcli.numeric.arrays import whole
+from dpcli.privacy.accounting import COMPOSITIONS
 from dpcli.privacy.loss import Loss
 from dpcli.privacy.relation import Neighbors, Relation, RowUnit
 from dpcli.queries import Condition, LinearQuery, Query
 from dpcli.scores import ScoreQuery
-from dpcli.spec.model import Privacy
+from dpcli.specification.model import Privacy
 from dpcli.statistics import STATISTICS
-from dpcli.statistics.base import Answer, Request, Statistic, groups
+from dpcli.statistics.statistic import Answer, Request, Statistic, groups
 from tests.oracles.opened import cells_of
 from tests.oracles.plain import evaluate
 from tests.support.statistics import Columns, forms

@@ -14,7 +14,7 @@ from random import Random
 import pytest
 
 from dpcli.columns import CategoryColumn, Column, IdColumn, Key, NumericColumn, without_constant
-from dpcli.privacy.decimals import decimal_places, decimal_text
+from dpcli.numeric.exact import decimal_places, decimal_text
 from dpcli.queries import Condition, Factor, LinearQuery, ReadabilityQuery
 
 NAMES = (

@@ -19,7 +19,7 @@ from math import floor
 from typing import Literal, cast
 
 from dpcli.columns import CategoryColumn, Column, IdColumn, Key, NumericColumn, OpenColumn
-from dpcli.dialect import STANDARD, Dialect
+from dpcli.csv_dialect import STANDARD, Dialect
 from dpcli.privacy.relation import PersonUnit, RowUnit, Unit
 from dpcli.queries import DistinctQuery, LinearQuery, Query, ReadabilityQuery
 from dpcli.scores import Accuracy, Frequency, Rank, Revenue, ScoreQuery

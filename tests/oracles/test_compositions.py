@@ -18,12 +18,12 @@ from math import comb
 import mpmath
 import pytest
 
-from dpcli.composition.advanced import Advanced, optimal, strong
-from dpcli.composition.pld import Pld
 from dpcli.mechanisms.gaussian import Gaussian
 from dpcli.mechanisms.pure import Laplace
-from dpcli.noise.laplace import DiscreteLaplace
-from dpcli.privacy.concentrated import zcdp_delta, zcdp_epsilon, zcdp_rho
+from dpcli.noise.discrete_laplace import DiscreteLaplace
+from dpcli.privacy.accounting.advanced import Advanced, optimal, strong
+from dpcli.privacy.accounting.pld import Pld
+from dpcli.privacy.conversion import zcdp_delta, zcdp_epsilon, zcdp_rho
 from dpcli.privacy.gaussian_delta import cells_delta
 from dpcli.privacy.loss import Guarantee, Loss
 from dpcli.privacy.sensitivity import Sensitivity
@@ -241,7 +241,7 @@ def test_discrete_laplace_composed() -> None:
 
 def test_a_hundred_of_each_cost_nearly_what_they_must() -> None:
     """100 Laplace and 100 Gaussian answers of epsilon 0.1: zcdp is within 15 % of pld."""
-    from dpcli.composition.zcdp import Zcdp
+    from dpcli.privacy.accounting.zcdp import Zcdp
 
     moved, each = Sensitivity(1, 1, 1, 1), {}
     for mechanism, delta in ((Laplace(), Fraction(0)), (Gaussian(), Fraction("1e-9"))):

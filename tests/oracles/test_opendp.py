@@ -12,13 +12,13 @@ from typing import Any
 
 import pytest
 
-from dpcli.noise.laplace import DiscreteLaplace
+from dpcli.noise.discrete_laplace import DiscreteLaplace
 from dpcli.noise.tails import selection
 from dpcli.planning.model import Plan
 from dpcli.planning.planner import make_plan
 from dpcli.privacy.sensitivity import Sensitivity
 from dpcli.releasing import aggregate_data
-from dpcli.spec.load import read_spec
+from dpcli.specification.load import read_spec
 from tests.oracles.opened import cells_of
 from tests.oracles.plain import evaluate
 from tests.support.estimates import estimates_of

@@ -16,7 +16,7 @@ import pytest
 
 from dpcli.planning.model import Part
 from dpcli.planning.planner import make_plan
-from dpcli.spec.load import load_spec
+from dpcli.specification.load import load_spec
 
 dp: Any = pytest.importorskip("opendp.prelude")
 dp.enable_features("contrib")

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from dpcli.engine import bounding, content, plain, tables
+from dpcli.engine import bounding, content, plain
+from dpcli.engine import pieces as tables
 
 
 def read_in_blocks(monkeypatch: pytest.MonkeyPatch, size: int) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dpcli.planning.planner import make_plan
-from dpcli.spec.load import load_spec
+from dpcli.specification.load import load_spec
 
 SPEC = """\
 dpcli: 1

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from dpcli.sampling import entropy
+from dpcli.noise import entropy
 from tests.support.priorities import freeze_priorities
 from tests.support.streams import Stream
 

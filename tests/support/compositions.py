@@ -8,9 +8,9 @@ from itertools import product
 import numpy as np
 from numpy.typing import NDArray
 
-from dpcli.mechanisms.base import SelectionMechanism
-from dpcli.mechanisms.calibration import Mechanism
-from dpcli.noise.base import Noise
+from dpcli.mechanisms.calibrated import SelectionMechanism
+from dpcli.mechanisms.mechanism import Mechanism
+from dpcli.noise.distribution import Noise
 from dpcli.privacy.sensitivity import Sensitivity
 from tests.laws.test_choices import probabilities
 from tests.support.mechanisms import LOG_WEIGHT

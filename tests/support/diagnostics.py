@@ -17,9 +17,9 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-from dpcli.diagnostic import render
+from dpcli.diagnostics import render
 from dpcli.errors import SpecError
-from dpcli.spec.load import load_any
+from dpcli.specification.load import load_any
 from tests.support.specs import completed
 
 FOLDER = Path(__file__).parents[1] / "unit" / "spec" / "cases"

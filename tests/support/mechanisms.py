@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from dpcli.mechanisms.calibration import Mechanism
-from dpcli.noise.base import Noise
+from dpcli.mechanisms.mechanism import Mechanism
+from dpcli.noise.distribution import Noise
 from dpcli.privacy.loss import Loss
 from dpcli.privacy.sensitivity import Sensitivity
 

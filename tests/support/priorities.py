@@ -15,8 +15,8 @@ from dpcli.engine.aggregate import aggregate
 from dpcli.engine.bounding import UserLevelAggregation
 from dpcli.engine.decode import FLAGS
 from dpcli.engine.rollup import Sealed
-from dpcli.sampling.entropy import random_bytes
-from dpcli.sampling.splitmix import ODD, scrambled
+from dpcli.noise.entropy import random_bytes
+from dpcli.numeric.splitmix import ODD, scrambled
 
 
 class KeyedPriorities:

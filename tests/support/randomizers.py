@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpcli.columns import CategoryColumn, NumericColumn
-from dpcli.randomizers import RANDOMIZERS
-from dpcli.randomizers.base import Asked, Channel, ProbabilityTable, Randomizer
-from dpcli.randomizers.matrix import Tabular
-from dpcli.randomizers.pure_protocols import Bits, Symmetric
+from dpcli.mechanisms.local import RANDOMIZERS
+from dpcli.mechanisms.local.matrix import Tabular
+from dpcli.mechanisms.local.pure_protocols import Bits, Symmetric
+from dpcli.mechanisms.local.randomizer import Asked, Channel, ProbabilityTable, Randomizer
 
 EPSILONS = tuple(map(Fraction, ("1e-12", "0.001", "0.1", "0.5", "1", "2.5", "7", "20")))
 

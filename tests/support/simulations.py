@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from dpcli.noise import entropy
 from dpcli.planning.model import Plan
 from dpcli.planning.planner import make_plan
-from dpcli.sampling import entropy
 from dpcli.simulation.synthetic import SyntheticDataset
-from dpcli.spec.load import load_spec
+from dpcli.specification.load import load_spec
 from tests.support.streams import Stream
 
 ROWS = """

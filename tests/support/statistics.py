@@ -8,11 +8,11 @@ from fractions import Fraction
 from typing import Any
 
 from dpcli.columns import CategoryColumn, Column, Key, NumericColumn
-from dpcli.fields import role_of
 from dpcli.queries import Condition
 from dpcli.scores import Points
-from dpcli.statistics.base import REQUESTED, Request, Statistic
+from dpcli.spec_fields import role_of
 from dpcli.statistics.choices import UTILITIES
+from dpcli.statistics.statistic import REQUESTED, Request, Statistic
 
 
 @dataclass(frozen=True)

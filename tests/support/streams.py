@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from dpcli.sampling import entropy
+from dpcli.noise import entropy
 
 CUT = 1e-6
 """A p-value under this rejects; the streams are fixed, so no test can flake."""

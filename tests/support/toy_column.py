@@ -8,9 +8,9 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from dpcli.columns import Column, NumericColumn
-from dpcli.spec.column_types import ColumnShape
-from dpcli.spec.part import Part
-from dpcli.values import whole
+from dpcli.spec_values import whole
+from dpcli.specification.column_types import ColumnShape
+from dpcli.specification.validation import Part
 
 MOST_DECIMALS = 3
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from fractions import Fraction
 from math import exp
 
-from dpcli.mechanisms.base import AdditiveMechanism
-from dpcli.mechanisms.calibration import Pure
-from dpcli.noise.base import Noise
-from dpcli.noise.laplace import DiscreteLaplace
-from dpcli.privacy.concentrated import pure_rho
+from dpcli.mechanisms.calibrated import AdditiveMechanism
+from dpcli.mechanisms.mechanism import Pure
+from dpcli.noise.discrete_laplace import DiscreteLaplace
+from dpcli.noise.distribution import Noise
+from dpcli.noise.sampling import discrete_laplace
+from dpcli.privacy.conversion import pure_rho
 from dpcli.privacy.sensitivity import Sensitivity
-from dpcli.sampling.noise import discrete_laplace
 
 
 class TwoLaplaces(Noise):

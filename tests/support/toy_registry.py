@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from dpcli import mechanisms, noise, statistics
-from dpcli.spec import column_types
+from dpcli.specification import column_types
 from tests.support.toy_column import Percentage
 from tests.support.toy_mechanism import TwoLaplaces, TwoLaplacesMechanism
 from tests.support.toy_statistic import HighCount

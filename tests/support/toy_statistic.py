@@ -7,11 +7,11 @@ from typing import Annotated
 
 from pydantic import Field
 
-from dpcli.fields import Fault, NumericColumnName, at_most
 from dpcli.privacy.relation import Relation
 from dpcli.queries import Condition, LinearQuery
-from dpcli.statistics.base import Question, Request, Statistic, numeric
-from dpcli.values import UNLIMITED, named, whole
+from dpcli.spec_fields import Fault, NumericColumnName, at_most
+from dpcli.spec_values import UNLIMITED, named, whole
+from dpcli.statistics.statistic import Question, Request, Statistic, numeric
 
 HINT = "values are high"
 

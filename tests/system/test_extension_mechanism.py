@@ -12,7 +12,7 @@ import pytest
 import yaml
 from jsonschema import Draft202012Validator
 
-from dpcli.arrays import whole
+from dpcli.numeric.arrays import whole
 from tests.support.toy_mechanism import TwoLaplaces, TwoLaplacesMechanism
 
 ROOT = Path(__file__).parents[2]

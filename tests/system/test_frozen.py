@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 from dpcli import __version__
+from dpcli.noise import entropy
 from dpcli.report.document import Report
 from dpcli.report.formats import output
-from dpcli.sampling import entropy
 from tests.support.cli import Command
 from tests.support.frozen import (
     FROZEN,

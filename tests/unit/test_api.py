@@ -19,7 +19,7 @@ import pytest
 import dpcli as package
 from dpcli import DpcliError, Ledger, Release, api, estimate, load_spec, plan, randomize, release
 from dpcli.errors import DataError
-from dpcli.ledger.choice import DEFAULT
+from dpcli.ledger.options import DEFAULT
 from dpcli.privacy.loss import Loss
 from tests.support.cli import PEOPLE, ROOT, Command
 

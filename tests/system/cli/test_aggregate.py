@@ -10,7 +10,7 @@ import pytest
 
 from dpcli import __version__
 from dpcli.engine import partials
-from dpcli.sampling import entropy
+from dpcli.noise import entropy
 from tests.support.cli import DATA, Command, forget
 from tests.support.streams import Stream
 

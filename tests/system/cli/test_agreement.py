@@ -17,7 +17,7 @@ from dpcli.ledger.chain import CLOSE
 from dpcli.ledger.ledger import Ledger, create_ledger
 from dpcli.ledger.terms import Terms, terms_of
 from dpcli.privacy.loss import Loss
-from dpcli.spec.load import load_any
+from dpcli.specification.load import load_any
 from tests.support.cli import Command
 from tests.support.ledgers import charge, render
 

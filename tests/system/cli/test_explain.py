@@ -10,8 +10,8 @@ import pytest
 from dpcli.cli.commands import PLACES
 from dpcli.cli.explain import HEADINGS, pages
 from dpcli.reference import Page, codes, synonyms, word_pages
-from dpcli.spec.column_types import COLUMN_TYPES
-from dpcli.statistics.post import Flag
+from dpcli.specification.column_types import COLUMN_TYPES
+from dpcli.statistics.postprocessing import Flag
 from tests.support.cli import LOCAL, PEOPLE, ROOT, Command
 
 PAGES = pages()

@@ -17,12 +17,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpcli.cli.asking import Asker
+from dpcli.cli.dialogue import Asker
 from dpcli.cli.interview import ask_spec
-from dpcli.dialect import STANDARD
+from dpcli.csv_dialect import STANDARD
 from dpcli.errors import UsageError
 from dpcli.planning.planner import make_plan, require_budget
-from dpcli.spec.load import load_spec
+from dpcli.specification.load import load_spec
 from tests.support.cli import PEOPLE, ROOT, Command, Outcome
 
 HEADER = "person_id,age,sex,region,income,since,insured,note\n"

@@ -8,20 +8,20 @@ from pathlib import Path
 
 import pytest
 
-from dpcli.arrays import whole
 from dpcli.engine.rollup import minimised
-from dpcli.noise.laplace import DiscreteLaplace
+from dpcli.noise import entropy
+from dpcli.noise.discrete_laplace import DiscreteLaplace
 from dpcli.noise.none import NoNoise
+from dpcli.numeric.arrays import whole
 from dpcli.planning.model import Plan, PlannedEntry
 from dpcli.planning.planner import make_plan
 from dpcli.privacy.confidential import Confidential
 from dpcli.queries import MinimiserQuery, Query
-from dpcli.sampling import entropy
-from dpcli.spec.load import read_spec
+from dpcli.specification.load import read_spec
 from dpcli.statistics import STATISTICS
-from dpcli.statistics.base import Answer
 from dpcli.statistics.estimates import Estimates
-from dpcli.statistics.post import after
+from dpcli.statistics.postprocessing import after
+from dpcli.statistics.statistic import Answer
 from tests.oracles.opened import cells_of
 from tests.oracles.plain import evaluate
 from tests.support.cli import PEOPLE, ROOT

@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 from dpcli.local import outbox
-from dpcli.sampling import entropy
+from dpcli.noise import entropy
 from tests.laws.test_canary import MALFORMED
 from tests.support.cli import LOCAL, PEOPLE, Command
 from tests.support.streams import Stream
@@ -258,7 +258,7 @@ def test_a_crash_after_the_charge_loses_nothing(
     target = ("-o", out) if where == "file" else ()
     command = ("local", "randomize", spec, data, *target, "--release-id", "a")
     with monkeypatch.context() as patch:
-        patch.setattr("dpcli.collection.publish_file", _interrupted)
+        patch.setattr("dpcli.charged_responses.publish_file", _interrupted)
         assert dpcli(*command).status == 130
     (waiting,) = spec.parent.glob(f".*{outbox.ENDING}")
     kept = waiting.read_bytes()
@@ -297,7 +297,7 @@ def test_ids_that_begin_alike_do_not_meet(dpcli: Command, spec: Path, data: Path
     for name in ("1", "1.2", "1.2.3"):
         kept = spec.parent / f"{name}.csv"
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr("dpcli.collection.publish_file", _interrupted)
+            patch.setattr("dpcli.charged_responses.publish_file", _interrupted)
             done = dpcli("local", "randomize", spec, data, "-o", kept, "--release-id", name)
             assert done.status == 130
     assert len(list(spec.parent.glob(f".*{outbox.ENDING}"))) == 3
@@ -409,7 +409,7 @@ def test_what_was_never_charged_is_swept_by_the_next_collection(
     """Named by a process that died before its charge; what others wait for stays."""
     book = spec.parent / "dpcli-ledger.sqlite"
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("dpcli.collection.publish_file", _interrupted)
+        patch.setattr("dpcli.charged_responses.publish_file", _interrupted)
         kept = ("local", "randomize", spec, data, "--release-id", "a")
         assert dpcli(*kept).status == 130
     left, other = outbox.waiting_name(book, "dead"), outbox.waiting_name(book, "a")
@@ -452,7 +452,7 @@ def test_a_link_is_no_file_that_waits(
     out = spec.parent / "o.csv"
     command = ("local", "randomize", spec, data, "-o", out, "--release-id", "a")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("dpcli.collection.publish_file", _interrupted)
+        patch.setattr("dpcli.charged_responses.publish_file", _interrupted)
         assert dpcli(*command).status == 130
     (waiting,) = spec.parent.glob(f".*{outbox.ENDING}")
     secret = tmp_path / "secret"

@@ -16,7 +16,7 @@ import pytest
 from dpcli.planning.model import Plan
 from dpcli.planning.planner import make_plan
 from dpcli.releasing import aggregate_data
-from dpcli.spec.load import read_spec
+from dpcli.specification.load import read_spec
 from tests.support.cli import Command
 from tests.support.estimates import estimates_of
 

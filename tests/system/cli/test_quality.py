@@ -17,7 +17,7 @@ from dpcli.ledger.charge import Slot, Stored, charge_for
 from dpcli.ledger.ledger import Ledger
 from dpcli.planning.planner import make_plan
 from dpcli.releasing import Checked, check_quality
-from dpcli.spec.load import load_spec
+from dpcli.specification.load import load_spec
 from tests.support.cli import ROOT, Command, Outcome, forget
 
 ROWS = 3_000

@@ -14,10 +14,10 @@ from pathlib import Path
 
 import pytest
 
-from dpcli.arrays import Array
 from dpcli.mechanisms.pure import Laplace
-from dpcli.noise.base import Noise
-from dpcli.noise.laplace import DiscreteLaplace
+from dpcli.noise.discrete_laplace import DiscreteLaplace
+from dpcli.noise.distribution import Noise
+from dpcli.numeric.arrays import Array
 from dpcli.report.simulation import HEADING
 from tests.support.cli import LOCAL, PEOPLE, ROOT, SPECS, Command
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from dpcli.cli.console import Guarded, emphasized, guarded, harmless, say, unguarded, wrapped
-from dpcli.cli.tables import write_table
+from dpcli.cli.text_tables import write_table
 from dpcli.messages import one_line
 from tests.support.cli import LOCAL, PEOPLE, SPEC, Command, Outcome
 

@@ -8,9 +8,9 @@ import pytest
 
 from dpcli.planning.planner import make_plan
 from dpcli.report.page import MOST_LINES
-from dpcli.spec.load import load_spec, read_spec
+from dpcli.specification.load import load_spec, read_spec
 from dpcli.statistics import STATISTICS
-from dpcli.statistics.post import FLAGS, UNRELIABLE
+from dpcli.statistics.postprocessing import FLAGS, UNRELIABLE
 from tests.support.cli import ROOT, Command
 
 PRIVATE_KEYS = """\

@@ -6,7 +6,7 @@ from functools import cache
 
 import pytest
 
-from dpcli.sampling import entropy
+from dpcli.noise import entropy
 from tests.oracles.plain import Priority
 from tests.support.priorities import KeyedPriorities, freeze_priorities
 from tests.support.streams import Stream

@@ -17,7 +17,7 @@ from dpcli.columns import Key, NumericColumn
 from dpcli.engine.grouping import _place
 from dpcli.privacy.relation import RowUnit
 from dpcli.queries import LinearQuery
-from dpcli.spec.load import load_spec
+from dpcli.specification.load import load_spec
 from tests.oracles.opened import cells_of, engine
 
 SPEC = """\

@@ -11,10 +11,10 @@ import polars as pl
 import pytest
 
 from dpcli.columns import CategoryColumn, IdColumn, Key, NumericColumn
-from dpcli.dialect import STANDARD, Dialect
+from dpcli.csv_dialect import STANDARD, Dialect
 from dpcli.engine.header import require_columns
+from dpcli.engine.pieces import texts_of
 from dpcli.engine.source import open_dataset
-from dpcli.engine.tables import texts_of
 from dpcli.errors import DataError
 from dpcli.privacy.relation import RowUnit
 from dpcli.queries import LinearQuery

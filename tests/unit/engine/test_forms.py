@@ -13,11 +13,11 @@ import polars as pl
 import pytest
 
 from dpcli.columns import CategoryColumn, Column, NumericColumn
-from dpcli.dialect import DELIMITERS, ENCODINGS, QUOTES, STANDARD, Dialect, encoding_of
+from dpcli.csv_dialect import DELIMITERS, ENCODINGS, QUOTES, STANDARD, Dialect, encoding_of
 from dpcli.engine import bounding, content
 from dpcli.engine.decode import Decoder
+from dpcli.engine.pieces import texts_of
 from dpcli.engine.source import open_dataset
-from dpcli.engine.tables import texts_of
 from dpcli.privacy.relation import RowUnit
 from dpcli.queries import Factor, LinearQuery
 from tests.oracles import files, users

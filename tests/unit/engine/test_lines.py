@@ -12,9 +12,9 @@ from random import Random
 import pytest
 
 from dpcli.columns import CategoryColumn, Column, IdColumn, Key, OpenColumn
-from dpcli.dialect import STANDARD, Dialect
+from dpcli.csv_dialect import STANDARD, Dialect
+from dpcli.engine.pieces import texts_of
 from dpcli.engine.source import open_dataset
-from dpcli.engine.tables import texts_of
 from dpcli.errors import DataError
 from dpcli.privacy.relation import PersonUnit, RowUnit
 from dpcli.queries import LinearQuery

@@ -11,10 +11,11 @@ from random import Random
 import pytest
 
 from dpcli.columns import Key, NumericColumn, OpenColumn
-from dpcli.engine import inspection, plain, tables
+from dpcli.engine import inspection, plain
+from dpcli.engine import pieces as tables
+from dpcli.engine.pieces import pieces
 from dpcli.engine.progress import Progress
 from dpcli.engine.source import open_dataset
-from dpcli.engine.tables import pieces
 from dpcli.privacy.relation import RowUnit
 from dpcli.queries import Factor, LinearQuery
 from tests.oracles import plain as oracle

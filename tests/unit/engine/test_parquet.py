@@ -15,7 +15,7 @@ import polars as pl
 import pytest
 
 from dpcli.columns import CategoryColumn, Column, IdColumn, Key, NumericColumn
-from dpcli.dialect import Dialect
+from dpcli.csv_dialect import Dialect
 from dpcli.engine.header import require_columns
 from dpcli.engine.parquet import parquet_source, scanned, text_of
 from dpcli.engine.source import open_dataset

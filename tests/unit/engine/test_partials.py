@@ -17,9 +17,9 @@ from dpcli.engine.partials import aggregate_parts, packed, sealed_part, unpacked
 from dpcli.engine.progress import Progress
 from dpcli.engine.source import open_dataset
 from dpcli.errors import DataError
+from dpcli.noise import entropy
 from dpcli.privacy.relation import PersonUnit, RowUnit, Unit
 from dpcli.queries import DistinctQuery, Factor, LinearQuery, Query
-from dpcli.sampling import entropy
 from tests.oracles import users
 from tests.oracles.files import batches, generate, readability
 from tests.oracles.opened import cells_of, engine, opened

@@ -12,9 +12,9 @@ import pytest
 from dpcli.columns import Key, NumericColumn
 from dpcli.engine import bounding
 from dpcli.engine.ids import Dictionary, UserIds
+from dpcli.noise import entropy
 from dpcli.privacy.relation import PersonUnit, RowUnit
 from dpcli.queries import LinearQuery
-from dpcli.sampling import entropy
 from tests.oracles.files import batches, readability
 from tests.oracles.opened import cells_of, engine
 from tests.oracles.plain import Answer, Priority, evaluate

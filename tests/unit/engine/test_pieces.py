@@ -8,10 +8,10 @@ from resource import RUSAGE_SELF, getrusage
 import pytest
 
 from dpcli.columns import IdColumn
-from dpcli.engine import tables
+from dpcli.engine import pieces as tables
+from dpcli.engine.pieces import pieces
 from dpcli.engine.progress import Progress
 from dpcli.engine.source import open_dataset
-from dpcli.engine.tables import pieces
 
 FILES = (
     b"a,b\n1,2\n3,4\n",

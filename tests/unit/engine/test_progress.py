@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 
 from dpcli.columns import NumericColumn
-from dpcli.dialect import STANDARD, Dialect
+from dpcli.csv_dialect import STANDARD, Dialect
 from dpcli.engine.aggregate import aggregate
+from dpcli.engine.pieces import pieces, texts_of
 from dpcli.engine.progress import Position, Progress, interruptible
 from dpcli.engine.source import open_dataset
-from dpcli.engine.tables import pieces, texts_of
 from dpcli.errors import Stopped
 from dpcli.privacy.relation import RowUnit
 from dpcli.queries import Factor, LinearQuery

@@ -24,9 +24,9 @@ from pyspark import TaskContext
 from pyspark.sql import SparkSession
 
 from dpcli.columns import Column, IdColumn, Key, NumericColumn, OpenColumn
-from dpcli.dialect import STANDARD, Dialect
+from dpcli.csv_dialect import STANDARD, Dialect
 from dpcli.engine import spark as runner
-from dpcli.engine.tasks import Batches, File, Tasks
+from dpcli.engine.spark_tasks import Batches, File, Tasks
 from dpcli.errors import DataError, UsageError
 from dpcli.privacy.relation import PersonUnit, RowUnit, Unit
 from dpcli.queries import DistinctQuery, Factor, LinearQuery, Query

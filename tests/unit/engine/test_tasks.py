@@ -12,11 +12,11 @@ pytest.importorskip("pyspark", reason="Spark is not installed: pip install -e '.
 
 import pyarrow as pa
 
-from dpcli.dialect import STANDARD
+from dpcli.csv_dialect import STANDARD
 from dpcli.engine.content import UTF8_MARK
 from dpcli.engine.partials import frames_of, unpacked
 from dpcli.engine.rollup import Partial
-from dpcli.engine.tasks import File, Tasks
+from dpcli.engine.spark_tasks import File, Tasks
 from dpcli.privacy.relation import RowUnit
 from dpcli.queries import DistinctQuery
 from tests.oracles.files import batches, generate, readability

@@ -8,8 +8,8 @@ import pytest
 
 from dpcli.columns import CategoryColumn, Column, NumericColumn
 from dpcli.engine.decode import Decoder
+from dpcli.engine.pieces import texts_of
 from dpcli.engine.source import open_dataset
-from dpcli.engine.tables import texts_of
 from tests.oracles.files import generate
 from tests.oracles.plain import table, value
 from tests.support.blocks import read_in_blocks

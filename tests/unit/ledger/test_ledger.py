@@ -11,14 +11,14 @@ from random import Random
 
 import pytest
 
-from dpcli.composition import COMPOSITIONS
-from dpcli.composition.base import Composition
 from dpcli.errors import BudgetError, DpcliError, LedgerError
 from dpcli.ledger.balance import Answers, Spend, balance
 from dpcli.ledger.chain import Entry
 from dpcli.ledger.ledger import Ledger, create_ledger
 from dpcli.ledger.store import Store
 from dpcli.ledger.terms import Terms
+from dpcli.privacy.accounting import COMPOSITIONS
+from dpcli.privacy.accounting.composition import Composition
 from dpcli.privacy.loss import Guarantee, Loss
 from tests.support.ledgers import charge, render
 

@@ -8,12 +8,12 @@ from fractions import Fraction
 
 import pytest
 
-from dpcli.arrays import whole
 from dpcli.errors import LedgerError
 from dpcli.ledger.charge import Charge, Slot
 from dpcli.ledger.ledger import Ledger
-from dpcli.mechanisms.base import CalibratedMechanism
+from dpcli.mechanisms.calibrated import CalibratedMechanism
 from dpcli.mechanisms.pure import Laplace
+from dpcli.numeric.arrays import whole
 from dpcli.privacy.confidential import Cells, Confidential
 from dpcli.privacy.loss import Loss
 from dpcli.privacy.permit import NoisePermit

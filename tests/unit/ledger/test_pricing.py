@@ -10,21 +10,21 @@ from pathlib import Path
 import pytest
 
 from dpcli.cli.ledger_show import history, show
-from dpcli.composition import COMPOSITIONS
-from dpcli.composition.base import Composition
 from dpcli.errors import BudgetError, LedgerError
 from dpcli.ledger.balance import answers_of, balance, spend
 from dpcli.ledger.chain import canonical, events_text
 from dpcli.ledger.charge import Charge, charge_for
 from dpcli.ledger.ledger import create_ledger
 from dpcli.ledger.terms import Terms, terms_of
+from dpcli.mechanisms.local import RANDOMIZERS
 from dpcli.planning.model import Plan
 from dpcli.planning.planner import make_plan
+from dpcli.privacy.accounting import COMPOSITIONS
+from dpcli.privacy.accounting.composition import Composition
 from dpcli.privacy.events import MechanismEvent
 from dpcli.privacy.loss import Loss, pure
 from dpcli.privacy.sensitivity import Sensitivity
-from dpcli.randomizers import RANDOMIZERS
-from dpcli.spec.load import load_any, load_spec, read_any
+from dpcli.specification.load import load_any, load_spec, read_any
 from tests.support.ledgers import render
 
 SPECS = sorted((Path(__file__).parents[3] / "specs").glob("*.yaml"))

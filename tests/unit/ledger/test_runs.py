@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from dpcli.composition import COMPOSITIONS
-from dpcli.composition.base import Composition
 from dpcli.errors import BudgetError
 from dpcli.ledger.account import MOST_RUNS, Account, Runs
 from dpcli.ledger.balance import Answers, Spend, balance
 from dpcli.ledger.terms import Terms
+from dpcli.privacy.accounting import COMPOSITIONS
+from dpcli.privacy.accounting.composition import Composition
 from dpcli.privacy.loss import Loss, pure
 
 DELTA = Fraction(1, 10**6)

@@ -16,7 +16,7 @@ from dpcli.local import randomize
 from dpcli.local.outbox import Outbox
 from dpcli.local.randomize import write_responses
 from dpcli.planning.planner import make_plan
-from dpcli.spec.load import load_any
+from dpcli.specification.load import load_any
 
 SPEC = """
 dpcli: 1

@@ -7,12 +7,12 @@ from math import exp, log, sqrt
 
 import pytest
 
-from dpcli.mechanisms.calibration import CannotCalibrate
 from dpcli.mechanisms.gaussian import Gaussian
+from dpcli.mechanisms.mechanism import CannotCalibrate
+from dpcli.numeric.directed import Interval
 from dpcli.privacy import gaussian_delta
-from dpcli.privacy.concentrated import zcdp_delta
+from dpcli.privacy.conversion import zcdp_delta
 from dpcli.privacy.gaussian_delta import cells_delta
-from dpcli.privacy.interval import Interval
 from dpcli.privacy.loss import Loss
 from dpcli.privacy.sensitivity import Sensitivity
 from tests.support.mechanisms import fitted

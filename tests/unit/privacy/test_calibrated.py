@@ -11,26 +11,27 @@ from unittest.mock import Mock
 
 import pytest
 
-from dpcli import mechanisms, randomizers
-from dpcli.arrays import Array, Ints, np, whole
+from dpcli import mechanisms
 from dpcli.columns import Key, NumericColumn, OpenColumn
-from dpcli.mechanisms.base import AdditiveMechanism, CalibratedMechanism, LocalRandomizer
-from dpcli.mechanisms.calibration import CannotCalibrate, Mechanism, Pure
+from dpcli.mechanisms import local as randomizers
+from dpcli.mechanisms.calibrated import AdditiveMechanism, CalibratedMechanism, LocalRandomizer
+from dpcli.mechanisms.local.additive import Added
+from dpcli.mechanisms.local.matrix import Tabular
+from dpcli.mechanisms.local.pure_protocols import Bits, Symmetric
+from dpcli.mechanisms.local.randomizer import ProbabilityTable
+from dpcli.mechanisms.mechanism import CannotCalibrate, Mechanism, Pure
 from dpcli.mechanisms.pure import Laplace
-from dpcli.noise.base import Noise
-from dpcli.noise.gaussian import DiscreteGaussian
-from dpcli.noise.laplace import DiscreteLaplace
+from dpcli.noise.discrete_gaussian import DiscreteGaussian
+from dpcli.noise.discrete_laplace import DiscreteLaplace
+from dpcli.noise.distribution import Noise
+from dpcli.noise.sampling import Draws
+from dpcli.numeric.arrays import Array, Ints, np, whole
 from dpcli.privacy.confidential import Cells, Confidential, Groups
+from dpcli.privacy.dominating_pairs import LaplacePair
 from dpcli.privacy.loss import Loss
-from dpcli.privacy.pairs import LaplacePair
 from dpcli.privacy.relation import Neighbors, PersonUnit, Relation, RowUnit, Unit
 from dpcli.privacy.sensitivity import RowContribution, Sensitivity
 from dpcli.queries import Factor, LinearQuery
-from dpcli.randomizers.additive import Added
-from dpcli.randomizers.base import ProbabilityTable
-from dpcli.randomizers.matrix import Tabular
-from dpcli.randomizers.pure_protocols import Bits, Symmetric
-from dpcli.sampling.noise import Draws
 from tests.support.permits import free_permit
 
 RELATION = Relation(RowUnit(), Neighbors.ADD_REMOVE)

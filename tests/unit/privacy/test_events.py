@@ -19,7 +19,7 @@ from dpcli.planning.planner import make_plan
 from dpcli.privacy.events import NO_NOISE, DamagedEventError, MechanismEvent, UnknownEventError
 from dpcli.privacy.loss import Loss
 from dpcli.privacy.sensitivity import Sensitivity
-from dpcli.spec.load import load_any
+from dpcli.specification.load import load_any
 from tests.support.frozen import FROZEN
 
 SPECS = sorted((Path(__file__).parents[3] / "specs").glob("*.yaml"))

@@ -17,7 +17,7 @@ from dpcli.columns import Key, NumericColumn
 from dpcli.report.charts import Scale, over_bins
 from dpcli.report.published import Cell
 from dpcli.report.render import environment, grouped, markdown_block, markdown_text, prose
-from dpcli.statistics.post import Flag
+from dpcli.statistics.postprocessing import Flag
 from tests.support.browser import BROWSER, faults
 from tests.support.cli import ROOT, Command
 from tests.support.reports import SAMPLES, Reports

@@ -8,8 +8,8 @@ from random import Random
 
 import pytest
 
-from dpcli.arrays import SAFE, np, whole
-from dpcli.privacy.decimals import decimal_text
+from dpcli.numeric.arrays import SAFE, np, whole
+from dpcli.numeric.exact import decimal_text
 from dpcli.report.published import texts_of
 from dpcli.statistics.estimates import Estimates
 

@@ -15,9 +15,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpcli.columns import NumericColumn
+from dpcli.noise import entropy
 from dpcli.planning.model import Plan
 from dpcli.queries import Condition
-from dpcli.sampling import entropy
 from dpcli.simulation.synthetic import MARK, MARKED, SyntheticDataset
 from dpcli.simulation.synthetic_cells import Stream, scaled, texts_of
 from tests.oracles.plain import value

@@ -10,18 +10,18 @@ from typing import cast
 
 import pytest
 
-from dpcli.arrays import Array, whole
 from dpcli.columns import NumericColumn
 from dpcli.mechanisms.gaussian import Gaussian
 from dpcli.mechanisms.pure import Laplace
-from dpcli.noise.base import Noise
-from dpcli.noise.choice import PermuteAndFlipChoice
-from dpcli.noise.laplace import DiscreteLaplace
+from dpcli.noise import entropy
+from dpcli.noise.discrete_laplace import DiscreteLaplace
+from dpcli.noise.distribution import Noise
+from dpcli.noise.selection import PermuteAndFlipChoice
+from dpcli.numeric.arrays import Array, whole
 from dpcli.planning.model import Plan
 from dpcli.privacy.confidential import Cells, Confidential
 from dpcli.privacy.relation import PersonUnit
 from dpcli.releasing import estimate
-from dpcli.sampling import entropy
 from dpcli.simulation import noise_test, noiseless
 from dpcli.simulation.noise_test import NoiseVerdict, unlikely
 from dpcli.simulation.noiseless import NoiselessRun

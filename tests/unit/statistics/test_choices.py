@@ -9,15 +9,15 @@ from itertools import combinations_with_replacement, product
 import numpy as np
 import pytest
 
-from dpcli.arrays import whole
 from dpcli.columns import NumericColumn
-from dpcli.noise.choice import ExponentialChoice
+from dpcli.noise.selection import ExponentialChoice
+from dpcli.numeric.arrays import whole
 from dpcli.privacy.relation import Neighbors, Relation, RowUnit
 from dpcli.privacy.sensitivity import sensitivity
 from dpcli.scores import Points, Rank, ScoreQuery
 from dpcli.statistics import STATISTICS
-from dpcli.statistics.base import Answer, Request
 from dpcli.statistics.quantile import Quantile, at_and_between, from_each
+from dpcli.statistics.statistic import Answer, Request
 from tests.oracles.opened import cells_of
 from tests.oracles.plain import evaluate
 

@@ -6,13 +6,13 @@ from fractions import Fraction
 
 import pytest
 
-from dpcli.arrays import whole
 from dpcli.columns import NumericColumn
-from dpcli.noise.laplace import DiscreteLaplace
-from dpcli.statistics.base import Answer, Request
+from dpcli.noise.discrete_laplace import DiscreteLaplace
+from dpcli.numeric.arrays import whole
 from dpcli.statistics.counts import Mean
-from dpcli.statistics.post import Clamp, Integer, after, flags
+from dpcli.statistics.postprocessing import Clamp, Integer, after, flags
 from dpcli.statistics.spread import Variance
+from dpcli.statistics.statistic import Answer, Request
 
 
 @pytest.mark.parametrize("power", [*range(6, 19), 30])

@@ -7,9 +7,9 @@ from fractions import Fraction
 
 import pytest
 
-from dpcli.arrays import np, whole
+from dpcli.numeric.arrays import np, whole
 from dpcli.statistics.estimates import ANY, BOUNDLESS, KNOWN, NO_INTERVAL, Estimates, Limits
-from dpcli.statistics.post import (
+from dpcli.statistics.postprocessing import (
     FLAGS,
     UNRELIABLE,
     Clamp,

@@ -10,15 +10,15 @@ from itertools import combinations_with_replacement, product
 import pytest
 
 from dpcli.columns import CategoryColumn, IdColumn, Key, NumericColumn
-from dpcli.composition import COMPOSITIONS
-from dpcli.mechanisms.sensitivity import query_sensitivity
+from dpcli.mechanisms.query_sensitivity import query_sensitivity
+from dpcli.privacy.accounting import COMPOSITIONS
 from dpcli.privacy.loss import Loss
 from dpcli.privacy.relation import Neighbors, PersonUnit
 from dpcli.queries import LinearQuery, Query
 from dpcli.scores import ScoreQuery
-from dpcli.spec.model import Privacy
+from dpcli.specification.model import Privacy
 from dpcli.statistics import STATISTICS
-from dpcli.statistics.base import Request, Statistic
+from dpcli.statistics.statistic import Request, Statistic
 from tests.laws.test_statistics import changes_of, number_of
 from tests.oracles.opened import cells_of
 from tests.oracles.plain import evaluate

@@ -11,15 +11,15 @@ from math import sqrt
 import numpy as np
 import pytest
 
-from dpcli.arrays import whole
 from dpcli.columns import NumericColumn
 from dpcli.engine.rollup import minimised
-from dpcli.noise.laplace import DiscreteLaplace
+from dpcli.noise.discrete_laplace import DiscreteLaplace
+from dpcli.numeric.arrays import whole
 from dpcli.privacy.relation import Neighbors, Relation, RowUnit
 from dpcli.queries import MinimiserQuery
-from dpcli.statistics.base import Answer, Request, center
 from dpcli.statistics.estimates import Estimates
 from dpcli.statistics.linear_regression import LinearRegression, minimiser
+from dpcli.statistics.statistic import Answer, Request, center
 from tests.oracles.opened import cells_of
 from tests.oracles.plain import evaluate
 

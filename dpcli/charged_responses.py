@@ -1,0 +1,68 @@
+"""Charged responses, from next to the ledger to where they are wanted.
+
+The ledger keeps their digest, not the responses, so that a file with that digest is them.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+from dpcli.errors import LedgerError, OutputError
+from dpcli.ledger.charge import Stored
+from dpcli.local.outbox import digest_of, waiting_name
+from dpcli.publishing import is_device, publish_file
+from dpcli.report.formats import FACTS
+
+
+@dataclass(frozen=True, slots=True)
+class ChargedResponses:
+    """The responses of a collection that is stored in a ledger, and whether they are shuffled."""
+
+    stored: Stored
+    ledger: Path
+    shuffle: bool
+
+    @property
+    def waiting(self) -> Path:
+        """Where they wait until they are published."""
+        return waiting_name(self.ledger, self.stored.release_id)
+
+    def are_at(self, output: Path | None) -> bool:
+        """Whether the responses are where they are wanted already."""
+        if output is None or is_device(output):
+            return False
+        return digest_of(output) == self.stored.digest
+
+    def require(self, output: Path | None) -> None:
+        """Raise LedgerError if they were made in another order, or are gone."""
+        self._require_order()
+        self._require_waiting(output)
+
+    def publish(self, output: Path | None, *, force: bool) -> None:
+        """Bring them where they are wanted, once. Raises LedgerError or OutputError."""
+        self._require_order()
+        if self.stored.standing is None and self.are_at(output):
+            if digest_of(self.waiting) == self.stored.digest:
+                self.waiting.unlink(missing_ok=True)
+            return
+        if self.stored.standing is None:
+            self._require_waiting(output)
+        try:
+            publish_file(self.waiting, output, force=force)
+        except OutputError:
+            # Another process with the same id may have been quicker.
+            if not self.are_at(output):
+                raise
+
+    def _require_waiting(self, output: Path | None) -> None:
+        if digest_of(self.waiting) != self.stored.digest and not self.are_at(output):
+            facts = {"release_id": self.stored.release_id, "digest": self.stored.digest}
+            raise LedgerError.about("responses-gone", **facts)
+
+    def _require_order(self) -> None:
+        shuffled = json.loads(self.stored.outputs[FACTS])["shuffled"]
+        if shuffled != self.shuffle:
+            code = "release-id-taken.shuffled" if shuffled else "release-id-taken.ordered"
+            raise LedgerError.about(code, release_id=self.stored.release_id)

@@ -1,0 +1,192 @@
+"""Tables and bars that fit the terminal, with every word whole."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from typing import TextIO
+
+from dpcli.cli.console import unguarded, width_of, wrapped
+from dpcli.diagnostics import columns_of
+from dpcli.messages import one_line
+
+Row = Mapping[str, str]
+"""A line of a table: its texts by their headings."""
+
+GAP = "  "
+
+NUMBER = re.compile(r"-?[\d,]+(\.\d+)?(e-?\d+)?%?( to -?[\d.,e-]+)?[ *x]*")
+"""A number or a range of numbers in a table, with its marks."""
+
+NO_NUMBER = frozenset({"", "-", "?", "none", "private"})
+"""What may stand where a number would."""
+
+BAR = 24
+"""Characters of a bar."""
+
+EIGHTHS = " \u258f\u258e\u258d\u258c\u258b\u258a\u2589"
+"""Blocks of eighths of a character, from none to seven."""
+
+FULL, SHADE, EMPTY = "\u2588", "\u2592", "\u2591"
+
+KEY = f"{SHADE} spent before  {FULL} this one  {EMPTY} left"
+"""What the parts of a bar of a budget mean."""
+
+
+def write_table(
+    out: TextIO, title: str, rows: Sequence[Row], spare: Sequence[str] = ()
+) -> list[str]:
+    """A table of rows that have the same headings; which of them are shown.
+
+    Numbers are right-aligned. A terminal shows no empty columns. If it is too narrow, the `spare`
+    columns are left out one by one, then cells get several lines; if a word does not fit even so,
+    each row becomes a block with a line for each of its cells.
+    """
+    heading = f"{one_line(title)}\n" if title else ""
+    if not out.isatty() or not rows:
+        out.write(heading + plain_table(rows))
+        return list(rows[0]) if rows else []
+    screen = unguarded(out)
+    room = width_of(screen)
+    columns = [column for column in _columns(rows) if any(column[1:])]
+    for name in spare:
+        if _width(_widths(columns)) > room:
+            columns = [column for column in columns if column[0] != name]
+    widths = _fitted(columns, room)
+    if widths is None:
+        screen.write(wrapped(heading + _blocks(columns), room))
+        return [name for name, *_ in columns]
+    screen.write(heading)
+    _draw(screen, columns, widths)
+    return [name for name, *_ in columns]
+
+
+def plain_table(rows: Sequence[Row]) -> str:
+    """The table as aligned text."""
+    columns = _columns(rows)
+    sides = [str.rjust if _is_numeric(column[1:]) else str.ljust for column in columns]
+    padded = [
+        [side(text, width - columns_of(text) + len(text)) for text in column]
+        for side, width, column in zip(sides, _widths(columns), columns, strict=True)
+    ]
+    return "".join(f"{GAP.join(line).rstrip()}\n" for line in zip(*padded, strict=True))
+
+
+def _columns(rows: Sequence[Row]) -> list[list[str]]:
+    names = list(rows[0]) if rows else ["none"]
+    return [[one_line(text) for text in (name, *(row[name] for row in rows))] for name in names]
+
+
+def _widths(columns: Sequence[Sequence[str]]) -> list[int]:
+    return [max(map(columns_of, column)) for column in columns]
+
+
+def _width(widths: Sequence[int]) -> int:
+    return sum(widths) + len(GAP) * (len(widths) - 1)
+
+
+def _draw(screen: TextIO, columns: Sequence[Sequence[str]], widths: Sequence[int]) -> None:
+    """The table by rich, which only a terminal has to wait for."""
+    from rich.box import SIMPLE_HEAD  # noqa: PLC0415 - slow to load, and for terminals alone
+    from rich.console import Console  # noqa: PLC0415 - the same
+    from rich.table import Table  # noqa: PLC0415 - the same
+    from rich.text import Text  # noqa: PLC0415 - the same
+
+    # Next to each column stand a space of the box and a space of padding: a GAP.
+    table = Table(box=SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0))
+    for (name, *texts), width in zip(columns, widths, strict=True):
+        table.add_column(Text(name), justify="right" if _is_numeric(texts) else "left", width=width)
+    for row in zip(*(texts for _, *texts in columns), strict=True):
+        table.add_row(*map(Text, row))
+    plain = bool(os.environ.get("NO_COLOR"))
+    console = Console(file=screen, width=width_of(screen), highlight=False, no_color=plain)
+    console.print(table, "")
+
+
+def _is_numeric(texts: Sequence[str]) -> bool:
+    numbers = [text for text in texts if text not in NO_NUMBER]
+    return bool(numbers) and all(map(NUMBER.fullmatch, numbers))
+
+
+def _fitted(columns: Sequence[Sequence[str]], room: int) -> list[int] | None:
+    """The width of each column, none narrower than its longest word; None if they do not fit.
+
+    Headings are wrapped first, then the widest cells.
+    """
+    widths, bodies = _widths(columns), _widths([column[1:] for column in columns])
+    words = [
+        max((columns_of(word) for text in column for word in text.split()), default=0)
+        for column in columns
+    ]
+    while _width(widths) > room:
+        spare = [max(0, width - word) for width, word in zip(widths, words, strict=True)]
+        if not any(spare):
+            return None
+        _, _, place = max(
+            (width > body, width, place)
+            for place, (width, body) in enumerate(zip(widths, bodies, strict=True))
+            if spare[place]
+        )
+        widths[place] -= 1
+    return widths
+
+
+def _blocks(columns: Sequence[Sequence[str]]) -> str:
+    (name, *headings), *rows = zip(*columns, strict=True)
+    lines, first = list[str](), ""
+    wide = max(map(columns_of, headings), default=0)
+    for row in rows:
+        first = row[0] or first
+        lines += ["", f"{name} {first}"]
+        for head, text in zip(headings, row[1:], strict=True):
+            lines += [f"  {head.ljust(wide)}  {text}".rstrip()] if text else []
+    return "\n".join([*lines, "\n"])
+
+
+def draws(out: TextIO) -> bool:
+    """Whether bars are welcome there: on a terminal that shows more than ASCII."""
+    if not out.isatty() or os.environ.get("TERM") == "dumb":
+        return False
+    named = (os.environ.get(name) for name in ("LC_ALL", "LC_CTYPE", "LANG"))
+    return next(filter(None, named), "C.UTF-8") not in ("C", "POSIX")
+
+
+def bar(amount: Fraction, whole: Fraction, width: int = BAR) -> str:
+    """A bar whose length is a part of a whole; the least part shows."""
+    if whole <= 0 or amount <= 0:
+        return ""
+    eighths = max(1, min(width * 8, round(amount / whole * width * 8)))
+    full, rest = divmod(eighths, 8)
+    return FULL * full + (EIGHTHS[rest] if rest else "")
+
+
+def budget(before: Fraction, now: Fraction, whole: Fraction) -> str:
+    """What was spent before, what comes now, and what is left, as one bar.
+
+    What does not fit is cut at the ends of the bar; the words next to it say so.
+    """
+    if whole <= 0:
+        return ""
+    first = min(BAR, max(0, round(before / whole * BAR)))
+    last = min(BAR, max(first + (now > 0), round((before + now) / whole * BAR)))
+    first = min(first, last)
+    return SHADE * first + FULL * (last - first) + EMPTY * (BAR - last)
+
+
+def interval(value: str, lower: str, upper: str, low: Fraction, high: Fraction) -> str:
+    """A number in its interval, on a line from `low` to `high`; any of them may be blank."""
+    if not value or high <= low:
+        return ""
+
+    def place(text: str) -> int:
+        return round((Fraction(text) - low) / (high - low) * (BAR - 1))
+
+    line = [" "] * BAR
+    if lower:
+        first, last = place(lower), place(upper)
+        line[first : last + 1] = "\u2500" * (last + 1 - first)
+        line[first], line[last] = "\u251c", "\u2524"
+    line[place(value)] = "\u25cf"
+    return "".join(line).rstrip()

@@ -1,0 +1,222 @@
+"""What a task of Spark does: the local engine, on bytes and rows that it gets."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from tempfile import TemporaryFile
+from typing import Any, BinaryIO
+
+import polars as pl
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyarrow import parquet
+from pyspark import TaskContext
+
+from dpcli.columns import Column, IdColumn
+from dpcli.csv_dialect import Dialect
+from dpcli.engine.aggregate import Aggregation
+from dpcli.engine.content import blocks_at, first_record, numbered_header
+from dpcli.engine.decode import stripped
+from dpcli.engine.header import require_columns
+from dpcli.engine.parquet import parquet_source
+from dpcli.engine.partials import packed
+from dpcli.engine.pieces import texts_of
+from dpcli.engine.plain import PlainText
+from dpcli.engine.progress import Progress
+from dpcli.engine.source import Dataset, Source, source_of
+from dpcli.errors import DpcliError
+from dpcli.privacy.relation import PersonUnit, Unit
+from dpcli.queries import Query
+
+Batches = Iterator[pa.RecordBatch]
+
+LINES = 1 << 16
+"""Lines or rows that pass between Spark and a task at a time."""
+
+RESULT = pa.schema([("note", pa.string()), ("content", pa.binary())])
+"""Notes on stretches of files, and partials."""
+
+ROWS_OF_TASK = 1 << 40
+"""The places of rows of one task before the shuffle lie below it."""
+
+
+@dataclass(frozen=True, slots=True)
+class File:
+    """A file that Spark reads, with its size and time; without a `header` a task reads all of it.
+
+    With `whole`, one task gets all lines; `ended` is whether the last one ends in a line feed.
+    """
+
+    name: str
+    address: str
+    state: tuple[int, int]
+    header: tuple[str, ...] | None
+    whole: bool = False
+    ended: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Tasks:
+    """What is asked of the rows of files, and how these are written; `key` is that of a shuffle.
+
+    A task has a stretch of one file, and begins with a note in JSON: which file, how many bytes
+    there were, whether the stretch is `cut` in a quoted cell, and problems, which quote no record.
+    """
+
+    queries: Sequence[Query]
+    unit: Unit
+    dialect: Dialect
+    columns: Sequence[Column]
+    key: int
+
+    @property
+    def aggregation(self) -> Aggregation:
+        """What is asked of the rows."""
+        return Aggregation(self.queries, self.unit)
+
+    @property
+    def _texts(self) -> tuple[IdColumn, ...]:
+        """The columns that are read, as texts that nothing is done to."""
+        names = dict.fromkeys(column.name for column in self.aggregation.columns)
+        return tuple(map(IdColumn, names))
+
+    @property
+    def rows_schema(self) -> pa.Schema:
+        """Rows on their way to their users: whose and where they are, notes, and texts."""
+        texts = [(f"t{place}", pa.string()) for place in range(len(self._texts))]
+        return pa.schema(
+            [("shard", pa.int64()), ("row", pa.int64()), ("note", pa.string()), *texts]
+        )
+
+    def partial(self, place: int, file: File, batches: Batches) -> Batches:
+        """The partial of a stretch of a file."""
+
+        def work(dataset: Dataset) -> pa.Table:
+            frames = self.aggregation.partial(dataset, Progress())
+            return pa.Table.from_pylist([{"content": packed(frames)}], RESULT)
+
+        yield from self._reported(place, file, batches, work, RESULT)
+
+    def rows(self, place: int, file: File, batches: Batches) -> Batches:
+        """The rows of a stretch of a file, as texts."""
+        assert isinstance(self.unit, PersonUnit)
+        columns, schema, task = self._texts, self.rows_schema, TaskContext.get()
+        user = stripped(pl.col(f"t{columns.index(IdColumn(self.unit.column))}"))
+        row = (task.partitionId() if task else 0) * ROWS_OF_TASK + pl.int_range(pl.len())
+        # Rows without an id need not meet.
+        shard = pl.when(user.is_null()).then(row.hash(self.key)).otherwise(user.hash(self.key))
+
+        def work(dataset: Dataset) -> pa.Table:
+            found = pl.concat(texts_of(dataset, columns))
+            none = pl.lit(None, pl.String).alias("note")
+            made = found.select(
+                shard.reinterpret(signed=True).alias("shard"), row.alias("row"), none,
+                pl.col(r"^t\d+$"),
+            )  # fmt: skip
+            return made.to_arrow().cast(schema)
+
+        yield from self._reported(place, file, batches, work, schema)
+
+    def users(self, batches: Batches) -> Batches:
+        """The partial of all rows of some users, and the notes that came with them."""
+        with TemporaryFile(prefix="dpcli-") as copy:
+            with parquet.ParquetWriter(copy, self.rows_schema, compression="none") as writer:
+                for batch in batches:
+                    notes = [{"note": note} for note in batch["note"].to_pylist() if note]
+                    if notes:
+                        yield pa.RecordBatch.from_pylist(notes, RESULT)
+                    writer.write_batch(batch.filter(batch["note"].is_null()))
+            copy.flush()
+            copy.seek(0)
+            names = (column.name for column in self._texts)
+            source = replace(parquet_source("", copy), header=("", "", "", *names))
+            dataset = Dataset((source,), self.dialect)
+            with dataset.redacted_errors():
+                frames = self.aggregation.partial(dataset, Progress())
+        yield pa.RecordBatch.from_pylist([{"content": packed(frames)}], RESULT)
+
+    def _reported(
+        self,
+        place: int,
+        file: File,
+        batches: Batches,
+        work: Callable[[Dataset], pa.Table],
+        schema: pa.Schema,
+    ) -> Batches:
+        """A note on a stretch, and what is made of it if it is not cut."""
+        report: dict[str, Any] = {"file": place, "cut": False, "problems": []}
+        made = schema.empty_table()
+        with TemporaryFile(prefix="dpcli-") as copy:
+            report["read"], begin = self._copied(file, batches, copy)
+            try:
+                with self._dataset(file, copy) as dataset, dataset.redacted_errors():
+                    report["cut"] = not file.whole and (
+                        not self._has_header(dataset.sources[0], begin)
+                        or _is_cut(dataset.sources[0])
+                    )
+                    if not report["cut"]:
+                        made = work(dataset)
+            except DpcliError as failure:
+                report["problems"] = [(one.code, one.message, one.hint) for one in failure.problems]
+        yield pa.RecordBatch.from_pylist([{"note": json.dumps(report)}], schema)
+        yield from made.to_batches(LINES)
+
+    def _has_header(self, source: Source, begin: int | None) -> bool:
+        """Whether the header is in the stretch that should begin with it, behind blank lines."""
+        if source.dialect is None or begin != 0 or self.dialect.names:
+            return True
+        found = first_record(source.file, source.size, source.dialect)
+        return found is not None and tuple(found) == source.header
+
+    def _copied(self, file: File, batches: Batches, copy: BinaryIO) -> tuple[int, int | None]:
+        """Copy the bytes of a stretch, behind a header line; how many, and where it begins."""
+        read, first = 0, None
+        for batch in batches:
+            content, begin = batch.columns
+            if file.header is None:
+                read += copy.write(content[0].as_buffer())
+                continue
+            if first is None:
+                first = begin[0].as_py()
+                self._head(file, copy, first)
+            if not pc.all(pc.equal(begin, first)).as_py():
+                raise ValueError("a task has one stretch of a file")
+            lines = pa.ListArray.from_arrays([0, len(content)], content)
+            read += copy.write(pc.binary_join(lines, b"\n")[0].as_buffer()) + copy.write(b"\n")
+        if first is None:
+            self._head(file, copy, None)
+        copy.flush()
+        if file.whole and not file.ended and first is not None:
+            # Within an open quote a line feed would be part of the last cell.
+            copy.truncate(copy.tell() - 1)
+        copy.seek(0)
+        return read, first
+
+    def _head(self, file: File, copy: BinaryIO, first: int | None) -> None:
+        """A line in the place of a header, unless the stretch begins with one."""
+        if file.header is not None and (first != 0 or self.dialect.names):
+            mark = self.dialect.of_file(file.name).delimiter
+            copy.write(numbered_header(mark, len(file.header)).encode())
+
+    def _dataset(self, file: File, copy: BinaryIO) -> Dataset:
+        """A stretch of a file, as the local engine has files."""
+        if file.header is None:
+            dataset = Dataset((source_of(file.name, copy, self.dialect),), self.dialect)
+            require_columns(dataset, self.columns)
+            return dataset
+        size = os.fstat(copy.fileno()).st_size
+        dialect = replace(self.dialect.of_file(file.name), names=())
+        return Dataset((Source(file.name, copy, size, file.header, size, dialect),), self.dialect)
+
+
+def _is_cut(source: Source) -> bool:
+    """Whether a stretch of CSV ends within a quoted cell."""
+    if source.dialect is None or not source.dialect.multiline:
+        return False
+    text = PlainText(source.dialect, len(source.header), blank_lines=True)
+    for _ in text.pieces(blocks_at(source.file, LINES)):
+        pass
+    return text.unclosed

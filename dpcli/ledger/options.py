@@ -1,0 +1,63 @@
+"""What a user says of a charge: which ledger pays, its name, and its day."""
+
+from __future__ import annotations
+
+import os
+import re
+from contextlib import closing
+from pathlib import Path
+
+from dpcli.errors import LedgerError, UsageError
+from dpcli.ledger.balance import period_number
+from dpcli.ledger.filesystem import is_absent
+from dpcli.ledger.ledger import Ledger, create_ledger
+from dpcli.specification.model import Spec
+
+DEFAULT = "dpcli-ledger.sqlite"
+"""The ledger next to a spec, made when it is first needed."""
+
+NAMED = "DPCLI_LEDGER"
+"""The variable that names a ledger."""
+
+MUST_EXIST = "DPCLI_LEDGER_MUST_EXIST"
+"""The variable that demands a ledger, and an account in it, that exist already."""
+
+
+def must_exist(spec: Spec) -> bool:
+    """Whether the spec or the environment demands a ledger and an account that exist."""
+    return spec.must_exist or os.environ.get(MUST_EXIST, "") not in {"", "0"}
+
+
+def ledger_of(named: Path | None, folder: Path) -> Path:
+    """The ledger that is named, or the one in the folder of the spec."""
+    return named or folder / DEFAULT
+
+
+def charged_ledger(
+    named: Path | None, folder: Path, *, must_exist: bool = False
+) -> closing[Ledger]:
+    """The named ledger, which must exist, or the one in the folder of the spec.
+
+    The latter is `created` if it is absent, unless it `must_exist`.
+    """
+    path = ledger_of(named, folder)
+    if named is None and must_exist and is_absent(path):
+        raise LedgerError.about("ledger-must-exist", path=path)
+    return closing(create_ledger(path) if named is None else Ledger.open(path))
+
+
+def checked_day(period: str | None) -> str | None:
+    """A period as it was written; UsageError unless it is a day."""
+    try:
+        if period is not None:
+            period_number(period)
+    except ValueError:
+        raise UsageError.about("not-a-day", period=period) from None
+    return period
+
+
+def checked_id(release_id: str | None) -> str | None:
+    """A release id as it was written; UsageError unless it is a plain word."""
+    if release_id is None or re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._:-]{0,99}", release_id):
+        return release_id
+    raise UsageError.about("bad-release-id")

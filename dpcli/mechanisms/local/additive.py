@@ -1,0 +1,179 @@
+"""Laplace and Gaussian noise that every record adds to its own number."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import ClassVar
+
+from dpcli.columns import NumericColumn
+from dpcli.mechanisms import MECHANISMS
+from dpcli.mechanisms.calibrated import AdditiveMechanism
+from dpcli.mechanisms.gaussian import Gaussian as GaussianMechanism
+from dpcli.mechanisms.local.randomizer import (
+    Asked,
+    CannotRandomize,
+    Channel,
+    Randomizer,
+    ResponseCounts,
+)
+from dpcli.mechanisms.mechanism import CannotCalibrate
+from dpcli.mechanisms.pure import Laplace as LaplaceMechanism
+from dpcli.noise import NOISES
+from dpcli.noise.distribution import Noise
+from dpcli.numeric.arrays import Ints, np
+from dpcli.privacy.events import MechanismEvent
+from dpcli.privacy.loss import Guarantee, Loss
+from dpcli.privacy.sensitivity import Sensitivity
+
+FAR = 1 << 61
+"""Numbers up to which noisy ones fit 64 bits."""
+
+TAIL = 1 << 10
+"""Scales that noise never exceeds: the probability is under exp(-1000)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Added(Channel):
+    """A number of steps of the column's grid, and noise on top of it."""
+
+    column: NumericColumn
+    mechanism: AdditiveMechanism
+    noise: Noise
+
+    form: ClassVar = "number"
+
+    @property
+    def sensitivity(self) -> Sensitivity:
+        """The width of the bounds: how far one record's number can lie from another's."""
+        return _width(self.column)
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """As the mechanism states it."""
+        return self.mechanism.guarantee(self.noise, self.sensitivity, self.loss)
+
+    @property
+    def is_certified(self) -> bool:
+        """Whether the loss that the mechanism recomputes is within what is stated."""
+        noises, changes = [self.noise], [self.sensitivity]
+        if type(self.mechanism) not in map(type, MECHANISMS) or type(self.noise) not in NOISES:
+            return False
+        if type(self.noise) is not self.mechanism.distribution or self.noise.scale <= 0:
+            return False
+        return self.mechanism.loss(noises, changes, self.loss.epsilon).within(self.loss)
+
+    @property
+    def ratio(self) -> None:
+        """No rational: the mechanism certifies its own loss."""
+        return
+
+    def record(self) -> dict[str, object]:
+        """Scale and sensitivities, in steps, as of a central answer."""
+        scale, unit = str(self.noise.scale), str(self.column.step)
+        return {"scale": scale, "unit": unit, **self.sensitivity.to_json()}
+
+    def event(self, column: str, mechanism: str) -> MechanismEvent:
+        """As of a central answer."""
+        details = {"unit": str(self.column.step)}
+        event = super(Added, self).event(column, mechanism)
+        scale, sensitivity = self.noise.scale, self.sensitivity
+        return replace(event, scale=scale, sensitivity=sensitivity, details=details)
+
+    def describe(self) -> str:
+        """The scale of the noise."""
+        scale = float(self.noise.scale * self.column.step)
+        return (
+            f"the number, clamped to its bounds, plus {self.noise.kind} noise of scale {scale:.6g}"
+        )
+
+    @property
+    def limits(self) -> tuple[float, float]:
+        """The bounds, and as far beyond as noise ever goes."""
+        column, reach = self.column, TAIL * self.noise.scale
+        return (
+            float((column.lower - reach) * column.step),
+            float((column.upper + reach) * column.step),
+        )
+
+    def draw(self, cells: Ints) -> tuple[Ints]:
+        """Every cell with its own draw of the noise."""
+        fits = max(map(abs, self.column.limits)) + TAIL * self.noise.scale < FAR
+        numbers = np.int64 if fits else object
+        draws = self.noise.sample(len(cells), many=fits)
+        return (cells.astype(numbers) + np.array(draws, numbers),)
+
+    def estimates(self, tally: ResponseCounts) -> tuple[Fraction, ...]:
+        """The mean: noise is symmetric about zero."""
+        return (tally.total / tally.records,)
+
+    def variances(self, frequencies: Sequence[float]) -> list[float]:
+        """The variance of the noise, whatever the numbers are."""
+        return [self.noise.discrete_variance * float(self.column.step) ** 2]
+
+
+def _width(column: NumericColumn) -> Sensitivity:
+    width = column.upper - column.lower
+    return Sensitivity(1, width, width * width, width)
+
+
+class _Additive(Randomizer):
+    """Noise of a mechanism of the central model, for the width of the column."""
+
+    numeric = True
+    mechanism: ClassVar[AdditiveMechanism]
+
+    def channel(self, asked: Asked) -> Channel:
+        """Noise that meets the target; `CannotRandomize` if there is none."""
+        column, epsilon = asked.column, asked.epsilon
+        assert isinstance(column, NumericColumn)
+        assert epsilon is not None
+        if column.lower == column.upper:
+            raise CannotRandomize("cannot-randomize.bounds", column=column.name)
+        target = Loss(epsilon, asked.delta)
+        try:
+            (noise,) = self.mechanism.noises_for([_width(column)], target)
+        except CannotCalibrate as failure:
+            facts = {"column": column.name, "reason": failure.reason, "hint": failure.hint}
+            raise CannotRandomize("cannot-randomize.noise", **facts) from None
+        return Added(target, column, self.mechanism, noise)
+
+
+class Laplace(_Additive):
+    """Adds discrete Laplace noise of scale width / epsilon to every record's number.
+
+    The number is rounded to the grid and clamped to its bounds first; the width is the
+    upper bound minus the lower bound.
+
+    Privacy: any two records' numbers are at most the width apart, so the probabilities of a
+    response have a ratio of at most exp(width / scale) = e^epsilon (Duchi, Jordan and
+    Wainwright 2013; the mechanism: Dwork, McSherry, Nissim and Smith 2006).
+
+    The mean of n responses estimates the mean of the clamped numbers without bias; its
+    variance is that of the noise, about 2 scale^2, divided by n.
+    """
+
+    name = "laplace"
+    mechanism = LaplaceMechanism()
+
+
+class Gaussian(_Additive):
+    """Adds discrete Gaussian noise to every record's number: epsilon and delta.
+
+    The number is rounded to the grid and clamped to its bounds first; the noise is
+    calibrated exactly for their width, and needs a `delta` far below one divided by the
+    number of records: each of them spends it.
+
+    Privacy: any two records' numbers are at most the width apart, and the discrete Gaussian
+    hides a change of that size up to (epsilon, delta) (Canonne, Kamath and Steinke 2020,
+    theorem 7). Laplace noise is smaller wherever a single number is all that a record
+    reports; Gaussian noise composes better over many columns under `composition: zcdp`.
+
+    The mean of n responses estimates the mean of the clamped numbers without bias; its
+    variance is that of the noise divided by n.
+    """
+
+    name = "gaussian"
+    needs_delta = True
+    mechanism = GaussianMechanism()

@@ -1,0 +1,226 @@
+"""Coins, lists and bits: each label is supported with one of two probabilities."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import ClassVar
+
+from dpcli.mechanisms.local.randomizer import (
+    Asked,
+    CannotRandomize,
+    Channel,
+    Randomizer,
+    ResponseCounts,
+)
+from dpcli.noise.bernoulli import Threshold, bernoulli_array, uniforms
+from dpcli.numeric.arrays import Ints, np
+from dpcli.numeric.directed import exp_down, round_up
+from dpcli.numeric.exact import readable_text, require_exact
+from dpcli.privacy.amplification import epsilon_of
+from dpcli.privacy.loss import Loss
+
+FINE = 128
+"""Bits to which a probability is rounded, relative to itself."""
+
+
+@dataclass(frozen=True, slots=True)
+class PureProtocol(Channel):
+    """A channel that supports each of `categories` labels with one of two probabilities.
+
+    A response supports the true label with probability `p`, and each other one with `q`. `counts`
+    of responses have, for each label, how many supported it (Wang, Blocki, Li and Jha 2017).
+    """
+
+    p: Fraction
+    q: Fraction
+    categories: int
+
+    def __post_init__(self) -> None:
+        require_exact(self.p, self.q)
+        if not (0 < self.p < 1 and 0 < self.q < 1):
+            raise ValueError("probabilities lie between zero and one")
+
+    def estimates(self, tally: ResponseCounts) -> tuple[Fraction, ...]:
+        """(share of responses - q) / (p - q) for each label."""
+        scale = self.p - self.q
+        return tuple((Fraction(count, tally.records) - self.q) / scale for count in tally.counts)
+
+    def variances(self, frequencies: Sequence[float]) -> list[float]:
+        """(f p (1 - p) + (1 - f) q (1 - q)) / (p - q)^2."""
+        p, q, scale = float(self.p), float(self.q), float(self.p - self.q) ** 2
+        return [(share * p * (1 - p) + (1 - share) * q * (1 - q)) / scale for share in frequencies]
+
+
+@dataclass(frozen=True, slots=True)
+class Symmetric(PureProtocol):
+    """The true one of all labels with probability p, else each other one with q."""
+
+    def __post_init__(self) -> None:
+        super(Symmetric, self).__post_init__()
+        if self.p + (self.categories - 1) * self.q != 1:
+            raise ValueError("probabilities sum to one")
+
+    @property
+    def ratio(self) -> Fraction:
+        """p / q, or its inverse if a false label is more likely."""
+        return max(self.p, self.q) / min(self.p, self.q)
+
+    def record(self) -> dict[str, object]:
+        """How many labels, and how likely the true one is."""
+        return {"categories": self.categories, "truth": str(self.p)}
+
+    def describe(self) -> str:
+        """How likely the true label is."""
+        exact = readable_text(self.p)
+        truth = exact if len(exact) <= 12 else f"{float(self.p):.6g}"
+        others = f"each of {self.categories - 1} others" if self.categories > 2 else "the other"
+        return f"the true label with probability {truth}, {others} with {float(self.q):.6g}"
+
+    def draw(self, cells: Ints) -> tuple[Ints]:
+        """Keep a label, or replace it by one of all, uniformly; each with exact probabilities.
+
+        Replacing with probability k min(p, q) gives every label that much; what is left goes to
+        the true label, or, if false labels are more likely, evenly to the others.
+        """
+        k, count = self.categories, len(cells)
+        if k == 2:
+            return (cells ^ bernoulli_array(Threshold.rational(self.q), count),)
+        replaced = bernoulli_array(Threshold.rational(k * min(self.p, self.q)), count)
+        drawn = cells.copy()
+        places = np.flatnonzero(replaced)
+        drawn[places] = uniforms(k, len(places))
+        if self.q > self.p:
+            places = np.flatnonzero(~replaced)
+            drawn[places] = (drawn[places] + 1 + uniforms(k - 1, len(places))) % k
+        return (drawn,)
+
+
+@dataclass(frozen=True, slots=True)
+class Bits(PureProtocol):
+    """The bit of the true label is set by a fair coin, each other one with probability q."""
+
+    form: ClassVar = "bits"
+
+    @property
+    def ratio(self) -> Fraction:
+        """p (1 - q) / (q (1 - p)): two bits differ, one for each label."""
+        return self.p * (1 - self.q) / (self.q * (1 - self.p))
+
+    def record(self) -> dict[str, object]:
+        """How many bits, and how likely those of untrue labels are."""
+        return {"categories": self.categories, "kept": str(self.p), "raised": str(self.q)}
+
+    def describe(self) -> str:
+        """How likely bits are."""
+        return (
+            "the bit of the true label is one with probability 0.5, each other one with "
+            f"{float(self.q):.6g}"
+        )
+
+    def draw(self, cells: Ints) -> tuple[Ints, ...]:
+        """A column of zeros and ones for each label."""
+        coins = bernoulli_array(Threshold.rational(self.p), len(cells))
+        other = Threshold.rational(self.q)
+        return tuple(
+            np.where(cells == label, coins, bernoulli_array(other, len(cells))).view(np.uint8)
+            for label in range(self.categories)
+        )
+
+
+def _false(epsilon: Fraction, others: int) -> Fraction:
+    """1 / (e^epsilon + others), rounded up: how likely one false label may be."""
+    return round_up(1 / (exp_down(epsilon, 2 * FINE) + others), FINE)
+
+
+class GeneralizedRandomizedResponse(Randomizer):
+    """Reports the true one of k labels with probability p, otherwise any other, evenly.
+
+    Given `epsilon`, each false label has probability 1 / (e^epsilon + k - 1), rounded up.
+    Given `probability: p` (a decimal or a fraction), epsilon is ln(p(k-1)/(1-p)), rounded
+    up; its absolute value, where a false label is more likely than the true one.
+
+    Privacy: a response has probability p if it is true and (1-p)/(k-1) if not, so its
+    probabilities under any two true labels have a ratio of at most e^epsilon (k-ary
+    randomized response: Kairouz, Oh and Viswanath 2014; direct encoding: Wang, Blocki, Li
+    and Jha 2017). Probabilities are exact rationals, and responses have exactly these.
+
+    The error grows with k; from about 3 e^epsilon + 2 labels on, `unary_encoding` is more
+    accurate.
+    """
+
+    name = "generalized_randomized_response"
+    prices = ("epsilon", "probability")
+
+    def channel(self, asked: Asked) -> Channel:
+        """All labels, with the odds that are asked for."""
+        k, p = asked.labels, asked.probability
+        if p is None:
+            assert asked.epsilon is not None
+            q = _false(asked.epsilon, k - 1)
+            return Symmetric(Loss(asked.epsilon), 1 - (k - 1) * q, q, k)
+        if p * k == 1:
+            raise CannotRandomize(
+                "cannot-randomize.uniform",
+                column=asked.column.name,
+                probability=readable_text(p),
+                labels=k,
+            )
+        q = (1 - p) / (k - 1)
+        return Symmetric(Loss(epsilon_of(max(p, q) / min(p, q))), p, q, k)
+
+
+class RandomizedResponse(GeneralizedRandomizedResponse):
+    """Reports the true one of two labels with probability p, otherwise the other one.
+
+    Given `epsilon`, p = e^epsilon / (e^epsilon + 1), rounded towards one half. Given
+    `probability: p` (a decimal or a fraction such as 3/4), epsilon is ln(max(p/(1-p),
+    (1-p)/p)), rounded up: the survey with two fair coins, in which the first coin decides
+    whether the second one answers, has p = 3/4 and epsilon = ln 3.
+
+    Privacy: each of the two responses has probability p under one true label and 1 - p
+    under the other, so their ratio is at most e^epsilon, for every record by itself (Warner
+    1965; Kasiviswanathan, Lee, Nissim, Raskhodnikova and Smith 2011). Probabilities are
+    exact rationals, and responses have exactly these.
+
+    From n responses the frequency of a label is estimated as (share - (1-p)) / (2p - 1),
+    without bias; its variance is p(1-p) / (n (2p-1)^2).
+    """
+
+    name = "randomized_response"
+
+    def channel(self, asked: Asked) -> Channel:
+        """The same for two labels."""
+        if asked.labels != 2:
+            raise CannotRandomize(
+                "cannot-randomize.two-labels",
+                column=asked.column.name,
+                mechanism=self.name,
+                labels=asked.labels,
+            )
+        return super().channel(asked)
+
+
+class UnaryEncoding(Randomizer):
+    """Reports for each of k labels whether it is the true one; every answer may be false.
+
+    A column `NAME=LABEL` of zeros and ones for each label. That of the true label is one
+    with probability 1/2, each other one with q = 1 / (e^epsilon + 1), rounded up.
+
+    Privacy: two true labels differ in two bits. A bit is one with probability 1/2 if it is
+    that of the true label, so the ratio of probabilities of any response is at most (1/2)
+    (1-q) / (q (1/2)) = e^epsilon (optimized unary encoding: Wang, Blocki, Li and Jha 2017).
+    Probabilities are exact rationals, and responses have exactly these.
+
+    The variance of a frequency f is (f/4 + (1-f) q(1-q)) / (n (1/2-q)^2), about 4 e^epsilon
+    / (n (e^epsilon - 1)^2) for any number of labels.
+    """
+
+    name = "unary_encoding"
+
+    def channel(self, asked: Asked) -> Channel:
+        """One bit for each label."""
+        assert asked.epsilon is not None
+        q = _false(asked.epsilon, 1)
+        return Bits(Loss(asked.epsilon), Fraction(1, 2), q, asked.labels)

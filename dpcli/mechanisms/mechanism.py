@@ -1,0 +1,176 @@
+"""What every mechanism states of itself: its noise, and what an answer reveals.
+
+A mechanism's author writes `calibrate`, `loss`, `losses_at`, `rho` and `pairs`; of a `Pure` one
+only `rho`. Calibration is not trusted: `noises_for` recomputes the loss and compares.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import ClassVar, final
+
+from dpcli.noise.distribution import Noise
+from dpcli.noise.none import NO_NOISE
+from dpcli.numeric.directed import sqrt_down
+from dpcli.numeric.exact import short_up
+from dpcli.numeric.search import least_scale
+from dpcli.privacy.dominating_pairs import DominatingPair, ResponsePair
+from dpcli.privacy.loss import ZERO_GUARANTEE, Guarantee, Loss
+from dpcli.privacy.sensitivity import Sensitivity
+
+ALONE = (Fraction(1),)
+"""The share of a single answer."""
+
+
+class CannotCalibrate(Exception):
+    """No noise of this mechanism meets the target; the message says why."""
+
+    def __init__(self, reason: str, hint: str) -> None:
+        self.reason, self.hint = reason, hint
+        super().__init__(reason)
+
+
+class Mechanism(ABC):
+    """A way to answer; one subclass of a kind in `base`, one registry line.
+
+    The docstring of a subclass carries its privacy argument and is what
+    `dpcli explain` prints.
+    """
+
+    name: ClassVar[str]
+    distribution: ClassVar[type[Noise]]
+    needs_delta: ClassVar[bool] = False
+    calibrations: ClassVar[tuple[str, ...]] = ("exact",)
+
+    @abstractmethod
+    def calibrate(
+        self,
+        changes: Sequence[Sensitivity],
+        target: Loss,
+        shares: Sequence[Fraction],
+        calibration: str = "exact",
+    ) -> list[Noise]:
+        """The least noises found with which answers about the same rows meet `target` together.
+
+        Their shares sum to one. `CannotCalibrate` if none meet it.
+        """
+
+    @abstractmethod
+    def loss(
+        self, noises: Sequence[Noise], changes: Sequence[Sensitivity], epsilon: Fraction
+    ) -> Loss:
+        """A proven loss of all answers together, at or below `epsilon` if possible.
+
+        Every epsilon or delta in it is rounded up.
+        """
+
+    @abstractmethod
+    def losses_at(
+        self, noises: Sequence[Noise], changes: Sequence[Sensitivity], delta: Fraction
+    ) -> list[Loss]:
+        """Losses of noises chosen by rho, with this delta at most in all, rounded up."""
+
+    @abstractmethod
+    def rho(self, noise: Noise, sensitivity: Sensitivity) -> Fraction:
+        """A proven zero-concentrated loss of answering with `noise`, rounded up."""
+
+    @abstractmethod
+    def pairs(self, noise: Noise, sensitivity: Sensitivity) -> tuple[DominatingPair, ...]:
+        """Pairs of distributions that together dominate an answer with `noise`."""
+
+    @final
+    def guarantee(
+        self, noise: Noise, sensitivity: Sensitivity, loss: Loss, slack: Fraction = Fraction(0)
+    ) -> Guarantee:
+        """What an answer reveals in every measure; `loss` is what it was given to spend."""
+        if sensitivity.l1 == 0:
+            return ZERO_GUARANTEE
+        rho, pairs = self.rho(noise, sensitivity), self.pairs(noise, sensitivity)
+        return Guarantee(loss, rho, pairs, slack)
+
+    @final
+    def noises_for(
+        self,
+        changes: Sequence[Sensitivity],
+        target: Loss,
+        shares: Sequence[Fraction] = ALONE,
+        calibration: str = "exact",
+    ) -> list[Noise]:
+        """Noise for each answer; their recomputed loss together is within `target`.
+
+        With a rho in the target, the rhos that they state are. Answers that no neighbor
+        can change get none, and their shares of `target` are not used.
+        """
+        if target.rho is not None:
+            each = zip(changes, shares, strict=True)
+            return [self._of_rho(one, target.rho * share) for one, share in each]
+        noises: list[Noise] = [NO_NOISE] * len(changes)
+        places = [place for place, one in enumerate(changes) if one.l1]
+        if places:
+            changed, parts = [changes[at] for at in places], [shares[at] for at in places]
+            whole = sum(parts, start=Fraction(0))
+            target = Loss(target.epsilon * whole, target.delta * whole)
+            parts = [part / whole for part in parts]
+            found = self.calibrate(changed, target, parts, calibration)
+            if not self.loss(found, changed, target.epsilon).within(target):
+                raise CannotCalibrate(
+                    f"`{self.name}` with `calibration: {calibration}` does not meet the target",
+                    "use the exact calibration",
+                )
+            for place, noise in zip(places, found, strict=True):
+                noises[place] = noise
+        return noises
+
+    def _of_rho(self, change: Sensitivity, rho: Fraction) -> Noise:
+        """The least noise found whose stated rho is at most `rho`, a short rational."""
+        if change.l1 == 0:
+            return NO_NOISE
+        # No mechanism has a smaller rho than Gaussian noise of four times this scale.
+        start = sqrt_down(change.l2_squared / (2 * rho)) / 4
+        added = self.distribution
+        return added(least_scale(lambda scale: self.rho(added(scale), change) > rho, start))
+
+
+class Pure(Mechanism):
+    """A mechanism whose loss is the L1 sensitivity over the scale of its noise, without delta.
+
+    A change of one cell is dominated by the pair of its noise; a `ResponsePair` dominates all that
+    is pure.
+    """
+
+    def calibrate(
+        self,
+        changes: Sequence[Sensitivity],
+        target: Loss,
+        shares: Sequence[Fraction],
+        calibration: str = "exact",
+    ) -> list[Noise]:
+        """Scale L1 over the share of epsilon, exactly."""
+        each = zip(changes, shares, strict=True)
+        return [self.distribution(one.l1 / (target.epsilon * share)) for one, share in each]
+
+    def loss(
+        self, noises: Sequence[Noise], changes: Sequence[Sensitivity], epsilon: Fraction
+    ) -> Loss:
+        """The sum of L1 / scale, exactly, and delta zero."""
+        each = zip(noises, changes, strict=True)
+        return Loss(sum((one.l1 / noise.scale for noise, one in each), start=Fraction(0)))
+
+    def losses_at(
+        self, noises: Sequence[Noise], changes: Sequence[Sensitivity], delta: Fraction
+    ) -> list[Loss]:
+        """L1 / scale of each, rounded up."""
+        each = zip(noises, changes, strict=True)
+        return [Loss(short_up(one.l1 / noise.scale)) for noise, one in each]
+
+    def pairs(self, noise: Noise, sensitivity: Sensitivity) -> tuple[DominatingPair, ...]:
+        """A pair for each cell, if all can change by the most at once; else the worst.
+
+        For less than the most, a pair of the same kind is the more distinguishable the farther
+        it is shifted. Where cells share a bound, what they do together is at least pure.
+        """
+        if sensitivity.l0 * sensitivity.linf == sensitivity.l1:
+            return (noise.pair(noise.scale, sensitivity.linf, sensitivity.l0),)
+        return (ResponsePair(noise.scale, sensitivity.l1),)

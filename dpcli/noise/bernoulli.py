@@ -1,0 +1,194 @@
+"""Exact coins: rational, exp(-x) and logistic, one by one or by the thousand.
+
+numpy is imported on first use only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+
+from dpcli.noise.entropy import random_bits, random_bytes, uniform_below
+from dpcli.numeric.arrays import Bools, Floats, Ints, np
+from dpcli.numeric.directed import Interval, exp
+
+STEP = 64
+"""Random bits drawn at a time while a comparison is undecided."""
+
+BLOCK = 1 << 16
+"""Draws made at a time: their temporary arrays stay in a core's cache."""
+
+VECTORISE_FROM = 4096
+"""Fewer draws than this cost less than importing numpy."""
+
+MARGIN = 2.0**-8
+"""Distrust of a float probability, in units of 2^-32."""
+
+
+def bernoulli_exp(numerator: int, denominator: int) -> bool:
+    """True with probability exactly exp(-ratio), for a ratio >= 0 that need not be in lowest terms.
+
+    Source: Canonne, Kamath and Steinke 2020, algorithm 1.
+    """
+    if numerator < 0:
+        raise ValueError("exp(-exponent) is a probability only for exponents >= 0")
+    whole, rest = divmod(numerator, denominator)
+    for _ in range(whole):
+        if not _bernoulli_exp(1, 1):
+            return False
+    return _bernoulli_exp(rest, denominator)
+
+
+def _bernoulli_exp(numerator: int, denominator: int) -> bool:
+    """The same of a ratio in [0, 1].
+
+    The first k at which a Bernoulli(ratio / k) fails is odd with probability
+    1 - x + x^2/2! - x^3/3! + ... = exp(-x).
+    """
+    k = 1
+    while uniform_below(denominator * k) < numerator:
+        k += 1
+    return k % 2 == 1
+
+
+class Threshold:
+    """A probability p, known to as many binary digits as are asked for.
+
+    The event U < p, for U uniform on [0, 1), has probability exactly p. Comparing
+    the digits of U with those of p, first to last, decides it at the first digit
+    that differs. `enclose` maps a precision in bits to an interval around p.
+    """
+
+    __slots__ = ("_enclose", "_known")
+
+    def __init__(self, enclose: Callable[[int], Interval]) -> None:
+        self._enclose = enclose
+        self._known: dict[int, int] = {}
+
+    @classmethod
+    def rational(cls, probability: Fraction) -> Threshold:
+        """p itself, in [0, 1]; all its digits are certain."""
+        if not 0 <= probability <= 1:
+            raise ValueError("a probability lies between 0 and 1")
+        return cls(lambda bits: Interval(probability, probability, bits))
+
+    @classmethod
+    def exponential(cls, exponent: Fraction) -> Threshold:
+        """p = exp(-exponent), for a rational exponent >= 0.
+
+        Zero apart, p is irrational (Lindemann 1882), so its digits become certain
+        at some finite precision.
+        """
+        if exponent < 0:
+            raise ValueError("exp(-exponent) is a probability only for exponents >= 0")
+        return cls(lambda bits: exp(Interval.of(-exponent, bits)))
+
+    @classmethod
+    def logistic(cls, exponent: Fraction) -> Threshold:
+        """p = 1 / (1 + exp(exponent)), for a rational exponent >= 0.
+
+        Written with exp(-exponent), which cannot overflow.
+        """
+        if exponent < 0:
+            raise ValueError("this probability is meant for exponents >= 0")
+
+        def enclose(bits: int) -> Interval:
+            ratio = exp(Interval.of(-exponent, bits))
+            # x / (1 + x) increases in x.
+            return Interval(ratio.low / (1 + ratio.low), ratio.high / (1 + ratio.high), bits)
+
+        return cls(enclose)
+
+    def digits(self, length: int) -> int:
+        """The first `length` binary digits: floor(p 2^length), certified."""
+        known = self._known.get(length)
+        if known is not None:
+            return known
+        bits = length + STEP
+        while True:
+            enclosure = self._enclose(bits)
+            low, high = floor_at(enclosure.low, length), floor_at(enclosure.high, length)
+            if low == high:
+                self._known[length] = low
+                return low
+            bits *= 2
+
+    def exceeds(self, prefix: int, length: int) -> bool:
+        """Whether U < p for a U that begins with these bits and goes on at random."""
+        while True:
+            digits = self.digits(length)
+            if prefix != digits:
+                return prefix < digits
+            prefix, length = prefix << STEP | random_bits(STEP), length + STEP
+
+
+def floor_at(value: Fraction, length: int) -> int:
+    """The first `length` binary digits of a number: floor(value 2^length)."""
+    return (value.numerator << length) // value.denominator
+
+
+def bernoulli_array(threshold: Threshold, count: int) -> Bools:
+    """Independent draws, each true with exactly the threshold's probability.
+
+    Eight random bits decide 255 of 256 draws, 64 more nearly all the others, and
+    `Threshold.exceeds` the rest; all compare the same expansion.
+    """
+    first = np.frombuffer(random_bytes(count), np.uint8)
+    digits = threshold.digits(8)
+    if digits == 1 << 8:
+        return np.ones(count, np.bool_)
+    drawn: Bools = first < digits
+    ties = np.flatnonzero(first == digits)
+    if ties.size:
+        drawn[ties] = _decide_ties(threshold, ties.size)
+    return drawn
+
+
+def _decide_ties(threshold: Threshold, count: int) -> Bools:
+    """Draws whose first eight bits equal the first eight digits."""
+    more = np.frombuffer(random_bytes(8 * count), np.uint64)
+    digits = np.uint64(threshold.digits(72) & (1 << 64) - 1)
+    drawn: Bools = more < digits
+    for tie in np.flatnonzero(more == digits):
+        drawn[tie] = threshold.exceeds(threshold.digits(72), 72)
+    return drawn
+
+
+def exponential_coins(estimates: Floats, exponent: Callable[[int], Fraction]) -> Bools:
+    """Independent coins, the i-th true with probability p = exp(-exponent(i)), exactly.
+
+    `estimates` are floats near 2^32 p, which err by less than `MARGIN`. The first 32 bits of a
+    uniform U, read as the whole number u, place 2^32 U in [u, u + 1). Where that is clear
+    of the estimate by `MARGIN`, U < p is decided; elsewhere (about once in 2^32) the same
+    bits are continued and compared with certified digits of p.
+    """
+    bits = np.frombuffer(random_bytes(4 * estimates.size), np.uint32).astype(np.float64)
+    above = estimates - bits
+    heads: Bools = above >= 1 + MARGIN
+    for i in np.flatnonzero(~heads & (above > -MARGIN)):
+        heads[i] = Threshold.exponential(exponent(int(i))).exceeds(int(bits[i]), 32)
+    return heads
+
+
+def sign_array(count: int) -> Bools:
+    """Independent fair coins."""
+    packed = np.frombuffer(random_bytes((count + 7) // 8), np.uint8)
+    return np.unpackbits(packed, count=count).view(np.bool_)
+
+
+def uniforms(limit: int | Ints, count: int) -> Ints:
+    """`count` independent uniform whole numbers below one limit, or each below its own.
+
+    Limits are at most 2^32. Words beyond the last full multiple of the limit are drawn again, so
+    that no remainder is more likely than another.
+    """
+    limits = np.asarray(limit, dtype=np.uint64)
+    if count and not 0 < limits.min() <= limits.max() <= 1 << 32:
+        raise ValueError("a limit outside the range of the array path")
+    last = np.uint64((1 << 64) - 1)
+    most = np.broadcast_to(last - (last % limits + np.uint64(1)) % limits, count)
+    words = np.frombuffer(random_bytes(8 * count), np.uint64)
+    while (beyond := np.flatnonzero(words > most)).size:
+        words = words.copy()
+        words[beyond] = np.frombuffer(random_bytes(8 * beyond.size), np.uint64)
+    return (words % limits).astype(np.int64)

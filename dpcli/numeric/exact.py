@@ -1,0 +1,124 @@
+"""Exact rationals as people write them."""
+
+from __future__ import annotations
+
+import re
+from fractions import Fraction
+from math import ceil, log10
+
+from dpcli.numeric.arrays import Array, np, plus, roomy, times
+
+MOST_PLACES = 400
+"""Decimals beyond which a number is not written as a decimal."""
+
+TINY = re.compile(r"(-?)0\.(0{4,})([1-9])(\d*)")
+"""A plain decimal below one ten-thousandth."""
+
+
+def require_exact(*numbers: Fraction | None) -> None:
+    """Raise TypeError for a kind of fraction that may compare or divide in its own way."""
+    for number in numbers:
+        if number is not None and type(number) is not Fraction:
+            raise TypeError("an exact number is a plain fraction")
+
+
+def decimal_places(step: Fraction) -> int:
+    """How many decimals write any multiple of `step`; it must be a decimal.
+
+    A number is one if only twos and fives divide its denominator.
+    """
+    rest, places = step.denominator, 0
+    if rest == 1:
+        return 0
+    for prime in (2, 5):
+        times = 0
+        while rest % prime == 0 and times <= MOST_PLACES:
+            rest //= prime
+            times += 1
+        places = max(places, times)
+    if rest != 1 or places > MOST_PLACES:
+        raise ValueError("not a finite decimal")
+    return places
+
+
+def decimal_text(value: Fraction, places: int) -> str:
+    """`value` with exactly `places` decimals, halves away from zero, no exponent."""
+    return digits_text(_in_last_place(value, places), places)
+
+
+def digits_text(number: int, places: int) -> str:
+    """A number of units of the last of `places` decimals."""
+    digits = str(abs(number)).rjust(places + 1, "0")
+    sign = "-" if number < 0 else ""
+    if not places:
+        return sign + digits
+    return f"{sign}{digits[:-places]}.{digits[-places:]}"
+
+
+def rounded(value: Fraction, places: int) -> Fraction:
+    """The number that `decimal_text` writes."""
+    return Fraction(_in_last_place(value, places), 10**places)
+
+
+def _in_last_place(value: Fraction, places: int) -> int:
+    """`value` in units of its last decimal, halves away from zero."""
+    # In whole numbers: a product of rationals would look for a common divisor each time.
+    above: int = abs(value.numerator) * 10**places
+    below = value.denominator
+    whole = (2 * above + below) // (2 * below)
+    return -whole if value < 0 else whole
+
+
+def in_last_place(numbers: Array, step: Fraction, places: int) -> Array:
+    """Whole numbers of `step` in units of their last decimal, halves away from zero."""
+    scale = step * 10**places
+    below = 2 * scale.denominator
+    if scale.denominator == 1:
+        return times(numbers, scale.numerator)
+    doubled = times(abs(numbers), 2 * scale.numerator)
+    size = roomy(plus(doubled, scale.denominator), below) // below
+    signed: Array = np.where(numbers < 0, -size, size)
+    return signed
+
+
+def short_up(value: Fraction, digits: int = 12) -> Fraction:
+    """The least decimal of `digits` significant digits that is at least `value`."""
+    above, below = value.numerator, value.denominator
+    if not above:
+        return value
+    # A digit more than asked for, where the logarithm is just below a whole number.
+    places = digits - ceil(log10(abs(above)) - log10(below))
+    if places >= 0:
+        return Fraction(-(-above * 10**places // below), 10**places)
+    return Fraction(-(-above // (below * 10**-places)) * 10**-places)
+
+
+def short_down(value: Fraction, digits: int = 12) -> Fraction:
+    """The greatest decimal of `digits` significant digits that is at most `value`."""
+    return -short_up(-value, digits)
+
+
+def plain_text(value: Fraction) -> str:
+    """A rational exactly: a decimal if it is one, else a fraction."""
+    try:
+        return decimal_text(value, decimal_places(value))
+    except ValueError:
+        return f"{value.numerator}/{value.denominator}"
+
+
+def readable_text(value: Fraction) -> str:
+    """A rational exactly, for people to read: `1e-7`, where `plain_text` has `0.0000001`."""
+    return with_exponent(plain_text(value))
+
+
+def with_exponent(text: str) -> str:
+    """A plain decimal, with an exponent instead of four or more zeros after its point.
+
+    For texts that people read. Tables, JSON and YAML keep plain decimals: readers of YAML
+    1.1 take `1e-7` for a text.
+    """
+    tiny = TINY.fullmatch(text)
+    if tiny is None:
+        return text
+    sign, zeros, first, rest = tiny.groups()
+    return f"{sign}{first}{rest and '.'}{rest}e-{len(zeros) + 1}"

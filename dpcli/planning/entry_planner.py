@@ -1,0 +1,158 @@
+"""Plan one entry: sensitivities and noise of its queries, for a loss or an error."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cache
+from math import log
+from typing import Literal
+
+from dpcli.errors import SpecError
+from dpcli.mechanisms.calibrated import CalibratedMechanism
+from dpcli.mechanisms.mechanism import ALONE, CannotCalibrate, Mechanism
+from dpcli.numeric.exact import readable_text, short_up
+from dpcli.numeric.search import bisect
+from dpcli.planning.model import Part, PlannedEntry, answers_of
+from dpcli.privacy.accounting.parallel import Branch
+from dpcli.privacy.loss import Loss, add_up
+from dpcli.spec_values import LEAST_EPSILON, LEAST_RHO, MOST_EPSILON
+from dpcli.specification.model import Entry, Spec
+
+DIGITS = 6
+"""Significant digits of a size that was searched for."""
+
+
+@dataclass(frozen=True, slots=True)
+class EntryPlanner:
+    """Plans the entries of a spec one by one; `branches` has the disjoint ones.
+
+    Raises SpecError where an entry cannot be answered at a loss.
+    """
+
+    spec: Spec
+    branches: Mapping[str, Branch]
+
+    def at(self, entry: Entry, mechanism: Mechanism, target: Loss) -> PlannedEntry:
+        """The entry at that loss by that mechanism; a delta that it cannot use is not charged."""
+        if not mechanism.needs_delta and not entry.selects:
+            target = replace(target, delta=Fraction(0))
+        other: tuple[Part, ...] = ()
+        try:
+            parts = self._parts(entry, mechanism, target)
+            if target.rho is not None:
+                target = replace(add_up(part.loss for part in parts), rho=target.rho)
+            if entry.other_bound:
+                bounded = replace(entry, request=entry.other_bound, other_bound=None)
+                other = self._parts(bounded, mechanism, target)
+        except CannotCalibrate as refusal:
+            facts = {"name": entry.request.name, "reason": refusal.reason, "hint": refusal.hint}
+            raise SpecError.about("cannot-calibrate", **facts) from None
+        branch = self.branches.get(entry.request.name)
+        return PlannedEntry(entry, target, parts, other, branch)
+
+    def most_accurate(self, entry: Entry, target: Loss) -> PlannedEntry:
+        """The entry by that of its mechanisms which adds the least noise."""
+        found = [self.at(entry, one, target) for one in self.usable(entry, target)]
+        return min(found, key=self.noisiness)
+
+    def usable(self, entry: Entry, target: Loss) -> list[Mechanism]:
+        """The mechanisms that could be taken at that loss."""
+        paid = target.delta > 0 or target.rho is not None or len(entry.mechanisms) == 1
+        return [one for one in entry.mechanisms if paid or not one.needs_delta]
+
+    def noisiness(self, planned: PlannedEntry) -> float:
+        """The errors of all parts, as a sum of logarithms."""
+        errors = (part.error(self.spec.confidence) for part in planned.parts)
+        return sum(log(error) for error in errors if error)
+
+    def total(self, entries: Sequence[PlannedEntry]) -> Loss:
+        """What these entries reveal together, by the composition of the spec."""
+        privacy = self.spec.privacy
+        return privacy.composition.total(answers_of(entries, self.spec), privacy.budget.delta)
+
+    @property
+    def measure(self) -> Literal["rho", "epsilon"]:
+        """What sizes of losses are counted in."""
+        return "rho" if self.spec.privacy.composition.takes_rho else "epsilon"
+
+    def target(self, size: Fraction, entry: Entry) -> Loss:
+        """A loss of that size in the measure that entries are solved in."""
+        if self.measure == "rho":
+            return Loss(Fraction(0), entry.price.delta, size)
+        return Loss(size, entry.price.delta)
+
+    def alone(self, entry: Entry) -> PlannedEntry:
+        """An entry whose price depends on no other: given, or the least that reaches an error."""
+        price = entry.price
+        if price.error is None:
+            epsilon = price.epsilon or Fraction(0)
+            return self.most_accurate(entry, Loss(epsilon, price.delta, price.rho))
+        usable = self.usable(entry, self.target(Fraction(1), entry))
+        reached = (self._reaching(price.error, entry, mechanism) for mechanism in usable)
+        found = [one for one in reached if one is not None]
+        if not found:
+            facts = {"name": entry.request.name, "word": self.measure}
+            raise SpecError.about(
+                "cannot-calibrate.out-of-reach", error=readable_text(price.error), **facts
+            )
+        return min(found, key=lambda one: getattr(one.target, self.measure))
+
+    def _reaching(self, error: Fraction, entry: Entry, mechanism: Mechanism) -> PlannedEntry | None:
+        """With the least loss found, to `DIGITS` digits; None if it would protect no one."""
+        least = LEAST[self.measure]
+
+        @cache
+        def planned(size: Fraction) -> PlannedEntry:
+            return self.at(entry, mechanism, self.target(size, entry))
+
+        def reaches(size: Fraction) -> bool:
+            return planned(size).parts[0].error(self.spec.confidence) <= error
+
+        low = high = Fraction(1)
+        if len(planned(low).parts) > 1:
+            facts = {"name": entry.request.name, "word": self.measure}
+            raise SpecError.about("cannot-calibrate.several-answers", **facts)
+        while reaches(low):
+            if low == least:
+                return planned(least)
+            low, high = max(low / BRACKET, least), low
+        while not reaches(high):
+            if high == MOST_EPSILON:
+                return None
+            low, high = high, min(high * BRACKET, MOST_EPSILON)
+        return planned(bisect(reaches, low, high, middle=_middle)[1])
+
+    def _parts(self, entry: Entry, mechanism: Mechanism, target: Loss) -> tuple[Part, ...]:
+        """The parts of an entry, answered jointly, each with its share of the target."""
+        if entry.selects and target.delta <= 0:
+            raise SpecError.about("cannot-calibrate.no-delta", name=entry.request.name)
+        privacy = self.spec.privacy
+        questions = entry.statistic.questions(entry.request, privacy.relation)
+        # Groups are selected by one count alone.
+        questions = questions[:1] if entry.selects else questions
+        fitted = CalibratedMechanism.fit(
+            mechanism,
+            [question.query for question in questions],
+            privacy.relation,
+            target,
+            ALONE if entry.selects else [question.share for question in questions],
+            entry.calibration,
+            selects=entry.selects,
+            delta=privacy.budget.delta,
+        )
+        return tuple(map(Part, questions, fitted))
+
+
+LEAST = {"rho": LEAST_RHO, "epsilon": LEAST_EPSILON}
+"""The least size of a loss, by what it is counted in."""
+
+
+BRACKET = 32
+"""By how much sizes grow or shrink until one end of a search is found."""
+
+
+def _middle(low: Fraction, high: Fraction) -> Fraction:
+    """Between two sizes, as far from both as their logarithms are."""
+    return short_up(Fraction((float(low) * float(high)) ** 0.5), DIGITS)

@@ -1,0 +1,110 @@
+"""What a loss means for one person, and how each answer was protected."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from dpcli.messages import note
+from dpcli.planning.model import Part, Plan, PlannedEntry
+from dpcli.planning.number_text import exact_or_up, short
+from dpcli.privacy.interpretation import (
+    apart,
+    at_most,
+    beliefs,
+    factor,
+    failure,
+    one_in,
+    percent_at_least,
+    percent_at_most,
+    times_at_most,
+)
+from dpcli.privacy.loss import Loss
+from dpcli.privacy.relation import Neighbors
+from dpcli.scores import ScoreQuery
+from dpcli.specification.model import Spec
+
+PRIOR = 0.1
+"""A belief that people can picture: one in ten."""
+
+
+def promise(spec: Spec) -> str:
+    """What differential privacy promises here."""
+    return note(f"promise.{spec.privacy.neighbors.name.lower()}", one=spec.one)
+
+
+def headline(plan: Plan) -> str:
+    """The meaning of the loss in one sentence: the greatest belief in a fact about one unit."""
+    loss = plan.spent
+    if not loss.epsilon and not loss.delta:
+        return note("meaning.nothing", one=plan.spec.one)
+    facts = _believed(_about_data(plan), plan)
+    unless = note("meaning.unless", **facts) if loss.delta else ""
+    return note("meaning.headline", unless=unless, **facts)
+
+
+def meaning(plan: Plan) -> Iterator[str]:
+    """What a recipient can learn about one unit from the answers of a plan."""
+    loss, one = plan.spent, plan.spec.one
+    if not loss.epsilon and not loss.delta:
+        yield note("meaning.nothing", one=one)
+        return
+    plus = f", plus {at_most(loss.delta)}" if loss.delta else ""
+    times = times_at_most(factor(loss))
+    facts = _believed(_about_data(plan), plan)
+    if plan.spec.privacy.neighbors is Neighbors.ADD_REMOVE:
+        yield note("meaning.without", times=times, one=one, plus=plus)
+        yield note("meaning.presence", **_believed(loss, plan))
+        yield note("meaning.two_steps", **facts)
+    else:
+        yield note("meaning.other", times=times, one=one, plus=plus)
+        yield note("meaning.data_alone", **facts)
+    if loss.delta:
+        yield note("meaning.more", **facts)
+
+
+def _about_data(plan: Plan) -> Loss:
+    """The loss between two data of one unit: two steps where its presence is protected."""
+    presence = plan.spec.privacy.neighbors is Neighbors.ADD_REMOVE
+    return apart(plan.spent) if presence else plan.spent
+
+
+def _believed(loss: Loss, plan: Plan) -> dict[str, object]:
+    """What a recipient can believe at most and at least after `PRIOR`, and how surely."""
+    low, high = beliefs(loss, PRIOR)
+    one, public = plan.spec.one, plan.is_local and plan.spec.public
+    return {
+        "one": one,
+        "fact": f"{one}, beyond what is public about it," if public else one,
+        "prior": f"{PRIOR:.0%}",
+        "low": percent_at_least(low),
+        "high": percent_at_most(high),
+        "chance": one_in(failure(loss)) if loss.delta else "",
+    }
+
+
+def protection(planned: PlannedEntry, spec: Spec) -> tuple[str, ...]:
+    """How the answers of an entry were protected, question by question."""
+    return tuple(_protected(part, spec) for part in planned.parts)
+
+
+def _protected(part: Part, spec: Spec) -> str:
+    query = part.question.query
+    facts: dict[str, object] = {
+        "role": part.question.role[:1].upper() + part.question.role[1:],
+        "one": spec.one,
+        "error": short(part.error(spec.confidence), 6),
+        "percent": exact_or_up(spec.confidence * 100),
+    }
+    if part.public:
+        return note("protection.exact", **facts)
+    if isinstance(query, ScoreQuery):
+        mechanism, most = part.mechanism.name.replace("_", "-"), exact_or_up(part.linf)
+        facts |= {"mechanism": mechanism, "candidates": query.width, "most": most}
+        return note("protection.chosen", **facts)
+    most = exact_or_up(part.l1)
+    if part.noise.norm == "l2":
+        most = f"{short(part.l2, 6)}{'' if query.cells == 1 else ' (as a distance)'}"
+    key = {None: "private", 1: "one"}.get(query.cells, "several")
+    noise, scale = part.noise.title, short(part.scale, 6)
+    facts |= {"most": most, "noise": noise, "scale": scale, "cells": query.cells}
+    return note(f"protection.{key}", **facts)

@@ -1,0 +1,128 @@
+"""Advanced composition: many epsilons cost about the square root of their number."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterator
+from fractions import Fraction
+
+from dpcli.numeric.directed import Interval, exp, log, round_down, sqrt, sqrt_up
+from dpcli.numeric.exact import short_up
+from dpcli.privacy.accounting.composition import Bound, Composition, Counted, plain_sum
+from dpcli.privacy.conversion import logarithm, pure_rho, sum_up
+from dpcli.privacy.loss import Loss
+
+EULER_UP = exp(Interval.of(1)).high
+
+MOST_EQUAL = 20_000
+"""Equal losses up to which the optimal bound is summed up."""
+
+
+class Advanced(Composition):
+    """The smallest bound of several theorems for (epsilon_i, delta_i)-private answers.
+
+    Part of delta is for the deltas of the answers: (1 - delta) = (1 - d) times the product
+    of all (1 - delta_i). The rest, d, is used by one of:
+
+    strong composition, for k equal epsilons e: sqrt(2 k ln(1/d)) e + k e (e^e - 1)/(e^e +
+    1) (Dwork, Rothblum and Vadhan 2010; as in Kairouz, Oh and Viswanath 2015), and for
+    unequal ones sqrt(2 ln(1/d) sum e_i^2) + sum e_i (e^e_i - 1)/(e^e_i + 1), where also e +
+    sqrt(sum e_i^2)/d may stand for 1/d (there, theorem 3.5);
+
+    the optimal bound for k equal epsilons: the least epsilon for which
+
+        sum over l of C(k, l) max(0, e^((k - l) e) - e^(epsilon + l e))
+            <= d (1 + e^e)^k
+
+    (there, theorem 3.3, between its points as well).
+
+    Privacy: any (e, 0)-private answer reveals no more than a randomized response whose loss
+    is e or -e; the sum of such losses is concentrated around a small mean. The plain sum of
+    epsilons is a bound as well, and is used where it is smaller.
+    """
+
+    name = "advanced"
+
+    def bounds(self, answers: Counted, delta: Fraction) -> Iterator[Bound]:
+        """The plain sum, then what the delta that is left can buy."""
+        plain = plain_sum(answers)
+        yield plain
+        epsilons: Counter[Fraction] = Counter()
+        kept = Interval.of(1)
+        for guarantee, times in answers.items():
+            epsilons[guarantee.loss.epsilon] += times
+            if guarantee.loss.delta:
+                kept = kept * _power(Interval.of(1 - guarantee.loss.delta), times)
+        left = round_down(1 - (1 - delta) / kept.low, 64) if kept.low > 0 else Fraction(0)
+        if left <= 0:
+            return
+        del epsilons[Fraction(0)]
+        if not epsilons:
+            return
+        equal = len(epsilons) == 1
+        name = "strong composition" + ("" if equal else " of unequal losses")
+        yield Bound(Loss(strong(epsilons, left), delta), name)
+        ((epsilon, times),) = epsilons.most_common(1)
+        if equal and times <= MOST_EQUAL:
+            yield Bound(Loss(optimal(epsilon, times, left), delta), "optimal for equal losses")
+
+
+def strong(epsilons: Counter[Fraction], delta: Fraction) -> Fraction:
+    """Epsilon at an additional `delta`, by strong composition, rounded up."""
+    mean = sum_up((pure_rho(epsilon), times) for epsilon, times in epsilons.items())
+    squares = sum_up((epsilon**2, times) for epsilon, times in epsilons.items())
+    often = min(1 / delta, EULER_UP + sqrt_up(squares) / delta)
+    spread = sqrt(log(Interval.of(often)) * (2 * squares))
+    return short_up(mean + spread.high)
+
+
+def optimal(epsilon: Fraction, times: int, delta: Fraction) -> Fraction:
+    """The least epsilon of equal answers at an additional `delta`, rounded up.
+
+    With the weights w_l = C(times, l) e^((times - l) epsilon) / (1 + e^epsilon)^times of the
+    losses (times - 2 l) epsilon, from the greatest on: delta at e is
+    sum (w_l - e^e v_l), with v_l = w_l e^(-loss), over the losses above e.
+    """
+    falling = exp(Interval.of(-epsilon))
+    rising, steeper = Interval.of(1) / falling, falling * falling
+    first, enough = _negligible(float(epsilon), times, logarithm(delta)), Fraction(1)
+    weight = _power(Interval.of(1) / (falling + 1), times) * math.comb(times, first)
+    weight = weight * _power(falling, first)
+    against = weight * _power(falling, times - 2 * first)
+    level = _power(rising, times - 2 * first)
+    # Weights rise up to here, so those that are left out are no more than this one each.
+    above, below = Interval(Fraction(0), first * weight.high), Interval.of(0)
+    for place in range(first, times // 2 + 1):
+        above, below, level = above + weight, below + against, level * steeper
+        # The least exp(e) that meets delta, if these and no other losses are above e.
+        enough = (above.high - delta) / below.low
+        if enough > level.low:
+            break
+        factor = Fraction(times - place, place + 1)
+        weight, against = weight * falling * factor, against * rising * factor
+    return short_up(log(Interval.of(enough)).high) if enough > 1 else Fraction(0)
+
+
+def _negligible(epsilon: float, times: int, log_delta: float) -> int:
+    """How many of the greatest losses have weights that do not matter for delta.
+
+    A place before the heaviest weight, times/(1 + e^epsilon).
+    """
+    low, high = 0, int(times / (1 + math.exp(min(epsilon, 700.0))))
+    most = log_delta - 60 - math.log(times)
+    total = times * math.log1p(math.exp(-epsilon))
+    while low < high:
+        place = (low + high + 1) // 2
+        chosen = math.lgamma(times + 1) - math.lgamma(place + 1) - math.lgamma(times - place + 1)
+        low, high = (place, high) if chosen - place * epsilon - total < most else (low, place - 1)
+    return low
+
+
+def _power(base: Interval, exponent: int) -> Interval:
+    result = Interval.of(1)
+    while exponent:
+        if exponent & 1:
+            result = result * base
+        base, exponent = base * base, exponent >> 1
+    return result

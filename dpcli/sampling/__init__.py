@@ -1,1 +1,0 @@
-"""Exact integer randomness: every draw has exactly the distribution it names."""

@@ -1,0 +1,168 @@
+"""Types of the fields of a spec that refer to columns, and how they resolve.
+
+A statistic, a type of column or a section declares its fields with these types. Every value
+arrives as the text that was written; a validator returns the typed value, or refuses it with
+a code, what was expected, and a hint. Nothing here reads a file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Annotated, Any, Literal, get_args
+
+from pydantic import AfterValidator, Field
+from pydantic.fields import FieldInfo
+
+from dpcli.spec_values import (
+    Choice,
+    Exact,
+    Forms,
+    GridNumber,
+    Listed,
+    Pair,
+    Shape,
+    Text,
+    Texts,
+    refusal,
+)
+
+NUMERIC = ("integer", "number")
+LABELLED = ("category", "boolean")
+VALUED = (*NUMERIC, "date", *LABELLED)
+"""Kinds of column whose cells have declared values."""
+
+MOST_TOGETHER = 20
+"""Of k columns there are about k^2/2 products, and epsilon is shared by all."""
+
+
+@dataclass(frozen=True, slots=True)
+class Role:
+    """What else a field means than its value: names are resolved by it.
+
+    A `column`, or at least `least` different `columns`, of one of these kinds; `axes` of tables,
+    which are columns cut by labels or bins; `bins` of the field `column`, whose labels are bins
+    of their own; or `candidates`, rising values of that column or its whole grid.
+    """
+
+    refers_to: Literal["column", "columns", "axes", "bins", "candidates"]
+    kinds: tuple[str, ...] = ()
+    least: int = 1
+
+
+def _marks(field: FieldInfo) -> Iterator[Any]:
+    yield from field.metadata
+    pending: list[Any] = [field.annotation]
+    while pending:
+        annotation = pending.pop(0)
+        yield from getattr(annotation, "__metadata__", ())
+        pending += get_args(annotation)
+
+
+def role_of(field: FieldInfo) -> Role | None:
+    """What a field means, if it refers to columns."""
+    return next((one for one in _marks(field) if isinstance(one, Role)), None)
+
+
+def field_examples(field: FieldInfo) -> list[Any]:
+    """The examples of a field, or of its type."""
+    inner = (one.examples for one in _marks(field) if isinstance(one, FieldInfo))
+    return field.examples or next((found for found in inner if found), [])
+
+
+def example_line(key: str, field: FieldInfo | None) -> str:
+    """A line of YAML with the first example of a field."""
+    examples = field_examples(field) if field else []
+    return f"{key}: {_yaml(examples[0])}" if examples else f"{key}: ..."
+
+
+def _yaml(value: Any) -> str:
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{key}: {_yaml(one)}" for key, one in value.items()) + "}"
+    if isinstance(value, list):
+        return "[" + ", ".join(map(_yaml, value)) + "]"
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+class Bins(Shape):
+    """How a numeric column is cut: by a width, or at given edges."""
+
+    width: GridNumber | None = None
+    edges: Annotated[list[Text], Field(min_length=2)] | None = None
+
+
+class KeyShape(Shape):
+    """A numeric column whose bins are groups."""
+
+    column: Text
+    bins: Bins | None = None
+
+
+class Stepped(Shape):
+    """Candidates from the lower bound on."""
+
+    step: GridNumber
+
+
+KeyForm = Annotated[Text | KeyShape, Forms]
+CandidateForms = Annotated[Annotated[list[GridNumber], Field(min_length=1)] | Stepped, Forms]
+
+NumericColumnName = Annotated[Text, Role("column", NUMERIC), Field(examples=["income"])]
+LabelColumnName = Annotated[Text, Role("column", LABELLED), Field(examples=["sex"])]
+ValuedColumnName = Annotated[Text, Role("column", VALUED), Field(examples=["income"])]
+CountedColumnName = Annotated[Text, Role("column", (*VALUED, "id")), Field(examples=["person"])]
+BooleanColumnName = Annotated[Text, Role("column", ("boolean",)), Field(examples=["insured"])]
+NumericColumns = Annotated[Texts, Role("columns", NUMERIC, 2), Field(examples=[["hours", "age"]])]
+Predictors = Annotated[Texts, Role("columns", NUMERIC, 1), Field(examples=[["hours", "age"]])]
+TableColumns = Annotated[
+    list[KeyForm], Field(min_length=1, examples=[["sex", "region"]]), Role("axes")
+]
+BinForms = Annotated[Bins, Role("bins")]
+Candidates = Annotated[CandidateForms, Role("candidates"), Field(examples=[{"step": 5}])]
+
+MOST_QUANTILES = 100
+
+Quantile = Annotated[Fraction, Exact("bad-quantile", above=0, below=1, divides=10**6)]
+
+
+def _different(values: list[Fraction]) -> tuple[Fraction, ...]:
+    if len(values) > MOST_QUANTILES:
+        raise refusal("too-many-quantiles", count=len(values), most=MOST_QUANTILES)
+    for place, value in enumerate(values):
+        if value in values[:place]:
+            raise refusal("bad-quantile.twice", at=(place,))
+    return tuple(values)
+
+
+Quantiles = Annotated[
+    list[Quantile],
+    Listed(),
+    Field(min_length=1, examples=[[0.25, 0.5, 0.75]]),
+    AfterValidator(_different),
+]
+
+UnitBounds = Annotated[Pair, Field(examples=[[0, 80]])]
+
+
+BoundName = Annotated[str, Choice("unknown-bound", ("rows", "sum"))]
+"""How a person's rows are bounded: one by one, or in their total."""
+
+PrivateKeys = Annotated[str, Choice("unknown-keys", ("private",))]
+"""Says that noisy counts select the groups that are published."""
+
+
+class Fault:
+    """What is wrong with fields that are right by themselves: a code and its facts.
+
+    It is reported at the field `key`: at its value if `at_value`.
+    """
+
+    def __init__(self, code: str, key: str, /, *, at_value: bool = False, **facts: object) -> None:
+        self.code, self.key, self.at_value, self.facts = code, key, at_value, facts
+
+
+def at_most(value: int, key: str, most: int, what: str) -> Iterator[Fault]:
+    """The fault of a whole number that exceeds what there is."""
+    if value > most:
+        yield Fault("not-in-range", key, at_value=True, most=most, what=what)

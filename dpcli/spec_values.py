@@ -1,0 +1,292 @@
+"""Types of values: a text becomes an exact value, or is refused with a code."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from fractions import Fraction
+from types import NoneType
+from typing import TYPE_CHECKING, Annotated, Any, get_args, get_origin
+
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    GetCoreSchemaHandler,
+    WithJsonSchema,
+    create_model,
+)
+from pydantic_core import PydanticCustomError, PydanticKnownError, core_schema
+
+from dpcli.number_syntax import ANY, DATE, WHOLE, NotReadable, day, number, probability
+
+Json = dict[str, Any]
+
+TEXT_TAG, MAPPING_TAG, LIST_TAG = "|text", "|mapping", "|list"
+"""Names of alternatives; they occur in the paths of errors and are skipped there."""
+
+LEAST_EPSILON = Fraction(1, 10**12)
+"""Below it no answer can be distinguished from noise."""
+
+LEAST_RHO = Fraction(1, 10**18)
+"""Below it no answer can be distinguished from noise."""
+
+MOST_EPSILON = Fraction(20)
+"""Above it an answer protects no one; e^20 is half a billion."""
+
+MOST_BUDGET = Fraction(1000)
+"""A budget may last for many releases, but not mean `no limit`."""
+
+
+class Unreadable(Exception):
+    """A value cannot be used; why has been recorded, so what depends on it is silent."""
+
+
+class Shape(BaseModel):
+    """A mapping with known keys only; its model is built when the first one is read.
+
+    A field that has been recorded as wrong is absent: to use it raises `Unreadable`.
+    """
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, defer_build=True)
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            if name in type(self).model_fields:
+                raise Unreadable
+            return super().__getattr__(name)
+
+
+def named(**types: Any) -> Mapping[str, Any]:
+    """Fields by name, each with its type; one whose type has None may be absent."""
+    return types
+
+
+def shape_of(fields: Mapping[str, Any], base: type[Shape] = Shape) -> type[Shape]:
+    """A model with these fields after those of another."""
+    given: Any = {
+        key: (kind, None if NoneType in get_args(kind) else ...) for key, kind in fields.items()
+    }
+    return create_model(base.__name__, __base__=base, __doc__=base.__doc__, **given)
+
+
+def refusal(
+    code: str, /, *, at: tuple[str | int, ...] = (), **facts: object
+) -> PydanticCustomError:
+    """Why a value is refused, in the words of a template.
+
+    The reader of specs adds the facts `name`, `found` and `key`. What is wrong stands `at` a
+    path below the value. Of `choices` the one that is nearest to the text, or to a fact
+    `meant`, is proposed.
+    """
+    return PydanticCustomError(code, "refused", {"at": at, "facts": facts})
+
+
+class Read:
+    """A type that is read from a text by a function; `schema` describes it to editors."""
+
+    def __init__(self, reader: Callable[[str], Any], schema: Json) -> None:
+        self._reader, self.schema = reader, schema
+
+    def read(self, value: object) -> Any:
+        """The typed value of a scalar."""
+        if not isinstance(value, str):
+            raise PydanticKnownError("string_type")
+        try:
+            return self._reader(value)
+        except NotReadable as failure:
+            raise refusal(failure.code, advice=failure.advice) from None
+
+    def __get_pydantic_core_schema__(
+        self, source: Any, handler: GetCoreSchemaHandler
+    ) -> core_schema.CoreSchema:
+        return core_schema.no_info_plain_validator_function(self.read)
+
+    def __get_pydantic_json_schema__(self, schema: Any, handler: Any) -> Json:
+        return dict(self.schema)
+
+
+class Exact(Read):
+    """An exact number within limits; a `whole` one is an `int`.
+
+    The limits `above` and `below` are excluded, `least` and `most` are included. `divides` is
+    a multiple of every denominator that is allowed. Facts of its refusal may depend on the text.
+    """
+
+    def __init__(
+        self,
+        code: str = "",
+        /,
+        *,
+        least: Fraction | int | None = None,
+        most: Fraction | int | None = None,
+        above: Fraction | int | None = None,
+        below: Fraction | int | None = None,
+        whole: bool = False,
+        divides: int = 0,
+        **facts: object,
+    ) -> None:
+        self._code, self._facts = code, facts
+        if most is not None:
+            self._facts["most"] = int(most)
+        self._least, self._most, self._above, self._below = least, most, above, below
+        self._whole, self._divides = whole, divides
+        schema: Json = {"type": ["number", "string"], "pattern": NUMBER_SCHEMA}
+        if whole and code != "bad-minimum":
+            schema = {"type": ["integer", "string"], "minimum": 1, "pattern": "^[1-9][0-9]*$"}
+        for key, limit in (
+            ("minimum", least), ("maximum", most),
+            ("exclusiveMinimum", above), ("exclusiveMaximum", below),
+        ):  # fmt: skip
+            if limit is not None and -UNLIMITED < limit < 10**6:
+                schema[key] = int(limit) if Fraction(limit).denominator == 1 else float(limit)
+        super().__init__(self._number, schema)
+
+    def _number(self, text: str) -> Fraction | int:
+        try:
+            value = number(text)
+        except NotReadable as failure:
+            if self._whole and failure.advice == ANY:
+                raise NotReadable(failure.code, WHOLE) from None
+            raise
+        if (
+            (self._least is not None and value < self._least)
+            or (self._most is not None and value > self._most)
+            or (self._above is not None and value <= self._above)
+            or (self._below is not None and value >= self._below)
+            or (self._whole and value.denominator != 1)
+            or (self._divides and self._divides % value.denominator)
+        ):
+            facts: dict[str, Any] = {
+                key: fact(text) if callable(fact) else fact for key, fact in self._facts.items()
+            }
+            raise refusal(self._code, **facts)
+        return value.numerator if self._whole else value
+
+
+NUMBER_SCHEMA = r"^-?(0|[1-9][0-9]{0,17})(\.[0-9]{1,18})?(e-?[0-9]{1,3})?$"
+
+
+class Choice(Read):
+    """One of a few words, each with a description for editors, or without one.
+
+    The words are a registry where they are a function: it is asked when a value is read.
+    """
+
+    def __init__(
+        self,
+        code: str,
+        options: Iterable[str] | Callable[[], Mapping[str, str]],
+        meant: Callable[[], Mapping[str, str]] = dict,
+    ) -> None:
+        self._code, self._meant = code, meant
+        self.options = options if callable(options) else lambda: dict.fromkeys(options, "")
+        super().__init__(self._choose, {})
+
+    def _choose(self, text: str) -> str:
+        words = tuple(self.options())
+        if text in words:
+            return text
+        meant = self._meant().get(text[:100].casefold(), text)
+        raise refusal(self._code, choices=words, meant=meant)
+
+    def __get_pydantic_json_schema__(self, schema: Any, handler: Any) -> Json:
+        options = self.options()
+        if not any(options.values()):
+            return {"type": "string", "enum": list(options)}
+        each = [{"const": name, "description": text} for name, text in options.items()]
+        return {"type": "string", "oneOf": each}
+
+
+def described(members: Iterable[Any]) -> dict[str, str]:
+    """The names of the members of a registry, each with the first line of its docstring."""
+    return {one.name: (type(one).__doc__ or "").strip().splitlines()[0] for one in members}
+
+
+class Listed:
+    """A list, or a single item in its place."""
+
+    def __get_pydantic_core_schema__(
+        self, source: Any, handler: GetCoreSchemaHandler
+    ) -> core_schema.CoreSchema:
+        def in_list(value: object) -> object:
+            return [value] if isinstance(value, str) else value
+
+        return core_schema.no_info_before_validator_function(in_list, handler(source))
+
+    def __get_pydantic_json_schema__(self, schema: Any, handler: Any) -> Json:
+        many: Json = handler(schema)
+        return {"anyOf": [many["items"], many]}
+
+
+class _Forms:
+    def __get_pydantic_core_schema__(
+        self, source: Any, handler: GetCoreSchemaHandler
+    ) -> core_schema.CoreSchema:
+        choices = {self._form(one): handler.generate_schema(one) for one in get_args(source)}
+        return core_schema.tagged_union_schema(choices, lambda value: self._form(type(value)))
+
+    @staticmethod
+    def _form(given: Any) -> str:
+        plain = get_args(given)[0] if hasattr(given, "__metadata__") else given
+        plain = get_origin(plain) or plain
+        if issubclass(plain, dict | BaseModel):
+            return MAPPING_TAG
+        return LIST_TAG if issubclass(plain, list) else TEXT_TAG
+
+
+Forms = _Forms()
+"""Tells the types of a union by their form: a text, a list or a mapping."""
+
+Text = Annotated[str, WithJsonSchema({"type": ["string", "number", "boolean"]})]
+Number = Annotated[Fraction, Exact()]
+GridNumber = Annotated[str, WithJsonSchema(Exact().schema)]
+"""A number in the unit of a column: read once the column is known."""
+Texts = Annotated[list[Text], Field(min_length=1)]
+Pair = Annotated[list[Number], Field(min_length=2, max_length=2)]
+
+
+def _true(text: str) -> bool:
+    if text in ("true", "false"):
+        return text == "true"
+    raise refusal("not-true-or-false")
+
+
+Truth = Annotated[
+    bool, Read(_true, {"type": ["boolean", "string"], "enum": [True, False, "true", "false"]})
+]
+Day = Annotated[int, Read(day, {"type": "string", "pattern": f"^{DATE.pattern}$"})]
+CHANCE_SCHEMA = r"^[0-9]{1,18}(/[1-9][0-9]{0,17}|(\.[0-9]{1,18})?(e-[0-9]{1,2})?)$"
+Chance = Annotated[
+    Fraction, Read(probability, {"type": ["number", "string"], "pattern": CHANCE_SCHEMA})
+]
+
+
+def limited_epsilon(most: Fraction) -> Exact:
+    """An epsilon that protects, and lets an answer say something."""
+    return Exact("epsilon-out-of-range", least=LEAST_EPSILON, most=most)
+
+
+def limited_rho(most: Fraction) -> Exact:
+    """A rho that protects, and lets an answer say something."""
+    return Exact("rho-out-of-range", least=LEAST_RHO, most=most)
+
+
+def positive(example: str, most: int) -> Exact:
+    """A number above zero."""
+    return Exact("not-above-zero", above=0, most=most, example=example)
+
+
+UNLIMITED = 10**9
+"""A limit of whole numbers whose true limit depends on other fields."""
+
+
+def whole(most: int, what: str) -> Exact:
+    """A whole number from one on."""
+    code = "not-in-range" if most < UNLIMITED else "not-in-range.open"
+    return Exact(code, least=1, most=most, whole=True, what=what)
+
+
+Epsilon = Annotated[Fraction, limited_epsilon(MOST_EPSILON)]
+Rho = Annotated[Fraction, limited_rho(MOST_EPSILON)]
+Delta = Annotated[Fraction, Exact("delta-out-of-range", above=0, below=1)]

@@ -1,0 +1,1 @@
+"""From the text of a spec to what it says; `dpcli.specification.load` is the entrance."""

@@ -1,0 +1,212 @@
+"""What an entry asks: the fields of its statistic, with names resolved."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from fractions import Fraction
+from math import prod
+from typing import Any
+
+from dpcli.columns import CategoryColumn, Column, Key, NumericColumn
+from dpcli.privacy.relation import RowUnit
+from dpcli.queries import Condition, LinearQuery, MinimiserQuery
+from dpcli.scores import Points
+from dpcli.spec_fields import MOST_TOGETHER, Role, role_of
+from dpcli.spec_values import Unreadable
+from dpcli.specification.axes import read_axis, read_candidates, read_keys
+from dpcli.specification.columns_section import Scope
+from dpcli.specification.grid import MOST_STEPS, whole_steps
+from dpcli.specification.model import Cell
+from dpcli.specification.tree import Word, attempt, read_all, words_of
+from dpcli.specification.validation import Part
+from dpcli.statistics.statistic import Request, Statistic
+
+MOST_CANDIDATES = 1_000_001
+"""A column of a million steps has one point more."""
+
+MOST_PRIVATE = 10_001
+"""Candidates in each group whose key is private: the number of groups is not known."""
+
+MOST_CELLS, MOST_SCORES = 1_000_000, 2_000_000
+MOST_JOINT = 1 << 58
+MOST_PRODUCT = 1 << 80
+"""Products of steps stay below it, so that the sums of any file fit 128 bits."""
+
+ELSEWHERE = ("bound", "unit_bounds", "keys")
+"""Fields of statistics that are not part of what they ask."""
+
+
+class RequestReader:
+    """The fields that one statistic takes, by what each of them means."""
+
+    def __init__(
+        self, part: Part[Any], statistic: Statistic, scope: Scope, by: Callable[[], tuple[Key, ...]]
+    ) -> None:
+        self._part, self._statistic, self._scope, self._by = part, statistic, scope, by
+        self._found: dict[str, Callable[[], Any]] = {}
+
+    def request(self, where: Callable[[], tuple[Condition, ...]]) -> Request:
+        """What is asked, from every field of the statistic."""
+        part, fields = self._part, type(self._part.values).model_fields
+        for key in self._statistic.takes:
+            if key not in ELSEWHERE:
+                self._found[key] = attempt(self._field, key, role_of(fields[key]))
+        given = {key: read() for key, read in self._found.items()}
+        part.require("name", *self._statistic.takes)
+        bare = Request(part.values.name, by=self._by(), where=where())
+        return self._statistic.request(bare, given)
+
+    def _field(self, key: str, role: Role | None) -> Any:
+        """What a field says; where it refers to columns, what that means."""
+        value, node = getattr(self._part.values, key), self._part.node.get(key)
+        if role is None:
+            return value
+        match role.refers_to:
+            case "column" if isinstance(node, Word):
+                return self._column(node, role)
+            case "columns" if node:
+                return self._columns(key, words_of(node), role)
+            case "axes":
+                return self._axes(key)
+            case "bins":
+                return self._bins(self._found["column"]())
+            case "candidates":
+                return self._candidates(self._found["column"](), key if node else "column")
+        return value
+
+    def _column(self, word: Word, role: Role) -> Column:
+        return self._scope.of_kind(word, self._part.user, role.kinds, self._part.what)
+
+    def _columns(self, key: str, words: Sequence[Word], role: Role) -> tuple[Column, ...]:
+        seen: set[str] = set()
+
+        def read(word: Word) -> Column:
+            column = attempt(self._column, word, role)
+            if word.text in seen:
+                raise word.span.report("column-twice", column=word.text, key=key)
+            seen.add(word.text)
+            return column()
+
+        found = read_all(read, words)
+        self._require_few(key, len(found), role.least)
+        return tuple(found)
+
+    def _require_few(self, key: str, count: int, least: int) -> None:
+        if not least <= count <= MOST_TOGETHER:
+            facts = {"key": key, "count": count, "least": least, "most": MOST_TOGETHER}
+            raise self._part.report_key("columns-count", key, **facts)
+
+    def _axes(self, key: str) -> tuple[Key, ...]:
+        axes = read_keys(self._part, key, self._scope)
+        self._require_few(key, len(axes), 1)
+        grouped = [one.column.name for one in self._by()]
+        for one in axes:
+            name = one.column.name
+            if name in grouped or one.open:
+                code = "values-required.table" if one.open else "duplicate-key-column.both"
+                raise self._part.report_key(code, key, column=name, key=key)
+        return axes
+
+    def _bins(self, column: Cell) -> Key:
+        part, word = self._part, self._part.node.word("column")
+        assert word is not None
+        axis = read_axis(column, part.node.get("bins"), word, "missing-bins.histogram")
+        if any(key.column is column for key in self._by()):
+            raise part.report("duplicate-key-column.histogram", "column", column=column.name)
+        return axis
+
+    def _candidates(self, column: Column, place: str) -> Points:
+        if not isinstance(column, NumericColumn):
+            raise Unreadable
+        points = read_candidates(self._part.node.get("candidates"), column)
+        private = any(one.open for one in self._by())
+        most = MOST_PRIVATE if private else MOST_CANDIDATES
+        if len(points) > most:
+            code = "too-many-candidates.private" if private else "too-many-candidates"
+            raise self._part.report_key(code, place, count=len(points), most=most)
+        return points
+
+    def require_consistent(self, request: Request) -> None:
+        """Fields that are right one by one must suit each other, and not ask too much."""
+        part, scope, statistic = self._part, self._scope, self._statistic
+        faults = list(statistic.faults(request, scope.relation))
+        for fault in faults:
+            report = part.report if fault.at_value else part.report_key
+            report(fault.code, fault.key, **fault.facts)
+        if statistic.counts_people and request.column is None and isinstance(scope.unit, RowUnit):
+            raise part.report("nobody-to-count")
+        if faults:
+            raise Unreadable
+        for code, count, most in (
+            ("too-many-cells.joint", _joint(request), MOST_JOINT),
+            ("too-many-cells", numbers_of(statistic, request), MOST_CELLS),
+            ("too-many-cells.scores", scores_of(request), MOST_SCORES),
+        ):
+            if count > most:
+                raise part.report(code, count=count, most=most)
+        if statistic.chooses:
+            return
+        items = statistic.items(request) if request.columns or request.margins else ()
+        if len(set(items)) < len(items):
+            raise part.report("ambiguous-items")
+        for question in statistic.questions(request, scope.relation):
+            query = question.query
+            sums = query.moments if isinstance(query, MinimiserQuery) else [query]
+            linear = (one for one in sums if isinstance(one, LinearQuery))
+            if any(one.contribution.max_abs >= MOST_PRODUCT for one in linear):
+                raise part.report("grid-too-fine.product")
+
+    def bounded(self, request: Request) -> tuple[Request, Request | None]:
+        """The request, clamping rows or totals of people, and the one that does the other."""
+        part = self._part
+        if "bound" not in self._statistic.takes:
+            return request, None
+        bound, limits = part.values.bound, part.values.unit_bounds
+        clamp = None if limits is None else self._clamp(request.column, limits)
+        if bound is None and clamp is not None:
+            raise part.report_key("bound-required", "unit_bounds")
+        if bound is not None and isinstance(self._scope.unit, RowUnit):
+            raise part.report_key("bound-needs-person", "bound", bound=bound)
+        if bound == "sum" and clamp is None:
+            raise part.report_key("unit-bounds-required", "bound")
+        if clamp is None:
+            return request, None
+        summed = replace(request, totals=clamp)
+        return (summed, request) if bound == "sum" else (request, summed)
+
+    def _clamp(self, column: Column | None, bounds: Sequence[Fraction]) -> tuple[int, int]:
+        """Bounds of one person's total in steps of the column."""
+        step = column.step if isinstance(column, NumericColumn) else Fraction(1)
+        words = words_of(self._part.node.get("unit_bounds"))
+        sides = zip(bounds, words, ("lower", "upper"), strict=True)
+        low, high = read_all(
+            lambda one: whole_steps(one[0] / step, step, one[1], f"the {one[2]} bound"), sides
+        )
+        if low < high and max(abs(low), abs(high)) < MOST_STEPS:
+            return low, high
+        code = "grid-too-fine.unit_bounds" if low < high else "bounds-order.unit_bounds"
+        raise self._part.report_key(code, "unit_bounds", step=str(step))
+
+
+def _joint(request: Request) -> int:
+    """How many places the engine may distinguish, nowhere along each axis included."""
+    axes = [*request.by, *request.margins, *([request.bins] if request.bins else [])]
+    sizes = [len(key) for key in axes if not key.open]
+    columns = (request.column, request.label)
+    sizes += [len(one.labels) for one in columns if isinstance(one, CategoryColumn)]
+    return prod(size + 1 for size in sizes) * (2 * len(request.candidates) + 3)
+
+
+def scores_of(request: Request) -> int:
+    """How many scores of candidates an entry needs; in each private group, if those are."""
+    return _groups(request) * len(request.candidates)
+
+
+def numbers_of(statistic: Statistic, request: Request) -> int:
+    """How many numbers an entry publishes; in each private group, if those are private."""
+    return _groups(request) * statistic.size(request)
+
+
+def _groups(request: Request) -> int:
+    return prod(len(key) for key in request.by if not key.open)

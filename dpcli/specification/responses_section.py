@@ -1,0 +1,223 @@
+"""The responses of a local spec: how records respond, column by column."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from fractions import Fraction
+from math import prod
+from typing import Annotated, Any
+
+from pydantic import Field
+
+from dpcli.columns import FORMULA, CategoryColumn
+from dpcli.errors import SpecError
+from dpcli.mechanisms import local as randomizers
+from dpcli.mechanisms.local.randomizer import Asked, CannotRandomize, ProbabilityTable, Randomizer
+from dpcli.messages import shown
+from dpcli.numeric.exact import plain_text
+from dpcli.privacy.relation import Neighbors, PersonUnit
+from dpcli.spec_fields import LABELLED, NUMERIC
+from dpcli.spec_values import (
+    MOST_EPSILON,
+    Chance,
+    Choice,
+    Delta,
+    Epsilon,
+    Forms,
+    Shape,
+    Text,
+    Texts,
+    Unreadable,
+    described,
+)
+from dpcli.specification.axes import ESTIMATED
+from dpcli.specification.columns_section import Scope
+from dpcli.specification.mechanism_fields import single_way
+from dpcli.specification.model import Cell, Response
+from dpcli.specification.probability_tables import mapped_table, of_column, read_bytes, table_of
+from dpcli.specification.statistics_section import entries_of
+from dpcli.specification.tree import Mapping, Word, at, attempt, read_all, readable, words_of
+from dpcli.specification.validation import Part, read_shape
+
+MOST_GROUPS = 1_000_000
+"""Numbers that are counted of one response."""
+
+PRICES = ("epsilon", "probability", "matrix")
+"""How the price of a response can be given."""
+
+STEPS = {"simplex": False, "clamp": True}
+"""Steps of `post`, and whether they are for means."""
+
+
+class ResponseShape(Shape):
+    """How every record responds for one column, and what is estimated from that."""
+
+    column: Text
+    mechanism: Annotated[
+        str, Choice("unknown-mechanism", lambda: described(randomizers.RANDOMIZERS))
+    ]
+    epsilon: Epsilon | None = None
+    delta: Delta | None = None
+    probability: Chance | None = None
+    matrix: Annotated[Text | dict[str, dict[str, Chance]], Forms] | None = None
+    by: Texts | None = None
+    post: list[Annotated[str, Choice("unknown-step", tuple(STEPS))]] | None = Field(
+        None, min_length=1
+    )
+
+
+def read_responses(
+    heading: Part[Any], scope: Scope
+) -> tuple[tuple[Response, ...], tuple[Cell, ...]]:
+    """The responses and the public columns of a local spec."""
+    root = heading.node
+    if isinstance(scope.unit, PersonUnit):
+        at(root, "privacy", "unit").span.report("local-unit")
+    if scope.neighbors == Neighbors.ADD_REMOVE.value:
+        at(root, "privacy", "neighbors").span.report("local-neighbors")
+    words = () if "public" in heading.bad else words_of(root.get("public"))
+    public = {word.text: attempt(scope.usable, word, "`public`") for word in words}
+    reader = _Responses(scope, public)
+    responses = tuple(readable(reader.response, entries_of(root, "responses")))
+    names = [*public, *(name for response in responses for name in response.names)]
+    span = root.key_span("responses")
+    for name, count in Counter(names).items():
+        if name.startswith(FORMULA):
+            span.report("formula-label.collected", column=name, first=name[0])
+        if count > 1:
+            span.report("collected-twice", column=name)
+    return responses, tuple(one() for one in public.values())
+
+
+class _Responses:
+    def __init__(self, scope: Scope, public: dict[str, Callable[[], Cell]]) -> None:
+        self._scope, self._public = scope, public
+        self._taken: dict[str, Word] = {}
+
+    def response(self, node: Mapping) -> Response:
+        """The response, after all of its problems are recorded."""
+        part = read_shape(ResponseShape, node, "a response")
+        named, by = attempt(self._column, part), attempt(self._by, part)
+        # What a response takes depends on its mechanism.
+        name = part.values.mechanism
+        randomizer = next(one for one in randomizers.RANDOMIZERS if one.name == name)
+        suited = attempt(lambda: self._suited(named(), part, randomizer))
+        asked = attempt(self._asked, part, randomizer, suited)
+        steps = _steps(part, randomizer)
+        part.require()
+        column = suited()
+        try:
+            channel = randomizer.channel_for(asked())
+        except CannotRandomize as failure:
+            raise part.report(failure.code, **failure.facts) from None
+        labels = len(column.labels) if isinstance(column, CategoryColumn) else 1
+        numbers = prod(len(one.labels) for one in by()) * max(labels, len(channel.outputs))
+        if channel.loss.epsilon > MOST_EPSILON:
+            epsilon, most = plain_text(channel.loss.epsilon), int(MOST_EPSILON)
+            raise part.report("epsilon-out-of-range.response", epsilon=epsilon, most=most)
+        if numbers > MOST_GROUPS:
+            raise part.report("too-many-cells.response", column=column.name)
+        return Response(column, randomizer, channel, by(), steps)
+
+    def _column(self, part: Part[ResponseShape]) -> Cell:
+        word = part.node.word("column")
+        if word is None:
+            raise Unreadable
+        name, twin = word.text, self._taken.setdefault(word.text, word)
+        if twin is not word or name in self._public:
+            code = "column-twice.public" if twin is word else "column-twice.randomized"
+            raise word.span.report(code, column=name, line=twin.span.line)
+        return self._scope.usable(word, "a response")
+
+    def _suited(self, column: Cell, part: Part[ResponseShape], randomizer: Randomizer) -> Cell:
+        kinds = NUMERIC if randomizer.numeric else LABELLED
+        if column.kind not in kinds:
+            every = randomizers.RANDOMIZERS
+            others = [one.name for one in every if one.numeric != randomizer.numeric]
+            facts = {"column": column.name, "kind": column.kind, "kinds": kinds}
+            is_date = column.kind == "date"
+            code = "wrong-column-type.date" if is_date else "wrong-column-type.randomized"
+            raise part.report(code, "column", others=others, **facts | {"user": randomizer.name})
+        if column.missing is None:
+            labels = column.labels if isinstance(column, CategoryColumn) else ()
+            code = "missing-constant.label" if labels else "missing-constant"
+            span = self._scope.spans[column.name]
+            raise span.report(code, column=column.name, example=(*labels, "0")[0])
+        return column
+
+    def _by(self, part: Part[ResponseShape]) -> tuple[CategoryColumn, ...]:
+        seen: set[str] = set()
+
+        def read(word: Word) -> CategoryColumn:
+            if word.text in ESTIMATED:
+                raise word.span.report(
+                    "reserved-name.estimates", column=word.text, reserved=ESTIMATED
+                )
+            column = self._public[word.text]() if word.text in self._public else None
+            if not isinstance(column, CategoryColumn) or word.text in seen:
+                raise word.span.report("by-not-public", column=word.text)
+            seen.add(word.text)
+            return column
+
+        part.require("by")
+        return tuple(read_all(read, words_of(part.node.get("by"))))
+
+    def _asked(
+        self, part: Part[ResponseShape], randomizer: Randomizer, column: Callable[[], Cell]
+    ) -> Asked:
+        name, ways, needs_delta = randomizer.name, randomizer.prices, randomizer.needs_delta
+        wrong = next((way for way in PRICES if part.has(way) and way not in ways), None)
+        if wrong:
+            facts = {"ways": ways, "wrong": wrong}
+            raise part.report_key("field-not-taken.price", wrong, mechanism=name, **facts)
+        way = attempt(single_way, part, ways, "price-required.response")
+        if needs_delta != part.has("delta"):
+            code = "delta-required.response" if needs_delta else "delta-not-taken.response"
+            able = [one.name for one in randomizers.RANDOMIZERS if one.needs_delta]
+            raise part.report_key(code, "delta", mechanism=name, able=able)
+        values = part.values
+        if values.probability is not None and not 0 < values.probability < 1:
+            raise part.report("not-a-probability.certain", "probability")
+        matrix = self._matrix(part, column) if way() == "matrix" else None
+        delta = values.delta or Fraction(0)
+        return Asked(column(), values.epsilon, delta, values.probability, matrix)
+
+    def _matrix(self, part: Part[ResponseShape], column: Callable[[], Cell]) -> ProbabilityTable:
+        given, node = part.values.matrix, at(part.node, "matrix")
+        if isinstance(given, dict):
+            assert isinstance(node, Mapping)
+            table = mapped_table(given, node)
+        else:
+            assert isinstance(node, Word)
+            table = self._file(node)
+        labelled = column()
+        assert isinstance(labelled, CategoryColumn)
+        return of_column(table, labelled, node.span)
+
+    def _file(self, word: Word) -> ProbabilityTable:
+        """The table in a file, whose problems are reported with their lines in that file."""
+        path, span = self._scope.folder / word.text, word.span
+        try:
+            raw = read_bytes(path)
+        except (OSError, ValueError):
+            raise span.report("table-unreadable", file=word.text) from None
+        self._scope.tables.append((path, raw))
+        try:
+            return table_of(raw, word.text)
+        except SpecError as failure:
+            for problem in failure.problems:
+                line = problem.place.line if problem.place else 1
+                message = f"line {line} of {shown(word.text)}: {problem.message}"
+                span.findings.add(span, problem.code, message, problem.hint)
+            raise Unreadable from None
+
+
+def _steps(part: Part[ResponseShape], randomizer: Randomizer) -> tuple[str, ...]:
+    steps = part.values.post or ()
+    able = [name for name, numeric in STEPS.items() if numeric == randomizer.numeric]
+    for place, name in enumerate(steps):
+        if name not in able:
+            facts = {"choices": able, "mechanism": randomizer.name}
+            raise part.report("unknown-step.response", "post", place, word=name, **facts)
+    return tuple(dict.fromkeys(steps))

@@ -1,0 +1,219 @@
+"""The JSON Schema of the spec, for editors: made from the models that read it.
+
+It catches mistakes while typing. What it cannot say (bounds on the grid, names that
+are declared) is left to `dpcli check`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from typing import Any
+
+from pydantic.json_schema import GenerateJsonSchema
+
+from dpcli import mechanisms, statistics
+from dpcli.mechanisms import local as randomizers
+from dpcli.reference import word_pages
+from dpcli.spec_values import Shape
+from dpcli.specification.column_types import COLUMN_TYPES
+from dpcli.specification.csv_section import CsvShape
+from dpcli.specification.load import LOCAL, Document, LocalDocument
+from dpcli.specification.mechanism_fields import AUTO, WAYS, able_to_answer
+from dpcli.specification.privacy_section import PrivacyShape, QualityShape
+from dpcli.specification.responses_section import PRICES, ResponseShape
+from dpcli.specification.statistics_section import MOST_STATISTICS, Common
+from dpcli.specification.yaml_reader import read_text
+from dpcli.statistics.quality import QUALITY
+from dpcli.statistics.statistic import Statistic
+
+Json = dict[str, Any]
+
+PLACES = {
+    "Document": "spec",
+    "LocalDocument": "spec",
+    "Common": "statistic",
+    "Stepped": "candidates",
+    "Stewardship": "declarations",
+}
+"""What pages call the places of some models; of others their names say it."""
+
+
+class _Editors(GenerateJsonSchema):
+    """A schema without titles, defaults, and the null that stands for absence."""
+
+    def default_schema(self, schema: Any) -> Json:
+        return self.generate_inner(schema["schema"])
+
+    def nullable_schema(self, schema: Any) -> Json:
+        return self.generate_inner(schema["schema"])
+
+    def field_title_should_be_set(self, schema: Any) -> bool:  # noqa: ARG002
+        return False
+
+
+def spec_schema() -> dict[str, object]:
+    """The schema in the dialect of 2020-12."""
+    definitions: Json = {}
+    document, local, response = (
+        _schema(shape, definitions) for shape in (Document, LocalDocument, ResponseShape)
+    )
+    for shape in COLUMN_TYPES:
+        definitions[f"{shape.kind}_column"] = _schema(shape, definitions, shape.kind)
+    definitions["privacy"] = _schema(PrivacyShape, definitions)
+    definitions["csv"] = _schema(CsvShape, definitions)
+    definitions["quality"] = _quality(definitions)
+    definitions["statistic"] = _statistic(definitions)
+    definitions["column"] = _column()
+    fields, own = document["properties"], local["properties"]
+    for section in ("csv", "privacy", "quality"):
+        field = {"$ref": f"#/$defs/{section}", **fields[section]}
+        fields[section] = {key: field[key] for key in ("description", "examples", "$ref")}
+    fields["columns"] |= {
+        "propertyNames": {"minLength": 1},
+        "additionalProperties": {"$ref": "#/$defs/column"},
+    }
+    items = {"$ref": "#/$defs/statistic"}
+    fields["statistics"] |= {"minItems": 1, "maxItems": MOST_STATISTICS, "items": items}
+    rules = [_by_randomizer(one) for one in randomizers.RANDOMIZERS]
+    own["responses"] |= {"minItems": 1, "items": response | {"allOf": rules}}
+    fields |= {"responses": own["responses"], "public": own["public"]}
+    document["required"].remove("statistics")
+    is_local: Json = {"required": ["responses"], "properties": {"statistics": False}}
+    refused = {"responses": False, "public": False}
+    is_central = {"required": ["statistics"], "properties": refused}
+    document["allOf"] = [{"if": _is("model", LOCAL), "then": is_local, "else": is_central}]
+    dialect = "https://json-schema.org/draft/2020-12/schema"
+    return {"$schema": dialect, "title": "dpcli spec", **document, "$defs": definitions}
+
+
+def _schema(shape: type[Shape], definitions: Json, place: str = "") -> Json:
+    schema: Json = shape.model_json_schema(schema_generator=_Editors)
+    inner: Json = schema.pop("$defs", {})
+    for name, one in {**inner, shape.__name__: schema}.items():
+        one.pop("title", None)
+        own = PLACES.get(name) or name.removesuffix("Shape").lower()
+        _describe(one, place if place and one is schema else own)
+    definitions |= inner
+    return schema
+
+
+def _describe(schema: Json, place: str) -> None:
+    """Puts a description and an example to every key of a model that has a page."""
+    keys = {page.name: page for page in word_pages() if page.kind == "key"}
+    for key, field in schema.get("properties", {}).items():
+        page = keys.get(key)
+        use = page.use(place) if page else None
+        if page and use:
+            absent = f"If absent: {page.absent}" if page.absent and len(page.uses) == 1 else ""
+            more = f"`dpcli explain {page.name}` says more."
+            texts = (use.says, page.meaning, absent, more)
+            field["description"] = "\n\n".join(text for text in texts if text)
+            if "const" not in field:
+                example, _, _ = read_text((use.example or page.example).encode(), "example")
+                assert example is not None
+                field["examples"] = [_resolved(*example.plain().values())]
+
+
+def _resolved(value: Any) -> Any:
+    """A value of a line of YAML, as a reader of YAML 1.2 resolves it."""
+    if isinstance(value, list):
+        return [_resolved(item) for item in value]
+    if isinstance(value, dict):
+        return {key: _resolved(item) for key, item in value.items()}
+    try:
+        return json.loads(value)
+    except ValueError:
+        return value
+
+
+def _quality(definitions: Json) -> Json:
+    schema = _schema(QualityShape, definitions)
+    mechanism = schema["properties"]["mechanism"]
+    del mechanism["oneOf"]
+    mechanism["enum"] = _mechanisms_of(QUALITY)
+    minima = _required(("min_rows", "min_readable"))
+    return schema | {"oneOf": _required(("epsilon", "rho")), "anyOf": minima}
+
+
+def _column() -> Json:
+    meanings = {page.name: page.meaning for page in word_pages() if page.kind == "type"}
+    types = {shape.kind: meanings.get(shape.kind, shape.__doc__) for shape in COLUMN_TYPES}
+    options = [{"const": kind, "description": text} for kind, text in types.items()]
+    return {
+        "type": "object",
+        "required": ["type"],
+        "properties": {"type": {"oneOf": options}},
+        "allOf": [
+            {"if": _is("type", kind), "then": {"$ref": f"#/$defs/{kind}_column"}} for kind in types
+        ],
+    }
+
+
+def _statistic(definitions: Json) -> Json:
+    schema = _schema(Common, definitions)
+    fields: Json = schema["properties"]
+    for statistic in statistics.STATISTICS:
+        own: Json = _schema(statistic.fields, definitions, "statistic").get("properties", {})
+        for key, field in own.items():
+            fields.setdefault(key, field)
+    rules = [*_by_statistic(fields), *_by_mechanism()]
+    return schema | {"oneOf": _required(WAYS), "allOf": rules}
+
+
+def _by_statistic(fields: Json) -> list[Json]:
+    """For each statistic, which fields it requires and which it refuses."""
+    rules: list[Json] = []
+    for statistic in statistics.STATISTICS:
+        own = statistic.fields.model_fields
+        refused = [key for key in fields if key not in own and key not in Common.model_fields]
+        required = [key for key, field in own.items() if field.is_required()]
+        then: Json = {"properties": dict.fromkeys(refused, False)}
+        then["properties"]["mechanism"] = {"enum": _mechanisms_of(statistic)}
+        if required:
+            then["required"] = required
+        rules.append({"if": _is("statistic", statistic.name), "then": then})
+    return rules
+
+
+def _by_mechanism() -> list[Json]:
+    """For each mechanism, whether it takes a delta, and its calibrations."""
+    rules: list[Json] = []
+    for position, mechanism in enumerate(mechanisms.MECHANISMS):
+        condition = _is("mechanism", mechanism.name)
+        if position == 0:
+            condition = {"anyOf": [condition, {"not": {"required": ["mechanism"]}}]}
+        then: Json = {"properties": {"calibration": {"enum": list(mechanism.calibrations)}}}
+        # Without a delta of its own, the only use of one is to select groups.
+        needs = {"epsilon": ["delta"]} if mechanism.needs_delta else {"delta": ["keys"]}
+        rules.append({"if": condition, "then": then | {"dependentRequired": needs}})
+    given: Json = {"anyOf": _required(("epsilon", "rho"))}
+    rules.append({"if": given, "then": {"dependentRequired": {"keys": ["delta"]}}})
+    rules.append({"dependentRequired": {"unit_bounds": ["bound"]}})
+    return rules
+
+
+def _by_randomizer(randomizer: Any) -> Json:
+    refused = [way for way in PRICES if way not in randomizer.prices]
+    if not randomizer.needs_delta:
+        refused.append("delta")
+    then: Json = {
+        "oneOf": _required(randomizer.prices),
+        "properties": dict.fromkeys(refused, False),
+    }
+    if randomizer.needs_delta:
+        then["required"] = ["delta"]
+    return {"if": {"properties": {"mechanism": {"const": randomizer.name}}}, "then": then}
+
+
+def _mechanisms_of(statistic: Statistic) -> list[str]:
+    return [*(mechanism.name for mechanism in able_to_answer(statistic)), AUTO]
+
+
+def _required(keys: Iterable[str]) -> list[Json]:
+    """One rule for each of several keys: that it is there."""
+    return [{"required": [key]} for key in keys]
+
+
+def _is(key: str, value: str) -> Json:
+    return {"properties": {key: {"const": value}}, "required": [key]}

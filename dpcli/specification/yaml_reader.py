@@ -1,0 +1,198 @@
+"""From bytes to a tree with places, by a small and strict part of YAML.
+
+Scalars stay texts. Whatever could make a text mean something else than it seems to say is
+refused: aliases, anchors, tags, merge keys, directives, duplicate keys, values left out.
+"""
+
+from __future__ import annotations
+
+import re
+from contextlib import suppress
+
+import yaml
+
+from dpcli.messages import shown
+from dpcli.reference import texts, variant
+from dpcli.spec_values import Unreadable
+from dpcli.specification.tree import Findings, Listing, Mapping, Node, Span, Stop, Word, words_of
+
+MOST_BYTES, MOST_NODES, MOST_DEPTH = 2**20, 100_000, 20
+
+LINE_BREAK = re.compile(r"\r\n|\r|\n")
+CONTROLS = "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]"
+CONTROLS_BEYOND_ASCII = "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]"
+"""Used where a text needs it alone: such a set takes long to compile."""
+
+PLACEHOLDER = "FILL_IN"
+NUMBERED = re.compile(f"{PLACEHOLDER}(_[0-9]+)?")
+"""What `dpcli init` leaves open. In names of columns it is numbered: no two have one name."""
+
+TO_THE_END = MOST_BYTES
+"""Length of a span that goes beyond its line."""
+
+
+def read_text(raw: bytes, source: str) -> tuple[Mapping | None, Findings, str]:
+    """The tree of a text, its problems, and the text; no tree if it is unusable."""
+    text = raw[: MOST_BYTES + 1].decode("utf-8", "replace").removeprefix("\ufeff")
+    findings = Findings(source, LINE_BREAK.split(text))
+    with suppress(Stop, Unreadable):
+        try:
+            _require_plain(raw, text, findings)
+            return _Reader(text, findings).document(), findings, text
+        except yaml.MarkedYAMLError as error:
+            _report_syntax(error, findings)
+        except (yaml.YAMLError, RecursionError):
+            Span(findings, 1, 1, 1).report("yaml-syntax")
+    return None, findings, text
+
+
+def _require_plain(raw: bytes, text: str, findings: Findings) -> None:
+    def part(start: int, length: int = 1) -> Span:
+        before = LINE_BREAK.split(text[:start])
+        return Span(findings, len(before), len(before[-1]) + 1, length)
+
+    if len(raw) > MOST_BYTES:
+        raise part(0).report("spec-too-large", most=MOST_BYTES)
+    try:
+        raw.decode("utf-8")
+    except UnicodeDecodeError as error:
+        place = part(len(raw[: error.start].decode("utf-8").removeprefix("\ufeff")))
+        raise place.report("not-utf8", byte=f"0x{raw[error.start]:02x}") from None
+    found = re.search(CONTROLS if text.isascii() else CONTROLS_BEYOND_ASCII, text)
+    if found:
+        character = f"U+{ord(found[0]):04X}"
+        raise part(found.start()).report("control-character.text", character=character)
+    found = re.search("(?m)^%.*", text)
+    if found:
+        raise part(found.start(), len(found[0])).report("yaml-directive")
+
+
+class _Reader:
+    """Builds the tree from the events of a YAML parser, within limits of depth and size."""
+
+    def __init__(self, text: str, findings: Findings) -> None:
+        loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+        self._events, self._findings = yaml.parse(text, Loader=loader), findings
+        self._nodes = 0
+
+    def document(self) -> Mapping:
+        """The mapping of the only document."""
+        next(self._events)
+        start = next(self._events)
+        if isinstance(start, yaml.StreamEndEvent):
+            raise self._span(start, start).report("empty-spec")
+        root = self._node(next(self._events), 1)
+        next(self._events)
+        more = next(self._events)
+        if isinstance(more, yaml.DocumentStartEvent):
+            raise self._span(more, more).report("several-documents")
+        if isinstance(root, Mapping):
+            return root
+        if isinstance(root, Word) and not root.text:
+            raise self._span(start, start).report("empty-spec")
+        raise root.span.report("wrong-shape.whole-spec", form=root.form)
+
+    def _node(self, event: yaml.Event, depth: int) -> Node:
+        is_scalar = isinstance(event, yaml.ScalarEvent)
+        # The end of a collection is one more event to read.
+        self._nodes += 1 if is_scalar else 2
+        span, anchor = self._span(event, event), getattr(event, "anchor", None)
+        if self._nodes > MOST_NODES:
+            raise span.report("too-many-nodes", most=MOST_NODES)
+        if isinstance(event, yaml.AliasEvent):
+            span.spoil("yaml-alias", text=f"*{anchor}")
+            return Word("", span)
+        if anchor is not None:
+            span.spoil("yaml-alias.anchor", text=f"&{anchor}")
+        if (tag := getattr(event, "tag", None)) is not None:
+            span.spoil("yaml-tag", text=str(tag).replace("tag:yaml.org,2002:", "!!"))
+        if isinstance(event, yaml.ScalarEvent):
+            return Word(event.value, span)
+        if depth > MOST_DEPTH:
+            raise span.report("too-deep", most=MOST_DEPTH)
+        read = self._listing if isinstance(event, yaml.SequenceStartEvent) else self._mapping
+        return read(event, depth)
+
+    def _listing(self, start: yaml.Event, depth: int) -> Listing:
+        items: list[Node] = []
+        while not isinstance(event := next(self._events), yaml.SequenceEndEvent):
+            items.append(self._node(event, depth + 1))
+            if _is_void(event):
+                items[-1].span.spoil("empty-value", what="the list item")
+        return Listing(tuple(items), self._whole(start, event, items[0] if items else None))
+
+    def _mapping(self, start: yaml.Event, depth: int) -> Mapping:
+        pairs: dict[str, tuple[Word, Node]] = {}
+        first: Node | None = None
+        while not isinstance(event := next(self._events), yaml.MappingEndEvent):
+            key = self._node(event, depth + 1)
+            first = first or key
+            value_event = next(self._events)
+            value = self._node(value_event, depth + 1)
+            if not isinstance(key, Word):
+                key.span.spoil("key-not-text")
+            elif key.text == "<<" and not getattr(event, "style", None):
+                key.span.spoil("yaml-merge")
+            elif key.text in pairs:
+                line, column = pairs[key.text][0].span.start
+                facts = {"line": line, "column": column, "again": key.span.line}
+                key.span.spoil("duplicate-key", key=key.text, **facts)
+            else:
+                if _is_void(value_event):
+                    value = Word("", key.span)
+                    # Perhaps the text after a decimal comma in braces.
+                    code = "empty-value.number" if key.text.isdigit() else "empty-value"
+                    key.span.spoil(code, what=shown(key.text))
+                pairs[key.text] = (key, value)
+        return Mapping(pairs, self._whole(start, event, first))
+
+    def _span(self, first: yaml.Event, last: yaml.Event) -> Span:
+        """From the start of an event to the end of another, or to the end of the line."""
+        start, end = first.start_mark, last.end_mark
+        assert start is not None and end is not None  # noqa: PT018
+        length = end.column - start.column if end.line == start.line else TO_THE_END
+        return Span(self._findings, start.line + 1, start.column + 1, max(1, length))
+
+    def _whole(self, start: yaml.Event, end: yaml.Event, first: Node | None) -> Span:
+        """A bracketed collection from end to end; a block by its first key or item."""
+        flow = getattr(start, "flow_style", False)
+        return first.span if first and not flow else self._span(start, end)
+
+
+def _is_void(event: yaml.Event) -> bool:
+    return isinstance(event, yaml.ScalarEvent) and not event.value and not event.style
+
+
+def _report_syntax(error: yaml.MarkedYAMLError, findings: Findings) -> None:
+    complaint = f"{error.problem or ''} {error.context or ''}"
+    mark, opened = error.problem_mark or error.context_mark, error.context_mark
+    known = texts("complaints")["yaml"].items()
+    code = next((code for part, code in known if part in complaint), "yaml-syntax.here")
+    text, unclosed = "", "quoted scalar" in complaint and "end of stream" in complaint
+    if unclosed or "alphabetic or numeric" in complaint:
+        mark = opened or mark
+    if mark is None:
+        Span(findings, 1, 1, 1).report("yaml-syntax")
+        return
+    line = findings.lines[mark.line] if mark.line < len(findings.lines) else ""
+    if "cannot start any token" in complaint:
+        text = line[mark.column : mark.column + 1]
+        code = "yaml-syntax.tab" if text == "\t" else "yaml-syntax.start" if text else code
+    elif "flow" in complaint and "','" in complaint and opened and opened.line != mark.line:
+        code, mark, text = "yaml-syntax.open", opened, "[" if "sequence" in complaint else "{"
+    elif re.search("block (mapping|collection)", complaint) and line[: mark.column].strip():
+        code = "yaml-syntax.ended"
+    Span(findings, mark.line + 1, mark.column + 1, 1).report(code, text=text)
+
+
+def find_placeholders(node: Node, key: str = "") -> None:
+    """Records every placeholder of a tree, and keeps later readers quiet about it."""
+    if isinstance(node, Mapping):
+        for name, (_, value) in node.pairs.items():
+            find_placeholders(value, name)
+    for word in words_of(node):
+        if word.text.startswith(PLACEHOLDER) and NUMBERED.fullmatch(word.text):
+            word.span.spoil(variant("placeholder", key), text=word.text)
+    for item in node.items if isinstance(node, Listing) else ():
+        if not isinstance(item, Word):
+            find_placeholders(item, key)

@@ -1,0 +1,138 @@
+"""Disjoint rows: what is recognised, and that no row can lose more than the plan says."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from itertools import product
+from random import Random
+
+import pytest
+
+from dpcli.columns import CategoryColumn, NumericColumn
+from dpcli.planning.model import Plan
+from dpcli.planning.planner import branches, make_plan
+from dpcli.specification.load import load_spec
+from tests.oracles.opened import cells_of
+from tests.oracles.plain import evaluate
+
+COLUMNS = """
+columns:
+  age: {type: integer, bounds: [0, 9], missing: 3}
+  sex: {type: category, values: [f, m, x]}
+  who: {type: id}
+"""
+
+
+def planned(entries: str, unit: str = "row", neighbors: str = "add-remove") -> Plan:
+    """The plan of a spec with these entries."""
+    text = (
+        f"dpcli: 1\ndataset: d\nprivacy: {{unit: {unit}, neighbors: {neighbors}, "
+        f"budget: {{epsilon: 100}}}}{COLUMNS}statistics:\n{entries}"
+    )
+    return make_plan(load_spec(text, "spec.yaml"))
+
+
+def entry(name: str, where: str, epsilon: str = "1", rest: str = "statistic: count") -> str:
+    """One entry with a filter."""
+    return f"  - {{name: {name}, {rest}, where: {{{where}}}, epsilon: {epsilon}}}\n"
+
+
+def test_labels_and_ranges_are_told_apart() -> None:
+    """Different labels are disjoint, and ranges that do not meet."""
+    plan = planned(entry("a", "sex: f", "1") + entry("b", "sex: [m, x]", "0.5"))
+    assert branches(plan.spec) == {"a": ("sex", 0), "b": ("sex", 1)}
+    assert plan.spent.epsilon == 1
+    plan = planned(
+        entry("a", "age: {max: 3}") + entry("b", "age: {min: 4}", "2") + entry("c", "age: 3")
+    )
+    assert branches(plan.spec) == {"a": ("age", 0), "c": ("age", 0), "b": ("age", 1)}
+    assert plan.spent.epsilon == 2
+
+
+def test_what_overlaps_is_added_up() -> None:
+    """Ranges that share a value, labels that occur twice, other columns, no filter."""
+    for entries in (
+        entry("a", "age: {max: 4}") + entry("b", "age: {min: 4}"),
+        entry("a", "sex: [f, m]") + entry("b", "sex: [m, x]"),
+        entry("a", "sex: f") + entry("b", "age: 3"),
+        entry("a", "sex: f") + "  - {name: b, statistic: count, epsilon: 1}\n",
+    ):
+        assert planned(entries).spent.epsilon == 2
+
+
+def test_a_chain_of_overlaps_is_one_part() -> None:
+    """Ranges that each overlap the next do not separate rows."""
+    plan = planned(
+        entry("a", "age: {max: 2}")
+        + entry("b", "age: {min: 2, max: 5}")
+        + entry("c", "age: {min: 5, max: 7}")
+        + entry("d", "age: {min: 8}", "2.5")
+    )
+    assert plan.spent.epsilon == 3
+
+
+def test_under_change_one_the_two_worst_count() -> None:
+    """A row can leave one part and enter another."""
+    entries = entry("a", "sex: f", "1") + entry("b", "sex: m", "0.5") + entry("c", "sex: x", "0.25")
+    assert planned(entries, neighbors="change-one").spent.epsilon == Fraction(3, 2)
+
+
+def test_people_count_only_if_they_have_a_single_row() -> None:
+    """With two rows a person can be in two parts; totals are of all rows anyway."""
+    entries = entry("a", "sex: f") + entry("b", "sex: m")
+    assert planned(entries, "{column: who, max_rows: 1}").spent.epsilon == 1
+    assert planned(entries, "{column: who, max_rows: 2}").spent.epsilon == 2
+    people = "statistic: count_distinct"
+    totals = entry("a", "sex: f", rest=people) + entry("b", "sex: m", rest=people)
+    assert planned(totals, "{column: who, max_rows: 1}").spent.epsilon == 2
+
+
+@pytest.mark.parametrize("neighbors", ["add-remove", "change-one"])
+@pytest.mark.parametrize("seed", range(12))
+def test_no_row_loses_more_than_the_plan_says(seed: int, neighbors: str) -> None:
+    """Over all neighbours of small files, changes over scales add up to epsilon at most."""
+    random = Random(seed)
+    entries = ""
+    for number in range(random.randint(2, 6)):
+        low = random.randint(0, 9)
+        conditions = [
+            f"age: {{min: {low}, max: {random.randint(low, 9)}}}",
+            f"sex: {random.choice(['f', 'm', 'x', '[f, m]', '[m, x]'])}",
+        ]
+        where = ", ".join(random.sample(conditions, random.randint(1, 2)))
+        rest = random.choice(
+            ["statistic: count", "statistic: sum, column: age", "statistic: count, by: [sex]"]
+        )
+        entries += entry(f"e{number}", where, random.choice(["0.5", "1", "2"]), rest)
+    plan = planned(entries, neighbors=neighbors)
+    columns = plan.spec.columns
+    age, sex = columns[0], columns[1]
+    assert isinstance(age, NumericColumn) and isinstance(sex, CategoryColumn)
+    header = "age,sex,who\n"
+    rows = [
+        f"{header}{first},{second},1\n".encode()
+        for first, second in product(["0", "2", "4", "5", "9", ""], ["f", "m", "x", "?"])
+    ]
+    answers = {
+        position: [cells_of(exact) for exact in evaluate(plan.queries, row)]
+        for position, row in enumerate(rows)
+    }
+    empty = [cells_of(exact) for exact in evaluate(plan.queries, header.encode())]
+    worst = Fraction(0)
+    pairs = (
+        [(one, empty) for one in answers.values()]
+        if neighbors == "add-remove"
+        else [(one, two) for one in answers.values() for two in answers.values()]
+    )
+    for one, two in pairs:
+        lost = sum(
+            (
+                Fraction(sum(abs(a - b) for a, b in zip(first, second, strict=True)))
+                / part.noise.scale
+                for part, first, second in zip(plan.parts, one, two, strict=True)
+                if part.noise.scale
+            ),
+            start=Fraction(0),
+        )
+        worst = max(worst, lost)
+    assert worst <= plan.spent.epsilon

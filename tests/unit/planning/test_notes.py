@@ -1,0 +1,170 @@
+"""Sentences of plans: some plan needs each of them, and every fact that it names is there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from fractions import Fraction
+
+import pytest
+
+from dpcli import messages
+from dpcli.planning import notes
+from dpcli.planning.interpretation import headline, meaning, promise, protection
+from dpcli.planning.model import Plan
+from dpcli.planning.planner import make_plan
+from dpcli.planning.quality_check import counted_note, minimums, missed_sentence, rule
+from dpcli.planning.risks import risks
+from dpcli.privacy.loss import Loss
+from dpcli.reference import texts
+from dpcli.specification.load import load_any
+from tests.support.cli import LOCAL
+
+TABLES = (
+    "promise", "meaning", "protection", "limits", "central", "local", "bounding", "left_out",
+    "binning", "composing", "selections", "bounds", "unprotected", "shuffled", "quality",
+)  # fmt: skip
+
+BY_COMMANDS = {"quality.absent", "quality.blind"}
+"""Sentences that commands choose."""
+
+SPEC = """\
+dpcli: 1
+dataset: d
+privacy:
+  {unit: UNIT, neighbors: NEIGHBORS, budget: {epsilon: EPSILON, delta: 1e-3}, composition: RULE}
+columns:
+  who: {type: idEACH}
+  age: {type: integer, bounds: [0, 100]}
+  paid: {type: number, bounds: [0, 100], step: 0.5}
+  sex: {type: category, values: [f, m]}
+  town: {type: category}
+statistics:
+  - {name: n, statistic: count, epsilon: 0.1, post: [nonnegative], raw: true}
+  - {name: ages, statistic: histogram, column: age, bins: {width: 50}, epsilon: 0.1}
+  - {name: prices, statistic: histogram, column: paid, bins: {width: 100}, epsilon: 0.1}
+  - {name: by_sex, statistic: count, by: [sex], epsilon: 0.1}
+  - {name: median, statistic: median, column: age, epsilon: 0.1}
+  - {name: noisy, statistic: count, mechanism: gaussian, epsilon: 0.1, delta: 1e-9}
+  - {name: women, statistic: count, where: {sex: f}, epsilon: 0.1}
+  - {name: men, statistic: count, where: {sex: m}, epsilon: 0.1}
+  - {name: towns, statistic: count, by: [town], keys: private, epsilon: 0.1, delta: 1e-9}
+MORE"""
+
+PEOPLE = """\
+  - {name: people, statistic: count_distinct, epsilon: 0.1}
+  - {name: people_by_sex, statistic: count_distinct, by: [sex], epsilon: 0.1}
+  - {name: total, statistic: sum, column: paid, bound: sum, unit_bounds: [0, 500], epsilon: 0.1}
+  - {name: totals, unit_bounds: [0, 9],
+    statistic: sum, column: paid, by: [sex], bound: sum, epsilon: 0.1}
+"""
+
+UNITS = (
+    "row",
+    "{column: who, max_rows: 1}",
+    "{column: who, max_rows: 5, max_groups: 5, max_rows_per_group: 5}",
+    "{column: who, max_rows: 5, max_groups: 2, max_rows_per_group: 5}",
+    "{column: who, max_rows: 5, max_groups: 5, max_rows_per_group: 2}",
+    "{column: who, max_rows: 5, max_groups: 2, max_rows_per_group: 3}",
+)
+
+QUALITIES = (
+    "{epsilon: 0.1, min_rows: 100000}",
+    "{epsilon: 0.1, min_rows: 100000, min_readable: 0.8}",
+    "{epsilon: 0.1, min_readable: 0.8}",
+    "{epsilon: 0.001, min_rows: 10, min_readable: 0.8}",
+)
+
+
+def planned(*, quality: str = "", **words: str) -> Plan:
+    """The plan of the spec with some words put into it."""
+    given = {"NEIGHBORS": "add-remove", "EPSILON": "50", "RULE": "sequential", "EACH": ""} | words
+    text = SPEC.replace("MORE", "" if given["UNIT"] == "row" else PEOPLE)
+    for word, value in given.items():
+        text = text.replace(word, value)
+    return make_plan(load_any(text + (f"quality: {quality}\n" if quality else ""), "spec", None))
+
+
+def plans() -> Iterator[Plan]:
+    """Plans of every kind."""
+    for unit in UNITS:
+        yield planned(UNIT=unit)
+        yield planned(UNIT=unit, NEIGHBORS="change-one", RULE="zcdp", EPSILON="5")
+    for neighbors in ("add-remove", "change-one"):
+        for quality in QUALITIES:
+            yield planned(UNIT="row", NEIGHBORS=neighbors, quality=quality)
+    yield planned(UNIT=UNITS[-1], EACH=", missing: each", quality=QUALITIES[1])
+    yield planned(UNIT=UNITS[-2], quality=QUALITIES[1])
+    one = planned(UNIT="row")
+    free = replace(one.bound, loss=Loss(Fraction(0)))
+    yield replace(one, bound=free)
+    few = "{name: n, statistic: count, epsilon: 0.5}\n"
+    small = (
+        SPEC[: SPEC.index("  - ")]
+        .replace("UNIT", "row")
+        .replace("RULE", "sequential")
+        .replace("EACH", "")
+    )
+    for changed in ("add-remove, budget: {epsilon: 1}", "change-one, budget: {epsilon: 9}"):
+        text = small.replace("NEIGHBORS, budget: {epsilon: EPSILON, delta: 1e-3}", changed)
+        yield make_plan(load_any(f"{text}  - {few}", "spec", None))
+    for people in ("10", "1000000"):
+        declared = f"declarations: {{population: {people}}}\n"
+        yield make_plan(load_any(f"{one.spec.text}{declared}", "spec", None))
+    local = LOCAL.read_text("utf-8")
+    yield make_plan(load_any(local, "spec", LOCAL.parent))
+    bare = (
+        local.replace(", post: [simplex]", "")
+        .replace(", post: [clamp]", "")
+        .replace(", by: [region]", "")
+    )
+    kept = "\n".join(line for line in bare.splitlines() if not line.startswith("public:"))
+    yield make_plan(load_any(kept, "spec", LOCAL.parent))
+
+
+def sentences(plan: Plan) -> Iterator[str]:
+    """Everything that is stated about a plan."""
+    yield from (promise(plan.spec), headline(plan), *meaning(plan))
+    for about in (
+        notes.limits, notes.bounding, notes.binning, notes.composing, notes.selections,
+        notes.bounds_compared, notes.post_processing, notes.unprotected, rule,
+    ):  # fmt: skip
+        yield from about(plan)
+    yield from (notes.shuffle_condition(plan), counted_note(plan))
+    for entry in plan.priced:
+        yield from (notes.left_out(entry, plan.spec), *protection(entry, plan.spec))
+    for minimum in minimums(plan):
+        yield missed_sentence(minimum, Fraction(1, 2), plan.spec.rows_are)
+    for window in (None, 30):
+        for found in risks(plan, window):
+            yield from found.sentences
+
+
+def test_every_sentence_is_stated_of_some_plan(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No template stands unused, and none names a fact that is not given."""
+    used: set[str] = set()
+    fill = messages.fill
+
+    def remember(template: str, /, **facts: object) -> str:
+        used.add(template)
+        return fill(template, **facts)
+
+    monkeypatch.setattr("dpcli.messages.fill", remember)
+    monkeypatch.setattr("dpcli.planning.risks.fill", remember)
+    for plan in plans():
+        for sentence in sentences(plan):
+            assert not set("{}") & set(sentence)
+            assert "  " not in sentence
+
+    stated = {
+        f"{table}.{key}": text for table in TABLES for key, text in texts("notes")[table].items()
+    }
+    judged = {
+        f"{risk}.{key}": text
+        for risk, table in texts("risks").items()
+        for key, text in table.items()
+        if key not in ("question", "asks")
+    }
+    always = {f"limits.{key}" for key in texts("notes")["limits"]}
+    unused = {key for key, text in (stated | judged).items() if text not in used}
+    assert unused - always == BY_COMMANDS

@@ -1,0 +1,282 @@
+"""Prices that are solved: errors are reached, shares use the budget up, and no more."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import pytest
+
+from dpcli.errors import SpecError
+from dpcli.planning.model import Plan
+from dpcli.planning.planner import make_plan
+from dpcli.privacy.accounting import COMPOSITIONS
+from dpcli.privacy.conversion import zcdp_epsilon
+from dpcli.specification.load import load_spec
+
+RULES = [rule.name for rule in COMPOSITIONS]
+
+each_rule = pytest.mark.parametrize("rule", RULES)
+
+COLUMNS = """
+columns:
+  age: {type: integer, bounds: [0, 100]}
+  income: {type: number, bounds: [0, 100000], step: 100}
+  sex: {type: category, values: [f, m]}
+"""
+
+
+def planned(
+    entries: str, rule: str = "sequential", budget: str = "epsilon: 2, delta: 1e-6"
+) -> Plan:
+    """The plan of a spec with these entries."""
+    text = (
+        "dpcli: 1\ndataset: d\n"
+        f"privacy: {{unit: row, neighbors: add-remove, budget: {{{budget}}}, composition: {rule}}}"
+        f"{COLUMNS}statistics:\n{entries}"
+    )
+    return make_plan(load_spec(text, "spec.yaml"))
+
+
+SINGLE = [
+    "statistic: count",
+    "statistic: sum, column: income",
+    "statistic: histogram, column: age, bins: {width: 10}",
+    "statistic: median, column: age",
+    "statistic: mode, column: sex",
+]
+
+
+@each_rule
+@pytest.mark.parametrize("question", SINGLE)
+def test_an_error_is_reached_at_nearly_the_least_loss(question: str, rule: str) -> None:
+    """The half-width is within the error, and with a little less loss it would not be."""
+    error = Fraction(200_000) if "sum" in question else Fraction(25)
+    plan = planned(f"  - {{name: a, {question}, error: {error}, mechanism: auto}}\n", rule)
+    (entry,) = plan.entries
+    (part,) = entry.parts
+    assert part.error(plan.spec.confidence) <= error
+    word, size = ("epsilon", entry.target.epsilon)
+    if entry.target.rho is not None:
+        word, size = "rho", entry.target.rho
+    assert size == Fraction(str(float(size)))
+    less = f"  - {{name: a, {question}, {word}: {float(size * Fraction(98, 100)):.12f}"
+    found = planned(f"{less}, mechanism: {entry.mechanism.name}}}\n", rule).entries[0].parts[0]
+    assert found.error(plan.spec.confidence) > error
+
+
+@each_rule
+def test_shares_use_the_budget_up(rule: str) -> None:
+    """Two shares for one entry, next to an entry with a given loss; nearly nothing is left."""
+    plan = planned(
+        "  - {name: a, statistic: count, share: 2}\n"
+        "  - {name: b, statistic: mean, column: age, share: 1}\n"
+        "  - {name: c, statistic: count, by: [sex], epsilon: 0.3}\n",
+        rule,
+    )
+    assert plan.fits
+    assert plan.spent.epsilon > Fraction(2) * Fraction(999, 1000)
+    a, b, c = plan.entries
+    assert c.target.epsilon == Fraction(3, 10)
+    if rule in ("sequential", "advanced"):
+        assert a.target.epsilon == 2 * b.target.epsilon
+    else:
+        assert a.target.rho is not None and b.target.rho is not None
+        assert a.target.rho == 2 * b.target.rho
+    if rule == "sequential":
+        assert plan.spent.epsilon == 2
+
+
+def test_shares_divide_exactly() -> None:
+    """Thirds of a budget are thirds, and add up to all of it."""
+    entries = "".join(f"  - {{name: s{i}, statistic: count, share: 1}}\n" for i in range(3))
+    plan = planned(entries, budget="epsilon: 1")
+    assert [entry.target.epsilon for entry in plan.entries] == [Fraction(1, 3)] * 3
+    assert plan.spent.epsilon == 1
+
+
+def test_shares_divide_what_is_left_of_delta() -> None:
+    """Gaussian entries without a delta of their own share what others leave."""
+    plan = planned(
+        "  - {name: a, statistic: count, mechanism: gaussian, share: 1}\n"
+        "  - {name: b, statistic: count, mechanism: gaussian, share: 3}\n"
+        "  - {name: c, statistic: count, mechanism: gaussian, epsilon: 0.1, delta: 2e-7}\n"
+    )
+    assert [entry.target.delta * 10**7 for entry in plan.entries] == [2, 6, 2]
+    assert plan.fits and plan.spent.delta == Fraction(1, 10**6)
+
+
+@each_rule
+def test_a_budget_that_is_used_up_cannot_be_shared(rule: str) -> None:
+    """It is refused in plain words."""
+    with pytest.raises(SpecError, match="leave nothing of the budget to share"):
+        planned(
+            "  - {name: a, statistic: count, share: 1}\n"
+            "  - {name: b, statistic: count, epsilon: 2}\n",
+            rule,
+        )
+
+
+def test_errors_of_several_questions_are_refused() -> None:
+    """A mean's error depends on its values: nothing can be promised beforehand."""
+    with pytest.raises(SpecError, match="not known before it is answered"):
+        planned("  - {name: a, statistic: mean, column: age, error: 2}\n")
+
+
+def test_errors_that_would_protect_no_one_are_refused() -> None:
+    """Above the greatest epsilon an entry may have, there is no answer."""
+    with pytest.raises(SpecError, match="no epsilon that protects anyone"):
+        planned("  - {name: a, statistic: sum, column: income, error: 1}\n")
+
+
+def test_auto_takes_what_is_more_accurate() -> None:
+    """Gaussian noise for many cells with a delta, Laplace for one; never a delta for nothing."""
+    many = "statistic: marginals, columns: [sex, {column: age, bins: {width: 1}}], ways: 1"
+    plan = planned(
+        f"  - {{name: a, {many}, epsilon: 0.1, delta: 1e-7, mechanism: auto}}\n"
+        "  - {name: b, statistic: count, epsilon: 0.1, delta: 1e-7, mechanism: auto}\n"
+        "  - {name: c, statistic: count, epsilon: 0.1, mechanism: auto}\n"
+        "  - {name: d, statistic: median, column: age, epsilon: 0.1, mechanism: auto}\n"
+    )
+    names = [entry.mechanism.name for entry in plan.entries]
+    assert names[1:] == ["laplace", "laplace", "permute_and_flip"]
+    assert [entry.target.delta for entry in plan.entries[1:]] == [0, 0, 0]
+    for entry in plan.entries[:2]:
+        for other in ("laplace", "gaussian"):
+            delta = ", delta: 1e-7" if other == "gaussian" else ""
+            question = many if entry is plan.entries[0] else "statistic: count"
+            rival = planned(
+                f"  - {{name: a, {question}, epsilon: 0.1{delta}, mechanism: {other}}}\n"
+            )
+            confidence = plan.spec.confidence
+            mine, theirs = (
+                sum(part.error(confidence) for part in one.parts)
+                for one in (entry, rival.entries[0])
+            )
+            assert mine <= theirs
+
+
+def test_in_rho_auto_takes_what_costs_least() -> None:
+    """Counted in rho, Gaussian noise and the exponential mechanism need less of it."""
+    plan = planned(
+        "  - {name: a, statistic: count, error: 25, mechanism: auto}\n"
+        "  - {name: b, statistic: median, column: age, error: 25, mechanism: auto}\n"
+        "  - {name: c, statistic: median, column: age, rho: 0.01, mechanism: auto}\n"
+        + "".join(
+            f"  - {{name: d{i}, statistic: count, error: 25, mechanism: auto}}\n" for i in range(30)
+        ),
+        "zcdp",
+    )
+    names = [entry.mechanism.name for entry in plan.entries[:3]]
+    assert names == ["gaussian", "exponential", "exponential"]
+
+
+def test_rho_is_kept_to() -> None:
+    """What the mechanism states is at most the rho that was asked, and hardly less."""
+    for mechanism in ("laplace", "gaussian", "geometric"):
+        for rho in ("0.5", "0.02", "1e-6"):
+            entry = f"  - {{name: a, statistic: mean, column: age, rho: {rho}, "
+            plan = planned(f"{entry}mechanism: {mechanism}}}\n", "zcdp")
+            assert plan.spent.rho is not None
+            asked = Fraction(rho)
+            assert asked * Fraction(999_999, 1_000_000) <= plan.spent.rho <= asked
+
+
+def test_a_budget_in_rho_bounds_rho() -> None:
+    """Four quarters fit exactly; anything more is refused, and says by how much."""
+    quarter = "  - {{name: s{}, statistic: count, mechanism: gaussian, rho: 0.02}}\n"
+    entries = "".join(quarter.format(i) for i in range(4))
+    assert planned(entries, "zcdp", "rho: 0.08, delta: 1e-6").fits
+    assert not planned(entries + quarter.format(4), "zcdp", "rho: 0.08, delta: 1e-6").fits
+
+
+def test_private_keys_take_their_delta_first() -> None:
+    """Keys spend their own delta, and rho is converted at the rest of it."""
+    entry = "statistic: count, by: [place], keys: private, rho: 0.05, delta: 4e-7"
+    text = (
+        "dpcli: 1\ndataset: d\nprivacy: {unit: row, neighbors: add-remove, "
+        "budget: {epsilon: 2, delta: 1e-6}, composition: zcdp}\n"
+        "columns: {place: {type: category}}\n"
+        f"statistics: [{{name: a, {entry}}}]"
+    )
+    plan = make_plan(load_spec(text, "spec.yaml"))
+    (part,) = plan.parts
+    assert part.selection is not None and part.selection.delta == Fraction("4e-7")
+    assert part.guarantee.slack == Fraction("4e-7")
+    assert plan.fits
+    many = make_plan(
+        load_spec(
+            text.replace("}]", "}")
+            + "".join(f", {{name: s{i}, statistic: count, rho: 0.002}}" for i in range(60))
+            + "]\n",
+            "spec.yaml",
+        )
+    )
+    assert many.bound.name == "sum of rhos" and many.spent.delta == Fraction("1e-6")
+    assert many.spent.rho is not None
+    assert many.spent.epsilon == zcdp_epsilon(many.spent.rho, Fraction("6e-7"))
+
+
+def test_shares_of_disjoint_rows_have_the_whole_budget_each() -> None:
+    """What is counted once is divided once, exactly."""
+    plan = planned(
+        "  - {name: a, statistic: count, where: {sex: f}, share: 1}\n"
+        "  - {name: b, statistic: count, where: {sex: m}, share: 1}\n"
+        "  - {name: c, statistic: count, share: 2}\n"
+    )
+    assert [entry.target.epsilon * 3 for entry in plan.entries] == [2, 2, 4]
+    assert plan.spent.epsilon == 2
+
+
+@each_rule
+def test_no_share_is_more_than_could_be_asked(rule: str) -> None:
+    """Of a huge budget an entry gets what it could be given, and the rest is left."""
+    plan = planned("  - {name: a, statistic: count, share: 1}\n", rule, "epsilon: 900, delta: 1e-6")
+    (entry,) = plan.entries
+    assert entry.target.epsilon <= 21 and plan.fits
+
+
+@each_rule
+def test_free_entries_may_have_shares(rule: str) -> None:
+    """A count of all rows under change-one is public: it costs nothing, and ends."""
+    text = (
+        "dpcli: 1\ndataset: d\nprivacy: {unit: row, neighbors: change-one, "
+        f"budget: {{epsilon: 1, delta: 1e-6}}, composition: {rule}}}{COLUMNS}statistics:\n"
+        "  - {name: a, statistic: count, share: 1}\n"
+    )
+    assert make_plan(load_spec(text, "spec.yaml")).spent.epsilon == 0
+    with_more = text + "  - {name: b, statistic: sum, column: age, share: 3}\n"
+    plan = make_plan(load_spec(with_more, "spec.yaml"))
+    assert Fraction("0.999") <= plan.spent.epsilon <= 1
+    assert rule != "sequential" or plan.entries[1].target.epsilon == 1
+
+
+def test_shares_find_what_plain_sums_leave() -> None:
+    """Where one large pure loss means an immense rho, the plain sum still has something left."""
+    plan = planned(
+        "  - {name: a, statistic: count, epsilon: 1.9}\n"
+        "  - {name: b, statistic: count, share: 1}\n",
+        "zcdp",
+    )
+    assert Fraction("1.99") < plan.spent.epsilon <= 2
+
+
+@pytest.mark.parametrize("rule", ["zcdp", "pld"])
+def test_auto_looks_at_the_total(rule: str) -> None:
+    """For a single count, Laplace noise is better than what costs less in rho."""
+    entry = "  - {name: a, statistic: count, mechanism: auto, "
+    (shared,) = planned(f"{entry}share: 1}}\n", rule, "epsilon: 1, delta: 1e-6").entries
+    assert shared.mechanism.name == "laplace"
+    assert shared.parts[0].error(Fraction(19, 20)) == 3
+    (reaching,) = planned(f"{entry}error: 20}}\n", rule).entries
+    assert reaching.mechanism.name == "gaussian"
+    tight = planned(f"{entry}error: 20}}\n", rule, "epsilon: 0.2, delta: 1e-6")
+    assert tight.entries[0].mechanism.name == "laplace" and tight.fits
+
+
+def test_without_a_delta_no_gaussian_share_is_answered() -> None:
+    """Of one question or several: refused, with what to do."""
+    for question in ("statistic: count", "statistic: mean, column: age"):
+        with pytest.raises(SpecError, match="needs a delta above zero"):
+            planned(
+                f"  - {{name: a, {question}, mechanism: gaussian, share: 1}}\n", budget="epsilon: 1"
+            )

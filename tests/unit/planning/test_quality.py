@@ -1,0 +1,211 @@
+"""The rule of the quality check keeps its stated probabilities, and notices what it says."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from fractions import Fraction
+from math import sqrt
+
+import pytest
+
+from dpcli.mechanisms.calibrated import AdditiveMechanism
+from dpcli.noise import entropy
+from dpcli.noise.discrete_gaussian import DiscreteGaussian
+from dpcli.noise.discrete_laplace import DiscreteLaplace
+from dpcli.noise.tails import blended_margin, one_sided_width, tail
+from dpcli.numeric.arrays import whole
+from dpcli.planning.model import Plan
+from dpcli.planning.planner import make_plan
+from dpcli.planning.quality_check import FALSE_STOP, minimums, missed_minimums
+from dpcli.privacy.confidential import Cells, Confidential
+from dpcli.releasing import check_quality
+from dpcli.specification.load import load_spec
+from dpcli.statistics.statistic import Answer
+from tests.support.permits import free_permit
+from tests.support.streams import Stream
+
+RUNS = 2_000
+"""Runs at a threshold; the streams are fixed, so no test can flake."""
+
+ROWS = 100_000
+
+UNITS = {
+    "rows": ("row", "add-remove"),
+    "rows, public size": ("row", "change-one"),
+    "people": ("{column: who, max_rows: 3}", "add-remove"),
+    "people, change-one": ("{column: who, max_rows: 3}", "change-one"),
+}
+
+QUALITIES = {
+    "laplace": "{epsilon: 0.1, min_rows: 100000, min_readable: 0.8}",
+    "gaussian": "{epsilon: 0.1, delta: 1e-6, mechanism: gaussian, min_rows: 100000, "
+    "min_readable: 0.8}",
+    "shares": "{epsilon: 0.1, min_readable: {age: 0.95, sex: 0.5, day: 0.1}}",
+}
+
+
+def plan_of(quality: str, unit: str = "row", neighbors: str = "add-remove") -> Plan:
+    """A plan with that check."""
+    return make_plan(
+        load_spec(
+            "dpcli: 1\ndataset: d\n"
+            f"privacy: {{unit: {unit}, neighbors: {neighbors}, "
+            "budget: {epsilon: 9, delta: 1e-3}}\n"
+            f"quality: {quality}\n"
+            "columns:\n"
+            "  who: {type: id}\n"
+            "  age: {type: integer, bounds: [0, 100]}\n"
+            "  sex: {type: category, values: [f, m], missing: f}\n"
+            "  day: {type: date}\n"
+            "statistics: [{name: n, statistic: count, epsilon: 1}]\n",
+            "spec.yaml",
+        )
+    )
+
+
+def exact_counts(plan: Plan, rows: int, shares: Sequence[Fraction]) -> list[Confidential[Cells]]:
+    """The sealed answers of a file with these rows and readable shares."""
+    assert plan.quality is not None
+    differences = [int((2 * share - 1) * rows) for share in shares]
+    unit = plan.spec.privacy.unit
+    if len(plan.quality.parts) == 1:
+        return [Confidential(whole([rows, *differences]), plan.queries[0], unit)]
+    columns, total = plan.queries[:2]
+    return [
+        Confidential(whole(differences), columns, unit),
+        Confidential(whole([rows]), total, unit),
+    ]
+
+
+def stops(plan: Plan, rows: int, shares: Sequence[Fraction]) -> Iterator[bool]:
+    """Whether each of many runs on such a file is stopped."""
+    for _ in range(RUNS):
+        checked = check_quality(plan, exact_counts(plan, rows, shares), free_permit())
+        assert checked is not None
+        yield bool(checked.missed)
+
+
+def thresholds(plan: Plan) -> list[Fraction]:
+    """The least shares of all checked columns."""
+    assert plan.spec.quality is not None
+    return list(plan.spec.quality.min_readable.values())
+
+
+def most(probability: float, runs: int = RUNS) -> float:
+    """How often an event of that probability may occur, five standard errors included."""
+    return runs * probability + 5 * sqrt(runs * probability * (1 - probability))
+
+
+@pytest.mark.parametrize("quality", QUALITIES)
+@pytest.mark.parametrize("unit", UNITS)
+def test_a_file_at_every_minimum_is_rarely_stopped(
+    unit: str, quality: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """At the threshold of all minimums, at most the stated share of runs is stopped."""
+    monkeypatch.setattr(entropy, "source", Stream(f"{unit}/{quality}"))
+    plan = plan_of(QUALITIES[quality], *UNITS[unit])
+
+    stopped = sum(stops(plan, ROWS, thresholds(plan)))
+
+    assert stopped <= most(float(FALSE_STOP))
+
+
+@pytest.mark.parametrize("quality", QUALITIES)
+@pytest.mark.parametrize("unit", UNITS)
+def test_a_file_that_misses_a_minimum_clearly_is_rarely_passed(
+    unit: str, quality: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A file that misses one minimum by just over twice its margin passes as rarely as stated."""
+    monkeypatch.setattr(entropy, "source", Stream(f"missed {unit}/{quality}"))
+    plan = plan_of(QUALITIES[quality], *UNITS[unit])
+    column = next(one for one in minimums(plan) if one.column is not None)
+    shares = thresholds(plan)
+    noticed = replace(column, rows=ROWS).noticed
+    assert noticed is not None
+    shares[0] = max(noticed - Fraction(1, ROWS // 2), Fraction(0))
+
+    passed = RUNS - sum(stops(plan, ROWS, shares))
+
+    assert passed <= most(float(FALSE_STOP))
+
+
+def test_the_margin_is_not_larger_than_it_has_to_be(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With four fifths of each margin, files at the minimums are stopped too often."""
+    monkeypatch.setattr(entropy, "source", Stream("power"))
+    plan = plan_of(QUALITIES["laplace"])
+    assert plan.quality is not None
+    (part,) = plan.quality.parts
+    found = list(minimums(plan))
+    stopped = 0
+    for _ in range(RUNS):
+        (sealed,) = exact_counts(plan, ROWS, thresholds(plan))
+        rows, *differences = part.calibrated.answer(sealed, free_permit()).value.tolist()
+        smaller = [replace(one, margin=one.margin * Fraction(4, 5)) for one in found]
+        readable = [Fraction(rows + one, 2) for one in differences]
+        columns = dict(zip(thresholds_by_name(plan), readable, strict=True))
+        stopped += any(
+            one.missed(rows, columns.get(one.column or "", Fraction(rows))) for one in smaller
+        )
+
+    assert stopped > most(float(FALSE_STOP))
+
+
+def thresholds_by_name(plan: Plan) -> list[str]:
+    """The names of all checked columns."""
+    assert plan.spec.quality is not None
+    return list(plan.spec.quality.min_readable)
+
+
+@pytest.mark.parametrize("kind", ["laplace", "gaussian"])
+@pytest.mark.parametrize("scale", [Fraction(1, 3), Fraction(2), Fraction(40), Fraction(700)])
+def test_tails_bound_the_noise_that_is_drawn(
+    kind: str, scale: Fraction, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Draws exceed the one-sided width and the blended margin as often as stated, at most."""
+    monkeypatch.setattr(entropy, "source", Stream(f"tails {kind} {scale}"))
+    plan = plan_of(QUALITIES[kind])
+    assert plan.quality is not None
+    mechanism = plan.quality.mechanism
+    assert isinstance(mechanism, AdditiveMechanism)
+    noise = (DiscreteLaplace if kind == "laplace" else DiscreteGaussian)(scale)
+    draws = 20_000
+    one, other = (mechanism.add_noise(noise, whole([0] * draws)).tolist() for _ in range(2))
+    for outside in (0.2, 0.01):
+        width = one_sided_width(noise, outside)
+        margin = blended_margin(noise, Fraction(3, 10), noise, Fraction(1, 2), outside)
+        blend = [Fraction(3 * a + 5 * b, 10) for a, b in zip(one, other, strict=True)]
+        assert sum(a > width for a in one) <= most(outside, draws)
+        assert sum(b > margin for b in blend) <= most(outside, draws)
+        # No smaller width would do, and the margin is at most a tenth too wide.
+        assert tail(noise, width) > outside
+        assert sum(b > margin * Fraction(9, 10) - 1 for b in blend) > draws * outside / 2
+
+
+def test_the_check_is_priced_like_any_answer() -> None:
+    """Its loss is part of the total, and it is what a failed release costs."""
+    plan = plan_of(QUALITIES["laplace"])
+
+    assert plan.spent.epsilon == Fraction(11, 10)
+    assert plan.quality_alone.spent.epsilon == Fraction(1, 10)
+    assert plan.quality_alone.entries == ()
+
+
+def test_shares_leave_room_for_the_check() -> None:
+    """Entries that share the budget get what the quality check leaves."""
+    text = plan_of("{epsilon: 0.5, min_rows: 10}").spec.text
+    plan = make_plan(load_spec(text.replace("count, epsilon: 1", "count, share: 1"), "s"))
+
+    assert plan.entries[0].target.epsilon == Fraction(17, 2)
+    assert plan.fits
+
+
+def test_noise_free_counts_are_judged_exactly() -> None:
+    """Where the number of rows is public, one row too few is noticed."""
+    plan = plan_of("{epsilon: 0.1, min_rows: 1000}", *UNITS["rows, public size"])
+    assert plan.quality is not None
+    (part,) = plan.quality.parts
+
+    assert part.public
+    for rows, missed in ((999, 1), (1000, 0)):
+        assert len(missed_minimums(plan, [Answer(whole([rows]), part.noise)])) == missed

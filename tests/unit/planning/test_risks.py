@@ -1,0 +1,146 @@
+"""Laws that hold for every risk, and what some of them say of chosen specs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from dpcli.planning.planner import make_plan
+from dpcli.planning.risks import Finding, Verdict, risks
+from dpcli.reference import texts
+from dpcli.specification.load import Stewardship, load_any
+from tests.support.cli import LOCAL, SPECS, Command
+
+ALL = [*SPECS, LOCAL]
+
+DESCRIPTIVE = {"population", "curator", "contact", "description", "intended_use", "region"}
+"""Declarations that no risk asks for by its `asks`."""
+
+ASKED = sorted({table["asks"] for table in texts("risks").values() if "asks" in table})
+
+ANSWERED = "declarations:\n" + "".join(f"  {name}: our answer to it\n" for name in ASKED)
+
+SMALL = """\
+dpcli: 1
+dataset: d
+privacy: {unit: UNIT, neighbors: NEIGHBORS, budget: {epsilon: EPSILON, delta: DELTA}}
+columns:
+  id: {type: id}
+  age: {type: integer, bounds: [0, 100]}
+statistics:
+  - {name: n, statistic: count, epsilon: 0.1POST}
+"""
+
+
+def found(text: str, folder: Path | None = None) -> dict[str, Finding]:
+    """What is found of each risk in a spec."""
+    return {one.risk: one for one in risks(make_plan(load_any(text, "spec", folder)))}
+
+
+def small(**words: str) -> str:
+    """A small spec with some words put into it."""
+    values = {
+        "UNIT": "row", "NEIGHBORS": "add-remove", "EPSILON": "1", "DELTA": "0", "POST": "",
+    } | words  # fmt: skip
+    text = SMALL
+    for name, value in values.items():
+        text = text.replace(name, value)
+    return text
+
+
+@pytest.mark.parametrize("path", ALL, ids=lambda path: path.stem)
+def test_every_risk_is_judged_in_words(path: Path) -> None:
+    """Each verdict of each sample spec has a question, a reason, and a way to answer it."""
+    for one in found(path.read_text(encoding="utf-8"), path.parent).values():
+        assert one.question.endswith("?")
+        assert len(one.words) > 20
+        assert one.words.endswith(".")
+        assert one.verdict is not Verdict.OPEN or one.asks or one.risk == "delta"
+
+
+@pytest.mark.parametrize("path", ALL, ids=lambda path: path.stem)
+def test_answers_settle_what_only_people_know_and_nothing_else(path: Path) -> None:
+    """Declarations turn open questions into met ones; warnings stay what they are."""
+    text = path.read_text(encoding="utf-8")
+    before = found(text, path.parent)
+    after = found(f"{text}\n{ANSWERED}", path.parent)
+
+    assert list(before) == list(after)
+    for name, one in after.items():
+        was = before[name].verdict
+        assert one.words == before[name].words
+        if one.asks:
+            assert one.declared == "our answer to it"
+            assert one.verdict is (Verdict.MET if was is Verdict.OPEN else was)
+        else:
+            assert one.verdict is was
+
+
+def test_every_declaration_is_asked_for() -> None:
+    """The keys of `declarations` are those that risks ask for, and descriptions."""
+    assert set(Stewardship.model_fields) == set(ASKED) | DESCRIPTIVE
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "verdict"),
+    [("0.5", Verdict.MET), ("1", Verdict.MET), ("1.01", Verdict.WARNED), ("50", Verdict.WARNED)],
+)
+def test_a_large_budget_is_warned_of(epsilon: str, verdict: Verdict) -> None:
+    """The budget counts, for it bounds what all releases reveal."""
+    assert found(small(EPSILON=epsilon))["epsilon"].verdict is verdict
+
+
+@pytest.mark.parametrize(
+    ("delta", "population", "verdict"),
+    [
+        ("0", "", Verdict.MET),
+        ("1e-6", "", Verdict.OPEN),
+        ("1e-6", "10000", Verdict.MET),
+        ("1e-6", "10001", Verdict.WARNED),
+        ("1e-3", "5", Verdict.MET),
+    ],
+)
+def test_delta_is_held_against_the_population(
+    delta: str, population: str, verdict: Verdict
+) -> None:
+    """Delta times the number of people is at most one hundredth, compared exactly."""
+    text = small(DELTA=delta)
+    if population:
+        text += f"declarations: {{population: {population}}}\n"
+
+    assert found(text)["delta"].verdict is verdict
+
+
+def test_a_row_counts_as_a_person_only_if_the_steward_says_so() -> None:
+    """Event-level protection is met only by an answer or by a column of ids."""
+    person = found(small(UNIT="{column: id, max_rows: 2}"))
+    row = found(small())
+
+    assert row["unit"].verdict is Verdict.OPEN
+    assert "identity" not in row
+    assert person["unit"].verdict is Verdict.MET
+    assert person["identity"].verdict is Verdict.OPEN
+    assert person["limits"].verdict is Verdict.WARNED
+
+
+def test_post_processing_is_warned_of() -> None:
+    """A count that is cut at zero is too large on average, and that is said."""
+    assert found(small())["bias"].verdict is Verdict.MET
+    assert found(small(POST=", post: [nonnegative]"))["bias"].verdict is Verdict.WARNED
+
+
+def test_change_one_does_not_hide_presence() -> None:
+    """The public number of rows is warned of."""
+    assert found(small())["neighbors"].verdict is Verdict.MET
+    assert found(small(NEIGHBORS="change-one"))["neighbors"].verdict is Verdict.WARNED
+
+
+def test_the_plan_prints_them_all(dpcli: Command) -> None:
+    """`dpcli plan --risks` has every question, and counts the verdicts."""
+    printed = dpcli("plan", SPECS[0], "--risks")
+
+    assert printed.status == 0
+    for one in found(SPECS[0].read_text(encoding="utf-8")).values():
+        assert f"{one.verdict.value}: {one.risk}. {one.question}" in printed.out
+    assert "NIST SP 800-226" in printed.out

@@ -1,0 +1,182 @@
+"""Bins: every value lies in exactly one of them, and their labels say which."""
+
+from __future__ import annotations
+
+import datetime
+import re
+from fractions import Fraction
+from itertools import pairwise
+
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from dpcli.columns import Key
+from dpcli.report.table import csv_text
+from dpcli.specification.load import load_spec
+from tests.support.specs import with_column
+
+EPOCH = datetime.date(1970, 1, 1)
+WHOLE = r"-?[0-9]+"
+DAY = r"[0-9]{4}-[0-9]{2}-[0-9]{2}"
+
+
+def axis(declaration: str, bins: str) -> Key:
+    """The axis of a histogram of one column."""
+    text = with_column(declaration, f"statistic: histogram, column: x, bins: {bins}")
+    found = load_spec(text, "spec.yaml").entries[0].request.bins
+    assert found is not None
+    return found
+
+
+def held(label: str) -> tuple[int, int]:
+    """The first and the last whole number or day that a label names, in its own words."""
+    for form in (f"({DAY})", rf"({DAY})\.\.({DAY})"):
+        if match := re.fullmatch(form, label):
+            days = [(datetime.date.fromisoformat(day) - EPOCH).days for day in match.groups()]
+            return days[0], days[-1]
+    for form in (f"({WHOLE})", "([0-9]+)-([0-9]+)", rf"\[({WHOLE}),({WHOLE})\]"):
+        if match := re.fullmatch(form, label):
+            numbers = [int(number) for number in match.groups()]
+            return numbers[0], numbers[-1]
+    raise AssertionError(label)
+
+
+def assert_partition(labels: tuple[str, ...], grid: range) -> None:
+    """The labels name all values of the grid in order, each once."""
+    ranges = [held(label) for label in labels]
+    assert ranges[0][0] == grid[0]
+    assert ranges[-1][1] == grid[-1]
+    assert all(low <= high for low, high in ranges)
+    for (_, before), (after, _) in pairwise(ranges):
+        assert after - before == grid.step
+    assert len(set(labels)) == len(labels)
+
+
+lows = st.integers(-50, 50) | st.integers(-(10**12), 10**12)
+counts = st.integers(2, 90)
+steps = st.sampled_from([1, 1, 2, 5, 100, 10**7])
+widths = st.integers(1, 100) | st.integers(1, 10**10)
+
+
+@given(lows, counts, steps, widths, st.sampled_from(["integer", "number"]))
+def test_widths_of_whole_numbers(low: int, count: int, step: int, width: int, kind: str) -> None:
+    """A bin holds `width / step` values of the grid, and the last one what is left."""
+    assume(abs(low) + count < 10**17 // step)
+    grid = range(low * step, (low + count) * step, step)
+    declaration = f"{{type: {kind}, bounds: [{grid[0]}, {grid[-1]}], step: {step}}}"
+    labels = axis(declaration, f"{{width: {width * step}}}").labels
+
+    assert_partition(labels, grid)
+    assert len(labels) == -(-count // width)
+    ranges = [held(label) for label in labels]
+    assert all(high - low == (width - 1) * step for low, high in ranges[:-1])
+
+
+@given(st.dates(), counts, widths)
+def test_widths_of_days(first: datetime.date, count: int, width: int) -> None:
+    """Bins of days are ranges of that many days, also at the ends of the calendar."""
+    last = datetime.date.fromordinal(min(first.toordinal() + count - 1, 3_652_059))
+    days = range((first - EPOCH).days, (last - EPOCH).days + 1)
+    assume(len(days) >= 2)
+    labels = axis(f"{{type: date, bounds: [{first}, {last}]}}", f"{{width: {width}}}").labels
+
+    assert_partition(labels, days)
+    assert len(labels) == -(-len(days) // width)
+    assert list(labels) == sorted(labels)
+
+
+@given(lows, counts, steps, st.data())
+def test_edges_of_whole_numbers(low: int, count: int, step: int, data: st.DataObject) -> None:
+    """Each edge but the last begins a bin; the last may be the upper bound or the value after."""
+    assume(abs(low) + count < 10**17 // step)
+    grid = range(low * step, (low + count) * step, step)
+    inner = data.draw(st.sets(st.sampled_from(grid[1:-1]))) if count > 2 else set()
+    declaration = f"{{type: integer, bounds: [{grid[0]}, {grid[-1]}], step: {step}}}"
+    starts = sorted({grid[0], *inner})
+    for end in (grid[-1], grid[-1] + step):
+        labels = axis(declaration, f"{{edges: {[*starts, end]}}}").labels
+        assert_partition(labels, grid)
+        assert [held(label)[0] for label in labels] == starts
+
+
+@given(
+    st.integers(-60, 60),
+    counts,
+    st.sampled_from(["0.1", "0.25", "0.01", "2.5"]),
+    st.integers(1, 100),
+)
+def test_intervals_of_finer_numbers(low: int, count: int, step: str, width: int) -> None:
+    """Numbers whose step is not whole lie in one half-open interval; the last is closed."""
+    size = Fraction(step)
+    ends = [float(low * size), float((low + count) * size)]
+    declaration = f"{{type: number, bounds: {ends}, step: {step}}}"
+    labels = axis(declaration, f"{{width: {float(width * size)}}}").labels
+
+    assert len(labels) == -(-count // width)
+    for place in range(low, low + count + 1):
+        value = place * size
+        within = []
+        for label in labels:
+            match = re.fullmatch(r"\[(-?[0-9.]+),(-?[0-9.]+)([])])", label)
+            assert match is not None, label
+            start, end = Fraction(match[1]), Fraction(match[2])
+            within += [label] if start <= value < end or (match[3] == "]" and value == end) else []
+        assert len(within) == 1
+
+
+@pytest.mark.parametrize(
+    ("declaration", "bins", "labels"),
+    [
+        ("{type: integer, bounds: [1, 5]}", "{width: 1}", ["1", "2", "3", "4", "5"]),
+        ("{type: integer, bounds: [1, 5]}", "{width: 2}", ["1-2", "3-4", "5"]),
+        ("{type: integer, bounds: [0, 30], step: 5}", "{width: 10}",
+         ["0-5", "10-15", "20-25", "30"]),
+        ("{type: integer, bounds: [0, 110]}", "{edges: [0, 18, 65, 110]}",
+         ["0-17", "18-64", "65-110"]),
+        ("{type: integer, bounds: [1, 5]}", "{edges: [1, 2, 3, 4, 5]}", ["1", "2", "3", "4-5"]),
+        ("{type: integer, bounds: [1, 5]}", "{edges: [1, 2, 3, 4, 5, 6]}",
+         ["1", "2", "3", "4", "5"]),
+        ("{type: integer, bounds: [-5, 5]}", "{width: 5}", ["[-5,-1]", "[0,4]", "5"]),
+        ("{type: integer, bounds: [-5, -3]}", "{width: 1}", ["-5", "-4", "-3"]),
+        ("{type: number, bounds: [0, 4000], step: 100}", "{width: 2000}",
+         ["0-1900", "2000-3900", "4000"]),
+        ("{type: number, bounds: [0, 1], step: 0.5}", "{width: 0.5}", ["[0.0,0.5)", "[0.5,1.0]"]),
+        ("{type: number, bounds: [-1, 1], step: 0.5}", "{edges: [-1, 0, 1]}",
+         ["[-1.0,0.0)", "[0.0,1.0]"]),
+        ("{type: number, bounds: [0, 10], step: 2.5}", "{width: 5}", ["[0.0,5.0)", "[5.0,10.0]"]),
+        ("{type: date, bounds: [2024-02-28, 2024-03-02]}", "{width: 2}",
+         ["2024-02-28..2024-02-29", "2024-03-01..2024-03-02"]),
+        ("{type: date, bounds: [2024-02-28, 2024-03-01]}", "{width: 1}",
+         ["2024-02-28", "2024-02-29", "2024-03-01"]),
+        ("{type: date, bounds: [2024-01-01, 2024-02-29]}",
+         "{edges: [2024-01-01, 2024-02-01, 2024-03-01]}",
+         ["2024-01-01..2024-01-31", "2024-02-01..2024-02-29"]),
+    ],
+)  # fmt: skip
+def test_labels(declaration: str, bins: str, labels: list[str]) -> None:
+    """Labels are the closed ranges of what a bin holds, and intervals of finer numbers."""
+    assert list(axis(declaration, bins).labels) == labels
+
+
+def test_labels_are_the_same_text_in_a_spreadsheet() -> None:
+    """No label of a bin needs an apostrophe in CSV, where a leading minus would start a formula."""
+    for declaration, bins in (
+        ("{type: integer, bounds: [-50, 50]}", "{width: 7}"),
+        ("{type: integer, bounds: [-5, 5]}", "{width: 1}"),
+        ("{type: number, bounds: [-1, 1], step: 0.1}", "{width: 0.1}"),
+        ("{type: number, bounds: [-100, 0], step: 10}", "{width: 20}"),
+    ):
+        labels = axis(declaration, bins).labels
+        assert any(label.startswith(("-", "[-")) for label in labels)
+        text = csv_text([label] for label in labels).decode()
+        assert "'" not in text
+
+
+def test_the_largest_columns_are_cut() -> None:
+    """Bounds near the limits of a machine word, and a width beyond them, are exact."""
+    end = 4 * 10**18
+    declaration = "{type: integer, bounds: [-4e18, 4e18]}"
+
+    assert axis(declaration, "{width: 1e30}").labels == (f"[-{end},{end}]",)
+    assert axis(declaration, "{width: 4e18}").labels == (f"[-{end},-1]", f"[0,{end - 1}]", str(end))

@@ -1,0 +1,113 @@
+"""A drafted spec asks for every decision, and passes once they are taken."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from fractions import Fraction
+
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from dpcli.csv_dialect import Dialect
+from dpcli.errors import SpecError
+from dpcli.specification.draft import draft_spec
+from dpcli.specification.load import load_spec
+from dpcli.specification.yaml_reader import read_text
+
+DECISIONS = (
+    ("unit: FILL_IN", "unit: row"),
+    ("neighbors: FILL_IN", "neighbors: add-remove"),
+    ("budget: {epsilon: FILL_IN}", "budget: {epsilon: 2}"),
+    ("epsilon: FILL_IN", "epsilon: 0.5"),
+    ("min_rows: FILL_IN", "min_rows: 100"),
+    ("dataset: FILL_IN", "dataset: survey"),
+    ("{type: FILL_IN}", "{type: integer, bounds: [0, 100]}"),
+)
+
+
+def filled(text: str) -> str:
+    """A draft with every decision taken."""
+    for question, answer in DECISIONS:
+        text = text.replace(question, answer)
+    return text
+
+
+def test_a_draft_asks() -> None:
+    """Every placeholder is a problem of its own, and there is no other."""
+    text = draft_spec(["age", "sex"], "survey")
+    with pytest.raises(SpecError) as caught:
+        load_spec(text, "draft.yaml")
+    problems = caught.value.problems
+    assert {problem.code for problem in problems} == {"placeholder"}
+    assert len(problems) == 7
+    assert all(problem.hint for problem in problems)
+
+
+def test_a_filled_draft_passes() -> None:
+    """Once the decisions are taken the draft is a good spec about the same columns."""
+    spec = load_spec(filled(draft_spec(["age", "no", "a: b"], "survey")), "draft.yaml")
+    assert [column.name for column in spec.columns] == ["age", "no", "a: b"]
+    assert spec.dataset == "survey"
+
+
+def test_a_draft_is_easy_to_edit() -> None:
+    """Lines fit a narrow window, and the commented declarations hold once uncommented."""
+    text = draft_spec([f"column_{place}" for place in range(40)], "survey", Dialect(";"))
+    assert all(len(line) <= 80 for line in text.splitlines())
+    assert '`decimal: ","`' in text and '`decimal: ","`' not in draft_spec(["age"], "survey")
+    spec = load_spec(filled(re.sub("(?m)^#(?=[d ] ?[a-z_]+:)", "", text)), "draft.yaml")
+    assert spec.declarations.population and spec.declarations.answer("contact")
+
+
+def test_the_quality_check_of_a_draft_grows_with_its_columns() -> None:
+    """More columns share more epsilon, within limits."""
+    drafts = [draft_spec([f"c{place}" for place in range(count)], "survey") for count in (1, 9, 99)]
+    checks = [load_spec(filled(text), "draft.yaml").quality for text in drafts]
+    prices = [check.entry.price.epsilon for check in checks if check is not None]
+    assert prices == [Fraction(1, 50), Fraction(1, 20), Fraction(1, 10)]
+
+
+def test_many_names_of_a_draft_stand_on_lines_of_their_own() -> None:
+    """The names of a wide file without a header line can be edited one by one."""
+    names = tuple(f"name {place}" for place in range(30))
+    text = draft_spec(names, "survey", Dialect(names=names))
+    assert max(map(len, text.splitlines())) <= 80
+    assert load_spec(filled(text), "draft.yaml").dialect.names == names
+
+
+def test_a_dataset_that_is_no_name() -> None:
+    """A file name that cannot name a dataset is left to be decided."""
+    assert "dataset: FILL_IN" in draft_spec(["age"], "my file")
+
+
+def test_an_empty_header() -> None:
+    """A file without columns still gives a spec, of counts."""
+    assert load_spec(filled(draft_spec([], "survey")), "draft.yaml").columns == ()
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.lists(st.one_of(st.text(max_size=12), st.text(min_size=990, max_size=1010)), max_size=6))
+def test_any_header(header: list[str]) -> None:
+    """Whatever the names, those that can be declared are read back exactly, in order.
+
+    Of several columns with one name none can be: which of them would be meant?
+    """
+    expected: list[str] = []
+    composed = [unicodedata.normalize("NFC", name) for name in header]
+    for name in header:
+        invisible = any(unicodedata.category(c) in ("Cc", "Cs", "Zl", "Zp") for c in name)
+        alone = composed.count(unicodedata.normalize("NFC", name)) == 1
+        if name and len(name) <= 1000 and not invisible and alone:
+            expected.append(name)
+    assume(not any("FILL_IN" in name for name in header))
+    text = filled(draft_spec(header, "survey")).replace("FILL_IN", "'FILL_IN'")
+    assert [column.name for column in load_spec(text, "draft.yaml").columns] == expected
+
+
+def test_a_very_wide_file() -> None:
+    """A draft for more columns than can be declared still is YAML."""
+    text = draft_spec([f"c{number}" for number in range(10_500)], "survey")
+    root, findings, _ = read_text(text.encode(), "draft.yaml")
+    assert root is not None and not findings

@@ -1,0 +1,120 @@
+"""What is told about wrong specs, word for word."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+
+import dpcli.specification
+from dpcli.errors import SpecError
+from dpcli.reference import codes
+from dpcli.specification.load import load_spec, read_spec
+from tests.support.diagnostics import UPDATE, Case, read_cases, write_cases
+from tests.support.specs import completed
+
+CASES = read_cases()
+
+RECORDERS = {"report", "report_key", "spoil", "refusal", "Exact", "Choice", "Fault"}
+"""Calls whose first argument is a code."""
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _update() -> None:
+    """Rewrites the expectations when asked to."""
+    if UPDATE:
+        write_cases(CASES)
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_golden(case: Case) -> None:
+    """Every problem of a wrong spec is told in full, with place, caret and hint."""
+    assert UPDATE or case.diagnostics() == case.expected
+
+
+def test_names_of_cases_differ() -> None:
+    """No case shadows another."""
+    names = [(case.file.name, case.name) for case in CASES]
+    assert len(names) == len(set(names))
+
+
+def test_texts_keep_the_house_style() -> None:
+    """Messages and hints begin small, end without a full stop and never name pydantic."""
+    for case in CASES:
+        for problem in case.failure().problems:
+            for text in (problem.message, problem.hint):
+                assert not text.endswith("."), text
+                assert not text[:1].isupper(), text
+                assert "pydantic" not in text and "yaml.org" not in text and "\n" not in text
+
+
+def sources() -> list[Path]:
+    """The files that record problems of specs."""
+    package = Path(dpcli.specification.__file__).parents[1]
+    folders = ("spec", "statistics")
+    files = [path for folder in folders for path in (package / folder).glob("*.py")]
+    return [*files, package / "values.py", package / "fields.py"]
+
+
+def used_codes() -> set[str]:
+    """Every code in these files: in calls that record problems, and in values of `code`."""
+    found: set[str] = set()
+    for path in sources():
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            parts: list[ast.AST] = []
+            if isinstance(node, ast.Call) and node.args:
+                function = node.func
+                name = function.attr if isinstance(function, ast.Attribute) else ""
+                name = function.id if isinstance(function, ast.Name) else name
+                parts = [node.args[0]] if name in RECORDERS else []
+            elif isinstance(node, ast.Assign):
+                target = node.targets[0]
+                names = target.elts if isinstance(target, ast.Tuple) else [target]
+                values = node.value.elts if isinstance(node.value, ast.Tuple) else [node.value]
+                named = [one.id if isinstance(one, ast.Name) else "" for one in names]
+                parts = [values[0]] if named[0] == "code" else []
+            branches = [
+                branch
+                for part in parts
+                for branch in ([part.body, part.orelse] if isinstance(part, ast.IfExp) else [part])
+            ]
+            found |= {
+                branch.value
+                for branch in branches
+                if isinstance(branch, ast.Constant) and isinstance(branch.value, str)
+            }
+    return {code.partition(".")[0] for code in found} - {""}
+
+
+def test_codes_are_found_in_the_source() -> None:
+    """The search sees codes of calls, of validators, of statistics and of variables."""
+    assert {"duplicate-key", "bad-quantile", "price-negative", "too-many-cells"} <= used_codes()
+
+
+def test_every_used_code_is_explained() -> None:
+    """No code is raised that `dpcli explain` does not know."""
+    listed = {code.name for code in codes() if code.kind == "spec error"}
+    assert used_codes() - listed == set()
+
+
+def test_every_listed_code_occurs(tmp_path: Path) -> None:
+    """Every listed spec code is produced by at least one golden case."""
+    with pytest.raises(SpecError) as caught:
+        read_spec(tmp_path / "nowhere.yaml")
+    produced = {problem.code for problem in caught.value.problems}
+    with pytest.raises(SpecError) as wrong:
+        load_spec(completed("model: local"), "spec.yaml")
+    produced |= {problem.code for problem in wrong.value.problems}
+    for case in CASES:
+        produced |= case.codes()
+    assert {code.name for code in codes() if code.kind == "spec error"} - produced == set()
+
+
+def test_codes_are_stable_words() -> None:
+    """Codes are distinct kebab-case words, and each is explained in full."""
+    names = [code.name for code in codes()]
+    assert len(names) == len(set(names))
+    for code in codes():
+        assert code.name.replace("-", "").isalnum() and code.name == code.name.lower()
+        assert code.meaning.endswith(".") and code.fix.endswith(".") and code.example
