@@ -24,7 +24,7 @@ from dpcli.ledger.restoration import recover as recover_ledger
 from dpcli.ledger.terms import Terms
 from dpcli.messages import note
 from dpcli.privacy.loss import loss_text
-from dpcli.privacy.relation import PersonUnit, RowUnit, unit_text
+from dpcli.privacy.unit import PersonUnit, RowUnit, unit_text
 from dpcli.report_proofs import proofs_of, report_faults
 from dpcli.specification.dataset_names import dataset_fault
 

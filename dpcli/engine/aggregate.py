@@ -16,7 +16,7 @@ from dpcli.engine.pieces import pieces, scanned
 from dpcli.engine.progress import Progress, interruptible
 from dpcli.engine.rollup import Partial, Sealed, rolled_up
 from dpcli.engine.source import Dataset
-from dpcli.privacy.relation import PersonUnit, Unit
+from dpcli.privacy.unit import PersonUnit, Unit
 from dpcli.queries import Query
 
 Answers = list[Sealed]

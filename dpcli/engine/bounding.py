@@ -28,7 +28,7 @@ from dpcli.engine.ids import FIRST_ANONYMOUS, Dictionary, UserIds, require_disti
 from dpcli.engine.rollup import Partial
 from dpcli.engine.totals import UserTotals, among_first, by_user, smallest
 from dpcli.noise.entropy import random_bytes
-from dpcli.privacy.relation import PersonUnit
+from dpcli.privacy.unit import PersonUnit
 from dpcli.queries import Query
 
 WAITING = 1 << 28

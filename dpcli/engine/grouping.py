@@ -15,7 +15,7 @@ import polars as pl
 
 from dpcli.columns import Column, Key, NumericColumn
 from dpcli.engine.sums import passing, sums_of
-from dpcli.privacy.relation import PersonUnit, Unit
+from dpcli.privacy.unit import PersonUnit, Unit
 from dpcli.queries import DistinctQuery, LinearQuery, Query
 
 JOINT_CELLS = 1 << 14

@@ -22,7 +22,7 @@ from dpcli.engine.content import SEALED
 from dpcli.engine.rollup import Partial
 from dpcli.engine.source import Dataset, collected, opened_file
 from dpcli.errors import DataError, Problem
-from dpcli.privacy.relation import Unit
+from dpcli.privacy.unit import Unit
 from dpcli.queries import Query
 
 FORMAT = f"1 of dpcli {__version__}"

@@ -18,7 +18,7 @@ from dpcli.engine.grouping import Batch
 from dpcli.engine.sums import combinations, sums_of
 from dpcli.numeric.arrays import SAFE, Array, largest, roomy, whole
 from dpcli.privacy.confidential import Cells, Confidential, Groups
-from dpcli.privacy.relation import Unit
+from dpcli.privacy.unit import Unit
 from dpcli.queries import MinimiserQuery, Query, ReadabilityQuery
 from dpcli.scores import ScoreQuery, Utility
 

@@ -47,7 +47,7 @@ from dpcli.engine.spark_files import files_of, place_of, state_of
 from dpcli.engine.spark_tasks import LINES, RESULT, File, Tasks
 from dpcli.errors import DataError, DpcliError, Problem, Stopped, UsageError, problem
 from dpcli.noise.entropy import random_bytes
-from dpcli.privacy.relation import PersonUnit, Unit
+from dpcli.privacy.unit import PersonUnit, Unit
 from dpcli.queries import Query
 
 SETTINGS = {

@@ -28,7 +28,7 @@ from dpcli.engine.plain import PlainText
 from dpcli.engine.progress import Progress
 from dpcli.engine.source import Dataset, Source, source_of
 from dpcli.errors import DpcliError
-from dpcli.privacy.relation import PersonUnit, Unit
+from dpcli.privacy.unit import PersonUnit, Unit
 from dpcli.queries import Query
 
 Batches = Iterator[pa.RecordBatch]

@@ -24,7 +24,7 @@ from dpcli.privacy.accounting.composition import Composition, MissingDependencyE
 from dpcli.privacy.accounting.parallel import Branch, parallel_composition
 from dpcli.privacy.events import NO_NOISE, RECOVERED, MechanismEvent, UnknownEventError
 from dpcli.privacy.loss import ZERO_GUARANTEE, Guarantee, Loss, approximate, compose, pure
-from dpcli.privacy.relation import Neighbors
+from dpcli.privacy.neighboring import Neighbors
 
 DAYS_A_YEAR = 365
 

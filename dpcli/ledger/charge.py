@@ -19,8 +19,9 @@ from dpcli.planning.model import Part, Plan, PlannedEntry
 from dpcli.privacy.confidential import Confidential
 from dpcli.privacy.events import MechanismEvent
 from dpcli.privacy.loss import Loss
+from dpcli.privacy.neighboring import Relation
 from dpcli.privacy.permit import NoisePermit
-from dpcli.privacy.relation import Relation, unit_text
+from dpcli.privacy.unit import unit_text
 from dpcli.scores import ScoreQuery
 
 if TYPE_CHECKING:

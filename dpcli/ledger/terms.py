@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from dpcli.numeric.exact import readable_text
 from dpcli.privacy.loss import Loss, loss_text
-from dpcli.privacy.relation import unit_text
+from dpcli.privacy.unit import unit_text
 
 if TYPE_CHECKING:
     from dpcli.specification.model import Spec

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Final
 
 from dpcli.mechanisms.gaussian import Gaussian
+from dpcli.mechanisms.laplace import Geometric, Laplace
 from dpcli.mechanisms.mechanism import Mechanism
-from dpcli.mechanisms.pure import Exponential, Geometric, Laplace, PermuteAndFlip
+from dpcli.mechanisms.selection import Exponential, PermuteAndFlip
 
 MECHANISMS: Final[tuple[Mechanism, ...]] = (
     Laplace(),

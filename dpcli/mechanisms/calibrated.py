@@ -12,71 +12,24 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Never, NoReturn, final
 
-from dpcli.mechanisms.mechanism import ALONE, Mechanism
+from dpcli.mechanisms.mechanism import ALONE, AdditiveMechanism, Mechanism, SelectionMechanism
+from dpcli.mechanisms.partition_selection import PartitionSelection, partition_selection
 from dpcli.mechanisms.query_sensitivity import query_sensitivity
 from dpcli.noise.distribution import Noise
-from dpcli.noise.none import NO_NOISE
-from dpcli.noise.selection import ChoiceNoise
-from dpcli.noise.tails import PartitionSelection, selection
-from dpcli.numeric.arrays import Array, Ints, np, plus, whole
+from dpcli.numeric.arrays import Array, Ints, np, whole
 from dpcli.numeric.exact import require_exact
 from dpcli.privacy.confidential import Cells, Confidential, Group, Groups, Noisy
 from dpcli.privacy.events import MechanismEvent
 from dpcli.privacy.loss import ZERO_LOSS, Guarantee, Loss
+from dpcli.privacy.neighboring import Neighbors, Relation
 from dpcli.privacy.permit import NoisePermit
-from dpcli.privacy.relation import Neighbors, PersonUnit, Relation, RowUnit
 from dpcli.privacy.sensitivity import Sensitivity
+from dpcli.privacy.unit import PersonUnit, RowUnit
 from dpcli.queries import Query
 from dpcli.scores import ScoreQuery
 
 Responses = tuple[Array, ...]
 """What records responded: for each column of the response an array of whole numbers."""
-
-
-class AdditiveMechanism(Mechanism):
-    """A mechanism that adds noise to whole numbers."""
-
-    @final
-    def add_noise(self, noise: Noise, values: Array) -> Array:
-        """Each value plus its own draw; the values themselves without noise."""
-        if noise == NO_NOISE:
-            return values
-        draws = whole(noise.sample(len(values)))
-        if len(draws) != len(values):
-            raise ValueError("a mechanism must answer every cell")
-        return plus(values, draws)
-
-
-class SelectionMechanism(Mechanism):
-    """A mechanism that chooses among candidates by their scores: better ones are more likely.
-
-    A change of the data changes the distances of scores by at most the sensitivity, in L1
-    over all groups and picks; the scale is that divided by epsilon. A candidate that
-    falls short of the best by g gets a weight of exp(-g/scale).
-    """
-
-    @final
-    def choose(self, noise: Noise, scores: Array, k: int) -> Array:
-        """The places of k candidates in each row of scores, each chosen once.
-
-        Without noise the first of the best is chosen.
-        """
-        left = np.broadcast_to(np.arange(scores.shape[1]), scores.shape)
-        chosen, every = [], np.arange(len(scores))
-        for _ in range(k):
-            gaps = scores.max(axis=1, keepdims=True) - scores
-            if isinstance(noise, ChoiceNoise):
-                places = noise.pick(gaps)
-            elif noise == NO_NOISE:
-                places = (gaps == 0).argmax(axis=1)
-            else:
-                raise TypeError("a choice needs the noise of choices")
-            chosen.append(left[every, places])
-            others = np.ones(scores.shape, np.bool_)
-            others[every, places] = False
-            rest = len(every), scores.shape[1] - 1
-            scores, left = (each[others].reshape(rest) for each in (scores, left))
-        return np.stack(chosen, axis=1).ravel()
 
 
 @final
@@ -161,7 +114,7 @@ class CalibratedMechanism:
             loss, rule = losses.get(place, ZERO_LOSS), None
             if selects:
                 alone = query_sensitivity(query, Relation(relation.unit, Neighbors.ADD_REMOVE))
-                rule = selection(noise, alone, target.delta - available.delta)
+                rule = partition_selection(noise, alone, target.delta - available.delta)
                 loss = loss if target.rho is None else replace(loss, delta=loss.delta + rule.delta)
             calibrated = object.__new__(cls)
             values = (mechanism, query, relation, change, noise, loss, rule)

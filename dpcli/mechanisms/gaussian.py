@@ -7,8 +7,7 @@ from fractions import Fraction
 from itertools import count
 from math import erfc, exp, sqrt
 
-from dpcli.mechanisms.calibrated import AdditiveMechanism
-from dpcli.mechanisms.mechanism import CannotCalibrate
+from dpcli.mechanisms.mechanism import AdditiveMechanism, CannotCalibrate
 from dpcli.noise.discrete_gaussian import DiscreteGaussian
 from dpcli.noise.distribution import Noise
 from dpcli.numeric.directed import log_up, round_up, sqrt_up

@@ -7,13 +7,14 @@ only `rho`. Calibration is not trusted: `noises_for` recomputes the loss and com
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import ClassVar, final
 
-from dpcli.noise.distribution import Noise
-from dpcli.noise.none import NO_NOISE
-from dpcli.numeric.directed import sqrt_down
+from dpcli.noise.distribution import NO_NOISE, Noise
+from dpcli.noise.selection import ChoiceNoise
+from dpcli.numeric.arrays import Array, np, plus, whole
+from dpcli.numeric.directed import sqrt_down, sqrt_up
 from dpcli.numeric.exact import short_up
 from dpcli.numeric.search import least_scale
 from dpcli.privacy.dominating_pairs import DominatingPair, ResponsePair
@@ -33,7 +34,7 @@ class CannotCalibrate(Exception):
 
 
 class Mechanism(ABC):
-    """A way to answer; one subclass of a kind in `base`, one registry line.
+    """A way to answer; one subclass of a kind below, one registry line.
 
     The docstring of a subclass carries its privacy argument and is what
     `dpcli explain` prints.
@@ -174,3 +175,57 @@ class Pure(Mechanism):
         if sensitivity.l0 * sensitivity.linf == sensitivity.l1:
             return (noise.pair(noise.scale, sensitivity.linf, sensitivity.l0),)
         return (ResponsePair(noise.scale, sensitivity.l1),)
+
+
+def worst_rho(change: Sensitivity, rho: Callable[[Fraction], Fraction]) -> Fraction:
+    """The rho of all cells from that of one, if it is concave in the square of its change."""
+    whole = rho(Fraction(change.l1))
+    if change.l0 == 1:
+        return whole
+    return min(change.l0 * rho(sqrt_up(Fraction(change.l2_squared, change.l0))), whole)
+
+
+class AdditiveMechanism(Mechanism):
+    """A mechanism that adds noise to whole numbers."""
+
+    @final
+    def add_noise(self, noise: Noise, values: Array) -> Array:
+        """Each value plus its own draw; the values themselves without noise."""
+        if noise == NO_NOISE:
+            return values
+        draws = whole(noise.sample(len(values)))
+        if len(draws) != len(values):
+            raise ValueError("a mechanism must answer every cell")
+        return plus(values, draws)
+
+
+class SelectionMechanism(Mechanism):
+    """A mechanism that chooses among candidates by their scores: better ones are more likely.
+
+    A change of the data changes the distances of scores by at most the sensitivity, in L1
+    over all groups and picks; the scale is that divided by epsilon. A candidate that
+    falls short of the best by g gets a weight of exp(-g/scale).
+    """
+
+    @final
+    def choose(self, noise: Noise, scores: Array, k: int) -> Array:
+        """The places of k candidates in each row of scores, each chosen once.
+
+        Without noise the first of the best is chosen.
+        """
+        left = np.broadcast_to(np.arange(scores.shape[1]), scores.shape)
+        chosen, every = [], np.arange(len(scores))
+        for _ in range(k):
+            gaps = scores.max(axis=1, keepdims=True) - scores
+            if isinstance(noise, ChoiceNoise):
+                places = noise.pick(gaps)
+            elif noise == NO_NOISE:
+                places = (gaps == 0).argmax(axis=1)
+            else:
+                raise TypeError("a choice needs the noise of choices")
+            chosen.append(left[every, places])
+            others = np.ones(scores.shape, np.bool_)
+            others[every, places] = False
+            rest = len(every), scores.shape[1] - 1
+            scores, left = (each[others].reshape(rest) for each in (scores, left))
+        return np.stack(chosen, axis=1).ravel()

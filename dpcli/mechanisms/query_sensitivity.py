@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dpcli.privacy.relation import PersonUnit, Relation
+from dpcli.privacy.neighboring import Relation
 from dpcli.privacy.sensitivity import Sensitivity, readability_sensitivity, sensitivity
+from dpcli.privacy.unit import PersonUnit
 from dpcli.queries import LinearQuery, MinimiserQuery, Query, ReadabilityQuery
 from dpcli.scores import ScoreQuery
 

@@ -1,17 +1,34 @@
-"""Discrete Laplace noise."""
+"""Discrete Laplace noise: exact samples, tails and widths."""
 
 from __future__ import annotations
 
 from fractions import Fraction
+from functools import lru_cache
 from math import ceil, exp, log, sinh
 from typing import final
 
-from dpcli.noise.distribution import Noise
-from dpcli.noise.sampling import Draws, discrete_laplace
-from dpcli.numeric.arrays import Floats, np
+from dpcli.noise.bernoulli import (
+    VECTORISE_FROM,
+    Threshold,
+    bernoulli_array,
+    bernoulli_exp,
+    sign_array,
+)
+from dpcli.noise.distribution import Draws, Noise, accepted_draws
+from dpcli.noise.entropy import random_bits, uniform_below
+from dpcli.numeric.arrays import Floats, Ints, np
 from dpcli.numeric.directed import Interval
 from dpcli.numeric.directed import exp as certified_exp
 from dpcli.privacy.dominating_pairs import LaplacePair
+
+WIDEST = Fraction(1 << 50)
+"""Greatest scale of the array path: beyond, draws might not fit 64 bits."""
+
+RARE = 28
+"""Scales that the binary digits cover: exp(-28) < 2^-40 is left to the tail."""
+
+TAILS = 32
+"""Tail events in a row that 64 bits hold; one more has probability under 2^-1280."""
 
 
 @final
@@ -59,3 +76,89 @@ class DiscreteLaplace(Noise):
     def quantiles(cls, levels: Floats) -> Floats:
         """-sign(p - 1/2) log(1 - |2 p - 1|)."""
         return np.array(-np.sign(levels - 0.5) * np.log1p(-np.abs(2 * levels - 1)))
+
+
+def discrete_laplace(scale: Fraction, count: int, *, many: bool = False) -> Draws:
+    """Independent draws with P[k] proportional to exp(-|k| / scale), exactly."""
+    if scale <= 0:
+        raise ValueError("the scale of noise must be positive")
+    few = count < VECTORISE_FROM and not many
+    if few or scale > WIDEST:
+        return [discrete_laplace_scalar(scale) for _ in range(count)]
+    return discrete_laplace_array(scale, count)
+
+
+def discrete_laplace_scalar(scale: Fraction) -> int:
+    """One draw, in whole numbers only (Canonne, Kamath and Steinke 2020, algorithm 2)."""
+    width, thinning = scale.numerator, scale.denominator
+    while True:
+        low = uniform_below(width)
+        if not bernoulli_exp(low, width):
+            continue
+        high = 0
+        while bernoulli_exp(1, 1):
+            high += 1
+        size = (low + width * high) // thinning
+        negative = random_bits(1)
+        # Zero has two signs; one is rejected, or it would count twice.
+        if size or not negative:
+            return -size if negative else size
+
+
+def discrete_laplace_array(scale: Fraction, count: int) -> Ints:
+    """Independent draws as an array, for scales up to `WIDEST`.
+
+    A geometric variable of ratio exp(-1/scale) with a fair sign, where a negative
+    zero is rejected.
+    """
+    if not 0 < scale <= WIDEST:
+        raise ValueError("a scale outside the range of the array path")
+
+    def block(many: int) -> Ints:
+        size = _geometric_block(scale, many)
+        negative = sign_array(size.size)
+        kept = ~(negative & (size == 0))
+        # -n = (n xor -1) + 1, without a branch for each draw.
+        flip = negative.astype(np.int64)
+        signed: Ints = ((size ^ -flip) + flip)[kept]
+        return signed
+
+    return accepted_draws(count, block)
+
+
+@lru_cache(maxsize=16)
+def _digit_thresholds(scale: Fraction) -> tuple[tuple[Threshold, ...], Threshold]:
+    """The probability of each binary digit, and of the tail beyond them."""
+    digits = 0
+    while (1 << digits) < RARE * scale:
+        digits += 1
+    each = tuple(Threshold.logistic((1 << i) / scale) for i in range(digits))
+    return each, Threshold.exponential((1 << digits) / scale)
+
+
+def _geometric_block(scale: Fraction, count: int) -> Ints:
+    """Independent draws with P[g] proportional to exp(-g / scale), g >= 0.
+
+    exp(-g/scale) is a product over the binary digits of g, so below 2^m the digits
+    are independent and digit i is one with probability 1/(1 + exp(2^i/scale)). And
+    g >= 2^m has probability exp(-2^m/scale), after which g - 2^m is geometric again.
+    """
+    each, beyond = _digit_thresholds(scale)
+    # Digits are gathered in bytes: a byte is cheaper to shift than a word.
+    planes = np.zeros((8, count), np.uint8)
+    for i, threshold in enumerate(each):
+        digit = bernoulli_array(threshold, count).view(np.uint8)
+        planes[i // 8] |= digit << np.uint8(i % 8)
+    words = np.zeros(count, np.int64)
+    for plane in range((len(each) + 7) // 8):
+        words |= planes[plane].astype(np.int64) << np.int64(8 * plane)
+    tails = np.flatnonzero(bernoulli_array(beyond, count))
+    rounds = 0
+    while tails.size:
+        rounds += 1
+        if rounds > TAILS:
+            raise OverflowError("a draw does not fit 64 bits")
+        # The digits were drawn independently, and serve as those of the remainder.
+        words[tails] += 1 << len(each)
+        tails = tails[bernoulli_array(beyond, tails.size)]
+    return words

@@ -8,16 +8,20 @@ outwards. Samples are exact; `tail_up` is part of a guarantee, and certified.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from math import erfc, floor, log, sqrt
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, final
 
-from dpcli.noise.sampling import Draws
-from dpcli.numeric.arrays import Floats, np
+from dpcli.noise.bernoulli import BLOCK
+from dpcli.numeric.arrays import Floats, Ints, np
 from dpcli.numeric.exact import require_exact
 from dpcli.numeric.search import least_up
 from dpcli.privacy.dominating_pairs import DominatingPair, ResponsePair
+
+Draws = list[int] | Ints
+"""Whole numbers: a list of few or of very large ones, else an array."""
 
 PRECISION = 1e-9
 """Relative width at which a quantile is known well enough to be printed."""
@@ -114,3 +118,33 @@ def normal_quantile(outside: float) -> float:
         8.0,
         lambda low, high: high - low <= PRECISION * high,
     )
+
+
+def accepted_draws(count: int, block: Callable[[int], Ints]) -> Ints:
+    """Draws that are left of blocks of proposals, until there are enough."""
+    draws = np.empty(count, np.int64)
+    filled = 0
+    while filled < count:
+        kept = block(min(BLOCK, 2 * (count - filled) + 64))[: count - filled]
+        draws[filled : filled + kept.size] = kept
+        filled += kept.size
+    return draws
+
+
+@final
+class NoNoise(Noise):
+    """Always zero, of scale zero: for a constant that no neighbor can change."""
+
+    kind = "none"
+
+    def sample(self, count: int, *, many: bool = False) -> Draws:  # noqa: ARG002 - they are few
+        """Zeros."""
+        return [0] * count
+
+    def tail(self, least: int) -> float:  # noqa: ARG002 - there is none
+        """Zero."""
+        return 0.0
+
+
+NO_NOISE = NoNoise(Fraction(0))
+"""No noise, for an answer of sensitivity zero: no neighbor can change it."""

@@ -13,7 +13,7 @@ from dpcli.planning.number_text import Stated
 from dpcli.privacy.accounting import COMPOSITIONS
 from dpcli.privacy.accounting.composition import MissingDependencyError
 from dpcli.privacy.loss import Loss
-from dpcli.privacy.relation import unit_text
+from dpcli.privacy.unit import unit_text
 
 USUAL_DELTA = Fraction(1, 10**6)
 """The delta of the comparison if the budget has none."""

@@ -19,7 +19,7 @@ from dpcli.privacy.interpretation import (
     times_at_most,
 )
 from dpcli.privacy.loss import Loss
-from dpcli.privacy.relation import Neighbors
+from dpcli.privacy.neighboring import Neighbors
 from dpcli.scores import ScoreQuery
 from dpcli.specification.model import Spec
 

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING
 from dpcli.columns import CategoryColumn
 from dpcli.mechanisms.calibrated import CalibratedMechanism
 from dpcli.mechanisms.mechanism import Mechanism
+from dpcli.mechanisms.partition_selection import PartitionSelection
 from dpcli.noise.distribution import Noise
-from dpcli.noise.tails import PartitionSelection
 from dpcli.planning.number_text import root_up
 from dpcli.privacy.accounting.composition import Bound
 from dpcli.privacy.accounting.parallel import Branch, parallel_composition

@@ -12,7 +12,8 @@ from dpcli.columns import Key, NumericColumn
 from dpcli.messages import note
 from dpcli.planning.model import Part, Plan, PlannedEntry
 from dpcli.planning.number_text import exact_or_up, short
-from dpcli.privacy.relation import Neighbors, PersonUnit
+from dpcli.privacy.neighboring import Neighbors
+from dpcli.privacy.unit import PersonUnit
 from dpcli.queries import LinearQuery
 from dpcli.reference import texts
 from dpcli.specification.dataset_names import mixed_scripts

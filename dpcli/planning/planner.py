@@ -15,7 +15,7 @@ from dpcli.planning.entry_planner import EntryPlanner
 from dpcli.planning.model import Plan, PlannedEntry, answers_of
 from dpcli.privacy.accounting.composition import MissingDependencyError
 from dpcli.privacy.accounting.parallel import Branch
-from dpcli.privacy.relation import PersonUnit
+from dpcli.privacy.unit import PersonUnit
 from dpcli.queries import LinearQuery
 from dpcli.specification.axes import Ranges
 from dpcli.specification.model import Entry, Spec

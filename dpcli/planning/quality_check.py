@@ -24,7 +24,7 @@ from dpcli.messages import note
 from dpcli.noise.tails import blended_margin, one_sided_width
 from dpcli.planning.model import Plan
 from dpcli.planning.number_text import short
-from dpcli.privacy.relation import PersonUnit
+from dpcli.privacy.unit import PersonUnit
 from dpcli.statistics.quality import HALF, split
 from dpcli.statistics.statistic import Answer
 

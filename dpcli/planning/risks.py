@@ -25,7 +25,8 @@ from dpcli.privacy.interpretation import (
     percent_at_most,
 )
 from dpcli.privacy.loss import loss_text
-from dpcli.privacy.relation import Neighbors, PersonUnit
+from dpcli.privacy.neighboring import Neighbors
+from dpcli.privacy.unit import PersonUnit
 from dpcli.reference import texts
 
 SMALL_EPSILON = 1

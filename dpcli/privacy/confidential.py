@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any, Generic, NoReturn, TypeVar, final
 
 from dpcli.numeric.arrays import Array, Ints, np
-from dpcli.privacy.relation import Unit
+from dpcli.privacy.unit import Unit
 
 T = TypeVar("T")
 

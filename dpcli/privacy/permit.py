@@ -6,7 +6,7 @@ from typing import Any, Never, final
 
 from dpcli.privacy.confidential import Confidential
 from dpcli.privacy.events import MechanismEvent
-from dpcli.privacy.relation import Relation
+from dpcli.privacy.neighboring import Relation
 
 
 @final

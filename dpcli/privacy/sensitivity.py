@@ -25,7 +25,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from dpcli.privacy.relation import Neighbors, PersonUnit, Unit
+from dpcli.privacy.neighboring import Neighbors
+from dpcli.privacy.unit import PersonUnit, Unit
 
 
 @dataclass(frozen=True, slots=True)

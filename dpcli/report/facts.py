@@ -19,7 +19,7 @@ from dpcli.planning.model import Plan
 from dpcli.planning.number_text import exact_or_up, json_text
 from dpcli.planning.risks import risks
 from dpcli.privacy.loss import Loss
-from dpcli.privacy.relation import RowUnit
+from dpcli.privacy.unit import RowUnit
 from dpcli.report.document import Report
 from dpcli.report.entry_facts import (
     Facts,

@@ -16,7 +16,7 @@ from dpcli.messages import note
 from dpcli.planning.model import Plan
 from dpcli.planning.notes import many
 from dpcli.planning.number_text import Fact, Number, exact_or_up, plain, short
-from dpcli.privacy.relation import PersonUnit
+from dpcli.privacy.unit import PersonUnit
 from dpcli.report.entry_facts import Facts
 
 if TYPE_CHECKING:

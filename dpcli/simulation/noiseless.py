@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, cast, final
 from dpcli.numeric.arrays import whole
 from dpcli.planning.model import Plan
 from dpcli.privacy.confidential import Cells, Confidential, Group, Groups
-from dpcli.privacy.relation import PersonUnit
+from dpcli.privacy.unit import PersonUnit
 from dpcli.queries import LinearQuery, Query
 from dpcli.releasing import NoisyEntry, add_noise, check_quality
 from dpcli.simulation.synthetic import SyntheticDataset

@@ -17,8 +17,9 @@ from dpcli.engine.source import Dataset, Source
 from dpcli.errors import DataError, UsageError
 from dpcli.privacy.confidential import Confidential
 from dpcli.privacy.events import MechanismEvent
+from dpcli.privacy.neighboring import Relation
 from dpcli.privacy.permit import NoisePermit
-from dpcli.privacy.relation import PersonUnit, Relation, Unit
+from dpcli.privacy.unit import PersonUnit, Unit
 from dpcli.queries import Query
 from dpcli.simulation.synthetic_cells import Places, Stream, ids, texts_of
 from dpcli.specification.model import Spec

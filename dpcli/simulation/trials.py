@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import NamedTuple
 
-from dpcli.noise.none import NO_NOISE
+from dpcli.noise.distribution import NO_NOISE
 from dpcli.numeric.arrays import Array, Floats, np, plus, times
 from dpcli.planning.model import Plan, PlannedEntry
 from dpcli.privacy.confidential import Cells, Group
-from dpcli.privacy.relation import PersonUnit
+from dpcli.privacy.unit import PersonUnit
 from dpcli.releasing import NoisyEntry, estimate
 from dpcli.simulation.noise_test import Errors, NoiseVerdict, Observed, QuestionTrial, share
 from dpcli.simulation.noiseless import NoiselessAnswers, NoiselessRun

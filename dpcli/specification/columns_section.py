@@ -10,7 +10,8 @@ from pathlib import Path
 
 from dpcli.columns import CategoryColumn, Column, IdColumn, NumericColumn, OpenColumn
 from dpcli.privacy.accounting.composition import Composition
-from dpcli.privacy.relation import Neighbors, Relation, RowUnit, Unit
+from dpcli.privacy.neighboring import Neighbors, Relation
+from dpcli.privacy.unit import RowUnit, Unit
 from dpcli.reference import variant
 from dpcli.spec_values import Unreadable
 from dpcli.specification.column_types import COLUMN_TYPES, is_invisible

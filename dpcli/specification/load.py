@@ -13,7 +13,7 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from dpcli.errors import SpecError, describe_system_error
-from dpcli.privacy.relation import PersonUnit, Unit
+from dpcli.privacy.unit import PersonUnit, Unit
 from dpcli.spec_values import Choice, Exact, Read, Shape, Text, Unreadable, refusal
 from dpcli.specification.columns_section import Scope, declare
 from dpcli.specification.csv_section import read_dialect

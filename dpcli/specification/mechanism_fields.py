@@ -10,12 +10,11 @@ from typing import Annotated, Any
 from pydantic import WithJsonSchema
 
 from dpcli import mechanisms
-from dpcli.mechanisms.calibrated import SelectionMechanism
-from dpcli.mechanisms.mechanism import Mechanism
+from dpcli.mechanisms.mechanism import Mechanism, SelectionMechanism
 from dpcli.messages import shown
 from dpcli.numeric.exact import readable_text
 from dpcli.privacy.loss import Price
-from dpcli.privacy.relation import PersonUnit, Unit
+from dpcli.privacy.unit import PersonUnit, Unit
 from dpcli.spec_values import Choice, Exact, Shape, described
 from dpcli.specification.columns_section import Scope
 from dpcli.specification.grid import read_number

@@ -18,7 +18,8 @@ from dpcli.errors import Place
 from dpcli.mechanisms.mechanism import Mechanism
 from dpcli.privacy.accounting.composition import Composition
 from dpcli.privacy.loss import Loss, Price
-from dpcli.privacy.relation import Neighbors, PersonUnit, Relation, Unit
+from dpcli.privacy.neighboring import Neighbors, Relation
+from dpcli.privacy.unit import PersonUnit, Unit
 from dpcli.statistics.postprocessing import Step
 from dpcli.statistics.statistic import Request, Statistic
 

@@ -13,7 +13,8 @@ from dpcli.privacy.accounting import COMPOSITIONS
 from dpcli.privacy.accounting.composition import Composition
 from dpcli.privacy.conversion import zcdp_epsilon
 from dpcli.privacy.loss import Loss
-from dpcli.privacy.relation import Neighbors, PersonUnit, RowUnit, Unit
+from dpcli.privacy.neighboring import Neighbors
+from dpcli.privacy.unit import PersonUnit, RowUnit, Unit
 from dpcli.spec_values import (
     MOST_BUDGET,
     Choice,

@@ -9,7 +9,7 @@ from math import prod
 from typing import Any
 
 from dpcli.columns import CategoryColumn, Column, Key, NumericColumn
-from dpcli.privacy.relation import RowUnit
+from dpcli.privacy.unit import RowUnit
 from dpcli.queries import Condition, LinearQuery, MinimiserQuery
 from dpcli.scores import Points
 from dpcli.spec_fields import MOST_TOGETHER, Role, role_of

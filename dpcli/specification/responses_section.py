@@ -16,7 +16,8 @@ from dpcli.mechanisms import local as randomizers
 from dpcli.mechanisms.local.randomizer import Asked, CannotRandomize, ProbabilityTable, Randomizer
 from dpcli.messages import shown
 from dpcli.numeric.exact import plain_text
-from dpcli.privacy.relation import Neighbors, PersonUnit
+from dpcli.privacy.neighboring import Neighbors
+from dpcli.privacy.unit import PersonUnit
 from dpcli.spec_fields import LABELLED, NUMERIC
 from dpcli.spec_values import (
     MOST_EPSILON,

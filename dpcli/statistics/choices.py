@@ -11,7 +11,7 @@ from pydantic import Field
 
 from dpcli.columns import CategoryColumn, Key
 from dpcli.numeric.arrays import np
-from dpcli.privacy.relation import Relation
+from dpcli.privacy.neighboring import Relation
 from dpcli.scores import Accuracy, Frequency, Revenue, ScoreQuery, Utility
 from dpcli.spec_fields import (
     BooleanColumnName,

@@ -9,7 +9,8 @@ from fractions import Fraction
 from dpcli.columns import Key
 from dpcli.numeric.arrays import Floats, clipped, np, plus, quotients, times
 from dpcli.numeric.exact import decimal_places
-from dpcli.privacy.relation import PersonUnit, Relation
+from dpcli.privacy.neighboring import Relation
+from dpcli.privacy.unit import PersonUnit
 from dpcli.queries import DistinctQuery, Factor, LinearQuery, Query
 from dpcli.spec_fields import (
     BinForms,

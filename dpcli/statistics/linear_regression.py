@@ -14,8 +14,9 @@ from typing import Annotated, Any
 from dpcli.columns import NumericColumn
 from dpcli.numeric.arrays import Array, Bools, Floats, np
 from dpcli.numeric.directed import round_down, sqrt_down, sqrt_up
-from dpcli.privacy.relation import Neighbors, Relation, RowUnit
+from dpcli.privacy.neighboring import Neighbors, Relation
 from dpcli.privacy.sensitivity import Sensitivity
+from dpcli.privacy.unit import RowUnit
 from dpcli.queries import Factor, MinimiserQuery
 from dpcli.spec_fields import Fault, NumericColumnName, Predictors
 from dpcli.spec_values import Choice, Exact, named, whole

@@ -15,7 +15,7 @@ from pydantic import Field
 from dpcli.columns import Key
 from dpcli.noise.tails import blended_half_width
 from dpcli.numeric.arrays import Array, np
-from dpcli.privacy.relation import Relation
+from dpcli.privacy.neighboring import Relation
 from dpcli.queries import LinearQuery
 from dpcli.spec_fields import Fault, TableColumns, at_most
 from dpcli.spec_values import UNLIMITED, named, whole

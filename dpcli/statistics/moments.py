@@ -10,7 +10,7 @@ from math import prod
 
 from dpcli.columns import NumericColumn
 from dpcli.numeric.arrays import Floats, np
-from dpcli.privacy.relation import Relation
+from dpcli.privacy.neighboring import Relation
 from dpcli.queries import Factor, LinearQuery
 from dpcli.statistics.statistic import Question, Request, center
 

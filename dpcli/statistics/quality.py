@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from dpcli.noise.tails import blended_margin
-from dpcli.privacy.relation import Relation
+from dpcli.privacy.neighboring import Relation
 from dpcli.queries import LinearQuery, ReadabilityQuery
 from dpcli.statistics.estimates import Estimates
 from dpcli.statistics.statistic import Answer, Question, Request, Statistic

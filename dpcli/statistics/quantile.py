@@ -12,7 +12,7 @@ from typing import ClassVar
 from dpcli.columns import Key, NumericColumn
 from dpcli.numeric.arrays import np, times, whole
 from dpcli.numeric.exact import plain_text
-from dpcli.privacy.relation import Relation
+from dpcli.privacy.neighboring import Relation
 from dpcli.scores import Points, Rank, ScoreQuery
 from dpcli.spec_fields import Candidates, NumericColumnName, Quantiles
 from dpcli.spec_values import named

@@ -9,7 +9,7 @@ from itertools import combinations
 from dpcli.columns import NumericColumn
 from dpcli.numeric.arrays import Floats, np
 from dpcli.numeric.exact import decimal_places
-from dpcli.privacy.relation import Relation
+from dpcli.privacy.neighboring import Relation
 from dpcli.spec_fields import NumericColumnName, NumericColumns
 from dpcli.spec_values import named
 from dpcli.statistics.estimates import Estimates, Limits

@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Literal
 from dpcli.columns import CategoryColumn, Column, Key, NumericColumn
 from dpcli.noise.distribution import Noise
 from dpcli.numeric.arrays import Array, whole
-from dpcli.privacy.relation import Relation
+from dpcli.privacy.neighboring import Relation
 from dpcli.queries import Condition, Query
 from dpcli.scores import Points
 from dpcli.spec_fields import Fault

@@ -18,12 +18,8 @@ from typing import Any
 if not __package__:
     sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from dpcli.noise.sampling import (
-    discrete_gaussian_array,
-    discrete_gaussian_scalar,
-    discrete_laplace_array,
-    discrete_laplace_scalar,
-)
+from dpcli.noise.discrete_gaussian import discrete_gaussian_array, discrete_gaussian_scalar
+from dpcli.noise.discrete_laplace import discrete_laplace_array, discrete_laplace_scalar
 
 COUNT, SLOW_COUNT, REPEATS = 1_000_000, 3_000, 5
 SCALES = [("10", Fraction(10)), ("1000", Fraction(1000)), ("2^30", Fraction(1 << 30))]

@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 from dpcli.mechanisms import MECHANISMS
-from dpcli.mechanisms.calibrated import SelectionMechanism
-from dpcli.noise import choice_sampling as choice
+from dpcli.mechanisms.mechanism import SelectionMechanism
+from dpcli.noise import selection as choice
 from dpcli.noise.discrete_laplace import DiscreteLaplace
-from dpcli.noise.none import NO_NOISE
+from dpcli.noise.distribution import NO_NOISE
 from dpcli.noise.selection import ChoiceNoise
 from dpcli.numeric.arrays import whole
 from dpcli.privacy.loss import Loss

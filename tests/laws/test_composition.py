@@ -10,8 +10,7 @@ import mpmath
 import pytest
 
 from dpcli.mechanisms import MECHANISMS
-from dpcli.mechanisms.calibrated import SelectionMechanism
-from dpcli.mechanisms.mechanism import Mechanism
+from dpcli.mechanisms.mechanism import Mechanism, SelectionMechanism
 from dpcli.noise.discrete_gaussian import DiscreteGaussian
 from dpcli.noise.distribution import Noise
 from dpcli.privacy.accounting import COMPOSITIONS
@@ -20,7 +19,7 @@ from dpcli.privacy.accounting.parallel import parallel_composition
 from dpcli.privacy.accounting.pld import composed_epsilon
 from dpcli.privacy.dominating_pairs import DominatingPair, GaussianPair, LaplacePair
 from dpcli.privacy.loss import Guarantee, Loss, compose
-from dpcli.privacy.relation import Neighbors
+from dpcli.privacy.neighboring import Neighbors
 from dpcli.privacy.sensitivity import Sensitivity
 from tests.support.compositions import Losses, composed, epsilon_at, mean_loss, outcomes, renyi
 

@@ -13,11 +13,9 @@ import numpy as np
 import pytest
 
 from dpcli.mechanisms import MECHANISMS
-from dpcli.mechanisms.calibrated import AdditiveMechanism
-from dpcli.mechanisms.mechanism import CannotCalibrate, Mechanism
+from dpcli.mechanisms.mechanism import AdditiveMechanism, CannotCalibrate, Mechanism
 from dpcli.noise import NOISES, entropy
-from dpcli.noise.distribution import Noise
-from dpcli.noise.none import NO_NOISE
+from dpcli.noise.distribution import NO_NOISE, Noise
 from dpcli.numeric.arrays import whole
 from dpcli.privacy.loss import Loss
 from dpcli.privacy.sensitivity import Sensitivity

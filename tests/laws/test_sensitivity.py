@@ -7,13 +7,14 @@ from itertools import combinations, combinations_with_replacement, product
 
 import pytest
 
-from dpcli.privacy.relation import Neighbors, PersonUnit, RowUnit, Unit
+from dpcli.privacy.neighboring import Neighbors
 from dpcli.privacy.sensitivity import (
     RowContribution,
     Sensitivity,
     readability_sensitivity,
     sensitivity,
 )
+from dpcli.privacy.unit import PersonUnit, RowUnit, Unit
 
 CONTRIBUTIONS = [(1, 1), (0, 1), (0, 3), (-2, 1), (-1, 1), (2, 3), (-3, -2), (0, 0), (-3, 0)]
 

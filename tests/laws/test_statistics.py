@@ -17,7 +17,8 @@ from dpcli.noise.selection import ExponentialChoice
 from dpcli.numeric.arrays import whole
 from dpcli.privacy.accounting import COMPOSITIONS
 from dpcli.privacy.loss import Loss
-from dpcli.privacy.relation import Neighbors, Relation, RowUnit
+from dpcli.privacy.neighboring import Neighbors, Relation
+from dpcli.privacy.unit import RowUnit
 from dpcli.queries import Condition, LinearQuery, Query
 from dpcli.scores import ScoreQuery
 from dpcli.specification.model import Privacy

@@ -10,7 +10,7 @@ from dpcli.csv_dialect import STANDARD, Dialect
 from dpcli.engine.aggregate import aggregate
 from dpcli.engine.source import open_dataset
 from dpcli.privacy.confidential import Cells, Confidential, Groups
-from dpcli.privacy.relation import Unit
+from dpcli.privacy.unit import Unit
 from dpcli.queries import Query
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ from typing import Literal, cast
 
 from dpcli.columns import CategoryColumn, Column, IdColumn, Key, NumericColumn, OpenColumn
 from dpcli.csv_dialect import STANDARD, Dialect
-from dpcli.privacy.relation import PersonUnit, RowUnit, Unit
+from dpcli.privacy.unit import PersonUnit, RowUnit, Unit
 from dpcli.queries import DistinctQuery, LinearQuery, Query, ReadabilityQuery
 from dpcli.scores import Accuracy, Frequency, Rank, Revenue, ScoreQuery
 

@@ -19,7 +19,7 @@ import mpmath
 import pytest
 
 from dpcli.mechanisms.gaussian import Gaussian
-from dpcli.mechanisms.pure import Laplace
+from dpcli.mechanisms.laplace import Laplace
 from dpcli.noise.discrete_laplace import DiscreteLaplace
 from dpcli.privacy.accounting.advanced import Advanced, optimal, strong
 from dpcli.privacy.accounting.pld import Pld

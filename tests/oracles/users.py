@@ -7,7 +7,7 @@ from dataclasses import replace
 from random import Random
 
 from dpcli.columns import Column, IdColumn, Key, OpenColumn
-from dpcli.privacy.relation import PersonUnit
+from dpcli.privacy.unit import PersonUnit
 from dpcli.queries import DistinctQuery, Query
 from tests.oracles import files
 

@@ -8,8 +8,7 @@ from itertools import product
 import numpy as np
 from numpy.typing import NDArray
 
-from dpcli.mechanisms.calibrated import SelectionMechanism
-from dpcli.mechanisms.mechanism import Mechanism
+from dpcli.mechanisms.mechanism import Mechanism, SelectionMechanism
 from dpcli.noise.distribution import Noise
 from dpcli.privacy.sensitivity import Sensitivity
 from tests.laws.test_choices import probabilities

@@ -6,8 +6,8 @@ from typing import Any
 
 from dpcli.privacy.confidential import Confidential
 from dpcli.privacy.events import MechanismEvent
+from dpcli.privacy.neighboring import Relation
 from dpcli.privacy.permit import NoisePermit
-from dpcli.privacy.relation import Relation
 
 
 def free_permit() -> NoisePermit:

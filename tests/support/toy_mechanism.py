@@ -5,11 +5,9 @@ from __future__ import annotations
 from fractions import Fraction
 from math import exp
 
-from dpcli.mechanisms.calibrated import AdditiveMechanism
-from dpcli.mechanisms.mechanism import Pure
-from dpcli.noise.discrete_laplace import DiscreteLaplace
+from dpcli.mechanisms.mechanism import AdditiveMechanism, Pure
+from dpcli.noise.discrete_laplace import DiscreteLaplace, discrete_laplace
 from dpcli.noise.distribution import Noise
-from dpcli.noise.sampling import discrete_laplace
 from dpcli.privacy.conversion import pure_rho
 from dpcli.privacy.sensitivity import Sensitivity
 

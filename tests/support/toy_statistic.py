@@ -7,7 +7,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from dpcli.privacy.relation import Relation
+from dpcli.privacy.neighboring import Relation
 from dpcli.queries import Condition, LinearQuery
 from dpcli.spec_fields import Fault, NumericColumnName, at_most
 from dpcli.spec_values import UNLIMITED, named, whole

@@ -14,16 +14,17 @@ import pytest
 from dpcli import mechanisms, noise
 from dpcli.mechanisms import local as randomizers
 from dpcli.mechanisms.calibrated import CalibratedMechanism
-from dpcli.mechanisms.pure import Laplace
+from dpcli.mechanisms.laplace import Laplace
 from dpcli.noise import entropy
 from dpcli.noise.discrete_gaussian import DiscreteGaussian
 from dpcli.noise.discrete_laplace import DiscreteLaplace
-from dpcli.noise.sampling import Draws
+from dpcli.noise.distribution import Draws
 from dpcli.numeric.arrays import whole
 from dpcli.privacy.confidential import Cells, Confidential
 from dpcli.privacy.loss import Loss
+from dpcli.privacy.neighboring import Neighbors, Relation
 from dpcli.privacy.permit import NoisePermit
-from dpcli.privacy.relation import Neighbors, Relation, RowUnit
+from dpcli.privacy.unit import RowUnit
 from dpcli.queries import LinearQuery
 from dpcli.simulation import synthetic
 from dpcli.simulation.synthetic import SyntheticDataset

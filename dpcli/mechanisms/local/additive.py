@@ -9,8 +9,8 @@ from typing import ClassVar
 
 from dpcli.columns import NumericColumn
 from dpcli.mechanisms import MECHANISMS
-from dpcli.mechanisms.calibrated import AdditiveMechanism
 from dpcli.mechanisms.gaussian import Gaussian as GaussianMechanism
+from dpcli.mechanisms.laplace import Laplace as LaplaceMechanism
 from dpcli.mechanisms.local.randomizer import (
     Asked,
     CannotRandomize,
@@ -18,8 +18,7 @@ from dpcli.mechanisms.local.randomizer import (
     Randomizer,
     ResponseCounts,
 )
-from dpcli.mechanisms.mechanism import CannotCalibrate
-from dpcli.mechanisms.pure import Laplace as LaplaceMechanism
+from dpcli.mechanisms.mechanism import AdditiveMechanism, CannotCalibrate
 from dpcli.noise import NOISES
 from dpcli.noise.distribution import Noise
 from dpcli.numeric.arrays import Ints, np

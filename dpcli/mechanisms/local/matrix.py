@@ -14,7 +14,7 @@ from dpcli.mechanisms.local.randomizer import (
     Randomizer,
     ResponseCounts,
 )
-from dpcli.noise.choice_sampling import categorical_array
+from dpcli.noise.selection import categorical_array
 from dpcli.numeric.arrays import Floats, Ints, np
 from dpcli.privacy.amplification import worst_ratio
 from dpcli.privacy.loss import Loss

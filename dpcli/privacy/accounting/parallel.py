@@ -8,7 +8,7 @@ from itertools import pairwise, zip_longest
 
 from dpcli.privacy.dominating_pairs import DominatingPair
 from dpcli.privacy.loss import ZERO_GUARANTEE, Guarantee, Loss, compose
-from dpcli.privacy.relation import Neighbors
+from dpcli.privacy.neighboring import Neighbors
 
 Branch = tuple[str, int]
 """Which rows answers are about: those of the same name and other numbers are disjoint.

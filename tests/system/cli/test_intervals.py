@@ -11,7 +11,7 @@ import pytest
 from dpcli.engine.rollup import minimised
 from dpcli.noise import entropy
 from dpcli.noise.discrete_laplace import DiscreteLaplace
-from dpcli.noise.none import NoNoise
+from dpcli.noise.distribution import NoNoise
 from dpcli.numeric.arrays import whole
 from dpcli.planning.model import Plan, PlannedEntry
 from dpcli.planning.planner import make_plan

@@ -15,7 +15,7 @@ import pytest
 
 from dpcli.columns import Key, NumericColumn
 from dpcli.engine.grouping import _place
-from dpcli.privacy.relation import RowUnit
+from dpcli.privacy.unit import RowUnit
 from dpcli.queries import LinearQuery
 from dpcli.specification.load import load_spec
 from tests.oracles.opened import cells_of, engine

@@ -16,7 +16,7 @@ from dpcli.engine.header import require_columns
 from dpcli.engine.pieces import texts_of
 from dpcli.engine.source import open_dataset
 from dpcli.errors import DataError
-from dpcli.privacy.relation import RowUnit
+from dpcli.privacy.unit import RowUnit
 from dpcli.queries import LinearQuery
 from tests.oracles.opened import cells_of, engine
 

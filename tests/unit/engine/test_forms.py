@@ -18,7 +18,7 @@ from dpcli.engine import bounding, content
 from dpcli.engine.decode import Decoder
 from dpcli.engine.pieces import texts_of
 from dpcli.engine.source import open_dataset
-from dpcli.privacy.relation import RowUnit
+from dpcli.privacy.unit import RowUnit
 from dpcli.queries import Factor, LinearQuery
 from tests.oracles import files, users
 from tests.oracles.opened import engine

@@ -16,7 +16,7 @@ from dpcli.csv_dialect import STANDARD, Dialect
 from dpcli.engine.pieces import texts_of
 from dpcli.engine.source import open_dataset
 from dpcli.errors import DataError
-from dpcli.privacy.relation import PersonUnit, RowUnit
+from dpcli.privacy.unit import PersonUnit, RowUnit
 from dpcli.queries import LinearQuery
 from tests.oracles.files import batches, generate
 from tests.oracles.opened import cells_of, engine

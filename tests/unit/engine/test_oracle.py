@@ -16,7 +16,7 @@ from dpcli.engine import pieces as tables
 from dpcli.engine.pieces import pieces
 from dpcli.engine.progress import Progress
 from dpcli.engine.source import open_dataset
-from dpcli.privacy.relation import RowUnit
+from dpcli.privacy.unit import RowUnit
 from dpcli.queries import Factor, LinearQuery
 from tests.oracles import plain as oracle
 from tests.oracles.files import batches, generate, readability

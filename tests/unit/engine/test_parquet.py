@@ -20,7 +20,7 @@ from dpcli.engine.header import require_columns
 from dpcli.engine.parquet import parquet_source, scanned, text_of
 from dpcli.engine.source import open_dataset
 from dpcli.errors import DataError
-from dpcli.privacy.relation import PersonUnit, RowUnit
+from dpcli.privacy.unit import PersonUnit, RowUnit
 from dpcli.queries import Factor, LinearQuery
 from tests.oracles.opened import engine
 

@@ -18,7 +18,7 @@ from dpcli.engine.progress import Progress
 from dpcli.engine.source import open_dataset
 from dpcli.errors import DataError
 from dpcli.noise import entropy
-from dpcli.privacy.relation import PersonUnit, RowUnit, Unit
+from dpcli.privacy.unit import PersonUnit, RowUnit, Unit
 from dpcli.queries import DistinctQuery, Factor, LinearQuery, Query
 from tests.oracles import users
 from tests.oracles.files import batches, generate, readability

@@ -13,7 +13,7 @@ from dpcli.columns import Key, NumericColumn
 from dpcli.engine import bounding
 from dpcli.engine.ids import Dictionary, UserIds
 from dpcli.noise import entropy
-from dpcli.privacy.relation import PersonUnit, RowUnit
+from dpcli.privacy.unit import PersonUnit, RowUnit
 from dpcli.queries import LinearQuery
 from tests.oracles.files import batches, readability
 from tests.oracles.opened import cells_of, engine

@@ -17,7 +17,7 @@ from dpcli.engine.pieces import pieces, texts_of
 from dpcli.engine.progress import Position, Progress, interruptible
 from dpcli.engine.source import open_dataset
 from dpcli.errors import Stopped
-from dpcli.privacy.relation import RowUnit
+from dpcli.privacy.unit import RowUnit
 from dpcli.queries import Factor, LinearQuery
 
 AGE = NumericColumn("age", "integer", Fraction(1), (0, 100))

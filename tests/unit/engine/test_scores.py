@@ -11,7 +11,7 @@ from random import Random
 import pytest
 
 from dpcli.columns import CategoryColumn, Column, Key, NumericColumn
-from dpcli.privacy.relation import RowUnit
+from dpcli.privacy.unit import RowUnit
 from dpcli.queries import Factor, LinearQuery, Query
 from dpcli.scores import Accuracy, Frequency, Points, Rank, Revenue, ScoreQuery
 from dpcli.statistics.quantile import at_and_between, from_each

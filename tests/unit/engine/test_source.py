@@ -23,7 +23,7 @@ from dpcli.engine.aggregate import aggregate
 from dpcli.engine.header import require_columns
 from dpcli.engine.source import Dataset, Source, open_dataset
 from dpcli.errors import DataError
-from dpcli.privacy.relation import RowUnit
+from dpcli.privacy.unit import RowUnit
 from dpcli.queries import Factor, LinearQuery
 from tests.oracles.opened import cells_of, engine, opened
 

@@ -17,7 +17,7 @@ from dpcli.engine.content import UTF8_MARK
 from dpcli.engine.partials import frames_of, unpacked
 from dpcli.engine.rollup import Partial
 from dpcli.engine.spark_tasks import File, Tasks
-from dpcli.privacy.relation import RowUnit
+from dpcli.privacy.unit import RowUnit
 from dpcli.queries import DistinctQuery
 from tests.oracles.files import batches, generate, readability
 from tests.oracles.opened import engine, opened

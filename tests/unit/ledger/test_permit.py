@@ -12,12 +12,13 @@ from dpcli.errors import LedgerError
 from dpcli.ledger.charge import Charge, Slot
 from dpcli.ledger.ledger import Ledger
 from dpcli.mechanisms.calibrated import CalibratedMechanism
-from dpcli.mechanisms.pure import Laplace
+from dpcli.mechanisms.laplace import Laplace
 from dpcli.numeric.arrays import whole
 from dpcli.privacy.confidential import Cells, Confidential
 from dpcli.privacy.loss import Loss
+from dpcli.privacy.neighboring import Neighbors, Relation
 from dpcli.privacy.permit import NoisePermit
-from dpcli.privacy.relation import Neighbors, PersonUnit, Relation, RowUnit
+from dpcli.privacy.unit import PersonUnit, RowUnit
 from dpcli.queries import LinearQuery
 from tests.support.ledgers import charge, render
 

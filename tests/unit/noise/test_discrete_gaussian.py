@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from dpcli.noise import bernoulli, entropy
-from dpcli.noise import sampling as noise
+from dpcli.noise import discrete_gaussian as noise
 from dpcli.noise.bernoulli import Threshold
-from dpcli.noise.sampling import (
+from dpcli.noise.discrete_gaussian import (
     discrete_gaussian,
     discrete_gaussian_array,
     discrete_gaussian_scalar,

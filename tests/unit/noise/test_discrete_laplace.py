@@ -8,10 +8,14 @@ from math import sqrt
 import numpy as np
 import pytest
 
+from dpcli.noise import discrete_laplace as noise
 from dpcli.noise import entropy
-from dpcli.noise import sampling as noise
 from dpcli.noise.bernoulli import VECTORISE_FROM, Threshold, sign_array
-from dpcli.noise.sampling import discrete_laplace, discrete_laplace_array, discrete_laplace_scalar
+from dpcli.noise.discrete_laplace import (
+    discrete_laplace,
+    discrete_laplace_array,
+    discrete_laplace_scalar,
+)
 from tests.support.streams import CUT, Script, Stream, laplace_cdf, p_value, two_sample_p_value
 
 SCALES = [Fraction(1, 2), Fraction(1), Fraction(3), Fraction(10), Fraction(1000, 7)]

@@ -9,7 +9,7 @@ from math import sqrt
 
 import pytest
 
-from dpcli.mechanisms.calibrated import AdditiveMechanism
+from dpcli.mechanisms.mechanism import AdditiveMechanism
 from dpcli.noise import entropy
 from dpcli.noise.discrete_gaussian import DiscreteGaussian
 from dpcli.noise.discrete_laplace import DiscreteLaplace

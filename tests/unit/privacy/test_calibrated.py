@@ -14,23 +14,23 @@ import pytest
 from dpcli import mechanisms
 from dpcli.columns import Key, NumericColumn, OpenColumn
 from dpcli.mechanisms import local as randomizers
-from dpcli.mechanisms.calibrated import AdditiveMechanism, CalibratedMechanism, LocalRandomizer
+from dpcli.mechanisms.calibrated import CalibratedMechanism, LocalRandomizer
+from dpcli.mechanisms.laplace import Laplace
 from dpcli.mechanisms.local.additive import Added
 from dpcli.mechanisms.local.matrix import Tabular
 from dpcli.mechanisms.local.pure_protocols import Bits, Symmetric
 from dpcli.mechanisms.local.randomizer import ProbabilityTable
-from dpcli.mechanisms.mechanism import CannotCalibrate, Mechanism, Pure
-from dpcli.mechanisms.pure import Laplace
+from dpcli.mechanisms.mechanism import AdditiveMechanism, CannotCalibrate, Mechanism, Pure
 from dpcli.noise.discrete_gaussian import DiscreteGaussian
 from dpcli.noise.discrete_laplace import DiscreteLaplace
-from dpcli.noise.distribution import Noise
-from dpcli.noise.sampling import Draws
+from dpcli.noise.distribution import Draws, Noise
 from dpcli.numeric.arrays import Array, Ints, np, whole
 from dpcli.privacy.confidential import Cells, Confidential, Groups
 from dpcli.privacy.dominating_pairs import LaplacePair
 from dpcli.privacy.loss import Loss
-from dpcli.privacy.relation import Neighbors, PersonUnit, Relation, RowUnit, Unit
+from dpcli.privacy.neighboring import Neighbors, Relation
 from dpcli.privacy.sensitivity import RowContribution, Sensitivity
+from dpcli.privacy.unit import PersonUnit, RowUnit, Unit
 from dpcli.queries import Factor, LinearQuery
 from tests.support.permits import free_permit
 

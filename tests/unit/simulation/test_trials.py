@@ -12,7 +12,7 @@ import pytest
 
 from dpcli.columns import NumericColumn
 from dpcli.mechanisms.gaussian import Gaussian
-from dpcli.mechanisms.pure import Laplace
+from dpcli.mechanisms.laplace import Laplace
 from dpcli.noise import entropy
 from dpcli.noise.discrete_laplace import DiscreteLaplace
 from dpcli.noise.distribution import Noise
@@ -20,7 +20,7 @@ from dpcli.noise.selection import PermuteAndFlipChoice
 from dpcli.numeric.arrays import Array, whole
 from dpcli.planning.model import Plan
 from dpcli.privacy.confidential import Cells, Confidential
-from dpcli.privacy.relation import PersonUnit
+from dpcli.privacy.unit import PersonUnit
 from dpcli.releasing import estimate
 from dpcli.simulation import noise_test, noiseless
 from dpcli.simulation.noise_test import NoiseVerdict, unlikely

@@ -12,7 +12,8 @@ from dpcli.columns import CategoryColumn, Column, IdColumn, NumericColumn
 from dpcli.errors import SpecError
 from dpcli.mechanisms import MECHANISMS
 from dpcli.privacy.loss import Loss, Price
-from dpcli.privacy.relation import Neighbors, RowUnit
+from dpcli.privacy.neighboring import Neighbors
+from dpcli.privacy.unit import RowUnit
 from dpcli.queries import Condition
 from dpcli.specification.load import load_spec, read_any
 from dpcli.specification.model import Entry

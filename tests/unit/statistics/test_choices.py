@@ -12,8 +12,9 @@ import pytest
 from dpcli.columns import NumericColumn
 from dpcli.noise.selection import ExponentialChoice
 from dpcli.numeric.arrays import whole
-from dpcli.privacy.relation import Neighbors, Relation, RowUnit
+from dpcli.privacy.neighboring import Neighbors, Relation
 from dpcli.privacy.sensitivity import sensitivity
+from dpcli.privacy.unit import RowUnit
 from dpcli.scores import Points, Rank, ScoreQuery
 from dpcli.statistics import STATISTICS
 from dpcli.statistics.quantile import Quantile, at_and_between, from_each

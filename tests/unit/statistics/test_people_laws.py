@@ -13,7 +13,8 @@ from dpcli.columns import CategoryColumn, IdColumn, Key, NumericColumn
 from dpcli.mechanisms.query_sensitivity import query_sensitivity
 from dpcli.privacy.accounting import COMPOSITIONS
 from dpcli.privacy.loss import Loss
-from dpcli.privacy.relation import Neighbors, PersonUnit
+from dpcli.privacy.neighboring import Neighbors
+from dpcli.privacy.unit import PersonUnit
 from dpcli.queries import LinearQuery, Query
 from dpcli.scores import ScoreQuery
 from dpcli.specification.model import Privacy

@@ -15,7 +15,8 @@ from dpcli.columns import NumericColumn
 from dpcli.engine.rollup import minimised
 from dpcli.noise.discrete_laplace import DiscreteLaplace
 from dpcli.numeric.arrays import whole
-from dpcli.privacy.relation import Neighbors, Relation, RowUnit
+from dpcli.privacy.neighboring import Neighbors, Relation
+from dpcli.privacy.unit import RowUnit
 from dpcli.queries import MinimiserQuery
 from dpcli.statistics.estimates import Estimates
 from dpcli.statistics.linear_regression import LinearRegression, minimiser
