@@ -1,4 +1,4 @@
-"""Choices among candidates by their scores: permute-and-flip, and the exponential mechanism."""
+"""Choices by scores: permute-and-flip, and the exponential mechanism."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Random choices: by probabilities, or by how far candidates fall short of the best."""
+"""Random choices: by probabilities, or by gaps to the best score."""
 
 from __future__ import annotations
 

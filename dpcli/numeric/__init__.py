@@ -1,1 +1,1 @@
-"""Exact and certified numbers: rationals, directed rounding, one bisection, arrays of integers."""
+"""Exact and certified numbers: rationals, directed rounding, arrays."""

@@ -1,1 +1,1 @@
-"""From the text of a spec to what it says; `dpcli.specification.load` is the entrance."""
+"""From the text of a spec to a `Spec`; `load` is the entrance."""

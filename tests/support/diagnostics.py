@@ -22,7 +22,7 @@ from dpcli.errors import SpecError
 from dpcli.specification.load import load_any
 from tests.support.specs import completed
 
-FOLDER = Path(__file__).parents[1] / "unit" / "spec" / "cases"
+FOLDER = Path(__file__).parents[1] / "unit" / "specification" / "cases"
 UPDATE = bool(os.environ.get("UPDATE_CASES"))
 
 MANY = [f"c{number}: {{type: id}}" for number in range(10_001)]

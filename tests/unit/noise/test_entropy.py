@@ -136,7 +136,8 @@ def test_mechanisms_do_not_load_numpy() -> None:
     program = (
         "import sys, dpcli.mechanisms\n"
         "from fractions import Fraction\n"
-        "from dpcli.noise.sampling import discrete_gaussian, discrete_laplace\n"
+        "from dpcli.noise.discrete_gaussian import discrete_gaussian\n"
+        "from dpcli.noise.discrete_laplace import discrete_laplace\n"
         "discrete_laplace(Fraction(10), 50), discrete_gaussian(Fraction(10), 50)\n"
         "assert not {'numpy', 'scipy', 'polars'} & set(sys.modules)\n"
     )

@@ -65,7 +65,7 @@ def test_it_states_what_it_is_for_and_nothing_else() -> None:
 def test_few_places_open_what_is_sealed() -> None:
     """Its private name stands in the mechanisms and in the simulation of synthetic rows alone."""
     assert places_of("_Confidential__") == {
-        "mechanisms/base.py": 3,
+        "mechanisms/calibrated.py": 3,
         "privacy/confidential.py": 5,
         "simulation/synthetic.py": 1,
     }

@@ -52,9 +52,9 @@ def test_texts_keep_the_house_style() -> None:
 def sources() -> list[Path]:
     """The files that record problems of specs."""
     package = Path(dpcli.specification.__file__).parents[1]
-    folders = ("spec", "statistics")
+    folders = ("specification", "statistics")
     files = [path for folder in folders for path in (package / folder).glob("*.py")]
-    return [*files, package / "values.py", package / "fields.py"]
+    return [*files, package / "spec_values.py", package / "spec_fields.py"]
 
 
 def used_codes() -> set[str]:
