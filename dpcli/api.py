@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from dpcli.charged_responses import ChargedResponses
 from dpcli.charging import Name, charge, inputs_of, without_traces
 from dpcli.errors import DpcliError, LedgerError, SpecError
-from dpcli.ledger.charge import Slot, Stored
+from dpcli.ledger.charge import OpenCharge, StoredRelease
 from dpcli.ledger.ledger import Ledger
 from dpcli.planning.model import Plan
 from dpcli.planning.planner import make_plan
@@ -134,12 +134,14 @@ def release(
         raise SpecError.about("wrong-model.local", spec=plan.spec.dataset)
     inputs = inputs_of(data)
 
-    def made(slot: Slot) -> Stored:
-        return make_release(plan, inputs, slot, lambda one: render(release_report(one), [LONG]))
+    def made(open_charge: OpenCharge) -> StoredRelease:
+        return make_release(
+            plan, inputs, open_charge, lambda one: render(release_report(one), [LONG])
+        )
 
     stored, _ = charge(plan, inputs, made, ledger, release_id, period)
     require_quality(stored)
-    return Release(stored.release_id, stored.standing is not None, _report_of(stored))
+    return Release(stored.release_id, stored.receipt is not None, _report_of(stored))
 
 
 def randomize(
@@ -166,18 +168,22 @@ def randomize(
     protected = [*plan.spec.files, *(Path(one) for one in inputs if isinstance(one, str))]
     require_writable([target], protected, force=True)
 
-    def made(slot: Slot) -> Stored:
-        if slot.stored is not None:
-            ChargedResponses(slot.stored, slot.ledger.path, shuffle).require(target)
+    def made(open_charge: OpenCharge) -> StoredRelease:
+        if open_charge.stored is not None:
+            ChargedResponses(open_charge.stored, open_charge.ledger.path, shuffle).require(target)
         else:
-            require_writable([target], [*protected, *slot.ledger.files()], force=False)
+            require_writable([target], [*protected, *open_charge.ledger.files()], force=False)
         return make_responses(
-            plan, inputs, slot, lambda one: render(collection_report(one), []), shuffle=shuffle
+            plan,
+            inputs,
+            open_charge,
+            lambda one: render(collection_report(one), []),
+            shuffle=shuffle,
         )
 
     stored, book = charge(plan, inputs, made, ledger, release_id, period)
     ChargedResponses(stored, book, shuffle).publish(target, force=False)
-    return Collection(stored.release_id, stored.standing is not None, _report_of(stored))
+    return Collection(stored.release_id, stored.receipt is not None, _report_of(stored))
 
 
 def estimate(spec: Spec, collected: Name) -> pl.DataFrame:
@@ -194,7 +200,7 @@ def estimate(spec: Spec, collected: Name) -> pl.DataFrame:
     return estimate_table(list(estimates(found, spec.confidence)))
 
 
-def _report_of(stored: Stored) -> Report:
+def _report_of(stored: StoredRelease) -> Report:
     with _enough_stored(LONG):
         return Report.read(stored.outputs[FACTS])
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dpcli.errors import LedgerError, OutputError
-from dpcli.ledger.charge import Stored
+from dpcli.ledger.charge import StoredRelease
 from dpcli.local.outbox import digest_of, waiting_name
 from dpcli.publishing import is_device, publish_file
 from dpcli.report.formats import FACTS
@@ -20,7 +20,7 @@ from dpcli.report.formats import FACTS
 class ChargedResponses:
     """The responses of a collection that is stored in a ledger, and whether they are shuffled."""
 
-    stored: Stored
+    stored: StoredRelease
     ledger: Path
     shuffle: bool
 
@@ -43,11 +43,11 @@ class ChargedResponses:
     def publish(self, output: Path | None, *, force: bool) -> None:
         """Bring them where they are wanted, once. Raises LedgerError or OutputError."""
         self._require_order()
-        if self.stored.standing is None and self.are_at(output):
+        if self.stored.receipt is None and self.are_at(output):
             if digest_of(self.waiting) == self.stored.digest:
                 self.waiting.unlink(missing_ok=True)
             return
-        if self.stored.standing is None:
+        if self.stored.receipt is None:
             self._require_waiting(output)
         try:
             publish_file(self.waiting, output, force=force)

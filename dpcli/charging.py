@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 from dpcli.engine.memory import Table
 from dpcli.engine.source import Input
 from dpcli.errors import DpcliError, internal_fault
-from dpcli.ledger.charge import Slot, Stored, charge_for, resolved
+from dpcli.ledger.charge import OpenCharge, StoredRelease, charge_for, resolved
 from dpcli.ledger.ledger import Ledger
 from dpcli.ledger.options import NAMED, charged_ledger, checked_day, checked_id, must_exist
 from dpcli.planning.model import Plan
@@ -57,11 +57,11 @@ def inputs_of(data: Any) -> tuple[Input, ...]:
 def charge(
     plan: Plan,
     inputs: Sequence[Input],
-    make: Callable[[Slot], Stored],
+    make: Callable[[OpenCharge], StoredRelease],
     ledger: Name | Ledger | None,
     release_id: str | None,
     period: str | None,
-) -> tuple[Stored, Path]:
+) -> tuple[StoredRelease, Path]:
     """What is made of the data and charged for, or was before under the same id; and the ledger.
 
     Raises UsageError for words that the command line refuses, and what `make` raises.
@@ -70,12 +70,12 @@ def charge(
     require_budget(plan)
     files = resolved(one for one in inputs if isinstance(one, str))
 
-    def charged() -> tuple[Stored, Path]:
+    def charged() -> tuple[StoredRelease, Path]:
         opens = not must_exist(plan.spec)
         with _paying(ledger, plan.spec) as book:
             wanted = charge_for(plan, name, day, files=files, opens=opens)
-            with Slot(book, wanted) as slot:
-                return make(slot), book.path
+            with OpenCharge(book, wanted) as open_charge:
+                return make(open_charge), book.path
 
     return without_traces(charged)
 

@@ -14,7 +14,7 @@ from dpcli.engine.header import require_columns
 from dpcli.engine.progress import Progress
 from dpcli.engine.source import Dataset, Input, open_dataset
 from dpcli.errors import QualityError, UsageError, problem
-from dpcli.ledger.charge import Slot, Standing, Stored, charged_events
+from dpcli.ledger.charge import OpenCharge, Receipt, StoredRelease, charged_events
 from dpcli.numeric.arrays import whole
 from dpcli.planning.model import Part, Plan, PlannedEntry
 from dpcli.planning.number_text import Fact
@@ -80,7 +80,7 @@ class Release:
     release_id: str
     created: str
     entries: tuple[Released, ...]
-    standing: Standing
+    receipt: Receipt
     checked: Checked | None = None
     simulated: dict[str, Fact] | None = None
 
@@ -93,11 +93,11 @@ def new_release_id() -> str:
 def release(
     plan: Plan,
     data: tuple[Input, ...],
-    slot: Slot,
+    open_charge: OpenCharge,
     render: Callable[[Release], Mapping[str, bytes]],
     progress: Progress | None = None,
     engine: Engine = "local",
-) -> Stored:
+) -> StoredRelease:
     """Read the data, add noise to every answer, charge for it, and return the bytes to publish.
 
     A release of that name and spec that was made before is returned as it is, and
@@ -107,25 +107,27 @@ def release(
     Raises BudgetError, DataError or LedgerError.
     """
     assert not plan.is_local, "records of a local spec are randomized one by one"
-    if slot.stored is not None:
-        return slot.stored
+    if open_charge.stored is not None:
+        return open_charge.stored
     require_budget(plan)
-    slot.ledger.require_room(slot.charge)
+    open_charge.ledger.check_budget(open_charge.charge)
     exact = aggregate_data(plan, data, progress, engine)
-    permit = slot.draw_noise(None if plan.quality is None else charged_events(plan.quality_alone))
+    permit = open_charge.draw_noise(
+        None if plan.quality is None else charged_events(plan.quality_alone)
+    )
     checked = check_quality(plan, exact, permit)
     if checked is not None and checked.missed:
         plan = plan.quality_alone
-        slot.stop()
+        open_charge.stop()
     noisy = add_noise(plan, exact, permit)
     entries = tuple(estimate(one, plan.spec.confidence) for one in noisy)
-    name, created = slot.charge.release_id, slot.charge.created
-    return slot.commit(
-        lambda standing: render(Release(plan, name, created, entries, standing, checked))
+    name, created = open_charge.charge.release_id, open_charge.charge.created
+    return open_charge.commit(
+        lambda receipt: render(Release(plan, name, created, entries, receipt, checked))
     )
 
 
-def require_quality(stored: Stored) -> None:
+def require_quality(stored: StoredRelease) -> None:
     """Raise QualityError if the quality check stopped a release, with every reason."""
     if stored.stopped:
         *others, last = stored.stopped

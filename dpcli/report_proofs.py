@@ -21,13 +21,13 @@ from typing import Any
 
 from dpcli import __version__
 from dpcli.errors import LedgerError, Problem, SpecError, UsageError
-from dpcli.ledger.account import Outlook
+from dpcli.ledger.account import BalanceForecast
 from dpcli.ledger.balance import period_number
-from dpcli.ledger.chain import Entry
+from dpcli.ledger.chain import LedgerEntry
 from dpcli.ledger.charge import charged_events
 from dpcli.ledger.ledger import Ledger
 from dpcli.ledger.restoration import Proof
-from dpcli.ledger.terms import terms_of
+from dpcli.ledger.terms import terms_from_spec
 from dpcli.planning.planner import make_plan
 from dpcli.privacy.events import RECOVERED, MechanismEvent
 from dpcli.privacy.loss import Loss, add_up
@@ -114,7 +114,7 @@ def report_faults(ledger: Ledger, paths: Sequence[Path]) -> Iterator[str]:
             yield f"`{path}` is not what entry {number} published: its text was changed"
 
 
-def _published(ledger: Ledger, entry: Entry, report: Report) -> bool:
+def _published(ledger: Ledger, entry: LedgerEntry, report: Report) -> bool:
     """Whether an entry published that report, or was recovered from it."""
     if entry.recovered is not None:
         return entry.recovered.get("report") == report.digest
@@ -158,7 +158,7 @@ def _proof(path: Path) -> Proof:
     spec = _spec(text, digest, report)
     if not Loss(stated.epsilon * NEARLY, stated.delta * NEARLY).within(asked):
         raise report.changed("its losses do not add up to what it says was asked")
-    terms = replace(terms_of(spec), window=window)
+    terms = replace(terms_from_spec(spec), window=window)
     events, exact = _events(spec, report, asked)
     return Proof(
         path, report.digest, report.entry, report.head, report.release_id, digest, created, terms,
@@ -211,7 +211,7 @@ def _events(spec: Spec, report: Report, asked: Loss) -> tuple[tuple[MechanismEve
     else:
         if plan.quality is not None and (report.facts.get("quality") or {}).get("passed") is False:
             plan = plan.quality_alone
-        text = plan_json(plan, Outlook(Path()))
+        text = plan_json(plan, BalanceForecast(Path()))
         planned = replace(report, facts=json.loads(text, parse_float=str, parse_int=str))
         if _compared(planned) == _compared(report):
             return charged_events(plan), True

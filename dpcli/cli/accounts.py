@@ -9,16 +9,16 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dpcli.cli.console import say, tell
+from dpcli.cli.console import notify, say
 from dpcli.errors import DpcliError, LedgerError, Stopped
 from dpcli.ledger import sqlite
-from dpcli.ledger.account import Account, Outlook
-from dpcli.ledger.balance import Spend, period_number
-from dpcli.ledger.charge import Charge, Slot, Stored, charge_for, resolved
+from dpcli.ledger.account import Account, BalanceForecast
+from dpcli.ledger.balance import RecordedCost, period_number
+from dpcli.ledger.charge import Charge, OpenCharge, StoredRelease, charge_for, resolved
 from dpcli.ledger.filesystem import is_absent, require_no_history, require_place
 from dpcli.ledger.ledger import Ledger
 from dpcli.ledger.options import DEFAULT, charged_ledger, ledger_of, must_exist
-from dpcli.ledger.terms import terms_of
+from dpcli.ledger.terms import terms_from_spec
 from dpcli.messages import listed, note
 from dpcli.planning.model import Plan
 from dpcli.planning.planner import require_budget
@@ -26,7 +26,7 @@ from dpcli.planning.planner import require_budget
 if TYPE_CHECKING:
     from dpcli.cli.outputs import Outputs
 
-sqlite.notice = partial(tell, "waiting")
+sqlite.notice = partial(notify, "waiting")
 
 
 @contextmanager
@@ -34,7 +34,7 @@ def open_ledger(named: Path | None, spec: Path, *, must_exist: bool = False) -> 
     """The ledger that is charged; one that is created is announced."""
     with charged_ledger(named, spec.parent, must_exist=must_exist) as ledger:
         if ledger.created:
-            tell("created", path=ledger.path)
+            notify("created", path=ledger.path)
         yield ledger
 
 
@@ -43,14 +43,14 @@ def existing_ledger(named: Path | None, *, doubtful: bool = False) -> closing[Le
     return closing(Ledger.open(named or Path(DEFAULT), doubtful=doubtful))
 
 
-def outlook(
+def forecast_balance(
     plan: Plan,
     spec: Path,
     named: Path | None,
     period: str | None,
     data: Sequence[str] = (),
     times: int | None = None,
-) -> Outlook:
+) -> BalanceForecast:
     """What a release would meet, and that many of them; a refusal is part of the answer.
 
     Refused is what `dpcli release` would refuse first: what the budget of the spec does not
@@ -63,21 +63,23 @@ def outlook(
     except DpcliError as failure:
         over, times = failure, None
     opens = not must_exist(plan.spec)
-    spend = Spend(tuple(plan.answers.items()), None if period is None else period_number(period))
-    asked = terms_of(plan.spec), spend, times
+    cost = RecordedCost(
+        tuple(plan.answers.items()), None if period is None else period_number(period)
+    )
+    asked = terms_from_spec(plan.spec), cost, times
     try:
         if named is None and is_absent(path):
             if not opens:
                 raise LedgerError.about("ledger-must-exist", path=path)
             require_place(path)
             require_no_history(path)
-            found = Account(path, exists=False).outlook(*asked, opens=opens)
+            found = Account(path, exists=False).forecast(*asked, opens=opens)
         else:
             with existing_ledger(path) as ledger:
-                found = ledger.account(dataset).outlook(*asked, opens=opens)
+                found = ledger.account(dataset).forecast(*asked, opens=opens)
                 found = replace(found, shared=ledger.sharing(dataset, resolved(data)))
     except DpcliError as failure:
-        found = Outlook(path, path.exists(), refused=failure)
+        found = BalanceForecast(path, path.exists(), refused=failure)
     warn(sharing_warnings(found.shared))
     return found if over is None else replace(found, refused=over, after=None)
 
@@ -97,7 +99,7 @@ def sharing_warnings(shared: Mapping[str, set[str]]) -> list[str]:
 
 
 @dataclass(frozen=True, slots=True)
-class Job:
+class ChargeRequest:
     """What a command line asks to be charged for: a plan, its data, and its account.
 
     `inputs` are the files that it reads, which no output may replace.
@@ -130,9 +132,12 @@ class Job:
 
 
 def charge_and_publish(
-    job: Job, outputs: Outputs, make: Callable[..., Stored], render: Callable[..., object]
-) -> tuple[Stored, list[str]]:
-    """Charge for a job and publish what it makes; the same release id again costs nothing.
+    request: ChargeRequest,
+    outputs: Outputs,
+    make: Callable[..., StoredRelease],
+    render: Callable[..., object],
+) -> tuple[StoredRelease, list[str]]:
+    """Charge for a request and publish what it makes; the same release id again costs nothing.
 
     `make` is `dpcli.releasing.release` or `dpcli.local.randomize.randomize`. Returns what was
     stored and warnings. Outputs that must be a mistake are refused before a ledger is created or
@@ -141,31 +146,33 @@ def charge_and_publish(
     from dpcli.cli.progress import shown_progress
     from dpcli.engine.source import drain
 
-    spec = job.plan.spec
-    again = f"run the command again with --release-id {job.release_id}"
+    spec = request.plan.spec
+    again = f"run the command again with --release-id {request.release_id}"
     # Only a ledger knows which outputs may be there already.
-    outputs.require(job.inputs, exist_ok=not is_absent(job.path))
+    outputs.require(request.inputs, exist_ok=not is_absent(request.path))
     demanded = must_exist(spec)
     try:
-        with open_ledger(job.ledger, job.spec, must_exist=demanded) as book:
-            charge = job.charge
-            with Slot(book, charge) as slot:
-                outputs.require([*job.inputs, *book.files()], slot.stored)
+        with open_ledger(request.ledger, request.spec, must_exist=demanded) as book:
+            charge = request.charge
+            with OpenCharge(book, charge) as open_charge:
+                outputs.require([*request.inputs, *book.files()], open_charge.stored)
                 latest = book.latest()
                 warned = warn(sharing_warnings(book.sharing(spec.dataset, charge.files)))
-                with shown_progress(quiet=job.quiet) as progress:
-                    stored = make(job.plan, job.data, slot, render, progress=progress)
+                with shown_progress(quiet=request.quiet) as progress:
+                    stored = make(
+                        request.plan, request.data, open_charge, render, progress=progress
+                    )
             outputs.publish(stored, again)
     except (KeyboardInterrupt, Stopped):
-        tell("interrupted", again=again)
+        notify("interrupted", again=again)
         raise
     if charge.created < latest:
         warned += warn([note("notice.clock", latest=latest)])
-    if stored.standing is None:
-        drain(job.data)
-        if not job.quiet:
-            what = "responses" if job.plan.is_local else "release"
-            tell("again", what=what, name=job.release_id)
-    elif stored.standing.first:
-        tell("first", dataset=spec.dataset, ledger=stored.standing.ledger)
+    if stored.receipt is None:
+        drain(request.data)
+        if not request.quiet:
+            what = "responses" if request.plan.is_local else "release"
+            notify("again", what=what, name=request.release_id)
+    elif stored.receipt.first:
+        notify("first", dataset=spec.dataset, ledger=stored.receipt.ledger)
     return stored, warned

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from dpcli.cli import options
-from dpcli.cli.console import print_json, tell
+from dpcli.cli.console import notify, print_json
 from dpcli.cli.options import input_file, refuse_first, require_new
 from dpcli.cli.progress import shown_progress
 from dpcli.engine.content import SEALED_ENDING
@@ -35,6 +35,6 @@ def aggregate(
         part = seal_data(plan, tuple(data), progress)
     write_private(part, output)
     if not quiet:
-        tell("sealed", path=output)
+        notify("sealed", path=output)
     if as_json:
         print_json({"part": str(output), "confidential": True})

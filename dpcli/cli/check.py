@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from dpcli.cli.accounts import outlook, sharing_warnings, warn
+from dpcli.cli.accounts import forecast_balance, sharing_warnings, warn
 from dpcli.cli.console import print_json, problem_facts, say
 from dpcli.cli.options import AsJson, LedgerFile, Period, SpecFile, refuse_first
 from dpcli.cli.progress import shown_progress
@@ -61,7 +61,7 @@ def check(
         members = plan.spec.responses if plan.is_local else plan.entries
         what = "response" if plan.is_local else "statistic"
         found |= {"dataset": plan.spec.dataset, f"{what}s": len(members), "warnings": []}
-        account = outlook(plan, spec, ledger, period, files)
+        account = forecast_balance(plan, spec, ledger, period, files)
         refused = account.refused
         try:
             # How a file is written does not depend on what its account can pay.

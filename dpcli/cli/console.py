@@ -97,7 +97,7 @@ def harmless(text: str) -> str:
     return ACTING.sub(lambda found: ascii(found[0])[1:-1], text)
 
 
-def tell(name: str, /, **facts: object) -> None:
+def notify(name: str, /, **facts: object) -> None:
     """Print a notice of `reference/notes.toml` on standard error."""
     say(note(f"notice.{name}", **facts))
 

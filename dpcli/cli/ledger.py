@@ -11,17 +11,17 @@ import typer
 
 from dpcli.cli import options
 from dpcli.cli.accounts import existing_ledger, open_ledger
-from dpcli.cli.console import print_json, say, tell
+from dpcli.cli.console import notify, print_json, say
 from dpcli.cli.options import checked_budget, refuse_first
 from dpcli.cli.outputs import Tables, wide_tables
 from dpcli.errors import LedgerError, UsageError, problem
 from dpcli.ledger.charge import now
-from dpcli.ledger.filesystem import removed_if_empty, require_file_name, system_errors
+from dpcli.ledger.filesystem import removed_if_empty, require_file_name, translated_os_errors
 from dpcli.ledger.ledger import create_ledger
 from dpcli.ledger.options import DEFAULT, checked_id
 from dpcli.ledger.restoration import Recovered
 from dpcli.ledger.restoration import recover as recover_ledger
-from dpcli.ledger.terms import Terms
+from dpcli.ledger.terms import AccountTerms
 from dpcli.messages import note
 from dpcli.privacy.loss import loss_text
 from dpcli.privacy.unit import PersonUnit, RowUnit, unit_text
@@ -39,7 +39,7 @@ def init(
 ) -> None:
     """Make a ledger without accounts, and its anchor."""
     require_file_name(path)
-    with system_errors(path):
+    with translated_os_errors(path):
         if path.exists() or path.is_symlink():
             raise LedgerError.about("ledger-exists", path=path)
     with removed_if_empty(path):
@@ -66,7 +66,7 @@ def open_account(
     refuse_first({"bad-unit": not unit, "bad-unit.each": each and unit == "row"})
     budget = checked_budget(epsilon, rho, delta, composition)
     protected = RowUnit() if unit == "row" else PersonUnit(unit, 1, 1, 1, each)
-    terms = Terms(dataset, unit_text(protected), neighbors, composition, budget, window)
+    terms = AccountTerms(dataset, unit_text(protected), neighbors, composition, budget, window)
     facts = {"dataset": dataset, "neighbors": neighbors, "composition": composition}
     days = f" {note('ledger.days', window=window)}" if window else ""
     with open_ledger(path, Path(DEFAULT)) as book:
@@ -139,7 +139,7 @@ def recover(
     if found.created:
         say(f"created the ledger `{ledger}`")
     if not found.anchored:
-        tell("unanchored")
+        notify("unanchored")
     if as_json:
         print_json(
             {

@@ -21,10 +21,10 @@ from dpcli.cli.options import AsJson, LedgerFile, Period
 from dpcli.cli.text_tables import write_table
 from dpcli.errors import DpcliError, LedgerError
 from dpcli.ledger.account import Runs
-from dpcli.ledger.balance import balance, period_number, spend
+from dpcli.ledger.balance import balance, period_number, recorded_cost
 from dpcli.ledger.ledger import Ledger
 from dpcli.ledger.options import DEFAULT, NAMED
-from dpcli.ledger.terms import Terms, terms_of
+from dpcli.ledger.terms import AccountTerms, terms_from_spec
 from dpcli.messages import note
 from dpcli.numeric.exact import plain_text, with_exponent
 from dpcli.planning.model import Plan
@@ -85,7 +85,7 @@ def show(
     }  # fmt: skip
     _write("accounts", accounts, [name for name, is_shown in shown.items() if is_shown])
     if plan is not None:
-        wanted = terms_of(plan.spec)
+        wanted = terms_from_spec(plan.spec)
         if not terms:
             print(note("ledger.no_account", dataset=wanted.dataset))
         for one in terms.values():
@@ -94,7 +94,7 @@ def show(
                 print(note("ledger.differs", dataset=wanted.dataset, **facts))
 
 
-def _account(book: Ledger, terms: Terms, day: int | None, plan: Plan | None) -> JsonObject:
+def _account(book: Ledger, terms: AccountTerms, day: int | None, plan: Plan | None) -> JsonObject:
     """The terms of an account, what it has spent, and how many more runs of a plan fit."""
     account, more = book.account(terms.dataset), None
     try:
@@ -103,8 +103,8 @@ def _account(book: Ledger, terms: Terms, day: int | None, plan: Plan | None) -> 
         texts = {key: None if size is None else plain_text(size) for key, size in sizes.items()}
         if plan is not None:
             # In an account with a window: as many as fit in one that is still empty.
-            fits = not account.closed and not list(terms.differences(terms_of(plan.spec)))
-            more = Runs(terms, account.spends, tuple(plan.answers.items())).most if fits else 0
+            fits = not account.closed and not list(terms.differences(terms_from_spec(plan.spec)))
+            more = Runs(terms, account.costs, tuple(plan.answers.items())).most if fits else 0
     except LedgerError as failure:
         if failure.problems[0].code != "package-missing":
             raise
@@ -154,10 +154,10 @@ def history(
     _write("releases", releases, (*columns, *stopped))
 
 
-def _releases(book: Ledger, terms: Terms) -> Iterator[JsonObject]:
+def _releases(book: Ledger, terms: AccountTerms) -> Iterator[JsonObject]:
     for entry in book.releases(terms.dataset):
         content = entry.content()
-        charged = spend(entry.parts, entry.period, terms.neighbors)
+        charged = recorded_cost(entry.events_json, entry.period, terms.neighbors)
         total = balance(replace(terms, window=None), [charged]).lifetime
         yield {
             "entry": entry.number,
@@ -171,7 +171,7 @@ def _releases(book: Ledger, terms: Terms) -> Iterator[JsonObject]:
             "spec_digest": content["digest"],
             "head": entry.head,
             "recovered": entry.recovered is not None,
-            "parts": json.loads(entry.parts),
+            "parts": json.loads(entry.events_json),
         }
 
 

@@ -9,8 +9,8 @@ from typing import Annotated
 import typer
 
 from dpcli.cli import options
-from dpcli.cli.accounts import Job, charge_and_publish
-from dpcli.cli.console import tell
+from dpcli.cli.accounts import ChargeRequest, charge_and_publish
+from dpcli.cli.console import notify
 from dpcli.cli.options import input_file
 from dpcli.cli.outputs import Responses, file_of
 from dpcli.cli.summary import spent_text
@@ -49,20 +49,20 @@ def randomize(
     require_budget(plan)
     inputs = (spec, *plan.spec.files, *map(input_file, data))
     name = release_id or new_release_id()
-    job = Job(plan, spec, tuple(data), inputs, name, ledger, period, quiet)
-    responses = Responses(output, report, report_format, force, shuffle, job.path)
+    request = ChargeRequest(plan, spec, tuple(data), inputs, name, ledger, period, quiet)
+    responses = Responses(output, report, report_format, force, shuffle, request.path)
     make = partial(make_responses, shuffle=shuffle)
 
     def rendered(collection: Randomized) -> dict[str, bytes]:
         return render(collection_report(collection), responses.wanted)
 
-    stored, _ = charge_and_publish(job, responses, make, rendered)
+    stored, _ = charge_and_publish(request, responses, make, rendered)
     if quiet:
         return
-    if stored.standing is not None:
-        spent = spent_text(plan.spent, stored.standing)
-        tell("responses", name=name, dataset=plan.spec.dataset, spent=spent)
-    responses.tell(stored)
+    if stored.receipt is not None:
+        spent = spent_text(plan.spent, stored.receipt)
+        notify("responses", name=name, dataset=plan.spec.dataset, spent=spent)
+    responses.notify(stored)
 
 
 def estimate(
@@ -94,10 +94,10 @@ def estimate(
         rows = [dict(zip(names, line, strict=True)) for line in lines[:SUMMARY_LINES]]
         write_table(sys.stderr, title, rows)
         if len(lines) > SUMMARY_LINES:
-            tell("more", count=len(lines) - SUMMARY_LINES)
+            notify("more", count=len(lines) - SUMMARY_LINES)
     for one in found:
         name = one.response.column.name
         if not one.response.channel.estimable:
-            tell("no_estimate", column=name)
+            notify("no_estimate", column=name)
         elif one.unread:
-            tell("unread", column=name, count=one.unread)
+            notify("unread", column=name, count=one.unread)

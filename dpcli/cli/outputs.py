@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import ClassVar
 
 from dpcli.charged_responses import ChargedResponses
-from dpcli.cli.console import tell
+from dpcli.cli.console import notify
 from dpcli.engine.source import PARQUET_ENDINGS
 from dpcli.errors import LedgerError, OutputError, UsageError
-from dpcli.ledger.charge import Stored
+from dpcli.ledger.charge import StoredRelease
 from dpcli.publishing import is_device, publish, publish_to_stdout, require_writable
 from dpcli.report.document import Report, without_numbers
 from dpcli.report.formats import FACTS, LONG, LONG_PARQUET, WIDE, WIDE_PARQUET, output, report_name
@@ -61,21 +61,21 @@ class Outputs:
         """What is asked for, by the names under which the ledger keeps it."""
         return [name for name in (*self.tables.values(), *self.reports.values()) if name]
 
-    def files(self, stored: Stored) -> dict[Path, str]:
+    def files(self, stored: StoredRelease) -> dict[Path, str]:
         """Which stored output goes to which file; no table of a release that was stopped."""
         return {**({} if stored.stopped else self.tables), **self.reports}
 
-    def tell(self, stored: Stored) -> None:
+    def notify(self, stored: StoredRelease) -> None:
         """Report on standard error which files were written."""
         for path in self.files(stored):
-            tell("wrote", file=path)
+            notify("wrote", file=path)
 
-    def contents(self, stored: Stored) -> dict[Path, bytes]:
+    def contents(self, stored: StoredRelease) -> dict[Path, bytes]:
         """The files with their bytes; LedgerError if an output cannot be made of what is stored."""
         files = self.files(stored).items()
         return {path: self.content(stored, name) for path, name in files if name}
 
-    def content(self, stored: Stored, name: str) -> bytes:
+    def content(self, stored: StoredRelease, name: str) -> bytes:
         """The stored bytes of an output; one that was not asked for at the time is made now."""
         if name in stored.outputs:
             return stored.outputs[name]
@@ -87,12 +87,12 @@ class Outputs:
                 raise LedgerError.about("output-not-stored", output=name) from None
         return self._made[name]
 
-    def is_published(self, stored: Stored) -> bool:  # noqa: ARG002 - of responses alone
+    def is_published(self, stored: StoredRelease) -> bool:  # noqa: ARG002 - of responses alone
         """Whether an output that is not stored is where it is wanted already."""
         return False
 
     def require(
-        self, inputs: Sequence[Path], stored: Stored | None = None, *, exist_ok: bool = False
+        self, inputs: Sequence[Path], stored: StoredRelease | None = None, *, exist_ok: bool = False
     ) -> None:
         """Raise UsageError or LedgerError, before anything is spent, for what must be a mistake.
 
@@ -104,7 +104,7 @@ class Outputs:
         twice = len(self.report or ()) > len(self.reports)
         require_writable(targets, inputs, force=exist_ok or self.force, twice=twice, known=known)
 
-    def publish(self, stored: Stored, again: str) -> None:
+    def publish(self, stored: StoredRelease, again: str) -> None:
         """Copy what is wanted; OutputError says by `again` how to publish what is charged."""
         try:
             self._publish(stored)
@@ -112,7 +112,7 @@ class Outputs:
             hint = f"{self.charged}; {again}, which costs nothing"
             raise OutputError(replace(one, hint=hint) for one in failure.problems) from None
 
-    def _publish(self, stored: Stored) -> None:
+    def _publish(self, stored: StoredRelease) -> None:
         publish(self.contents(stored))
 
 
@@ -159,16 +159,16 @@ class Tables(Outputs):
             return []
         return [LONG] if self.layout == "long" else [WIDE + name for name in self.names]
 
-    def tell(self, stored: Stored) -> None:
+    def notify(self, stored: StoredRelease) -> None:
         """Report which files were written, or how to write what a terminal alone has shown."""
-        super().tell(stored)
+        super().notify(stored)
         if self.on_terminal and not stored.stopped:
-            tell("to_keep", name=stored.release_id)
+            notify("to_keep", name=stored.release_id)
 
-    def _publish(self, stored: Stored) -> None:
+    def _publish(self, stored: StoredRelease) -> None:
         """Files, or the table to standard output unless a person sees a summary of it."""
         super()._publish(stored)
-        shown = self.on_terminal and stored.standing
+        shown = self.on_terminal and stored.receipt
         if self._printed and not shown and not stored.stopped:
             publish_to_stdout(b"\n".join(self.content(stored, name) for name in self._printed))
 
@@ -188,27 +188,27 @@ class Responses(Outputs):
         return {} if self.output is None else {self.output: ""}
 
     def require(
-        self, inputs: Sequence[Path], stored: Stored | None = None, *, exist_ok: bool = False
+        self, inputs: Sequence[Path], stored: StoredRelease | None = None, *, exist_ok: bool = False
     ) -> None:
         """The same; LedgerError if responses that were charged are gone, or in another order."""
         if stored is not None:
             self._responses(stored).require(self.output)
         super().require(inputs, stored, exist_ok=exist_ok)
 
-    def _publish(self, stored: Stored) -> None:
+    def _publish(self, stored: StoredRelease) -> None:
         """The responses first: there is only one of them. Then the reports."""
         self._responses(stored).publish(self.output, force=self.force)
         super()._publish(stored)
 
-    def is_published(self, stored: Stored) -> bool:
+    def is_published(self, stored: StoredRelease) -> bool:
         """Whether the responses are where they are wanted already."""
         return self._responses(stored).are_at(self.output)
 
-    def _responses(self, stored: Stored) -> ChargedResponses:
+    def _responses(self, stored: StoredRelease) -> ChargedResponses:
         return ChargedResponses(stored, self.ledger, self.shuffle)
 
 
-def wide_tables(stored: Stored) -> list[str]:
+def wide_tables(stored: StoredRelease) -> list[str]:
     """The names of the wide tables of a stored release; earlier versions stored them all."""
     kept = [name.removeprefix(WIDE) for name in stored.outputs if name.startswith(WIDE)]
     facts = json.loads(without_numbers(stored.outputs[FACTS]))

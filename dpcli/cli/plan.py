@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from dpcli.cli.accounts import outlook
+from dpcli.cli.accounts import forecast_balance
 from dpcli.cli.console import print_styled, write_json
 from dpcli.cli.options import AsJson, LedgerFile, Period, SpecFile, refuse_first
 from dpcli.cli.plan_text import print_plan
@@ -81,7 +81,7 @@ def plan(
         require_budget(made)
         return
     mixed = None if shuffle is None else _amplified(made, shuffle, delta)
-    found = outlook(made, spec, ledger, period, times=times)
+    found = forecast_balance(made, spec, ledger, period, times=times)
     records = records or shuffle
     if as_json:
         from dpcli.report.facts import plan_json

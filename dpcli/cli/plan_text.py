@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from dpcli.cli.text_tables import KEY, Row, bar, budget, draws, write_table
-from dpcli.ledger.account import MOST_RUNS, Outlook
+from dpcli.ledger.account import MOST_RUNS, BalanceForecast
 from dpcli.messages import note
 from dpcli.planning.model import Part, Plan, PlannedEntry, standard_error
 from dpcli.planning.notes import (
@@ -39,7 +39,7 @@ SPARE = ("cost", "L2", "L1", "adds", "delta", "scale")
 
 
 def print_plan(
-    plan: Plan, found: Outlook, records: int | None = None, shuffled: Shuffled | None = None
+    plan: Plan, found: BalanceForecast, records: int | None = None, shuffled: Shuffled | None = None
 ) -> None:
     """The plan of a spec as a table, notes, and the total and the balance below it.
 
@@ -66,7 +66,7 @@ def print_plan(
         print("", *_shuffled(plan, shuffled), sep="\n")
 
 
-def _of_queries(plan: Plan, found: Outlook, rows: int | None) -> Iterator[str]:
+def _of_queries(plan: Plan, found: BalanceForecast, rows: int | None) -> Iterator[str]:
     for about in (binning, bounding, composing, selections, bounds_compared, post_processing):
         yield from about(plan)
     yield from _expected(plan, rows)
@@ -179,7 +179,7 @@ def _shuffled(plan: Plan, found: Shuffled) -> Iterator[str]:
     yield note("plan.condition", condition=shuffle_condition(plan), **facts)
 
 
-def _print_measures(plan: Plan, found: Outlook) -> None:
+def _print_measures(plan: Plan, found: BalanceForecast) -> None:
     whole = plan.spec.privacy.budget
     left = found.before.remaining if found.before and found.before.budget == whole else whole
     words = summed = ["epsilon", "delta"]
@@ -202,7 +202,7 @@ def _print_measures(plan: Plan, found: Outlook) -> None:
         print(f"times   {note('plan.times', least=least, **facts)}")
 
 
-def _measure(plan: Plan, found: Outlook, word: str, left: Fraction | None) -> str:
+def _measure(plan: Plan, found: BalanceForecast, word: str, left: Fraction | None) -> str:
     """One measure of the loss against the budget; with a bar if it is known what is left."""
     asked: Fraction = getattr(plan.spent, word)
     allowed: Fraction = getattr(plan.spec.privacy.budget, word)
@@ -217,7 +217,7 @@ def _measure(plan: Plan, found: Outlook, word: str, left: Fraction | None) -> st
     return f"{text}: {'refused, see below' if found.refused is not None and asked else 'fits'}"
 
 
-def _account(plan: Plan, found: Outlook, before: Loss) -> str:
+def _account(plan: Plan, found: BalanceForecast, before: Loss) -> str:
     facts = {"what": "collection" if plan.is_local else "release", "path": str(found.ledger)}
     if not found.exists or found.terms is None:
         return note("plan.no_account" if found.exists else "plan.no_ledger", **facts)

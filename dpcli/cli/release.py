@@ -12,13 +12,13 @@ from typing import Annotated, Literal
 import typer
 
 from dpcli.cli import options
-from dpcli.cli.accounts import Job, charge_and_publish, existing_ledger, outlook
-from dpcli.cli.console import print_json, tell, write_json
+from dpcli.cli.accounts import ChargeRequest, charge_and_publish, existing_ledger, forecast_balance
+from dpcli.cli.console import notify, print_json, write_json
 from dpcli.cli.options import input_file, refuse_first
 from dpcli.cli.outputs import Tables, file_of
 from dpcli.cli.plan_text import print_plan
 from dpcli.cli.summary import print_summary
-from dpcli.ledger.charge import Stored
+from dpcli.ledger.charge import StoredRelease
 from dpcli.ledger.filesystem import is_absent
 from dpcli.planning.notes import warnings
 from dpcli.planning.planner import make_plan, require_budget
@@ -68,9 +68,9 @@ def release(
     simulated = read_simulation(simulation, plan) if simulation else None
     inputs = (spec, *map(input_file, data), *([simulation] if simulation else []))
     name = release_id or new_release_id()
-    job = Job(plan, spec, tuple(data), inputs, name, ledger, period, quiet)
+    request = ChargeRequest(plan, spec, tuple(data), inputs, name, ledger, period, quiet)
     if dry_run:
-        _dry_run(job, tables, engine, as_json=as_json)
+        _dry_run(request, tables, engine, as_json=as_json)
         return
 
     made: list[Report] = []
@@ -80,24 +80,24 @@ def release(
         return render(made[0], tables.wanted)
 
     make = partial(make_release, engine="partials" if partials else engine)
-    stored, warned = charge_and_publish(job, tables, make, rendered)
-    if stored.standing is not None:
-        print_summary(made[0], stored.standing, shown=tables.on_terminal, quiet=quiet)
+    stored, warned = charge_and_publish(request, tables, make, rendered)
+    if stored.receipt is not None:
+        print_summary(made[0], stored.receipt, shown=tables.on_terminal, quiet=quiet)
     if not quiet:
-        tables.tell(stored)
+        tables.notify(stored)
     if as_json:
         print_json(_result(stored, tables, [*warned, *warnings(plan)]))
     require_quality(stored)
 
 
-def _result(stored: Stored, tables: Tables, warned: list[str]) -> dict[str, object]:
+def _result(stored: StoredRelease, tables: Tables, warned: list[str]) -> dict[str, object]:
     """What a release did, for scripts: keys as in its JSON report."""
     report = json.loads(without_numbers(stored.outputs[FACTS]))
     quality = report["quality"]
     return {
         "release_id": stored.release_id,
         "created": report["created"],
-        "charged": stored.standing is not None,
+        "charged": stored.receipt is not None,
         "outputs": [str(path) for path in tables.files(stored)],
         "cost": report["privacy"]["spent"],
         "remaining": report["privacy"]["remaining"],
@@ -108,31 +108,31 @@ def _result(stored: Stored, tables: Tables, warned: list[str]) -> dict[str, obje
     }
 
 
-def _dry_run(job: Job, tables: Tables, engine: Engine, *, as_json: bool) -> None:
+def _dry_run(request: ChargeRequest, tables: Tables, engine: Engine, *, as_json: bool) -> None:
     """Fail where a release would, as far as that depends on no row; then print the plan.
 
     Reads the header of the data. Charges nothing, and creates no ledger.
     """
-    plan, inputs, stored = job.plan, list(job.inputs), None
-    if not is_absent(job.path):
-        with existing_ledger(job.path) as book:
+    plan, inputs, stored = request.plan, list(request.inputs), None
+    if not is_absent(request.path):
+        with existing_ledger(request.path) as book:
             inputs += book.files()
-            stored = book.stored(job.release_id, job.charge)
+            stored = book.stored(request.release_id, request.charge)
     tables.require(inputs, stored)
     if stored is not None:
         name = stored.release_id
-        tell("would_again", name=name)
+        notify("would_again", name=name)
         if as_json:
             write_json(json.dumps({"release_id": name, "charged": False}))
             sys.stdout.flush()
         require_quality(stored)
         return
-    found = outlook(plan, job.spec, job.ledger, job.period, job.data)
+    found = forecast_balance(plan, request.spec, request.ledger, request.period, request.data)
     found.require()
-    require_data(plan, job.data, engine)
+    require_data(plan, request.data, engine)
     if as_json:
         write_json(plan_json(plan, found))
     else:
         print_plan(plan, found)
     sys.stdout.flush()
-    tell("dry_run")
+    notify("dry_run")

@@ -7,9 +7,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import Any, TextIO
 
-from dpcli.cli.console import tell
+from dpcli.cli.console import notify
 from dpcli.cli.text_tables import KEY, budget, draws, interval, write_table
-from dpcli.ledger.charge import Standing
+from dpcli.ledger.charge import Receipt
 from dpcli.messages import note
 from dpcli.planning.number_text import brief
 from dpcli.privacy.loss import Loss, loss_text
@@ -28,7 +28,7 @@ INTERVAL = ""
 """The heading of intervals that are drawn."""
 
 
-def print_summary(made: Report, standing: Standing, *, shown: bool, quiet: bool) -> None:
+def print_summary(made: Report, receipt: Receipt, *, shown: bool, quiet: bool) -> None:
     """Values and balance on standard error; if `shown`, the values in place of the table."""
     if made.facts["quality"] and not quiet:
         _print_quality(made.facts["quality"])
@@ -40,19 +40,19 @@ def print_summary(made: Report, standing: Standing, *, shown: bool, quiet: bool)
     if made.numbers:
         for text in _notes(made):
             print(text, file=sys.stderr)
-    print(spent_text(loss_of(made.facts["privacy"]["spent"]), standing), file=sys.stderr)
+    print(spent_text(loss_of(made.facts["privacy"]["spent"]), receipt), file=sys.stderr)
     if made.numbers and draws(sys.stderr):
-        before, after, whole = standing.before, standing.balance.spent, standing.balance.budget
+        before, after, whole = receipt.before, receipt.balance.spent, receipt.balance.budget
         word, first, last, most = "epsilon", before.epsilon, after.epsilon, whole.epsilon
         if whole.rho is not None and before.rho is not None and after.rho is not None:
             word, first, last, most = "rho", before.rho, after.rho, whole.rho
         print(f"{word:7} {budget(first, last - first, most)}\n        {KEY}", file=sys.stderr)
 
 
-def spent_text(spent: Loss, standing: Standing) -> str:
+def spent_text(spent: Loss, receipt: Receipt) -> str:
     """What a release spent, and what its account has left."""
-    left, budget = loss_text(standing.balance.remaining), loss_text(standing.balance.budget)
-    facts = {"left": left, "budget": budget, "entry": standing.entry, "ledger": standing.ledger}
+    left, budget = loss_text(receipt.balance.remaining), loss_text(receipt.balance.budget)
+    facts = {"left": left, "budget": budget, "entry": receipt.entry, "ledger": receipt.ledger}
     return note("notice.spent", spent=loss_text(spent), **facts)
 
 
@@ -62,7 +62,7 @@ def _print_quality(check: Mapping[str, Any]) -> None:
         write_table(sys.stderr, "quality check: failed", rows)
         return
     what, about, low, high, *_ = rows[0].values()
-    tell("quality", about=about, what=what, low=low, high=high)
+    notify("quality", about=about, what=what, low=low, high=high)
 
 
 def _print_values(made: Report, out: TextIO) -> None:

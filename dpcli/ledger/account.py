@@ -10,8 +10,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from dpcli.errors import BudgetError, DpcliError, LedgerError
-from dpcli.ledger.balance import Answers, Balance, Spend, balance
-from dpcli.ledger.terms import Terms, opening_command
+from dpcli.ledger.balance import Balance, GuaranteeCounts, RecordedCost, balance
+from dpcli.ledger.terms import AccountTerms, opening_command
 from dpcli.numeric.search import bisect
 from dpcli.privacy.loss import Loss, loss_text
 
@@ -31,32 +31,34 @@ class Account:
     """
 
     ledger: Path
-    terms: Terms | None = None
-    spends: Sequence[Spend] = ()
+    terms: AccountTerms | None = None
+    costs: Sequence[RecordedCost] = ()
     closed: bool = False
     opens: bool = True
     exists: bool = True
 
-    def balance(self, terms: Terms, period: int | None = None) -> Balance:
+    def balance(self, terms: AccountTerms, period: int | None = None) -> Balance:
         """What it has spent so far; with a window, around `period`."""
-        found = balance(terms, self.spends, period)
+        found = balance(terms, self.costs, period)
         return found.exhausted if self.closed else found
 
-    def accept(self, asked: Terms, spend: Spend, *, opens: bool = True) -> tuple[Balance, Balance]:
+    def check_charge(
+        self, asked: AccountTerms, cost: RecordedCost, *, opens: bool = True
+    ) -> tuple[Balance, Balance]:
         """The balances before and after a release; BudgetError or LedgerError if it is refused.
 
         `asked` are the terms of the spec, `opens` whether the release may open the account.
         """
-        terms = self._agreed(asked, spend.period, opens=opens)
-        before = self.balance(terms, spend.period)
-        after = balance(terms, [*self.spends, spend], spend.period)
+        terms = self._agreed(asked, cost.period, opens=opens)
+        before = self.balance(terms, cost.period)
+        after = balance(terms, [*self.costs, cost], cost.period)
         if self.closed:
             raise BudgetError.about("account-closed", dataset=terms.dataset, path=self.ledger)
         if not after.within:
             code = "account-exhausted" if before.remaining.epsilon else "account-exhausted.empty"
             raise BudgetError.about(
                 "account-exhausted.window" if terms.window else code,
-                asked=loss_text(balance(replace(terms, window=None), [spend]).lifetime),
+                asked=loss_text(balance(replace(terms, window=None), [cost]).lifetime),
                 dataset=terms.dataset,
                 left=loss_text(before.remaining),
                 budget=loss_text(terms.budget),
@@ -64,34 +66,36 @@ class Account:
             )
         return before, after
 
-    def outlook(self, asked: Terms, spend: Spend, times: int | None, *, opens: bool) -> Outlook:
+    def forecast(
+        self, asked: AccountTerms, cost: RecordedCost, times: int | None, *, opens: bool
+    ) -> BalanceForecast:
         """What it does with a release, and with that many; a refusal is part of it.
 
-        `asked` and `opens` are as for `accept`.
+        `asked` and `opens` are as for `check_charge`.
         """
-        account, terms, period = self, self.terms or asked, spend.period
+        account, terms, period = self, self.terms or asked, cost.period
         refused, needs_day = None, False
         after: Balance | None = None
         try:
-            before, after = self.accept(asked, spend, opens=opens)
+            before, after = self.check_charge(asked, cost, opens=opens)
         except DpcliError as failure:
             refused, needs_day = failure, failure.problems[0].code == "period-required"
             if needs_day:
                 # What is left depends on the day: shown is a window without other releases.
-                account, period = replace(self, spends=()), 0
-                alone = balance(terms, [replace(spend, period=0)], 0)
+                account, period = replace(self, costs=()), 0
+                alone = balance(terms, [replace(cost, period=0)], 0)
                 after = alone if alone.within else None
             before = account.balance(terms, period if terms.window else None)
         repeated = None
         if times and (refused is None or needs_day or isinstance(refused, BudgetError)):
-            repeated = Runs(terms, account.spends, spend.answers, spend.period).repeated(times)
+            repeated = Runs(terms, account.costs, cost.guarantees, cost.period).repeated(times)
             if self.closed:
                 repeated = replace(repeated, fits=False, most=0)
-        return Outlook(
+        return BalanceForecast(
             self.ledger, self.exists, self.terms, before, after, refused, repeated=repeated
         )
 
-    def _agreed(self, asked: Terms, period: int | None, *, opens: bool) -> Terms:
+    def _agreed(self, asked: AccountTerms, period: int | None, *, opens: bool) -> AccountTerms:
         terms = self.terms
         if terms is None:
             if not opens or not self.opens:
@@ -125,7 +129,7 @@ class Repeated:
     Unless it is `exact`, the account may allow slightly more than `most`.
     """
 
-    terms: Terms
+    terms: AccountTerms
     asked: int
     needed: Loss
     fits: bool
@@ -154,9 +158,9 @@ class Runs:
     in one window that is otherwise empty if there is no period.
     """
 
-    terms: Terms
-    spends: Sequence[Spend]
-    answers: Answers
+    terms: AccountTerms
+    costs: Sequence[RecordedCost]
+    guarantees: GuaranteeCounts
     period: int | None = None
 
     def fit(self, runs: int) -> bool:
@@ -165,7 +169,7 @@ class Runs:
 
     def needed(self, runs: int) -> Loss:
         """What they reveal by themselves: in the worst window, if the account has one."""
-        return replace(self, spends=()).after(runs).spent
+        return replace(self, costs=()).after(runs).spent
 
     def repeated(self, runs: int) -> Repeated:
         """Whether that many fit, and how many do."""
@@ -193,18 +197,18 @@ class Runs:
         """On consecutive days, a number of runs after which every window is the same."""
         if self.period is None or not self.terms.window:
             return None
-        last = max((one.period or 0 for one in self.spends), default=self.period)
+        last = max((one.period or 0 for one in self.costs), default=self.period)
         return max(last - self.period, 0) + 2 * self.terms.window
 
     def after(self, runs: int) -> Balance:
         """The balance after that many."""
-        terms, before = self.terms, self.spends
+        terms, before = self.terms, self.costs
         if not terms.window:
-            return balance(terms, [*before, Spend(self.answers, None, runs)])
+            return balance(terms, [*before, RecordedCost(self.guarantees, None, runs)])
         if self.period is None:
-            return balance(terms, [Spend(self.answers, 0, runs)], 0)
+            return balance(terms, [RecordedCost(self.guarantees, 0, runs)], 0)
         count = min(runs, self._steady or runs)
-        days = [Spend(self.answers, self.period + day) for day in range(count)]
+        days = [RecordedCost(self.guarantees, self.period + day) for day in range(count)]
         return balance(terms, [*before, *days], self.period, days=count)
 
 
@@ -224,7 +228,7 @@ def _most(fits: Callable[[int], bool], low: int, high: int, coarse: int, limit: 
 
 
 @dataclass(frozen=True, slots=True)
-class Outlook:
+class BalanceForecast:
     """What would happen to a release, and to the account that pays for it.
 
     `exists` says whether there is a ledger, `terms` are those of the account once it is opened.
@@ -236,7 +240,7 @@ class Outlook:
 
     ledger: Path
     exists: bool = False
-    terms: Terms | None = None
+    terms: AccountTerms | None = None
     before: Balance | None = None
     after: Balance | None = None
     refused: DpcliError | None = None

@@ -17,7 +17,7 @@ from functools import lru_cache
 from operator import itemgetter
 
 from dpcli.errors import LedgerError
-from dpcli.ledger.terms import Terms
+from dpcli.ledger.terms import AccountTerms
 from dpcli.mechanisms import MECHANISMS
 from dpcli.privacy.accounting import COMPOSITIONS
 from dpcli.privacy.accounting.composition import Composition, MissingDependencyError
@@ -28,20 +28,20 @@ from dpcli.privacy.neighboring import Neighbors
 
 DAYS_A_YEAR = 365
 
-Answers = tuple[tuple[Guarantee, int], ...]
+GuaranteeCounts = tuple[tuple[Guarantee, int], ...]
 """What a release reveals, and how often each."""
 
 BY_NAME = {mechanism.name: mechanism for mechanism in MECHANISMS}
 
 
 @lru_cache(maxsize=4096)
-def answers_of(parts: str, neighbors: str) -> Answers:
+def guarantee_counts(events_json: str, neighbors: str) -> GuaranteeCounts:
     """The guarantees of recorded parts, disjoint ones not added up.
 
     Each is computed again by its mechanism, so that a better argument for one prices the past as
     well. The same few texts recur in every ledger, so their results are kept.
     """
-    events = _events(parts)
+    events = _events(events_json)
     if not any(event.joint or event.disjoint for event in events):
         found = Counter(map(guarantee_of, events))
         del found[ZERO_GUARANTEE]
@@ -60,10 +60,10 @@ def answers_of(parts: str, neighbors: str) -> Answers:
     return tuple(parallel_composition(placed, Neighbors(neighbors)).items())
 
 
-def _events(parts: str) -> list[MechanismEvent]:
+def _events(events_json: str) -> list[MechanismEvent]:
     """The events that an entry records; LedgerError if this version cannot read one."""
     try:
-        return list(map(MechanismEvent.from_json, json.loads(parts)))
+        return list(map(MechanismEvent.from_json, json.loads(events_json)))
     except UnknownEventError as newer:
         raise LedgerError.about("ledger-unusable.mechanism", name=str(newer)) from None
     except (ValueError, TypeError):
@@ -92,10 +92,10 @@ def guarantee_of(event: MechanismEvent) -> Guarantee:
 
 
 @dataclass(frozen=True, slots=True)
-class Spend:
+class RecordedCost:
     """What releases revealed, answer by answer, their period, and how many they are."""
 
-    answers: Answers
+    guarantees: GuaranteeCounts
     period: int | None
     count: int = 1
 
@@ -137,7 +137,7 @@ def _greatest(losses: Sequence[Loss]) -> Loss:
 
 
 def balance(
-    terms: Terms, spends: Sequence[Spend], period: int | None = None, *, days: int = 1
+    terms: AccountTerms, costs: Sequence[RecordedCost], period: int | None = None, *, days: int = 1
 ) -> Balance:
     """The balance of an account.
 
@@ -145,25 +145,25 @@ def balance(
     the `days` from there on.
     """
     rule, budget = _rule(terms), terms.budget
-    counted: Counter[Answers] = Counter()
-    for one in spends:
-        counted[one.answers] += one.count
+    counted: Counter[GuaranteeCounts] = Counter()
+    for one in costs:
+        counted[one.guarantees] += one.count
     lifetime = _loss(terms, counted)
     if terms.window is None:
         return Balance(budget, lifetime, lifetime, rule.remaining(budget, lifetime))
     none = Loss(Fraction(0), Fraction(0), Fraction(0))
-    worst = _greatest([none, *_windows(terms, spends, period, days)])
+    worst = _greatest([none, *_windows(terms, costs, period, days)])
     if lifetime.rho is None:
         worst = replace(worst, rho=None)
     return Balance(budget, worst, lifetime, rule.remaining(budget, worst))
 
 
-def _rule(terms: Terms) -> Composition:
+def _rule(terms: AccountTerms) -> Composition:
     return next(rule for rule in COMPOSITIONS if rule.name == terms.composition)
 
 
 def _windows(
-    terms: Terms, spends: Sequence[Spend], period: int | None, days: int
+    terms: AccountTerms, costs: Sequence[RecordedCost], period: int | None, days: int
 ) -> Iterator[Loss]:
     """The losses of the windows that can be worst: they begin at a release.
 
@@ -173,21 +173,21 @@ def _windows(
     """
     window = terms.window or 1
     dated = sorted(
-        ((one.period, one) for one in spends if one.period is not None), key=itemgetter(0)
+        ((one.period, one) for one in costs if one.period is not None), key=itemgetter(0)
     )
     starts = sorted({*(start for start, _ in dated), *([] if period is None else [period])})
-    inside: Counter[Answers] = Counter()
-    seen: set[frozenset[tuple[Answers, int]]] = set()
+    inside: Counter[GuaranteeCounts] = Counter()
+    seen: set[frozenset[tuple[GuaranteeCounts, int]]] = set()
     first = last = 0
     reached = -1
     for start in starts:
         if period is not None and not start - days < period < start + window:
             continue
         while last < len(dated) and dated[last][0] < start + window:
-            inside[dated[last][1].answers] += dated[last][1].count
+            inside[dated[last][1].guarantees] += dated[last][1].count
             last += 1
         while first < last and dated[first][0] < start:
-            inside[dated[first][1].answers] -= dated[first][1].count
+            inside[dated[first][1].guarantees] -= dated[first][1].count
             first += 1
         if last == reached:
             continue
@@ -198,7 +198,7 @@ def _windows(
             yield _loss(terms, inside)
 
 
-def _loss(terms: Terms, releases: Mapping[Answers, int]) -> Loss:
+def _loss(terms: AccountTerms, releases: Mapping[GuaranteeCounts, int]) -> Loss:
     found: Counter[Guarantee] = Counter()
     for answers, count in releases.items():
         for guarantee, times in answers if count else ():
@@ -210,9 +210,13 @@ def _loss(terms: Terms, releases: Mapping[Answers, int]) -> Loss:
         raise LedgerError.about("package-missing.ledger", **facts) from None
 
 
-def spend(parts: str, period: str | None, neighbors: str, count: int = 1) -> Spend:
+def recorded_cost(
+    events_json: str, period: str | None, neighbors: str, count: int = 1
+) -> RecordedCost:
     """What recorded releases of the same parts in the same period revealed."""
-    return Spend(answers_of(parts, neighbors), period_number(period) if period else None, count)
+    return RecordedCost(
+        guarantee_counts(events_json, neighbors), period_number(period) if period else None, count
+    )
 
 
 def period_number(text: str) -> int:

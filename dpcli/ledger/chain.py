@@ -23,10 +23,10 @@ LOST, CLOSE = "lost", "close"
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class LedgerEntry:
     """A recorded event, of one of the kinds above.
 
-    `parts` and `payload` are canonical JSON: the events of mechanisms, and all
+    `events_json` and `payload` are canonical JSON: the events of mechanisms, and all
     else. `head` is the hash that a report prints, `seal` what the next entry
     builds on; they are empty until the entry has them.
     """
@@ -36,7 +36,7 @@ class Entry:
     dataset: str
     release_id: str | None
     period: str | None
-    parts: str
+    events_json: str
     payload: str
     previous: str
     head: str = ""
@@ -66,7 +66,7 @@ class Entry:
     def expected_head(self) -> str:
         """The hash of everything but the bytes that the entry published."""
         named = (self.kind, self.dataset, self.release_id, self.period)
-        return _hash(self.previous, str(self.number), *named, self.parts, self.payload)
+        return _hash(self.previous, str(self.number), *named, self.events_json, self.payload)
 
 
 def genesis(facts: Mapping[str, str]) -> str:
@@ -79,8 +79,8 @@ def canonical(payload: object) -> str:
     return json.dumps(payload, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
 
 
-def events_text(events: Iterable[MechanismEvent]) -> str:
-    """The `parts` of an entry."""
+def to_events_json(events: Iterable[MechanismEvent]) -> str:
+    """The events as canonical JSON, as an entry records them."""
     return canonical([event.to_json() for event in events])
 
 
@@ -102,7 +102,7 @@ def _hash(*parts: str | None) -> str:
     return digest.hexdigest()
 
 
-def chain_fault(entries: Sequence[Entry], start: str) -> str:
+def chain_fault(entries: Sequence[LedgerEntry], start: str) -> str:
     """What is wrong with a chain, naming the first entry; empty if nothing is."""
     previous = start
     for number, entry in enumerate(entries, start=1):
@@ -114,7 +114,9 @@ def chain_fault(entries: Sequence[Entry], start: str) -> str:
     return ""
 
 
-def anchor_fault(recorded: Mapping[int, str], entries: Sequence[Entry], *, incomplete: bool) -> str:
+def anchor_fault(
+    recorded: Mapping[int, str], entries: Sequence[LedgerEntry], *, incomplete: bool
+) -> str:
     """The first entry that is not as its anchor records it; empty if there is none.
 
     An `incomplete` ledger may lack entries that the anchor records.

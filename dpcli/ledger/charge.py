@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from dpcli.errors import BudgetError, DpcliError
-from dpcli.ledger.balance import Balance, Spend, spend
-from dpcli.ledger.chain import events_text
-from dpcli.ledger.terms import Payload, Terms, terms_of
+from dpcli.ledger.balance import Balance, RecordedCost, recorded_cost
+from dpcli.ledger.chain import to_events_json
+from dpcli.ledger.terms import AccountTerms, Payload, terms_from_spec
 from dpcli.planning.model import Part, Plan, PlannedEntry
 from dpcli.privacy.confidential import Confidential
 from dpcli.privacy.events import MechanismEvent
@@ -46,7 +46,7 @@ class Charge:
     room for the `reserved` events all the same, so that a refusal does not depend on the check.
     """
 
-    terms: Terms
+    terms: AccountTerms
     release_id: str
     digest: str
     created: str
@@ -58,9 +58,9 @@ class Charge:
     reserved: tuple[MechanismEvent, ...] = ()
 
     @property
-    def spend(self) -> Spend:
+    def cost(self) -> RecordedCost:
         """What the charge adds to what the account has spent."""
-        return spend(events_text(self.events), self.period, self.terms.neighbors)
+        return recorded_cost(to_events_json(self.events), self.period, self.terms.neighbors)
 
     @property
     def payload(self) -> Payload:
@@ -84,7 +84,7 @@ def charge_for(
     opens: bool = True,
 ) -> Charge:
     """What a release of a plan will be charged for, now."""
-    terms, events = terms_of(plan.spec), charged_events(plan)
+    terms, events = terms_from_spec(plan.spec), charged_events(plan)
     return Charge(terms, release_id, plan.spec.digest, now(), period, events, files, opens)
 
 
@@ -129,7 +129,7 @@ def resolved(names: Iterable[str]) -> tuple[str, ...]:
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class Receipt:
     """Where a release stands in the ledger, what was spent before it, and what is left.
 
     `first` says whether it is the first release of its account in this ledger.
@@ -138,27 +138,27 @@ class Standing:
     ledger: str
     entry: int
     head: str
-    terms: Terms
+    terms: AccountTerms
     period: str | None
     before: Loss
     balance: Balance
     first: bool
 
 
-Render = Callable[[Standing], Mapping[str, bytes]]
+Render = Callable[[Receipt], Mapping[str, bytes]]
 """The outputs of a release, once its place in the ledger is known."""
 
 
 @dataclass(frozen=True, slots=True)
-class Stored:
+class StoredRelease:
     """A release that was charged: the exact bytes of its outputs, by name.
 
-    It has a `standing` if it was charged just now, and none if it was before.
+    It has a `receipt` if it was charged just now, and none if it was before.
     """
 
     release_id: str
     outputs: Mapping[str, bytes]
-    standing: Standing | None = None
+    receipt: Receipt | None = None
 
     @property
     def stopped(self) -> tuple[str, ...]:
@@ -172,15 +172,15 @@ class Stored:
         return None if found is None else found.decode()
 
 
-Answers = Counter[tuple[object, ...]]
+EventCounts = Counter[tuple[object, ...]]
 """How often each answer is charged for."""
 
 
-def _answers(charge: Charge) -> Answers:
+def _event_counts(charge: Charge) -> EventCounts:
     return Counter(event.answer for event in charge.events)
 
 
-class Slot:
+class OpenCharge:
     """A place for one release in a ledger, where its name is looked up once, for `with`.
 
     The way out of the `with` block decides what is charged:
@@ -207,7 +207,7 @@ class Slot:
         self.__ledger, self.__charge = ledger, charge
         self.__check: Charge | None = None
         self.__is_open = self.__is_drawn = self.__is_owed = False
-        self.__unanswered: Answers = Counter()
+        self.__unanswered: EventCounts = Counter()
 
     @property
     def ledger(self) -> Ledger:
@@ -237,14 +237,14 @@ class Slot:
     def draw_noise(self, check: tuple[MechanismEvent, ...] | None = None) -> NoisePermit:
         """Say that noise is drawn from here on; `check` are the events of the quality check.
 
-        The permit covers each answer of the charge once, until the slot is left, or the charge
+        The permit covers each answer of the charge once, until the block is left, or the charge
         made or stopped. Noise is drawn once, within `with`: else nothing would be charged.
         """
         if not self.__is_open or self.__is_drawn:
-            raise ValueError("noise is drawn once, within a slot of a new release")
+            raise ValueError("noise is drawn once, within an open charge of a new release")
         self.__check = None if check is None else replace(self.__charge, events=check)
         self.__is_owed = self.__is_drawn = True
-        self.__unanswered = _answers(self.__charge)
+        self.__unanswered = _event_counts(self.__charge)
         permit = object.__new__(NoisePermit)
         permit._NoisePermit__rule = self._require_charged  # type: ignore[attr-defined]
         return permit
@@ -266,12 +266,12 @@ class Slot:
         ValueError if more than the check was answered.
         """
         assert self.__check is not None
-        if _answers(self.__charge) - self.__unanswered - _answers(self.__check):
+        if _event_counts(self.__charge) - self.__unanswered - _event_counts(self.__check):
             raise ValueError("more was answered than the quality check")
         self.__is_open = False
         self.__charge = replace(self.__check, stopped=True, reserved=self.__charge.events)
 
-    def commit(self, render: Render) -> Stored:
+    def commit(self, render: Render) -> StoredRelease:
         """Charge, and store what `render` makes of the place in the ledger.
 
         Raises BudgetError or LedgerError, and charges nothing then.

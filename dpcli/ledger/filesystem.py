@@ -33,7 +33,7 @@ def is_absent(path: Path) -> bool:
     try:
         return not path.exists() or (path.is_file() and not path.stat().st_size)
     except OSError as error:
-        raise unusable(path, error) from None
+        raise unusable_error(path, error) from None
 
 
 def require_file_name(path: Path) -> None:
@@ -70,11 +70,11 @@ def require_place(path: Path, *, network: bool = False) -> None:
     """
     require_file_name(path)
     if path.exists() and not path.is_file():
-        raise missing(path)
+        raise missing_error(path)
     if not network:
         require_local(path)
     if path.parent.is_dir() and not os.access(path.parent, os.W_OK):
-        raise unusable(path, PermissionError(errno.EACCES, ""))
+        raise unusable_error(path, PermissionError(errno.EACCES, ""))
 
 
 def require_no_history(path: Path, anchor: Path | None = None) -> None:
@@ -84,13 +84,15 @@ def require_no_history(path: Path, anchor: Path | None = None) -> None:
         try:
             _, recorded = read_anchor(place, None)
         except ForeignAnchor as foreign:
-            raise doubt(path, f"it is missing or empty, and `{place}` {foreign}") from None
+            raise in_doubt_error(path, f"it is missing or empty, and `{place}` {foreign}") from None
         except OSError as error:
-            raise unusable(path, error) from None
+            raise unusable_error(path, error) from None
         if recorded:
-            raise doubt(path, f"it is missing or empty, but its anchor `{place}` remembers entries")
+            raise in_doubt_error(
+                path, f"it is missing or empty, but its anchor `{place}` remembers entries"
+            )
     if anchor is not None and anchor != usual and anchor.exists():
-        raise doubt(path, f"`{anchor}` is the anchor of another ledger")
+        raise in_doubt_error(path, f"`{anchor}` is the anchor of another ledger")
 
 
 @contextmanager
@@ -104,27 +106,27 @@ def removed_if_empty(path: Path) -> Iterator[None]:
             path.unlink()
 
 
-def doubt(path: Path, why: str) -> LedgerError:
+def in_doubt_error(path: Path, why: str) -> LedgerError:
     """A ledger that cannot be trusted."""
     return LedgerError.about("ledger-in-doubt", path=path, why=why)
 
 
-def unusable(path: Path, error: OSError) -> LedgerError:
+def unusable_error(path: Path, error: OSError) -> LedgerError:
     """A ledger that the file system does not let this tool use."""
     why, fix = describe_system_error(error)
     return LedgerError.about("ledger-unusable", path=path, why=why, fix=fix)
 
 
 @contextmanager
-def system_errors(path: Path) -> Iterator[None]:
+def translated_os_errors(path: Path) -> Iterator[None]:
     """Errors of the file system as LedgerErrors."""
     try:
         yield
     except OSError as error:
-        raise unusable(path, error) from None
+        raise unusable_error(path, error) from None
 
 
-def missing(path: Path) -> LedgerError:
+def missing_error(path: Path) -> LedgerError:
     """A ledger that was named and is not there."""
     code = "ledger-unusable.no-file" if path.exists() else "ledger-missing"
     return LedgerError.about(code, path=path)

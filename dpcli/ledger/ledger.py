@@ -15,18 +15,27 @@ from pathlib import Path
 from dpcli.errors import LedgerError
 from dpcli.ledger.account import Account
 from dpcli.ledger.anchor import begin_anchor, point_elsewhere, usual_anchor
-from dpcli.ledger.balance import Balance, spend
-from dpcli.ledger.chain import CLOSE, LOST, OPEN, RELEASE, Entry, canonical, events_text, seal_of
-from dpcli.ledger.charge import Charge, Render, Standing, Stored
+from dpcli.ledger.balance import Balance, recorded_cost
+from dpcli.ledger.chain import (
+    CLOSE,
+    LOST,
+    OPEN,
+    RELEASE,
+    LedgerEntry,
+    canonical,
+    seal_of,
+    to_events_json,
+)
+from dpcli.ledger.charge import Charge, Receipt, Render, StoredRelease
 from dpcli.ledger.filesystem import (
     is_absent,
     require_file_name,
     require_no_history,
     require_place,
-    system_errors,
+    translated_os_errors,
 )
 from dpcli.ledger.store import Store
-from dpcli.ledger.terms import Payload, Terms, terms_from
+from dpcli.ledger.terms import AccountTerms, Payload, terms_from_payload
 from dpcli.noise.entropy import random_bytes
 from dpcli.privacy.events import MechanismEvent
 
@@ -38,7 +47,7 @@ def create_ledger(path: Path, anchor: Path | None = None, *, network: bool = Fal
     there was a ledger before. It says whether it was `created` by this call.
     """
     require_file_name(path)
-    with system_errors(path), ExitStack() as undo:
+    with translated_os_errors(path), ExitStack() as undo:
         if path.is_file() and not is_absent(path):
             return Ledger.open(path)
         require_place(path, network=network)
@@ -62,12 +71,12 @@ def create_ledger(path: Path, anchor: Path | None = None, *, network: bool = Fal
 class Ledger(Store):
     """An open ledger: accounts, balances, and the releases that they paid for."""
 
-    def accounts(self) -> dict[str, Terms]:
+    def accounts(self) -> dict[str, AccountTerms]:
         """The terms of every account, by dataset, in the order of opening."""
         entries = self.entries("kind = 'open'")
-        return {entry.dataset: terms_from(entry.content()) for entry in entries}
+        return {entry.dataset: terms_from_payload(entry.content()) for entry in entries}
 
-    def releases(self, dataset: str) -> list[Entry]:
+    def releases(self, dataset: str) -> list[LedgerEntry]:
         """What an account was charged for, in order."""
         return self.entries("kind = 'release' AND dataset = ?", dataset)
 
@@ -80,19 +89,22 @@ class Ledger(Store):
         last = self.last()
         return str(last.content()["created"]) if last else ""
 
-    def balance(self, terms: Terms, period: int | None = None) -> Balance:
+    def balance(self, terms: AccountTerms, period: int | None = None) -> Balance:
         """What an account has spent so far; with a window, around `period`."""
         return self.account(terms.dataset).balance(terms, period)
 
     def account(self, dataset: str) -> Account:
         """What is recorded of an account, equal charges counted together."""
         terms = self.accounts().get(dataset)
-        spends = () if terms is None else self.spends(dataset)
+        costs = () if terms is None else self.charged_events(dataset)
         neighbors = "" if terms is None else terms.neighbors
         return Account(
             self.path,
             terms,
-            [spend(parts, period, neighbors, count) for parts, period, count in spends],
+            [
+                recorded_cost(events_json, period, neighbors, count)
+                for events_json, period, count in costs
+            ],
             closed=bool(self.entries("kind = ? AND dataset = ?", CLOSE, dataset)),
             opens=terms is not None or not self.entries("kind = ?", LOST),
         )
@@ -103,7 +115,7 @@ class Ledger(Store):
         mine = recorded.pop(dataset, set()).union(files)
         return {name: recorded[name] & mine for name in sorted(recorded) if recorded[name] & mine}
 
-    def stored(self, release_id: str, same: Charge | None = None) -> Stored | None:
+    def stored(self, release_id: str, same: Charge | None = None) -> StoredRelease | None:
         """The release of that name, if there is one.
 
         LedgerError if it was made from another spec or for another period than `same`, or
@@ -123,13 +135,15 @@ class Ledger(Store):
             code = "release-recovered" if recovered else "release-void"
             raise LedgerError.about(code, name=release_id)
         outputs = {name: zlib.decompress(content) for name, content in packed.items()}
-        return Stored(release_id, outputs)
+        return StoredRelease(release_id, outputs)
 
-    def require_room(self, charge: Charge) -> None:
+    def check_budget(self, charge: Charge) -> None:
         """Raise BudgetError or LedgerError if the charge may not be made."""
-        self.account(charge.terms.dataset).accept(charge.terms, charge.spend, opens=charge.opens)
+        self.account(charge.terms.dataset).check_charge(
+            charge.terms, charge.cost, opens=charge.opens
+        )
 
-    def open_account(self, terms: Terms, created: str) -> bool:
+    def open_account(self, terms: AccountTerms, created: str) -> bool:
         """Open an account; whether it is new.
 
         One on the same terms stays as it is. LedgerError if the dataset has one on other terms.
@@ -144,12 +158,12 @@ class Ledger(Store):
         self.update_anchor()
         return there is None
 
-    def commit(self, charge: Charge, render: Render) -> Stored:
+    def commit(self, charge: Charge, render: Render) -> StoredRelease:
         """Charge for a release and store its outputs, or return those stored before.
 
         Ledger, anchor and balance are checked again while no other process can write.
         """
-        with system_errors(self.path), self.charging():
+        with translated_os_errors(self.path), self.charging():
             stored = self.stored(charge.release_id, charge)
             if stored is None:
                 stored = self._charge(charge, render)
@@ -185,25 +199,25 @@ class Ledger(Store):
             self.require_anchor()
             yield
 
-    def _charge(self, charge: Charge, render: Render) -> Stored:
+    def _charge(self, charge: Charge, render: Render) -> StoredRelease:
         """Add the charge and what `render` makes of its place, within a transaction."""
         if charge.reserved:
-            self.require_room(replace(charge, events=charge.reserved))
+            self.check_budget(replace(charge, events=charge.reserved))
         dataset = charge.terms.dataset
         account = self.account(dataset)
-        before, after = account.accept(charge.terms, charge.spend, opens=charge.opens)
+        before, after = account.check_charge(charge.terms, charge.cost, opens=charge.opens)
         if account.terms is None:
             payload = charge.terms.payload() | {"created": charge.created}
             self.insert(self.next_entry(OPEN, dataset, payload))
         named = charge.release_id, charge.period
         entry = self.next_entry(RELEASE, dataset, charge.payload, charge.events, *named)
-        standing = Standing(
+        receipt = Receipt(
             self.path.name, entry.number, entry.head, account.terms or charge.terms, charge.period,
-            before.spent, after, first=not account.spends,
+            before.spent, after, first=not account.costs,
         )  # fmt: skip
-        outputs = dict(render(standing))
+        outputs = dict(render(receipt))
         self.insert(entry, outputs)
-        return Stored(charge.release_id, outputs, standing)
+        return StoredRelease(charge.release_id, outputs, receipt)
 
     def next_entry(
         self,
@@ -213,16 +227,16 @@ class Ledger(Store):
         events: Sequence[MechanismEvent] = (),
         release_id: str | None = None,
         period: str | None = None,
-    ) -> Entry:
+    ) -> LedgerEntry:
         """An entry for the end of the chain, to be inserted in the same transaction."""
         last = self.last()
         number, previous = (last.number + 1, last.seal) if last else (1, self.genesis())
-        content = events_text(events), canonical(payload)
-        entry = Entry(number, kind, dataset, release_id, period, *content, previous)
+        content = to_events_json(events), canonical(payload)
+        entry = LedgerEntry(number, kind, dataset, release_id, period, *content, previous)
         return replace(entry, head=entry.expected_head())
 
 
-def _require_same(entry: Entry, charge: Charge) -> None:
+def _require_same(entry: LedgerEntry, charge: Charge) -> None:
     if entry.content()["digest"] != charge.digest:
         raise LedgerError.about("release-id-taken", name=charge.release_id)
     if entry.period != charge.period:

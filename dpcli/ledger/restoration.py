@@ -16,17 +16,17 @@ from pathlib import Path
 from dpcli.errors import LedgerError, Problem, problem
 from dpcli.ledger.anchor import ForeignAnchor, begin_anchor, follow, read_anchor, usual_anchor
 from dpcli.ledger.balance import period_number
-from dpcli.ledger.chain import CLOSE, LOST, OPEN, RELEASE, Entry
+from dpcli.ledger.chain import CLOSE, LOST, OPEN, RELEASE, LedgerEntry
 from dpcli.ledger.filesystem import (
-    doubt,
+    in_doubt_error,
     is_absent,
-    missing,
+    missing_error,
     removed_if_empty,
     require_place,
-    system_errors,
+    translated_os_errors,
 )
 from dpcli.ledger.ledger import Ledger
-from dpcli.ledger.terms import Payload, Terms
+from dpcli.ledger.terms import AccountTerms, Payload
 from dpcli.noise.entropy import random_bytes
 from dpcli.privacy.events import MechanismEvent
 from dpcli.privacy.loss import Loss
@@ -52,7 +52,7 @@ class Proof:
     release_id: str
     digest: str
     created: str
-    terms: Terms
+    terms: AccountTerms
     period: str | None
     before: Loss
     events: tuple[MechanismEvent, ...]
@@ -95,10 +95,10 @@ def recover(
     changes nothing, for a ledger that was changed, for reports that do not belong to it, and for
     more missing entries than allowed.
     """
-    with system_errors(path), removed_if_empty(path), ExitStack() as stack:
+    with translated_os_errors(path), removed_if_empty(path), ExitStack() as stack:
         is_new = is_absent(path)
         if is_new and not proofs:
-            raise missing(path)
+            raise missing_error(path)
         if is_new:
             require_place(path)
         opened = Ledger(path) if is_new else Ledger.open(path, doubtful=True)
@@ -125,7 +125,9 @@ def _begun(ledger: Ledger, *, anchor_lost: bool) -> dict[int, str] | None:
     try:
         identity, recorded = (None, {}) if is_lost else read_anchor(anchor, None)
     except ForeignAnchor as foreign:
-        raise doubt(ledger.path, f"it is missing or empty, and `{anchor}` {foreign}") from None
+        raise in_doubt_error(
+            ledger.path, f"it is missing or empty, and `{anchor}` {foreign}"
+        ) from None
     ledger.begin(usual if is_lost else anchor, identity or random_bytes(16).hex())
     if is_lost:
         usual.unlink()
@@ -188,7 +190,9 @@ def _charged(
 
 
 def _unknown(
-    proofs: Sequence[Proof], entries: Mapping[int, Entry], accounts: Mapping[str, Terms]
+    proofs: Sequence[Proof],
+    entries: Mapping[int, LedgerEntry],
+    accounts: Mapping[str, AccountTerms],
 ) -> dict[int, Proof]:
     """Those that the ledger does not have, in the order of their entries.
 
@@ -221,7 +225,7 @@ def _unknown(
     return new
 
 
-def _other_terms(known: Terms, stated: Terms) -> str:
+def _other_terms(known: AccountTerms, stated: AccountTerms) -> str:
     words = [word for word, _, _ in known.differences(stated)]
     words += ["window"] if known.window != stated.window else []
     return f"the account `{known.dataset}` has another {' and '.join(words)}" if words else ""

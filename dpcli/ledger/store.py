@@ -19,8 +19,14 @@ from typing import Self
 
 from dpcli.errors import LedgerError, describe_system_error
 from dpcli.ledger.anchor import ForeignAnchor, append_anchor, read_anchor
-from dpcli.ledger.chain import Entry, anchor_fault, chain_fault, genesis, seal_of
-from dpcli.ledger.filesystem import doubt, missing, require_file_name, require_local, system_errors
+from dpcli.ledger.chain import LedgerEntry, anchor_fault, chain_fault, genesis, seal_of
+from dpcli.ledger.filesystem import (
+    in_doubt_error,
+    missing_error,
+    require_file_name,
+    require_local,
+    translated_os_errors,
+)
 from dpcli.ledger.sqlite import Database
 
 FILES = '"files":'
@@ -49,13 +55,13 @@ class Store(Database):
         `doubtful` opens one whose chain or anchor is broken, to be examined.
         """
         require_file_name(path)
-        with system_errors(path), ExitStack() as undo:
+        with translated_os_errors(path), ExitStack() as undo:
             if not path.is_file():
-                raise missing(path)
+                raise missing_error(path)
             store = cls(path)
             undo.callback(store.close)
             if not store.is_ledger():
-                raise doubt(path, "it is empty, or not a ledger of dpcli")
+                raise in_doubt_error(path, "it is empty, or not a ledger of dpcli")
             if "network" not in store.facts():
                 require_local(path)
             if not doubtful:
@@ -66,7 +72,7 @@ class Store(Database):
     def begin(self, anchor: Path, identity: str, *, network: bool = False) -> None:
         """Make a ledger of an empty file, in a transaction; LedgerError if it holds anything."""
         if self.value("SELECT count(*) FROM sqlite_master"):
-            raise doubt(self.path, "it is a database of something else")
+            raise in_doubt_error(self.path, "it is a database of something else")
         home = self.path.resolve().parent
         facts = {"identity": identity, "anchor": os.path.relpath(anchor.resolve(), home)}
         self.make_tables(facts | ({"network": "allowed"} if network else {}))
@@ -76,14 +82,14 @@ class Store(Database):
         """Raise LedgerError unless file, tables, chain and anchor agree; see `fault`."""
         fault = self.fault(incomplete=incomplete)
         if fault:
-            raise doubt(self.path, fault)
+            raise in_doubt_error(self.path, fault)
 
     def fault(self, *, incomplete: bool = False) -> str:
         """What is wrong with file, tables, chain or anchor; empty if nothing is.
 
         An `incomplete` ledger may lack its anchor, and entries that its anchor records.
         """
-        with system_errors(self.path):
+        with translated_os_errors(self.path):
             if _identity(self.path) != self._file:
                 return "another file was put in its place while it was in use"
             if self.value("PRAGMA quick_check(1)") != "ok":
@@ -130,24 +136,24 @@ class Store(Database):
         """A fact about the ledger itself; LedgerError if it is not there."""
         facts = self.facts()
         if name not in facts:
-            raise doubt(self.path, "it lacks a fact about itself")
+            raise in_doubt_error(self.path, "it lacks a fact about itself")
         return facts[name]
 
     def genesis(self) -> str:
         """What the first entry builds on."""
         return genesis(self.facts())
 
-    def entries(self, where: str = "1", *values: object) -> list[Entry]:
+    def entries(self, where: str = "1", *values: object) -> list[LedgerEntry]:
         """The entries that a condition selects, in order."""
         query = f"SELECT {COLUMNS} FROM entries NOT INDEXED WHERE {where} ORDER BY number"  # noqa: S608
-        return [Entry(*row) for row in self.query(query, *values)]
+        return [LedgerEntry(*row) for row in self.query(query, *values)]
 
-    def last(self) -> Entry | None:
+    def last(self) -> LedgerEntry | None:
         """The last entry."""
         found = self.entries("number = (SELECT max(number) FROM entries)")
         return found[0] if found else None
 
-    def spends(self, dataset: str) -> list[tuple[str, str | None, int]]:
+    def charged_events(self, dataset: str) -> list[tuple[str, str | None, int]]:
         """The parts that an account was charged for, each with its period and how often."""
         query = (
             "SELECT parts, period, count(*) FROM entries NOT INDEXED "
@@ -176,7 +182,7 @@ class Store(Database):
         query = "SELECT name, content FROM outputs WHERE number = ? ORDER BY name"
         return dict(self.query(query, number))
 
-    def insert(self, entry: Entry, outputs: Mapping[str, bytes] = NOTHING) -> None:
+    def insert(self, entry: LedgerEntry, outputs: Mapping[str, bytes] = NOTHING) -> None:
         """Seal an entry and what it publishes, add both in a transaction, and read them back."""
         packed = {name: _packed(content) for name, content in outputs.items()}
         entry = replace(entry, seal=seal_of(entry.head, packed))
@@ -185,7 +191,7 @@ class Store(Database):
             self.query("INSERT INTO outputs VALUES (?, ?, ?)", entry.number, name, content)
         kept = self.entries("number = ?", entry.number), self.outputs(entry.number)
         if kept != ([entry], packed):
-            raise doubt(self.path, "it does not keep what is written to it")
+            raise in_doubt_error(self.path, "it does not keep what is written to it")
 
     def update_anchor(self) -> None:
         """Bring the anchor up to the last entry, as far as that is possible now.
@@ -203,7 +209,7 @@ class Store(Database):
         try:
             self._append_to_anchor()
         except ForeignAnchor as foreign:
-            raise doubt(self.path, f"its anchor `{self.anchor.name}` {foreign}") from None
+            raise in_doubt_error(self.path, f"its anchor `{self.anchor.name}` {foreign}") from None
         except OSError as error:
             why, fix = describe_system_error(error)
             name = self.anchor.name

@@ -21,7 +21,7 @@ Payload = dict[str, object]
 
 
 @dataclass(frozen=True, slots=True)
-class Terms:
+class AccountTerms:
     """The dataset that pays, the guarantee it pays for, and its budget.
 
     With a `window` of w periods the budget bounds the loss of any w consecutive
@@ -49,7 +49,7 @@ class Terms:
             **({} if self.budget.rho is None else {"rho": str(self.budget.rho)}),
         }
 
-    def differences(self, other: Terms) -> Iterator[tuple[str, str, str]]:
+    def differences(self, other: AccountTerms) -> Iterator[tuple[str, str, str]]:
         """The name of each term that differs, with its value here and in `other`.
 
         Windows are not compared: a spec has none.
@@ -62,7 +62,7 @@ class Terms:
             yield "budget", loss_text(self.budget), loss_text(other.budget)
 
 
-def opening_command(terms: Terms, ledger: Path) -> str:
+def opening_command(terms: AccountTerms, ledger: Path) -> str:
     """The command that opens an account on these terms, without options that are the default."""
     budget, each = terms.budget, " or single row without one"
     amount = f"--epsilon {readable_text(budget.epsilon)}"
@@ -86,10 +86,10 @@ def _fixed(budget: Loss) -> tuple[Fraction | None, ...]:
     return (budget.epsilon if budget.rho is None else None, budget.delta, budget.rho)
 
 
-def terms_of(spec: Spec) -> Terms:
+def terms_from_spec(spec: Spec) -> AccountTerms:
     """The terms that a spec asks for."""
     privacy = spec.privacy
-    return Terms(
+    return AccountTerms(
         spec.dataset,
         unit_text(privacy.unit),
         privacy.neighbors.value,
@@ -98,10 +98,10 @@ def terms_of(spec: Spec) -> Terms:
     )
 
 
-def terms_from(payload: Mapping[str, object]) -> Terms:
+def terms_from_payload(payload: Mapping[str, object]) -> AccountTerms:
     """The terms that an entry records."""
     window = payload["window"]
-    return Terms(
+    return AccountTerms(
         str(payload["dataset"]),
         str(payload["unit"]),
         str(payload["neighbors"]),

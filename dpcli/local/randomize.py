@@ -21,7 +21,7 @@ from dpcli.engine.pieces import decimal_texts, prefetch, texts_of
 from dpcli.engine.progress import Progress
 from dpcli.engine.source import Dataset, Input, open_dataset
 from dpcli.errors import DataError, LedgerError
-from dpcli.ledger.charge import RESPONSES, Slot, Standing, Stored
+from dpcli.ledger.charge import RESPONSES, OpenCharge, Receipt, StoredRelease
 from dpcli.ledger.ledger import Ledger
 from dpcli.local.outbox import Outbox, sweep, waiting_name
 from dpcli.noise.bernoulli import uniforms
@@ -51,19 +51,19 @@ class Randomized:
     release_id: str
     created: str
     digest: str
-    standing: Standing
+    receipt: Receipt
     shuffled: bool
 
 
 def randomize(
     plan: Plan,
     data: tuple[Input, ...],
-    slot: Slot,
+    open_charge: OpenCharge,
     render: Callable[[Randomized], Mapping[str, bytes]],
     *,
     shuffle: bool,
     progress: Progress | None = None,
-) -> Stored:
+) -> StoredRelease:
     """Randomize every record, charge for it, and leave the responses waiting next to the ledger.
 
     A release of that name and spec that was made before is returned as it is, and
@@ -72,16 +72,16 @@ def randomize(
     Raises BudgetError, DataError, LedgerError or OutputError.
     """
     assert plan.is_local, "without responses nothing would be collected"
-    if slot.stored is not None:
-        return slot.stored
+    if open_charge.stored is not None:
+        return open_charge.stored
     require_budget(plan)
-    slot.ledger.require_room(slot.charge)
-    ledger, charge = slot.ledger, slot.charge
+    open_charge.ledger.check_budget(open_charge.charge)
+    ledger, charge = open_charge.ledger, open_charge.charge
     with Outbox(waiting_name(ledger.path, charge.release_id)) as outbox:
 
-        def rendered(standing: Standing) -> Mapping[str, bytes]:
+        def rendered(receipt: Receipt) -> Mapping[str, bytes]:
             collection = Randomized(
-                plan, charge.release_id, charge.created, outbox.digest, standing, shuffle
+                plan, charge.release_id, charge.created, outbox.digest, receipt, shuffle
             )
             outputs = {RESPONSES: outbox.digest.encode(), **render(collection)}
             # Within the transaction: no other process charges for anything now.
@@ -90,9 +90,9 @@ def randomize(
             return outputs
 
         try:
-            slot.draw_noise()
+            open_charge.draw_noise()
             write_responses(plan, data, outbox, shuffle=shuffle, progress=progress)
-            return slot.commit(rendered)
+            return open_charge.commit(rendered)
         except BaseException:
             _forget(outbox, ledger, charge.release_id)
             raise

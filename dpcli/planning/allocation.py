@@ -9,7 +9,7 @@ from fractions import Fraction
 from dpcli.errors import SpecError
 from dpcli.numeric.exact import short_down
 from dpcli.planning.entry_planner import DIGITS, EntryPlanner
-from dpcli.planning.model import PlannedEntry, answers_of
+from dpcli.planning.model import PlannedEntry, guarantee_counts
 from dpcli.privacy.accounting.composition import slack_of
 from dpcli.privacy.conversion import zcdp_rho
 from dpcli.privacy.loss import Loss
@@ -113,10 +113,10 @@ class Shares:
             small = min(left, MOST_EPSILON) / self._units / 2
             if small <= 0:
                 return small
-            answers = answers_of(self._at(small), spec)
+            answers = guarantee_counts(self._at(small), spec)
             cost = sum((one.loss.epsilon * n for one, n in answers.items()), start=Fraction(0))
             return left * small / cost if cost else MOST_EPSILON / self._units
-        first = answers_of(self._first, spec)
+        first = guarantee_counts(self._first, spec)
         slack = sum((one.price.delta for one in self._sharing if one.selects), start=Fraction(0))
         delta = self._budget.delta - slack - slack_of(first)
         if delta <= 0:

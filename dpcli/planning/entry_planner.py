@@ -14,7 +14,7 @@ from dpcli.mechanisms.calibrated import CalibratedMechanism
 from dpcli.mechanisms.mechanism import ALONE, CannotCalibrate, Mechanism
 from dpcli.numeric.exact import readable_text, short_up
 from dpcli.numeric.search import bisect
-from dpcli.planning.model import Part, PlannedEntry, answers_of
+from dpcli.planning.model import Part, PlannedEntry, guarantee_counts
 from dpcli.privacy.accounting.parallel import Branch
 from dpcli.privacy.loss import Loss, add_up
 from dpcli.spec_values import LEAST_EPSILON, LEAST_RHO, MOST_EPSILON
@@ -70,7 +70,7 @@ class EntryPlanner:
     def total(self, entries: Sequence[PlannedEntry]) -> Loss:
         """What these entries reveal together, by the composition of the spec."""
         privacy = self.spec.privacy
-        return privacy.composition.total(answers_of(entries, self.spec), privacy.budget.delta)
+        return privacy.composition.total(guarantee_counts(entries, self.spec), privacy.budget.delta)
 
     @property
     def measure(self) -> Literal["rho", "epsilon"]:

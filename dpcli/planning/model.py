@@ -209,7 +209,7 @@ class Plan:
     def quality_alone(self) -> Plan:
         """What is asked, answered and spent if the quality check fails."""
         assert self.quality is not None
-        answers = answers_of([self.quality], self.spec)
+        answers = guarantee_counts([self.quality], self.spec)
         privacy = self.spec.privacy
         bound = privacy.composition.bound(answers, privacy.budget.delta)
         return Plan(self.spec, (), bound, self.quality)
@@ -228,7 +228,7 @@ class Plan:
     @property
     def answers(self) -> dict[Guarantee, int]:
         """What the worst unit can lose by each answer or response, and how often."""
-        return answers_of(self.priced, self.spec)
+        return guarantee_counts(self.priced, self.spec)
 
     @property
     def parts(self) -> tuple[Part, ...]:
@@ -271,7 +271,7 @@ def standard_error(response: Response, records: int) -> float | None:
     return sqrt(sum(channel.variances([1 / count] * count)) / count / records)
 
 
-def answers_of(entries: Sequence[PlannedEntry], spec: Spec) -> dict[Guarantee, int]:
+def guarantee_counts(entries: Sequence[PlannedEntry], spec: Spec) -> dict[Guarantee, int]:
     """What the worst unit can lose by these entries, disjoint ones not added up.
 
     In the local model, what a record can lose by each of its responses.

@@ -12,7 +12,7 @@ from dpcli.errors import BudgetError, Problem, SpecError
 from dpcli.numeric.exact import decimal_text, readable_text
 from dpcli.planning.allocation import Shares
 from dpcli.planning.entry_planner import EntryPlanner
-from dpcli.planning.model import Plan, PlannedEntry, answers_of
+from dpcli.planning.model import Plan, PlannedEntry, guarantee_counts
 from dpcli.privacy.accounting.composition import MissingDependencyError
 from dpcli.privacy.accounting.parallel import Branch
 from dpcli.privacy.unit import PersonUnit
@@ -26,7 +26,7 @@ def make_plan(spec: Spec) -> Plan:
     privacy = spec.privacy
     try:
         entries = allocate(spec)
-        bound = privacy.composition.bound(answers_of(entries, spec), privacy.budget.delta)
+        bound = privacy.composition.bound(guarantee_counts(entries, spec), privacy.budget.delta)
     except MissingDependencyError as missing:
         rule, package = privacy.composition.name, str(missing)
         raise SpecError.about("package-missing", rule=rule, package=package) from None
@@ -122,7 +122,7 @@ def _preference(entries: Sequence[PlannedEntry], planner: EntryPlanner) -> tuple
     over = not planner.total(entries).within(planner.spec.privacy.budget)
     if any(planned.entry.price.share for planned in entries):
         return over, sum(map(planner.noisiness, entries))
-    answers = answers_of(entries, planner.spec)
+    answers = guarantee_counts(entries, planner.spec)
     return over, float(sum(one.rho * times for one, times in answers.items()))
 
 

@@ -13,16 +13,17 @@ from dpcli.privacy.neighboring import Relation
 class NoisePermit:
     """Lets mechanisms open certain answers with noise; its issuer decides which.
 
-    `Slot.draw_noise` issues one for the answers that the ledger charges for, each of them once,
-    and `SyntheticDataset` one for answers about its own rows. The rule of a permit has a name that
-    `mypy --strict` lets no other class write; a test counts those that do. Code that keeps
-    noisy answers and leaves the slot by a failure is not charged: a failure publishes nothing.
+    `OpenCharge.draw_noise` issues one for the answers that the ledger charges for, each of them
+    once, and `SyntheticDataset` one for answers about its own rows. The rule of a permit has a
+    name that `mypy --strict` lets no other class write; a test counts those that do. Code that
+    keeps noisy answers and leaves the open charge by a failure is not charged: a failure
+    publishes nothing.
     """
 
     __slots__ = ("__rule",)
 
     def __init__(self, _made_by_issuer: Never) -> None:
-        raise TypeError("only a slot of a ledger and synthetic rows issue a permit")
+        raise TypeError("only an open charge of a ledger and synthetic rows issue a permit")
 
     def __init_subclass__(cls) -> None:
         raise TypeError("a permit has no other kinds")

@@ -33,9 +33,9 @@ from dpcli.report.table import wide_layout
 from dpcli.statistics.postprocessing import UNRELIABLE, Flag
 
 if TYPE_CHECKING:
-    from dpcli.ledger.account import Outlook
+    from dpcli.ledger.account import BalanceForecast
     from dpcli.ledger.balance import Balance
-    from dpcli.ledger.charge import Standing
+    from dpcli.ledger.charge import Receipt
     from dpcli.local.randomize import Randomized
     from dpcli.privacy.amplification import Shuffled
     from dpcli.releasing import Release
@@ -85,20 +85,20 @@ def collection_report(collection: Randomized) -> Report:
 
 
 def _report(source: Release | Randomized, answered: Facts) -> Facts:
-    plan, standing = source.plan, source.standing
+    plan, receipt = source.plan, source.receipt
     return {
         **_version(plan),
         "release_id": source.release_id,
         "created": source.created,
-        **_guarantee(plan, standing.before, standing.balance),
+        **_guarantee(plan, receipt.before, receipt.balance),
         **answered,
-        **_stewardship(plan, standing.terms.window),
+        **_stewardship(plan, receipt.terms.window),
         "ledger": {
-            "name": standing.ledger,
-            "entry": standing.entry,
-            "head": standing.head,
-            "first_release": standing.first,
-            **_window(standing),
+            "name": receipt.ledger,
+            "entry": receipt.entry,
+            "head": receipt.head,
+            "first_release": receipt.first,
+            **_window(receipt),
         },
     }
 
@@ -148,19 +148,19 @@ def _guarantee(plan: Plan, before: Loss | None, after: Balance | None) -> Facts:
     }
 
 
-def _window(standing: Standing) -> Facts:
+def _window(receipt: Receipt) -> Facts:
     """What a window protects and what not, with the loss of each span of time; empty without."""
-    days = standing.terms.window
+    days = receipt.terms.window
     if days is None:
         return {}
     # A number of windows cover a year.
-    windows, budget = -(-DAYS_A_YEAR // days), standing.terms.budget
+    windows, budget = -(-DAYS_A_YEAR // days), receipt.terms.budget
     window: Facts = {
         "periods": days,
-        "period": standing.period,
-        "per_window": standing.balance.spent,
+        "period": receipt.period,
+        "per_window": receipt.balance.spent,
         "per_year_at_most": Loss(budget.epsilon * windows, budget.delta * windows),
-        "lifetime": standing.balance.lifetime,
+        "lifetime": receipt.balance.lifetime,
         "protects": note("account.protects", days=days),
         "does_not_protect": note("account.does_not_protect"),
     }
@@ -210,7 +210,7 @@ def _stewardship(plan: Plan, window: int | None) -> Facts:
 
 def plan_json(
     plan: Plan,
-    found: Outlook,
+    found: BalanceForecast,
     *,
     compared: bool = False,
     records: int | None = None,
@@ -255,7 +255,7 @@ def plan_json(
     return json_text(facts)
 
 
-def _outlook(plan: Plan, found: Outlook) -> Facts:
+def _outlook(plan: Plan, found: BalanceForecast) -> Facts:
     """The guarantee, whether a release would be allowed, and what its account says.
 
     What `remaining` is left is that after the release; nothing is known of it if it is refused.

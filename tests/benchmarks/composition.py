@@ -10,8 +10,8 @@ import json
 import time
 from fractions import Fraction
 
-from dpcli.ledger.balance import answers_of, balance, spend
-from dpcli.ledger.terms import Terms
+from dpcli.ledger.balance import balance, guarantee_counts, recorded_cost
+from dpcli.ledger.terms import AccountTerms
 from dpcli.privacy.accounting import COMPOSITIONS
 from dpcli.privacy.loss import Loss
 
@@ -43,10 +43,10 @@ def main() -> None:
     parts = [recorded(number) for number in range(ANSWERS)]
     for rule in COMPOSITIONS:
         budget = Loss(Fraction(100), Fraction(1, 10**6))
-        terms = Terms("d", "row", "add-remove", rule.name, budget)
-        answers_of.cache_clear()
+        terms = AccountTerms("d", "row", "add-remove", rule.name, budget)
+        guarantee_counts.cache_clear()
         start = time.perf_counter()
-        spent = balance(terms, [spend(one, None, "add-remove") for one in parts]).spent
+        spent = balance(terms, [recorded_cost(one, None, "add-remove") for one in parts]).spent
         seconds = time.perf_counter() - start
         print(f"{rule.name:10}  {seconds:6.2f} s  epsilon {float(spent.epsilon):.6f}")
 

@@ -11,7 +11,7 @@ import tempfile
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
-from dpcli.ledger.charge import Charge, Standing, charge_for
+from dpcli.ledger.charge import Charge, Receipt, charge_for
 from dpcli.ledger.ledger import Ledger, create_ledger
 from dpcli.planning.planner import make_plan
 from dpcli.releasing import Release, aggregate_data
@@ -59,8 +59,8 @@ def fill(book: Ledger, spec: Path, data: Path, releases: int) -> None:
     for number in range(releases):
         charge = charge_for(plan, f"night-{number}", None)
 
-        def outputs(standing: Standing, charge: Charge = charge) -> dict[str, bytes]:
-            made = Release(plan, charge.release_id, charge.created, entries, standing)
+        def outputs(receipt: Receipt, charge: Charge = charge) -> dict[str, bytes]:
+            made = Release(plan, charge.release_id, charge.created, entries, receipt)
             return render(release_report(made), [LONG])
 
         book.commit(charge, outputs)

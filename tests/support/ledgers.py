@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from dpcli.ledger.charge import Charge, Standing
+from dpcli.ledger.charge import Charge, Receipt
 from dpcli.ledger.ledger import Ledger, create_ledger
-from dpcli.ledger.terms import Terms
+from dpcli.ledger.terms import AccountTerms
 from dpcli.privacy.events import MechanismEvent
 from dpcli.privacy.loss import Loss
 from dpcli.privacy.sensitivity import Sensitivity
@@ -29,15 +29,15 @@ def charge(
     window: int | None = None,
 ) -> Charge:
     """A charge of one answer with this epsilon."""
-    terms = Terms(dataset, "row", "add-remove", "sequential", Loss(Fraction(budget)), window)
+    terms = AccountTerms(dataset, "row", "add-remove", "sequential", Loss(Fraction(budget)), window)
     loss, once = Loss(Fraction(epsilon)), Sensitivity(1, 1, 1, 1)
     event = MechanismEvent("count", "count", "laplace", loss, 1 / loss.epsilon, once)
     return Charge(terms, release_id, digest, f"when {release_id} was made", period, (event,))
 
 
-def render(standing: Standing) -> dict[str, bytes]:
+def render(receipt: Receipt) -> dict[str, bytes]:
     """Outputs that contain their place in the ledger."""
-    return {"table.csv": f"{standing.entry} {standing.head}".encode()}
+    return {"table.csv": f"{receipt.entry} {receipt.head}".encode()}
 
 
 @pytest.fixture

@@ -47,7 +47,7 @@ def test_no_one_else_constructs_a_calibrated_mechanism() -> None:
 
 def test_no_one_else_issues_a_permit() -> None:
     """Its constructor takes nothing that there is, and no answer is given without one."""
-    with pytest.raises(TypeError, match="only a slot"):
+    with pytest.raises(TypeError, match="only an open charge"):
         NoisePermit(lambda *_: None)  # type: ignore[arg-type]
     with pytest.raises(TypeError):
         FITTED.answer(SEALED)  # type: ignore[call-arg]

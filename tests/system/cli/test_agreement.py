@@ -15,7 +15,7 @@ import pytest
 
 from dpcli.ledger.chain import CLOSE
 from dpcli.ledger.ledger import Ledger, create_ledger
-from dpcli.ledger.terms import Terms, terms_of
+from dpcli.ledger.terms import AccountTerms, terms_from_spec
 from dpcli.privacy.loss import Loss
 from dpcli.specification.load import load_any
 from tests.support.cli import Command
@@ -54,12 +54,12 @@ class Case:
     random: Random
     folder: Path
     spec: Path
-    terms: Terms
+    terms: AccountTerms
     ledger: Path
     options: list[str | Path]
     environment: dict[str, str]
 
-    def spend(self, *epsilons: Fraction, terms: Terms | None = None) -> None:
+    def spend(self, *epsilons: Fraction, terms: AccountTerms | None = None) -> None:
         """Have the account charged these epsilons, on the day of the case if it has a window."""
         terms = terms or self.terms
         book = create_ledger(self.ledger)
@@ -78,8 +78,8 @@ class Case:
 
 def other(case: Case, **changed: object) -> None:
     """An account that was opened on other terms."""
-    fields = {name: getattr(case.terms, name) for name in Terms.__slots__}
-    case.spend(case.part(1, 20), terms=Terms(**{**fields, **changed}))
+    fields = {name: getattr(case.terms, name) for name in AccountTerms.__slots__}
+    case.spend(case.part(1, 20), terms=AccountTerms(**{**fields, **changed}))
 
 
 def window(case: Case, *days: str) -> None:
@@ -211,7 +211,7 @@ def make(number: int, folder: Path) -> Case:
     spec = folder / "spec.yaml"
     spec.write_text(text, "utf-8")
     case = Case(
-        random, folder, spec, terms_of(load_any(text, "spec.yaml")),
+        random, folder, spec, terms_from_spec(load_any(text, "spec.yaml")),
         folder / "dpcli-ledger.sqlite", [], {},
     )  # fmt: skip
     state = list(STATES)[number % len(STATES)]

@@ -13,7 +13,7 @@ from random import Random
 import pytest
 
 from dpcli.errors import LedgerError, Problem
-from dpcli.ledger.charge import Slot, Stored, charge_for
+from dpcli.ledger.charge import OpenCharge, StoredRelease, charge_for
 from dpcli.ledger.ledger import Ledger
 from dpcli.planning.planner import make_plan
 from dpcli.releasing import Checked, check_quality
@@ -304,14 +304,14 @@ def test_a_ledger_that_cannot_store_charges_for_the_check(
 ) -> None:
     """What could not be stored may show what the check found, so that it is charged."""
 
-    def full(*_: object) -> Stored:
+    def full(*_: object) -> StoredRelease:
         raise LedgerError([Problem("ledger-unusable", "the disk is full")])
 
     for make in (readable, lambda folder: write(folder, "open-ended ages")):
         forget(tmp_path)
         spec, data = make(tmp_path)
         with monkeypatch.context() as patched:
-            patched.setattr(Slot, "commit", full)
+            patched.setattr(OpenCharge, "commit", full)
             outcome = dpcli("release", spec, data, "--release-id", "r")
         assert outcome.status == 6
         assert [entry["epsilon"] for entry in history(dpcli, tmp_path)] == ["0.1"]

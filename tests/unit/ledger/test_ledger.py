@@ -12,11 +12,11 @@ from random import Random
 import pytest
 
 from dpcli.errors import BudgetError, DpcliError, LedgerError
-from dpcli.ledger.balance import Answers, Spend, balance
-from dpcli.ledger.chain import Entry
+from dpcli.ledger.balance import GuaranteeCounts, RecordedCost, balance
+from dpcli.ledger.chain import LedgerEntry
 from dpcli.ledger.ledger import Ledger, create_ledger
 from dpcli.ledger.store import Store
-from dpcli.ledger.terms import Terms
+from dpcli.ledger.terms import AccountTerms
 from dpcli.privacy.accounting import COMPOSITIONS
 from dpcli.privacy.accounting.composition import Composition
 from dpcli.privacy.loss import Guarantee, Loss
@@ -41,26 +41,26 @@ def test_ten_tenths_are_one(ledger: Ledger) -> None:
     assert len(ledger.releases("town")) == 10
 
 
-def pure(epsilon: Fraction) -> Answers:
+def pure(epsilon: Fraction) -> GuaranteeCounts:
     """What a release with a single pure answer reveals."""
     return ((Guarantee(Loss(epsilon), epsilon**2 / 2, ()), 1),)
 
 
 def test_small_spends_add_up_exactly() -> None:
     """A hundred thousand spends of 1/100000 are exactly one."""
-    terms = Terms("d", "row", "add-remove", "sequential", Loss(Fraction(1)))
-    spends = [Spend(pure(Fraction(1, 100_000)), None)] * 100_000
-    assert balance(terms, spends).spent.epsilon == 1
-    assert balance(terms, spends).within
-    assert not balance(terms, [*spends, Spend(pure(Fraction(1, 10**12)), None)]).within
+    terms = AccountTerms("d", "row", "add-remove", "sequential", Loss(Fraction(1)))
+    costs = [RecordedCost(pure(Fraction(1, 100_000)), None)] * 100_000
+    assert balance(terms, costs).spent.epsilon == 1
+    assert balance(terms, costs).within
+    assert not balance(terms, [*costs, RecordedCost(pure(Fraction(1, 10**12)), None)]).within
 
 
 def test_an_id_is_charged_once(ledger: Ledger) -> None:
     """The same id returns the stored bytes, and costs nothing."""
     first = ledger.commit(charge("r"), render)
     again = ledger.commit(charge("r"), lambda _: {"table.csv": b"other noise"})
-    assert first.standing is not None
-    assert again.standing is None
+    assert first.receipt is not None
+    assert again.receipt is None
     assert dict(first.outputs) == dict(again.outputs)
     assert len(ledger.releases("town")) == 1
 
@@ -106,7 +106,7 @@ def test_a_failing_render_charges_nothing(ledger: Ledger) -> None:
 def test_a_window_bounds_any_consecutive_days(ledger: Ledger, window: int) -> None:
     """However days are ordered, no window of that length exceeds the budget."""
     budget = Fraction(1)
-    terms = Terms("town", "row", "add-remove", "sequential", Loss(budget), window)
+    terms = AccountTerms("town", "row", "add-remove", "sequential", Loss(budget), window)
     ledger.open_account(terms, "now")
     spent: dict[int, Fraction] = {}
     for number in range(120):
@@ -136,7 +136,7 @@ def test_a_window_needs_a_day_and_other_accounts_take_none(ledger: Ledger) -> No
     with pytest.raises(LedgerError) as refusal:
         ledger.commit(charge("s", period="2026-03-01"), render)
     assert code(refusal.value) == "period-not-taken"
-    terms = Terms("w", "row", "add-remove", "sequential", Loss(Fraction(1)), 7)
+    terms = AccountTerms("w", "row", "add-remove", "sequential", Loss(Fraction(1)), 7)
     ledger.open_account(terms, "now")
     with pytest.raises(LedgerError) as refusal:
         ledger.commit(charge("t", dataset="w"), render)
@@ -145,7 +145,7 @@ def test_a_window_needs_a_day_and_other_accounts_take_none(ledger: Ledger) -> No
 
 def test_an_account_opens_once(ledger: Ledger) -> None:
     """A second opening on the same terms changes nothing; on any other terms it is refused."""
-    terms = Terms("w", "row", "add-remove", "sequential", Loss(Fraction(1)))
+    terms = AccountTerms("w", "row", "add-remove", "sequential", Loss(Fraction(1)))
     assert ledger.open_account(terms, "now")
     before = [entry.payload for entry in ledger.entries()]
 
@@ -223,10 +223,10 @@ def test_a_truncated_ledger_is_refused(path: Path, ledger: Ledger) -> None:
 def test_the_worst_window_is_found_however_releases_lie(window: int, rule: Composition) -> None:
     """Sliding over the releases gives what looking at every window gives."""
     random, delta = Random(window), Fraction(1, 10**6)
-    terms = Terms("town", "row", "add-remove", rule.name, Loss(Fraction(1), delta), window)
+    terms = AccountTerms("town", "row", "add-remove", rule.name, Loss(Fraction(1), delta), window)
     for _ in range(50 if rule.name == "sequential" else 10):
-        spends = [
-            Spend(pure(Fraction(random.randint(1, 9), 10)), random.randint(1, 40), 1)
+        costs = [
+            RecordedCost(pure(Fraction(random.randint(1, 9), 10)), random.randint(1, 40), 1)
             for _ in range(random.randint(0, 30))
         ]
         period = random.choice([None, random.randint(1, 40)])
@@ -234,10 +234,10 @@ def test_the_worst_window_is_found_however_releases_lie(window: int, rule: Compo
         worst = Fraction(0)
         for at in windows:
             held = Counter(
-                one.answers[0][0] for one in spends if one.period in range(at, at + window)
+                one.guarantees[0][0] for one in costs if one.period in range(at, at + window)
             )
             worst = max(worst, rule.total(held, delta).epsilon)
-        assert balance(terms, spends, period).spent.epsilon == worst
+        assert balance(terms, costs, period).spent.epsilon == worst
 
 
 def test_a_check_is_not_misled_by_a_charge_that_comes_meanwhile(
@@ -246,7 +246,7 @@ def test_a_check_is_not_misled_by_a_charge_that_comes_meanwhile(
     """Another process may charge between two looks at a ledger; it is not taken for damage."""
     entries, rivals = Store.entries, iter(["b"])
 
-    def slow(self: Store, where: str = "1", *values: object) -> list[Entry]:
+    def slow(self: Store, where: str = "1", *values: object) -> list[LedgerEntry]:
         found = entries(self, where, *values)
         for name in rivals:
             other = Ledger.open(path)

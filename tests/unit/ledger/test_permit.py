@@ -9,7 +9,7 @@ from fractions import Fraction
 import pytest
 
 from dpcli.errors import LedgerError
-from dpcli.ledger.charge import Charge, Slot
+from dpcli.ledger.charge import Charge, OpenCharge
 from dpcli.ledger.ledger import Ledger
 from dpcli.mechanisms.calibrated import CalibratedMechanism
 from dpcli.mechanisms.laplace import Laplace
@@ -40,16 +40,16 @@ def events(*epsilons: str) -> Charge:
 
 
 @pytest.fixture
-def slot(ledger: Ledger) -> Iterator[Slot]:
+def open_charge(ledger: Ledger) -> Iterator[OpenCharge]:
     """A slot for one count with an epsilon of 1/2."""
-    with Slot(ledger, events("1/2")) as made:
+    with OpenCharge(ledger, events("1/2")) as made:
         yield made
 
 
 def test_each_answer_is_given_once(ledger: Ledger) -> None:
     """Noise that is drawn twice for one charge would show more than what is charged."""
-    with Slot(ledger, events("1/2", "1/2", "1/4")) as slot:
-        permit = slot.draw_noise()
+    with OpenCharge(ledger, events("1/2", "1/2", "1/4")) as open_charge:
+        permit = open_charge.draw_noise()
         for epsilon in ("1/2", "1/4", "1/2"):
             of(epsilon).answer(SEALED, permit)
         for epsilon in ("1/2", "1/4"):
@@ -57,9 +57,9 @@ def test_each_answer_is_given_once(ledger: Ledger) -> None:
                 of(epsilon).answer(SEALED, permit)
 
 
-def test_an_answer_with_a_larger_epsilon_is_not_charged_for(slot: Slot) -> None:
+def test_an_answer_with_a_larger_epsilon_is_not_charged_for(open_charge: OpenCharge) -> None:
     """Neither one of less noise than what was charged, nor one of more."""
-    permit = slot.draw_noise()
+    permit = open_charge.draw_noise()
     for epsilon in ("1", "1/4"):
         with pytest.raises(ValueError, match="not charged for"):
             of(epsilon).answer(SEALED, permit)
@@ -74,58 +74,58 @@ def test_an_answer_with_a_larger_epsilon_is_not_charged_for(slot: Slot) -> None:
     ],
     ids=["neighbors", "unit"],
 )
-def test_the_relation_is_that_of_the_account(relation: Relation, slot: Slot) -> None:
+def test_the_relation_is_that_of_the_account(relation: Relation, open_charge: OpenCharge) -> None:
     """A count of rows that is exact under change-one stays sealed under add-remove."""
     sealed = Confidential(whole([7]), COUNT, relation.unit)
     with pytest.raises(ValueError, match="another unit or other neighbors"):
-        of("1/2", relation).answer(sealed, slot.draw_noise())
+        of("1/2", relation).answer(sealed, open_charge.draw_noise())
 
 
 def test_noise_is_drawn_once_and_within_the_slot(ledger: Ledger) -> None:
     """Outside of `with` nothing would be charged, and a second permit would not be."""
-    slot = Slot(ledger, events("1/2"))
+    open_charge = OpenCharge(ledger, events("1/2"))
     with pytest.raises(ValueError, match="drawn once"):
-        slot.draw_noise()
-    with slot:
-        permit = slot.draw_noise()
+        open_charge.draw_noise()
+    with open_charge:
+        permit = open_charge.draw_noise()
         with pytest.raises(ValueError, match="drawn once"):
-            slot.draw_noise()
+            open_charge.draw_noise()
     with pytest.raises(ValueError, match="not charged for"):
         of("1/2").answer(SEALED, permit)
     again = pytest.raises(ValueError, match="not charged for")
-    with pytest.raises(LedgerError, match="failed after its noise"), slot, again:
+    with pytest.raises(LedgerError, match="failed after its noise"), open_charge, again:
         of("1/2").answer(SEALED, permit)
 
 
-def test_a_permit_ends_with_the_charge(slot: Slot) -> None:
+def test_a_permit_ends_with_the_charge(open_charge: OpenCharge) -> None:
     """What is answered later is not in the outputs that were stored."""
-    permit = slot.draw_noise()
-    slot.commit(render)
+    permit = open_charge.draw_noise()
+    open_charge.commit(render)
     with pytest.raises(ValueError, match="not charged for"):
         of("1/2").answer(SEALED, permit)
 
 
 def test_a_stopped_release_has_answered_the_check_alone(ledger: Ledger) -> None:
     """The charge is that of the check, so no other answer may be known, then or later."""
-    with Slot(ledger, events("1/4", "1/2")) as slot:
-        permit = slot.draw_noise(events("1/4").events)
+    with OpenCharge(ledger, events("1/4", "1/2")) as open_charge:
+        permit = open_charge.draw_noise(events("1/4").events)
         of("1/4").answer(SEALED, permit)
-        slot.stop()
+        open_charge.stop()
         with pytest.raises(ValueError, match="not charged for"):
             of("1/2").answer(SEALED, permit)
-    with Slot(ledger, replace(events("1/4", "1/2"), release_id="s")) as slot:
-        permit = slot.draw_noise(events("1/4").events)
+    with OpenCharge(ledger, replace(events("1/4", "1/2"), release_id="s")) as open_charge:
+        permit = open_charge.draw_noise(events("1/4").events)
         of("1/2").answer(SEALED, permit)
         with pytest.raises(ValueError, match="more was answered"):
-            slot.stop()
+            open_charge.stop()
 
 
-def test_the_charge_of_a_slot_is_not_exchanged(slot: Slot) -> None:
+def test_the_charge_of_a_slot_is_not_exchanged(open_charge: OpenCharge) -> None:
     """What was answered is charged for as it was announced, in the ledger that announced it."""
-    slot.draw_noise()
+    open_charge.draw_noise()
     for name in ("charge", "ledger"):
         with pytest.raises(AttributeError):
-            setattr(slot, name, None)
+            setattr(open_charge, name, None)
 
 
 def test_a_permit_of_no_issuer_opens_nothing() -> None:

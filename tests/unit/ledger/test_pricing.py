@@ -11,11 +11,11 @@ import pytest
 
 from dpcli.cli.ledger_show import history, show
 from dpcli.errors import BudgetError, LedgerError
-from dpcli.ledger.balance import answers_of, balance, spend
-from dpcli.ledger.chain import canonical, events_text
+from dpcli.ledger.balance import balance, guarantee_counts, recorded_cost
+from dpcli.ledger.chain import canonical, to_events_json
 from dpcli.ledger.charge import Charge, charge_for
 from dpcli.ledger.ledger import create_ledger
-from dpcli.ledger.terms import Terms, terms_of
+from dpcli.ledger.terms import AccountTerms, terms_from_spec
 from dpcli.mechanisms.local import RANDOMIZERS
 from dpcli.planning.model import Plan
 from dpcli.planning.planner import make_plan
@@ -57,7 +57,7 @@ def planned(path: Path) -> Plan:
 
 def charged(plan: Plan) -> Loss:
     """What the ledger makes of a plan's charge."""
-    return balance(terms_of(plan.spec), [charge_for(plan, "r", None).spend]).spent
+    return balance(terms_from_spec(plan.spec), [charge_for(plan, "r", None).cost]).spent
 
 
 @pytest.mark.parametrize("path", SPECS, ids=lambda path: str(path.stem))
@@ -119,7 +119,9 @@ def test_past_releases_are_priced_together(rule: Composition, tmp_path: Path) ->
     terms = book.accounts()["d"]
     spent = book.balance(terms).spent
     book.close()
-    answers = dict(answers_of(events_text(charge_for(plan, "", None).events), "add-remove"))
+    answers = dict(
+        guarantee_counts(to_events_json(charge_for(plan, "", None).events), "add-remove")
+    )
     together = rule.total({one: 9 * times for one, times in answers.items()}, Fraction(1, 10**6))
     assert spent == together
     if rule.name == "sequential":
@@ -139,23 +141,23 @@ def test_a_mechanism_of_the_future_is_refused(tmp_path: Path) -> None:
     assert not book.releases("d")
     book.close()
     with pytest.raises(LedgerError):
-        answers_of(events_text(strange), "add-remove")
+        guarantee_counts(to_events_json(strange), "add-remove")
 
 
 def test_entries_without_newer_fields_keep_their_price() -> None:
     """What was recorded before disjoint rows were is added up, as it was then."""
     plan = make_plan(load_spec(MIXED % ("add-remove", "sequential"), "spec.yaml"))
     charge = charge_for(plan, "r", None)
-    older = events_text(replace(event, disjoint=None) for event in charge.events)
-    terms = terms_of(plan.spec)
-    spent = balance(terms, [spend(older, None, "add-remove")]).spent
+    older = to_events_json(replace(event, disjoint=None) for event in charge.events)
+    terms = terms_from_spec(plan.spec)
+    spent = balance(terms, [recorded_cost(older, None, "add-remove")]).spent
     assert spent.epsilon == plan.asked.epsilon == 1
     assert charged(plan).epsilon == Fraction(4, 5)
 
 
 def test_a_budget_in_rho_is_kept_across_releases(tmp_path: Path) -> None:
     """Three releases of rho 0.02 fit in 0.06, and a fourth does not."""
-    terms = Terms(
+    terms = AccountTerms(
         "d", "row", "add-remove", "zcdp", Loss(Fraction(2), Fraction(1, 10**6), Fraction("0.06"))
     )
     loss, once = Loss(Fraction(1), Fraction(1, 10**6)), Sensitivity(1, 1, 1, 1)
@@ -188,7 +190,7 @@ def test_more_runs_are_those_that_fit(
     (account,) = shown
     runs = account["more_runs"]
     assert runs > 5
-    one = charge_for(plan, "", None).spend
+    one = charge_for(plan, "", None).cost
     assert balance(terms, [replace(one, count=runs + 1)]).within
     assert not balance(terms, [replace(one, count=runs + runs // 100 + 2)]).within
 
@@ -220,7 +222,7 @@ def test_a_recovered_sum_is_a_pure_answer_but_for_its_delta(name: str, times: in
     rule = next(one for one in COMPOSITIONS if one.name == name)
     epsilon, delta, whole = Fraction(3, 10), Fraction(1, 10**8), Fraction(1, 10**6)
     part = {"mechanism": "recovered", "epsilon": str(epsilon), "delta": str(delta)}
-    found = rule.total(dict(answers_of(canonical([part] * times), "add-remove")), whole)
+    found = rule.total(dict(guarantee_counts(canonical([part] * times), "add-remove")), whole)
     against = rule.total({pure(epsilon): times}, whole - times * delta)
     assert abs(found.epsilon - against.epsilon) <= against.epsilon / 10**9
     assert found.delta <= whole
@@ -229,5 +231,5 @@ def test_a_recovered_sum_is_a_pure_answer_but_for_its_delta(name: str, times: in
 def test_a_recovered_delta_counts_under_a_sum() -> None:
     """Epsilons and deltas of recovered releases add up."""
     part = {"mechanism": "recovered", "epsilon": "1/2", "delta": "1/1000"}
-    answers = dict(answers_of(canonical([part, part]), "add-remove"))
+    answers = dict(guarantee_counts(canonical([part, part]), "add-remove"))
     assert COMPOSITIONS[0].total(answers, Fraction(0)) == Loss(Fraction(1), Fraction(1, 500))

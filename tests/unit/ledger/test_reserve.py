@@ -9,7 +9,7 @@ from collections.abc import Mapping
 import pytest
 
 from dpcli.errors import BudgetError, LedgerError, OutputError, Problem, Stopped
-from dpcli.ledger.charge import Slot, Standing
+from dpcli.ledger.charge import OpenCharge, Receipt
 from dpcli.ledger.ledger import Ledger
 from tests.support.ledgers import charge, render
 
@@ -25,18 +25,18 @@ def leave(
 ) -> None:
     """A release that ends in a stage: `read`, `drawn`, `stopped`, `rendered` or `committed`."""
 
-    def rendered(standing: Standing) -> dict[str, bytes]:
+    def rendered(receipt: Receipt) -> dict[str, bytes]:
         if stage == "rendered" and error is not None:
             raise error
-        return render(standing)
+        return render(receipt)
 
-    with Slot(ledger, charge(name, epsilon)) as slot:
+    with OpenCharge(ledger, charge(name, epsilon)) as open_charge:
         if stage != "read":
-            slot.draw_noise(charge("check", CHECK).events)
+            open_charge.draw_noise(charge("check", CHECK).events)
         if stage == "stopped":
-            slot.stop()
+            open_charge.stop()
         if stage in {"rendered", "committed"} or epsilon != WHOLE:
-            slot.commit(rendered)
+            open_charge.commit(rendered)
         if error is not None:
             raise error
 
@@ -44,7 +44,7 @@ def leave(
 def charged(ledger: Ledger) -> list[tuple[str, Mapping[str, object]]]:
     """The epsilon of each charge, and what its entry records."""
     return [
-        (json.loads(entry.parts)[0]["epsilon"], entry.content())
+        (json.loads(entry.events_json)[0]["epsilon"], entry.content())
         for entry in ledger.releases("town")
     ]
 
@@ -99,9 +99,9 @@ def test_what_is_committed_is_charged_once(ledger: Ledger) -> None:
     """A failure after the commit charges nothing more, and the release can be had again."""
     with pytest.raises(ValueError, match="later"):
         leave(ledger, "r", "committed", ValueError("later"))
-    with Slot(ledger, charge("r", WHOLE)) as slot:
-        assert slot.stored is not None
-        assert slot.stored.outputs.keys() == {"table.csv"}
+    with OpenCharge(ledger, charge("r", WHOLE)) as open_charge:
+        assert open_charge.stored is not None
+        assert open_charge.stored.outputs.keys() == {"table.csv"}
     assert [epsilon for epsilon, _ in charged(ledger)] == [WHOLE]
 
 

@@ -9,8 +9,8 @@ import pytest
 
 from dpcli.errors import BudgetError
 from dpcli.ledger.account import MOST_RUNS, Account, Runs
-from dpcli.ledger.balance import Answers, Spend, balance
-from dpcli.ledger.terms import Terms
+from dpcli.ledger.balance import GuaranteeCounts, RecordedCost, balance
+from dpcli.ledger.terms import AccountTerms
 from dpcli.privacy.accounting import COMPOSITIONS
 from dpcli.privacy.accounting.composition import Composition
 from dpcli.privacy.loss import Loss, pure
@@ -19,26 +19,28 @@ DELTA = Fraction(1, 10**6)
 each_rule = pytest.mark.parametrize("rule", COMPOSITIONS, ids=lambda rule: str(rule.name))
 
 
-def answers(epsilon: Fraction) -> Answers:
+def answers(epsilon: Fraction) -> GuaranteeCounts:
     """What a release with a single pure answer reveals."""
     return ((pure(epsilon), 1),)
 
 
-def terms_of(rule: Composition, budget: Fraction, window: int | None = None) -> Terms:
+def account_terms(rule: Composition, budget: Fraction, window: int | None = None) -> AccountTerms:
     """An account with that composition and budget."""
-    return Terms("town", "row", "add-remove", rule.name, Loss(budget, DELTA), window)
+    return AccountTerms("town", "row", "add-remove", rule.name, Loss(budget, DELTA), window)
 
 
-def one_by_one(terms: Terms, spends: list[Spend], run: Answers, first: int | None) -> int:
+def one_by_one(
+    terms: AccountTerms, costs: list[RecordedCost], run: GuaranteeCounts, first: int | None
+) -> int:
     """How many runs the account accepts, each on the day after the one before."""
-    held, count = list(spends), 0
+    held, count = list(costs), 0
     while count < 60:
-        spend = Spend(run, None if first is None else first + count)
+        cost = RecordedCost(run, None if first is None else first + count)
         try:
-            Account(Path("l"), terms, held).accept(terms, spend)
+            Account(Path("l"), terms, held).check_charge(terms, cost)
         except BudgetError:
             break
-        held.append(spend)
+        held.append(cost)
         count += 1
     return count
 
@@ -47,22 +49,26 @@ def one_by_one(terms: Terms, spends: list[Spend], run: Answers, first: int | Non
 @pytest.mark.parametrize("spent", [0, 1, 3])
 def test_runs_are_counted_as_the_account_accepts_them(rule: Composition, spent: int) -> None:
     """By every composition, the number that fits is accepted, and one more is refused."""
-    terms, run = terms_of(rule, Fraction(2)), answers(Fraction(1, 5))
-    before = [Spend(answers(Fraction(3, 10)), None, spent)] if spent else []
+    terms, run = account_terms(rule, Fraction(2)), answers(Fraction(1, 5))
+    before = [RecordedCost(answers(Fraction(3, 10)), None, spent)] if spent else []
     runs = Runs(terms, before, run)
     most = one_by_one(terms, before, run, None)
     assert 0 < most < 60
     assert runs.most == most
     assert runs.fit(most) and not runs.fit(most + 1)
-    assert runs.needed(7) == balance(terms, [Spend(run, None, 7)]).spent
+    assert runs.needed(7) == balance(terms, [RecordedCost(run, None, 7)]).spent
 
 
 @each_rule
 @pytest.mark.parametrize("window", [1, 3, 5])
 def test_days_are_counted_as_the_account_accepts_them(rule: Composition, window: int) -> None:
     """One run a day from a day on, between releases of days before and after."""
-    terms, run = terms_of(rule, Fraction(1), window), answers(Fraction(1, 5))
-    for held in ([], [Spend(answers(Fraction(1, 2)), 103)], [Spend(run, 99), Spend(run, 108, 3)]):
+    terms, run = account_terms(rule, Fraction(1), window), answers(Fraction(1, 5))
+    for held in (
+        [],
+        [RecordedCost(answers(Fraction(1, 2)), 103)],
+        [RecordedCost(run, 99), RecordedCost(run, 108, 3)],
+    ):
         runs = Runs(terms, held, run, 100)
         most = one_by_one(terms, held, run, 100)
         if most == 60:
@@ -74,29 +80,29 @@ def test_days_are_counted_as_the_account_accepts_them(rule: Composition, window:
 
 def test_an_empty_window_counts_where_no_day_is_named() -> None:
     """Without a day, runs are counted in one window that holds nothing else."""
-    terms = terms_of(COMPOSITIONS[0], Fraction(1), 7)
-    full = [Spend(answers(Fraction(1)), 100)]
+    terms = account_terms(COMPOSITIONS[0], Fraction(1), 7)
+    full = [RecordedCost(answers(Fraction(1)), 100)]
     assert Runs(terms, full, answers(Fraction(1, 4))).most == 4
 
 
 def test_windows_that_are_full_do_not_hinder_other_days() -> None:
     """What an earlier window holds, even above the budget, does not matter to later days."""
-    terms = terms_of(COMPOSITIONS[0], Fraction(1), 3)
-    held = [Spend(answers(Fraction(9)), 100)]
+    terms = account_terms(COMPOSITIONS[0], Fraction(1), 3)
+    held = [RecordedCost(answers(Fraction(9)), 100)]
     assert Runs(terms, held, answers(Fraction(1, 2)), 102).most == 0
     assert Runs(terms, held, answers(Fraction(1, 2)), 103).most == 2
 
 
 def test_a_run_that_reveals_nothing_always_fits() -> None:
     """Exact answers that no change of a person can change cost nothing."""
-    terms = terms_of(COMPOSITIONS[0], Fraction(1))
+    terms = account_terms(COMPOSITIONS[0], Fraction(1))
     assert Runs(terms, [], ()).most == MOST_RUNS
 
 
 @pytest.mark.parametrize("rule", COMPOSITIONS[:3], ids=lambda rule: str(rule.name))
 def test_the_refusal_says_how_many_fit(rule: Composition) -> None:
     """It names what is needed and the number that fits."""
-    terms = terms_of(rule, Fraction(1))
+    terms = account_terms(rule, Fraction(1))
     runs = Runs(terms, [], answers(Fraction(1, 4)))
     repeated = runs.repeated(40)
     assert not repeated.fits and repeated.exact

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from dpcli.errors import LedgerError
-from dpcli.ledger.balance import answers_of
-from dpcli.ledger.chain import canonical, events_text
+from dpcli.ledger.balance import guarantee_counts
+from dpcli.ledger.chain import canonical, to_events_json
 from dpcli.ledger.charge import charged_events
 from dpcli.planning.planner import make_plan
 from dpcli.privacy.events import NO_NOISE, DamagedEventError, MechanismEvent, UnknownEventError
@@ -42,14 +42,14 @@ def test_stored_events_are_written_as_they_were() -> None:
     stored = recorded()
     assert sum(text != "[]" for text in stored) > 5
     for text in stored:
-        assert events_text(map(MechanismEvent.from_json, json.loads(text))) == text
+        assert to_events_json(map(MechanismEvent.from_json, json.loads(text))) == text
 
 
 @pytest.mark.parametrize("path", SPECS, ids=lambda path: str(path.stem))
 def test_events_of_a_plan_survive_their_text(path: Path) -> None:
     """What is read of a stored event equals what was stored: an accountant lacks nothing."""
     events = charged_events(make_plan(load_any(path.read_text("utf-8"), str(path), path.parent)))
-    again = map(MechanismEvent.from_json, json.loads(events_text(events)))
+    again = map(MechanismEvent.from_json, json.loads(to_events_json(events)))
     assert tuple(again) == events
 
 
@@ -58,7 +58,7 @@ def test_a_later_version_is_not_read() -> None:
     with pytest.raises(UnknownEventError, match="laplace, version 2"):
         MechanismEvent.from_json(EVENT.to_json() | {"version": 2})
     with pytest.raises(LedgerError, match="does not know, `laplace, version 2`"):
-        answers_of(canonical([EVENT.to_json() | {"version": 2}]), "add-remove")
+        guarantee_counts(canonical([EVENT.to_json() | {"version": 2}]), "add-remove")
 
 
 DAMAGED: list[dict[str, Any]] = [
@@ -86,14 +86,14 @@ def test_a_damaged_event_has_no_price(damage: dict[str, Any]) -> None:
     with pytest.raises(DamagedEventError):
         MechanismEvent.from_json(written)
     with pytest.raises(LedgerError, match="an answer that cannot be read"):
-        answers_of(canonical([written]), "add-remove")
+        guarantee_counts(canonical([written]), "add-remove")
 
 
 @pytest.mark.parametrize("text", ["", "null", "3", "[3]", "[[]]", '["laplace"]', "[null]"])
 def test_what_is_no_list_of_events_has_no_price(text: str) -> None:
     """Any other text in the place of events is refused."""
     with pytest.raises(LedgerError, match="an answer that cannot be read"):
-        answers_of(text, "add-remove")
+        guarantee_counts(text, "add-remove")
 
 
 def test_noise_without_its_parameters_has_no_price() -> None:
@@ -102,7 +102,7 @@ def test_noise_without_its_parameters_has_no_price() -> None:
         replace(EVENT, scale=None)
     lacking = replace(EVENT, scale=None, sensitivity=None)
     with pytest.raises(LedgerError, match="an answer that cannot be read"):
-        answers_of(events_text([lacking]), "add-remove")
+        guarantee_counts(to_events_json([lacking]), "add-remove")
 
 
 def test_details_cannot_replace_what_is_charged() -> None:
