@@ -64,22 +64,22 @@ class Query:
         return self.by + self.items
 
     @cached_property
-    def table(self) -> tuple[Key, ...]:
+    def grouping_axes(self) -> tuple[Key, ...]:
         """The axes that rows are grouped by to answer it."""
         return self.axes
 
     @cached_property
-    def open(self) -> bool:
+    def has_private_groups(self) -> bool:
         """Whether its groups are private: known from the data alone."""
         return any(key.open for key in self.by)
 
     @cached_property
     def cells(self) -> int | None:
         """How many numbers the query asks for; None if its groups are private."""
-        return None if self.open else prod(len(key) for key in self.axes)
+        return None if self.has_private_groups else prod(len(key) for key in self.axes)
 
     @cached_property
-    def width(self) -> int:
+    def cells_per_group(self) -> int:
         """How many numbers it asks for in each group."""
         return prod(len(key) for key in self.items)
 
@@ -91,7 +91,7 @@ class Query:
     @cached_property
     def columns(self) -> tuple[Column, ...]:
         """Every column that the query reads, each once."""
-        axes = (key.column for key in self.table)
+        axes = (key.column for key in self.grouping_axes)
         conditions = (condition.column for condition in self.where)
         return tuple(dict.fromkeys((*axes, *conditions, *self.present, *self.operands)))
 
@@ -197,7 +197,7 @@ class ReadabilityQuery(Query):
 
 
 @dataclass(frozen=True, kw_only=True)
-class MinimiserQuery(Query):
+class RidgeQuery(Query):
     """The coefficients of a ridge regression, in whole steps of a grid.
 
     Every column is taken from its center and divided by its half-width, so that it lies in

@@ -24,7 +24,7 @@ from dpcli.privacy.confidential import Cells, Confidential, Group, Groups
 from dpcli.privacy.permit import NoisePermit
 from dpcli.statistics.estimates import Estimates
 from dpcli.statistics.postprocessing import after
-from dpcli.statistics.statistic import Answer
+from dpcli.statistics.statistic import NoisyAnswer
 
 if TYPE_CHECKING:
     from dpcli.engine.rollup import Sealed
@@ -41,7 +41,7 @@ class NoisyEntry:
     """
 
     planned: PlannedEntry
-    answers: tuple[Answer, ...]
+    answers: tuple[NoisyAnswer, ...]
     groups: tuple[Group, ...] | None = None
 
 
@@ -232,10 +232,10 @@ def add_noise(plan: Plan, exact: Sequence[Sealed], permit: NoisePermit) -> tuple
     for planned, parts in asked:
         entry = planned.entry
         selected = tuple(counts[entry.keys]) if entry.keys else None
-        answers: tuple[Answer, ...]
+        answers: tuple[NoisyAnswer, ...]
         if entry.selects:
             values = whole(list(counts[entry.request.name].values()))
-            answers = (Answer(values, planned.parts[0].noise),)
+            answers = (NoisyAnswer(values, planned.parts[0].noise),)
         else:
             answers = tuple(_answer(part, answer, selected, permit) for part, answer in parts)
         found.append(NoisyEntry(planned, answers, selected))
@@ -274,8 +274,8 @@ _Cells = Confidential[Cells]
 
 def _answer(
     part: Part, exact: Sealed, selected: Sequence[Group] | None, permit: NoisePermit
-) -> Answer:
+) -> NoisyAnswer:
     """The noisy answer to one part, in selected groups where keys are private."""
     if selected is not None:
         exact = cast("_Groups", exact).in_groups(selected)
-    return Answer(part.calibrated.answer(cast("_Cells", exact), permit).value, part.noise)
+    return NoisyAnswer(part.calibrated.answer(cast("_Cells", exact), permit).value, part.noise)

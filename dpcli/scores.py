@@ -17,7 +17,7 @@ Points = tuple[int, ...] | range
 
 
 @dataclass(frozen=True)
-class Utility(ABC):
+class ScoreFunction(ABC):
     """How good each candidate is, as a whole number; more is better.
 
     Rows are counted in classes, and a utility makes the score of every candidate of
@@ -51,7 +51,7 @@ class Utility(ABC):
 
 
 @dataclass(frozen=True)
-class Frequency(Utility):
+class Frequency(ScoreFunction):
     """The number of rows of each category.
 
     Sensitivity: a row that comes raises one score by one and lowers none, so the distance
@@ -64,7 +64,7 @@ class Frequency(Utility):
 
 
 @dataclass(frozen=True)
-class Rank(Utility):
+class Rank(ScoreFunction):
     """By how many rows a candidate misses the quantile; the score is that below zero.
 
     Of n rows, `below` lie below the candidate and `above` above it. The quantile q
@@ -103,7 +103,7 @@ class Rank(Utility):
 
 
 @dataclass(frozen=True)
-class Accuracy(Utility):
+class Accuracy(ScoreFunction):
     """The number of rows that a threshold decides correctly.
 
     A threshold t calls rows with a value of t or more true, and others false; it is right
@@ -126,7 +126,7 @@ class Accuracy(Utility):
 
 
 @dataclass(frozen=True)
-class Revenue(Utility):
+class Revenue(ScoreFunction):
     """A price times the number of rows whose value is at least that price.
 
     Each row is an offer; at a price p everyone who offers p or more buys, and pays p
@@ -156,26 +156,26 @@ class Revenue(Utility):
 class ScoreQuery(Query):
     """For each group, the utility of every candidate, of which some are chosen.
 
-    Rows are counted along `classes`, the last one fastest, and `utility` turns the
-    counts of a group into scores. `picks` candidates are chosen one after another, each
+    Rows are counted along `classes`, the last one fastest, and `score_function` turns the
+    counts of a group into scores. `k` candidates are chosen one after another, each
     from those that are left.
     """
 
     classes: tuple[Key, ...]
-    utility: Utility
-    picks: int = 1
+    score_function: ScoreFunction
+    k: int = 1
 
     @cached_property
-    def table(self) -> tuple[Key, ...]:
+    def grouping_axes(self) -> tuple[Key, ...]:
         """The groups, and the classes in which rows are counted."""
         return self.by + self.classes
 
     @cached_property
-    def width(self) -> int:
+    def cells_per_group(self) -> int:
         """How many candidates each group has."""
-        return self.utility.candidates
+        return self.score_function.candidates
 
     @cached_property
     def contribution(self) -> RowContribution:
         """How much one row can change the distance of the scores of a group."""
-        return self.utility.contribution
+        return self.score_function.contribution

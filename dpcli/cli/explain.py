@@ -29,7 +29,7 @@ from dpcli.reference import Page, Use
 from dpcli.spec_fields import example_line
 from dpcli.specification.column_types import COLUMN_TYPES
 from dpcli.statistics import STATISTICS
-from dpcli.statistics.choices import UTILITIES
+from dpcli.statistics.choices import SCORE_FUNCTIONS
 from dpcli.statistics.postprocessing import STEPS
 
 PRIVACY = "privacy"
@@ -93,7 +93,7 @@ def pages() -> tuple[Page, ...]:
     found = [*reference.word_pages(), *_described_pages(), *reference.codes()]
     for kind, (_, key, registry) in REGISTRIES.items():
         found += [Page(one.name, kind, _docstring(one), see=(key,)) for one in registry]
-    for name, one in UTILITIES.items():
+    for name, one in SCORE_FUNCTIONS.items():
         found.append(Page(name, "utility", _docstring(one), see=("utility",)))
     known = {word for page in found for word in _words(page)}
     kinds = list(HEADINGS)

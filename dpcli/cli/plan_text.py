@@ -83,7 +83,7 @@ def _query(entry: PlannedEntry, part: Part, plan: Plan) -> Row:
     first, drawn, spec = part is entry.parts[0], draws(sys.stdout), plan.spec
     most = max(planned.target.epsilon for planned in plan.priced)
     low, high = (exact_or_up(end) for end in part.contribution)
-    cells = part.question.query.cells
+    cells = part.weighted.query.cells
     return {
         "statistic": entry.name if first else "",
         "query": question_of(part, entry, spec),
@@ -110,7 +110,7 @@ def _expected(plan: Plan, rows: int | None) -> Iterator[str]:
     spec = plan.spec
     known, people = rows or (spec.quality and spec.quality.min_rows), spec.declarations.population
     for planned in plan.entries:
-        roles, cells = [part.question.role for part in planned.parts], planned.cells
+        roles, cells = [part.weighted.role for part in planned.parts], planned.cells
         if roles == MEAN and known and cells and not planned.entry.request.where:
             error = _error_of_mean(planned, plan, Fraction(known, cells))
             size = f"{known // cells:,} {spec.rows_are}{' in a group' * (cells > 1)}"

@@ -89,7 +89,7 @@ def batches_of(queries: Sequence[Query], unit: Unit) -> list[Batch]:
     batches: list[Batch] = []
     for position, query in enumerate(queries):
         kind = _kind(query, unit)
-        closed = tuple(key for key in query.table if not key.open)
+        closed = tuple(key for key in query.grouping_axes if not key.open)
         for index, batch in enumerate(batches):
             axes = tuple(dict.fromkeys(batch.axes + closed))
             small = prod(len(axis) + 1 for axis in axes) <= JOINT_CELLS

@@ -19,8 +19,8 @@ from dpcli.engine.sums import combinations, sums_of
 from dpcli.numeric.arrays import SAFE, Array, largest, roomy, whole
 from dpcli.privacy.confidential import Cells, Confidential, Groups
 from dpcli.privacy.unit import Unit
-from dpcli.queries import MinimiserQuery, Query, ReadabilityQuery
-from dpcli.scores import ScoreQuery, Utility
+from dpcli.queries import Query, ReadabilityQuery, RidgeQuery
+from dpcli.scores import ScoreFunction, ScoreQuery
 
 Sealed = Confidential[Cells] | Confidential[Groups]
 
@@ -66,16 +66,16 @@ def _answer(
     sums: Sequence[Array],
 ) -> Sealed:
     """The sealed answer to one query, from what each joint cell adds to it."""
-    if isinstance(query, ReadabilityQuery | MinimiserQuery):
+    if isinstance(query, ReadabilityQuery | RidgeQuery):
         totals = [sum(added.tolist()) for added in sums]
-        found = minimised(query, totals) if isinstance(query, MinimiserQuery) else totals
+        found = minimised(query, totals) if isinstance(query, RidgeQuery) else totals
         return Confidential(whole(found), query, unit)
     (added,) = sums
-    if query.open:
+    if query.has_private_groups:
         return Confidential(_groups(query, places, opened, added), query, unit)
-    cells = _summed(query.table, places, added)
+    cells = _summed(query.grouping_axes, places, added)
     if isinstance(query, ScoreQuery):
-        cells = _scores(query.utility, cells.reshape(prod(len(key) for key in query.by), -1))
+        cells = _scores(query.score_function, cells.reshape(prod(len(key) for key in query.by), -1))
     return Confidential(cells, query, unit)
 
 
@@ -115,10 +115,10 @@ def _cells(
     return cell, inside
 
 
-def _scores(utility: Utility, counts: Array) -> Cells:
+def _scores(score_function: ScoreFunction, counts: Array) -> Cells:
     """The scores of all candidates, group by group."""
-    most = max(utility.contribution.max_abs, 1) * counts.size
-    return utility.scores(roomy(counts, most * largest(counts))).ravel()
+    most = max(score_function.contribution.max_abs, 1) * counts.size
+    return score_function.scores(roomy(counts, most * largest(counts))).ravel()
 
 
 def _groups(
@@ -142,12 +142,12 @@ def _groups(
     group = lines.select(first.cast(pl.Int64).cum_sum() - 1).to_series().to_numpy()
     order, scores = lines["line"].to_numpy(), None
     if isinstance(query, ScoreQuery):
-        scores = partial(_scores, query.utility)
+        scores = partial(_scores, query.score_function)
     width = prod(len(key) for key in inner)
     return Groups(tuple(names.iter_rows()), group, cell[order], added[order], width, scores)
 
 
-def minimised(query: MinimiserQuery, moments: Sequence[int]) -> list[int]:
+def minimised(query: RidgeQuery, moments: Sequence[int]) -> list[int]:
     """The exact minimiser of a ridge regression, in steps of the query's grid, halves rounded up.
 
     `moments` are the totals of `query.moments`. The linear equations are solved in

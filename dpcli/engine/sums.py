@@ -16,7 +16,7 @@ from operator import mul
 import polars as pl
 
 from dpcli.columns import Column
-from dpcli.queries import Condition, Factor, LinearQuery, MinimiserQuery, Query, ReadabilityQuery
+from dpcli.queries import Condition, Factor, LinearQuery, Query, ReadabilityQuery, RidgeQuery
 from dpcli.scores import ScoreQuery
 
 MOST_SHORT = 2**32
@@ -99,12 +99,12 @@ def combination(query: LinearQuery) -> LinearCombination:
 
 def combinations(query: Query) -> tuple[LinearCombination, ...]:
     """What a query adds up in each cell: for some queries several numbers, else one."""
-    if isinstance(query, MinimiserQuery):
+    if isinstance(query, RidgeQuery):
         return tuple(combination(moment) for moment in query.moments)
     if isinstance(query, ReadabilityQuery):
         return tuple(_readability(query))
     if isinstance(query, ScoreQuery):
-        rows = LinearQuery(items=query.table, where=query.where, present=query.present)
+        rows = LinearQuery(items=query.grouping_axes, where=query.where, present=query.present)
         return (combination(rows),)
     return (combination(query),) if isinstance(query, LinearQuery) else ()
 

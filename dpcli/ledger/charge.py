@@ -102,16 +102,16 @@ def charged_events(plan: Plan) -> tuple[MechanismEvent, ...]:
 
 
 def _event(planned: PlannedEntry, part: Part) -> MechanismEvent:
-    query, rule = part.question.query, part.selection
-    details: dict[str, object] = {"unit": str(part.question.unit), "cells": query.cells}
+    query, rule = part.weighted.query, part.selection
+    details: dict[str, object] = {"unit": str(part.weighted.step), "cells": query.cells}
     if isinstance(query, ScoreQuery):
-        details |= {"candidates": query.width, "picks": query.picks}
+        details |= {"candidates": query.cells_per_group, "picks": query.k}
     if rule is not None:
         details["threshold"] = str(rule.threshold)
     return replace(
         part.calibrated.event,
         statistic=planned.name,
-        question=part.question.role,
+        question=part.weighted.role,
         joint=planned.joint,
         disjoint=planned.branch,
         details=details,

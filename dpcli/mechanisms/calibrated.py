@@ -147,8 +147,8 @@ class CalibratedMechanism:
         self._require_own(exact, permit)
         values = whole(exact._Confidential__sealed)  # type: ignore[attr-defined]  # noqa: SLF001 - with noise
         if isinstance(mechanism, SelectionMechanism) and isinstance(query, ScoreQuery):
-            scores = values.reshape(-1, query.width)
-            return Noisy(mechanism.choose(self.noise, scores, query.picks))
+            scores = values.reshape(-1, query.cells_per_group)
+            return Noisy(mechanism.choose(self.noise, scores, query.k))
         if not isinstance(mechanism, AdditiveMechanism):
             raise TypeError("numbers are answered by adding noise")
         return Noisy(mechanism.add_noise(self.noise, values))

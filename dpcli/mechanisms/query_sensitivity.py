@@ -5,13 +5,13 @@ from __future__ import annotations
 from dpcli.privacy.neighboring import Relation
 from dpcli.privacy.sensitivity import Sensitivity, readability_sensitivity, sensitivity
 from dpcli.privacy.unit import PersonUnit
-from dpcli.queries import LinearQuery, MinimiserQuery, Query, ReadabilityQuery
+from dpcli.queries import LinearQuery, Query, ReadabilityQuery, RidgeQuery
 from dpcli.scores import ScoreQuery
 
 
 def query_sensitivity(query: Query, relation: Relation) -> Sensitivity:
     """How far one unit can change the answer to a query."""
-    if isinstance(query, MinimiserQuery):
+    if isinstance(query, RidgeQuery):
         return query.sensitivity
     unit, neighbors = relation.unit, relation.neighbors
     if isinstance(query, ReadabilityQuery):
@@ -23,4 +23,4 @@ def query_sensitivity(query: Query, relation: Relation) -> Sensitivity:
         elif not query.axes:
             unit = unit.ungrouped
     once = sensitivity(query.contribution, neighbors, unit, query.cells)
-    return once.repeated(query.picks) if isinstance(query, ScoreQuery) else once
+    return once.repeated(query.k) if isinstance(query, ScoreQuery) else once

@@ -129,20 +129,20 @@ class EntryPlanner:
         if entry.selects and target.delta <= 0:
             raise SpecError.about("cannot-calibrate.no-delta", name=entry.request.name)
         privacy = self.spec.privacy
-        questions = entry.statistic.questions(entry.request, privacy.relation)
+        queries = entry.statistic.queries(entry.request, privacy.relation)
         # Groups are selected by one count alone.
-        questions = questions[:1] if entry.selects else questions
+        queries = queries[:1] if entry.selects else queries
         fitted = CalibratedMechanism.fit(
             mechanism,
-            [question.query for question in questions],
+            [weighted.query for weighted in queries],
             privacy.relation,
             target,
-            ALONE if entry.selects else [question.share for question in questions],
+            ALONE if entry.selects else [weighted.weight for weighted in queries],
             entry.calibration,
             selects=entry.selects,
             delta=privacy.budget.delta,
         )
-        return tuple(map(Part, questions, fitted))
+        return tuple(map(Part, queries, fitted))
 
 
 LEAST = {"rho": LEAST_RHO, "epsilon": LEAST_EPSILON}

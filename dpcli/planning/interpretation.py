@@ -83,14 +83,14 @@ def _believed(loss: Loss, plan: Plan) -> dict[str, object]:
 
 
 def protection(planned: PlannedEntry, spec: Spec) -> tuple[str, ...]:
-    """How the answers of an entry were protected, question by question."""
+    """How the answers of an entry were protected, query by query."""
     return tuple(_protected(part, spec) for part in planned.parts)
 
 
 def _protected(part: Part, spec: Spec) -> str:
-    query = part.question.query
+    query = part.weighted.query
     facts: dict[str, object] = {
-        "role": part.question.role[:1].upper() + part.question.role[1:],
+        "role": part.weighted.role[:1].upper() + part.weighted.role[1:],
         "one": spec.one,
         "error": short(part.error(spec.confidence), 6),
         "percent": exact_or_up(spec.confidence * 100),
@@ -99,7 +99,7 @@ def _protected(part: Part, spec: Spec) -> str:
         return note("protection.exact", **facts)
     if isinstance(query, ScoreQuery):
         mechanism, most = part.mechanism.name.replace("_", "-"), exact_or_up(part.linf)
-        facts |= {"mechanism": mechanism, "candidates": query.width, "most": most}
+        facts |= {"mechanism": mechanism, "candidates": query.cells_per_group, "most": most}
         return note("protection.chosen", **facts)
     most = exact_or_up(part.l1)
     if part.noise.norm == "l2":

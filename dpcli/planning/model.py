@@ -26,7 +26,7 @@ from dpcli.privacy.sensitivity import Sensitivity
 from dpcli.queries import Query
 from dpcli.scores import ScoreQuery
 from dpcli.specification.model import Entry, Response, Spec
-from dpcli.statistics.statistic import Question, groups
+from dpcli.statistics.statistic import WeightedQuery, groups
 
 if TYPE_CHECKING:
     from dpcli.privacy.amplification import Shuffled
@@ -34,12 +34,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One question with the mechanism that is calibrated to answer it.
+    """One query with the mechanism that is calibrated to answer it.
 
-    Sensitivity and noise count steps of the question's grid.
+    Sensitivity and noise count steps of the query's grid.
     """
 
-    question: Question
+    weighted: WeightedQuery
     calibrated: CalibratedMechanism
 
     @property
@@ -80,28 +80,28 @@ class Part:
     @property
     def scale(self) -> Fraction:
         """The scale of the noise, in the answer's own unit."""
-        return self.noise.scale * self.question.unit
+        return self.noise.scale * self.weighted.step
 
     @property
     def l1(self) -> Fraction:
         """The most that one unit changes all cells together, in the answer's own unit."""
-        return self.sensitivity.l1 * self.question.unit
+        return self.sensitivity.l1 * self.weighted.step
 
     @property
     def l2(self) -> Fraction:
         """The same by squares, rounded up."""
-        return root_up(self.sensitivity.l2_squared * self.question.unit**2)
+        return root_up(self.sensitivity.l2_squared * self.weighted.step**2)
 
     @property
     def linf(self) -> Fraction:
         """The most that one unit changes a cell, in the answer's own unit."""
-        return self.sensitivity.linf * self.question.unit
+        return self.sensitivity.linf * self.weighted.step
 
     @property
     def contribution(self) -> tuple[Fraction, Fraction]:
         """The least and the most that a row adds to a cell, in the answer's own unit."""
-        once = self.question.query.contribution
-        return once.low * self.question.unit, once.high * self.question.unit
+        once = self.weighted.query.contribution
+        return once.low * self.weighted.step, once.high * self.weighted.step
 
     @property
     def public(self) -> bool:
@@ -118,12 +118,12 @@ class Part:
 
         Of choices, by how much the utility of each falls short of the best at most.
         """
-        query = self.question.query
+        query = self.weighted.query
         if isinstance(query, ScoreQuery):
-            missed = self.noise.shortfall(query.width * query.picks, confidence)
+            missed = self.noise.shortfall(query.cells_per_group * query.k, confidence)
         else:
             missed = self.noise.half_width(confidence)
-        return missed * self.question.unit
+        return missed * self.weighted.step
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,7 +238,7 @@ class Plan:
     @property
     def queries(self) -> tuple[Query, ...]:
         """Every query, in the order of `parts`."""
-        return tuple(part.question.query for part in self.parts)
+        return tuple(part.weighted.query for part in self.parts)
 
     @property
     def fits(self) -> bool:

@@ -22,17 +22,17 @@ from dpcli.specification.model import Spec
 
 def counted(planned: PlannedEntry, spec: Spec) -> str:
     """What is counted, or what values are taken over, as a plural: rows, visits or people."""
-    column, question = planned.entry.request.column, planned.parts[0].question
-    if question.role != "distinct":
+    column, weighted = planned.entry.request.column, planned.parts[0].weighted
+    if weighted.role != "distinct":
         return spec.rows_are
-    if isinstance(question.query, LinearQuery) or column is None:
+    if isinstance(weighted.query, LinearQuery) or column is None:
         return "people"
     return f"different values of {column.name}"
 
 
 def question_of(part: Part, planned: PlannedEntry, spec: Spec) -> str:
-    """The role of a question; where it counts, what it counts."""
-    role = part.question.role
+    """The role of a query; where it counts, what it counts."""
+    role = part.weighted.role
     if role == "distinct":
         return f"number of {counted(planned, spec)}"
     return f"{role} of {spec.rows_are}" if role == "count" else role
@@ -43,7 +43,7 @@ def left_out(planned: PlannedEntry, spec: Spec) -> str:
     unit, part = spec.privacy.unit, planned.parts[0]
     if not isinstance(unit, PersonUnit):
         return ""
-    key, grouped = _totals_key(part), part.question.query.cells != 1
+    key, grouped = _totals_key(part), part.weighted.query.cells != 1
     key = key or (grouped and "_and_".join(_limited(unit))) or _rows_key(unit)
     return note(f"left_out.{key}", **_limits(unit, spec))
 
@@ -58,9 +58,9 @@ def bounding(plan: Plan) -> list[str]:
     notes = [note(f"bounding.{key}", **limits) for key in keys]
     for planned in plan.entries:
         for part in planned.parts:
-            query, key = part.question.query, _totals_key(part)
+            query, key = part.weighted.query, _totals_key(part)
             if key and isinstance(query, LinearQuery) and query.totals is not None:
-                low, high = (exact_or_up(bound * part.question.unit) for bound in query.totals)
+                low, high = (exact_or_up(bound * part.weighted.step) for bound in query.totals)
                 name = planned.name
                 notes.append(note(f"bounding.{key}", name=name, low=low, high=high, **limits))
     return notes
@@ -68,10 +68,10 @@ def bounding(plan: Plan) -> list[str]:
 
 def _totals_key(part: Part) -> str:
     """Which sentence is about a query that bounds a person's totals; empty for any other."""
-    query = part.question.query
+    query = part.weighted.query
     if not isinstance(query, LinearQuery) or query.totals is None:
         return ""
-    key = "distinct" if part.question.role == "distinct" else "total"
+    key = "distinct" if part.weighted.role == "distinct" else "total"
     return key if query.cells == 1 else f"{key}_groups"
 
 

@@ -138,8 +138,8 @@ def branches(spec: Spec) -> dict[str, Branch]:
         return {}
     columns: dict[str, dict[str, Ranges]] = {}
     for entry in spec.entries:
-        questions = entry.statistic.questions(entry.request, spec.privacy.relation)
-        queries = [one.query for one in questions]
+        weighted = entry.statistic.queries(entry.request, spec.privacy.relation)
+        queries = [each.query for each in weighted]
         if all(not isinstance(one, LinearQuery) or one.totals is None for one in queries):
             for condition in entry.request.where:
                 named = columns.setdefault(condition.column.name, {})

@@ -26,7 +26,7 @@ from dpcli.planning.model import Plan
 from dpcli.planning.number_text import short
 from dpcli.privacy.unit import PersonUnit
 from dpcli.statistics.quality import HALF, split
-from dpcli.statistics.statistic import Answer
+from dpcli.statistics.statistic import NoisyAnswer
 
 FALSE_STOP = Fraction(1, 100)
 """Probability with which a file that meets every minimum is stopped all the same, at most."""
@@ -82,7 +82,7 @@ def minimums(plan: Plan) -> Iterator[Minimum]:
         yield Minimum(name, least, margin, quality.min_rows)
 
 
-def missed_minimums(plan: Plan, answers: Sequence[Answer]) -> dict[str | None, str]:
+def missed_minimums(plan: Plan, answers: Sequence[NoisyAnswer]) -> dict[str | None, str]:
     """Why noisy answers fail the check: a sentence for each minimum, by its column.
 
     No other statistic is answered if there are any.

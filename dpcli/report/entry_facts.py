@@ -114,9 +114,9 @@ def _axis(released: Released) -> Fact:
 def _part(part: Part, confidence: Fraction, *, joint: bool) -> Fact:
     """One query of a statistic; shares of a joint answer mean something only in sum."""
     return {
-        "role": part.question.role,
+        "role": part.weighted.role,
         "joint": joint,
-        "cells": part.question.query.cells,
+        "cells": part.weighted.query.cells,
         "influence": part.contribution,
         "mechanism": _mechanism(part),
         "sensitivity": _sensitivity(part),
@@ -202,7 +202,7 @@ def _shown(value: Fraction, whole: Fraction | None) -> str:
 
 def _mechanism(part: Part) -> Fact:
     """The noise of a part, in the answer's own unit."""
-    return {"kind": part.answered_by, "scale": part.scale, "grid": part.question.unit}
+    return {"kind": part.answered_by, "scale": part.scale, "grid": part.weighted.step}
 
 
 def _sensitivity(part: Part) -> Fact:
@@ -222,7 +222,7 @@ def options(request: Request) -> Facts:
         request.quantiles or None,
         request.utility or None,
         request.label.name if request.label else None,
-        request.picks if request.picks > 1 else None,
+        request.k if request.k > 1 else None,
         request.ways if request.margins else None,
         request.method or None,
         request.ridge,

@@ -78,7 +78,7 @@ class Simulated:
 def simulated(findings: Trials) -> Simulated:
     """What is stated about a simulation."""
     plan, entries = findings.plan, findings.entries
-    answers = [[question.row for question in entry.questions] for entry in entries]
+    answers = [[trial.row for trial in entry.query_trials] for entry in entries]
     numbers = [[item.row for item in entry.published] for entry in entries]
     explained = list(_notes(findings))
     facts: Facts = {
@@ -193,12 +193,12 @@ def _notes(findings: Trials) -> Iterator[str]:
 
 
 def broken_problems(findings: Trials) -> list[Problem]:
-    """For each question whose noise is not what the plan states: what was observed instead."""
+    """For each query whose noise is not what the plan states: what was observed instead."""
     return [
         problem(
             "promise-broken",
             entry=name,
-            role=asked.part.question.role,
+            role=asked.part.weighted.role,
             verdict=asked.verdict.value if asked.verdict else "",
             predicted=short(asked.predicted, DIGITS),
             percent=exact_or_up(findings.plan.spec.confidence * 100),

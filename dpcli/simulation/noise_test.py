@@ -17,7 +17,7 @@ from dpcli.planning.model import Part
 from dpcli.scores import ScoreQuery
 
 MISTAKEN = log(1e-9 / 4)
-"""Logarithm of the probability of a mistake; a question is judged in up to four ways."""
+"""Logarithm of the probability of a mistake; a query is judged in up to four ways."""
 
 
 class NoiseVerdict(Enum):
@@ -84,8 +84,8 @@ class Errors:
         }
 
 
-class QuestionTrial:
-    """The noisy answers to one question, next to what the plan states about their noise.
+class QueryTrial:
+    """The noisy answers to one query, next to what the plan states about their noise.
 
     For choices the error is by how much the utility of what was chosen falls short of the best.
     There is no verdict if groups were `selected` by the same noise.
@@ -93,7 +93,7 @@ class QuestionTrial:
 
     def __init__(self, part: Part, confidence: Fraction, *, selected: bool) -> None:
         self.part, self._confidence, self._selected = part, confidence, selected
-        self._query, self._unit = part.question.query, part.question.unit
+        self._query, self._unit = part.weighted.query, part.weighted.step
         self.predicted = part.error(confidence)
         self.errors = Errors(confidence, self._unit)
         self._largest_gaps: list[float] = []
@@ -104,7 +104,7 @@ class QuestionTrial:
         if not isinstance(query, ScoreQuery):
             self.errors.add(plus(noisy, -exact))
             return
-        gaps = _gaps(exact.reshape(-1, query.width), noisy.reshape(-1, query.picks))
+        gaps = _gaps(exact.reshape(-1, query.cells_per_group), noisy.reshape(-1, query.k))
         self._largest_gaps += gaps.max(axis=1).tolist()
         self.errors.add(gaps.ravel())
 
@@ -115,7 +115,7 @@ class QuestionTrial:
         within = sizes <= float(self.predicted / self._unit)
         chosen = isinstance(query, ScoreQuery)
         return {
-            "role": self.part.question.role,
+            "role": self.part.weighted.role,
             "mechanism": self.part.answered_by,
             "predicted95": self.predicted,
             **self.errors.row,

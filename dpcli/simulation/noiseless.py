@@ -39,7 +39,7 @@ class NoiselessAnswers:
 
 @final
 class NoiselessRun:
-    """The answers to all questions of a plan about one dataset, from one pass over it.
+    """The answers to all queries of a plan about one dataset, from one pass over it.
 
     If `limited`, people are bounded as the plan says, with a new random choice of their rows;
     else all of their rows count, as in no release.

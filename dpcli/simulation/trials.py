@@ -13,11 +13,11 @@ from dpcli.planning.model import Plan, PlannedEntry
 from dpcli.privacy.confidential import Cells, Group
 from dpcli.privacy.unit import PersonUnit
 from dpcli.releasing import NoisyEntry, estimate
-from dpcli.simulation.noise_test import Errors, NoiseVerdict, Observed, QuestionTrial, share
+from dpcli.simulation.noise_test import Errors, NoiseVerdict, Observed, QueryTrial, share
 from dpcli.simulation.noiseless import NoiselessAnswers, NoiselessRun
 from dpcli.simulation.synthetic import SyntheticDataset
 from dpcli.statistics.estimates import KNOWN, SUPPRESSED, Estimates
-from dpcli.statistics.statistic import Answer
+from dpcli.statistics.statistic import NoisyAnswer
 
 READINGS = 10
 """How often the rows of people are chosen again: noise differs from run to run anyway."""
@@ -83,11 +83,11 @@ class EntryTrial:
         entry = planned.entry
         self.name, self.statistic = entry.request.name, entry.statistic.name
         self._planned, self._entry, self._confidence = planned, entry, confidence
-        self.questions = [
-            QuestionTrial(part, confidence, selected=entry.selects) for part in planned.parts
+        self.query_trials = [
+            QueryTrial(part, confidence, selected=entry.selects) for part in planned.parts
         ]
         # The cells of a table are alike; other items may have units of their own.
-        tabled = any(part.question.query.items for part in planned.parts)
+        tabled = any(part.weighted.query.items for part in planned.parts)
         alone = tabled or entry.statistic.size(entry.request) == 1
         names = ("",) if alone else entry.statistic.items(entry.request)
         self._items = [PublishedItem(name, confidence) for name in names]
@@ -133,8 +133,8 @@ class EntryTrial:
             groups = noisy.groups
             self._shown.append(len(groups))
         behind = [_joined(values, groups) for values in self._values]
-        for question, answer, exact in zip(self.questions, noisy.answers, behind, strict=True):
-            question.add(answer.values, exact)
+        for trial, answer, exact in zip(self.query_trials, noisy.answers, behind, strict=True):
+            trial.add(answer.values, exact)
         estimates = estimate(noisy, self._confidence).estimates
         if estimates.items is not None:
             return
@@ -152,7 +152,7 @@ class EntryTrial:
         """The best candidates, of equally good ones the nearest to what was chosen."""
         best = []
         for part, answer, scores in zip(self._planned.parts, noisy.answers, behind, strict=True):
-            every = scores.reshape(-1, part.question.query.width)
+            every = scores.reshape(-1, part.weighted.query.cells_per_group)
             worse = every < every.max(axis=1, keepdims=True)
             distances = abs(np.arange(every.shape[1]) - answer.values[:, None])
             best.append(np.where(worse, every.shape[1], distances).argmin(axis=1))
@@ -160,7 +160,7 @@ class EntryTrial:
 
     def _estimates(self, values: Sequence[Cells]) -> Estimates:
         """Estimates from answers without noise, before any step of `post`."""
-        answers = [Answer(cells, NO_NOISE) for cells in values]
+        answers = [NoisyAnswer(cells, NO_NOISE) for cells in values]
         return self._entry.statistic.estimate(self._entry.request, answers, self._confidence)
 
 
@@ -184,18 +184,18 @@ class Trials:
     stopped: int | None = None
 
     @property
-    def broken(self) -> tuple[tuple[str, QuestionTrial], ...]:
-        """The questions whose noise is not what the plan states, with their entries."""
+    def broken(self) -> tuple[tuple[str, QueryTrial], ...]:
+        """The queries whose noise is not what the plan states, with their entries."""
         return tuple(
-            (entry.name, question)
+            (entry.name, trial)
             for entry in self.entries
-            for question in entry.questions
-            if question.verdict in (NoiseVerdict.LARGER, NoiseVerdict.SMALLER)
+            for trial in entry.query_trials
+            if trial.verdict in (NoiseVerdict.LARGER, NoiseVerdict.SMALLER)
         )
 
 
 def simulate(plan: Plan, rows: SyntheticDataset, runs: int) -> Trials:
-    """Answer every question of a plan in this number of runs, and compare.
+    """Answer every query of a plan in this number of runs, and compare.
 
     Rows that stand alone are read once. Where people have limits, their rows are chosen at
     random in each reading, so there are several, with the runs divided among them.

@@ -10,7 +10,7 @@ from typing import Any
 
 from dpcli.columns import CategoryColumn, Column, Key, NumericColumn
 from dpcli.privacy.unit import RowUnit
-from dpcli.queries import Condition, LinearQuery, MinimiserQuery
+from dpcli.queries import Condition, LinearQuery, RidgeQuery
 from dpcli.scores import Points
 from dpcli.spec_fields import MOST_TOGETHER, Role, role_of
 from dpcli.spec_values import Unreadable
@@ -150,9 +150,9 @@ class RequestReader:
         items = statistic.items(request) if request.columns or request.margins else ()
         if len(set(items)) < len(items):
             raise part.report("ambiguous-items")
-        for question in statistic.questions(request, scope.relation):
-            query = question.query
-            sums = query.moments if isinstance(query, MinimiserQuery) else [query]
+        for weighted in statistic.queries(request, scope.relation):
+            query = weighted.query
+            sums = query.moments if isinstance(query, RidgeQuery) else [query]
             linear = (one for one in sums if isinstance(one, LinearQuery))
             if any(one.contribution.max_abs >= MOST_PRODUCT for one in linear):
                 raise part.report("grid-too-fine.product")

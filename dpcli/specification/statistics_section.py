@@ -225,7 +225,7 @@ def read_entries(root: Mapping, scope: Scope) -> tuple[Entry, ...]:
         if not any(key.open for key in request.by):
             cells += numbers_of(entry.statistic, request)
         scores += scores_of(request)
-        queries += len(entry.statistic.questions(request, scope.relation))
+        queries += len(entry.statistic.queries(request, scope.relation))
         for code, count, most in (
             ("too-many-cells.all", cells, MOST_CELLS_IN_ALL),
             ("too-many-cells.all_scores", scores, MOST_SCORES_IN_ALL),

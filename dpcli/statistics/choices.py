@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Sequence
 from fractions import Fraction
-from typing import Annotated, Any
+from typing import Annotated
 
 from pydantic import Field
 
 from dpcli.columns import CategoryColumn, Key
 from dpcli.numeric.arrays import np
 from dpcli.privacy.neighboring import Relation
-from dpcli.scores import Accuracy, Frequency, Revenue, ScoreQuery, Utility
+from dpcli.scores import Accuracy, Frequency, Revenue, ScoreFunction, ScoreQuery
 from dpcli.spec_fields import (
     BooleanColumnName,
     Candidates,
@@ -24,14 +23,14 @@ from dpcli.spec_fields import (
 from dpcli.spec_values import UNLIMITED, Choice, named, whole
 from dpcli.statistics.estimates import Estimates
 from dpcli.statistics.quantile import chosen_points, from_each
-from dpcli.statistics.statistic import Answer, Question, Request, Statistic, numeric
+from dpcli.statistics.statistic import NoisyAnswer, Request, Statistic, WeightedQuery, numeric
 
-UTILITIES: dict[str, type[Utility]] = {"revenue": Revenue, "accuracy": Accuracy}
+SCORE_FUNCTIONS: dict[str, type[ScoreFunction]] = {"revenue": Revenue, "accuracy": Accuracy}
 """What a choice can be judged by."""
 
 
 UtilityName = Annotated[
-    str, Choice("unknown-utility", tuple(UTILITIES)), Field(examples=["revenue"])
+    str, Choice("unknown-utility", tuple(SCORE_FUNCTIONS)), Field(examples=["revenue"])
 ]
 
 
@@ -81,21 +80,23 @@ class Choose(Statistic):
         if not judged and len(points) and (points[0] < 0 or points[-1] <= 0):
             yield Fault("price-negative", "candidates")
 
-    def questions(self, request: Request, relation: Relation) -> tuple[Question, ...]:
+    def queries(self, request: Request, relation: Relation) -> tuple[WeightedQuery, ...]:
         """One choice among the candidates."""
         column = numeric(request)
         key, places = from_each(column, request.candidates)
         classes: tuple[Key, ...] = (key,)
-        utility: Utility = Revenue(places, request.candidates)
-        unit = column.step
+        score: ScoreFunction = Revenue(places, request.candidates)
+        step = column.step
         if request.label is not None:
-            classes, utility = (key, Key(request.label)), Accuracy(places)
-            unit = Fraction(1)
-        query = ScoreQuery(by=request.by, where=request.where, classes=classes, utility=utility)
-        return (Question(request.utility, query, unit=unit),)
+            classes, score = (key, Key(request.label)), Accuracy(places)
+            step = Fraction(1)
+        query = ScoreQuery(
+            by=request.by, where=request.where, classes=classes, score_function=score
+        )
+        return (WeightedQuery(request.utility, query, step=step),)
 
     def estimate(
-        self, request: Request, answers: Sequence[Answer], confidence: Fraction
+        self, request: Request, answers: Sequence[NoisyAnswer], confidence: Fraction
     ) -> Estimates:
         """The chosen candidates, in the column's unit."""
         return chosen_points(request, answers)
@@ -132,38 +133,34 @@ class TopK(Statistic):
     chooses = True
     steps = ()
 
-    def request(self, bare: Request, given: Mapping[str, Any]) -> Request:
-        """The column and the number of labels that are chosen."""
-        return replace(bare, column=given["column"], picks=given.get("k", 1))
-
     def faults(self, request: Request, relation: Relation) -> Iterable[Fault]:
         """No more labels are chosen than there are."""
         labels = len(categories(request).labels)
-        yield from at_most(request.picks, "k", labels, "of the labels are chosen")
+        yield from at_most(request.k, "k", labels, "of the labels are chosen")
 
-    def questions(self, request: Request, relation: Relation) -> tuple[Question, ...]:
+    def queries(self, request: Request, relation: Relation) -> tuple[WeightedQuery, ...]:
         """The `k` choices among the labels."""
         column = categories(request)
         query = ScoreQuery(
             by=request.by,
             where=request.where,
             classes=(Key(column),),
-            utility=Frequency(range(len(column.labels))),
-            picks=request.picks,
+            score_function=Frequency(range(len(column.labels))),
+            k=request.k,
         )
-        return (Question("frequency", query),)
+        return (WeightedQuery("frequency", query),)
 
     def estimate(
-        self, request: Request, answers: Sequence[Answer], confidence: Fraction
+        self, request: Request, answers: Sequence[NoisyAnswer], confidence: Fraction
     ) -> Estimates:
         """The chosen labels and their ranks."""
         places, labels = answers[0].values, np.array(categories(request).labels, object)
-        ranks = np.arange(len(places)) % request.picks + 1
+        ranks = np.arange(len(places)) % request.k + 1
         return Estimates.chosen(ranks, items=labels[places])
 
     def names(self, request: Request) -> tuple[str, ...]:
         """The ranks, from one."""
-        return tuple(str(rank + 1) for rank in range(request.picks))
+        return tuple(str(rank + 1) for rank in range(request.k))
 
 
 def categories(request: Request) -> CategoryColumn:

@@ -24,7 +24,14 @@ from dpcli.spec_fields import (
 from dpcli.spec_values import named
 from dpcli.statistics.estimates import Estimates
 from dpcli.statistics.fiducial import Plausible
-from dpcli.statistics.statistic import Answer, Question, Request, Statistic, center, numeric
+from dpcli.statistics.statistic import (
+    NoisyAnswer,
+    Request,
+    Statistic,
+    WeightedQuery,
+    center,
+    numeric,
+)
 
 
 class Count(Statistic):
@@ -55,13 +62,13 @@ class Count(Statistic):
     )
     measure = "counts"
 
-    def questions(self, request: Request, relation: Relation) -> tuple[Question, ...]:
-        """One question: the rows in each cell."""
+    def queries(self, request: Request, relation: Relation) -> tuple[WeightedQuery, ...]:
+        """One query: the rows in each cell."""
         present = (request.column,) if request.column else ()
         query = LinearQuery(
             by=request.by, where=request.where, present=present, totals=request.totals
         )
-        return (Question("count", query),)
+        return (WeightedQuery("count", query),)
 
 
 class CountDistinct(Statistic):
@@ -89,8 +96,8 @@ class CountDistinct(Statistic):
     measure = "counts"
     counts_people = True
 
-    def questions(self, request: Request, relation: Relation) -> tuple[Question, ...]:
-        """One question: the people, or the values, in each cell."""
+    def queries(self, request: Request, relation: Relation) -> tuple[WeightedQuery, ...]:
+        """One query: the people, or the values, in each cell."""
         column = request.column
         query: Query
         unit = relation.unit
@@ -101,7 +108,7 @@ class CountDistinct(Statistic):
             query = DistinctQuery(
                 by=request.by, where=request.where, present=(column,), column=column
             )
-        return (Question("distinct", query),)
+        return (WeightedQuery("distinct", query),)
 
 
 class Histogram(Statistic):
@@ -126,10 +133,10 @@ class Histogram(Statistic):
     measure = "counts"
     item = "bin"
 
-    def questions(self, request: Request, relation: Relation) -> tuple[Question, ...]:
-        """One question: the rows in each cell of groups and bins."""
+    def queries(self, request: Request, relation: Relation) -> tuple[WeightedQuery, ...]:
+        """One query: the rows in each cell of groups and bins."""
         query = LinearQuery(by=request.by, items=(axis(request),), where=request.where)
-        return (Question("count", query),)
+        return (WeightedQuery("count", query),)
 
     def names(self, request: Request) -> tuple[str, ...]:
         """The bins or labels."""
@@ -177,13 +184,13 @@ class Sum(Statistic):
     takes = named(column=NumericColumnName, bound=BoundName | None, unit_bounds=UnitBounds | None)
     measure = "amounts"
 
-    def questions(self, request: Request, relation: Relation) -> tuple[Question, ...]:
-        """One question: the total of each cell, in steps."""
+    def queries(self, request: Request, relation: Relation) -> tuple[WeightedQuery, ...]:
+        """One query: the total of each cell, in steps."""
         column = numeric(request)
         query = LinearQuery(
             factors=(Factor(column),), by=request.by, where=request.where, totals=request.totals
         )
-        return (Question("sum", query, unit=column.step),)
+        return (WeightedQuery("sum", query, step=column.step),)
 
     def unit(self, request: Request) -> Fraction:
         """A step of the column."""
@@ -221,7 +228,7 @@ class Mean(Statistic):
     takes = named(column=NumericColumnName)
     made = "noisy sum divided by noisy count (at least 1), clamped to the bounds"
 
-    def questions(self, request: Request, relation: Relation) -> tuple[Question, ...]:
+    def queries(self, request: Request, relation: Relation) -> tuple[WeightedQuery, ...]:
         """The centred sum and the count of the same rows."""
         column = numeric(request)
         rows = LinearQuery(by=request.by, where=request.where, present=(column,))
@@ -231,12 +238,12 @@ class Mean(Statistic):
         public = relation.size_is_public and not rows.may_skip and rows.cells == 1
         share = Fraction(1) if public else SUM_SHARE
         return (
-            Question("centred sum", total, share, column.step),
-            Question("count", rows, 1 - share),
+            WeightedQuery("centred sum", total, share, column.step),
+            WeightedQuery("count", rows, 1 - share),
         )
 
     def estimate(
-        self, request: Request, answers: Sequence[Answer], confidence: Fraction
+        self, request: Request, answers: Sequence[NoisyAnswer], confidence: Fraction
     ) -> Estimates:
         """Noisy sum over noisy count, within the bounds."""
         column, (total, count) = numeric(request), answers

@@ -17,7 +17,7 @@ from math import floor
 from dpcli.noise.distribution import Noise
 from dpcli.numeric.arrays import Array, Bools, Floats, Ints, clipped, np, repeated, times, whole
 from dpcli.statistics.estimates import BOUNDLESS, KNOWN, Estimates, Limits, common
-from dpcli.statistics.statistic import Answer
+from dpcli.statistics.statistic import NoisyAnswer
 
 Outcome = Callable[[Floats], Floats]
 """From noisy answers, shape (queries, cells), to outcomes, shape (items, cells); both float64."""
@@ -54,7 +54,7 @@ class Plausible:
 
     def __init__(
         self,
-        answers: Sequence[Answer],
+        answers: Sequence[NoisyAnswer],
         outcome: Outcome,
         confidence: Fraction,
         count: int | None = None,

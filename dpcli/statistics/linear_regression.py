@@ -17,13 +17,20 @@ from dpcli.numeric.directed import round_down, sqrt_down, sqrt_up
 from dpcli.privacy.neighboring import Neighbors, Relation
 from dpcli.privacy.sensitivity import Sensitivity
 from dpcli.privacy.unit import RowUnit
-from dpcli.queries import Factor, MinimiserQuery
+from dpcli.queries import Factor, RidgeQuery
 from dpcli.spec_fields import Fault, NumericColumnName, Predictors
 from dpcli.spec_values import Choice, Exact, named, whole
 from dpcli.statistics.estimates import ANY, Estimates
 from dpcli.statistics.fiducial import Plausible
 from dpcli.statistics.moments import Moments
-from dpcli.statistics.statistic import Answer, Question, Request, Statistic, center, numeric
+from dpcli.statistics.statistic import (
+    NoisyAnswer,
+    Request,
+    Statistic,
+    WeightedQuery,
+    center,
+    numeric,
+)
 
 METHODS = ("moments", "output")
 """How the coefficients are made private."""
@@ -119,15 +126,15 @@ class LinearRegression(Statistic):
             if holds:
                 yield Fault("output-needs-fixed-rows", "method", reason=reason)
 
-    def questions(self, request: Request, relation: Relation) -> tuple[Question, ...]:
+    def queries(self, request: Request, relation: Relation) -> tuple[WeightedQuery, ...]:
         """All moments of inputs and outcome, or the minimiser itself."""
         if request.method == "output":
             query = _minimiser(request)
-            return (Question("coefficients", query, unit=query.grid),)
-        return Moments(request.columns).questions(request, relation)
+            return (WeightedQuery("coefficients", query, step=query.grid),)
+        return Moments(request.columns).queries(request, relation)
 
     def estimate(
-        self, request: Request, answers: Sequence[Answer], confidence: Fraction
+        self, request: Request, answers: Sequence[NoisyAnswer], confidence: Fraction
     ) -> Estimates:
         """The coefficients in the units of the columns."""
         if request.method == "output":
@@ -186,7 +193,7 @@ class Line(Moments):
         _, means, covariances = self.read(sums)
         return self._solved(means, covariances, float(self.ridge or 0))
 
-    def stable(self, sums: Floats, answers: Sequence[Answer]) -> tuple[Floats, Bools]:
+    def stable(self, sums: Floats, answers: Sequence[NoisyAnswer]) -> tuple[Floats, Bools]:
         """Intercept and slopes that always exist, and in which cells a ridge was needed."""
         rows, means, covariances = self.read(sums, possible=True)
         ridge = np.full(len(rows), float(self.ridge or 0))
@@ -198,7 +205,7 @@ class Line(Moments):
         found[:, flat] = 0.0
         return found, flat | ((self.ridge is None) & (ridge > 0))
 
-    def _disturbance(self, answers: Sequence[Answer]) -> float:
+    def _disturbance(self, answers: Sequence[NoisyAnswer]) -> float:
         """What noise does to the matrix of the inputs, at most, times the number of rows."""
         inputs = len(self.columns) - 1
         return inputs * max(
@@ -228,8 +235,8 @@ FINE = 1 << 10
 """Steps of the grid that the minimiser can move by; rounding to it adds one more."""
 
 
-def minimiser(columns: Sequence[NumericColumn], ridge: Fraction, rows: int) -> MinimiserQuery:
-    """The question for the ridge regression of the last column on the others.
+def minimiser(columns: Sequence[NumericColumn], ridge: Fraction, rows: int) -> RidgeQuery:
+    """The query for the ridge regression of the last column on the others.
 
     With M^2 = k coefficients, N = 1 and P = 1/sqrt(ridge), one of n rows that is replaced
     moves the minimiser by at most 2 (N M + P M^2)/(n ridge) in L2. In whole steps, each
@@ -245,7 +252,7 @@ def minimiser(columns: Sequence[NumericColumn], ridge: Fraction, rows: int) -> M
     sensitivity = Sensitivity(
         size, floor(root * steps + size), floor((steps + root) ** 2), floor(steps + 1)
     )
-    return MinimiserQuery(
+    return RidgeQuery(
         outcome=outcome,
         inputs=tuple(inputs),
         ridge=ridge,
@@ -255,16 +262,16 @@ def minimiser(columns: Sequence[NumericColumn], ridge: Fraction, rows: int) -> M
     )
 
 
-def _minimiser(request: Request) -> MinimiserQuery:
+def _minimiser(request: Request) -> RidgeQuery:
     assert request.ridge is not None, "the spec has checked that there is a ridge"
     return minimiser(request.columns, request.ridge, request.rows)
 
 
-def _coefficients(request: Request, answer: Answer, confidence: Fraction) -> Estimates:
+def _coefficients(request: Request, answer: NoisyAnswer, confidence: Fraction) -> Estimates:
     line, grid = Line(request.columns), float(_minimiser(request).grid)
 
     def outcome(thetas: Floats) -> Floats:
         return line.from_zero(thetas[1:] * grid, thetas[0] * grid)
 
-    each = [Answer(value, answer.noise) for value in answer.values[:, None]]
+    each = [NoisyAnswer(value, answer.noise) for value in answer.values[:, None]]
     return line.estimates(Plausible(each, outcome, confidence))

@@ -20,7 +20,7 @@ from dpcli.queries import LinearQuery
 from dpcli.spec_fields import Fault, TableColumns, at_most
 from dpcli.spec_values import UNLIMITED, named, whole
 from dpcli.statistics.estimates import Estimates
-from dpcli.statistics.statistic import NUMBER_STEPS, Answer, Question, Request, Statistic
+from dpcli.statistics.statistic import NUMBER_STEPS, NoisyAnswer, Request, Statistic, WeightedQuery
 
 Rationals = Array
 """Exact rationals."""
@@ -73,12 +73,12 @@ class Marginals(Statistic):
         most = len(request.margins)
         yield from at_most(request.ways, "ways", most, "of the columns each table has")
 
-    def questions(self, request: Request, relation: Relation) -> tuple[Question, ...]:
+    def queries(self, request: Request, relation: Relation) -> tuple[WeightedQuery, ...]:
         """One table of each choice of columns."""
         tables = _tables(request)
         present = tuple(key.column for key in request.margins)
         return tuple(
-            Question(
+            WeightedQuery(
                 f"table of {', '.join(key.column.name for key in table)}",
                 LinearQuery(by=request.by, items=table, where=request.where, present=present),
                 Fraction(1, len(tables)),
@@ -87,7 +87,7 @@ class Marginals(Statistic):
         )
 
     def estimate(
-        self, request: Request, answers: Sequence[Answer], confidence: Fraction
+        self, request: Request, answers: Sequence[NoisyAnswer], confidence: Fraction
     ) -> Estimates:
         """The noisy counts as they are, group by group, table by table."""
         sizes = [_cells(axes) for axes in _tables(request)]
@@ -112,7 +112,7 @@ class Marginals(Statistic):
     def consistent(
         self,
         request: Request,
-        answers: Sequence[Answer],
+        answers: Sequence[NoisyAnswer],
         estimates: Estimates,
         confidence: Fraction,
     ) -> Estimates:
@@ -132,7 +132,7 @@ def _cells(axes: Axes, without: Axes = ()) -> int:
 
 
 def _agreed(
-    tables: Sequence[Axes], answers: Sequence[Answer], confidence: Fraction
+    tables: Sequence[Axes], answers: Sequence[NoisyAnswer], confidence: Fraction
 ) -> tuple[list[Fraction], list[Fraction]]:
     """Every cell's agreed count, group by group, and the half-widths in one group.
 

@@ -12,7 +12,7 @@ from dpcli.columns import NumericColumn
 from dpcli.numeric.arrays import Floats, np
 from dpcli.privacy.neighboring import Relation
 from dpcli.queries import Factor, LinearQuery
-from dpcli.statistics.statistic import Question, Request, center
+from dpcli.statistics.statistic import Request, WeightedQuery, center
 
 
 @dataclass(frozen=True)
@@ -42,24 +42,24 @@ class Moments:
         """The places of the columns of each product."""
         return tuple(combinations_with_replacement(range(len(self.columns)), 2))
 
-    def questions(self, request: Request, relation: Relation) -> tuple[Question, ...]:
+    def queries(self, request: Request, relation: Relation) -> tuple[WeightedQuery, ...]:
         """The number of rows, the sum of each column, the sum of each product."""
         rows = LinearQuery(by=request.by, where=request.where, present=self.columns)
         public = relation.size_is_public and not rows.may_skip and rows.cells == 1
         count = Fraction(0) if public else Fraction(len(self.columns) + 1, 2)
-        asked = [Question("count", rows, count)]
+        asked = [WeightedQuery("count", rows, count)]
         for one in self.columns:
             total = replace(rows, factors=(self._factor(one),))
-            asked.append(Question(f"sum of {one.name}", total, Fraction(2), one.step))
+            asked.append(WeightedQuery(f"sum of {one.name}", total, Fraction(2), one.step))
         for i, j in self.pairs:
             one, other = self.columns[i], self.columns[j]
             role = f"squares of {one.name}" if i == j else f"products of {one.name}, {other.name}"
             factors = (self._factor(one), self._factor(other))
             query = replace(rows, factors=factors, offset=self._middle(i, j))
             share = Fraction(2 if i == j else 3)
-            asked.append(Question(role, query, share, one.step * other.step))
-        whole = sum(question.share for question in asked)
-        return tuple(replace(question, share=question.share / whole) for question in asked)
+            asked.append(WeightedQuery(role, query, share, one.step * other.step))
+        whole = sum(weighted.weight for weighted in asked)
+        return tuple(replace(weighted, weight=weighted.weight / whole) for weighted in asked)
 
     def read(self, answers: Floats, *, possible: bool = False) -> tuple[Floats, Floats, Floats]:
         """Rows, means and covariances of noisy answers, shape (queries, cells).

@@ -9,7 +9,7 @@ from dpcli.noise.tails import blended_margin
 from dpcli.privacy.neighboring import Relation
 from dpcli.queries import LinearQuery, ReadabilityQuery
 from dpcli.statistics.estimates import Estimates
-from dpcli.statistics.statistic import Answer, Question, Request, Statistic
+from dpcli.statistics.statistic import NoisyAnswer, Request, Statistic, WeightedQuery
 
 HALF = Fraction(1, 2)
 
@@ -31,17 +31,20 @@ class Quality(Statistic):
     steps = ()
     keeps_raw = False
 
-    def questions(self, request: Request, relation: Relation) -> tuple[Question, ...]:
+    def queries(self, request: Request, relation: Relation) -> tuple[WeightedQuery, ...]:
         """The vector; where the number of rows is public, that number apart."""
         if not relation.size_is_public:
-            return (Question("rows and cells", ReadabilityQuery(checked=request.checked)),)
+            return (WeightedQuery("rows and cells", ReadabilityQuery(checked=request.checked)),)
         if not request.checked:
-            return (Question("rows", LinearQuery()),)
+            return (WeightedQuery("rows", LinearQuery()),)
         query = ReadabilityQuery(checked=request.checked, with_rows=False)
-        return (Question("cells", query), Question("rows", LinearQuery(), share=Fraction(0)))
+        return (
+            WeightedQuery("cells", query),
+            WeightedQuery("rows", LinearQuery(), weight=Fraction(0)),
+        )
 
     def estimate(
-        self, request: Request, answers: Sequence[Answer], confidence: Fraction
+        self, request: Request, answers: Sequence[NoisyAnswer], confidence: Fraction
     ) -> Estimates:
         """Rows, then the readable cells of each column."""
         rows, columns = split(answers)
@@ -61,10 +64,12 @@ class Quality(Statistic):
 QUALITY = Quality()
 
 
-def split(answers: Sequence[Answer]) -> tuple[Answer, Answer]:
+def split(answers: Sequence[NoisyAnswer]) -> tuple[NoisyAnswer, NoisyAnswer]:
     """The number of rows, and the differences of all columns, each with its noise."""
     if len(answers) == 2:
         columns, rows = answers
         return rows, columns
     (vector,) = answers
-    return Answer(vector.values[:1], vector.noise), Answer(vector.values[1:], vector.noise)
+    return NoisyAnswer(vector.values[:1], vector.noise), NoisyAnswer(
+        vector.values[1:], vector.noise
+    )

@@ -17,7 +17,7 @@ from dpcli.scores import Points, Rank, ScoreQuery
 from dpcli.spec_fields import Candidates, NumericColumnName, Quantiles
 from dpcli.spec_values import named
 from dpcli.statistics.estimates import Estimates
-from dpcli.statistics.statistic import Answer, Question, Request, Statistic, numeric
+from dpcli.statistics.statistic import NoisyAnswer, Request, Statistic, WeightedQuery, numeric
 
 KEPT = 4
 """Cuts that are kept: statistics with the same candidates share one."""
@@ -57,7 +57,7 @@ def _cut(column: NumericColumn, starts: Sequence[int], points: Points) -> tuple[
     return Key(column, tuple(starts)), tuple(places[point] for point in points)
 
 
-def chosen_points(request: Request, answers: Sequence[Answer]) -> Estimates:
+def chosen_points(request: Request, answers: Sequence[NoisyAnswer]) -> Estimates:
     """The candidates that were chosen in each group, answer by answer, in the column's unit."""
     points, places = request.candidates, np.stack([one.values for one in answers], axis=1).ravel()
     if isinstance(points, range):
@@ -104,18 +104,18 @@ class Quantile(Statistic):
         """Which quantiles are asked for."""
         return request.quantiles
 
-    def questions(self, request: Request, relation: Relation) -> tuple[Question, ...]:
+    def queries(self, request: Request, relation: Relation) -> tuple[WeightedQuery, ...]:
         """One choice for each quantile."""
         column, asked = numeric(request), self.quantiles(request)
         classes, places = at_and_between(column, request.candidates)
         return tuple(
-            Question(
+            WeightedQuery(
                 f"rank of {plain_text(quantile)}",
                 ScoreQuery(
                     by=request.by,
                     where=request.where,
                     classes=(classes,),
-                    utility=Rank(places, quantile),
+                    score_function=Rank(places, quantile),
                 ),
                 Fraction(1, len(asked)),
                 Fraction(1, quantile.denominator),
@@ -124,7 +124,7 @@ class Quantile(Statistic):
         )
 
     def estimate(
-        self, request: Request, answers: Sequence[Answer], confidence: Fraction
+        self, request: Request, answers: Sequence[NoisyAnswer], confidence: Fraction
     ) -> Estimates:
         """The chosen candidates, in the column's unit."""
         return chosen_points(request, answers)
@@ -136,7 +136,7 @@ class Quantile(Statistic):
     def consistent(
         self,
         request: Request,
-        answers: Sequence[Answer],
+        answers: Sequence[NoisyAnswer],
         estimates: Estimates,
         confidence: Fraction,
     ) -> Estimates:

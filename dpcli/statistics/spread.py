@@ -15,7 +15,7 @@ from dpcli.spec_values import named
 from dpcli.statistics.estimates import Estimates, Limits
 from dpcli.statistics.fiducial import Plausible
 from dpcli.statistics.moments import Moments
-from dpcli.statistics.statistic import Answer, Question, Request, Statistic, numeric
+from dpcli.statistics.statistic import NoisyAnswer, Request, Statistic, WeightedQuery, numeric
 
 Pair = tuple[int, int]
 """The places of two columns among those of a request; twice the same for a variance."""
@@ -63,9 +63,9 @@ class Covariance(Statistic):
         names = [column.name for column in request.columns]
         return tuple(f"{names[i]}:{names[j]}" for i, j in self.pairs(request))
 
-    def questions(self, request: Request, relation: Relation) -> tuple[Question, ...]:
+    def queries(self, request: Request, relation: Relation) -> tuple[WeightedQuery, ...]:
         """All moments up to the second."""
-        return Moments(self.columns(request)).questions(request, relation)
+        return Moments(self.columns(request)).queries(request, relation)
 
     def outcome(self, covariances: Floats, pair: Pair) -> Floats:
         """The number of a pair, cell by cell, in half-widths of its columns."""
@@ -79,7 +79,7 @@ class Covariance(Statistic):
         return unit, places, (Fraction(0) if pair[0] == pair[1] else -unit, unit)
 
     def estimate(
-        self, request: Request, answers: Sequence[Answer], confidence: Fraction
+        self, request: Request, answers: Sequence[NoisyAnswer], confidence: Fraction
     ) -> Estimates:
         """What the noisy covariances make of each pair."""
         moments, pairs = Moments(self.columns(request)), self.pairs(request)

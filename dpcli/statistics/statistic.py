@@ -34,7 +34,7 @@ class Request:
             it their kept rows count.
         columns: Several columns that are computed with together.
         margins: Axes of which tables are made, `ways` at a time.
-        candidates: Steps of the column to choose from, of which `picks` are chosen by `utility`.
+        candidates: Steps of the column to choose from, of which `k` are chosen by `utility`.
         label: The column that a threshold should predict.
         checked: Columns whose readable cells are counted.
         options: Fields that only one statistic has, by name.
@@ -53,7 +53,7 @@ class Request:
     candidates: Points = ()
     utility: str = ""
     label: CategoryColumn | None = None
-    picks: int = 1
+    k: int = 1
     ridge: Fraction | None = None
     method: str = ""
     rows: int = 0
@@ -76,21 +76,21 @@ REQUESTED = frozenset(field.name for field in fields(Request))
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
-    """One query of a statistic, and its share of the entry's epsilon and delta.
+class WeightedQuery:
+    """One query of a statistic, with its part of the epsilon and delta of the entry.
 
-    `unit` is the value of one step of the answer's grid. `role` names the query among
-    several of one statistic.
+    The weights of the queries of a statistic sum to one. `step` is the value of one step of
+    the answer's grid. `role` names the query among those of the statistic.
     """
 
     role: str
     query: Query
-    share: Fraction = Fraction(1)
-    unit: Fraction = Fraction(1)
+    weight: Fraction = Fraction(1)
+    step: Fraction = Fraction(1)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Answer:
+class NoisyAnswer:
     """The noisy whole numbers of one query, shape (cells,), and their noise."""
 
     values: Array
@@ -139,11 +139,11 @@ class Statistic(ABC):
         return shape_of(self.takes)
 
     @abstractmethod
-    def questions(self, request: Request, relation: Relation) -> tuple[Question, ...]:
-        """The queries that answer `request`; their shares sum to one."""
+    def queries(self, request: Request, relation: Relation) -> tuple[WeightedQuery, ...]:
+        """The queries that answer `request`; their weights sum to one."""
 
     def estimate(
-        self, request: Request, answers: Sequence[Answer], confidence: Fraction
+        self, request: Request, answers: Sequence[NoisyAnswer], confidence: Fraction
     ) -> Estimates:
         """Published numbers from noisy answers alone, group by group, item by item.
 
@@ -194,7 +194,7 @@ class Statistic(ABC):
     def consistent(
         self,
         request: Request,
-        answers: Sequence[Answer],
+        answers: Sequence[NoisyAnswer],
         estimates: Estimates,
         confidence: Fraction,
     ) -> Estimates:

@@ -17,7 +17,7 @@ from dpcli.numeric.arrays import Array, whole
 from dpcli.scores import ScoreQuery
 from dpcli.statistics import STATISTICS
 from dpcli.statistics.estimates import Estimate
-from dpcli.statistics.statistic import Answer, Request, Statistic
+from dpcli.statistics.statistic import NoisyAnswer, Request, Statistic
 from tests.laws.test_statistics import ADDED, answers, requests
 from tests.oracles.plain import value
 
@@ -151,8 +151,8 @@ def test_without_noise_the_estimate_is_the_plain_value(statistic: Statistic) -> 
     """Every estimate is the value that its definition gives, and its interval contains it."""
     asked = list(requests(statistic))
     for request in asked:
-        queries = [question.query for question in statistic.questions(request, ADDED)]
-        given = [Answer(whole(cells), NOISELESS) for cells in answers(queries, ROWS)]
+        queries = [weighted.query for weighted in statistic.queries(request, ADDED)]
+        given = [NoisyAnswer(whole(cells), NOISELESS) for cells in answers(queries, ROWS)]
         estimates = statistic.estimate(request, given, Fraction(19, 20))
         plain = [each for rows in groups(request) for each in PLAIN[statistic.name](request, rows)]
 
@@ -206,9 +206,9 @@ def worth(
 def best_choices(query: ScoreQuery, cells: Sequence[int]) -> Array:
     """The candidates of the greatest scores, group by group, the best first."""
     found: list[int] = []
-    for at in range(0, len(cells), query.width):
-        places = sorted(range(query.width), key=lambda place: -cells[at + place])
-        found += places[: query.picks]
+    for at in range(0, len(cells), query.cells_per_group):
+        places = sorted(range(query.cells_per_group), key=lambda place: -cells[at + place])
+        found += places[: query.k]
     return whole(found)
 
 
@@ -217,12 +217,12 @@ def test_without_noise_the_choice_is_the_best(statistic: Statistic) -> None:
     """No declared candidate is better than the chosen one, by a score computed from the rows."""
     asked = list(requests(statistic))
     for request in asked:
-        queries = [question.query for question in statistic.questions(request, ADDED)]
+        queries = [weighted.query for weighted in statistic.queries(request, ADDED)]
         exact = answers(queries, ROWS)
         given = []
         for query, cells in zip(queries, exact, strict=True):
             assert isinstance(query, ScoreQuery)
-            given.append(Answer(best_choices(query, cells), ExponentialChoice(Fraction(1))))
+            given.append(NoisyAnswer(best_choices(query, cells), ExponentialChoice(Fraction(1))))
         estimates = list(statistic.estimate(request, given, Fraction(19, 20)))
         size = statistic.size(request)
         for place, rows in enumerate(groups(request)):

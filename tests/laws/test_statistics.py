@@ -23,7 +23,7 @@ from dpcli.queries import Condition, LinearQuery, Query
 from dpcli.scores import ScoreQuery
 from dpcli.specification.model import Privacy
 from dpcli.statistics import STATISTICS
-from dpcli.statistics.statistic import Answer, Request, Statistic, groups
+from dpcli.statistics.statistic import NoisyAnswer, Request, Statistic, groups
 from tests.oracles.opened import cells_of
 from tests.oracles.plain import evaluate
 from tests.support.statistics import Columns, forms
@@ -99,7 +99,7 @@ def test_no_neighbor_exceeds_the_sensitivity_and_some_reach_it(
     """Over all neighbors of small files, sums change by exactly the claim and scores by no more."""
     privacy = Privacy(RowUnit(), neighbors, Loss(Fraction(1)), COMPOSITIONS[0])
     for request in requests(statistic):
-        queries = [question.query for question in statistic.questions(request, privacy.relation)]
+        queries = [weighted.query for weighted in statistic.queries(request, privacy.relation)]
         pairs = [
             pair
             for others in besides(request, queries)
@@ -113,7 +113,7 @@ def test_no_neighbor_exceeds_the_sensitivity_and_some_reach_it(
                 max(sum(c**2 for c in change) for change in changes),
                 max(map(max, changes)),
             )
-            repeat = query.picks if isinstance(query, ScoreQuery) else 1
+            repeat = query.k if isinstance(query, ScoreQuery) else 1
             claimed = (claim.l1 // repeat, claim.l2_squared // repeat, claim.linf)
             if isinstance(query, ScoreQuery):
                 assert found[0] <= claimed[0], (request, query)
@@ -127,7 +127,9 @@ def changes_of(query: Query, one: Sequence[int], other: Sequence[int]) -> list[i
     moved = [a - b for a, b in zip(one, other, strict=True)]
     if not isinstance(query, ScoreQuery):
         return [abs(change) for change in moved]
-    groups = [moved[at : at + query.width] for at in range(0, len(moved), query.width)]
+    groups = [
+        moved[at : at + query.cells_per_group] for at in range(0, len(moved), query.cells_per_group)
+    ]
     return [max(group) - min(group) for group in groups]
 
 
@@ -152,8 +154,8 @@ def changed(
 
 def linear(statistic: Statistic) -> bool:
     """Whether the answers are sums over rows."""
-    questions = statistic.questions(next(requests(statistic)), ADDED)
-    return all(isinstance(question.query, LinearQuery) for question in questions)
+    queries = statistic.queries(next(requests(statistic)), ADDED)
+    return all(isinstance(weighted.query, LinearQuery) for weighted in queries)
 
 
 @pytest.mark.parametrize(
@@ -162,7 +164,7 @@ def linear(statistic: Statistic) -> bool:
 def test_answers_add_up_over_rows(statistic: Statistic) -> None:
     """A row changes every file by the same amount, so single rows show the sensitivity."""
     request = next(requests(statistic))
-    queries = [q.query for q in statistic.questions(request, ADDED)]
+    queries = [q.query for q in statistic.queries(request, ADDED)]
     every = rows_of(request)
     for first, second in product(every, every):
         both = answers(queries, [first, second])
@@ -180,10 +182,10 @@ def test_answers_add_up_over_rows(statistic: Statistic) -> None:
 def test_shares_spend_the_whole_entry_and_no_more(
     statistic: Statistic, neighbors: Neighbors
 ) -> None:
-    """The shares of a statistic's questions sum to one."""
+    """The weights of a statistic's queries sum to one."""
     for request in requests(statistic):
-        questions = statistic.questions(request, relation(neighbors))
-        assert sum(question.share for question in questions) == 1
+        queries = statistic.queries(request, relation(neighbors))
+        assert sum(weighted.weight for weighted in queries) == 1
 
 
 @pytest.mark.parametrize("kind", ["laplace", "gaussian"])
@@ -195,7 +197,7 @@ def test_any_noisy_answer_gives_one_finite_estimate_per_cell(
     """Zero, negative and huge noisy answers give ordered intervals, one per cell."""
     noise = (DiscreteGaussian if kind == "gaussian" else DiscreteLaplace)(Fraction(7, 2))
     for request in requests(statistic):
-        queries = [question.query for question in statistic.questions(request, relation(neighbors))]
+        queries = [weighted.query for weighted in statistic.queries(request, relation(neighbors))]
         for extreme in (0, -1, 1, 10**30, -(10**30)):
             given = [noisy(query, extreme, noise) for query in queries]
             estimates = statistic.estimate(request, given, Fraction(19, 20))
@@ -212,9 +214,9 @@ def test_any_noisy_answer_gives_one_finite_estimate_per_cell(
                     assert estimate.lower <= estimate.upper
 
 
-def noisy(query: Query, extreme: int, noise: Noise) -> Answer:
+def noisy(query: Query, extreme: int, noise: Noise) -> NoisyAnswer:
     """An answer that is as odd as noise can make it, or one of the possible choices."""
     if isinstance(query, ScoreQuery):
-        chosen = [place % query.width for place in range((query.cells or 0) * query.picks)]
-        return Answer(whole(chosen), ExponentialChoice(Fraction(1)))
-    return Answer(whole([extreme] * (query.cells or 0)), noise)
+        chosen = [place % query.cells_per_group for place in range((query.cells or 0) * query.k)]
+        return NoisyAnswer(whole(chosen), ExponentialChoice(Fraction(1)))
+    return NoisyAnswer(whole([extreme] * (query.cells or 0)), noise)

@@ -82,17 +82,17 @@ def _answer(query: Query, people: list[list[tuple[int, Row]]], unit: Unit) -> An
     seen: dict[tuple[tuple[str, ...], int], set[object]] = {}
     for rows in people:
         for (group, item), added in _adds(query, [row for _, row in _limited(query, rows, unit)]):
-            cells = groups.setdefault(group, [0] * query.width)
+            cells = groups.setdefault(group, [0] * query.cells_per_group)
             if isinstance(added, int):
                 cells[item] += added
             else:
                 known = seen.setdefault((group, item), set())
                 known |= added
                 cells[item] = len(known)
-    if query.open:
+    if query.has_private_groups:
         return groups
     every = product(*(key.labels for key in query.by))
-    return [cell for group in every for cell in groups.get(group, [0] * query.width)]
+    return [cell for group in every for cell in groups.get(group, [0] * query.cells_per_group)]
 
 
 def _readability(
@@ -114,7 +114,7 @@ def _scores(query: ScoreQuery, people: list[list[tuple[int, Row]]], unit: Unit) 
             cell = _cell(query, row)
             if cell is not None and _passes(query, row):
                 groups.setdefault(cell[0], []).append(row)
-    if query.open:
+    if query.has_private_groups:
         return {group: _utilities(query, rows) for group, rows in groups.items()}
     every = product(*(key.labels for key in query.by))
     return [score for group in every for score in _utilities(query, groups.get(group, []))]
@@ -124,7 +124,7 @@ def _utilities(query: ScoreQuery, rows: list[Row]) -> list[int]:
     """The utility of every candidate for some rows."""
     key, *others = query.classes
     values = [cast("int", row[key.column]) for row in rows]
-    match query.utility:
+    match query.score_function:
         case Frequency():
             return [values.count(label) for label in range(len(key))]
         case Rank(quantile=quantile, places=places):

@@ -234,10 +234,10 @@ def test_moments_are_opendp_s_part_by_part(bounds: tuple[int, int], rows: int | 
         squares = [value**2 for value in found]
         values[f"squares of {name}"] = [value - max(squares) // 2 for value in squares]
     values["products of age, pay"] = [a * b for a in centered["age"] for b in centered["pay"]]
-    assert {part.question.role for part in planned} == set(values)
+    assert {part.weighted.role for part in planned} == set(values)
     for part in planned:
-        possible = values[part.question.role]
-        assert part.l1 == summed(min(possible), max(possible), rows or 1), part.question.role
+        possible = values[part.weighted.role]
+        assert part.l1 == summed(min(possible), max(possible), rows or 1), part.weighted.role
 
 
 @pytest.mark.parametrize("quantile", ["0.5", "0.25", "0.125", "0.75", "0.01", "0.3", "0.99"])

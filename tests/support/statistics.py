@@ -11,7 +11,7 @@ from dpcli.columns import CategoryColumn, Column, Key, NumericColumn
 from dpcli.queries import Condition
 from dpcli.scores import Points
 from dpcli.spec_fields import role_of
-from dpcli.statistics.choices import UTILITIES
+from dpcli.statistics.choices import SCORE_FUNCTIONS
 from dpcli.statistics.statistic import REQUESTED, Request, Statistic
 
 
@@ -44,7 +44,7 @@ def forms(
         elif "candidates" in fields:
             yield from _chosen(statistic, request, columns)
         elif "k" in fields:
-            yield from (replace(request, picks=picks) for picks in (1, 2))
+            yield from (replace(request, k=k) for k in (1, 2))
         elif "on" in fields:
             related = (columns.second, columns.number)
             yield replace(request, columns=related, method="moments")
@@ -114,7 +114,7 @@ def _chosen(statistic: Statistic, request: Request, columns: Columns) -> Iterato
 
 def _judged(request: Request, columns: Columns) -> Iterator[Request]:
     """Choices by each utility."""
-    for utility in UTILITIES:
+    for utility in SCORE_FUNCTIONS:
         for points in _points(columns.number):
             asked = replace(request, candidates=points, utility=utility)
             if utility == "accuracy":

@@ -11,7 +11,7 @@ from dpcli.privacy.neighboring import Relation
 from dpcli.queries import Condition, LinearQuery
 from dpcli.spec_fields import Fault, NumericColumnName, at_most
 from dpcli.spec_values import UNLIMITED, named, whole
-from dpcli.statistics.statistic import Question, Request, Statistic, numeric
+from dpcli.statistics.statistic import Request, Statistic, WeightedQuery, numeric
 
 HINT = "values are high"
 
@@ -38,9 +38,9 @@ class HighCount(Statistic):
         values = column.upper - column.lower + 1
         yield from at_most(request.option("top"), "top", values, HINT)
 
-    def questions(self, request: Request, relation: Relation) -> tuple[Question, ...]:
+    def queries(self, request: Request, relation: Relation) -> tuple[WeightedQuery, ...]:
         """One count."""
         column = numeric(request)
         high = Condition(column, ((column.upper - request.option("top") + 1, column.upper),))
         query = LinearQuery(by=request.by, where=(*request.where, high))
-        return (Question("high", query),)
+        return (WeightedQuery("high", query),)

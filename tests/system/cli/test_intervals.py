@@ -16,12 +16,12 @@ from dpcli.numeric.arrays import whole
 from dpcli.planning.model import Plan, PlannedEntry
 from dpcli.planning.planner import make_plan
 from dpcli.privacy.confidential import Confidential
-from dpcli.queries import MinimiserQuery, Query
+from dpcli.queries import Query, RidgeQuery
 from dpcli.specification.load import read_spec
 from dpcli.statistics import STATISTICS
 from dpcli.statistics.estimates import Estimates
 from dpcli.statistics.postprocessing import after
-from dpcli.statistics.statistic import Answer
+from dpcli.statistics.statistic import NoisyAnswer
 from tests.oracles.opened import cells_of
 from tests.oracles.plain import evaluate
 from tests.support.cli import PEOPLE, ROOT
@@ -86,9 +86,9 @@ def truth(planned: PlannedEntry, exact: Sequence[list[int]]) -> Estimates:
     entry = planned.entry
     request, statistic, sure = entry.request, entry.statistic, Fraction(19, 20)
     nothing = NoNoise(Fraction(0))
-    answers = [Answer(whole(values), nothing) for values in exact]
+    answers = [NoisyAnswer(whole(values), nothing) for values in exact]
     found = statistic.estimate(request, answers, sure)
-    loud = [Answer(whole(values), DiscreteLaplace(Fraction(1))) for values in exact]
+    loud = [NoisyAnswer(whole(values), DiscreteLaplace(Fraction(1))) for values in exact]
     return after(entry.post, found, lambda e: statistic.consistent(request, loud, e, sure))
 
 
@@ -126,7 +126,7 @@ def of(text: str, tmp_path: Path, data: bytes, monkeypatch: pytest.MonkeyPatch) 
 
 def exactly(query: Query, data: bytes) -> list[int]:
     """The integers that are behind an answer."""
-    if isinstance(query, MinimiserQuery):
+    if isinstance(query, RidgeQuery):
         moments = [cells_of(cells)[0] for cells in evaluate(query.moments, data)]
         return list(minimised(query, moments))
     return cells_of(evaluate([query], data)[0])

@@ -93,7 +93,7 @@ def test_every_row_is_counted_in_the_bin_of_its_value(seed: int, unit: str, tmp_
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
     spec = load_spec(SPEC.format(unit=unit), "spec.yaml")
     queries = {
-        entry.request.name: entry.statistic.questions(entry.request, spec.privacy.relation)[0].query
+        entry.request.name: entry.statistic.queries(entry.request, spec.privacy.relation)[0].query
         for entry in spec.entries
     }
     answers = engine(list(queries.values()), spec.privacy.unit, path)

@@ -29,25 +29,25 @@ def scored(random: Random, query: Query, columns: Sequence[Column]) -> Query:
     usable = [one for one in columns if isinstance(one, CategoryColumn | NumericColumn)]
     column = random.choice(usable)
     by = tuple(key for key in query.by if key.column is not column)
-    common = ScoreQuery(by=by, where=query.where, classes=(), utility=Frequency(range(1)))
+    common = ScoreQuery(by=by, where=query.where, classes=(), score_function=Frequency(range(1)))
     if isinstance(column, CategoryColumn):
-        utility = Frequency(range(len(column.labels)))
-        return replace(common, classes=(Key(column),), utility=utility)
+        score_function = Frequency(range(len(column.labels)))
+        return replace(common, classes=(Key(column),), score_function=score_function)
     points = candidates(random, column)
     kind = random.choice(("rank", "rank", "revenue", "accuracy"))
     if kind == "rank":
         key, places = at_and_between(column, points)
         quantile = Fraction(random.choice(("1/2", "1/4", "0.99", "0.000001", "2/3")))
-        return replace(common, classes=(key,), utility=Rank(places, quantile))
+        return replace(common, classes=(key,), score_function=Rank(places, quantile))
     key, places = from_each(column, points)
     flags = [one for one in usable if isinstance(one, CategoryColumn) and len(one.labels) == 2]
     flags = [one for one in flags if one not in [key.column for key in by]]
     if kind == "accuracy" and flags:
         classes = (key, Key(random.choice(flags)))
-        return replace(common, classes=classes, utility=Accuracy(places))
+        return replace(common, classes=classes, score_function=Accuracy(places))
     if points[0] < 0:
         return query
-    return replace(common, classes=(key,), utility=Revenue(places, points))
+    return replace(common, classes=(key,), score_function=Revenue(places, points))
 
 
 def candidates(random: Random, column: NumericColumn) -> Points:

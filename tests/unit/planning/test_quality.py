@@ -21,7 +21,7 @@ from dpcli.planning.quality_check import FALSE_STOP, minimums, missed_minimums
 from dpcli.privacy.confidential import Cells, Confidential
 from dpcli.releasing import check_quality
 from dpcli.specification.load import load_spec
-from dpcli.statistics.statistic import Answer
+from dpcli.statistics.statistic import NoisyAnswer
 from tests.support.permits import free_permit
 from tests.support.streams import Stream
 
@@ -208,4 +208,4 @@ def test_noise_free_counts_are_judged_exactly() -> None:
 
     assert part.public
     for rows, missed in ((999, 1), (1000, 0)):
-        assert len(missed_minimums(plan, [Answer(whole([rows]), part.noise)])) == missed
+        assert len(missed_minimums(plan, [NoisyAnswer(whole([rows]), part.noise)])) == missed

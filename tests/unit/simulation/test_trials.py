@@ -144,7 +144,7 @@ def test_observed_errors_are_as_predicted(findings: Trials) -> None:
     """Counts and sums err as the plan says, without bias, and nothing is flagged."""
     assert not findings.broken
     for name in ("all", "by_sex", "earned", "soft", "ages", "old"):
-        (asked,), (published,) = entry(findings, name).questions, entry(findings, name).published
+        (asked,), (published,) = entry(findings, name).query_trials, entry(findings, name).published
         assert asked.verdict is NoiseVerdict.KEPT
         found = asked.row
         assert LEAST < number(found["within"]) <= 1
@@ -172,8 +172,8 @@ def test_choices_are_compared_by_their_utility(findings: Trials) -> None:
     """No choice falls short by more than the plan says, and several are the best."""
     for name in ("middle", "usual"):
         tried = entry(findings, name)
-        assert sum(asked.errors.compared for asked in tried.questions) == 2 * RUNS
-        for asked in tried.questions:
+        assert sum(asked.errors.compared for asked in tried.query_trials) == 2 * RUNS
+        for asked in tried.query_trials:
             assert number(asked.row["best"]) > 0
             assert asked.row["within"] == 1
             assert asked.verdict is NoiseVerdict.KEPT
@@ -186,10 +186,10 @@ def test_private_groups_are_compared_where_they_are_shown(findings: Trials) -> N
     towns, ages = entry(findings, "towns"), entry(findings, "town_ages")
     assert towns.shown is not None
     assert 0 < towns.shown.shown < towns.shown.groups / 2
-    assert towns.questions[0].errors.compared == RUNS * towns.shown.shown
-    assert towns.questions[0].verdict is None
+    assert towns.query_trials[0].errors.compared == RUNS * towns.shown.shown
+    assert towns.query_trials[0].verdict is None
     assert ages.shown == towns.shown
-    assert ages.questions[0].verdict is NoiseVerdict.KEPT
+    assert ages.query_trials[0].verdict is NoiseVerdict.KEPT
 
 
 def test_suppressed_numbers_are_counted_and_not_compared(dummy: Make) -> None:

@@ -18,7 +18,7 @@ from dpcli.privacy.unit import RowUnit
 from dpcli.scores import Points, Rank, ScoreQuery
 from dpcli.statistics import STATISTICS
 from dpcli.statistics.quantile import Quantile, at_and_between, from_each
-from dpcli.statistics.statistic import Answer, Request
+from dpcli.statistics.statistic import NoisyAnswer, Request
 from tests.oracles.opened import cells_of
 from tests.oracles.plain import evaluate
 
@@ -27,9 +27,9 @@ ADDED = Relation(RowUnit(), Neighbors.ADD_REMOVE)
 
 
 def rank(quantile: Fraction, points: Points | None = None) -> ScoreQuery:
-    """The question for one quantile."""
+    """The query for one quantile."""
     key, places = at_and_between(COLUMN, range(5) if points is None else points)
-    return ScoreQuery(classes=(key,), utility=Rank(places, quantile))
+    return ScoreQuery(classes=(key,), score_function=Rank(places, quantile))
 
 
 def scores(query: ScoreQuery, values: Sequence[int]) -> list[int]:
@@ -122,7 +122,7 @@ def test_consistent_quantiles_rise() -> None:
         quantiles=(Fraction(9, 10), Fraction(1, 10), Fraction(1, 2)),
     )
     noise = ExponentialChoice(Fraction(1))
-    given = [Answer(whole([one]), noise) for one in (1, 4, 2)]
+    given = [NoisyAnswer(whole([one]), noise) for one in (1, 4, 2)]
     statistic = Quantile()
     crossed = statistic.estimate(request, given, Fraction(19, 20))
     assert [one.value for one in crossed] == [1, 4, 2]

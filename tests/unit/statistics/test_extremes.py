@@ -12,7 +12,7 @@ from dpcli.numeric.arrays import whole
 from dpcli.statistics.counts import Mean
 from dpcli.statistics.postprocessing import Clamp, Integer, after, flags
 from dpcli.statistics.spread import Variance
-from dpcli.statistics.statistic import Answer, Request
+from dpcli.statistics.statistic import NoisyAnswer, Request
 
 
 @pytest.mark.parametrize("power", [*range(6, 19), 30])
@@ -21,7 +21,7 @@ def test_means_of_any_bounds_are_exact(power: int) -> None:
     column = NumericColumn("x", "number", Fraction(1, 100), bounds=(0, 10**power))
     request, noise = Request("m", column), DiscreteLaplace(Fraction(1, 10**6))
     rows, sums = [3, 7, 0, -5, 10**6], [1, -(10**power), 5, 5, 10**5]
-    given = [Answer(whole(sums), noise), Answer(whole(rows), noise)]
+    given = [NoisyAnswer(whole(sums), noise), NoisyAnswer(whole(rows), noise)]
     found = Mean().estimate(request, given, Fraction(19, 20))
     middle = 10**power // 2
 
@@ -40,7 +40,7 @@ def test_steps_of_post_take_numbers_of_any_size(power: int) -> None:
     """Ranges and rounding work beyond machine words, as do variances of such columns."""
     column = NumericColumn("x", "integer", bounds=(0, 10**power))
     noise = DiscreteLaplace(Fraction(3))
-    given = [Answer(whole([size]), noise) for size in (50, 10**power, -(10 ** (2 * power)))]
+    given = [NoisyAnswer(whole([size]), noise) for size in (50, 10**power, -(10 ** (2 * power)))]
     found = Variance().estimate(Request("v", column), given, Fraction(19, 20))
     steps = [Clamp(Fraction(1, 3), Fraction(10 ** (2 * power), 3)), Integer()]
     (one,) = after(steps, found, lambda same: same)

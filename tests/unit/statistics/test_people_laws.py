@@ -80,7 +80,7 @@ def test_no_person_exceeds_the_sensitivity_and_some_reach_it(
     unit = PersonUnit("who", *limits)
     privacy = Privacy(unit, neighbors, Loss(Fraction(1)), COMPOSITIONS[0])
     for request in requests(statistic):
-        queries = [one.query for one in statistic.questions(request, privacy.relation)]
+        queries = [one.query for one in statistic.queries(request, privacy.relation)]
         column = number_of(request) or number(0, 2)
         # Where squares are counted from their middle, a value at the center moves them down.
         squares = any(isinstance(query, LinearQuery) and query.offset for query in queries)
@@ -101,7 +101,7 @@ def test_no_person_exceeds_the_sensitivity_and_some_reach_it(
         for place, query in enumerate(queries):
             claim = query_sensitivity(query, privacy.relation)
             vectors = {tuple(person[place]) for person in people}
-            picks = query.picks if isinstance(query, ScoreQuery) else 1
+            k = query.k if isinstance(query, ScoreQuery) else 1
             others = (
                 vectors if neighbors is Neighbors.CHANGE_ONE else {(0,) * len(people[0][place])}
             )
@@ -109,7 +109,7 @@ def test_no_person_exceeds_the_sensitivity_and_some_reach_it(
             l1, linf = max(map(sum, changes)), max(map(max, changes))
             l2 = max(sum(part**2 for part in change) for change in changes)
             l0 = max(sum(map(bool, change)) for change in changes)
-            assert l1 * picks <= claim.l1 and l2 <= claim.l2_squared and linf <= claim.linf
+            assert l1 * k <= claim.l1 and l2 <= claim.l2_squared and linf <= claim.linf
             assert l0 <= claim.l0
             roomy = neighbors is Neighbors.ADD_REMOVE or claim.l0 < (query.cells or 0)
             # A row that is skipped cannot be in a total, and an id is one per row here.

@@ -17,10 +17,10 @@ from dpcli.noise.discrete_laplace import DiscreteLaplace
 from dpcli.numeric.arrays import whole
 from dpcli.privacy.neighboring import Neighbors, Relation
 from dpcli.privacy.unit import RowUnit
-from dpcli.queries import MinimiserQuery
+from dpcli.queries import RidgeQuery
 from dpcli.statistics.estimates import Estimates
 from dpcli.statistics.linear_regression import LinearRegression, minimiser
-from dpcli.statistics.statistic import Answer, Request, center
+from dpcli.statistics.statistic import NoisyAnswer, Request, center
 from tests.oracles.opened import cells_of
 from tests.oracles.plain import evaluate
 
@@ -31,7 +31,7 @@ SURE = Fraction(19, 20)
 NEARLY = DiscreteLaplace(Fraction(1, 1000))
 
 
-def solved(query: MinimiserQuery, rows: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
+def solved(query: RidgeQuery, rows: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
     """The minimiser for these rows, as the engine computes it."""
     names = [factor.column.name for factor in (*query.inputs, query.outcome)]
     lines = "".join(",".join(map(str, row)) + "\n" for row in rows)
@@ -97,12 +97,12 @@ def test_the_minimiser_is_that_of_least_squares() -> None:
 def lines(request: Request, rows: Sequence[tuple[int, ...]]) -> Estimates:
     """The coefficients for these rows, nearly without noise."""
     statistic = LinearRegression()
-    asked = statistic.questions(request, Relation(RowUnit(), Neighbors.ADD_REMOVE))
+    asked = statistic.queries(request, Relation(RowUnit(), Neighbors.ADD_REMOVE))
     names = [column.name for column in request.columns]
     body = "".join(",".join(map(str, row)) + "\n" for row in rows)
     data = f"{','.join(names)}\n{body}".encode()
-    exact = evaluate([question.query for question in asked], data)
-    answers = [Answer(whole(cells_of(cells)), NEARLY) for cells in exact]
+    exact = evaluate([weighted.query for weighted in asked], data)
+    answers = [NoisyAnswer(whole(cells_of(cells)), NEARLY) for cells in exact]
     return statistic.estimate(request, answers, SURE)
 
 
@@ -136,12 +136,12 @@ def test_coefficients_stay_finite_where_noise_is_all_there_is() -> None:
     """Immense noisy answers about few rows give an intercept within reach of the bounds."""
     request = Request("line", Y, columns=(X, Z, Y), method="moments")
     statistic = LinearRegression()
-    asked = statistic.questions(request, Relation(RowUnit(), Neighbors.ADD_REMOVE))
+    asked = statistic.queries(request, Relation(RowUnit(), Neighbors.ADD_REMOVE))
     for count in (-50, 0, 3, 10**6):
         for size in (10**3, 10**9, -(10**9)):
             values = [count, *([size] * (len(asked) - 1))]
             noise = DiscreteLaplace(Fraction(10**6))
-            given = [Answer(whole([value]), noise) for value in values]
+            given = [NoisyAnswer(whole([value]), noise) for value in values]
             for estimate in statistic.estimate(request, given, SURE):
                 assert estimate.value is not None
                 assert abs(estimate.value) < 100
