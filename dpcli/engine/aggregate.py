@@ -46,7 +46,7 @@ class Aggregation:
         self._queries, self._unit, self._batches = queries, unit, batches_of(queries, unit)
         used = dict.fromkeys(column for query in queries for column in query.columns)
         if isinstance(unit, PersonUnit):
-            used |= {IdColumn(unit.column, unit.each): None}
+            used |= {IdColumn(unit.column, unit.singletons_without_id): None}
         self.columns: tuple[Column, ...] = tuple(used)
 
     def partial(

@@ -79,7 +79,7 @@ class UserLevelAggregation:
         self._whose = next(text for one, text in decoder.columns.items() if names[one] == "user")
         self._groupings = [Grouping(batch, queries, names, size) for batch in batches]
         self._totals = {
-            grouping: UserTotals(grouping, grouping.batch.linear(queries), unit.cells)
+            grouping: UserTotals(grouping, grouping.batch.linear(queries), unit.max_groups)
             for grouping in self._groupings
             if grouping.batch.kind.totals
         }
@@ -98,7 +98,7 @@ class UserLevelAggregation:
         owned = self._owned(rows)
         if not self._shards:
             count = min(max(self._size // SHARD, 1), MOST_SHARDS)
-            limits = (self._unit.rows, self._totals.values(), WAITING // count)
+            limits = (self._unit.max_rows, self._totals.values(), WAITING // count)
             self._shards = [Shard(owned.clear(), *limits) for _ in range(count)]
         _distribute(owned, self._shards)
 
@@ -115,7 +115,7 @@ class UserLevelAggregation:
             .collect()
             for frames in zip(*parts, strict=True)
         )
-        limit = self._unit.rows
+        limit = self._unit.max_rows
         shard = Shard(_kept(_narrow(rows), limit), limit, (), 0)
         for each, table in zip(self._totals.values(), totals, strict=True):
             shard.totals[each] = each.gathered(table.drop("id"))
@@ -176,7 +176,7 @@ class UserLevelAggregation:
     def _owned(self, batch: pl.DataFrame) -> pl.DataFrame:
         """The next rows that belong to a user, with their priorities."""
         rows = batch.drop(FLAGS).with_columns(self._priorities.of(batch))
-        if not self._unit.each:
+        if not self._unit.singletons_without_id:
             return rows.filter(pl.col("user").is_not_null())
         own = FIRST_ANONYMOUS - self._anonymous - pl.int_range(pl.len())
         self._anonymous += len(rows)
@@ -274,15 +274,15 @@ class Shard:
 
 
 def within_groups(rows: pl.LazyFrame, grouping: Grouping, unit: PersonUnit) -> pl.LazyFrame:
-    """Of each user the rows in `unit.cells` groups, and `unit.rows_per_cell` rows in each.
+    """At most `max_groups` groups of each user, and `max_rows_per_group` rows in each.
 
     Kept are the groups, and the rows within them, with the smallest priorities.
     """
     whose = ["user", *grouping.groups]
-    if unit.cells < unit.rows:
+    if unit.max_groups < unit.max_rows:
         groups = rows.group_by(whose).agg(pl.col("priority").min())
-        rows = rows.join(smallest(groups, unit.cells), on=whose, how="semi")
-    if unit.rows_per_cell < unit.rows:
+        rows = rows.join(smallest(groups, unit.max_groups), on=whose, how="semi")
+    if unit.max_rows_per_group < unit.max_rows:
         place = pl.col("priority").rank("ordinal").over(whose)
-        rows = rows.filter(place <= unit.rows_per_cell)
+        rows = rows.filter(place <= unit.max_rows_per_group)
     return rows

@@ -19,8 +19,8 @@ def query_sensitivity(query: Query, relation: Relation) -> Sensitivity:
         return readability_sensitivity(count, neighbors, unit, with_rows=query.with_rows)
     if isinstance(unit, PersonUnit):
         if isinstance(query, LinearQuery) and query.totals is not None:
-            unit = unit.in_totals
+            unit = unit.for_totals
         elif not query.axes:
-            unit = unit.ungrouped
+            unit = unit.for_ungrouped
     once = sensitivity(query.contribution, neighbors, unit, query.cells)
     return once.repeated(query.k) if isinstance(query, ScoreQuery) else once

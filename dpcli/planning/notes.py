@@ -53,7 +53,7 @@ def bounding(plan: Plan) -> list[str]:
     unit = plan.spec.privacy.unit
     if not isinstance(unit, PersonUnit):
         return []
-    keys = [_rows_key(unit), *_limited(unit), "each" if unit.each else "no_id"]
+    keys = [_rows_key(unit), *_limited(unit), "each" if unit.singletons_without_id else "no_id"]
     limits = _limits(unit, plan.spec)
     notes = [note(f"bounding.{key}", **limits) for key in keys]
     for planned in plan.entries:
@@ -76,17 +76,22 @@ def _totals_key(part: Part) -> str:
 
 
 def _rows_key(unit: PersonUnit) -> str:
-    return "one" if unit.rows == 1 else "several"
+    return "one" if unit.max_rows == 1 else "several"
 
 
 def _limited(unit: PersonUnit) -> list[str]:
-    tighter = {"groups": unit.cells, "in_group": unit.rows_per_cell}
-    return [key for key, most in tighter.items() if most < unit.rows]
+    tighter = {"groups": unit.max_groups, "in_group": unit.max_rows_per_group}
+    return [key for key, most in tighter.items() if most < unit.max_rows]
 
 
 def _limits(unit: PersonUnit, spec: Spec) -> dict[str, object]:
-    in_group = unit.rows_per_cell
-    return {"rows": spec.rows_are, "most": unit.rows, "groups": unit.cells, "in_group": in_group}
+    in_group = unit.max_rows_per_group
+    return {
+        "rows": spec.rows_are,
+        "most": unit.max_rows,
+        "groups": unit.max_groups,
+        "in_group": in_group,
+    }
 
 
 def limits(plan: Plan, *, shuffled: bool = False) -> list[str]:

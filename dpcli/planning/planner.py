@@ -134,7 +134,7 @@ def branches(spec: Spec) -> dict[str, Branch]:
     with a single row in all; what people add up over all of their rows is left out.
     """
     unit = spec.privacy.unit
-    if isinstance(unit, PersonUnit) and unit.rows > 1:
+    if isinstance(unit, PersonUnit) and unit.max_rows > 1:
         return {}
     columns: dict[str, dict[str, Ranges]] = {}
     for entry in spec.entries:

@@ -147,7 +147,10 @@ def counted_note(plan: Plan) -> str:
     unit = plan.spec.privacy.unit
     if not isinstance(unit, PersonUnit):
         return ""
-    return note(f"quality.{'counted' if unit.each else 'counted_with_id'}", rows=plan.spec.rows_are)
+    return note(
+        f"quality.{'counted' if unit.singletons_without_id else 'counted_with_id'}",
+        rows=plan.spec.rows_are,
+    )
 
 
 def missed_sentence(minimum: Minimum, value: Fraction, rows: str) -> str:

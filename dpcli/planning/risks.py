@@ -110,7 +110,7 @@ def _facts(plan: Plan, window: int | None) -> dict[str, object]:
         "units": "people" if person else f"{spec.one}s",
         "dataset": spec.dataset,
         "id": unit.column if isinstance(unit, PersonUnit) else "",
-        "rows": unit.rows if isinstance(unit, PersonUnit) else 0,
+        "rows": unit.max_rows if isinstance(unit, PersonUnit) else 0,
         "spent": loss_text(plan.spent),
         "budget": loss_text(budget),
         "window": window,
@@ -146,7 +146,7 @@ def _judged(plan: Plan, window: int | None) -> Iterator[Judged]:
     yield "delta", *_delta(delta, plan.spec.declarations.population)
     if isinstance(unit, PersonUnit):
         yield "unit", MET, "person"
-        yield "identity", OPEN, "ids", "each" if unit.each else ""
+        yield "identity", OPEN, "ids", "each" if unit.singletons_without_id else ""
     else:
         yield "unit", OPEN, "row"
     presence = privacy.neighbors is Neighbors.ADD_REMOVE

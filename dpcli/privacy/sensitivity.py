@@ -124,7 +124,7 @@ def readability_sensitivity(
     Without `with_rows` the number of rows is not part of the vector.
     """
     person = isinstance(unit, PersonUnit)
-    change = unit.rows if isinstance(unit, PersonUnit) else 1
+    change = unit.max_rows if isinstance(unit, PersonUnit) else 1
     touched = changed = columns + int(with_rows)
     if neighbors is Neighbors.CHANGE_ONE and (columns or not person):
         changed, change = columns, 2 * change
@@ -141,9 +141,9 @@ def _limits(unit: Unit, cells: int | None) -> tuple[int, int, int]:
     """The rows one unit can have in one cell and in all cells, and the cells it can touch."""
     if not isinstance(unit, PersonUnit):
         return 1, 1, 1
-    most = unit.cells if cells is None else min(unit.cells, cells)
-    total = min(unit.rows_per_cell * most, unit.rows)
-    return min(unit.rows_per_cell, total), total, min(most, total)
+    most = unit.max_groups if cells is None else min(unit.max_groups, cells)
+    total = min(unit.max_rows_per_group * most, unit.max_rows)
+    return min(unit.max_rows_per_group, total), total, min(most, total)
 
 
 def _exchanged(contribution: RowContribution, rows: int, full: int, rest: int) -> int:

@@ -17,47 +17,54 @@ class RowUnit:
 class PersonUnit:
     """All rows with one id are protected together, within enforced limits.
 
-    At most `rows` rows of a person are used. Of these at most `rows_per_cell` enter
-    one cell of a query with groups, and they enter at most `cells` cells. If `each`, a row
-    without an id is a person of its own; else it is left out.
+    At most `max_rows` rows of a person are used. In a query with groups they enter at most
+    `max_groups` cells, and at most `max_rows_per_group` of them enter one cell. With
+    `singletons_without_id`, a row without an id counts as one person; otherwise it is dropped.
     """
 
     column: str
-    rows_per_cell: int
-    cells: int
-    rows: int
-    each: bool = False
+    max_rows_per_group: int
+    max_groups: int
+    max_rows: int
+    singletons_without_id: bool = False
 
     def __post_init__(self) -> None:
         # A number of another type could be one limit to the engine and another to a sensitivity.
-        if any(type(limit) is not int for limit in (self.rows_per_cell, self.cells, self.rows)):
+        if any(
+            type(limit) is not int
+            for limit in (self.max_rows_per_group, self.max_groups, self.max_rows)
+        ):
             raise TypeError("a limit must be a plain number")
 
     @property
     def limits_groups(self) -> bool:
-        """Whether some of the `rows` can be too many for a query with groups."""
-        return self.rows_per_cell < self.rows or self.cells < self.rows
+        """Whether a query with groups may use fewer than `max_rows` rows of a person."""
+        return self.max_rows_per_group < self.max_rows or self.max_groups < self.max_rows
 
     @property
-    def ungrouped(self) -> PersonUnit:
-        """The unit for a query without groups: all of the `rows` enter its one cell."""
-        return PersonUnit(self.column, self.rows, 1, self.rows, self.each)
+    def for_ungrouped(self) -> PersonUnit:
+        """The unit for a query without groups: all `max_rows` rows enter its one cell."""
+        return PersonUnit(self.column, self.max_rows, 1, self.max_rows, self.singletons_without_id)
 
     @property
-    def in_totals(self) -> PersonUnit:
-        """The unit where a person enters each of `cells` cells with one total."""
-        return PersonUnit(self.column, 1, self.cells, self.cells, self.each)
+    def for_totals(self) -> PersonUnit:
+        """The unit for per-user totals: a person adds one total to each of `max_groups` cells."""
+        return PersonUnit(
+            self.column, 1, self.max_groups, self.max_groups, self.singletons_without_id
+        )
 
 
 Unit = RowUnit | PersonUnit
 
 
 def unit_text(unit: Unit) -> str:
-    """Who is protected, in a few words that two ledgers can compare.
+    """A short text that names who is protected; ledgers compare it.
 
-    The limits on a person's rows are not part of it: they decide how much noise is
-    needed, not whom it protects.
+    It leaves out the limits on the rows of a person: they decide how much noise is
+    needed, not who is protected.
     """
     if isinstance(unit, RowUnit):
         return "row"
-    return f"person by {unit.column}" + (" or single row without one" if unit.each else "")
+    return f"person by {unit.column}" + (
+        " or single row without one" if unit.singletons_without_id else ""
+    )

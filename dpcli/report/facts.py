@@ -127,9 +127,9 @@ def _guarantee(plan: Plan, before: Loss | None, after: Balance | None) -> Facts:
             if isinstance(unit, RowUnit)
             else {
                 "column": unit.column,
-                "max_rows": unit.rows,
-                "max_groups": unit.cells,
-                "max_rows_per_group": unit.rows_per_cell,
+                "max_rows": unit.max_rows,
+                "max_groups": unit.max_groups,
+                "max_rows_per_group": unit.max_rows_per_group,
             },
             "neighbors": privacy.neighbors.value,
             "composition": privacy.composition.name,

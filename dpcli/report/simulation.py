@@ -179,7 +179,7 @@ def _notes(findings: Trials) -> Iterator[str]:
     yield from (note(f"simulation.{key}") for key in ("errors", "intervals", "noise", "synthetic"))
     if isinstance(unit, PersonUnit):
         above, people = findings.above or 0, findings.people or 0
-        yield note("simulation.limits", above=above, people=people, rows=unit.rows)
+        yield note("simulation.limits", above=above, people=people, rows=unit.max_rows)
     if findings.stopped is not None:
         stopped, runs, rows = findings.stopped, findings.runs, findings.rows
         yield note("simulation.stopped", stopped=stopped, runs=runs, rows=rows)

@@ -51,7 +51,9 @@ class NoiselessRun:
         if not limited:
             queries = tuple(map(_unlimited, queries))
             if isinstance(unit, PersonUnit):
-                unit = PersonUnit(unit.column, UNLIMITED, UNLIMITED, UNLIMITED, unit.each)
+                unit = PersonUnit(
+                    unit.column, UNLIMITED, UNLIMITED, UNLIMITED, unit.singletons_without_id
+                )
         self._sealed = dataset.aggregate(queries, unit)
 
     def noisy(self) -> tuple[NoisyEntry, ...]:

@@ -66,13 +66,13 @@ class _People:
         self.above: int | None = None
         if not isinstance(unit, PersonUnit):
             return
-        most = max(2, min(2 * unit.rows, rows // FEWEST_PEOPLE))
+        most = max(2, min(2 * unit.max_rows, rows // FEWEST_PEOPLE))
         every = np.arange(rows, dtype=np.int64)
         several = stream.named("several").below(most, every)
         sizes = 1 + np.minimum(several, stream.named("few").below(most, every))
         self.count = int(np.searchsorted(np.cumsum(sizes), rows)) + 1
         ordered = np.repeat(every[: self.count], sizes[: self.count])[:rows]
-        self.above = int((np.bincount(ordered) > unit.rows).sum())
+        self.above = int((np.bincount(ordered) > unit.max_rows).sum())
         self._whose = ordered[np.argsort(stream.named("order").words(every), kind="stable")]
 
     def whose(self, rows: Places) -> Places:

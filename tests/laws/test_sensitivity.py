@@ -30,10 +30,10 @@ def contributions(contribution: RowContribution, unit: Unit, cells: int) -> set[
             for place in range(cells)
         }
     found = set()
-    for size in range(min(unit.cells, cells) + 1):
+    for size in range(min(unit.max_groups, cells) + 1):
         for touched in combinations(range(cells), size):
-            for counts in product(range(1, unit.rows_per_cell + 1), repeat=size):
-                if sum(counts) <= unit.rows:
+            for counts in product(range(1, unit.max_rows_per_group + 1), repeat=size):
+                if sum(counts) <= unit.max_rows:
                     found |= set(_sums(touched, counts, values, cells))
     return found
 

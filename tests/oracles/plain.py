@@ -64,7 +64,7 @@ def evaluate(
         name: object = number
         if isinstance(unit, PersonUnit) and whose is not None:
             text = row[whose].strip(" \t") if whose < len(row) else ""
-            if not text and not unit.each:
+            if not text and not unit.singletons_without_id:
                 continue
             name = text or number
         mine = people.setdefault(name, [])
@@ -155,17 +155,17 @@ def _limited(query: Query, rows: list[tuple[int, Row]], unit: Unit) -> list[tupl
         return ordered
     totals = isinstance(query, LinearQuery) and query.totals is not None
     if not totals:
-        ordered = ordered[: unit.rows]
+        ordered = ordered[: unit.max_rows]
         if not query.axes:
             return ordered
     entered: dict[object, int] = {}
     chosen = []
     for one, row in ordered:
         cell = _cell(query, row)
-        if cell is None or (cell not in entered and len(entered) == unit.cells):
+        if cell is None or (cell not in entered and len(entered) == unit.max_groups):
             continue
         entered[cell] = entered.get(cell, 0) + 1
-        if totals or entered[cell] <= unit.rows_per_cell:
+        if totals or entered[cell] <= unit.max_rows_per_group:
             chosen.append((one, row))
     return chosen
 

@@ -20,9 +20,7 @@ def generate(seed: int) -> tuple[bytes, PersonUnit, list[Query]]:
     place, ward, car = OpenColumn("place"), OpenColumn("ward"), IdColumn("car")
     columns: list[Column] = [who, place, ward, car, *other]
     rows = random.randint(1, 5)
-    unit = PersonUnit(
-        "who", random.randint(1, rows), random.randint(1, rows + 1), rows, each=who.each
-    )
+    unit = PersonUnit("who", random.randint(1, rows), random.randint(1, rows + 1), rows, who.each)
     queries = [_query(random, other, (place, ward), car) for _ in range(random.randint(1, 6))]
     return files._file(random, columns), unit, queries
 

@@ -102,7 +102,7 @@ def test_parts_of_users_merge_to_the_rows_that_one_scan_keeps(
 @pytest.mark.parametrize("each", [False, True])
 def test_no_user_has_more_rows_in_all_parts_than_allowed(each: bool, tmp_path: Path) -> None:
     """Users with rows in all parts count once up to their limit; rows without an id stay apart."""
-    unit = PersonUnit("who", 2, 1, 2, each=each)
+    unit = PersonUnit("who", 2, 1, 2, singletons_without_id=each)
     pieces = [b"who\n" + b'a\nb\n b\n7\n""\n' * 3] * 4
     names = sealed([LinearQuery()], unit, pieces, tmp_path)
     assert merged([LinearQuery()], unit, names) == [[3 * 2 + 4 * 3 * each]]

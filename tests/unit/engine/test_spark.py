@@ -170,7 +170,7 @@ def test_values_of_users_pass_the_shuffle_as_they_are(tmp_path: Path) -> None:
     (tmp_path / "2.csv").write_text(text, encoding="utf-8")
     paths, dialect = (tmp_path / "1.parquet", tmp_path / "2.csv"), Dialect(decimal=",")
     for each in (False, True):
-        unit = PersonUnit("who", 9, 9, 9, each=each)
+        unit = PersonUnit("who", 9, 9, 9, singletons_without_id=each)
         found = on_spark(queries, unit, [A, B, day, price], *paths, dialect=dialect)
         assert found == engine(queries, unit, *paths, dialect=dialect)
 
