@@ -224,16 +224,16 @@ def add_noise(plan: Plan, exact: Sequence[Sealed], permit: NoisePermit) -> tuple
     asked = [(each, [(part, next(sealed)) for part in each.parts]) for each in plan.entries]
     counts: dict[str, dict[Group, int]] = {}
     for planned, parts in asked:
-        if planned.entry.selects:
+        if planned.entry.selects_partitions:
             ((part, groups),) = parts
-            noisy = part.calibrated.select(cast("_Groups", groups), permit)
+            noisy = part.calibrated.select_partitions(cast("_Groups", groups), permit)
             counts[planned.name] = _in_order(planned.entry.request.by, noisy.value)
     found = []
     for planned, parts in asked:
         entry = planned.entry
         selected = tuple(counts[entry.keys]) if entry.keys else None
         answers: tuple[NoisyAnswer, ...]
-        if entry.selects:
+        if entry.selects_partitions:
             values = whole(list(counts[entry.request.name].values()))
             answers = (NoisyAnswer(values, planned.parts[0].noise),)
         else:

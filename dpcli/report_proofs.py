@@ -30,7 +30,7 @@ from dpcli.ledger.restoration import Proof
 from dpcli.ledger.terms import terms_from_spec
 from dpcli.planning.planner import make_plan
 from dpcli.privacy.events import RECOVERED, MechanismEvent
-from dpcli.privacy.loss import Loss, add_up
+from dpcli.privacy.loss import Loss, sum_losses
 from dpcli.report.document import without_numbers
 from dpcli.report.facts import plan_json
 from dpcli.specification.load import load_any
@@ -149,7 +149,7 @@ def _proof(path: Path) -> Proof:
         if period is not None:
             period_number(period)
         before, asked, answers = _loss(privacy["before"]), _loss(privacy["asked"]), _answers(report)
-        stated = add_up([_loss(one) for one in answers])
+        stated = sum_losses([_loss(one) for one in answers])
         first = place.get("first_release")
         words = ((HASH, report.head), (ID, report.release_id), (INSTANT, created))
         named = all(pattern.fullmatch(word) for pattern, word in words)

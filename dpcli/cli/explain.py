@@ -20,9 +20,9 @@ from dpcli.cli.options import checked_budget
 from dpcli.cli.text_tables import plain_table
 from dpcli.errors import UsageError
 from dpcli.mechanisms import MECHANISMS
-from dpcli.mechanisms.local import RANDOMIZERS
+from dpcli.mechanisms.local import LOCAL_MECHANISMS
 from dpcli.messages import note
-from dpcli.privacy import interpretation as meaning
+from dpcli.privacy import interpretation
 from dpcli.privacy.accounting import COMPOSITIONS
 from dpcli.privacy.loss import Loss, loss_text
 from dpcli.reference import Page, Use
@@ -38,7 +38,11 @@ PRIVACY = "privacy"
 REGISTRIES: dict[str, tuple[str, str, Iterable[Any]]] = {
     "statistic": ("statistics", "statistic", STATISTICS),
     "mechanism": ("mechanisms", "mechanism", MECHANISMS),
-    "mechanism of the local model": ("mechanisms of the local model", "responses", RANDOMIZERS),
+    "mechanism of the local model": (
+        "mechanisms of the local model",
+        "responses",
+        LOCAL_MECHANISMS,
+    ),
     "composition": ("compositions", "composition", COMPOSITIONS),
     "step of `post`": ("steps of `post`", "post", STEPS),
 }
@@ -183,24 +187,29 @@ def _unknown(word: str) -> UsageError:
 
 def _meaning(loss: Loss, width: int) -> Iterator[str]:
     """What an observer can learn about one person from answers with that loss."""
-    most, least = meaning.percent_at_most, meaning.percent_at_least
-    beliefs = [(prior, *meaning.beliefs(loss, prior)) for prior in PRIORS]
+    most, least = interpretation.percent_at_most, interpretation.percent_at_least
+    beliefs = [(prior, *interpretation.posterior_range(loss, prior)) for prior in PRIORS]
     believed = _table(
         ("before", "after, at least", "after, at most"),
         [(f"{100 * prior:g}%", f"{least(low)}%", f"{most(high)}%") for prior, low, high in beliefs],
     )
     found = _table(
         ("false alarms", "found, at most"),
-        [(f"{100 * alarm:g}%", f"{most(meaning.power(loss, alarm))}%") for alarm in ALARMS],
+        [
+            (f"{100 * alarm:g}%", f"{most(interpretation.detection_power(loss, alarm))}%")
+            for alarm in ALARMS
+        ],
     )
     tables = {"belief": believed, "test": found}
     facts = {
-        "times": meaning.times_at_most(meaning.factor(loss)),
-        "plus": f", plus {meaning.at_most(loss.delta)}" if loss.delta else "",
-        "guess": most(meaning.guess(loss)),
-        "change": meaning.times_at_most(meaning.change(loss)),
-        "excess": f"{meaning.EXCESS:g}",
-        "chance": meaning.one_in(meaning.failure(loss)) if loss.delta else "",
+        "times": interpretation.times_at_most(interpretation.likelihood_ratio(loss)),
+        "plus": f", plus {interpretation.at_most(loss.delta)}" if loss.delta else "",
+        "guess": most(interpretation.guess_accuracy(loss)),
+        "change": interpretation.times_at_most(interpretation.belief_change(loss)),
+        "excess": f"{interpretation.EXCESS:g}",
+        "chance": interpretation.one_in(interpretation.failure_probability(loss))
+        if loss.delta
+        else "",
     }
 
     yield f"What {loss_text(loss)} means for one person"

@@ -97,7 +97,7 @@ def estimate(
             notify("more", count=len(lines) - SUMMARY_LINES)
     for one in found:
         name = one.response.column.name
-        if not one.response.channel.estimable:
+        if not one.response.randomizer.estimable:
             notify("no_estimate", column=name)
         elif one.unread:
             notify("unread", column=name, count=one.unread)

@@ -12,7 +12,7 @@ import typer
 from dpcli.cli.console import print_json
 from dpcli.cli.options import AsJson, refuse_first
 from dpcli.errors import SpecError, UsageError
-from dpcli.mechanisms.local.randomizer import ProbabilityTable
+from dpcli.mechanisms.local.local_mechanism import ProbabilityTable
 from dpcli.number_syntax import NotReadable, number
 from dpcli.numeric.exact import readable_text
 from dpcli.planning.number_text import exact_or_up

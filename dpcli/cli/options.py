@@ -15,8 +15,8 @@ from dpcli.errors import SpecError, UsageError
 from dpcli.ledger.options import NAMED, checked_day, checked_id
 from dpcli.number_syntax import NotReadable, number
 from dpcli.privacy.accounting import COMPOSITIONS
-from dpcli.privacy.conversion import zcdp_epsilon
 from dpcli.privacy.loss import Loss
+from dpcli.privacy.zcdp_conversion import zcdp_epsilon
 from dpcli.publishing import is_device, require_writable
 from dpcli.spec_values import LEAST_EPSILON, LEAST_RHO, MOST_BUDGET
 from dpcli.specification.csv_section import load_dialect

@@ -24,7 +24,7 @@ from dpcli.specification.load import read_any, read_spec
 
 if TYPE_CHECKING:
     from dpcli.planning.compare import BeforeAfter
-    from dpcli.privacy.amplification import Shuffled
+    from dpcli.privacy.amplification import ShuffledGuarantee
 
 MOST = 10**15
 """More records than any collection has."""
@@ -98,7 +98,7 @@ def plan(
     found.require()
 
 
-def _amplified(plan: Plan, records: int, delta: str | None) -> Shuffled:
+def _amplified(plan: Plan, records: int, delta: str | None) -> ShuffledGuarantee:
     """What shuffling makes of a plan; UsageError where the bound does not apply."""
     try:
         chosen = plan.spec.privacy.budget.delta if delta is None else number(delta)
@@ -109,7 +109,7 @@ def _amplified(plan: Plan, records: int, delta: str | None) -> Shuffled:
         raise UsageError.about(code, delta=delta)
     found = plan.shuffled(records, chosen)
     if found is None:
-        names = [one.column.name for one in plan.spec.responses if one.channel.loss.delta]
+        names = [one.column.name for one in plan.spec.responses if one.randomizer.loss.delta]
         raise UsageError.about("shuffle-pure", columns=names)
     return found
 

@@ -29,7 +29,7 @@ from dpcli.reference import texts
 from dpcli.specification.model import Response
 
 if TYPE_CHECKING:
-    from dpcli.privacy.amplification import Shuffled
+    from dpcli.privacy.amplification import ShuffledGuarantee
 
 MEAN = ["centred sum", "count"]
 """The queries of a mean."""
@@ -39,7 +39,10 @@ SPARE = ("cost", "L2", "L1", "adds", "delta", "scale")
 
 
 def print_plan(
-    plan: Plan, found: BalanceForecast, records: int | None = None, shuffled: Shuffled | None = None
+    plan: Plan,
+    found: BalanceForecast,
+    records: int | None = None,
+    shuffled: ShuffledGuarantee | None = None,
 ) -> None:
     """The plan of a spec as a table, notes, and the total and the balance below it.
 
@@ -140,7 +143,7 @@ def _error_of_mean(planned: PlannedEntry, plan: Plan, rows: Fraction) -> Fractio
 def _of_responses(plan: Plan, records: int | None) -> Iterator[str]:
     spec, rule = plan.spec, plan.spec.privacy.composition.name
     for one in spec.responses:
-        yield f"{one.column.name}: {one.channel.describe()}"
+        yield f"{one.column.name}: {one.randomizer.describe()}"
     if records is None:
         yield note("plan.records")
     if spec.public:
@@ -152,26 +155,30 @@ def _of_responses(plan: Plan, records: int | None) -> Iterator[str]:
 
 
 def _response(response: Response, records: int, plan: Plan) -> Row:
-    channel, error = response.channel, standard_error(response, records)
+    randomizer, error = response.randomizer, standard_error(response, records)
     in_rho = plan.spec.privacy.composition.takes_rho
     return {
         "column": response.column.name,
-        "mechanism": response.randomizer.name,
+        "mechanism": response.mechanism.name,
         "by": ", ".join(column.name for column in response.by),
-        "epsilon": brief(channel.loss.epsilon),
-        **({"rho": short(channel.guarantee.rho, 6)} if in_rho else {}),
-        "delta": brief(channel.loss.delta),
+        "epsilon": brief(randomizer.loss.epsilon),
+        **({"rho": short(randomizer.guarantee.rho, 6)} if in_rho else {}),
+        "delta": brief(randomizer.loss.delta),
         f"standard error of {records:,} record{'s' * (records != 1)}": (
             "none" if error is None else short(Fraction(error), 6)
         ),
     }
 
 
-def _shuffled(plan: Plan, found: Shuffled) -> Iterator[str]:
+def _shuffled(plan: Plan, found: ShuffledGuarantee) -> Iterator[str]:
     facts = {"records": found.records, "local": exact_or_up(plan.asked.epsilon)}
     facts["delta"] = exact_or_up(found.delta)
     if found.epsilon is None:
-        more = "a smaller epsilon" if found.enough is None else f"{found.enough:,}, or less epsilon"
+        more = (
+            "a smaller epsilon"
+            if found.needed_records is None
+            else f"{found.needed_records:,}, or less epsilon"
+        )
         yield note("plan.not_shuffled", more=more, **facts)
         return
     yield note("plan.shuffled", epsilon=exact_or_up(found.epsilon), **facts)

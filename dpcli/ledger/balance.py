@@ -23,7 +23,14 @@ from dpcli.privacy.accounting import COMPOSITIONS
 from dpcli.privacy.accounting.composition import Composition, MissingDependencyError
 from dpcli.privacy.accounting.parallel import Branch, parallel_composition
 from dpcli.privacy.events import NO_NOISE, RECOVERED, MechanismEvent, UnknownEventError
-from dpcli.privacy.loss import ZERO_GUARANTEE, Guarantee, Loss, approximate, compose, pure
+from dpcli.privacy.loss import (
+    ZERO_GUARANTEE,
+    Guarantee,
+    Loss,
+    approximate_guarantee,
+    compose,
+    pure_guarantee,
+)
 from dpcli.privacy.neighboring import Neighbors
 
 DAYS_A_YEAR = 365
@@ -76,19 +83,19 @@ def guarantee_of(event: MechanismEvent) -> Guarantee:
     if name == NO_NOISE:
         return ZERO_GUARANTEE
     if name == RECOVERED:
-        return approximate(event.loss)
+        return approximate_guarantee(event.loss)
     mechanism = BY_NAME.get(name)
     if mechanism is None:
-        from dpcli.mechanisms.local import RANDOMIZERS
+        from dpcli.mechanisms.local import LOCAL_MECHANISMS
 
-        if name in {one.name for one in RANDOMIZERS}:
+        if name in {one.name for one in LOCAL_MECHANISMS}:
             # Given by probabilities in place of noise.
-            return pure(event.loss.epsilon)
+            return pure_guarantee(event.loss.epsilon)
         raise LedgerError.about("ledger-unusable.mechanism", name=name)
     if event.scale is None or event.sensitivity is None:
         raise LedgerError.about("ledger-unusable.event")
-    noise, slack = mechanism.distribution(event.scale), event.keys_delta or Fraction(0)
-    return mechanism.guarantee(noise, event.sensitivity, event.loss, slack)
+    noise, failure_delta = mechanism.distribution(event.scale), event.keys_delta or Fraction(0)
+    return mechanism.guarantee(noise, event.sensitivity, event.loss, failure_delta)
 
 
 @dataclass(frozen=True, slots=True)

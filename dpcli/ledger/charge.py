@@ -95,14 +95,14 @@ def charged_events(plan: Plan) -> tuple[MechanismEvent, ...]:
     """
     if plan.is_local:
         return tuple(
-            response.channel.event(response.column.name, response.randomizer.name)
+            response.randomizer.event(response.column.name, response.mechanism.name)
             for response in plan.spec.responses
         )
     return tuple(_event(planned, part) for planned in plan.priced for part in planned.parts)
 
 
 def _event(planned: PlannedEntry, part: Part) -> MechanismEvent:
-    query, rule = part.weighted.query, part.selection
+    query, rule = part.weighted.query, part.partition_selection
     details: dict[str, object] = {"unit": str(part.weighted.step), "cells": query.cells}
     if isinstance(query, ScoreQuery):
         details |= {"candidates": query.cells_per_group, "picks": query.k}

@@ -20,7 +20,7 @@ from dpcli.engine.header import require_columns
 from dpcli.engine.pieces import texts_of
 from dpcli.engine.source import open_dataset
 from dpcli.errors import DataError
-from dpcli.mechanisms.local.randomizer import ResponseCounts
+from dpcli.mechanisms.local.local_mechanism import ResponseCounts
 from dpcli.noise.distribution import normal_quantile
 from dpcli.numeric.arrays import np
 from dpcli.specification.model import Response, Spec
@@ -41,7 +41,7 @@ class Collected:
 
     def add(self, cells: pl.DataFrame) -> None:
         """More records: places of labels, and numbers; null where they are neither."""
-        response, form = self.response, self.response.channel.form
+        response, form = self.response, self.response.randomizer.form
         known = cells.drop_nulls([*response.names, *(column.name for column in response.by)])
         self.unread += len(cells) - len(known)
         groups = np.zeros(len(known), np.int64)
@@ -73,7 +73,7 @@ def collect(spec: Spec, name: str) -> list[Collected]:
     columns = _columns(spec)
     decoder = Decoder(columns)
     names = {text: column.name for column, text in decoder.columns.items()}
-    limits = {one.column.name: one.channel.limits for one in spec.responses}
+    limits = {one.column.name: one.randomizer.limits for one in spec.responses}
     numbers = []
     for text, column in names.items():
         if (ends := limits.get(column)) is not None:
@@ -97,7 +97,7 @@ def _columns(spec: Spec) -> list[CategoryColumn]:
     """The collected columns, as columns of labels; of numbers it is only the name."""
     labels: dict[str, Sequence[str]] = {}
     for response in spec.responses:
-        outputs = ("0", "1") if response.channel.form == "bits" else response.outputs
+        outputs = ("0", "1") if response.randomizer.form == "bits" else response.outputs
         labels |= dict.fromkeys(response.names, outputs)
         labels |= {column.name: column.labels for column in response.by}
     return [
@@ -131,7 +131,7 @@ def estimates(collected: Sequence[Collected], confidence: Fraction) -> Iterator[
     reach = normal_quantile(float(1 - confidence))
     for one in collected:
         response = one.response
-        if not response.channel.estimable:
+        if not response.randomizer.estimable:
             continue
         groups = product(*([(by.name, label) for label in by.labels] for by in response.by))
         found = zip(groups, one.records.tolist(), one.counts.tolist(), one.totals, strict=True)
@@ -143,15 +143,15 @@ def estimates(collected: Sequence[Collected], confidence: Fraction) -> Iterator[
 def _group(
     response: Response, group: tuple[tuple[str, str], ...], tally: ResponseCounts, reach: float
 ) -> Iterator[Estimated]:
-    column, channel = response.column, response.channel
+    column, randomizer = response.column, response.randomizer
     items = column.labels if isinstance(column, CategoryColumn) else ("",)
     if not tally.records:
         for item in items:
             yield Estimated(column.name, group, item, 0)
         return
-    raw = channel.estimates(tally)
+    raw = randomizer.estimates(tally)
     likely = [min(max(float(value), 0.0), 1.0) for value in raw]
-    variances = channel.variances(likely)
+    variances = randomizer.variances(likely)
     values, limits = raw, None
     if "simplex" in response.steps:
         values, limits = on_simplex(raw), (Fraction(0), Fraction(1))

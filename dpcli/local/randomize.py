@@ -159,7 +159,7 @@ def responses(
         collected: dict[str, pl.Series] = {}
         for one, series in zip(spec.kept, cells.get_columns(), strict=True):
             if isinstance(one, Response):
-                sealed = Confidential(series.cast(pl.Int64).to_numpy(), one.channel)
+                sealed = Confidential(series.cast(pl.Int64).to_numpy(), one.randomizer)
                 collected |= _written(one, sealed)
             else:
                 collected[one.name] = _texts(one, series)
@@ -167,11 +167,11 @@ def responses(
 
 
 def _written(response: Response, cells: Confidential[Ints]) -> dict[str, pl.Series]:
-    drawn = response.channel.respond(cells).value
-    if response.channel.form == "number":
+    drawn = response.randomizer.respond(cells).value
+    if response.randomizer.form == "number":
         assert isinstance(response.column, NumericColumn)
         written = [_decimals(response.column, drawn[0])]
-    elif response.channel.form == "bits":
+    elif response.randomizer.form == "bits":
         written = [pl.Series(bits) for bits in drawn]
     else:
         written = [_labels(response.outputs, pl.Series(drawn[0]))]

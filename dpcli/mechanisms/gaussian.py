@@ -7,17 +7,17 @@ from fractions import Fraction
 from itertools import count
 from math import erfc, exp, sqrt
 
-from dpcli.mechanisms.mechanism import AdditiveMechanism, CannotCalibrate
+from dpcli.mechanisms.mechanism import AdditiveMechanism, CalibrationError
 from dpcli.noise.discrete_gaussian import DiscreteGaussian
 from dpcli.noise.distribution import Noise
-from dpcli.numeric.directed import log_up, round_up, sqrt_up
 from dpcli.numeric.exact import short_up
-from dpcli.numeric.search import least_up
-from dpcli.privacy.conversion import logarithm, zcdp_delta, zcdp_epsilon
+from dpcli.numeric.interval_arithmetic import log_up, round_up, sqrt_up
+from dpcli.numeric.search import search_least
 from dpcli.privacy.dominating_pairs import DominatingPair
 from dpcli.privacy.gaussian_delta import cells_delta
 from dpcli.privacy.loss import Loss
 from dpcli.privacy.sensitivity import Sensitivity
+from dpcli.privacy.zcdp_conversion import float_log, zcdp_delta, zcdp_epsilon
 
 SHORT = 30
 """Significant bits of a published sigma: rounding up costs less than 2^-29 of it."""
@@ -111,29 +111,31 @@ class Gaussian(AdditiveMechanism):
             delta = min(delta, cells_delta(noise.scale, one.l0, one.linf, epsilon))
         return Loss(epsilon, delta)
 
-    def losses_at(
+    def losses_at_delta(
         self, noises: Sequence[Noise], changes: Sequence[Sensitivity], delta: Fraction
     ) -> list[Loss]:
         """Epsilon of all rhos at `delta`, in parts as large as the rhos."""
         _require_delta(delta)
-        rhos = [self.rho(noise, one) for noise, one in zip(noises, changes, strict=True)]
+        rhos = [self.zcdp_rho(noise, one) for noise, one in zip(noises, changes, strict=True)]
         rho = sum(rhos, start=Fraction(0))
         epsilon = zcdp_epsilon(rho, delta)
         return [Loss(epsilon * part / rho, delta * part / rho) for part in rhos]
 
-    def rho(self, noise: Noise, sensitivity: Sensitivity) -> Fraction:
+    def zcdp_rho(self, noise: Noise, sensitivity: Sensitivity) -> Fraction:
         """L2^2/(2 sigma^2), exactly if that is short, else rounded up."""
         rho = sensitivity.l2_squared / (2 * noise.scale**2)
         return rho if rho.denominator < 10**12 else short_up(rho)
 
-    def pairs(self, noise: Noise, sensitivity: Sensitivity) -> tuple[DominatingPair, ...]:
+    def dominating_pairs(
+        self, noise: Noise, sensitivity: Sensitivity
+    ) -> tuple[DominatingPair, ...]:
         """The noise, moved by the most in every cell that can change."""
-        return (noise.pair(noise.scale, sensitivity.linf, sensitivity.l0),)
+        return (noise.dominating_pair(noise.scale, sensitivity.linf, sensitivity.l0),)
 
 
 def _require_delta(delta: Fraction) -> None:
     if delta <= 0:
-        raise CannotCalibrate(
+        raise CalibrationError(
             "`gaussian` needs a delta above zero",
             "add `delta: 1e-6`, or more to `privacy: budget:` for shares of it; or use "
             "`mechanism: laplace`, which needs none",
@@ -142,7 +144,7 @@ def _require_delta(delta: Fraction) -> None:
 
 def _classic(square: int, target: Loss) -> Fraction:
     if target.epsilon > 1:
-        raise CannotCalibrate(
+        raise CalibrationError(
             "the classic calibration is valid for epsilon up to 1 only", "use the exact calibration"
         )
     spread = 2 * log_up(Fraction(5, 4) / target.delta) * square
@@ -151,7 +153,7 @@ def _classic(square: int, target: Loss) -> Fraction:
 
 def _excess(delta: Fraction, allowed: Fraction) -> float:
     """Above zero, by the logarithm of their ratio, if and only if delta is too large."""
-    size = logarithm(delta / allowed) if delta > 0 else -1e3
+    size = float_log(delta / allowed) if delta > 0 else -1e3
     # A float can lose the sign of a tiny difference; the comparison cannot.
     return max(size, 1e-15) if delta > allowed else min(size, 0.0)
 
@@ -173,7 +175,7 @@ def _least(delta: Callable[[Fraction], Fraction], target: Loss, norm: float) -> 
         low, low_excess = high, high_excess
         high, width = high * (1 + width), width * 4
         if width > 1e9:
-            raise CannotCalibrate(
+            raise CalibrationError(
                 "no sigma was found that meets the target", "use a larger epsilon or delta"
             )
     while low >= high:
@@ -214,7 +216,7 @@ def _continuous_sigma(epsilon: float, delta: float) -> float:
         far = erfc((epsilon * sigma + 0.5 / sigma) / sqrt(2)) / 2
         return near - (exp(epsilon) * far if epsilon < 500 else 0.0)
 
-    bits = least_up(
+    bits = search_least(
         lambda power: outside(2.0**power) <= delta,
         -30.0,
         100.0,

@@ -5,11 +5,11 @@ from __future__ import annotations
 from fractions import Fraction
 from functools import lru_cache
 
-from dpcli.mechanisms.mechanism import AdditiveMechanism, Pure, worst_rho
+from dpcli.mechanisms.mechanism import AdditiveMechanism, Pure, worst_case_rho
 from dpcli.noise.discrete_laplace import DiscreteLaplace
 from dpcli.noise.distribution import Noise
-from dpcli.numeric.directed import Interval, exp
 from dpcli.numeric.exact import short_up
+from dpcli.numeric.interval_arithmetic import Interval, exp
 from dpcli.privacy.sensitivity import Sensitivity
 
 
@@ -38,9 +38,9 @@ class Laplace(Pure, AdditiveMechanism):
     name = "laplace"
     distribution = DiscreteLaplace
 
-    def rho(self, noise: Noise, sensitivity: Sensitivity) -> Fraction:
+    def zcdp_rho(self, noise: Noise, sensitivity: Sensitivity) -> Fraction:
         """The mean loss, for the worst way of changing cells."""
-        return worst_rho(sensitivity, lambda change: _mean_loss(change, noise.scale))
+        return worst_case_rho(sensitivity, lambda change: _mean_loss(change, noise.scale))
 
 
 class Geometric(Laplace):

@@ -1,7 +1,8 @@
 """What every mechanism states of itself: its noise, and what an answer reveals.
 
-A mechanism's author writes `calibrate`, `loss`, `losses_at`, `rho` and `pairs`; of a `Pure` one
-only `rho`. Calibration is not trusted: `noises_for` recomputes the loss and compares.
+The author of a mechanism writes `calibrate`, `loss`, `losses_at_delta`, `zcdp_rho` and
+`dominating_pairs`; for a `PureMechanism` only `zcdp_rho`. Calibration is not trusted:
+`calibrate_and_verify` recomputes the loss and compares.
 """
 
 from __future__ import annotations
@@ -14,18 +15,18 @@ from typing import ClassVar, final
 from dpcli.noise.distribution import NO_NOISE, Noise
 from dpcli.noise.selection import ChoiceNoise
 from dpcli.numeric.arrays import Array, np, plus, whole
-from dpcli.numeric.directed import sqrt_down, sqrt_up
 from dpcli.numeric.exact import short_up
+from dpcli.numeric.interval_arithmetic import sqrt_down, sqrt_up
 from dpcli.numeric.search import least_scale
-from dpcli.privacy.dominating_pairs import DominatingPair, ResponsePair
+from dpcli.privacy.dominating_pairs import DominatingPair, RandomizedResponsePair
 from dpcli.privacy.loss import ZERO_GUARANTEE, Guarantee, Loss
 from dpcli.privacy.sensitivity import Sensitivity
 
-ALONE = (Fraction(1),)
+SINGLE_ANSWER = (Fraction(1),)
 """The share of a single answer."""
 
 
-class CannotCalibrate(Exception):
+class CalibrationError(Exception):
     """No noise of this mechanism meets the target; the message says why."""
 
     def __init__(self, reason: str, hint: str) -> None:
@@ -55,7 +56,7 @@ class Mechanism(ABC):
     ) -> list[Noise]:
         """The least noises found with which answers about the same rows meet `target` together.
 
-        Their shares sum to one. `CannotCalibrate` if none meet it.
+        Their shares sum to one. `CalibrationError` if none meet it.
         """
 
     @abstractmethod
@@ -68,35 +69,41 @@ class Mechanism(ABC):
         """
 
     @abstractmethod
-    def losses_at(
+    def losses_at_delta(
         self, noises: Sequence[Noise], changes: Sequence[Sensitivity], delta: Fraction
     ) -> list[Loss]:
         """Losses of noises chosen by rho, with this delta at most in all, rounded up."""
 
     @abstractmethod
-    def rho(self, noise: Noise, sensitivity: Sensitivity) -> Fraction:
+    def zcdp_rho(self, noise: Noise, sensitivity: Sensitivity) -> Fraction:
         """A proven zero-concentrated loss of answering with `noise`, rounded up."""
 
     @abstractmethod
-    def pairs(self, noise: Noise, sensitivity: Sensitivity) -> tuple[DominatingPair, ...]:
+    def dominating_pairs(
+        self, noise: Noise, sensitivity: Sensitivity
+    ) -> tuple[DominatingPair, ...]:
         """Pairs of distributions that together dominate an answer with `noise`."""
 
     @final
     def guarantee(
-        self, noise: Noise, sensitivity: Sensitivity, loss: Loss, slack: Fraction = Fraction(0)
+        self,
+        noise: Noise,
+        sensitivity: Sensitivity,
+        loss: Loss,
+        failure_delta: Fraction = Fraction(0),
     ) -> Guarantee:
         """What an answer reveals in every measure; `loss` is what it was given to spend."""
         if sensitivity.l1 == 0:
             return ZERO_GUARANTEE
-        rho, pairs = self.rho(noise, sensitivity), self.pairs(noise, sensitivity)
-        return Guarantee(loss, rho, pairs, slack)
+        rho, pairs = self.zcdp_rho(noise, sensitivity), self.dominating_pairs(noise, sensitivity)
+        return Guarantee(loss, rho, pairs, failure_delta)
 
     @final
-    def noises_for(
+    def calibrate_and_verify(
         self,
         changes: Sequence[Sensitivity],
         target: Loss,
-        shares: Sequence[Fraction] = ALONE,
+        shares: Sequence[Fraction] = SINGLE_ANSWER,
         calibration: str = "exact",
     ) -> list[Noise]:
         """Noise for each answer; their recomputed loss together is within `target`.
@@ -116,7 +123,7 @@ class Mechanism(ABC):
             parts = [part / whole for part in parts]
             found = self.calibrate(changed, target, parts, calibration)
             if not self.loss(found, changed, target.epsilon).within(target):
-                raise CannotCalibrate(
+                raise CalibrationError(
                     f"`{self.name}` with `calibration: {calibration}` does not meet the target",
                     "use the exact calibration",
                 )
@@ -131,14 +138,14 @@ class Mechanism(ABC):
         # No mechanism has a smaller rho than Gaussian noise of four times this scale.
         start = sqrt_down(change.l2_squared / (2 * rho)) / 4
         added = self.distribution
-        return added(least_scale(lambda scale: self.rho(added(scale), change) > rho, start))
+        return added(least_scale(lambda scale: self.zcdp_rho(added(scale), change) > rho, start))
 
 
 class Pure(Mechanism):
     """A mechanism whose loss is the L1 sensitivity over the scale of its noise, without delta.
 
-    A change of one cell is dominated by the pair of its noise; a `ResponsePair` dominates all that
-    is pure.
+    A change of one cell is dominated by the pair of its noise; a
+    `RandomizedResponsePair` dominates every pure answer.
     """
 
     def calibrate(
@@ -159,25 +166,27 @@ class Pure(Mechanism):
         each = zip(noises, changes, strict=True)
         return Loss(sum((one.l1 / noise.scale for noise, one in each), start=Fraction(0)))
 
-    def losses_at(
+    def losses_at_delta(
         self, noises: Sequence[Noise], changes: Sequence[Sensitivity], delta: Fraction
     ) -> list[Loss]:
         """L1 / scale of each, rounded up."""
         each = zip(noises, changes, strict=True)
         return [Loss(short_up(one.l1 / noise.scale)) for noise, one in each]
 
-    def pairs(self, noise: Noise, sensitivity: Sensitivity) -> tuple[DominatingPair, ...]:
+    def dominating_pairs(
+        self, noise: Noise, sensitivity: Sensitivity
+    ) -> tuple[DominatingPair, ...]:
         """A pair for each cell, if all can change by the most at once; else the worst.
 
         For less than the most, a pair of the same kind is the more distinguishable the farther
         it is shifted. Where cells share a bound, what they do together is at least pure.
         """
         if sensitivity.l0 * sensitivity.linf == sensitivity.l1:
-            return (noise.pair(noise.scale, sensitivity.linf, sensitivity.l0),)
-        return (ResponsePair(noise.scale, sensitivity.l1),)
+            return (noise.dominating_pair(noise.scale, sensitivity.linf, sensitivity.l0),)
+        return (RandomizedResponsePair(noise.scale, sensitivity.l1),)
 
 
-def worst_rho(change: Sensitivity, rho: Callable[[Fraction], Fraction]) -> Fraction:
+def worst_case_rho(change: Sensitivity, rho: Callable[[Fraction], Fraction]) -> Fraction:
     """The rho of all cells from that of one, if it is concave in the square of its change."""
     whole = rho(Fraction(change.l1))
     if change.l0 == 1:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from dpcli.noise.distribution import Noise
-from dpcli.numeric.search import least_up
+from dpcli.numeric.search import search_least
 from dpcli.privacy.sensitivity import Sensitivity
 
 
@@ -36,11 +36,11 @@ class PartitionSelection:
     delta: Fraction
 
 
-def partition_selection(noise: Noise, alone: Sensitivity, delta: Fraction) -> PartitionSelection:
+def threshold_for_delta(noise: Noise, alone: Sensitivity, delta: Fraction) -> PartitionSelection:
     """The least threshold that meets `delta`; `alone` is what adding one unit does.
 
     With l0 groups of count linf at most, l0 P[noise >= threshold - linf] <= delta
     (the union bound, which costs less than a part in 1/delta).
     """
-    beyond = least_up(lambda least: alone.l0 * noise.tail_up(least) <= delta, 0, 1)
+    beyond = search_least(lambda least: alone.l0 * noise.tail_up(least) <= delta, 0, 1)
     return PartitionSelection(alone.linf + beyond, delta)

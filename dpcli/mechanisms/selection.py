@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from dpcli.mechanisms.mechanism import Pure, SelectionMechanism, worst_rho
+from dpcli.mechanisms.mechanism import Pure, SelectionMechanism, worst_case_rho
 from dpcli.noise.distribution import Noise
 from dpcli.noise.selection import ExponentialChoice, PermuteAndFlipChoice
 from dpcli.numeric.exact import short_up
-from dpcli.privacy.conversion import pure_rho
 from dpcli.privacy.sensitivity import Sensitivity
+from dpcli.privacy.zcdp_conversion import pure_rho
 
 
 class PermuteAndFlip(Pure, SelectionMechanism):
@@ -36,9 +36,9 @@ class PermuteAndFlip(Pure, SelectionMechanism):
     name = "permute_and_flip"
     distribution = PermuteAndFlipChoice
 
-    def rho(self, noise: Noise, sensitivity: Sensitivity) -> Fraction:
+    def zcdp_rho(self, noise: Noise, sensitivity: Sensitivity) -> Fraction:
         """That of pure choices, one for each group and pick."""
-        return worst_rho(sensitivity, lambda change: pure_rho(change / noise.scale))
+        return worst_case_rho(sensitivity, lambda change: pure_rho(change / noise.scale))
 
 
 class Exponential(Pure, SelectionMechanism):
@@ -64,7 +64,7 @@ class Exponential(Pure, SelectionMechanism):
     name = "exponential"
     distribution = ExponentialChoice
 
-    def rho(self, noise: Noise, sensitivity: Sensitivity) -> Fraction:
+    def zcdp_rho(self, noise: Noise, sensitivity: Sensitivity) -> Fraction:
         """The sum of squared ranges, an eighth of it."""
         ranges = short_up(sensitivity.l2_squared / (8 * noise.scale**2))
         return min(ranges, pure_rho(sensitivity.l1 / noise.scale))

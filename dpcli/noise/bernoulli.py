@@ -10,7 +10,7 @@ from fractions import Fraction
 
 from dpcli.noise.entropy import random_bits, random_bytes, uniform_below
 from dpcli.numeric.arrays import Bools, Floats, Ints, np
-from dpcli.numeric.directed import Interval, exp
+from dpcli.numeric.interval_arithmetic import Interval, exp
 
 STEP = 64
 """Random bits drawn at a time while a comparison is undecided."""

@@ -9,7 +9,7 @@ from typing import final
 
 from dpcli.noise.bernoulli import VECTORISE_FROM, bernoulli_exp, exponential_coins
 from dpcli.noise.discrete_laplace import discrete_laplace_array, discrete_laplace_scalar
-from dpcli.noise.distribution import Draws, Noise, accepted_draws, normal_quantile
+from dpcli.noise.distribution import Noise, NoiseSamples, accepted_draws, normal_quantile
 from dpcli.numeric.arrays import Bools, Floats, Ints, np
 from dpcli.privacy import gaussian_delta
 from dpcli.privacy.dominating_pairs import GaussianPair
@@ -31,9 +31,9 @@ class DiscreteGaussian(Noise):
 
     kind = "gaussian"
     norm = "l2"
-    pair = GaussianPair
+    dominating_pair = GaussianPair
 
-    def sample(self, count: int, *, many: bool = False) -> Draws:
+    def sample(self, count: int, *, many: bool = False) -> NoiseSamples:
         """Discrete Laplace draws, of which some are rejected."""
         return discrete_gaussian(self.scale, count, many=many)
 
@@ -86,7 +86,7 @@ def _gaussian_tails(sigma: float) -> tuple[float, ...]:
     return tuple(reversed(found))
 
 
-def discrete_gaussian(sigma: Fraction, count: int, *, many: bool = False) -> Draws:
+def discrete_gaussian(sigma: Fraction, count: int, *, many: bool = False) -> NoiseSamples:
     """Independent draws with P[k] proportional to exp(-k^2 / (2 sigma^2)), exactly."""
     if sigma <= 0:
         raise ValueError("the scale of noise must be positive")

@@ -14,11 +14,11 @@ from dpcli.noise.bernoulli import (
     bernoulli_exp,
     sign_array,
 )
-from dpcli.noise.distribution import Draws, Noise, accepted_draws
+from dpcli.noise.distribution import Noise, NoiseSamples, accepted_draws
 from dpcli.noise.entropy import random_bits, uniform_below
 from dpcli.numeric.arrays import Floats, Ints, np
-from dpcli.numeric.directed import Interval
-from dpcli.numeric.directed import exp as certified_exp
+from dpcli.numeric.interval_arithmetic import Interval
+from dpcli.numeric.interval_arithmetic import exp as certified_exp
 from dpcli.privacy.dominating_pairs import LaplacePair
 
 WIDEST = Fraction(1 << 50)
@@ -36,9 +36,9 @@ class DiscreteLaplace(Noise):
     """P[k] proportional to exp(-|k| / scale)."""
 
     kind = "laplace"
-    pair = LaplacePair
+    dominating_pair = LaplacePair
 
-    def sample(self, count: int, *, many: bool = False) -> Draws:
+    def sample(self, count: int, *, many: bool = False) -> NoiseSamples:
         """Sizes with a geometric distribution, and fair signs."""
         return discrete_laplace(self.scale, count, many=many)
 
@@ -78,7 +78,7 @@ class DiscreteLaplace(Noise):
         return np.array(-np.sign(levels - 0.5) * np.log1p(-np.abs(2 * levels - 1)))
 
 
-def discrete_laplace(scale: Fraction, count: int, *, many: bool = False) -> Draws:
+def discrete_laplace(scale: Fraction, count: int, *, many: bool = False) -> NoiseSamples:
     """Independent draws with P[k] proportional to exp(-|k| / scale), exactly."""
     if scale <= 0:
         raise ValueError("the scale of noise must be positive")

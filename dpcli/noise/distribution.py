@@ -17,10 +17,10 @@ from typing import ClassVar, Literal, final
 from dpcli.noise.bernoulli import BLOCK
 from dpcli.numeric.arrays import Floats, Ints, np
 from dpcli.numeric.exact import require_exact
-from dpcli.numeric.search import least_up
-from dpcli.privacy.dominating_pairs import DominatingPair, ResponsePair
+from dpcli.numeric.search import search_least
+from dpcli.privacy.dominating_pairs import DominatingPair, RandomizedResponsePair
 
-Draws = list[int] | Ints
+NoiseSamples = list[int] | Ints
 """Whole numbers: a list of few or of very large ones, else an array."""
 
 PRECISION = 1e-9
@@ -33,14 +33,14 @@ class Noise(ABC):
 
     A new distribution states its samples, its tail and its variance; the rest follows. `kind` is
     its name in ledgers and reports, `norm` the sensitivity that its scale is in proportion to, for
-    a given loss; a shift of it is dominated by its `pair`.
+    a given loss; a shift of it is dominated by its `dominating_pair`.
     """
 
     scale: Fraction
 
     kind: ClassVar[str]
     norm: ClassVar[Literal["l1", "l2"]] = "l1"
-    pair: ClassVar[type[DominatingPair]] = ResponsePair
+    dominating_pair: ClassVar[type[DominatingPair]] = RandomizedResponsePair
 
     def __post_init__(self) -> None:
         require_exact(self.scale)
@@ -56,7 +56,7 @@ class Noise(ABC):
         return f"discrete-{self.kind}".replace("_", "-")
 
     @abstractmethod
-    def sample(self, count: int, *, many: bool = False) -> Draws:
+    def sample(self, count: int, *, many: bool = False) -> NoiseSamples:
         """Fresh and independent draws, exactly from the distribution.
 
         An array if there are `many`, unless they may not fit 64 bits.
@@ -90,7 +90,7 @@ class Noise(ABC):
 
     def width(self, outside: float) -> int:
         """The least k with P[|noise| > k] <= `outside`, in steps."""
-        return least_up(lambda width: 2 * self.tail(width + 1) <= outside, -1, 1)
+        return search_least(lambda width: 2 * self.tail(width + 1) <= outside, -1, 1)
 
     @classmethod
     def quantiles(cls, levels: Floats) -> Floats:
@@ -112,7 +112,7 @@ class Noise(ABC):
 
 def normal_quantile(outside: float) -> float:
     """z with P[|N(0, 1)| > z] = `outside`."""
-    return least_up(
+    return search_least(
         lambda z: erfc(z / sqrt(2)) <= outside,
         0.0,
         8.0,
@@ -137,7 +137,7 @@ class NoNoise(Noise):
 
     kind = "none"
 
-    def sample(self, count: int, *, many: bool = False) -> Draws:  # noqa: ARG002 - they are few
+    def sample(self, count: int, *, many: bool = False) -> NoiseSamples:  # noqa: ARG002 - they are few
         """Zeros."""
         return [0] * count
 

@@ -18,10 +18,10 @@ from dpcli.noise.bernoulli import (
     floor_at,
     uniforms,
 )
-from dpcli.noise.distribution import Draws, Noise
+from dpcli.noise.distribution import Noise, NoiseSamples
 from dpcli.noise.entropy import random_bits, random_bytes, uniform_below
 from dpcli.numeric.arrays import Array, Bools, Ints, largest, np
-from dpcli.privacy.dominating_pairs import RangePair
+from dpcli.privacy.dominating_pairs import BoundedRangePair
 
 MOST_GAP = 1 << 500
 """Gaps of the array path stay below it: floats hold them, divided by any scale there."""
@@ -48,7 +48,7 @@ class ChoiceNoise(Noise):
         Each falls short of the best of its row by its gap.
         """
 
-    def sample(self, count: int, *, many: bool = False) -> Draws:
+    def sample(self, count: int, *, many: bool = False) -> NoiseSamples:
         """Nothing is added, so there are none."""
         raise ValueError(f"a choice of scale {self.scale} is not added {count} times, {many}")
 
@@ -73,7 +73,7 @@ class ExponentialChoice(ChoiceNoise):
     """A candidate is chosen with a probability in proportion to its weight."""
 
     kind = "exponential"
-    pair = RangePair
+    dominating_pair = BoundedRangePair
 
     def pick(self, gaps: Array) -> Ints:
         """One by its weight."""

@@ -11,7 +11,7 @@ from functools import cache, lru_cache, partial
 from math import ceil, log, sqrt
 
 from dpcli.noise.distribution import Noise, NoNoise, normal_quantile
-from dpcli.numeric.search import least_up
+from dpcli.numeric.search import search_least
 
 FINE = 12
 """Blocks per scale into which one of two noises is cut: the bound is that coarse."""
@@ -43,7 +43,7 @@ def one_sided_width(noise: Noise, outside: float) -> int:
     """The least k with P[X > k] <= `outside`, in steps."""
     if isinstance(noise, NoNoise):
         return 0
-    return least_up(lambda width: tail(noise, width + 1) <= outside, -1, 1)
+    return search_least(lambda width: tail(noise, width + 1) <= outside, -1, 1)
 
 
 @lru_cache(maxsize=256)
@@ -72,7 +72,7 @@ def blended_margin(
         )
 
     scale = first * float(one.scale) + second * float(other.scale)
-    found = least_up(
+    found = search_least(
         lambda t: beyond(t) <= outside, 0.0, scale, lambda low, high: high - low <= scale / DIGITS
     )
     return Fraction(found)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import Any, TypeVar
 
-from dpcli.numeric.directed import round_up
+from dpcli.numeric.interval_arithmetic import round_up
 
 Number = TypeVar("Number", int, float, Fraction)
 
@@ -39,7 +39,7 @@ def bisect(
     return low, high
 
 
-def least_up(
+def search_least(
     holds: Callable[[Number], bool],
     low: Number,
     high: Number,
@@ -52,7 +52,7 @@ def least_up(
     return bisect(holds, low, high, close, middle)[1]
 
 
-def greatest_down(
+def search_greatest(
     holds: Callable[[Number], bool],
     low: Number,
     high: Number,
@@ -71,7 +71,7 @@ def least_scale(too_little: Callable[[Fraction], bool], start: Fraction) -> Frac
     What is too little at some scale is so at any less; it is near `start` or above.
     """
     first = round_up(start, SHORT)
-    return least_up(
+    return search_least(
         lambda scale: not too_little(scale),
         first,
         first,

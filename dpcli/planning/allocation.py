@@ -10,9 +10,9 @@ from dpcli.errors import SpecError
 from dpcli.numeric.exact import short_down
 from dpcli.planning.entry_planner import DIGITS, EntryPlanner
 from dpcli.planning.model import PlannedEntry, guarantee_counts
-from dpcli.privacy.accounting.composition import slack_of
-from dpcli.privacy.conversion import zcdp_rho
+from dpcli.privacy.accounting.composition import total_failure_delta
 from dpcli.privacy.loss import Loss
+from dpcli.privacy.zcdp_conversion import zcdp_rho_within
 from dpcli.spec_values import LEAST_EPSILON, MOST_EPSILON
 from dpcli.specification.model import Entry
 
@@ -58,7 +58,7 @@ class Shares:
         least = LEAST_EPSILON
         if self._rule.takes_rho:
             # So small a rho is covered by delta: it fits, and gives no accuracy.
-            least = zcdp_rho(self._budget.epsilon, self._budget.delta) / 10**6
+            least = zcdp_rho_within(self._budget.epsilon, self._budget.delta) / 10**6
         while not self._fits(best := self._at(low)):
             low, shrink = short_down(low * shrink, DIGITS), max(shrink**2, Fraction(1, 10))
             if low * self._units < least:
@@ -78,7 +78,7 @@ class Shares:
             entry
             for entry in sharing
             if not entry.price.delta
-            and (entry.selects or any(one.needs_delta for one in entry.mechanisms))
+            and (entry.selects_partitions or any(one.needs_delta for one in entry.mechanisms))
         ]
         weights = sum(map(_share, needing), start=Fraction(0))
         if self._rule.takes_rho or not weights:
@@ -117,11 +117,13 @@ class Shares:
             cost = sum((one.loss.epsilon * n for one, n in answers.items()), start=Fraction(0))
             return left * small / cost if cost else MOST_EPSILON / self._units
         first = guarantee_counts(self._first, spec)
-        slack = sum((one.price.delta for one in self._sharing if one.selects), start=Fraction(0))
-        delta = self._budget.delta - slack - slack_of(first)
+        failure_delta = sum(
+            (one.price.delta for one in self._sharing if one.selects_partitions), start=Fraction(0)
+        )
+        delta = self._budget.delta - failure_delta - total_failure_delta(first)
         if delta <= 0:
             return Fraction(0)
-        allowed = zcdp_rho(self._budget.epsilon, delta)
+        allowed = zcdp_rho_within(self._budget.epsilon, delta)
         used = sum((one.rho * n for one, n in first.items()), start=Fraction(0))
         return (min(allowed, self._budget.rho or allowed) - used) / self._units
 

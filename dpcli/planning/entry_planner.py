@@ -10,13 +10,13 @@ from math import log
 from typing import Literal
 
 from dpcli.errors import SpecError
-from dpcli.mechanisms.calibrated import CalibratedMechanism
-from dpcli.mechanisms.mechanism import ALONE, CannotCalibrate, Mechanism
+from dpcli.mechanisms.calibrated_mechanism import CalibratedMechanism
+from dpcli.mechanisms.mechanism import SINGLE_ANSWER, CalibrationError, Mechanism
 from dpcli.numeric.exact import readable_text, short_up
 from dpcli.numeric.search import bisect
 from dpcli.planning.model import Part, PlannedEntry, guarantee_counts
 from dpcli.privacy.accounting.parallel import Branch
-from dpcli.privacy.loss import Loss, add_up
+from dpcli.privacy.loss import Loss, sum_losses
 from dpcli.spec_values import LEAST_EPSILON, LEAST_RHO, MOST_EPSILON
 from dpcli.specification.model import Entry, Spec
 
@@ -36,17 +36,17 @@ class EntryPlanner:
 
     def at(self, entry: Entry, mechanism: Mechanism, target: Loss) -> PlannedEntry:
         """The entry at that loss by that mechanism; a delta that it cannot use is not charged."""
-        if not mechanism.needs_delta and not entry.selects:
+        if not mechanism.needs_delta and not entry.selects_partitions:
             target = replace(target, delta=Fraction(0))
         other: tuple[Part, ...] = ()
         try:
             parts = self._parts(entry, mechanism, target)
             if target.rho is not None:
-                target = replace(add_up(part.loss for part in parts), rho=target.rho)
+                target = replace(sum_losses(part.loss for part in parts), rho=target.rho)
             if entry.other_bound:
                 bounded = replace(entry, request=entry.other_bound, other_bound=None)
                 other = self._parts(bounded, mechanism, target)
-        except CannotCalibrate as refusal:
+        except CalibrationError as refusal:
             facts = {"name": entry.request.name, "reason": refusal.reason, "hint": refusal.hint}
             raise SpecError.about("cannot-calibrate", **facts) from None
         branch = self.branches.get(entry.request.name)
@@ -126,20 +126,22 @@ class EntryPlanner:
 
     def _parts(self, entry: Entry, mechanism: Mechanism, target: Loss) -> tuple[Part, ...]:
         """The parts of an entry, answered jointly, each with its share of the target."""
-        if entry.selects and target.delta <= 0:
+        if entry.selects_partitions and target.delta <= 0:
             raise SpecError.about("cannot-calibrate.no-delta", name=entry.request.name)
         privacy = self.spec.privacy
         queries = entry.statistic.queries(entry.request, privacy.relation)
         # Groups are selected by one count alone.
-        queries = queries[:1] if entry.selects else queries
-        fitted = CalibratedMechanism.fit(
+        queries = queries[:1] if entry.selects_partitions else queries
+        fitted = CalibratedMechanism.calibrate(
             mechanism,
             [weighted.query for weighted in queries],
             privacy.relation,
             target,
-            ALONE if entry.selects else [weighted.weight for weighted in queries],
+            SINGLE_ANSWER
+            if entry.selects_partitions
+            else [weighted.weight for weighted in queries],
             entry.calibration,
-            selects=entry.selects,
+            selects_partitions=entry.selects_partitions,
             delta=privacy.budget.delta,
         )
         return tuple(map(Part, queries, fitted))

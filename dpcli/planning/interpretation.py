@@ -8,14 +8,14 @@ from dpcli.messages import note
 from dpcli.planning.model import Part, Plan, PlannedEntry
 from dpcli.planning.number_text import exact_or_up, short
 from dpcli.privacy.interpretation import (
-    apart,
     at_most,
-    beliefs,
-    factor,
-    failure,
+    failure_probability,
+    likelihood_ratio,
+    loss_at_distance_two,
     one_in,
     percent_at_least,
     percent_at_most,
+    posterior_range,
     times_at_most,
 )
 from dpcli.privacy.loss import Loss
@@ -49,7 +49,7 @@ def meaning(plan: Plan) -> Iterator[str]:
         yield note("meaning.nothing", one=one)
         return
     plus = f", plus {at_most(loss.delta)}" if loss.delta else ""
-    times = times_at_most(factor(loss))
+    times = times_at_most(likelihood_ratio(loss))
     facts = _believed(_about_data(plan), plan)
     if plan.spec.privacy.neighbors is Neighbors.ADD_REMOVE:
         yield note("meaning.without", times=times, one=one, plus=plus)
@@ -65,12 +65,12 @@ def meaning(plan: Plan) -> Iterator[str]:
 def _about_data(plan: Plan) -> Loss:
     """The loss between two data of one unit: two steps where its presence is protected."""
     presence = plan.spec.privacy.neighbors is Neighbors.ADD_REMOVE
-    return apart(plan.spent) if presence else plan.spent
+    return loss_at_distance_two(plan.spent) if presence else plan.spent
 
 
 def _believed(loss: Loss, plan: Plan) -> dict[str, object]:
     """What a recipient can believe at most and at least after `PRIOR`, and how surely."""
-    low, high = beliefs(loss, PRIOR)
+    low, high = posterior_range(loss, PRIOR)
     one, public = plan.spec.one, plan.is_local and plan.spec.public
     return {
         "one": one,
@@ -78,7 +78,7 @@ def _believed(loss: Loss, plan: Plan) -> dict[str, object]:
         "prior": f"{PRIOR:.0%}",
         "low": percent_at_least(low),
         "high": percent_at_most(high),
-        "chance": one_in(failure(loss)) if loss.delta else "",
+        "chance": one_in(failure_probability(loss)) if loss.delta else "",
     }
 
 

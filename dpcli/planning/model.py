@@ -14,14 +14,14 @@ from math import sqrt
 from typing import TYPE_CHECKING
 
 from dpcli.columns import CategoryColumn
-from dpcli.mechanisms.calibrated import CalibratedMechanism
+from dpcli.mechanisms.calibrated_mechanism import CalibratedMechanism
 from dpcli.mechanisms.mechanism import Mechanism
 from dpcli.mechanisms.partition_selection import PartitionSelection
 from dpcli.noise.distribution import Noise
 from dpcli.planning.number_text import root_up
 from dpcli.privacy.accounting.composition import Bound
 from dpcli.privacy.accounting.parallel import Branch, parallel_composition
-from dpcli.privacy.loss import Guarantee, Loss, add_up, compose
+from dpcli.privacy.loss import Guarantee, Loss, compose, sum_losses
 from dpcli.privacy.sensitivity import Sensitivity
 from dpcli.queries import Query
 from dpcli.scores import ScoreQuery
@@ -29,7 +29,7 @@ from dpcli.specification.model import Entry, Response, Spec
 from dpcli.statistics.statistic import WeightedQuery, groups
 
 if TYPE_CHECKING:
-    from dpcli.privacy.amplification import Shuffled
+    from dpcli.privacy.amplification import ShuffledGuarantee
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,9 +68,9 @@ class Part:
         return self.calibrated.loss
 
     @property
-    def selection(self) -> PartitionSelection | None:
+    def partition_selection(self) -> PartitionSelection | None:
         """The rule by which the answer also says which groups there are."""
-        return self.calibrated.selection
+        return self.calibrated.partition_selection
 
     @property
     def guarantee(self) -> Guarantee:
@@ -218,7 +218,9 @@ class Plan:
     def asked(self) -> Loss:
         """What the entries or responses ask for, one by one: the plain sum of their losses."""
         losses = [entry.target for entry in self.priced]
-        return add_up([*losses, *(response.channel.loss for response in self.spec.responses)])
+        return sum_losses(
+            [*losses, *(response.randomizer.loss for response in self.spec.responses)]
+        )
 
     @property
     def spent(self) -> Loss:
@@ -245,16 +247,16 @@ class Plan:
         """Whether the budget allows the release, compared exactly."""
         return self.spent.within(self.spec.privacy.budget)
 
-    def shuffled(self, records: int, delta: Fraction) -> Shuffled | None:
+    def shuffled(self, records: int, delta: Fraction) -> ShuffledGuarantee | None:
         """The central guarantee of this number of responses in random order.
 
         A record's responses together are one, of the sum of epsilons. None if some response
         has a delta: the bound is for pure ones.
         """
-        from dpcli.privacy.amplification import shuffled
+        from dpcli.privacy.amplification import amplify_by_shuffling
 
         asked = self.asked
-        return None if asked.delta else shuffled(asked.epsilon, records, delta)
+        return None if asked.delta else amplify_by_shuffling(asked.epsilon, records, delta)
 
 
 def standard_error(response: Response, records: int) -> float | None:
@@ -264,11 +266,11 @@ def standard_error(response: Response, records: int) -> float | None:
     frequent. Symmetric responses and unary encoding have the same for all frequencies,
     as their squares sum to the same.
     """
-    channel, column = response.channel, response.column
-    if not channel.estimable:
+    randomizer, column = response.randomizer, response.column
+    if not randomizer.estimable:
         return None
     count = len(column.labels) if isinstance(column, CategoryColumn) else 1
-    return sqrt(sum(channel.variances([1 / count] * count)) / count / records)
+    return sqrt(sum(randomizer.variances([1 / count] * count)) / count / records)
 
 
 def guarantee_counts(entries: Sequence[PlannedEntry], spec: Spec) -> dict[Guarantee, int]:
@@ -277,6 +279,6 @@ def guarantee_counts(entries: Sequence[PlannedEntry], spec: Spec) -> dict[Guaran
     In the local model, what a record can lose by each of its responses.
     """
     if spec.is_local:
-        return Counter(response.channel.guarantee for response in spec.responses)
+        return Counter(response.randomizer.guarantee for response in spec.responses)
     answers = ((entry.guarantees, entry.branch) for entry in entries)
     return parallel_composition(answers, spec.privacy.neighbors)

@@ -157,7 +157,11 @@ def selections(plan: Plan) -> list[str]:
     """From which noisy count on a private group is shown, and what that does to values."""
     rules = []
     for planned in plan.entries:
-        for rule in (part.selection for part in planned.parts if part.selection is not None):
+        for rule in (
+            part.partition_selection
+            for part in planned.parts
+            if part.partition_selection is not None
+        ):
             facts = {"threshold": rule.threshold, "delta": exact_or_up(rule.delta)}
             rules.append(note("selections.shown", name=planned.name, one=plan.spec.one, **facts))
     return [*rules, *([note("selections.too_large")] if rules else [])]

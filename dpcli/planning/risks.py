@@ -16,13 +16,13 @@ from dpcli.columns import NumericColumn
 from dpcli.messages import fill
 from dpcli.planning.model import Plan, PlannedEntry
 from dpcli.privacy.interpretation import (
-    apart,
     at_least,
     at_most,
-    beliefs,
-    failure,
+    failure_probability,
+    loss_at_distance_two,
     one_in,
     percent_at_most,
+    posterior_range,
 )
 from dpcli.privacy.loss import loss_text
 from dpcli.privacy.neighboring import Neighbors
@@ -102,7 +102,7 @@ def _facts(plan: Plan, window: int | None) -> dict[str, object]:
     spec, entries = plan.spec, plan.entries
     privacy, unit, budget = spec.privacy, spec.privacy.unit, spec.privacy.budget
     # Where presence is protected, two values of a person are two neighbors apart.
-    loss = apart(budget) if privacy.neighbors is Neighbors.ADD_REMOVE else budget
+    loss = loss_at_distance_two(budget) if privacy.neighbors is Neighbors.ADD_REMOVE else budget
     prior, shown = (0.001, "0.1") if budget.epsilon >= LARGE_EPSILON else (0.1, "10")
     people, person = spec.declarations.population or 1, isinstance(unit, PersonUnit)
     return {
@@ -115,8 +115,8 @@ def _facts(plan: Plan, window: int | None) -> dict[str, object]:
         "budget": loss_text(budget),
         "window": window,
         "prior": shown,
-        "belief": percent_at_most(beliefs(loss, prior)[1]),
-        "chance": one_in(failure(loss)) if loss.delta else "",
+        "belief": percent_at_most(posterior_range(loss, prior)[1]),
+        "chance": one_in(failure_probability(loss)) if loss.delta else "",
         "delta": at_most(budget.delta),
         "population": people,
         "exposed": at_most(budget.delta * people),

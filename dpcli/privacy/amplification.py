@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from dpcli.numeric.directed import Interval, exp, log_up, sqrt_up
-from dpcli.numeric.directed import log as certified_log
 from dpcli.numeric.exact import short_up
+from dpcli.numeric.interval_arithmetic import Interval, exp, log_up, sqrt_up
+from dpcli.numeric.interval_arithmetic import log as certified_log
 
 
 @dataclass(frozen=True, slots=True)
-class Worst:
+class WorstOutput:
     """The output that distinguishes two inputs best, and its probability under each.
 
     Positions count rows (inputs) and columns (outputs) of the table from zero.
@@ -32,15 +32,15 @@ class Worst:
     @property
     def epsilon(self) -> Fraction | None:
         """The logarithm of the ratio, rounded up; None if it is infinite."""
-        return None if self.ratio is None else epsilon_of(self.ratio)
+        return None if self.ratio is None else epsilon_of_ratio(self.ratio)
 
 
-def epsilon_of(ratio: Fraction) -> Fraction:
+def epsilon_of_ratio(ratio: Fraction) -> Fraction:
     """The logarithm of a ratio of at least one, rounded up to a short decimal."""
     return Fraction(0) if ratio == 1 else short_up(log_up(ratio))
 
 
-def worst_ratio(rows: Sequence[Sequence[Fraction]]) -> Worst:
+def worst_ratio(rows: Sequence[Sequence[Fraction]]) -> WorstOutput:
     """Over all outputs and all pairs of inputs, the greatest ratio of probabilities.
 
     Row i holds the probabilities of the outputs for input i. A mechanism with these
@@ -48,12 +48,12 @@ def worst_ratio(rows: Sequence[Sequence[Fraction]]) -> Worst:
     (Kasiviswanathan, Lee, Nissim, Raskhodnikova and Smith 2011). An output that no input
     gives reveals nothing.
     """
-    worst = Worst(0, 0, 0, Fraction(1), Fraction(1))
+    worst = WorstOutput(0, 0, 0, Fraction(1), Fraction(1))
     for output, column in enumerate(zip(*rows, strict=True)):
         most, least = max(column), min(column)
         # Zero over zero is no output at all; anything over zero is worse than all else.
         if most and worst.least and (not least or most / least > worst.most / worst.least):
-            worst = Worst(output, column.index(most), column.index(least), most, least)
+            worst = WorstOutput(output, column.index(most), column.index(least), most, least)
     return worst
 
 
@@ -62,20 +62,20 @@ LARGEST = 50
 
 
 @dataclass(frozen=True, slots=True)
-class Shuffled:
+class ShuffledGuarantee:
     """The central guarantee of this number of shuffled responses, if the bound applies.
 
-    `epsilon` is None where the bound is not proven: it would take `enough` records, which is
-    None if no number of records is.
+    `epsilon` is None where the bound is not proven: it takes `needed_records` records. That is
+    None if no realistic number of records is large enough.
     """
 
     records: int
     delta: Fraction
     epsilon: Fraction | None
-    enough: int | None
+    needed_records: int | None
 
 
-def shuffled(epsilon: Fraction, records: int, delta: Fraction) -> Shuffled:
+def amplify_by_shuffling(epsilon: Fraction, records: int, delta: Fraction) -> ShuffledGuarantee:
     """The guarantee of publishing responses in random order, for epsilon-private ones.
 
     If epsilon <= log(n / (16 log(2/delta))), neighbors that differ in one record cannot be
@@ -88,14 +88,14 @@ def shuffled(epsilon: Fraction, records: int, delta: Fraction) -> Shuffled:
     that distinguishes them. Rounded up; the condition is decided to the strict side.
     """
     if epsilon > LARGEST:
-        return Shuffled(records, delta, None, None)
+        return ShuffledGuarantee(records, delta, None, None)
     grown = exp(Interval.of(epsilon))
     needed = 16 * log_up(2 / delta) * grown.high
-    enough = -(-needed.numerator // needed.denominator)
-    if records < enough:
-        return Shuffled(records, delta, None, enough)
+    needed_records = -(-needed.numerator // needed.denominator)
+    if records < needed_records:
+        return ShuffledGuarantee(records, delta, None, needed_records)
     first = 8 * sqrt_up(grown.high * log_up(4 / delta) / records)
     # (x - 1)/(x + 1) grows with x.
     spread = (grown.high - 1) / (grown.high + 1) * (first + 8 * grown.high / records)
     found = short_up(certified_log(Interval.of(1 + spread)).high)
-    return Shuffled(records, delta, min(found, epsilon), enough)
+    return ShuffledGuarantee(records, delta, min(found, epsilon), needed_records)

@@ -2,7 +2,7 @@
 
 A `Confidential` shows nothing: it cannot be printed, compared, tested, iterated,
 hashed or pickled. Its value has a name that `mypy --strict` lets no other class read; those that
-open it say so with a comment that a test counts: `dpcli.mechanisms.calibrated`, and for
+open it say so with a comment that a test counts: `dpcli.mechanisms.calibrated_mechanism`, and for
 synthetic rows `dpcli.simulation.synthetic`.
 """
 
@@ -69,7 +69,7 @@ class Confidential(Generic[T]):
     def __init_subclass__(cls) -> None:
         raise TypeError("a confidential value has no other kinds")
 
-    def is_for(self, purpose: object, unit: Unit | None = None) -> bool:
+    def is_sealed_for(self, purpose: object, unit: Unit | None = None) -> bool:
         """Whether it was sealed for this very query and unit, or for this randomizer.
 
         One that is equal does not suffice: what it is made of might say so of everything.

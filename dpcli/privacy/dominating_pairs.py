@@ -58,7 +58,7 @@ class DominatingPair(ABC):
         """The same for epsilons that are not negative, rounding errors included."""
 
 
-class ResponsePair(DominatingPair):
+class RandomizedResponsePair(DominatingPair):
     """Randomized response, the worst of all with epsilon = shift/scale."""
 
     def _deltas(self, epsilons: Floats) -> Floats:
@@ -68,7 +68,7 @@ class ResponsePair(DominatingPair):
         return found
 
 
-class RangePair(DominatingPair):
+class BoundedRangePair(DominatingPair):
     """The worst whose loss varies by shift/scale at most (Dong, Durfee and Rogers 2020)."""
 
     def _deltas(self, epsilons: Floats) -> Floats:

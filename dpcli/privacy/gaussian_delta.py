@@ -9,7 +9,16 @@ from __future__ import annotations
 from fractions import Fraction
 from math import ceil, floor
 
-from dpcli.numeric.directed import PRECISION, Interval, erfc, exp, exp_down, pi, round_up, sqrt
+from dpcli.numeric.interval_arithmetic import (
+    PRECISION,
+    Interval,
+    erfc,
+    exp,
+    exp_down,
+    pi,
+    round_up,
+    sqrt,
+)
 
 SUMMED = 64**2
 """Variances up to this are summed term by term, larger ones enclosed by integrals."""

@@ -16,7 +16,7 @@ HUGE = 350.0
 """An epsilon from which on numbers only say that there is no protection."""
 
 EXCESS = 0.1
-"""How far beyond epsilon evidence may go, except with the probability `failure` bounds."""
+"""How far a loss may exceed epsilon, except with the probability of `failure_probability`."""
 
 LARGE = 10**15
 """Beyond it a factor is written as a power of ten."""
@@ -25,21 +25,23 @@ SLACK = Fraction(1, 10**12)
 """More than floats lose on the way to a text."""
 
 
-def factor(loss: Loss) -> float:
+def likelihood_ratio(loss: Loss) -> float:
     """How much more likely an output set can be under one neighbor, except for delta."""
     return exp(min(float(loss.epsilon), HUGE))
 
 
-def apart(loss: Loss) -> Loss:
+def loss_at_distance_two(loss: Loss) -> Loss:
     """The loss between data that are two neighbors apart (Vadhan 2017, lemma 2.2).
 
     With neighbors that have or lack a person, what the person gave, this or that, is two
     steps apart: over the data without them.
     """
-    return Loss(2 * loss.epsilon, min(loss.delta * (1 + Fraction(factor(loss))), Fraction(1)))
+    return Loss(
+        2 * loss.epsilon, min(loss.delta * (1 + Fraction(likelihood_ratio(loss))), Fraction(1))
+    )
 
 
-def failure(loss: Loss) -> float:
+def failure_probability(loss: Loss) -> float:
     """The chance, at most, of an output that reveals more than epsilon + EXCESS.
 
     delta >= E[1 - exp(epsilon - loss)] over outputs whose loss exceeds epsilon, so that
@@ -49,11 +51,11 @@ def failure(loss: Loss) -> float:
     return min(1.0, float(loss.delta) / -expm1(-EXCESS))
 
 
-def beliefs(loss: Loss, prior: float) -> tuple[float, float]:
+def posterior_range(loss: Loss, prior: float) -> tuple[float, float]:
     """The least and the greatest belief in which of two neighbors is true, after `prior`.
 
     By the rule of Bayes, odds change by a factor of exp(epsilon) at most (Dwork and Roth
-    2014, section 2.3); with a delta, of exp(epsilon + EXCESS), but for `failure`.
+    2014, section 2.3); with a delta, of exp(epsilon + EXCESS), but for `failure_probability`.
     """
     most = exp(_pointwise(loss))
     odds = prior / (1 - prior)
@@ -62,34 +64,34 @@ def beliefs(loss: Loss, prior: float) -> tuple[float, float]:
 
 
 def _pointwise(loss: Loss) -> float:
-    """What an output reveals at most, but for `failure`."""
+    """What an output reveals at most, but for `failure_probability`."""
     return min(float(loss.epsilon), HUGE) + (EXCESS if loss.delta else 0)
 
 
-def power(loss: Loss, alarm: float) -> float:
+def detection_power(loss: Loss, alarm: float) -> float:
     """How often the best test finds a person, if it errs that often where there is none.
 
     At most exp(epsilon) a + delta and 1 - exp(-epsilon) (1 - delta - a) for false alarms a
     (Wasserman and Zhou 2010).
     """
-    times, delta = factor(loss), float(loss.delta)
+    times, delta = likelihood_ratio(loss), float(loss.delta)
     return min(times * alarm + delta, 1 - (1 - delta - alarm) / times, 1.0)
 
 
-def guess(loss: Loss) -> float:
+def guess_accuracy(loss: Loss) -> float:
     """How often the best guess between two equally likely neighbors is right.
 
     (exp(epsilon) + delta) / (1 + exp(epsilon)) (Kairouz, Oh and Viswanath 2015).
     """
-    falling = 1 / factor(loss)
+    falling = 1 / likelihood_ratio(loss)
     return (1 + float(loss.delta) * falling) / (1 + falling)
 
 
-def change(loss: Loss) -> float:
+def belief_change(loss: Loss) -> float:
     """By which part any belief can differ from what the neighboring data would lead to.
 
     exp(2 epsilon) - 1: the answer under either data changes odds by exp(epsilon) at most
-    (Kasiviswanathan and Smith 2014); with a delta, but for `failure`.
+    (Kasiviswanathan and Smith 2014); with a delta, but for `failure_probability`.
     """
     return expm1(2 * _pointwise(loss))
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from dpcli.numeric.exact import readable_text, require_exact
-from dpcli.privacy.conversion import pure_rho
-from dpcli.privacy.dominating_pairs import DominatingPair, ResponsePair
+from dpcli.privacy.dominating_pairs import DominatingPair, RandomizedResponsePair
+from dpcli.privacy.zcdp_conversion import pure_rho
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,7 @@ class Loss:
         return self.epsilon <= limit.epsilon and self.delta <= limit.delta and concentrated
 
 
-def add_up(losses: Iterable[Loss]) -> Loss:
+def sum_losses(losses: Iterable[Loss]) -> Loss:
     """The plain sum of losses: of epsilons, and of deltas."""
     each = tuple(losses)
     zero = Fraction(0)
@@ -72,27 +72,29 @@ class Price:
 class Guarantee:
     """What an answer reveals: composition rules add up one of these measures.
 
-    `loss` is its (epsilon, delta); `rho` its zero-concentrated loss; `pairs` dominate it
-    together. Except with a probability of `slack`, which is part of the delta, `rho` and `pairs`
-    hold (for rho: Bun and Steinke 2016, definition 8.1).
+    `loss` is its (epsilon, delta), `rho` its zero-concentrated loss, and `dominating_pairs`
+    together dominate it. `rho` and `dominating_pairs` may fail with a probability of
+    `failure_delta`, which is part of the delta (for rho: Bun and Steinke 2016, definition 8.1).
     """
 
     loss: Loss
     rho: Fraction
-    pairs: tuple[DominatingPair, ...]
-    slack: Fraction = Fraction(0)
+    dominating_pairs: tuple[DominatingPair, ...]
+    failure_delta: Fraction = Fraction(0)
 
     def __hash__(self) -> int:
         """From a few whole numbers: thousands are counted, and rationals are slow to hash."""
         epsilon, rho = self.loss.epsilon, self.rho
-        return hash((epsilon.numerator, epsilon.denominator, rho.numerator, len(self.pairs)))
+        return hash(
+            (epsilon.numerator, epsilon.denominator, rho.numerator, len(self.dominating_pairs))
+        )
 
 
 ZERO_GUARANTEE = Guarantee(ZERO_LOSS, Fraction(0), ())
 """Of an answer that is the same for all neighbors."""
 
 
-def pure(epsilon: Fraction) -> Guarantee:
+def pure_guarantee(epsilon: Fraction) -> Guarantee:
     """Of any mechanism that is epsilon-private with delta zero.
 
     None reveals more than randomized response of that epsilon (Kairouz, Oh and
@@ -100,26 +102,26 @@ def pure(epsilon: Fraction) -> Guarantee:
     """
     if not epsilon:
         return ZERO_GUARANTEE
-    return Guarantee(Loss(epsilon), pure_rho(epsilon), (ResponsePair(1 / epsilon, 1),))
+    return Guarantee(Loss(epsilon), pure_rho(epsilon), (RandomizedResponsePair(1 / epsilon, 1),))
 
 
-def approximate(loss: Loss) -> Guarantee:
+def approximate_guarantee(loss: Loss) -> Guarantee:
     """Of anything that is (epsilon, delta)-private.
 
     None shows more than this: with probability delta the truth, else randomized response of that
     epsilon (Kairouz, Oh and Viswanath 2015, theorem 3.2). So what holds of a pure answer
     holds except with probability delta.
     """
-    one = pure(loss.epsilon)
-    return Guarantee(loss, one.rho, one.pairs, slack=loss.delta)
+    one = pure_guarantee(loss.epsilon)
+    return Guarantee(loss, one.rho, one.dominating_pairs, failure_delta=loss.delta)
 
 
 def compose(guarantees: Iterable[Guarantee]) -> Guarantee:
     """Several answers as one: every measure is the sum of theirs."""
     each = tuple(guarantees)
     return Guarantee(
-        add_up(one.loss for one in each),
+        sum_losses(one.loss for one in each),
         sum((one.rho for one in each), start=Fraction(0)),
-        tuple(pair for one in each for pair in one.pairs),
-        sum((one.slack for one in each), start=Fraction(0)),
+        tuple(pair for one in each for pair in one.dominating_pairs),
+        sum((one.failure_delta for one in each), start=Fraction(0)),
     )

@@ -31,7 +31,7 @@ Facts = dict[str, Fact]
 def statistic_facts(planned: PlannedEntry, spec: Spec) -> Facts:
     """One entry: what is asked, and how it is answered."""
     entry, first = planned.entry, planned.parts[0]
-    request, rule = entry.request, first.selection
+    request, rule = entry.request, first.partition_selection
     margins = (key.column for key in request.margins)
     return {
         "name": request.name,
@@ -256,18 +256,18 @@ def condition_text(condition: Condition) -> str:
 
 def response_facts(response: Response, records: int | None = None) -> Facts:
     """How records respond for one column; with `records`, the expected error too."""
-    channel = response.channel
+    randomizer = response.randomizer
     facts: Facts = {
         "column": response.column.name,
         "collected": response.names,
-        "mechanism": response.randomizer.name,
-        "parameters": {name: _parameter(value) for name, value in channel.record().items()},
-        "told": channel.describe(),
+        "mechanism": response.mechanism.name,
+        "parameters": {name: _parameter(value) for name, value in randomizer.record().items()},
+        "told": randomizer.describe(),
         "by": [column.name for column in response.by],
         "post": response.steps,
-        "epsilon": channel.loss.epsilon,
-        "delta": channel.loss.delta,
-        "rho": channel.guarantee.rho,
+        "epsilon": randomizer.loss.epsilon,
+        "delta": randomizer.loss.delta,
+        "rho": randomizer.guarantee.rho,
     }
     if records is not None:
         error = standard_error(response, records)

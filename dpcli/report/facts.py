@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from dpcli.ledger.balance import Balance
     from dpcli.ledger.charge import Receipt
     from dpcli.local.randomize import Randomized
-    from dpcli.privacy.amplification import Shuffled
+    from dpcli.privacy.amplification import ShuffledGuarantee
     from dpcli.releasing import Release
 
 STEWARDS = {
@@ -214,7 +214,7 @@ def plan_json(
     *,
     compared: bool = False,
     records: int | None = None,
-    amplified: Shuffled | None = None,
+    amplified: ShuffledGuarantee | None = None,
 ) -> str:
     """What is known of a release or collection before any row is read, and of its account.
 
@@ -247,7 +247,7 @@ def plan_json(
             "records": amplified.records,
             "delta": amplified.delta,
             "epsilon": amplified.epsilon,
-            "enough_records": amplified.enough,
+            "enough_records": amplified.needed_records,
             "condition": notes.shuffle_condition(plan),
         }
     if compared:

@@ -185,7 +185,7 @@ def _notes(findings: Trials) -> Iterator[str]:
         yield note("simulation.stopped", stopped=stopped, runs=runs, rows=rows)
     if any(entry.statistic.chooses for entry in entries):
         yield note("simulation.choices")
-    if any(entry.selects for entry in entries):
+    if any(entry.selects_partitions for entry in entries):
         yield note("simulation.selected", too_large=note("selections.too_large"))
     if any(entry.post for entry in entries):
         yield note("simulation.post")

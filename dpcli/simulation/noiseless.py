@@ -73,7 +73,7 @@ class NoiselessRun:
         groups = {
             planned.name: self._groups(parts[0]).names
             for planned, parts in zip(self._plan.entries, own, strict=True)
-            if planned.entry.selects
+            if planned.entry.selects_partitions
         }
         found = []
         for planned, parts in zip(self._plan.entries, own, strict=True):

@@ -84,7 +84,8 @@ class EntryTrial:
         self.name, self.statistic = entry.request.name, entry.statistic.name
         self._planned, self._entry, self._confidence = planned, entry, confidence
         self.query_trials = [
-            QueryTrial(part, confidence, selected=entry.selects) for part in planned.parts
+            QueryTrial(part, confidence, selected=entry.selects_partitions)
+            for part in planned.parts
         ]
         # The cells of a table are alike; other items may have units of their own.
         tabled = any(part.weighted.query.items for part in planned.parts)

@@ -24,7 +24,7 @@ from dpcli.statistics.postprocessing import Step
 from dpcli.statistics.statistic import Request, Statistic
 
 if TYPE_CHECKING:
-    from dpcli.mechanisms.local.randomizer import Channel, Randomizer
+    from dpcli.mechanisms.local.local_mechanism import CalibratedRandomizer, LocalMechanism
 
 Cell = CategoryColumn | NumericColumn
 """A column whose cells are declared."""
@@ -69,7 +69,7 @@ class Entry:
     raw: bool = False
 
     @property
-    def selects(self) -> bool:
+    def selects_partitions(self) -> bool:
         """Whether its noisy counts decide which groups are shown."""
         return self.keys == self.request.name
 
@@ -83,8 +83,8 @@ class Response:
     """
 
     column: Cell
-    randomizer: Randomizer
-    channel: Channel
+    mechanism: LocalMechanism
+    randomizer: CalibratedRandomizer
     by: tuple[CategoryColumn, ...] = ()
     steps: tuple[str, ...] = ()
 
@@ -92,12 +92,12 @@ class Response:
     def outputs(self) -> tuple[str, ...]:
         """The texts that a response may be, for those that are labels."""
         labels = self.column.labels if isinstance(self.column, CategoryColumn) else ()
-        return self.channel.outputs or labels
+        return self.randomizer.outputs or labels
 
     @property
     def names(self) -> tuple[str, ...]:
         """The columns that are collected."""
-        if self.channel.form == "bits":
+        if self.randomizer.form == "bits":
             return tuple(f"{self.column.name}={label}" for label in self.outputs)
         return (self.column.name,)
 

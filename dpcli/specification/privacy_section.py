@@ -11,10 +11,10 @@ from pydantic import Field
 from dpcli.columns import IdColumn, without_constant
 from dpcli.privacy.accounting import COMPOSITIONS
 from dpcli.privacy.accounting.composition import Composition
-from dpcli.privacy.conversion import zcdp_epsilon
 from dpcli.privacy.loss import Loss
 from dpcli.privacy.neighboring import Neighbors
 from dpcli.privacy.unit import PersonUnit, RowUnit, Unit
+from dpcli.privacy.zcdp_conversion import zcdp_epsilon
 from dpcli.spec_values import (
     MOST_BUDGET,
     Choice,

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from dpcli.columns import CategoryColumn
 from dpcli.errors import SpecError
-from dpcli.mechanisms.local.randomizer import ProbabilityTable
+from dpcli.mechanisms.local.local_mechanism import ProbabilityTable
 from dpcli.messages import shown
 from dpcli.number_syntax import NotReadable, probability
 from dpcli.numeric.exact import plain_text

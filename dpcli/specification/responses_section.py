@@ -12,8 +12,13 @@ from pydantic import Field
 
 from dpcli.columns import FORMULA, CategoryColumn
 from dpcli.errors import SpecError
-from dpcli.mechanisms import local as randomizers
-from dpcli.mechanisms.local.randomizer import Asked, CannotRandomize, ProbabilityTable, Randomizer
+from dpcli.mechanisms.local import LOCAL_MECHANISMS
+from dpcli.mechanisms.local.local_mechanism import (
+    LocalMechanism,
+    ProbabilityTable,
+    RandomizerError,
+    RandomizerRequest,
+)
 from dpcli.messages import shown
 from dpcli.numeric.exact import plain_text
 from dpcli.privacy.neighboring import Neighbors
@@ -55,9 +60,7 @@ class ResponseShape(Shape):
     """How every record responds for one column, and what is estimated from that."""
 
     column: Text
-    mechanism: Annotated[
-        str, Choice("unknown-mechanism", lambda: described(randomizers.RANDOMIZERS))
-    ]
+    mechanism: Annotated[str, Choice("unknown-mechanism", lambda: described(LOCAL_MECHANISMS))]
     epsilon: Epsilon | None = None
     delta: Delta | None = None
     probability: Chance | None = None
@@ -102,24 +105,24 @@ class _Responses:
         named, by = attempt(self._column, part), attempt(self._by, part)
         # What a response takes depends on its mechanism.
         name = part.values.mechanism
-        randomizer = next(one for one in randomizers.RANDOMIZERS if one.name == name)
-        suited = attempt(lambda: self._suited(named(), part, randomizer))
-        asked = attempt(self._asked, part, randomizer, suited)
-        steps = _steps(part, randomizer)
+        mechanism = next(one for one in LOCAL_MECHANISMS if one.name == name)
+        suited = attempt(lambda: self._suited(named(), part, mechanism))
+        asked = attempt(self._request, part, mechanism, suited)
+        steps = _steps(part, mechanism)
         part.require()
         column = suited()
         try:
-            channel = randomizer.channel_for(asked())
-        except CannotRandomize as failure:
+            randomizer = mechanism.calibrate_and_verify(asked())
+        except RandomizerError as failure:
             raise part.report(failure.code, **failure.facts) from None
         labels = len(column.labels) if isinstance(column, CategoryColumn) else 1
-        numbers = prod(len(one.labels) for one in by()) * max(labels, len(channel.outputs))
-        if channel.loss.epsilon > MOST_EPSILON:
-            epsilon, most = plain_text(channel.loss.epsilon), int(MOST_EPSILON)
+        numbers = prod(len(one.labels) for one in by()) * max(labels, len(randomizer.outputs))
+        if randomizer.loss.epsilon > MOST_EPSILON:
+            epsilon, most = plain_text(randomizer.loss.epsilon), int(MOST_EPSILON)
             raise part.report("epsilon-out-of-range.response", epsilon=epsilon, most=most)
         if numbers > MOST_GROUPS:
             raise part.report("too-many-cells.response", column=column.name)
-        return Response(column, randomizer, channel, by(), steps)
+        return Response(column, mechanism, randomizer, by(), steps)
 
     def _column(self, part: Part[ResponseShape]) -> Cell:
         word = part.node.word("column")
@@ -131,15 +134,15 @@ class _Responses:
             raise word.span.report(code, column=name, line=twin.span.line)
         return self._scope.usable(word, "a response")
 
-    def _suited(self, column: Cell, part: Part[ResponseShape], randomizer: Randomizer) -> Cell:
-        kinds = NUMERIC if randomizer.numeric else LABELLED
+    def _suited(self, column: Cell, part: Part[ResponseShape], mechanism: LocalMechanism) -> Cell:
+        kinds = NUMERIC if mechanism.numeric else LABELLED
         if column.kind not in kinds:
-            every = randomizers.RANDOMIZERS
-            others = [one.name for one in every if one.numeric != randomizer.numeric]
+            every = LOCAL_MECHANISMS
+            others = [one.name for one in every if one.numeric != mechanism.numeric]
             facts = {"column": column.name, "kind": column.kind, "kinds": kinds}
             is_date = column.kind == "date"
             code = "wrong-column-type.date" if is_date else "wrong-column-type.randomized"
-            raise part.report(code, "column", others=others, **facts | {"user": randomizer.name})
+            raise part.report(code, "column", others=others, **facts | {"user": mechanism.name})
         if column.missing is None:
             labels = column.labels if isinstance(column, CategoryColumn) else ()
             code = "missing-constant.label" if labels else "missing-constant"
@@ -164,10 +167,10 @@ class _Responses:
         part.require("by")
         return tuple(read_all(read, words_of(part.node.get("by"))))
 
-    def _asked(
-        self, part: Part[ResponseShape], randomizer: Randomizer, column: Callable[[], Cell]
-    ) -> Asked:
-        name, ways, needs_delta = randomizer.name, randomizer.prices, randomizer.needs_delta
+    def _request(
+        self, part: Part[ResponseShape], mechanism: LocalMechanism, column: Callable[[], Cell]
+    ) -> RandomizerRequest:
+        name, ways, needs_delta = mechanism.name, mechanism.loss_parameters, mechanism.needs_delta
         wrong = next((way for way in PRICES if part.has(way) and way not in ways), None)
         if wrong:
             facts = {"ways": ways, "wrong": wrong}
@@ -175,14 +178,14 @@ class _Responses:
         way = attempt(single_way, part, ways, "price-required.response")
         if needs_delta != part.has("delta"):
             code = "delta-required.response" if needs_delta else "delta-not-taken.response"
-            able = [one.name for one in randomizers.RANDOMIZERS if one.needs_delta]
+            able = [one.name for one in LOCAL_MECHANISMS if one.needs_delta]
             raise part.report_key(code, "delta", mechanism=name, able=able)
         values = part.values
         if values.probability is not None and not 0 < values.probability < 1:
             raise part.report("not-a-probability.certain", "probability")
         matrix = self._matrix(part, column) if way() == "matrix" else None
         delta = values.delta or Fraction(0)
-        return Asked(column(), values.epsilon, delta, values.probability, matrix)
+        return RandomizerRequest(column(), values.epsilon, delta, values.probability, matrix)
 
     def _matrix(self, part: Part[ResponseShape], column: Callable[[], Cell]) -> ProbabilityTable:
         given, node = part.values.matrix, at(part.node, "matrix")
@@ -214,11 +217,11 @@ class _Responses:
             raise Unreadable from None
 
 
-def _steps(part: Part[ResponseShape], randomizer: Randomizer) -> tuple[str, ...]:
+def _steps(part: Part[ResponseShape], mechanism: LocalMechanism) -> tuple[str, ...]:
     steps = part.values.post or ()
-    able = [name for name, numeric in STEPS.items() if numeric == randomizer.numeric]
+    able = [name for name, numeric in STEPS.items() if numeric == mechanism.numeric]
     for place, name in enumerate(steps):
         if name not in able:
-            facts = {"choices": able, "mechanism": randomizer.name}
+            facts = {"choices": able, "mechanism": mechanism.name}
             raise part.report("unknown-step.response", "post", place, word=name, **facts)
     return tuple(dict.fromkeys(steps))

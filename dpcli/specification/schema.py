@@ -13,7 +13,7 @@ from typing import Any
 from pydantic.json_schema import GenerateJsonSchema
 
 from dpcli import mechanisms, statistics
-from dpcli.mechanisms import local as randomizers
+from dpcli.mechanisms.local import LOCAL_MECHANISMS
 from dpcli.reference import word_pages
 from dpcli.spec_values import Shape
 from dpcli.specification.column_types import COLUMN_TYPES
@@ -75,7 +75,7 @@ def spec_schema() -> dict[str, object]:
     }
     items = {"$ref": "#/$defs/statistic"}
     fields["statistics"] |= {"minItems": 1, "maxItems": MOST_STATISTICS, "items": items}
-    rules = [_by_randomizer(one) for one in randomizers.RANDOMIZERS]
+    rules = [_by_local_mechanism(one) for one in LOCAL_MECHANISMS]
     own["responses"] |= {"minItems": 1, "items": response | {"allOf": rules}}
     fields |= {"responses": own["responses"], "public": own["public"]}
     document["required"].remove("statistics")
@@ -193,17 +193,17 @@ def _by_mechanism() -> list[Json]:
     return rules
 
 
-def _by_randomizer(randomizer: Any) -> Json:
-    refused = [way for way in PRICES if way not in randomizer.prices]
-    if not randomizer.needs_delta:
+def _by_local_mechanism(mechanism: Any) -> Json:
+    refused = [way for way in PRICES if way not in mechanism.loss_parameters]
+    if not mechanism.needs_delta:
         refused.append("delta")
     then: Json = {
-        "oneOf": _required(randomizer.prices),
+        "oneOf": _required(mechanism.loss_parameters),
         "properties": dict.fromkeys(refused, False),
     }
-    if randomizer.needs_delta:
+    if mechanism.needs_delta:
         then["required"] = ["delta"]
-    return {"if": {"properties": {"mechanism": {"const": randomizer.name}}}, "then": then}
+    return {"if": {"properties": {"mechanism": {"const": mechanism.name}}}, "then": then}
 
 
 def _mechanisms_of(statistic: Statistic) -> list[str]:

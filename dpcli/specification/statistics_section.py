@@ -245,7 +245,7 @@ def _share_selections(placed: Sequence[Placed], *, whole: bool) -> tuple[Entry, 
     """
     selectors: dict[tuple[Key, ...], Entry] = {}
     for entry, node in placed:
-        first = selectors.setdefault(entry.request.by, entry) if entry.selects else entry
+        first = selectors.setdefault(entry.request.by, entry) if entry.selects_partitions else entry
         if first is not entry:
             facts = {"statistic": entry.request.name, "other": first.request.name}
             node.key_span("keys").report("keys-twice", **facts)

@@ -13,7 +13,7 @@ from typing import Annotated, Any
 
 from dpcli.columns import NumericColumn
 from dpcli.numeric.arrays import Array, Bools, Floats, np
-from dpcli.numeric.directed import round_down, sqrt_down, sqrt_up
+from dpcli.numeric.interval_arithmetic import round_down, sqrt_down, sqrt_up
 from dpcli.privacy.neighboring import Neighbors, Relation
 from dpcli.privacy.sensitivity import Sensitivity
 from dpcli.privacy.unit import RowUnit

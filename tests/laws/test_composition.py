@@ -129,7 +129,7 @@ def some() -> dict[Guarantee, int]:
     for place, mechanism in enumerate(MECHANISMS):
         _, guarantee = stated(mechanism, Fraction(20 + place), SENSITIVITIES[place])
         found[guarantee] = place + 1
-    selected = replace(guarantee, slack=Fraction(1, 10**8))
+    selected = replace(guarantee, failure_delta=Fraction(1, 10**8))
     return {**found, selected: 2}
 
 
@@ -180,14 +180,16 @@ def test_slack_is_paid_from_delta(name: str) -> None:
     """Private keys leave less of delta; if nothing is left, only plain sums hold."""
     (rule,) = (one for one in COMPOSITIONS if one.name == name)
     _, one = stated(MECHANISMS[0], Fraction(2), SENSITIVITIES[0])
-    slack = Fraction(1, 10**6)
+    failure_delta = Fraction(1, 10**6)
     pure = replace(one, loss=Loss(one.loss.epsilon))
-    selected = replace(one, loss=Loss(one.loss.epsilon, slack), slack=slack)
+    selected = replace(one, loss=Loss(one.loss.epsilon, failure_delta), failure_delta=failure_delta)
     answers = {pure: 30, selected: 1}
-    tight = rule.bound(answers, slack)
-    assert tight.name == "plain sum" and tight.loss.delta == slack
-    wide = rule.bound(answers, 2 * slack).loss.epsilon
-    assert rule.bound({pure: 31}, slack).loss.epsilon == pytest.approx(float(wide), rel=1e-6)
+    tight = rule.bound(answers, failure_delta)
+    assert tight.name == "plain sum" and tight.loss.delta == failure_delta
+    wide = rule.bound(answers, 2 * failure_delta).loss.epsilon
+    assert rule.bound({pure: 31}, failure_delta).loss.epsilon == pytest.approx(
+        float(wide), rel=1e-6
+    )
 
 
 def test_of_disjoint_rows_the_worst_counts() -> None:

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from dpcli.mechanisms import MECHANISMS
-from dpcli.mechanisms.mechanism import AdditiveMechanism, CannotCalibrate, Mechanism
+from dpcli.mechanisms.mechanism import AdditiveMechanism, CalibrationError, Mechanism
 from dpcli.noise import NOISES, entropy
 from dpcli.noise.distribution import NO_NOISE, Noise
 from dpcli.numeric.arrays import whole
@@ -69,7 +69,7 @@ def test_other_calibrations_need_no_less_noise(mechanism: Mechanism) -> None:
                 exact, _ = fitted(mechanism, sensitivity, target)
                 try:
                     noise, loss = fitted(mechanism, sensitivity, target, calibration)
-                except CannotCalibrate as refusal:
+                except CalibrationError as refusal:
                     assert calibration != "exact"
                     assert refusal.hint
                     continue
@@ -172,7 +172,7 @@ def test_calibration_is_not_believed(mechanism: Mechanism) -> None:
         def calibrate(self, *asked: Any) -> list[Noise]:
             return [replace(one, scale=one.scale / 2) for one in mechanism.calibrate(*asked)]
 
-    with pytest.raises(CannotCalibrate, match="does not meet"):
+    with pytest.raises(CalibrationError, match="does not meet"):
         fitted(Lying(), SENSITIVITIES[0], targets(mechanism, Fraction(1))[0])
 
 
@@ -182,7 +182,7 @@ def test_a_joint_answer_is_within_its_target(mechanism: Mechanism) -> None:
     shares = [Fraction(1, 2), Fraction(0), Fraction(1, 6), Fraction(1, 3)]
     moved = [SENSITIVITIES[1], Sensitivity(0, 0, 0, 0), SENSITIVITIES[0], SENSITIVITIES[4]]
     for target in (target for epsilon in EPSILONS for target in targets(mechanism, epsilon)):
-        noises = mechanism.noises_for(moved, target, shares)
+        noises = mechanism.calibrate_and_verify(moved, target, shares)
         assert noises[1] == NO_NOISE
         del noises[1]
         changed = [one for one in moved if one.l1]
@@ -195,7 +195,7 @@ def test_joint_gaussian_noise_is_less_than_that_of_divided_targets() -> None:
     """Ten equal answers protected as one need less noise than each with a tenth of the loss."""
     (gaussian,) = (mechanism for mechanism in MECHANISMS if mechanism.name == "gaussian")
     one, target = SENSITIVITIES[0], Loss(Fraction(1), Fraction(1, 10**6))
-    joint = gaussian.noises_for([one] * 10, target, [Fraction(1, 10)] * 10)
+    joint = gaussian.calibrate_and_verify([one] * 10, target, [Fraction(1, 10)] * 10)
     alone, _ = fitted(gaussian, one, Loss(target.epsilon / 10, target.delta / 10))
     assert all(noise.scale < alone.scale / 2 for noise in joint)
 
@@ -205,7 +205,7 @@ def test_an_unchangeable_answer_needs_no_noise(mechanism: AdditiveMechanism) -> 
     """A query that no neighbour can change is answered exactly, and reveals nothing."""
     unchanged = Sensitivity(0, 0, 0, 0)
     target = targets(mechanism, Fraction(1))[0]
-    assert mechanism.noises_for([unchanged], target) == [NO_NOISE]
+    assert mechanism.calibrate_and_verify([unchanged], target) == [NO_NOISE]
     assert mechanism.add_noise(NO_NOISE, whole([3, 4])).tolist() == [3, 4]
 
 
@@ -245,7 +245,7 @@ def test_a_delta_that_is_needed_is_asked_for(mechanism: Mechanism) -> None:
     """With delta zero, a mechanism either promises a pure loss or refuses with a hint."""
     try:
         _, loss = fitted(mechanism, SENSITIVITIES[0], Loss(Fraction(1)))
-    except CannotCalibrate as refusal:
+    except CalibrationError as refusal:
         assert mechanism.needs_delta
         assert refusal.hint
     else:

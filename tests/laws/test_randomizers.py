@@ -9,19 +9,29 @@ import mpmath
 import numpy as np
 import pytest
 
-from dpcli.mechanisms.local import RANDOMIZERS
-from dpcli.mechanisms.local.additive import Added
-from dpcli.mechanisms.local.pure_protocols import Symmetric
-from dpcli.mechanisms.local.randomizer import Asked, CannotRandomize, Channel, ResponseCounts
+from dpcli.mechanisms.local import LOCAL_MECHANISMS
+from dpcli.mechanisms.local.additive import AdditiveRandomizer
+from dpcli.mechanisms.local.local_mechanism import (
+    CalibratedRandomizer,
+    RandomizerError,
+    RandomizerRequest,
+    ResponseCounts,
+)
+from dpcli.mechanisms.local.pure_protocols import KaryRandomizer
 from dpcli.messages import words
 from dpcli.noise import entropy
 from dpcli.privacy.amplification import worst_ratio
 from dpcli.privacy.confidential import Confidential
-from tests.support.randomizers import Rows, asked_of, channels, labels, output_of, table_of
+from tests.support.randomizers import Rows, labels, output_of, randomizers, request_for, table_of
 from tests.support.streams import CUT, Stream, chi_square_tail
 
-DISCRETE = [pytest.param(channel, told, id=name) for name, channel, told in channels(discrete=True)]
-NUMERIC = [pytest.param(channel, told, id=name) for name, channel, told in channels(discrete=False)]
+DISCRETE = [
+    pytest.param(randomizer, told, id=name) for name, randomizer, told in randomizers(discrete=True)
+]
+NUMERIC = [
+    pytest.param(randomizer, told, id=name)
+    for name, randomizer, told in randomizers(discrete=False)
+]
 
 
 def worst(rows: Rows) -> Fraction:
@@ -42,96 +52,98 @@ def exceeds(ratio: Fraction, epsilon: Fraction) -> bool:
         return bool(exact > mpmath.exp(mpmath.mpf(epsilon.numerator) / epsilon.denominator))
 
 
-@pytest.mark.parametrize(("channel", "told"), DISCRETE)
+@pytest.mark.parametrize(("randomizer", "told"), DISCRETE)
 def test_no_output_tells_two_inputs_apart_by_more_than_epsilon(
-    channel: Channel, told: Fraction
+    randomizer: CalibratedRandomizer, told: Fraction
 ) -> None:
     """Exact tables keep to exp(epsilon) for all pairs of inputs and all outputs."""
-    rows = table_of(channel)
+    rows = table_of(randomizer)
 
     assert all(sum(row) == 1 and min(row) >= 0 for row in rows)
     assert not exceeds(worst(rows), told)
-    assert channel.ratio == worst(rows)
-    assert channel.guarantee.loss.epsilon == told
+    assert randomizer.ratio == worst(rows)
+    assert randomizer.guarantee.loss.epsilon == told
 
 
-@pytest.mark.parametrize(("channel", "told"), DISCRETE)
-def test_epsilon_is_used_up(channel: Channel, told: Fraction) -> None:
+@pytest.mark.parametrize(("randomizer", "told"), DISCRETE)
+def test_epsilon_is_used_up(randomizer: CalibratedRandomizer, told: Fraction) -> None:
     """Rounding to the private side costs less than a billionth of epsilon."""
-    assert exceeds(worst(table_of(channel)), told * (1 - Fraction(1, 10**9)))
+    assert exceeds(worst(table_of(randomizer)), told * (1 - Fraction(1, 10**9)))
 
 
 def test_the_law_notices_a_truth_that_is_too_likely() -> None:
     """Randomized response whose truth is likelier by 2^-60 breaks the law."""
     truth = _truth(Fraction(1)) + Fraction(1, 2**60)
-    loss = RANDOMIZERS[0].channel_for(Asked(labels(2), Fraction(1))).loss
-    assert exceeds(worst(table_of(Symmetric(loss, truth, 1 - truth, 2))), Fraction(1))
+    loss = LOCAL_MECHANISMS[0].calibrate_and_verify(RandomizerRequest(labels(2), Fraction(1))).loss
+    assert exceeds(worst(table_of(KaryRandomizer(loss, truth, 1 - truth, 2))), Fraction(1))
 
 
 def _truth(epsilon: Fraction) -> Fraction:
     """The probability of the truth that randomized response settles for."""
-    channel = RANDOMIZERS[0].channel_for(Asked(labels(2), epsilon))
-    assert isinstance(channel, Symmetric)
-    return channel.p
+    randomizer = LOCAL_MECHANISMS[0].calibrate_and_verify(RandomizerRequest(labels(2), epsilon))
+    assert isinstance(randomizer, KaryRandomizer)
+    return randomizer.p
 
 
-@pytest.mark.parametrize(("channel", "told"), NUMERIC)
-def test_noise_hides_the_width_of_the_bounds(channel: Channel, told: Fraction) -> None:
+@pytest.mark.parametrize(("randomizer", "told"), NUMERIC)
+def test_noise_hides_the_width_of_the_bounds(
+    randomizer: CalibratedRandomizer, told: Fraction
+) -> None:
     """Of any two numbers within the bounds, at no set of outputs more than epsilon and delta."""
-    assert isinstance(channel, Added)
-    scale, (low, high) = channel.noise.scale, channel.column.limits
-    if channel.noise.kind == "laplace":
+    assert isinstance(randomizer, AdditiveRandomizer)
+    scale, (low, high) = randomizer.noise.scale, randomizer.column.limits
+    if randomizer.noise.kind == "laplace":
         # log P[z | x] - log P[z | y] = (|z - y| - |z - x|) / scale, greatest at the ends.
         reach = max(
             abs(z - y) - abs(z - x) for x in (low, high) for y in (low, high) for z in (low, high)
         )
         assert reach / scale == told
-        assert channel.guarantee.loss == channel.loss
+        assert randomizer.guarantee.loss == randomizer.loss
         return
     sigma, width = float(scale), high - low
     places = range(-int(40 * sigma) - width - 2, int(40 * sigma) + width + 3)
     here = np.array([exp(-(z * z) / (2 * sigma * sigma)) for z in places])
     there = np.array([exp(-((z - width) ** 2) / (2 * sigma * sigma)) for z in places])
     lost = np.maximum(here / here.sum() - exp(float(told)) * there / here.sum(), 0).sum()
-    assert lost <= float(channel.loss.delta) * (1 + 1e-9)
-    assert channel.guarantee.loss == channel.loss
+    assert lost <= float(randomizer.loss.delta) * (1 + 1e-9)
+    assert randomizer.guarantee.loss == randomizer.loss
 
 
 @pytest.mark.parametrize("seed", range(3))
-@pytest.mark.parametrize("name", [one.name for one in RANDOMIZERS if not one.numeric])
+@pytest.mark.parametrize("name", [one.name for one in LOCAL_MECHANISMS if not one.numeric])
 def test_draws_have_the_probabilities_of_the_table(
     name: str, seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Responses to each input follow its row, by a chi-square test."""
-    randomizer = next(one for one in RANDOMIZERS if one.name == name)
-    asked = asked_of(randomizer, Fraction(1, 2), 2 if name == "randomized_response" else 3)
-    assert asked is not None
-    channel = randomizer.channel_for(asked)
-    rows = table_of(channel)
+    mechanism = next(one for one in LOCAL_MECHANISMS if one.name == name)
+    request = request_for(mechanism, Fraction(1, 2), 2 if name == "randomized_response" else 3)
+    assert request is not None
+    randomizer = mechanism.calibrate_and_verify(request)
+    rows = table_of(randomizer)
     monkeypatch.setattr(entropy, "source", Stream(f"{name}-{seed}"))
 
-    assert _p_value(channel, rows) > CUT
+    assert _p_value(randomizer, rows) > CUT
 
 
-@pytest.mark.parametrize("name", [one.name for one in RANDOMIZERS if not one.numeric])
+@pytest.mark.parametrize("name", [one.name for one in LOCAL_MECHANISMS if not one.numeric])
 def test_the_chi_square_notices_a_slightly_different_table(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A table that is wrong by one in fifty is rejected."""
-    randomizer = next(one for one in RANDOMIZERS if one.name == name)
-    asked = asked_of(randomizer, Fraction(1, 2), 2 if name == "randomized_response" else 3)
-    assert asked is not None
-    channel = randomizer.channel_for(asked)
-    rows = [[row[0] * 49 / 50, row[1] + row[0] / 50, *row[2:]] for row in table_of(channel)]
+    mechanism = next(one for one in LOCAL_MECHANISMS if one.name == name)
+    request = request_for(mechanism, Fraction(1, 2), 2 if name == "randomized_response" else 3)
+    assert request is not None
+    randomizer = mechanism.calibrate_and_verify(request)
+    rows = [[row[0] * 49 / 50, row[1] + row[0] / 50, *row[2:]] for row in table_of(randomizer)]
     monkeypatch.setattr(entropy, "source", Stream(name))
 
-    assert _p_value(channel, rows) < CUT
+    assert _p_value(randomizer, rows) < CUT
 
 
-def _p_value(channel: Channel, rows: Rows, count: int = 200_000) -> float:
+def _p_value(randomizer: CalibratedRandomizer, rows: Rows, count: int = 200_000) -> float:
     """Pearson's test of the responses to so many records of each input."""
     cells = np.repeat(np.arange(len(rows)), count)
-    places = output_of(channel, channel.respond(Confidential(cells, channel)).value)
+    places = output_of(randomizer, randomizer.respond(Confidential(cells, randomizer)).value)
     observed = np.zeros((len(rows), len(rows[0])))
     np.add.at(observed, (cells, places), 1)
     expected = np.array([[float(chance) * count for chance in row] for row in rows])
@@ -147,13 +159,15 @@ def test_more_lies_than_truth_are_drawn_exactly_too(
 ) -> None:
     """A probability of the truth below 1/k gives a table with epsilon ln(lie/truth)."""
     truth = Fraction(1, 20) if lies else Fraction(1, 2)
-    channel = RANDOMIZERS[1].channel_for(Asked(labels(4), probability=truth))
+    randomizer = LOCAL_MECHANISMS[1].calibrate_and_verify(
+        RandomizerRequest(labels(4), probability=truth)
+    )
     monkeypatch.setattr(entropy, "source", Stream(f"lies-{lies}"))
 
     ratio = Fraction(19, 3) if lies else Fraction(3)
-    assert not exceeds(ratio, channel.loss.epsilon)
-    assert exceeds(ratio, channel.loss.epsilon * (1 - Fraction(1, 10**9)))
-    assert _p_value(channel, table_of(channel)) > CUT
+    assert not exceeds(ratio, randomizer.loss.epsilon)
+    assert exceeds(ratio, randomizer.loss.epsilon * (1 - Fraction(1, 10**9)))
+    assert _p_value(randomizer, table_of(randomizer)) > CUT
 
 
 class TestTwoFairCoins:
@@ -162,14 +176,18 @@ class TestTwoFairCoins:
     @pytest.mark.parametrize("truth", [Fraction(3, 4), Fraction(1, 4)], ids=str)
     def test_epsilon_is_the_logarithm_of_three(self, truth: Fraction) -> None:
         """Truth with probability 3/4, or 1/4, is ln 3, rounded up in the twelfth digit."""
-        channel = RANDOMIZERS[0].channel_for(Asked(labels(2), probability=truth))
-        assert log(3) <= channel.loss.epsilon <= log(3) * (1 + 1e-11)
+        randomizer = LOCAL_MECHANISMS[0].calibrate_and_verify(
+            RandomizerRequest(labels(2), probability=truth)
+        )
+        assert log(3) <= randomizer.loss.epsilon <= log(3) * (1 + 1e-11)
 
     def test_a_million_responses_are_true_in_three_of_four(self, stream: Stream) -> None:
         """10^6 responses of one truth match 3/4 and 1/4."""
-        channel = RANDOMIZERS[0].channel_for(Asked(labels(2), probability=Fraction(3, 4)))
+        randomizer = LOCAL_MECHANISMS[0].calibrate_and_verify(
+            RandomizerRequest(labels(2), probability=Fraction(3, 4))
+        )
         for true in (0, 1):
-            (drawn,) = channel.respond(Confidential(np.full(10**6, true), channel)).value
+            (drawn,) = randomizer.respond(Confidential(np.full(10**6, true), randomizer)).value
             kept = int((drawn == true).sum())
             statistic = (kept - 750_000) ** 2 / 750_000 + (kept - 750_000) ** 2 / 250_000
             assert chi_square_tail(statistic, 1) > CUT
@@ -182,27 +200,31 @@ class TestTwoFairCoins:
             (Fraction(3, 4), 2 * share - Fraction(1, 2)),
             (Fraction(1, 4), Fraction(3, 2) - 2 * share),
         ):
-            channel = RANDOMIZERS[0].channel_for(Asked(labels(2), probability=truth))
-            zero, one = channel.estimates(ResponseCounts(1000, (1000 - ones, ones)))
+            randomizer = LOCAL_MECHANISMS[0].calibrate_and_verify(
+                RandomizerRequest(labels(2), probability=truth)
+            )
+            zero, one = randomizer.estimates(ResponseCounts(1000, (1000 - ones, ones)))
             assert one == expected
             # The share of zeros says the same of zeros.
             assert zero == 1 - expected
 
 
 @pytest.mark.parametrize(
-    ("place", "asked"),
+    ("place", "wanted"),
     [
-        (0, Asked(labels(3), Fraction(1))),
-        (0, Asked(labels(2), probability=Fraction(1, 2))),
-        (1, Asked(labels(1), Fraction(1))),
-        (1, Asked(labels(4), probability=Fraction(1, 4))),
+        (0, RandomizerRequest(labels(3), Fraction(1))),
+        (0, RandomizerRequest(labels(2), probability=Fraction(1, 2))),
+        (1, RandomizerRequest(labels(1), Fraction(1))),
+        (1, RandomizerRequest(labels(4), probability=Fraction(1, 4))),
     ],
     ids=["three labels for a coin", "a fair coin", "one label", "even odds"],
 )
-def test_what_cannot_be_randomized_is_refused_in_words(place: int, asked: Asked) -> None:
+def test_what_cannot_be_randomized_is_refused_in_words(
+    place: int, wanted: RandomizerRequest
+) -> None:
     """One label, three labels for a coin, and even odds are refused, with a reason and a hint."""
-    with pytest.raises(CannotRandomize) as refused:
-        RANDOMIZERS[place].channel_for(asked)
+    with pytest.raises(RandomizerError) as refused:
+        LOCAL_MECHANISMS[place].calibrate_and_verify(wanted)
 
     message, hint = words(refused.value.code, **refused.value.facts)
     assert message and hint
@@ -210,8 +232,8 @@ def test_what_cannot_be_randomized_is_refused_in_words(place: int, asked: Asked)
 
 def test_worst_ratio_agrees_with_all_pairs() -> None:
     """The worst ratio of a table is that of a search over all pairs of rows."""
-    for name, channel, _ in channels(discrete=True):
-        rows = table_of(channel)
+    for name, randomizer, _ in randomizers(discrete=True):
+        rows = table_of(randomizer)
         found = worst_ratio(rows)
         assert found.ratio == worst(rows), name
         assert rows[found.likely][found.output] == found.most

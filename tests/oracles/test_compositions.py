@@ -21,12 +21,12 @@ import pytest
 from dpcli.mechanisms.gaussian import Gaussian
 from dpcli.mechanisms.laplace import Laplace
 from dpcli.noise.discrete_laplace import DiscreteLaplace
-from dpcli.privacy.accounting.advanced import Advanced, optimal, strong
+from dpcli.privacy.accounting.advanced import Advanced, optimal_composition, strong_composition
 from dpcli.privacy.accounting.pld import Pld
-from dpcli.privacy.conversion import zcdp_delta, zcdp_epsilon, zcdp_rho
 from dpcli.privacy.gaussian_delta import cells_delta
 from dpcli.privacy.loss import Guarantee, Loss
 from dpcli.privacy.sensitivity import Sensitivity
+from dpcli.privacy.zcdp_conversion import zcdp_delta, zcdp_epsilon, zcdp_rho_within
 from tests.support.mechanisms import fitted
 
 ABOVE = 1.001
@@ -80,7 +80,7 @@ def test_concentrated_deltas(rho: str, epsilon: str, known: float) -> None:
 @pytest.mark.parametrize(("epsilon", "delta", "known"), RHOS)
 def test_concentrated_rhos(epsilon: str, delta: str, known: float) -> None:
     """The rho that epsilon and delta allow is rounded down."""
-    found = float(zcdp_rho(Fraction(epsilon), Fraction(delta)))
+    found = float(zcdp_rho_within(Fraction(epsilon), Fraction(delta)))
     assert known / ABOVE <= found <= known * (1 + FLOATS)
 
 
@@ -110,7 +110,7 @@ def answers(epsilon: Fraction, delta: Fraction, times: int) -> dict[Guarantee, i
 def test_strong_composition_of_many_small_losses() -> None:
     """700 answers of 2^-9 at a slack of 2^-25 (DPL)."""
     known = 0.27832280615743646366122002955588987576913442137093
-    found = float(strong(Counter({Fraction(1, 512): 700}), Fraction(1, 2**25)))
+    found = float(strong_composition(Counter({Fraction(1, 512): 700}), Fraction(1, 2**25)))
     assert known * (1 - FLOATS) <= found <= known * ABOVE
 
 
@@ -120,7 +120,7 @@ def test_the_optimal_bound_keeps_to_its_points() -> None:
         bound = Advanced().bound(answers(Fraction(1), Fraction("0.001"), 30), Fraction(delta))
         assert bound.name == "optimal for equal losses"
         assert known - 2 < bound.loss.epsilon <= known
-    fifty = optimal(Fraction(1, 4), 50, Fraction("0.01"))
+    fifty = optimal_composition(Fraction(1, 4), 50, Fraction("0.01"))
     assert 5 * 0.95 < fifty <= 5
     for delta, times in (("0.1", 1), ("0.26", 30)):
         each = Fraction("0.2") if times == 1 else Fraction("0.01")
@@ -156,7 +156,7 @@ def test_the_optimal_bound_is_optimal(epsilon: str, times: int, delta: str) -> N
             )
             return mpmath.fsum(terms) / whole
 
-        found = optimal(Fraction(epsilon), times, Fraction(delta))
+        found = optimal_composition(Fraction(epsilon), times, Fraction(delta))
         stated = mpmath.mpf(found.numerator) / found.denominator
         assert delta_at(stated) <= allowed
         if stated > 0:

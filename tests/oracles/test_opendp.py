@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from dpcli.mechanisms.partition_selection import partition_selection
+from dpcli.mechanisms.partition_selection import threshold_for_delta
 from dpcli.noise.discrete_laplace import DiscreteLaplace
 from dpcli.planning.model import Plan
 from dpcli.planning.planner import make_plan
@@ -56,7 +56,7 @@ def test_thresholds_are_those_of_opendp_one_step_safer(
     only: see the next test.
     """
     alone = Sensitivity(l0=groups, l1=groups * most, l2_squared=groups * most**2, linf=most)
-    ours = partition_selection(DiscreteLaplace(Fraction(scale)), alone, delta).threshold
+    ours = threshold_for_delta(DiscreteLaplace(Fraction(scale)), alone, delta).threshold
 
     def claimed(threshold: int) -> float:
         return float(counting(float(scale), threshold).map((groups, groups * most, most))[1])
@@ -87,7 +87,7 @@ def test_thresholds_approach_those_of_continuous_noise(epsilon: Fraction, groups
     """
     delta, scale = Fraction(1, 10**6), groups / epsilon
     alone = Sensitivity(l0=groups, l1=groups, l2_squared=groups, linf=1)
-    ours = partition_selection(DiscreteLaplace(scale), alone, delta).threshold
+    ours = threshold_for_delta(DiscreteLaplace(scale), alone, delta).threshold
     continuous = 1 - float(scale) * log(2 * delta / groups)
 
     assert 0 < ours - continuous <= 1.5

@@ -24,5 +24,5 @@ def fitted(
     mechanism: Mechanism, change: Sensitivity, target: Loss, calibration: str = "exact"
 ) -> tuple[Noise, Loss]:
     """Calibrated noise of a single answer, and its loss."""
-    (noise,) = mechanism.noises_for([change], target, calibration=calibration)
+    (noise,) = mechanism.calibrate_and_verify([change], target, calibration=calibration)
     return noise, mechanism.loss([noise], [change], target.epsilon)

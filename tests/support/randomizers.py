@@ -11,10 +11,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpcli.columns import CategoryColumn, NumericColumn
-from dpcli.mechanisms.local import RANDOMIZERS
-from dpcli.mechanisms.local.matrix import Tabular
-from dpcli.mechanisms.local.pure_protocols import Bits, Symmetric
-from dpcli.mechanisms.local.randomizer import Asked, Channel, ProbabilityTable, Randomizer
+from dpcli.mechanisms.local import LOCAL_MECHANISMS
+from dpcli.mechanisms.local.local_mechanism import (
+    CalibratedRandomizer,
+    LocalMechanism,
+    ProbabilityTable,
+    RandomizerRequest,
+)
+from dpcli.mechanisms.local.matrix import MatrixRandomizer
+from dpcli.mechanisms.local.pure_protocols import KaryRandomizer, UnaryEncodingRandomizer
 
 EPSILONS = tuple(map(Fraction, ("1e-12", "0.001", "0.1", "0.5", "1", "2.5", "7", "20")))
 
@@ -38,44 +43,46 @@ TABLE = ProbabilityTable(
 """Three inputs, four outputs, and thirds."""
 
 
-def asked_of(randomizer: Randomizer, epsilon: Fraction, categories: int) -> Asked | None:
+def request_for(
+    mechanism: LocalMechanism, epsilon: Fraction, categories: int
+) -> RandomizerRequest | None:
     """What a randomizer is asked in tests, if it can be asked with that many labels."""
-    if randomizer.numeric:
+    if mechanism.numeric:
         column = NumericColumn("x", "number", Fraction(1, 2), (-3, 2 * categories), 0)
-        delta = Fraction("1e-6") if randomizer.needs_delta else Fraction(0)
-        return Asked(column, epsilon, delta)
-    if randomizer.prices == ("matrix",):
-        return Asked(labels(3), matrix=TABLE) if categories == 3 else None
-    if randomizer.name == "randomized_response" and categories != 2:
+        delta = Fraction("1e-6") if mechanism.needs_delta else Fraction(0)
+        return RandomizerRequest(column, epsilon, delta)
+    if mechanism.loss_parameters == ("matrix",):
+        return RandomizerRequest(labels(3), matrix=TABLE) if categories == 3 else None
+    if mechanism.name == "randomized_response" and categories != 2:
         return None
-    return Asked(labels(categories), epsilon)
+    return RandomizerRequest(labels(categories), epsilon)
 
 
-def channels(*, discrete: bool) -> Iterator[tuple[str, Channel, Fraction]]:
+def randomizers(*, discrete: bool) -> Iterator[tuple[str, CalibratedRandomizer, Fraction]]:
     """Channels of all randomizers over labels, or over numbers; and the epsilon asked for."""
-    for randomizer in RANDOMIZERS:
+    for mechanism in LOCAL_MECHANISMS:
         for epsilon, categories in product(EPSILONS, (2, 3, 5)):
-            if randomizer.name == "gaussian" and not Fraction("0.1") <= epsilon <= 3:
+            if mechanism.name == "gaussian" and not Fraction("0.1") <= epsilon <= 3:
                 # Its oracle sums over all outputs, which are too many there.
                 continue
-            asked = asked_of(randomizer, epsilon, categories)
-            if asked is not None and randomizer.numeric != discrete:
-                channel = randomizer.channel_for(asked)
-                name = f"{randomizer.name}-{float(epsilon):g}-{categories}"
-                yield name, channel, channel.loss.epsilon
+            request = request_for(mechanism, epsilon, categories)
+            if request is not None and mechanism.numeric != discrete:
+                randomizer = mechanism.calibrate_and_verify(request)
+                name = f"{mechanism.name}-{float(epsilon):g}-{categories}"
+                yield name, randomizer, randomizer.loss.epsilon
 
 
-def table_of(channel: Channel) -> Rows:
+def table_of(randomizer: CalibratedRandomizer) -> Rows:
     """The probabilities of every output for every input, from the words of its docstring."""
-    match channel:
-        case Symmetric(categories=k, p=p, q=q):
+    match randomizer:
+        case KaryRandomizer(categories=k, p=p, q=q):
             return [[p if i == j else q for j in range(k)] for i in range(k)]
-        case Bits(categories=k, q=raised):
+        case UnaryEncodingRandomizer(categories=k, q=raised):
             outputs = list(product((0, 1), repeat=k))
             return [[_bits(bits, true, raised) for bits in outputs] for true in range(k)]
-        case Tabular(table=table):
+        case MatrixRandomizer(table=table):
             return [list(row) for row in table.rows]
-    raise AssertionError(f"no table is known for {channel}")
+    raise AssertionError(f"no table is known for {randomizer}")
 
 
 def _bits(bits: tuple[int, ...], true: int, raised: Fraction) -> Fraction:
@@ -87,10 +94,10 @@ def _bits(bits: tuple[int, ...], true: int, raised: Fraction) -> Fraction:
     return chance
 
 
-def output_of(channel: Channel, columns: Sequence[Any]) -> NDArray[np.int64]:
+def output_of(randomizer: CalibratedRandomizer, columns: Sequence[Any]) -> NDArray[np.int64]:
     """Responses as places in the table of the channel."""
     arrays = [np.asarray(column, np.int64) for column in columns]
-    if isinstance(channel, Bits):
+    if isinstance(randomizer, UnaryEncodingRandomizer):
         places = np.zeros_like(arrays[0])
         for bits in arrays:
             places = places * 2 + bits

@@ -8,8 +8,8 @@ from math import exp
 from dpcli.mechanisms.mechanism import AdditiveMechanism, Pure
 from dpcli.noise.discrete_laplace import DiscreteLaplace, discrete_laplace
 from dpcli.noise.distribution import Noise
-from dpcli.privacy.conversion import pure_rho
 from dpcli.privacy.sensitivity import Sensitivity
+from dpcli.privacy.zcdp_conversion import pure_rho
 
 
 class TwoLaplaces(Noise):
@@ -48,6 +48,6 @@ class TwoLaplacesMechanism(Pure, AdditiveMechanism):
     name = "two_laplaces"
     distribution = TwoLaplaces
 
-    def rho(self, noise: Noise, sensitivity: Sensitivity) -> Fraction:
+    def zcdp_rho(self, noise: Noise, sensitivity: Sensitivity) -> Fraction:
         """That of any pure answer."""
         return pure_rho(sensitivity.l1 / noise.scale)

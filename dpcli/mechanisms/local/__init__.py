@@ -4,26 +4,31 @@ from __future__ import annotations
 
 from typing import Final
 
-from dpcli.mechanisms.local.additive import Added, Gaussian, Laplace
-from dpcli.mechanisms.local.matrix import Matrix, Tabular
+from dpcli.mechanisms.local.additive import AdditiveRandomizer, LocalGaussian, LocalLaplace
+from dpcli.mechanisms.local.local_mechanism import CalibratedRandomizer, LocalMechanism
+from dpcli.mechanisms.local.matrix import Matrix, MatrixRandomizer
 from dpcli.mechanisms.local.pure_protocols import (
-    Bits,
     GeneralizedRandomizedResponse,
+    KaryRandomizer,
     RandomizedResponse,
-    Symmetric,
     UnaryEncoding,
+    UnaryEncodingRandomizer,
 )
-from dpcli.mechanisms.local.randomizer import Channel, Randomizer
 
-RANDOMIZERS: tuple[Randomizer, ...] = (
+LOCAL_MECHANISMS: tuple[LocalMechanism, ...] = (
     RandomizedResponse(),
     GeneralizedRandomizedResponse(),
     UnaryEncoding(),
-    Laplace(),
-    Gaussian(),
+    LocalLaplace(),
+    LocalGaussian(),
     Matrix(),
 )
 """Every local randomizer; adding one is one class and one line here."""
 
-CHANNELS: Final[tuple[type[Channel], ...]] = (Symmetric, Bits, Added, Tabular)
+CALIBRATED_RANDOMIZERS: Final[tuple[type[CalibratedRandomizer], ...]] = (
+    KaryRandomizer,
+    UnaryEncodingRandomizer,
+    AdditiveRandomizer,
+    MatrixRandomizer,
+)
 """Every kind of randomizer with its probabilities settled: no other one opens a record's cells."""

@@ -8,17 +8,15 @@ from fractions import Fraction
 from typing import ClassVar
 
 from dpcli.columns import NumericColumn
-from dpcli.mechanisms import MECHANISMS
-from dpcli.mechanisms.gaussian import Gaussian as GaussianMechanism
-from dpcli.mechanisms.laplace import Laplace as LaplaceMechanism
-from dpcli.mechanisms.local.randomizer import (
-    Asked,
-    CannotRandomize,
-    Channel,
-    Randomizer,
+from dpcli.mechanisms import MECHANISMS, gaussian, laplace
+from dpcli.mechanisms.local.local_mechanism import (
+    CalibratedRandomizer,
+    LocalMechanism,
+    RandomizerError,
+    RandomizerRequest,
     ResponseCounts,
 )
-from dpcli.mechanisms.mechanism import AdditiveMechanism, CannotCalibrate
+from dpcli.mechanisms.mechanism import AdditiveMechanism, CalibrationError
 from dpcli.noise import NOISES
 from dpcli.noise.distribution import Noise
 from dpcli.numeric.arrays import Ints, np
@@ -34,7 +32,7 @@ TAIL = 1 << 10
 
 
 @dataclass(frozen=True, slots=True)
-class Added(Channel):
+class AdditiveRandomizer(CalibratedRandomizer):
     """A number of steps of the column's grid, and noise on top of it."""
 
     column: NumericColumn
@@ -76,7 +74,7 @@ class Added(Channel):
     def event(self, column: str, mechanism: str) -> MechanismEvent:
         """As of a central answer."""
         details = {"unit": str(self.column.step)}
-        event = super(Added, self).event(column, mechanism)
+        event = super(AdditiveRandomizer, self).event(column, mechanism)
         scale, sensitivity = self.noise.scale, self.sensitivity
         return replace(event, scale=scale, sensitivity=sensitivity, details=details)
 
@@ -117,29 +115,29 @@ def _width(column: NumericColumn) -> Sensitivity:
     return Sensitivity(1, width, width * width, width)
 
 
-class _Additive(Randomizer):
+class _AdditiveMechanism(LocalMechanism):
     """Noise of a mechanism of the central model, for the width of the column."""
 
     numeric = True
     mechanism: ClassVar[AdditiveMechanism]
 
-    def channel(self, asked: Asked) -> Channel:
-        """Noise that meets the target; `CannotRandomize` if there is none."""
-        column, epsilon = asked.column, asked.epsilon
+    def calibrate(self, request: RandomizerRequest) -> CalibratedRandomizer:
+        """Noise that meets the target; `RandomizerError` if there is none."""
+        column, epsilon = request.column, request.epsilon
         assert isinstance(column, NumericColumn)
         assert epsilon is not None
         if column.lower == column.upper:
-            raise CannotRandomize("cannot-randomize.bounds", column=column.name)
-        target = Loss(epsilon, asked.delta)
+            raise RandomizerError("cannot-randomize.bounds", column=column.name)
+        target = Loss(epsilon, request.delta)
         try:
-            (noise,) = self.mechanism.noises_for([_width(column)], target)
-        except CannotCalibrate as failure:
+            (noise,) = self.mechanism.calibrate_and_verify([_width(column)], target)
+        except CalibrationError as failure:
             facts = {"column": column.name, "reason": failure.reason, "hint": failure.hint}
-            raise CannotRandomize("cannot-randomize.noise", **facts) from None
-        return Added(target, column, self.mechanism, noise)
+            raise RandomizerError("cannot-randomize.noise", **facts) from None
+        return AdditiveRandomizer(target, column, self.mechanism, noise)
 
 
-class Laplace(_Additive):
+class LocalLaplace(_AdditiveMechanism):
     """Adds discrete Laplace noise of scale width / epsilon to every record's number.
 
     The number is rounded to the grid and clamped to its bounds first; the width is the
@@ -154,10 +152,10 @@ class Laplace(_Additive):
     """
 
     name = "laplace"
-    mechanism = LaplaceMechanism()
+    mechanism = laplace.Laplace()
 
 
-class Gaussian(_Additive):
+class LocalGaussian(_AdditiveMechanism):
     """Adds discrete Gaussian noise to every record's number: epsilon and delta.
 
     The number is rounded to the grid and clamped to its bounds first; the noise is
@@ -175,4 +173,4 @@ class Gaussian(_Additive):
 
     name = "gaussian"
     needs_delta = True
-    mechanism = GaussianMechanism()
+    mechanism = gaussian.Gaussian()

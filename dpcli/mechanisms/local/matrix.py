@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from dpcli.mechanisms.local.randomizer import (
-    Asked,
-    CannotRandomize,
-    Channel,
+from dpcli.mechanisms.local.local_mechanism import (
+    CalibratedRandomizer,
+    LocalMechanism,
     ProbabilityTable,
-    Randomizer,
+    RandomizerError,
+    RandomizerRequest,
     ResponseCounts,
 )
 from dpcli.noise.selection import categorical_array
@@ -24,7 +24,7 @@ DISTINCT = 1e-11
 
 
 @dataclass(frozen=True, slots=True)
-class Tabular(Channel):
+class MatrixRandomizer(CalibratedRandomizer):
     """For each input its own probabilities of the outputs."""
 
     table: ProbabilityTable
@@ -95,7 +95,7 @@ class Tabular(Channel):
         return inverse
 
 
-class Matrix(Randomizer):
+class Matrix(LocalMechanism):
     """Chooses a response at random from the row of a table that belongs to the true label.
 
     `matrix:` is a mapping from each label to the probabilities of the outputs, or the name
@@ -112,19 +112,19 @@ class Matrix(Randomizer):
     """
 
     name = "matrix"
-    prices = ("matrix",)
+    loss_parameters = ("matrix",)
 
-    def channel(self, asked: Asked) -> Channel:
+    def calibrate(self, request: RandomizerRequest) -> CalibratedRandomizer:
         """The table, if it protects."""
-        assert asked.matrix is not None
-        worst = worst_ratio(asked.matrix.rows)
+        assert request.matrix is not None
+        worst = worst_ratio(request.matrix.rows)
         if worst.epsilon is None:
-            inputs, outputs = asked.matrix.inputs, asked.matrix.outputs
-            raise CannotRandomize(
+            inputs, outputs = request.matrix.inputs, request.matrix.outputs
+            raise RandomizerError(
                 "cannot-randomize.infinite",
-                column=asked.column.name,
+                column=request.column.name,
                 output=outputs[worst.output],
                 label=inputs[worst.likely],
                 other=inputs[worst.unlikely],
             )
-        return Tabular(Loss(worst.epsilon), asked.matrix)
+        return MatrixRandomizer(Loss(worst.epsilon), request.matrix)

@@ -7,18 +7,18 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar
 
-from dpcli.mechanisms.local.randomizer import (
-    Asked,
-    CannotRandomize,
-    Channel,
-    Randomizer,
+from dpcli.mechanisms.local.local_mechanism import (
+    CalibratedRandomizer,
+    LocalMechanism,
+    RandomizerError,
+    RandomizerRequest,
     ResponseCounts,
 )
 from dpcli.noise.bernoulli import Threshold, bernoulli_array, uniforms
 from dpcli.numeric.arrays import Ints, np
-from dpcli.numeric.directed import exp_down, round_up
 from dpcli.numeric.exact import readable_text, require_exact
-from dpcli.privacy.amplification import epsilon_of
+from dpcli.numeric.interval_arithmetic import exp_down, round_up
+from dpcli.privacy.amplification import epsilon_of_ratio
 from dpcli.privacy.loss import Loss
 
 FINE = 128
@@ -26,7 +26,7 @@ FINE = 128
 
 
 @dataclass(frozen=True, slots=True)
-class PureProtocol(Channel):
+class PureProtocolRandomizer(CalibratedRandomizer):
     """A channel that supports each of `categories` labels with one of two probabilities.
 
     A response supports the true label with probability `p`, and each other one with `q`. `counts`
@@ -54,11 +54,11 @@ class PureProtocol(Channel):
 
 
 @dataclass(frozen=True, slots=True)
-class Symmetric(PureProtocol):
+class KaryRandomizer(PureProtocolRandomizer):
     """The true one of all labels with probability p, else each other one with q."""
 
     def __post_init__(self) -> None:
-        super(Symmetric, self).__post_init__()
+        super(KaryRandomizer, self).__post_init__()
         if self.p + (self.categories - 1) * self.q != 1:
             raise ValueError("probabilities sum to one")
 
@@ -98,7 +98,7 @@ class Symmetric(PureProtocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Bits(PureProtocol):
+class UnaryEncodingRandomizer(PureProtocolRandomizer):
     """The bit of the true label is set by a fair coin, each other one with probability q."""
 
     form: ClassVar = "bits"
@@ -129,12 +129,12 @@ class Bits(PureProtocol):
         )
 
 
-def _false(epsilon: Fraction, others: int) -> Fraction:
+def _false_label_probability(epsilon: Fraction, others: int) -> Fraction:
     """1 / (e^epsilon + others), rounded up: how likely one false label may be."""
     return round_up(1 / (exp_down(epsilon, 2 * FINE) + others), FINE)
 
 
-class GeneralizedRandomizedResponse(Randomizer):
+class GeneralizedRandomizedResponse(LocalMechanism):
     """Reports the true one of k labels with probability p, otherwise any other, evenly.
 
     Given `epsilon`, each false label has probability 1 / (e^epsilon + k - 1), rounded up.
@@ -151,24 +151,24 @@ class GeneralizedRandomizedResponse(Randomizer):
     """
 
     name = "generalized_randomized_response"
-    prices = ("epsilon", "probability")
+    loss_parameters = ("epsilon", "probability")
 
-    def channel(self, asked: Asked) -> Channel:
+    def calibrate(self, request: RandomizerRequest) -> CalibratedRandomizer:
         """All labels, with the odds that are asked for."""
-        k, p = asked.labels, asked.probability
+        k, p = request.labels, request.probability
         if p is None:
-            assert asked.epsilon is not None
-            q = _false(asked.epsilon, k - 1)
-            return Symmetric(Loss(asked.epsilon), 1 - (k - 1) * q, q, k)
+            assert request.epsilon is not None
+            q = _false_label_probability(request.epsilon, k - 1)
+            return KaryRandomizer(Loss(request.epsilon), 1 - (k - 1) * q, q, k)
         if p * k == 1:
-            raise CannotRandomize(
+            raise RandomizerError(
                 "cannot-randomize.uniform",
-                column=asked.column.name,
+                column=request.column.name,
                 probability=readable_text(p),
                 labels=k,
             )
         q = (1 - p) / (k - 1)
-        return Symmetric(Loss(epsilon_of(max(p, q) / min(p, q))), p, q, k)
+        return KaryRandomizer(Loss(epsilon_of_ratio(max(p, q) / min(p, q))), p, q, k)
 
 
 class RandomizedResponse(GeneralizedRandomizedResponse):
@@ -190,19 +190,19 @@ class RandomizedResponse(GeneralizedRandomizedResponse):
 
     name = "randomized_response"
 
-    def channel(self, asked: Asked) -> Channel:
+    def calibrate(self, request: RandomizerRequest) -> CalibratedRandomizer:
         """The same for two labels."""
-        if asked.labels != 2:
-            raise CannotRandomize(
+        if request.labels != 2:
+            raise RandomizerError(
                 "cannot-randomize.two-labels",
-                column=asked.column.name,
+                column=request.column.name,
                 mechanism=self.name,
-                labels=asked.labels,
+                labels=request.labels,
             )
-        return super().channel(asked)
+        return super().calibrate(request)
 
 
-class UnaryEncoding(Randomizer):
+class UnaryEncoding(LocalMechanism):
     """Reports for each of k labels whether it is the true one; every answer may be false.
 
     A column `NAME=LABEL` of zeros and ones for each label. That of the true label is one
@@ -219,8 +219,8 @@ class UnaryEncoding(Randomizer):
 
     name = "unary_encoding"
 
-    def channel(self, asked: Asked) -> Channel:
+    def calibrate(self, request: RandomizerRequest) -> CalibratedRandomizer:
         """One bit for each label."""
-        assert asked.epsilon is not None
-        q = _false(asked.epsilon, 1)
-        return Bits(Loss(asked.epsilon), Fraction(1, 2), q, asked.labels)
+        assert request.epsilon is not None
+        q = _false_label_probability(request.epsilon, 1)
+        return UnaryEncodingRandomizer(Loss(request.epsilon), Fraction(1, 2), q, request.labels)

@@ -7,11 +7,11 @@ from collections import Counter
 from collections.abc import Iterator
 from fractions import Fraction
 
-from dpcli.numeric.directed import Interval, exp, log, round_down, sqrt, sqrt_up
 from dpcli.numeric.exact import short_up
-from dpcli.privacy.accounting.composition import Bound, Composition, Counted, plain_sum
-from dpcli.privacy.conversion import logarithm, pure_rho, sum_up
+from dpcli.numeric.interval_arithmetic import Interval, exp, log, round_down, sqrt, sqrt_up
+from dpcli.privacy.accounting.composition import Bound, Composition, GuaranteeCounts, plain_sum
 from dpcli.privacy.loss import Loss
+from dpcli.privacy.zcdp_conversion import float_log, pure_rho, sum_rounded_up
 
 EULER_UP = exp(Interval.of(1)).high
 
@@ -44,7 +44,7 @@ class Advanced(Composition):
 
     name = "advanced"
 
-    def bounds(self, answers: Counted, delta: Fraction) -> Iterator[Bound]:
+    def bounds(self, answers: GuaranteeCounts, delta: Fraction) -> Iterator[Bound]:
         """The plain sum, then what the delta that is left can buy."""
         plain = plain_sum(answers)
         yield plain
@@ -62,22 +62,24 @@ class Advanced(Composition):
             return
         equal = len(epsilons) == 1
         name = "strong composition" + ("" if equal else " of unequal losses")
-        yield Bound(Loss(strong(epsilons, left), delta), name)
+        yield Bound(Loss(strong_composition(epsilons, left), delta), name)
         ((epsilon, times),) = epsilons.most_common(1)
         if equal and times <= MOST_EQUAL:
-            yield Bound(Loss(optimal(epsilon, times, left), delta), "optimal for equal losses")
+            yield Bound(
+                Loss(optimal_composition(epsilon, times, left), delta), "optimal for equal losses"
+            )
 
 
-def strong(epsilons: Counter[Fraction], delta: Fraction) -> Fraction:
+def strong_composition(epsilons: Counter[Fraction], delta: Fraction) -> Fraction:
     """Epsilon at an additional `delta`, by strong composition, rounded up."""
-    mean = sum_up((pure_rho(epsilon), times) for epsilon, times in epsilons.items())
-    squares = sum_up((epsilon**2, times) for epsilon, times in epsilons.items())
+    mean = sum_rounded_up((pure_rho(epsilon), times) for epsilon, times in epsilons.items())
+    squares = sum_rounded_up((epsilon**2, times) for epsilon, times in epsilons.items())
     often = min(1 / delta, EULER_UP + sqrt_up(squares) / delta)
     spread = sqrt(log(Interval.of(often)) * (2 * squares))
     return short_up(mean + spread.high)
 
 
-def optimal(epsilon: Fraction, times: int, delta: Fraction) -> Fraction:
+def optimal_composition(epsilon: Fraction, times: int, delta: Fraction) -> Fraction:
     """The least epsilon of equal answers at an additional `delta`, rounded up.
 
     With the weights w_l = C(times, l) e^((times - l) epsilon) / (1 + e^epsilon)^times of the
@@ -86,7 +88,7 @@ def optimal(epsilon: Fraction, times: int, delta: Fraction) -> Fraction:
     """
     falling = exp(Interval.of(-epsilon))
     rising, steeper = Interval.of(1) / falling, falling * falling
-    first, enough = _negligible(float(epsilon), times, logarithm(delta)), Fraction(1)
+    first, enough = _negligible(float(epsilon), times, float_log(delta)), Fraction(1)
     weight = _power(Interval.of(1) / (falling + 1), times) * math.comb(times, first)
     weight = weight * _power(falling, first)
     against = weight * _power(falling, times - 2 * first)

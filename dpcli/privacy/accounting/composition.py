@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar, final
 
-from dpcli.privacy.conversion import sum_up
 from dpcli.privacy.loss import Guarantee, Loss
+from dpcli.privacy.zcdp_conversion import sum_rounded_up
 
-Counted = Mapping[Guarantee, int]
+GuaranteeCounts = Mapping[Guarantee, int]
 """What was answered, and how often each."""
 
 
@@ -53,7 +53,7 @@ class Composition(ABC):
     )
 
     @abstractmethod
-    def bounds(self, answers: Counted, delta: Fraction) -> Iterator[Bound]:
+    def bounds(self, answers: GuaranteeCounts, delta: Fraction) -> Iterator[Bound]:
         """Every bound that the rule proves; `delta` is the most that may be used.
 
         `MissingDependencyError` if a package that it needs is not installed.
@@ -65,28 +65,28 @@ class Composition(ABC):
         return Loss(left, budget.delta)
 
     @final
-    def bound(self, answers: Counted, delta: Fraction) -> Bound:
+    def bound(self, answers: GuaranteeCounts, delta: Fraction) -> Bound:
         """The least bound within `delta`; the first, if none is."""
         found = list(self.bounds(answers, delta))
         valid = [bound for bound in found if bound.loss.delta <= delta]
         return min(valid, key=lambda bound: bound.loss.epsilon, default=found[0])
 
     @final
-    def total(self, answers: Counted, delta: Fraction) -> Loss:
+    def total(self, answers: GuaranteeCounts, delta: Fraction) -> Loss:
         """The loss of publishing every answer, each as often as it is given."""
         return self.bound(answers, delta).loss
 
 
-def plain_sum(answers: Counted, rho: Fraction | None = None) -> Bound:
+def plain_sum(answers: GuaranteeCounts, rho: Fraction | None = None) -> Bound:
     """The sums of epsilons and of deltas, exactly, or rounded up if there are thousands."""
-    epsilon = sum_up((one.loss.epsilon, times) for one, times in answers.items())
-    delta = sum_up((one.loss.delta, times) for one, times in answers.items())
+    epsilon = sum_rounded_up((one.loss.epsilon, times) for one, times in answers.items())
+    delta = sum_rounded_up((one.loss.delta, times) for one, times in answers.items())
     return Bound(Loss(epsilon, delta, rho), "plain sum")
 
 
-def slack_of(answers: Counted) -> Fraction:
+def total_failure_delta(answers: GuaranteeCounts) -> Fraction:
     """The delta that is spent on what only holds except with some probability."""
-    return Fraction(sum(times * one.slack for one, times in answers.items()))
+    return Fraction(sum(times * one.failure_delta for one, times in answers.items()))
 
 
 class Sequential(Composition):
@@ -108,7 +108,7 @@ class Sequential(Composition):
             max(budget.epsilon - spent.epsilon, zero), max(budget.delta - spent.delta, zero)
         )
 
-    def bounds(self, answers: Counted, delta: Fraction) -> Iterator[Bound]:
+    def bounds(self, answers: GuaranteeCounts, delta: Fraction) -> Iterator[Bound]:
         """The exact sums; nothing is rounded."""
         zero, each = Fraction(0), answers.items()
         epsilon = sum((times * one.loss.epsilon for one, times in each), zero)

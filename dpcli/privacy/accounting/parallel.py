@@ -77,8 +77,10 @@ def worst_of(guarantees: Sequence[Guarantee]) -> Guarantee:
     return Guarantee(
         Loss(max(one.loss.epsilon for one in distinct), max(one.loss.delta for one in distinct)),
         max(one.rho for one in distinct),
-        _worst_pairs(list(dict.fromkeys(one.pairs for one in distinct if one.pairs))),
-        max(one.slack for one in distinct),
+        _worst_pairs(
+            list(dict.fromkeys(one.dominating_pairs for one in distinct if one.dominating_pairs))
+        ),
+        max(one.failure_delta for one in distinct),
     )
 
 
@@ -97,4 +99,4 @@ def _worst_pairs(each: Sequence[tuple[DominatingPair, ...]]) -> tuple[Dominating
 
 def _size(guarantee: Guarantee) -> tuple[object, ...]:
     loss = guarantee.loss
-    return (loss.epsilon, guarantee.rho, loss.delta, repr(guarantee.pairs))
+    return (loss.epsilon, guarantee.rho, loss.delta, repr(guarantee.dominating_pairs))

@@ -9,14 +9,14 @@ from fractions import Fraction
 from math import sqrt
 from typing import TYPE_CHECKING
 
-from dpcli.numeric.directed import round_down
 from dpcli.numeric.exact import short_up
+from dpcli.numeric.interval_arithmetic import round_down
 from dpcli.privacy.accounting.composition import (
     Bound,
     Composition,
-    Counted,
+    GuaranteeCounts,
     MissingDependencyError,
-    slack_of,
+    total_failure_delta,
 )
 from dpcli.privacy.accounting.zcdp import Zcdp
 from dpcli.privacy.dominating_pairs import DominatingPair
@@ -70,16 +70,16 @@ class Pld(Composition):
     name = "pld"
     takes_rho = True
 
-    def bounds(self, answers: Counted, delta: Fraction) -> Iterator[Bound]:
+    def bounds(self, answers: GuaranteeCounts, delta: Fraction) -> Iterator[Bound]:
         """Those of concentrated privacy without their rho, and the numeric one."""
         for bound in Zcdp().bounds(answers, delta):
             yield Bound(Loss(bound.loss.epsilon, bound.loss.delta), bound.name)
         pairs: Counter[DominatingPair] = Counter()
         for guarantee, times in answers.items():
-            for pair in guarantee.pairs:
+            for pair in guarantee.dominating_pairs:
                 pairs[replace(pair, times=1)] += pair.times * times
         wrong = FLOAT_ERROR + FLOAT_ERROR_EACH * sum(pairs.values())
-        left = (delta - slack_of(answers)) * (1 - FLOAT_ERROR) - wrong
+        left = (delta - total_failure_delta(answers)) * (1 - FLOAT_ERROR) - wrong
         if left <= 0 or not pairs:
             return
         epsilon = composed_epsilon(pairs, float(left))

@@ -5,9 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from fractions import Fraction
 
-from dpcli.privacy.accounting.composition import Bound, Composition, Counted, plain_sum, slack_of
-from dpcli.privacy.conversion import MANY, sum_up, zcdp_epsilon, zcdp_rho
+from dpcli.privacy.accounting.composition import (
+    Bound,
+    Composition,
+    GuaranteeCounts,
+    plain_sum,
+    total_failure_delta,
+)
 from dpcli.privacy.loss import Loss
+from dpcli.privacy.zcdp_conversion import MANY, sum_rounded_up, zcdp_epsilon, zcdp_rho_within
 
 MOST_MIXED = 32
 """Mixtures of both sums that are tried."""
@@ -38,21 +44,23 @@ class Zcdp(Composition):
         """What is left of epsilon at the delta of the budget, and of rho."""
         rho = budget.rho
         if rho is None:
-            rho = zcdp_rho(budget.epsilon, budget.delta) if budget.delta else Fraction(0)
+            rho = zcdp_rho_within(budget.epsilon, budget.delta) if budget.delta else Fraction(0)
         left = max(rho - (spent.rho or Fraction(0)), Fraction(0))
         return Loss(max(budget.epsilon - spent.epsilon, Fraction(0)), budget.delta, left)
 
-    def bounds(self, answers: Counted, delta: Fraction) -> Iterator[Bound]:
+    def bounds(self, answers: GuaranteeCounts, delta: Fraction) -> Iterator[Bound]:
         """The plain sum, and the sum of rhos if some delta is left for it."""
-        rho = sum_up((one.rho, times) for one, times in answers.items())
+        rho = sum_rounded_up((one.rho, times) for one, times in answers.items())
         yield plain_sum(answers, rho)
-        left = delta - slack_of(answers)
+        left = delta - total_failure_delta(answers)
         if left > 0:
             yield Bound(Loss(zcdp_epsilon(rho, left), delta, rho), "sum of rhos")
             yield from _mixed(answers, rho, left, delta)
 
 
-def _mixed(answers: Counted, rho: Fraction, left: Fraction, delta: Fraction) -> Iterator[Bound]:
+def _mixed(
+    answers: GuaranteeCounts, rho: Fraction, left: Fraction, delta: Fraction
+) -> Iterator[Bound]:
     """Some pure answers by the sum of their epsilons, all others by that of their rhos.
 
     Epsilon is concave in rho, so the best choice takes those whose epsilon is least for

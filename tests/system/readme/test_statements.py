@@ -44,8 +44,8 @@ def test_thresholds_of_private_keys() -> None:
     for statistic in ("count_distinct", "count"):
         text = PRIVATE_KEYS.replace("STATISTIC", statistic)
         (part,) = make_plan(load_spec(text, "page")).entries[0].parts
-        assert part.selection is not None
-        found.append(part.selection.threshold)
+        assert part.partition_selection is not None
+        found.append(part.partition_selection.threshold)
 
     assert f"Here it is {found[0]}; for a `count`," in page("people")
     assert f"it would be {found[1]}." in page("people")

@@ -11,7 +11,7 @@ import pytest
 from dpcli.errors import LedgerError
 from dpcli.ledger.charge import Charge, OpenCharge
 from dpcli.ledger.ledger import Ledger
-from dpcli.mechanisms.calibrated import CalibratedMechanism
+from dpcli.mechanisms.calibrated_mechanism import CalibratedMechanism
 from dpcli.mechanisms.laplace import Laplace
 from dpcli.numeric.arrays import whole
 from dpcli.privacy.confidential import Cells, Confidential
@@ -29,7 +29,7 @@ SEALED: Confidential[Cells] = Confidential(whole([7]), COUNT, RELATION.unit)
 def of(epsilon: str, relation: Relation = RELATION) -> CalibratedMechanism:
     """The mechanism of a count with this epsilon."""
     target = Loss(Fraction(epsilon))
-    (made,) = CalibratedMechanism.fit(Laplace(), [COUNT], relation, target)
+    (made,) = CalibratedMechanism.calibrate(Laplace(), [COUNT], relation, target)
     return made
 
 

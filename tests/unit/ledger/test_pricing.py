@@ -16,13 +16,13 @@ from dpcli.ledger.chain import canonical, to_events_json
 from dpcli.ledger.charge import Charge, charge_for
 from dpcli.ledger.ledger import create_ledger
 from dpcli.ledger.terms import AccountTerms, terms_from_spec
-from dpcli.mechanisms.local import RANDOMIZERS
+from dpcli.mechanisms.local import LOCAL_MECHANISMS
 from dpcli.planning.model import Plan
 from dpcli.planning.planner import make_plan
 from dpcli.privacy.accounting import COMPOSITIONS
 from dpcli.privacy.accounting.composition import Composition
 from dpcli.privacy.events import MechanismEvent
-from dpcli.privacy.loss import Loss, pure
+from dpcli.privacy.loss import Loss, pure_guarantee
 from dpcli.privacy.sensitivity import Sensitivity
 from dpcli.specification.load import load_any, load_spec, read_any
 from tests.support.ledgers import render
@@ -94,7 +94,7 @@ def test_responses_are_charged_as_planned(rule: Composition) -> None:
     """Every local randomizer, by every rule: from its recorded parameters alone."""
     spec = load_any(RESPONSES % rule.name, "spec.yaml")
     assert spec.is_local
-    assert {one.randomizer.name for one in spec.responses} == {one.name for one in RANDOMIZERS}
+    assert {one.mechanism.name for one in spec.responses} == {one.name for one in LOCAL_MECHANISMS}
     plan = make_plan(spec)
     assert charged(plan) == plan.spent
     if rule.name == "sequential":
@@ -223,7 +223,7 @@ def test_a_recovered_sum_is_a_pure_answer_but_for_its_delta(name: str, times: in
     epsilon, delta, whole = Fraction(3, 10), Fraction(1, 10**8), Fraction(1, 10**6)
     part = {"mechanism": "recovered", "epsilon": str(epsilon), "delta": str(delta)}
     found = rule.total(dict(guarantee_counts(canonical([part] * times), "add-remove")), whole)
-    against = rule.total({pure(epsilon): times}, whole - times * delta)
+    against = rule.total({pure_guarantee(epsilon): times}, whole - times * delta)
     assert abs(found.epsilon - against.epsilon) <= against.epsilon / 10**9
     assert found.delta <= whole
 

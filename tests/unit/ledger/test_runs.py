@@ -13,7 +13,7 @@ from dpcli.ledger.balance import GuaranteeCounts, RecordedCost, balance
 from dpcli.ledger.terms import AccountTerms
 from dpcli.privacy.accounting import COMPOSITIONS
 from dpcli.privacy.accounting.composition import Composition
-from dpcli.privacy.loss import Loss, pure
+from dpcli.privacy.loss import Loss, pure_guarantee
 
 DELTA = Fraction(1, 10**6)
 each_rule = pytest.mark.parametrize("rule", COMPOSITIONS, ids=lambda rule: str(rule.name))
@@ -21,7 +21,7 @@ each_rule = pytest.mark.parametrize("rule", COMPOSITIONS, ids=lambda rule: str(r
 
 def answers(epsilon: Fraction) -> GuaranteeCounts:
     """What a release with a single pure answer reveals."""
-    return ((pure(epsilon), 1),)
+    return ((pure_guarantee(epsilon), 1),)
 
 
 def account_terms(rule: Composition, budget: Fraction, window: int | None = None) -> AccountTerms:

@@ -8,13 +8,13 @@ from math import exp, log, sqrt
 import pytest
 
 from dpcli.mechanisms.gaussian import Gaussian
-from dpcli.mechanisms.mechanism import CannotCalibrate
-from dpcli.numeric.directed import Interval
+from dpcli.mechanisms.mechanism import CalibrationError
+from dpcli.numeric.interval_arithmetic import Interval
 from dpcli.privacy import gaussian_delta
-from dpcli.privacy.conversion import zcdp_delta
 from dpcli.privacy.gaussian_delta import cells_delta
 from dpcli.privacy.loss import Loss
 from dpcli.privacy.sensitivity import Sensitivity
+from dpcli.privacy.zcdp_conversion import zcdp_delta
 from tests.support.mechanisms import fitted
 
 COUNT = Sensitivity(1, 1, 1, 1)
@@ -66,7 +66,7 @@ def test_classic_is_the_formula_rounded_up() -> None:
 
 def test_classic_is_refused_above_one() -> None:
     """Above epsilon one the classic formula gives too little noise, and is refused."""
-    with pytest.raises(CannotCalibrate, match="up to 1 only") as refusal:
+    with pytest.raises(CalibrationError, match="up to 1 only") as refusal:
         fitted(Gaussian(), COUNT, Loss(Fraction(10), Fraction("1e-6")), "classic")
     assert "exact" in refusal.value.hint
 

@@ -12,12 +12,12 @@ from numpy.typing import NDArray
 
 from dpcli.columns import CategoryColumn, NumericColumn
 from dpcli.local.estimate import on_simplex
-from dpcli.mechanisms.local import RANDOMIZERS
-from dpcli.mechanisms.local.randomizer import (
-    Asked,
-    Channel,
+from dpcli.mechanisms.local import LOCAL_MECHANISMS
+from dpcli.mechanisms.local.local_mechanism import (
+    CalibratedRandomizer,
+    LocalMechanism,
     ProbabilityTable,
-    Randomizer,
+    RandomizerRequest,
     ResponseCounts,
 )
 from dpcli.noise import entropy
@@ -76,24 +76,28 @@ def of_table(shares: list[float], records: int) -> float:
     return sum(each) / k / records
 
 
-THEORY: dict[str, tuple[Asked, list[float], Callable[[list[float], int], float]]] = {
-    "randomized_response": (Asked(labels(2), ONE), [0.3, 0.7], of_coin),
+THEORY: dict[str, tuple[RandomizerRequest, list[float], Callable[[list[float], int], float]]] = {
+    "randomized_response": (RandomizerRequest(labels(2), ONE), [0.3, 0.7], of_coin),
     "generalized_randomized_response": (
-        Asked(labels(6), ONE),
+        RandomizerRequest(labels(6), ONE),
         [0.5, 0.2, 0.1, 0.1, 0.1, 0.0],
         of_direct_encoding,
     ),
-    "unary_encoding": (Asked(labels(6), ONE), [0.5, 0.2, 0.1, 0.1, 0.1, 0.0], of_unary_encoding),
-    "laplace": (Asked(AGE, ONE), [], of_laplace),
-    "gaussian": (Asked(AGE, ONE, Fraction("1e-6")), [], of_gaussian),
-    "matrix": (Asked(labels(3), matrix=SYMMETRIC), [0.6, 0.3, 0.1], of_table),
+    "unary_encoding": (
+        RandomizerRequest(labels(6), ONE),
+        [0.5, 0.2, 0.1, 0.1, 0.1, 0.0],
+        of_unary_encoding,
+    ),
+    "laplace": (RandomizerRequest(AGE, ONE), [], of_laplace),
+    "gaussian": (RandomizerRequest(AGE, ONE, Fraction("1e-6")), [], of_gaussian),
+    "matrix": (RandomizerRequest(labels(3), matrix=SYMMETRIC), [0.6, 0.3, 0.1], of_table),
 }
 """What each randomizer is asked, the true frequencies, and its variance in the literature."""
 
-each = pytest.mark.parametrize("randomizer", RANDOMIZERS, ids=lambda one: one.name)
+each = pytest.mark.parametrize("mechanism", LOCAL_MECHANISMS, ids=lambda one: one.name)
 
 
-def truth_of(asked: Asked, shares: list[float], records: int) -> NDArray[np.int64]:
+def truth_of(asked: RandomizerRequest, shares: list[float], records: int) -> NDArray[np.int64]:
     """Records with these frequencies; or numbers from one bound to the other."""
     if isinstance(asked.column, NumericColumn):
         return np.linspace(asked.column.lower, asked.column.upper, records).astype(np.int64)
@@ -102,7 +106,7 @@ def truth_of(asked: Asked, shares: list[float], records: int) -> NDArray[np.int6
 
 
 def collections(
-    channel: Channel, cells: NDArray[np.int64], many: int
+    randomizer: CalibratedRandomizer, cells: NDArray[np.int64], many: int
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Estimates and standard errors from several collections of the same records."""
     found, errors = [], []
@@ -110,29 +114,31 @@ def collections(
     block = max(1, 2_000_000 // size)
     for start in range(0, many, block):
         count = min(block, many - start)
-        drawn = channel.respond(Confidential(np.tile(cells, count), channel)).value
+        drawn = randomizer.respond(Confidential(np.tile(cells, count), randomizer)).value
         for place in range(count):
             part = slice(place * size, (place + 1) * size)
-            tally = tally_of(channel, [column[part] for column in drawn], size)
-            values = [float(value) for value in channel.estimates(tally)]
+            tally = tally_of(randomizer, [column[part] for column in drawn], size)
+            values = [float(value) for value in randomizer.estimates(tally)]
             found.append(values)
             likely = [min(max(value, 0.0), 1.0) for value in values]
-            errors.append([sqrt(one / size) for one in channel.variances(likely)])
+            errors.append([sqrt(one / size) for one in randomizer.variances(likely)])
     return np.array(found), np.array(errors)
 
 
-def tally_of(channel: Channel, columns: list[NDArray[np.int64]], size: int) -> ResponseCounts:
+def tally_of(
+    randomizer: CalibratedRandomizer, columns: list[NDArray[np.int64]], size: int
+) -> ResponseCounts:
     """What was collected."""
-    if channel.form == "number":
-        step = getattr(channel, "column", AGE).step
+    if randomizer.form == "number":
+        step = getattr(randomizer, "column", AGE).step
         return ResponseCounts(size, (), int(columns[0].sum()) * step)
-    if channel.form == "bits":
+    if randomizer.form == "bits":
         return ResponseCounts(size, tuple(int(column.sum()) for column in columns))
-    outputs = len(channel.outputs) or int(channel.record()["categories"])  # type: ignore[call-overload]
+    outputs = len(randomizer.outputs) or int(randomizer.record()["categories"])  # type: ignore[call-overload]
     return ResponseCounts(size, tuple(map(int, np.bincount(columns[0], minlength=outputs))))
 
 
-def true_values(asked: Asked, cells: NDArray[np.int64]) -> NDArray[np.float64]:
+def true_values(asked: RandomizerRequest, cells: NDArray[np.int64]) -> NDArray[np.float64]:
     """What estimates should be."""
     if isinstance(asked.column, CategoryColumn):
         return np.bincount(cells, minlength=len(asked.column.labels)) / len(cells)
@@ -141,23 +147,23 @@ def true_values(asked: Asked, cells: NDArray[np.int64]) -> NDArray[np.float64]:
 
 @each
 def test_errors_are_those_of_theory_and_of_the_plan(
-    randomizer: Randomizer, monkeypatch: pytest.MonkeyPatch
+    mechanism: LocalMechanism, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """At equal epsilon the mean squared error is the theoretical variance, within 5 percent.
 
     The plan predicts it, and the mean error is none.
     """
-    asked, shares, theory = THEORY[randomizer.name]
+    asked, shares, theory = THEORY[mechanism.name]
     records, many = 200, 6000
-    channel = randomizer.channel_for(asked)
+    randomizer = mechanism.calibrate_and_verify(asked)
     cells = truth_of(asked, shares, records)
-    monkeypatch.setattr(entropy, "source", Stream(f"errors-{randomizer.name}"))
-    found, _ = collections(channel, cells, many)
+    monkeypatch.setattr(entropy, "source", Stream(f"errors-{mechanism.name}"))
+    found, _ = collections(randomizer, cells, many)
     misses = found - true_values(asked, cells)
     square = float((misses**2).mean())
 
     assert square == pytest.approx(theory(shares, records), rel=0.05)
-    planned = standard_error(Response(asked.column, randomizer, channel), records)
+    planned = standard_error(Response(asked.column, mechanism, randomizer), records)
     assert planned is not None
     assert planned**2 == pytest.approx(theory(shares, records), rel=0.005)
     assert np.abs(misses.mean(axis=0)).max() < 5 * sqrt(square / many)
@@ -165,42 +171,42 @@ def test_errors_are_those_of_theory_and_of_the_plan(
 
 @each
 def test_intervals_hold_the_truth_as_often_as_they_say(
-    randomizer: Randomizer, monkeypatch: pytest.MonkeyPatch
+    mechanism: LocalMechanism, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Of 95 % intervals from 1,000 records, 93 to 97 in a hundred hold the truth."""
-    monkeypatch.setattr(entropy, "source", Stream(f"intervals-{randomizer.name}"))
+    monkeypatch.setattr(entropy, "source", Stream(f"intervals-{mechanism.name}"))
 
-    assert 0.93 < coverage(randomizer, 1000, 1500) < 0.97
+    assert 0.93 < coverage(mechanism, 1000, 1500) < 0.97
 
 
 @pytest.mark.slow
 @each
-def test_intervals_of_large_collections(randomizer: Randomizer) -> None:
+def test_intervals_of_large_collections(mechanism: LocalMechanism) -> None:
     """From 100,000 records, 95 % intervals hold the truth in 93 to 97 % of collections.
 
     Of 1,000 of them: of 200 alone, one mechanism in six would miss that by chance.
     """
-    assert 0.93 < coverage(randomizer, 100_000, 1000) < 0.97
+    assert 0.93 < coverage(mechanism, 100_000, 1000) < 0.97
 
 
-def coverage(randomizer: Randomizer, records: int, many: int) -> float:
+def coverage(mechanism: LocalMechanism, records: int, many: int) -> float:
     """The share of intervals that hold the truth, over all labels."""
-    asked, shares, _ = THEORY[randomizer.name]
-    channel = randomizer.channel_for(asked)
+    asked, shares, _ = THEORY[mechanism.name]
+    randomizer = mechanism.calibrate_and_verify(asked)
     cells = truth_of(asked, shares, records)
-    found, errors = collections(channel, cells, many)
+    found, errors = collections(randomizer, cells, many)
     reach = normal_quantile(0.05)
     held = np.abs(found - true_values(asked, cells)) <= reach * errors
-    print(randomizer.name, records, many, held.mean(axis=0).round(4))
+    print(mechanism.name, records, many, held.mean(axis=0).round(4))
     return float(held.mean())
 
 
 def test_a_table_is_estimated_like_its_special_case() -> None:
     """A symmetric table and generalized randomized response give the same estimates."""
-    general = next(one for one in RANDOMIZERS if one.name == "matrix")
-    special = next(one for one in RANDOMIZERS if one.name == "generalized_randomized_response")
-    table = general.channel_for(Asked(labels(3), matrix=SYMMETRIC))
-    direct = special.channel_for(Asked(labels(3), probability=Fraction(3, 5)))
+    general = next(one for one in LOCAL_MECHANISMS if one.name == "matrix")
+    special = next(one for one in LOCAL_MECHANISMS if one.name == "generalized_randomized_response")
+    table = general.calibrate_and_verify(RandomizerRequest(labels(3), matrix=SYMMETRIC))
+    direct = special.calibrate_and_verify(RandomizerRequest(labels(3), probability=Fraction(3, 5)))
     tally = ResponseCounts(1000, (500, 300, 200))
 
     assert [float(one) for one in table.estimates(tally)] == pytest.approx(
@@ -211,8 +217,8 @@ def test_a_table_is_estimated_like_its_special_case() -> None:
 
 def test_more_outputs_than_inputs_are_estimated_without_bias() -> None:
     """Expected counts of a table of three inputs and four outputs give back the frequencies."""
-    channel = next(one for one in RANDOMIZERS if one.name == "matrix").channel_for(
-        Asked(labels(3), matrix=TABLE)
+    randomizer = next(one for one in LOCAL_MECHANISMS if one.name == "matrix").calibrate_and_verify(
+        RandomizerRequest(labels(3), matrix=TABLE)
     )
     shares = (Fraction(1, 2), Fraction(1, 3), Fraction(1, 6))
     counts = [
@@ -220,7 +226,7 @@ def test_more_outputs_than_inputs_are_estimated_without_bias() -> None:
         for out in range(4)
     ]
 
-    found = [float(one) for one in channel.estimates(ResponseCounts(72000, tuple(counts)))]
+    found = [float(one) for one in randomizer.estimates(ResponseCounts(72000, tuple(counts)))]
     assert found == pytest.approx([0.5, 1 / 3, 1 / 6], abs=1e-4)
 
 
@@ -232,11 +238,11 @@ def test_rows_that_mix_cannot_be_estimated() -> None:
         ("a", "b"),
         ((half, half), (Fraction(3, 4), Fraction(1, 4)), (Fraction(1, 4), Fraction(3, 4))),
     )
-    matrix = next(one for one in RANDOMIZERS if one.name == "matrix")
-    channel = matrix.channel_for(Asked(labels(3), matrix=table))
+    matrix = next(one for one in LOCAL_MECHANISMS if one.name == "matrix")
+    randomizer = matrix.calibrate_and_verify(RandomizerRequest(labels(3), matrix=table))
 
-    assert not channel.estimable
-    assert standard_error(Response(labels(3), matrix, channel), 100) is None
+    assert not randomizer.estimable
+    assert standard_error(Response(labels(3), matrix, randomizer), 100) is None
 
 
 @pytest.mark.parametrize(
@@ -259,23 +265,23 @@ def test_nearly_equal_rows_are_estimated_as_well_as_floats_can(gap: str) -> None
     """The closed form of two labels, however little a response tells; then no estimate."""
     half, little = Fraction(1, 2), Fraction(gap)
     rows = ((half + little, half - little), (half - little, half + little))
-    channel = next(one for one in RANDOMIZERS if one.name == "matrix").channel_for(
-        Asked(labels(2), matrix=ProbabilityTable(("l0", "l1"), ("a", "b"), rows))
+    randomizer = next(one for one in LOCAL_MECHANISMS if one.name == "matrix").calibrate_and_verify(
+        RandomizerRequest(labels(2), matrix=ProbabilityTable(("l0", "l1"), ("a", "b"), rows))
     )
     tally = ResponseCounts(1000, (600, 400))
     expected = [float(half + Fraction(1, 10) * way / (2 * little)) for way in (1, -1)]
 
-    assert channel.estimable
-    assert [float(one) for one in channel.estimates(tally)] == pytest.approx(expected, rel=1e-5)
-    assert min(channel.variances([0.5, 0.5])) > 0
+    assert randomizer.estimable
+    assert [float(one) for one in randomizer.estimates(tally)] == pytest.approx(expected, rel=1e-5)
+    assert min(randomizer.variances([0.5, 0.5])) > 0
 
 
 def test_rows_that_differ_less_than_floats_tell_have_no_estimate() -> None:
     """They are as good as equal, and plan and estimate say so."""
     half, little = Fraction(1, 2), Fraction("1e-14")
     rows = ((half + little, half - little), (half - little, half + little))
-    channel = next(one for one in RANDOMIZERS if one.name == "matrix").channel_for(
-        Asked(labels(2), matrix=ProbabilityTable(("l0", "l1"), ("a", "b"), rows))
+    randomizer = next(one for one in LOCAL_MECHANISMS if one.name == "matrix").calibrate_and_verify(
+        RandomizerRequest(labels(2), matrix=ProbabilityTable(("l0", "l1"), ("a", "b"), rows))
     )
 
-    assert not channel.estimable
+    assert not randomizer.estimable

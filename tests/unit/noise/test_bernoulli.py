@@ -13,8 +13,8 @@ import pytest
 from dpcli.noise import bernoulli as module
 from dpcli.noise import entropy
 from dpcli.noise.bernoulli import Threshold, bernoulli_exp
-from dpcli.numeric.directed import Interval, exp_down
-from dpcli.numeric.directed import exp as certified_exp
+from dpcli.numeric.interval_arithmetic import Interval, exp_down
+from dpcli.numeric.interval_arithmetic import exp as certified_exp
 from tests.support.streams import Script, Stream
 
 

@@ -10,7 +10,7 @@ from dpcli.errors import SpecError
 from dpcli.planning.model import Plan
 from dpcli.planning.planner import make_plan
 from dpcli.privacy.accounting import COMPOSITIONS
-from dpcli.privacy.conversion import zcdp_epsilon
+from dpcli.privacy.zcdp_conversion import zcdp_epsilon
 from dpcli.specification.load import load_spec
 
 RULES = [rule.name for rule in COMPOSITIONS]
@@ -200,8 +200,10 @@ def test_private_keys_take_their_delta_first() -> None:
     )
     plan = make_plan(load_spec(text, "spec.yaml"))
     (part,) = plan.parts
-    assert part.selection is not None and part.selection.delta == Fraction("4e-7")
-    assert part.guarantee.slack == Fraction("4e-7")
+    assert part.partition_selection is not None and part.partition_selection.delta == Fraction(
+        "4e-7"
+    )
+    assert part.guarantee.failure_delta == Fraction("4e-7")
     assert plan.fits
     many = make_plan(
         load_spec(

@@ -53,11 +53,11 @@ def test_it_states_what_it_is_for_and_nothing_else() -> None:
     """What may open it is public and cannot be changed."""
     query = LinearQuery()
     sealed = Confidential(3, query)
-    assert sealed.is_for(query)
-    assert not sealed.is_for(LinearQuery())
+    assert sealed.is_sealed_for(query)
+    assert not sealed.is_sealed_for(LinearQuery())
     assert [name for name in dir(sealed) if not name.startswith("_")] == [
         "in_groups",
-        "is_for",
+        "is_sealed_for",
         "whole",
     ]
 
@@ -65,7 +65,7 @@ def test_it_states_what_it_is_for_and_nothing_else() -> None:
 def test_few_places_open_what_is_sealed() -> None:
     """Its private name stands in the mechanisms and in the simulation of synthetic rows alone."""
     assert places_of("_Confidential__") == {
-        "mechanisms/calibrated.py": 3,
+        "mechanisms/calibrated_mechanism.py": 3,
         "privacy/confidential.py": 5,
         "simulation/synthetic.py": 1,
     }

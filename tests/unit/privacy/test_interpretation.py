@@ -11,14 +11,14 @@ import pytest
 from dpcli.mechanisms.gaussian import Gaussian
 from dpcli.privacy.interpretation import (
     EXCESS,
-    apart,
     at_least,
     at_most,
-    beliefs,
-    failure,
+    failure_probability,
+    loss_at_distance_two,
     one_in,
     percent_at_least,
     percent_at_most,
+    posterior_range,
     times_at_most,
 )
 from dpcli.privacy.loss import Loss
@@ -56,7 +56,7 @@ def test_a_chance_is_no_smaller_than_it_is(epsilon: str, delta: str) -> None:
 
     assert len(FINE) >= 8
     assert exceeds(float(epsilon), sigma) > float(loss.delta)
-    assert exceeds(float(epsilon) + EXCESS, sigma) <= failure(loss)
+    assert exceeds(float(epsilon) + EXCESS, sigma) <= failure_probability(loss)
 
 
 @pytest.mark.parametrize("epsilon", [0.01, 0.5, 1.0, 3.0])
@@ -71,13 +71,13 @@ def test_what_a_person_answered_is_two_steps_away(epsilon: float) -> None:
     loss = Loss(Fraction(epsilon))
 
     assert log(likely / unlikely) == pytest.approx(2 * epsilon)
-    assert beliefs(loss, 0.1)[1] < belief
-    assert beliefs(apart(loss), 0.1)[1] == pytest.approx(belief)
+    assert posterior_range(loss, 0.1)[1] < belief
+    assert posterior_range(loss_at_distance_two(loss), 0.1)[1] == pytest.approx(belief)
 
 
 def test_delta_is_counted_over_both_steps() -> None:
     """Two neighbours apart, delta counts once, and once as often as epsilon makes it likelier."""
-    far = apart(Loss(Fraction(1), Fraction(1, 10**6)))
+    far = loss_at_distance_two(Loss(Fraction(1), Fraction(1, 10**6)))
 
     assert far.epsilon == 2
     assert float(far.delta) == pytest.approx(1e-6 * (1 + exp(1)))

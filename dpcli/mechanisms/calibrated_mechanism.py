@@ -12,8 +12,13 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Never, NoReturn, final
 
-from dpcli.mechanisms.mechanism import ALONE, AdditiveMechanism, Mechanism, SelectionMechanism
-from dpcli.mechanisms.partition_selection import PartitionSelection, partition_selection
+from dpcli.mechanisms.mechanism import (
+    SINGLE_ANSWER,
+    AdditiveMechanism,
+    Mechanism,
+    SelectionMechanism,
+)
+from dpcli.mechanisms.partition_selection import PartitionSelection, threshold_for_delta
 from dpcli.mechanisms.query_sensitivity import query_sensitivity
 from dpcli.noise.distribution import Noise
 from dpcli.numeric.arrays import Array, Ints, np, whole
@@ -35,16 +40,16 @@ Responses = tuple[Array, ...]
 @final
 @dataclass(frozen=True, slots=True, init=False)
 class CalibratedMechanism:
-    """The noise for one query, and the loss of its answer: it alone opens that answer.
+    """The noise for one query and the loss of its answer; only this opens that answer.
 
-    Only `fit` makes it: it takes the sensitivity of the query, lets a registered mechanism choose
-    noise, and recomputes the loss. The `loss` is what an answer must be charged for, however large
-    it is. It opens no answer to another query, or about rows that were bounded for another unit,
-    and none without a permit.
+    Only `calibrate` makes one. It computes the sensitivity of the query, lets a registered
+    mechanism choose the noise, and recomputes the loss. An answer must be charged for `loss`,
+    however large it is. An object opens only answers to its own query, about rows that were
+    bounded for its own unit, and only with a permit.
 
     This holds against code that passes `mypy --strict`. It does not hold against reflection
     (private names, `object.__setattr__`, `vars`), functions that are replaced in their module,
-    or a mechanism or query whose author states it wrongly: law tests check the registered ones.
+    or a mechanism or query whose author states it wrongly. Law tests check the registered ones.
     """
 
     mechanism: Mechanism
@@ -53,10 +58,10 @@ class CalibratedMechanism:
     sensitivity: Sensitivity
     noise: Noise
     loss: Loss
-    selection: PartitionSelection | None
+    partition_selection: PartitionSelection | None
 
-    def __init__(self, _made_by_fit: Never) -> None:
-        raise TypeError("only `fit` calibrates a mechanism")
+    def __init__(self, _made_by_calibrate: Never) -> None:
+        raise TypeError("only `calibrate` calibrates a mechanism")
 
     def __init_subclass__(cls) -> None:
         raise TypeError("a calibrated mechanism has no other kinds")
@@ -67,24 +72,24 @@ class CalibratedMechanism:
     __reduce_ex__ = __getstate__ = __setstate__ = _refuse
 
     @classmethod
-    def fit(
+    def calibrate(
         cls,
         mechanism: Mechanism,
         queries: Sequence[Query],
         relation: Relation,
         target: Loss,
-        shares: Sequence[Fraction] = ALONE,
+        shares: Sequence[Fraction] = SINGLE_ANSWER,
         calibration: str = "exact",
         *,
-        selects: bool = False,
+        selects_partitions: bool = False,
         delta: Fraction = Fraction(0),
     ) -> list[CalibratedMechanism]:
-        """The least noise found with which answers about the same rows meet `target` together.
+        """Mechanisms with the least noise found for which all answers together meet `target`.
 
-        Each is charged its share, or, of a target in rho, what that means at `delta`. Answers that
-        no neighbor can change get no noise. If it `selects` groups, half of the delta of the
-        target is for noise that needs any, and the rest for the threshold. `CannotCalibrate` if
-        nothing meets the target.
+        Each answer is charged its weight of the target; with a target in rho, its loss at `delta`.
+        An answer that no neighbor can change gets no noise. With `selects_partitions`, a mechanism
+        that needs a delta for its noise gets half of the delta of the target, and the threshold
+        gets the rest. Raises CalibrationError if no noise meets the target.
         """
         from dpcli.mechanisms import MECHANISMS
         from dpcli.noise import NOISES
@@ -97,14 +102,14 @@ class CalibratedMechanism:
             raise TypeError("a relation and its unit have no other kinds")
         require_exact(*shares)
         changes = [query_sensitivity(query, relation) for query in queries]
-        available = _for_noise(mechanism, target) if selects else target
-        noises = mechanism.noises_for(changes, available, shares, calibration)
+        available = _for_noise(mechanism, target) if selects_partitions else target
+        noises = mechanism.calibrate_and_verify(changes, available, shares, calibration)
         changed = [place for place, change in enumerate(changes) if change.l1]
         if target.rho is None:
             costs = [Loss(target.epsilon * shares[at], target.delta * shares[at]) for at in changed]
         else:
             each = [noises[place] for place in changed], [changes[place] for place in changed]
-            costs = mechanism.losses_at(*each, delta)
+            costs = mechanism.losses_at_delta(*each, delta)
         losses = dict(zip(changed, costs, strict=True))
         fitted = []
         for place, (query, change, noise) in enumerate(zip(queries, changes, noises, strict=True)):
@@ -112,9 +117,9 @@ class CalibratedMechanism:
             if change.l1 and (not registered or noise.scale <= 0):
                 raise ValueError("noise needs a positive scale where a neighbor can change answers")
             loss, rule = losses.get(place, ZERO_LOSS), None
-            if selects:
+            if selects_partitions:
                 alone = query_sensitivity(query, Relation(relation.unit, Neighbors.ADD_REMOVE))
-                rule = partition_selection(noise, alone, target.delta - available.delta)
+                rule = threshold_for_delta(noise, alone, target.delta - available.delta)
                 loss = loss if target.rho is None else replace(loss, delta=loss.delta + rule.delta)
             calibrated = object.__new__(cls)
             values = (mechanism, query, relation, change, noise, loss, rule)
@@ -126,13 +131,13 @@ class CalibratedMechanism:
     @property
     def guarantee(self) -> Guarantee:
         """What an answer reveals, in every measure."""
-        slack = self.selection.delta if self.selection else Fraction(0)
-        return self.mechanism.guarantee(self.noise, self.sensitivity, self.loss, slack)
+        failure_delta = self.partition_selection.delta if self.partition_selection else Fraction(0)
+        return self.mechanism.guarantee(self.noise, self.sensitivity, self.loss, failure_delta)
 
     @property
     def event(self) -> MechanismEvent:
         """The answer as it is charged for; what names it is for the plan to add."""
-        delta = self.selection.delta if self.selection else None
+        delta = self.partition_selection.delta if self.partition_selection else None
         noise = self.noise
         return MechanismEvent(
             "", "", noise.kind, self.loss, noise.scale, self.sensitivity, keys_delta=delta
@@ -153,26 +158,28 @@ class CalibratedMechanism:
             raise TypeError("numbers are answered by adding noise")
         return Noisy(mechanism.add_noise(self.noise, values))
 
-    def select(self, exact: Confidential[Groups], permit: NoisePermit) -> Noisy[dict[Group, int]]:
+    def select_partitions(
+        self, exact: Confidential[Groups], permit: NoisePermit
+    ) -> Noisy[dict[Group, int]]:
         """The groups whose noisy count reaches the threshold, with that count.
 
         Every group in the data gets its own noise; nothing is published about those that
         do not reach the threshold, nor how many they are.
         """
-        if self.selection is None or not self.sensitivity.l1:
+        if self.partition_selection is None or not self.sensitivity.l1:
             raise ValueError("groups are selected by noise and a threshold")
         if not isinstance(self.mechanism, AdditiveMechanism):
             raise TypeError("groups are selected by adding noise")
         self._require_own(exact, permit)
         groups: Groups = exact._Confidential__sealed  # type: ignore[attr-defined]  # noqa: SLF001 - with noise
         noisy = self.mechanism.add_noise(self.noise, groups.cells(groups.names))
-        shown = np.flatnonzero(noisy >= self.selection.threshold)
+        shown = np.flatnonzero(noisy >= self.partition_selection.threshold)
         return Noisy({groups.names[place]: int(noisy[place]) for place in shown})
 
     def _require_own(
         self, exact: Confidential[Cells] | Confidential[Groups], permit: NoisePermit
     ) -> None:
-        if not exact.is_for(self.query, self.relation.unit):
+        if not exact.is_sealed_for(self.query, self.relation.unit):
             raise ValueError("the answer is to another query, or for another unit")
         if type(permit) is not NoisePermit:
             raise TypeError("a permit has no other kinds")
@@ -206,13 +213,13 @@ class LocalRandomizer(ABC):
 
         As for `CalibratedMechanism`, only a registered kind opens them, and its loss is recomputed.
         """
-        from dpcli.mechanisms import local as randomizers
+        from dpcli.mechanisms import local
 
-        if type(self) not in randomizers.CHANNELS:
+        if type(self) not in local.CALIBRATED_RANDOMIZERS:
             raise TypeError("only a registered randomizer responds")
         if not self.is_certified:
             raise ValueError("the probabilities reveal more than is stated")
-        if not exact.is_for(self):
+        if not exact.is_sealed_for(self):
             raise ValueError("the cells are for another randomizer")
         cells: Ints = exact._Confidential__sealed  # type: ignore[attr-defined]  # noqa: SLF001 - with noise
         drawn = self.draw(cells)

@@ -13,17 +13,17 @@ import pytest
 
 from dpcli import mechanisms
 from dpcli.columns import Key, NumericColumn, OpenColumn
-from dpcli.mechanisms import local as randomizers
-from dpcli.mechanisms.calibrated import CalibratedMechanism, LocalRandomizer
+from dpcli.mechanisms import local
+from dpcli.mechanisms.calibrated_mechanism import CalibratedMechanism, LocalRandomizer
 from dpcli.mechanisms.laplace import Laplace
-from dpcli.mechanisms.local.additive import Added
-from dpcli.mechanisms.local.matrix import Tabular
-from dpcli.mechanisms.local.pure_protocols import Bits, Symmetric
-from dpcli.mechanisms.local.randomizer import ProbabilityTable
-from dpcli.mechanisms.mechanism import AdditiveMechanism, CannotCalibrate, Mechanism, Pure
+from dpcli.mechanisms.local.additive import AdditiveRandomizer
+from dpcli.mechanisms.local.local_mechanism import ProbabilityTable
+from dpcli.mechanisms.local.matrix import MatrixRandomizer
+from dpcli.mechanisms.local.pure_protocols import KaryRandomizer, UnaryEncodingRandomizer
+from dpcli.mechanisms.mechanism import AdditiveMechanism, CalibrationError, Mechanism, Pure
 from dpcli.noise.discrete_gaussian import DiscreteGaussian
 from dpcli.noise.discrete_laplace import DiscreteLaplace
-from dpcli.noise.distribution import Draws, Noise
+from dpcli.noise.distribution import Noise, NoiseSamples
 from dpcli.numeric.arrays import Array, Ints, np, whole
 from dpcli.privacy.confidential import Cells, Confidential, Groups
 from dpcli.privacy.dominating_pairs import LaplacePair
@@ -47,7 +47,7 @@ def fitted(
     mechanism: Mechanism, target: Loss = ONE, relation: Relation = RELATION
 ) -> CalibratedMechanism:
     """A mechanism that is calibrated for a count."""
-    (found,) = CalibratedMechanism.fit(mechanism, [COUNT], relation, target)
+    (found,) = CalibratedMechanism.calibrate(mechanism, [COUNT], relation, target)
     return found
 
 
@@ -56,9 +56,9 @@ class Silent(Noise):
     """Noise that states what Laplace noise does, and draws none."""
 
     kind = "laplace"
-    pair = LaplacePair
+    dominating_pair = LaplacePair
 
-    def sample(self, count: int, *, many: bool = False) -> Draws:
+    def sample(self, count: int, *, many: bool = False) -> NoiseSamples:
         """Zeros."""
         return [0] * count
 
@@ -73,9 +73,9 @@ class Quiet(Pure, AdditiveMechanism):
     name = "laplace"
     distribution = Silent
 
-    def rho(self, noise: Noise, sensitivity: Sensitivity) -> Fraction:
+    def zcdp_rho(self, noise: Noise, sensitivity: Sensitivity) -> Fraction:
         """As of Laplace noise."""
-        return Laplace().rho(noise, sensitivity)
+        return Laplace().zcdp_rho(noise, sensitivity)
 
 
 class Lying(Laplace):
@@ -132,7 +132,7 @@ def test_noise_is_not_believed(noise: Noise, monkeypatch: pytest.MonkeyPatch) ->
     """Another distribution, too little of it and a negative scale are refused."""
     monkeypatch.setattr(mechanisms, "MECHANISMS", (Lying(),))
     monkeypatch.setattr(Lying, "noises", (noise,))
-    with pytest.raises((ValueError, CannotCalibrate)):
+    with pytest.raises((ValueError, CalibrationError)):
         fitted(Lying())
 
 
@@ -151,12 +151,12 @@ def test_numbers_compare_as_numbers_do() -> None:
 
     for target in (Generous(Fraction(1)), ONE):
         with pytest.raises(TypeError, match=r"other kinds|plain fraction"):
-            CalibratedMechanism.fit(Laplace(), [COUNT], RELATION, target, [Lie(1)])
+            CalibratedMechanism.calibrate(Laplace(), [COUNT], RELATION, target, [Lie(1)])
     for make in (Loss, DiscreteLaplace):
         with pytest.raises(TypeError, match="plain fraction"):
             make(Lie(1))
     with pytest.raises(TypeError, match="plain fraction"):
-        Symmetric(ONE, Lie(1, 2), Lie(1, 2), 2)
+        KaryRandomizer(ONE, Lie(1, 2), Lie(1, 2), 2)
     with pytest.raises(TypeError, match="plain fraction"):
         ProbabilityTable(("a",), ("a",), ((Lie(1),),))
 
@@ -185,7 +185,7 @@ def test_a_calibrated_mechanism_is_not_copied_with_other_noise(
 
 
 def test_an_empty_calibrated_mechanism_opens_nothing() -> None:
-    """One that was allocated without `fit` has no query that an answer could be for."""
+    """One that was allocated without `calibrate` has no query that an answer could be for."""
     blank = CalibratedMechanism.__new__(CalibratedMechanism)
     with pytest.raises(AttributeError):
         blank.answer(SEALED, free_permit())
@@ -208,7 +208,7 @@ class Nothing(Factor):
 def test_an_answer_to_another_query_stays_sealed() -> None:
     """The noise of a count does not open a sum, nor does a query that equals every query."""
     queries = [Less(), LinearQuery(factors=(Nothing(AGE),))]
-    quiet = CalibratedMechanism.fit(Laplace(), queries, RELATION, ONE, [Fraction(1, 2)] * 2)
+    quiet = CalibratedMechanism.calibrate(Laplace(), queries, RELATION, ONE, [Fraction(1, 2)] * 2)
     assert all(made.sensitivity.l1 == 0 for made in quiet)
     for made in (fitted(Laplace()), *quiet):
         with pytest.raises(ValueError, match="another query"):
@@ -234,14 +234,16 @@ def test_groups_of_another_unit_stay_sealed() -> None:
     other = PersonUnit("who", 9, 9, 81)
     query = LinearQuery(by=(Key(OpenColumn("town")),))
     target = Loss(Fraction(1), Fraction(1, 10**6))
-    (made,) = CalibratedMechanism.fit(Laplace(), [query], RELATION, target, selects=True)
+    (made,) = CalibratedMechanism.calibrate(
+        Laplace(), [query], RELATION, target, selects_partitions=True
+    )
     for bounded_for in (other, None):
         sealed = Confidential(groups, query, bounded_for)
         with pytest.raises(ValueError, match="another unit"):
-            made.select(sealed, free_permit())
+            made.select_partitions(sealed, free_permit())
         with pytest.raises(ValueError, match="another unit"):
             made.answer(sealed.in_groups([("a",)]), free_permit())
-    made.select(Confidential(groups, query, RELATION.unit), free_permit())
+    made.select_partitions(Confidential(groups, query, RELATION.unit), free_permit())
 
 
 class Most(int):
@@ -262,7 +264,7 @@ def test_relations_have_no_other_kinds() -> None:
 def test_groups_are_not_shown_without_a_threshold() -> None:
     """Only what was calibrated to select them does."""
     with pytest.raises(ValueError, match="noise and a threshold"):
-        fitted(Laplace()).select(GROUPS, free_permit())
+        fitted(Laplace()).select_partitions(GROUPS, free_permit())
 
 
 def test_texts_that_watch_comparisons_name_no_group() -> None:
@@ -290,7 +292,7 @@ class Echo(LocalRandomizer):
 
 
 @dataclass(frozen=True, slots=True)
-class Honest(Symmetric):
+class Honest(KaryRandomizer):
     """A registered kind with a rule of its own."""
 
     def draw(self, cells: Ints) -> tuple[Ints]:
@@ -301,23 +303,23 @@ class Honest(Symmetric):
 HALF, FEW = Fraction(1, 2), Fraction(1, 10**9)
 CERTAIN = ((Fraction(1), Fraction(0)), (Fraction(0), Fraction(1)))
 
-CHANNELS: list[Callable[[], LocalRandomizer]] = [
+CALIBRATED_RANDOMIZERS: list[Callable[[], LocalRandomizer]] = [
     Echo,
     lambda: Honest(ONE, HALF, HALF, 2),
-    lambda: Symmetric(ONE, 1 - FEW, FEW, 2),
-    lambda: Symmetric(ONE, Fraction(3, 2), -HALF, 2),
-    lambda: Bits(ONE, 1 - FEW, HALF, 2),
-    lambda: Bits(ONE, HALF, FEW, 2),
-    lambda: Bits(ONE, Fraction(1), HALF, 2),
-    lambda: Tabular(ONE, ProbabilityTable(("a", "b"), ("a", "b"), CERTAIN)),
-    lambda: Added(ONE, AGE, Laplace(), DiscreteLaplace(FEW)),
-    lambda: Added(ONE, AGE, Laplace(), DiscreteGaussian(Fraction(10**9))),
-    lambda: Added(ONE, AGE, Quiet(), Silent(Fraction(100))),
-    lambda: Added(ONE, AGE, Laplace(), Silent(Fraction(100))),
+    lambda: KaryRandomizer(ONE, 1 - FEW, FEW, 2),
+    lambda: KaryRandomizer(ONE, Fraction(3, 2), -HALF, 2),
+    lambda: UnaryEncodingRandomizer(ONE, 1 - FEW, HALF, 2),
+    lambda: UnaryEncodingRandomizer(ONE, HALF, FEW, 2),
+    lambda: UnaryEncodingRandomizer(ONE, Fraction(1), HALF, 2),
+    lambda: MatrixRandomizer(ONE, ProbabilityTable(("a", "b"), ("a", "b"), CERTAIN)),
+    lambda: AdditiveRandomizer(ONE, AGE, Laplace(), DiscreteLaplace(FEW)),
+    lambda: AdditiveRandomizer(ONE, AGE, Laplace(), DiscreteGaussian(Fraction(10**9))),
+    lambda: AdditiveRandomizer(ONE, AGE, Quiet(), Silent(Fraction(100))),
+    lambda: AdditiveRandomizer(ONE, AGE, Laplace(), Silent(Fraction(100))),
 ]
 
 
-@pytest.mark.parametrize("make", CHANNELS)
+@pytest.mark.parametrize("make", CALIBRATED_RANDOMIZERS)
 def test_records_respond_by_certified_probabilities_alone(
     make: Callable[[], LocalRandomizer],
 ) -> None:
@@ -326,14 +328,14 @@ def test_records_respond_by_certified_probabilities_alone(
         _truth(make())
 
 
-def _truth(channel: LocalRandomizer) -> object:
-    return channel.respond(Confidential(np.array([0, 1]), channel))
+def _truth(randomizer: LocalRandomizer) -> object:
+    return randomizer.respond(Confidential(np.array([0, 1]), randomizer))
 
 
 def test_a_randomizer_opens_its_own_cells_alone() -> None:
     """Neither cells of another randomizer nor an answer about all records."""
-    channel = Symmetric(ONE, HALF, HALF, 2)
-    assert type(channel) in randomizers.CHANNELS
-    for other in (SUM, Symmetric(ONE, Fraction(3, 5), Fraction(2, 5), 2)):
+    randomizer = KaryRandomizer(ONE, HALF, HALF, 2)
+    assert type(randomizer) in local.CALIBRATED_RANDOMIZERS
+    for other in (SUM, KaryRandomizer(ONE, Fraction(3, 5), Fraction(2, 5), 2)):
         with pytest.raises(ValueError, match="another randomizer"):
-            channel.respond(Confidential(np.array([0, 1]), other))
+            randomizer.respond(Confidential(np.array([0, 1]), other))

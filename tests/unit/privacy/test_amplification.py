@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from dpcli.privacy.amplification import shuffled
+from dpcli.privacy.amplification import amplify_by_shuffling
 
 CASES = [
     (epsilon, records, delta)
@@ -31,18 +31,18 @@ def test_without_its_condition_nothing_is_claimed(
     epsilon: float, records: int, delta: float
 ) -> None:
     """Where the condition of theorem 3.1 fails, the number of records that would do is named."""
-    found = shuffled(Fraction(str(epsilon)), records, Fraction(str(delta)))
+    found = amplify_by_shuffling(Fraction(str(epsilon)), records, Fraction(str(delta)))
     assert found.epsilon is None
-    assert found.enough is not None
-    assert found.enough > records
-    again = shuffled(Fraction(str(epsilon)), found.enough, Fraction(str(delta)))
+    assert found.needed_records is not None
+    assert found.needed_records > records
+    again = amplify_by_shuffling(Fraction(str(epsilon)), found.needed_records, Fraction(str(delta)))
     assert again.epsilon is not None
 
 
 @pytest.mark.parametrize(("epsilon", "records", "delta"), [case for case in CASES if holds(*case)])
 def test_the_bound_is_the_published_one(epsilon: float, records: int, delta: float) -> None:
     """Theorem 3.1 in floats agrees to nine digits, and ours is never below it."""
-    found = shuffled(Fraction(str(epsilon)), records, Fraction(str(delta)))
+    found = amplify_by_shuffling(Fraction(str(epsilon)), records, Fraction(str(delta)))
     grown = exp(epsilon)
     spread = 8 * sqrt(grown * log(4 / delta) / records) + 8 * grown / records
     published = min(log1p((grown - 1) / (grown + 1) * spread), epsilon)
@@ -59,7 +59,7 @@ def test_shuffled_coins_reveal_less_than_is_claimed(epsilon: float, records: int
     All others answer zero or all one, the extremes of what neighbours can share.
     """
     delta = 1e-6
-    found = shuffled(Fraction(str(epsilon)), records, Fraction(str(delta))).epsilon
+    found = amplify_by_shuffling(Fraction(str(epsilon)), records, Fraction(str(delta))).epsilon
     assert found is not None
     truth = exp(epsilon) / (exp(epsilon) + 1)
     counts = np.arange(records + 1)
@@ -78,9 +78,9 @@ def test_shuffled_coins_reveal_less_than_is_claimed(epsilon: float, records: int
 
 def test_shuffling_never_claims_more_than_one_record_spends() -> None:
     """Just above the condition the bound may exceed epsilon, which then holds anyway."""
-    enough = shuffled(Fraction(1, 10), 1, Fraction(1, 10**6)).enough
-    assert enough is not None
-    found = shuffled(Fraction(1, 10), enough, Fraction(1, 10**6))
+    needed_records = amplify_by_shuffling(Fraction(1, 10), 1, Fraction(1, 10**6)).needed_records
+    assert needed_records is not None
+    found = amplify_by_shuffling(Fraction(1, 10), needed_records, Fraction(1, 10**6))
 
     assert found.epsilon is not None
     assert found.epsilon <= Fraction(1, 10)
@@ -88,7 +88,7 @@ def test_shuffling_never_claims_more_than_one_record_spends() -> None:
 
 def test_for_an_immense_epsilon_nothing_is_claimed() -> None:
     """No number of records makes up for it, and none is named."""
-    found = shuffled(Fraction(10_000), 10**15, Fraction(1, 10**6))
+    found = amplify_by_shuffling(Fraction(10_000), 10**15, Fraction(1, 10**6))
 
     assert found.epsilon is None
-    assert found.enough is None
+    assert found.needed_records is None

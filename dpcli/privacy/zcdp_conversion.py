@@ -12,10 +12,10 @@ from fractions import Fraction
 from functools import lru_cache
 from math import log
 
-from dpcli.numeric.directed import Interval, exp, round_down, round_up
-from dpcli.numeric.directed import log as certified_log
 from dpcli.numeric.exact import short_down, short_up
-from dpcli.numeric.search import greatest_down
+from dpcli.numeric.interval_arithmetic import Interval, exp, round_down, round_up
+from dpcli.numeric.interval_arithmetic import log as certified_log
+from dpcli.numeric.search import search_greatest
 
 MANY = 256
 """Numbers up to which a sum is exact."""
@@ -74,7 +74,7 @@ def zcdp_epsilon(rho: Fraction, delta: Fraction) -> Fraction:
     """
     if not rho:
         return Fraction(0)
-    target = float(logarithm(delta))
+    target = float(float_log(delta))
 
     def bound(above: float) -> float:
         alpha = 1 + above
@@ -88,9 +88,9 @@ def zcdp_epsilon(rho: Fraction, delta: Fraction) -> Fraction:
 
 
 @lru_cache(maxsize=1024)
-def zcdp_rho(epsilon: Fraction, delta: Fraction) -> Fraction:
+def zcdp_rho_within(epsilon: Fraction, delta: Fraction) -> Fraction:
     """The greatest rho found that means at most `epsilon` at `delta`, a short decimal."""
-    found = greatest_down(
+    found = search_greatest(
         lambda rho: zcdp_epsilon.__wrapped__(rho, delta) <= epsilon,
         Fraction(0),
         epsilon + 1,
@@ -101,7 +101,7 @@ def zcdp_rho(epsilon: Fraction, delta: Fraction) -> Fraction:
     return short_down(found)
 
 
-def sum_up(values: Iterable[tuple[Fraction, int]]) -> Fraction:
+def sum_rounded_up(values: Iterable[tuple[Fraction, int]]) -> Fraction:
     """The sum of numbers that are not negative, each with how often it is counted.
 
     Exact for a few; thousands are each rounded up to a fine grid, 2^-160 of the largest.
@@ -119,7 +119,7 @@ def sum_up(values: Iterable[tuple[Fraction, int]]) -> Fraction:
     return short_up(Fraction(total, 1 << shift), 18)
 
 
-def logarithm(value: Fraction) -> float:
+def float_log(value: Fraction) -> float:
     """The natural logarithm of a positive number that a float may not hold."""
     return log(value.numerator) - log(value.denominator)
 

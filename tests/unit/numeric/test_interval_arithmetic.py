@@ -11,8 +11,8 @@ import hypothesis.strategies as st
 import mpmath
 import pytest
 
-from dpcli.numeric import directed as interval
-from dpcli.numeric.directed import Interval
+from dpcli.numeric import interval_arithmetic as interval
+from dpcli.numeric.interval_arithmetic import Interval
 
 FRACTIONS = st.fractions(min_value=-40, max_value=40, max_denominator=10**12)
 POSITIVE = st.builds(

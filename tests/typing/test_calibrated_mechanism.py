@@ -12,13 +12,13 @@ from fractions import Fraction
 import pytest
 
 from dpcli import mechanisms, noise
-from dpcli.mechanisms import local as randomizers
-from dpcli.mechanisms.calibrated import CalibratedMechanism
+from dpcli.mechanisms import local
+from dpcli.mechanisms.calibrated_mechanism import CalibratedMechanism
 from dpcli.mechanisms.laplace import Laplace
 from dpcli.noise import entropy
 from dpcli.noise.discrete_gaussian import DiscreteGaussian
 from dpcli.noise.discrete_laplace import DiscreteLaplace
-from dpcli.noise.distribution import Draws
+from dpcli.noise.distribution import NoiseSamples
 from dpcli.numeric.arrays import whole
 from dpcli.privacy.confidential import Cells, Confidential
 from dpcli.privacy.loss import Loss
@@ -30,14 +30,14 @@ from dpcli.simulation import synthetic
 from dpcli.simulation.synthetic import SyntheticDataset
 
 RELATION = Relation(RowUnit(), Neighbors.ADD_REMOVE)
-(FITTED,) = CalibratedMechanism.fit(Laplace(), [LinearQuery()], RELATION, Loss(Fraction(1)))
+(FITTED,) = CalibratedMechanism.calibrate(Laplace(), [LinearQuery()], RELATION, Loss(Fraction(1)))
 TINY = DiscreteLaplace(Fraction(1, 1000))
 SEALED: Confidential[Cells] = Confidential(whole([7]), FITTED.query, RELATION.unit)
 
 
 def test_no_one_else_constructs_a_calibrated_mechanism() -> None:
     """Its constructor takes nothing that there is."""
-    with pytest.raises(TypeError, match="only `fit`"):
+    with pytest.raises(TypeError, match="only `calibrate`"):
         CalibratedMechanism(TINY)  # type: ignore[arg-type]
     with pytest.raises(TypeError):
         CalibratedMechanism()  # type: ignore[call-arg]
@@ -107,7 +107,7 @@ def test_the_sealed_value_has_no_name() -> None:
 def never() -> None:
     """What would work at run time, as in any Python, is refused by the types alone."""
 
-    def silent(self: DiscreteLaplace, count: int, *, many: bool = False) -> Draws:
+    def silent(self: DiscreteLaplace, count: int, *, many: bool = False) -> NoiseSamples:
         return [0] * count
 
     class Silent(DiscreteLaplace):  # type: ignore[misc]
@@ -118,7 +118,7 @@ def never() -> None:
     Laplace.distribution = DiscreteGaussian  # type: ignore[assignment]
     Laplace().distribution = DiscreteLaplace  # type: ignore[misc]
     mechanisms.MECHANISMS = ()  # type: ignore[misc]
-    randomizers.CHANNELS = ()  # type: ignore[misc]
+    local.CALIBRATED_RANDOMIZERS = ()  # type: ignore[misc]
     entropy.source = bytes  # type: ignore[misc]
     synthetic.GENERATED = frozenset()  # type: ignore[misc]
     synthetic.GENERATED.add(int)  # type: ignore[attr-defined]

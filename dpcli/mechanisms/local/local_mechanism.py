@@ -1,7 +1,7 @@
 """What every local randomizer is: one record's cell in, one response out.
 
-A randomizer's author writes `channel`, which settles the probabilities. They are not
-believed: `channel_for` recomputes what they reveal and compares.
+A randomizer's author writes `mechanism`, which settles the probabilities. They are not
+believed: `calibrate_and_verify` recomputes what they reveal and compares.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ from fractions import Fraction
 from typing import ClassVar, Literal, final
 
 from dpcli.columns import CategoryColumn, NumericColumn
-from dpcli.mechanisms.calibrated import LocalRandomizer
-from dpcli.numeric.directed import exp_down
+from dpcli.mechanisms.calibrated_mechanism import LocalRandomizer
 from dpcli.numeric.exact import require_exact
+from dpcli.numeric.interval_arithmetic import exp_down
 from dpcli.privacy.events import MechanismEvent
-from dpcli.privacy.loss import Guarantee, Loss, pure
+from dpcli.privacy.loss import Guarantee, Loss, pure_guarantee
 
-Price = Literal["epsilon", "probability", "matrix"]
+LossParameter = Literal["epsilon", "probability", "matrix"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,7 @@ class ProbabilityTable:
             require_exact(*row)
 
 
-class CannotRandomize(Exception):
+class RandomizerError(Exception):
     """No probabilities meet what is asked; the template `code` says why about the facts."""
 
     def __init__(self, code: str, **facts: object) -> None:
@@ -44,7 +44,7 @@ class CannotRandomize(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class RandomizerRequest:
     """What a spec asks for one column: a price, in one of the ways that it can be given."""
 
     column: CategoryColumn | NumericColumn
@@ -55,11 +55,11 @@ class Asked:
 
     @property
     def labels(self) -> int:
-        """How many labels may be true; `CannotRandomize` if there is a single one."""
+        """How many labels may be true; `RandomizerError` if there is a single one."""
         column = self.column
         count = len(column.labels) if isinstance(column, CategoryColumn) else 0
         if count < 2:
-            raise CannotRandomize("cannot-randomize.one-label", column=column.name)
+            raise RandomizerError("cannot-randomize.one-label", column=column.name)
         return count
 
 
@@ -77,7 +77,7 @@ class ResponseCounts:
 
 
 @dataclass(frozen=True, slots=True)
-class Channel(LocalRandomizer):
+class CalibratedRandomizer(LocalRandomizer):
     """A randomizer with its probabilities settled: exact, public, and stated in full.
 
     `loss` is what one response reveals of its record. `form` says how responses are
@@ -91,7 +91,7 @@ class Channel(LocalRandomizer):
     @property
     def guarantee(self) -> Guarantee:
         """What one response reveals, in every measure."""
-        return pure(self.loss.epsilon)
+        return pure_guarantee(self.loss.epsilon)
 
     @property
     def is_certified(self) -> bool:
@@ -147,28 +147,30 @@ class Channel(LocalRandomizer):
         """
 
 
-class Randomizer(ABC):
+class LocalMechanism(ABC):
     """A way in which a record can respond; one class, one registry line.
 
     The docstring of a subclass carries its privacy argument and is what
-    `dpcli explain` prints. `prices` are the ways in which its price may be given.
+    `dpcli explain` prints. `loss_parameters` are the ways in which its price may be given.
     """
 
     name: ClassVar[str]
     numeric: ClassVar[bool] = False
     needs_delta: ClassVar[bool] = False
-    prices: ClassVar[tuple[Price, ...]] = ("epsilon",)
+    loss_parameters: ClassVar[tuple[LossParameter, ...]] = ("epsilon",)
 
     @abstractmethod
-    def channel(self, asked: Asked) -> Channel:
-        """The most accurate probabilities found that are asked for; else `CannotRandomize`."""
+    def calibrate(self, request: RandomizerRequest) -> CalibratedRandomizer:
+        """The most accurate probabilities found that are asked for; else `RandomizerError`."""
 
     @final
-    def channel_for(self, asked: Asked) -> Channel:
+    def calibrate_and_verify(self, request: RandomizerRequest) -> CalibratedRandomizer:
         """Settled probabilities whose recomputed loss is within what is asked."""
-        channel = self.channel(asked)
-        loss = channel.loss
-        target = Loss(loss.epsilon if asked.epsilon is None else asked.epsilon, asked.delta)
-        if not loss.within(target) or not channel.is_certified:
-            raise CannotRandomize("cannot-randomize", column=asked.column.name, mechanism=self.name)
-        return channel
+        randomizer = self.calibrate(request)
+        loss = randomizer.loss
+        target = Loss(loss.epsilon if request.epsilon is None else request.epsilon, request.delta)
+        if not loss.within(target) or not randomizer.is_certified:
+            raise RandomizerError(
+                "cannot-randomize", column=request.column.name, mechanism=self.name
+            )
+        return randomizer
