@@ -63,7 +63,7 @@ def open_account(
     fault = dataset_fault(dataset)
     if fault is not None:
         raise UsageError.about("bad-dataset", **fault)
-    refuse_first({"bad-unit": not unit, "bad-unit.singletons_without_id": each and unit == "row"})
+    refuse_first({"bad-unit": not unit, "bad-unit.each": each and unit == "row"})
     budget = checked_budget(epsilon, rho, delta, composition)
     protected = RowUnit() if unit == "row" else PersonUnit(unit, 1, 1, 1, each)
     terms = AccountTerms(dataset, unit_text(protected), neighbors, composition, budget, window)
