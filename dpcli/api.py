@@ -162,7 +162,7 @@ def randomize(
     if not plan.is_local:
         raise SpecError.about("wrong-model", spec=plan.spec.dataset)
     # It needs polars, which the other names do without until rows are read.
-    from dpcli.local.randomize import randomize as make_responses
+    from dpcli.local.randomize import randomize_records
 
     inputs, target = inputs_of(data), Path(responses)
     protected = [*plan.spec.files, *(Path(one) for one in inputs if isinstance(one, str))]
@@ -173,7 +173,7 @@ def randomize(
             ChargedResponses(open_charge.stored, open_charge.ledger.path, shuffle).require(target)
         else:
             require_writable([target], [*protected, *open_charge.ledger.files()], force=False)
-        return make_responses(
+        return randomize_records(
             plan,
             inputs,
             open_charge,
@@ -194,10 +194,10 @@ def estimate(spec: Spec, collected: Name) -> pl.DataFrame:
     if not spec.is_local:
         raise SpecError.about("wrong-model", spec=spec.dataset)
     # It needs polars and numpy, which the other names do without until rows are read.
-    from dpcli.local.estimate import collect, estimates
+    from dpcli.local.estimate import count_responses, estimate_groups
 
-    found = without_traces(lambda: collect(spec, os.fsdecode(collected)))
-    return estimate_table(list(estimates(found, spec.confidence)))
+    found = without_traces(lambda: count_responses(spec, os.fsdecode(collected)))
+    return estimate_table(list(estimate_groups(found, spec.confidence)))
 
 
 def _report_of(stored: StoredRelease) -> Report:

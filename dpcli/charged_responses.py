@@ -11,7 +11,7 @@ from pathlib import Path
 
 from dpcli.errors import LedgerError, OutputError
 from dpcli.ledger.charge import StoredRelease
-from dpcli.local.outbox import digest_of, waiting_name
+from dpcli.local.outbox import digest_of, waiting_path
 from dpcli.publishing import is_device, publish_file
 from dpcli.report.formats import FACTS
 
@@ -27,7 +27,7 @@ class ChargedResponses:
     @property
     def waiting(self) -> Path:
         """Where they wait until they are published."""
-        return waiting_name(self.ledger, self.stored.release_id)
+        return waiting_path(self.ledger, self.stored.release_id)
 
     def are_at(self, output: Path | None) -> bool:
         """Whether the responses are where they are wanted already."""

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
-from dpcli.engine.memory import Table
+from dpcli.engine.memory import MemoryTable
 from dpcli.engine.source import Input
 from dpcli.errors import DpcliError, internal_fault
 from dpcli.ledger.charge import OpenCharge, StoredRelease, charge_for, resolved
@@ -48,7 +48,7 @@ def inputs_of(data: Any) -> tuple[Input, ...]:
     if isinstance(data, str | os.PathLike):
         return (os.fsdecode(data),)
     if hasattr(data, "__arrow_c_stream__") or hasattr(data, "sink_parquet"):
-        return (Table(data),)
+        return (MemoryTable(data),)
     if isinstance(data, list | tuple) and data:
         return tuple(os.fsdecode(one) for one in data)
     raise TypeError(f"data are names of files or a table, not {type(data).__name__}")

@@ -27,7 +27,7 @@ from dpcli.statistics.postprocessing import after
 from dpcli.statistics.statistic import NoisyAnswer
 
 if TYPE_CHECKING:
-    from dpcli.engine.rollup import Sealed
+    from dpcli.engine.rollup import SealedAnswer
 
 Engine = Literal["local", "spark", "partials"]
 """What adds up the data: this process, Apache Spark, or earlier runs that sealed their parts."""
@@ -139,7 +139,7 @@ def require_quality(stored: StoredRelease) -> None:
         )
 
 
-def check_quality(plan: Plan, exact: Sequence[Sealed], permit: NoisePermit) -> Checked | None:
+def check_quality(plan: Plan, exact: Sequence[SealedAnswer], permit: NoisePermit) -> Checked | None:
     """The quality check with fresh noise; None if the spec has none."""
     if plan.quality is None:
         return None
@@ -153,15 +153,15 @@ def check_quality(plan: Plan, exact: Sequence[Sealed], permit: NoisePermit) -> C
 
 def aggregate_data(
     plan: Plan, data: tuple[Input, ...], progress: Progress | None = None, engine: Engine = "local"
-) -> Sequence[Sealed]:
+) -> Sequence[SealedAnswer]:
     """Read the data files once, as one; the exact answer to every question, sealed."""
     asked = plan.queries, plan.spec.privacy.unit
     names = [one for one in data if isinstance(one, str)]
     assert engine == "local" or len(names) == len(data), "this process alone reads its memory"
     if engine == "partials":
-        from dpcli.engine.partials import aggregate_parts
+        from dpcli.engine.partials import aggregate_partials
 
-        return aggregate_parts(*asked, plan.spec.digest, names)
+        return aggregate_partials(*asked, plan.spec.digest, names)
     if engine == "spark":
         with _spark_packages():
             from dpcli.engine.spark import aggregate_with_spark
@@ -199,12 +199,12 @@ def seal_data(plan: Plan, data: tuple[str, ...], progress: Progress | None = Non
     """Read the data files once, as one; a sealed part of a release, which spends nothing."""
     with _opened(plan, data, progress) as dataset:
         from dpcli.engine.aggregate import Aggregation
-        from dpcli.engine.partials import sealed_part
+        from dpcli.engine.partials import seal_partial
 
         aggregation = Aggregation(plan.queries, plan.spec.privacy.unit)
         with dataset.redacted_errors():
             frames = aggregation.partial(dataset, progress or Progress(), kept=True)
-        return sealed_part(plan.spec.digest, frames)
+        return seal_partial(plan.spec.digest, frames)
 
 
 @contextmanager
@@ -215,7 +215,9 @@ def _opened(plan: Plan, data: tuple[Input, ...], progress: Progress | None) -> I
         yield dataset
 
 
-def add_noise(plan: Plan, exact: Sequence[Sealed], permit: NoisePermit) -> tuple[NoisyEntry, ...]:
+def add_noise(
+    plan: Plan, exact: Sequence[SealedAnswer], permit: NoisePermit
+) -> tuple[NoisyEntry, ...]:
     """Noise for every part of every entry, as far as the permit covers them.
 
     Entries that select groups come first: the others are about those groups alone.
@@ -273,7 +275,7 @@ _Cells = Confidential[Cells]
 
 
 def _answer(
-    part: Part, exact: Sealed, selected: Sequence[Group] | None, permit: NoisePermit
+    part: Part, exact: SealedAnswer, selected: Sequence[Group] | None, permit: NoisePermit
 ) -> NoisyAnswer:
     """The noisy answer to one part, in selected groups where keys are private."""
     if selected is not None:

@@ -139,12 +139,13 @@ def charge_and_publish(
 ) -> tuple[StoredRelease, list[str]]:
     """Charge for a request and publish what it makes; the same release id again costs nothing.
 
-    `make` is `dpcli.releasing.release` or `dpcli.local.randomize.randomize`. Returns what was
+    `make` is `dpcli.releasing.release` or `dpcli.local.randomize.randomize_records`. Returns
+    what was
     stored and warnings. Outputs that must be a mistake are refused before a ledger is created or
     anything is read.
     """
     from dpcli.cli.progress import shown_progress
-    from dpcli.engine.source import drain
+    from dpcli.engine.source import drain_stdin
 
     spec = request.plan.spec
     again = f"run the command again with --release-id {request.release_id}"
@@ -169,7 +170,7 @@ def charge_and_publish(
     if charge.created < latest:
         warned += warn([note("notice.clock", latest=latest)])
     if stored.receipt is None:
-        drain(request.data)
+        drain_stdin(request.data)
         if not request.quiet:
             what = "responses" if request.plan.is_local else "release"
             notify("again", what=what, name=request.release_id)

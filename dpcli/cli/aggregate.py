@@ -11,7 +11,7 @@ from dpcli.cli import options
 from dpcli.cli.console import notify, print_json
 from dpcli.cli.options import input_file, refuse_first, require_new
 from dpcli.cli.progress import shown_progress
-from dpcli.engine.content import SEALED_ENDING
+from dpcli.engine.file_content import SEALED_ENDING
 from dpcli.planning.planner import make_plan
 from dpcli.publishing import is_device, write_private
 from dpcli.releasing import seal_data

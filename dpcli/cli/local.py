@@ -15,9 +15,8 @@ from dpcli.cli.options import input_file
 from dpcli.cli.outputs import Responses, file_of
 from dpcli.cli.summary import spent_text
 from dpcli.cli.text_tables import write_table
-from dpcli.local.estimate import collect, estimates
-from dpcli.local.randomize import Randomized
-from dpcli.local.randomize import randomize as make_responses
+from dpcli.local.estimate import count_responses, estimate_groups
+from dpcli.local.randomize import RandomizedCollection, randomize_records
 from dpcli.planning.number_text import exact_or_up
 from dpcli.planning.planner import make_plan, require_budget
 from dpcli.publishing import publish, publish_to_stdout, require_writable
@@ -51,9 +50,9 @@ def randomize(
     name = release_id or new_release_id()
     request = ChargeRequest(plan, spec, tuple(data), inputs, name, ledger, period, quiet)
     responses = Responses(output, report, report_format, force, shuffle, request.path)
-    make = partial(make_responses, shuffle=shuffle)
+    make = partial(randomize_records, shuffle=shuffle)
 
-    def rendered(collection: Randomized) -> dict[str, bytes]:
+    def rendered(collection: RandomizedCollection) -> dict[str, bytes]:
         return render(collection_report(collection), responses.wanted)
 
     stored, _ = charge_and_publish(request, responses, make, rendered)
@@ -77,8 +76,8 @@ def estimate(
     output = file_of(output)
     if output is not None:
         require_writable([output], [spec, *read.files, input_file(collected)], force=force)
-    found = collect(read, collected)
-    made = list(estimates(found, read.confidence))
+    found = count_responses(read, collected)
+    made = list(estimate_groups(found, read.confidence))
     table = csv_text(estimate_lines(made))
     if output is None:
         publish_to_stdout(table)

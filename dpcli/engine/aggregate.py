@@ -10,16 +10,16 @@ import polars as pl
 from dpcli.columns import Column, IdColumn
 from dpcli.engine.bounding import UserLevelAggregation
 from dpcli.engine.decode import FLAGS, Decoder
-from dpcli.engine.grouping import Batch, Grouping, batches_of
+from dpcli.engine.grouping import Grouping, SharedAggregation, share_aggregations
 from dpcli.engine.ids import HashCollisionError
-from dpcli.engine.pieces import pieces, scanned
+from dpcli.engine.pieces import read_pieces, scan_piece
 from dpcli.engine.progress import Progress, interruptible
-from dpcli.engine.rollup import Partial, Sealed, rolled_up
+from dpcli.engine.rollup import Partial, SealedAnswer, roll_up
 from dpcli.engine.source import Dataset
 from dpcli.privacy.unit import PersonUnit, Unit
 from dpcli.queries import Query
 
-Answers = list[Sealed]
+SealedAnswers = list[SealedAnswer]
 
 WAITING = 1 << 20
 """Lines of partials that wait to be merged."""
@@ -27,7 +27,7 @@ WAITING = 1 << 20
 
 def aggregate(
     queries: Sequence[Query], unit: Unit, dataset: Dataset, progress: Progress | None = None
-) -> Answers:
+) -> SealedAnswers:
     """The exact answer to every query, sealed, from one scan of the files.
 
     The files must have every column the queries read. Nothing that happens here
@@ -43,7 +43,7 @@ class Aggregation:
     """What queries ask of rows: from files to partials, and from these to sealed answers."""
 
     def __init__(self, queries: Sequence[Query], unit: Unit) -> None:
-        self._queries, self._unit, self._batches = queries, unit, batches_of(queries, unit)
+        self._queries, self._unit, self._batches = queries, unit, share_aggregations(queries, unit)
         used = dict.fromkeys(column for query in queries for column in query.columns)
         if isinstance(unit, PersonUnit):
             used |= {IdColumn(unit.column, unit.singletons_without_id): None}
@@ -62,14 +62,14 @@ class Aggregation:
         def of_rows() -> Partial:
             decoder = Decoder(self.columns)
             rows = RowLevelAggregation(self._queries, self._batches, size, decoder)
-            for piece in pieces(dataset, self.columns, progress, whole=True):
-                for found in scanned(piece, decoder, rows.scan):
+            for piece in read_pieces(dataset, self.columns, progress, whole=True):
+                for found in scan_piece(piece, decoder, rows.scan):
                     rows.add(found)
             return self.merged([rows.partial()]) if merged else rows.partial()
 
         def of_users(users: UserLevelAggregation) -> Partial:
-            for piece in pieces(dataset, self.columns, progress):
-                for found in scanned(piece, users.decoder, users.scan):
+            for piece in read_pieces(dataset, self.columns, progress):
+                for found in scan_piece(piece, users.decoder, users.scan):
                     users.add(found)
             return users.kept() if kept else users.partial(merged=merged)
 
@@ -102,11 +102,11 @@ class Aggregation:
             for batch, *frames in zip(self._batches, *partials, strict=True)
         ]
 
-    def sealed(self, merged: Partial) -> Answers:
+    def sealed(self, merged: Partial) -> SealedAnswers:
         """The exact answer to every query, from the merged partial of all rows."""
-        answers: dict[int, Sealed] = {}
+        answers: dict[int, SealedAnswer] = {}
         for batch, frame in zip(self._batches, merged, strict=True):
-            answers |= rolled_up(frame, self._queries, batch, self._unit)
+            answers |= roll_up(frame, self._queries, batch, self._unit)
         return [answers[position] for position in range(len(self._queries))]
 
 
@@ -114,7 +114,11 @@ class RowLevelAggregation:
     """One scan of files each of whose rows is one unit: added up piece by piece."""
 
     def __init__(
-        self, queries: Sequence[Query], batches: Sequence[Batch], size: int, decoder: Decoder
+        self,
+        queries: Sequence[Query],
+        batches: Sequence[SharedAggregation],
+        size: int,
+        decoder: Decoder,
     ) -> None:
         self._decoder = decoder
         self._names = {column: f"v{place}" for place, column in enumerate(decoder.columns)}

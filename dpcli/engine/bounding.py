@@ -23,10 +23,10 @@ from polars.selectors import matches
 
 from dpcli.columns import IdColumn, OpenColumn
 from dpcli.engine.decode import FLAGS, Decoder
-from dpcli.engine.grouping import Batch, Grouping
-from dpcli.engine.ids import FIRST_ANONYMOUS, Dictionary, UserIds, require_distinct
+from dpcli.engine.grouping import Grouping, SharedAggregation
+from dpcli.engine.ids import FIRST_ANONYMOUS_ID, Dictionary, UserIdIndex, require_distinct
 from dpcli.engine.rollup import Partial
-from dpcli.engine.totals import UserTotals, among_first, by_user, smallest
+from dpcli.engine.user_totals import UserTotals, among_first, by_user, smallest
 from dpcli.noise.entropy import random_bytes
 from dpcli.privacy.unit import PersonUnit
 from dpcli.queries import Query
@@ -64,13 +64,13 @@ class UserLevelAggregation:
     def __init__(
         self,
         queries: Sequence[Query],
-        batches: Sequence[Batch],
+        batches: Sequence[SharedAggregation],
         unit: PersonUnit,
         size: int,
         decoder: Decoder,
     ) -> None:
         self._unit, self._size = unit, size
-        self.decoder, self._dictionary, self._ids = decoder, Dictionary(), UserIds()
+        self.decoder, self._dictionary, self._ids = decoder, Dictionary(), UserIdIndex()
         names = {
             column: "user" if column.name == unit.column else f"v{place}"
             for place, column in enumerate(decoder.columns)
@@ -178,7 +178,7 @@ class UserLevelAggregation:
         rows = batch.drop(FLAGS).with_columns(self._priorities.of(batch))
         if not self._unit.singletons_without_id:
             return rows.filter(pl.col("user").is_not_null())
-        own = FIRST_ANONYMOUS - self._anonymous - pl.int_range(pl.len())
+        own = FIRST_ANONYMOUS_ID - self._anonymous - pl.int_range(pl.len())
         self._anonymous += len(rows)
         return rows.with_columns(pl.col("user").fill_null(own))
 
@@ -193,7 +193,7 @@ class UserLevelAggregation:
                 continue
             placed = grouping.placed(shard.rows.lazy())
             if grouping.batch.kind.groups is not None:
-                placed = within_groups(placed.filter(grouping.somewhere), grouping, self._unit)
+                placed = cap_rows_per_group(placed.filter(grouping.somewhere), grouping, self._unit)
             if not merged and grouping.batch.kind.distinct is not None:
                 # Other scans have other numbers for users.
                 placed = placed.with_columns(self._ids.texts().alias("user"))
@@ -273,7 +273,7 @@ class Shard:
         return [table.join(ids, on="user", how="left") for table in self.totals.values()]
 
 
-def within_groups(rows: pl.LazyFrame, grouping: Grouping, unit: PersonUnit) -> pl.LazyFrame:
+def cap_rows_per_group(rows: pl.LazyFrame, grouping: Grouping, unit: PersonUnit) -> pl.LazyFrame:
     """At most `max_groups` groups of each user, and `max_rows_per_group` rows in each.
 
     Kept are the groups, and the rows within them, with the smallest priorities.

@@ -15,7 +15,7 @@ import polars as pl
 
 from dpcli.columns import CategoryColumn, Column, without_constant
 from dpcli.engine.decode import FLAGS, Decoder, stripped
-from dpcli.engine.pieces import pieces, scanned
+from dpcli.engine.pieces import read_pieces, scan_piece
 from dpcli.engine.progress import Progress, interruptible
 from dpcli.engine.source import Dataset
 
@@ -66,8 +66,8 @@ def check_cells(
     def read() -> pl.DataFrame:
         return pl.concat(
             found
-            for piece in pieces(dataset, wanted, progress, whole=True)
-            for found in scanned(piece, decoder, scan)
+            for piece in read_pieces(dataset, wanted, progress, whole=True)
+            for found in scan_piece(piece, decoder, scan)
         )
 
     with dataset.redacted_errors():

@@ -14,7 +14,7 @@ from math import prod
 import polars as pl
 
 from dpcli.columns import Column, Key, NumericColumn
-from dpcli.engine.sums import passing, sums_of
+from dpcli.engine.sums import passing, plain_sums
 from dpcli.privacy.unit import PersonUnit, Unit
 from dpcli.queries import DistinctQuery, LinearQuery, Query
 
@@ -26,7 +26,7 @@ SUMS = pl.col(r"^s\d+$")
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class AggregationKind:
     """What two queries must have in common to be answered together.
 
     `groups` are the axes whose cells count as a user's groups, where the limits on
@@ -40,7 +40,7 @@ class Kind:
 
 
 @dataclass(frozen=True, slots=True)
-class Batch:
+class SharedAggregation:
     """Queries that are answered together, and the axes of their joint table.
 
     `members` are positions in the list of queries. Each axis has one place more
@@ -48,7 +48,7 @@ class Batch:
     next to the joint table.
     """
 
-    kind: Kind
+    kind: AggregationKind
     axes: tuple[Key, ...]
     members: tuple[int, ...]
 
@@ -84,9 +84,9 @@ class Batch:
         return [query for query in self.of(queries) if isinstance(query, LinearQuery)]
 
 
-def batches_of(queries: Sequence[Query], unit: Unit) -> list[Batch]:
+def share_aggregations(queries: Sequence[Query], unit: Unit) -> list[SharedAggregation]:
     """Put each query into the first batch of its kind whose joint table stays small."""
-    batches: list[Batch] = []
+    batches: list[SharedAggregation] = []
     for position, query in enumerate(queries):
         kind = _kind(query, unit)
         closed = tuple(key for key in query.grouping_axes if not key.open)
@@ -94,18 +94,18 @@ def batches_of(queries: Sequence[Query], unit: Unit) -> list[Batch]:
             axes = tuple(dict.fromkeys(batch.axes + closed))
             small = prod(len(axis) + 1 for axis in axes) <= JOINT_CELLS
             if kind == batch.kind and (small or set(axes) == set(batch.axes)):
-                batches[index] = Batch(kind, axes, (*batch.members, position))
+                batches[index] = SharedAggregation(kind, axes, (*batch.members, position))
                 break
         else:
-            batches.append(Batch(kind, closed, (position,)))
+            batches.append(SharedAggregation(kind, closed, (position,)))
     return batches
 
 
-def _kind(query: Query, unit: Unit) -> Kind:
+def _kind(query: Query, unit: Unit) -> AggregationKind:
     totals = isinstance(query, LinearQuery) and query.totals is not None
     limited = isinstance(unit, PersonUnit) and unit.limits_groups
     binding = totals or (limited and bool(query.axes))
-    return Kind(
+    return AggregationKind(
         tuple(key for key in query.by if key.open),
         tuple(sorted(query.axes, key=repr)) if binding else None,
         totals,
@@ -122,12 +122,16 @@ class Grouping:
     """
 
     def __init__(
-        self, batch: Batch, queries: Sequence[Query], names: Mapping[Column, str], size: int
+        self,
+        batch: SharedAggregation,
+        queries: Sequence[Query],
+        names: Mapping[Column, str],
+        size: int,
     ) -> None:
         self.batch, self.names, self.size = batch, names, size
         self._sums = [
             plain.expression(names, size).alias(f"s{number}")
-            for number, plain in enumerate(sums_of(batch.of(queries)))
+            for number, plain in enumerate(plain_sums(batch.of(queries)))
         ]
         self.open = batch.open
         self.keys = ["cell", *self.open]

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 
 from dpcli.columns import Column, IdColumn
 from dpcli.csv_dialect import UTF8
-from dpcli.engine.content import WINDOWS, first_record, is_separator_mark
+from dpcli.engine.file_content import WINDOWS, first_record, is_separator_mark
 from dpcli.engine.source import Dataset, Source
 from dpcli.errors import DataError, Problem, problem
 from dpcli.messages import shown

@@ -8,7 +8,7 @@ import polars as pl
 
 from dpcli.engine.decode import stripped
 
-FIRST_ANONYMOUS = -(1 << 62)
+FIRST_ANONYMOUS_ID = -(1 << 62)
 """From here downwards: rows without an id, each of which is a user of its own."""
 
 SHIFTED = 3
@@ -36,7 +36,7 @@ class HashCollisionError(Exception):
     """Two users have the same number: the scan must begin again with other random hashes."""
 
 
-class UserIds:
+class UserIdIndex:
     """Whose row it is, as `user`, a whole number, and `id`, a text that is no plain decimal.
 
     Ids are texts without the spaces and tabs around them. A plain decimal stands for itself, and
@@ -71,7 +71,7 @@ class UserIds:
         """The id of each user; of a row without one a text that no other row of any scan has."""
         user = pl.col("user")
         number = user.cast(pl.String)
-        own = pl.when(user <= FIRST_ANONYMOUS).then(self._token + number)
+        own = pl.when(user <= FIRST_ANONYMOUS_ID).then(self._token + number)
         return own.when(user > 0).then(number).otherwise(pl.col("id").cast(pl.String))
 
 

@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from contextlib import suppress
 from typing import BinaryIO
 
-from dpcli.engine.content import blocks_at
-from dpcli.engine.plain import BLOCK, PlainText, whole_lines
+from dpcli.engine.csv_normalizer import BLOCK, CsvNormalizer, whole_lines
+from dpcli.engine.file_content import blocks_at
 
 
 class Inspection:
@@ -17,7 +17,7 @@ class Inspection:
     Blank lines are not looked for here, but by `has_blank_lines`.
     """
 
-    def __init__(self, text: PlainText, blocks: Iterable[bytes]) -> None:
+    def __init__(self, text: CsvNormalizer, blocks: Iterable[bytes]) -> None:
         self._text, self._blocks, self._plain = text, blocks, False
         self._thread = threading.Thread(target=self._look, daemon=True)
         self._thread.start()

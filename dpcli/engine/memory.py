@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Table:
+class MemoryTable:
     """A table in memory, which messages call by its `name`.
 
     Its `rows` are a DataFrame or LazyFrame of polars, or whatever offers its columns as an Arrow

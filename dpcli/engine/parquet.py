@@ -86,7 +86,7 @@ def _is_readable(dtype: pl.DataType) -> bool:
     return dtype.is_numeric() or isinstance(dtype, (*TEXTUAL, pl.Date, pl.Datetime))
 
 
-def scanned(file: BinaryIO) -> pl.LazyFrame:
+def scan_parquet_file(file: BinaryIO) -> pl.LazyFrame:
     """The table itself.
 
     With its schema given, the file is never mapped into memory: to touch a page of a mapped
@@ -100,13 +100,13 @@ def scanned(file: BinaryIO) -> pl.LazyFrame:
 
 def rows_of(file: BinaryIO) -> int:
     """The number of rows, which the end of the file states."""
-    rows: int = scanned(file).select(pl.len()).collect().item()
+    rows: int = scan_parquet_file(file).select(pl.len()).collect().item()
     return rows
 
 
 def parquet_frame(source: Source, wanted: Sequence[Column], decimal: str) -> pl.LazyFrame:
     """The wanted columns of a Parquet file; an empty row of it is a row."""
-    table = scanned(source.file)
+    table = scan_parquet_file(source.file)
     types = table.collect_schema().dtypes()
     texts = []
     for at, column in enumerate(wanted):

@@ -17,10 +17,10 @@ from collections.abc import Iterable, Sequence
 import polars as pl
 
 from dpcli import __version__
-from dpcli.engine.aggregate import Aggregation, Answers
-from dpcli.engine.content import SEALED
+from dpcli.engine.aggregate import Aggregation, SealedAnswers
+from dpcli.engine.file_content import SEALED
 from dpcli.engine.rollup import Partial
-from dpcli.engine.source import Dataset, collected, opened_file
+from dpcli.engine.source import Dataset, collected, open_file
 from dpcli.errors import DataError, Problem
 from dpcli.privacy.unit import Unit
 from dpcli.queries import Query
@@ -64,16 +64,16 @@ def frames_of(blocks: Iterable[bytes]) -> Partial:
     return [pl.read_ipc(io.BytesIO(block)) for block in blocks]
 
 
-def sealed_part(digest: str, frames: Partial) -> bytes:
+def seal_partial(digest: str, frames: Partial) -> bytes:
     """The file of a new part, made for the spec with this digest."""
     facts = {"format": FORMAT, "spec": digest, "part": secrets.token_hex(16)}
     body = packed([json.dumps(facts).encode(), *frames])
     return SEALED + hashlib.sha256(body).digest() + body
 
 
-def aggregate_parts(
+def aggregate_partials(
     queries: Sequence[Query], unit: Unit, digest: str, names: Sequence[str]
-) -> Answers:
+) -> SealedAnswers:
     """The exact answer to every query, sealed, from the parts of all rows.
 
     Raises DataError with the problems of all files: those of files that cannot be read, and
@@ -83,7 +83,7 @@ def aggregate_parts(
     parts: list[Partial] = []
     seen: dict[str, str] = {}
     for name in names:
-        with collected(problems), opened_file(name) as file, Dataset(()).redacted_errors():
+        with collected(problems), open_file(name) as file, Dataset(()).redacted_errors():
             parts.append(_frames(file.read(), name, digest, seen))
     if problems:
         raise DataError(problems)

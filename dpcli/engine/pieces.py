@@ -1,8 +1,8 @@
-"""The rows of all data files as columns of text, whatever the files are.
+"""The rows of all data files as columns of text, for each format of files.
 
-`pieces` hands them out piece by piece, so that each byte of a file is read once, and `scanned`
-reads a piece again where something odd is in it. `texts_of` has rows as they are for the local
-model, and `decimal_texts` makes columns of text of numbers.
+`read_pieces` reads each byte of a file once and yields its rows piece by piece. `scan_piece` runs a
+query on a piece, and runs it again if the piece has something odd. `read_texts` yields the rows
+unchanged, for the local model. `decimal_texts` formats numbers as a column of text.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from typing import TypeVar
 import polars as pl
 
 from dpcli.columns import Column
-from dpcli.engine.content import PACKED, UTF8_MARK, blocks_at
+from dpcli.engine.csv_normalizer import BLOCK, CsvNormalizer
 from dpcli.engine.decode import Decoder, raised, swapped
+from dpcli.engine.file_content import PACKED, UTF8_MARK, blocks_at
 from dpcli.engine.inspection import Inspection, has_blank_lines
 from dpcli.engine.parquet import parquet_frame, rows_of
-from dpcli.engine.plain import BLOCK, PlainText
 from dpcli.engine.progress import READING, Progress
 from dpcli.engine.source import Dataset, Source
 from dpcli.numeric.arrays import Array
@@ -107,7 +107,7 @@ class Piece:
         if self.inspection is not None:
             return _read(self, blocks_at(file, PIECE)) if has_blank_lines(file) else None
         dialect = dialect if self.quoted else replace(dialect, quote=None)
-        return self._with(PlainText(dialect, len(self.source.header)).whole(self.text))
+        return self._with(CsvNormalizer(dialect, len(self.source.header)).whole(self.text))
 
     def in_plain_text(self) -> Iterable[Piece] | None:
         """The same rows as they are, if that could not be known when they were read."""
@@ -119,7 +119,7 @@ class Piece:
         return None if text == self.text else [replace(self, text=text)]
 
 
-def pieces(
+def read_pieces(
     dataset: Dataset,
     columns: Sequence[Column],
     progress: Progress,
@@ -149,14 +149,14 @@ def pieces(
             for start in range(0, max(1, rows_of(source.file)), SEGMENT):
                 yield replace(piece, start=start)
             continue
-        text = PlainText(source.dialect, len(source.header), blank_lines=True)
+        text = CsvNormalizer(source.dialect, len(source.header), blank_lines=True)
         if whole and source.size > PIECE and _seems_plain(text, source):
             yield replace(piece, inspection=Inspection(text, blocks(source, BLOCK)))
         else:
             yield from _read(piece, blocks(source, PIECE))
 
 
-def _seems_plain(text: PlainText, source: Source) -> bool:
+def _seems_plain(text: CsvNormalizer, source: Source) -> bool:
     """Whether a native reader may begin with a file: one line of names, and plain lines."""
     begin = os.pread(source.file.fileno(), BLOCK, 0)
     lines = b"\n" + begin[: begin.rfind(b"\n") + 1].removeprefix(UTF8_MARK)
@@ -168,14 +168,14 @@ def _read(piece: Piece, blocks: Iterable[bytes]) -> Iterator[Piece]:
     """The rows of a CSV file in pieces of plain text, each made a step ahead."""
     dialect = piece.source.dialect
     assert dialect is not None
-    text = PlainText(dialect, len(piece.source.header), blank_lines=True)
+    text = CsvNormalizer(dialect, len(piece.source.header), blank_lines=True)
     empty = replace(piece, inspection=None)
     return prefetch(
         replace(empty, text=plain, quoted=quoted) for plain, quoted in text.pieces(blocks)
     )
 
 
-def scanned(
+def scan_piece(
     piece: Piece, decoder: Decoder, scan: Callable[[pl.LazyFrame], tuple[T, pl.DataFrame]]
 ) -> Iterator[T]:
     """What `scan` finds in a piece, or in those which it must be read as instead.
@@ -198,7 +198,7 @@ def scanned(
                 others = piece.without_blank_lines()
         if others is not None:
             for other in others:
-                yield from scanned(other, decoder, scan)
+                yield from scan_piece(other, decoder, scan)
             return
         odd.discard("odd_blank")
         if not odd:
@@ -207,7 +207,7 @@ def scanned(
         decoder.improve(odd, piece.frame)
 
 
-def texts_of(
+def read_texts(
     dataset: Dataset, columns: Sequence[Column], progress: Progress | None = None
 ) -> Iterator[pl.DataFrame]:
     """The rows of files that have these columns, each a column of texts `t0`, `t1` and so on."""
@@ -216,8 +216,8 @@ def texts_of(
         found = texts.collect(engine="streaming")
         return found.drop("odd_blank"), found.select("odd_blank")
 
-    for piece in pieces(dataset, columns, progress or Progress(), "randomizing"):
-        yield from scanned(piece, Decoder(()), scan)
+    for piece in read_pieces(dataset, columns, progress or Progress(), "randomizing"):
+        yield from scan_piece(piece, Decoder(()), scan)
 
 
 def prefetch(items: Iterator[T]) -> Iterator[T]:

@@ -14,15 +14,15 @@ import numpy.typing as npt
 import polars as pl
 
 from dpcli.columns import Key
-from dpcli.engine.grouping import Batch
-from dpcli.engine.sums import combinations, sums_of
+from dpcli.engine.grouping import SharedAggregation
+from dpcli.engine.sums import combinations, plain_sums
 from dpcli.numeric.arrays import SAFE, Array, largest, roomy, whole
 from dpcli.privacy.confidential import Cells, Confidential, Groups
 from dpcli.privacy.unit import Unit
 from dpcli.queries import Query, ReadabilityQuery, RidgeQuery
 from dpcli.scores import ScoreFunction, ScoreQuery
 
-Sealed = Confidential[Cells] | Confidential[Groups]
+SealedAnswer = Confidential[Cells] | Confidential[Groups]
 
 Partial = list[pl.DataFrame]
 """What rows add up to, exact and mergeable. Confidential. For each batch the sums in each cell."""
@@ -30,9 +30,9 @@ Partial = list[pl.DataFrame]
 Places = npt.NDArray[np.int64]
 
 
-def rolled_up(
-    result: pl.DataFrame, queries: Sequence[Query], batch: Batch, unit: Unit
-) -> dict[int, Sealed]:
+def roll_up(
+    result: pl.DataFrame, queries: Sequence[Query], batch: SharedAggregation, unit: Unit
+) -> dict[int, SealedAnswer]:
     """The answer of each member of a batch, by its position, sealed with its query and `unit`.
 
     `result` has a row per occupied joint cell: `cell`, the texts of open axes and
@@ -43,8 +43,8 @@ def rolled_up(
     for axis in reversed(batch.axes):
         cell, places[axis] = np.divmod(cell, len(axis) + 1)
     opened = {key: result[f"o{place}"] for place, key in enumerate(batch.kind.open)}
-    names = {plain: f"s{number}" for number, plain in enumerate(sums_of(batch.of(queries)))}
-    found: dict[int, Sealed] = {}
+    names = {plain: f"s{number}" for number, plain in enumerate(plain_sums(batch.of(queries)))}
+    found: dict[int, SealedAnswer] = {}
     for order, position in enumerate(batch.members):
         query = queries[position]
         if batch.kind.totals or batch.kind.distinct is not None:
@@ -64,11 +64,11 @@ def _answer(
     places: Mapping[Key, Places],
     opened: Mapping[Key, pl.Series],
     sums: Sequence[Array],
-) -> Sealed:
+) -> SealedAnswer:
     """The sealed answer to one query, from what each joint cell adds to it."""
     if isinstance(query, ReadabilityQuery | RidgeQuery):
         totals = [sum(added.tolist()) for added in sums]
-        found = minimised(query, totals) if isinstance(query, RidgeQuery) else totals
+        found = ridge_coefficients(query, totals) if isinstance(query, RidgeQuery) else totals
         return Confidential(whole(found), query, unit)
     (added,) = sums
     if query.has_private_groups:
@@ -147,7 +147,7 @@ def _groups(
     return Groups(tuple(names.iter_rows()), group, cell[order], added[order], width, scores)
 
 
-def minimised(query: RidgeQuery, moments: Sequence[int]) -> list[int]:
+def ridge_coefficients(query: RidgeQuery, moments: Sequence[int]) -> list[int]:
     """The exact minimiser of a ridge regression, in steps of the query's grid, halves rounded up.
 
     `moments` are the totals of `query.moments`. The linear equations are solved in

@@ -18,10 +18,10 @@ from dataclasses import dataclass, field, replace
 from typing import BinaryIO, Self
 
 from dpcli.csv_dialect import STANDARD, UTF8, Dialect
-from dpcli.engine.content import (
+from dpcli.engine.file_content import (
     MARKS,
     SEALED_ENDING,
-    Counted,
+    CountingReader,
     blocks_of,
     copied,
     headed,
@@ -31,7 +31,7 @@ from dpcli.engine.content import (
     started,
     unpacked,
 )
-from dpcli.engine.memory import Table
+from dpcli.engine.memory import MemoryTable
 from dpcli.engine.progress import Progress, silenced_stderr
 from dpcli.errors import DataError, DpcliError, Problem, Stopped, describe_system_error, problem
 
@@ -121,7 +121,7 @@ class Dataset:
             source.file.close()
 
 
-Input = str | Table
+Input = str | MemoryTable
 """The name of a data file, or a table in memory."""
 
 
@@ -141,13 +141,13 @@ def open_dataset(
             with collected(problems):
                 raw = _opened(one)
                 opened.callback(raw.close)
-                raws.append((one.name if isinstance(one, Table) else one, raw))
+                raws.append((one.name if isinstance(one, MemoryTable) else one, raw))
         problems += _twice(raws)
         sources = []
         # Nothing is copied, which may take long, for a command that is wrong.
         for name, raw in () if problems else raws:
             with collected(problems):
-                source = source_of(name, raw, dialect, progress)
+                source = open_source(name, raw, dialect, progress)
                 opened.callback(source.file.close)
                 sources.append(source)
         if problems:
@@ -178,9 +178,9 @@ def _twice(raws: Sequence[tuple[str, BinaryIO]]) -> Iterator[Problem]:
 
 
 def _opened(one: Input) -> BinaryIO:
-    if isinstance(one, Table):
+    if isinstance(one, MemoryTable):
         return one.opened()
-    return _standard_input() if one == STDIN else opened_file(one)
+    return _standard_input() if one == STDIN else open_file(one)
 
 
 def _standard_input() -> BinaryIO:
@@ -189,7 +189,7 @@ def _standard_input() -> BinaryIO:
     return sys.stdin.buffer
 
 
-def drain(names: Sequence[str]) -> None:
+def drain_stdin(names: Sequence[str]) -> None:
     """Read standard input to its end if it is one of the files, and drop it.
 
     For a command that needs no data after all: a program that still writes into the pipe would
@@ -201,7 +201,7 @@ def drain(names: Sequence[str]) -> None:
         deque(blocks_of(sys.stdin.buffer.read), maxlen=0)
 
 
-def opened_file(name: str) -> BinaryIO:
+def open_file(name: str) -> BinaryIO:
     """The named file; links are followed, patterns and addresses are not."""
     try:
         file = open(name, "rb", buffering=0)  # noqa: SIM115 - held open by the caller
@@ -218,7 +218,7 @@ def opened_file(name: str) -> BinaryIO:
     return file
 
 
-def source_of(
+def open_source(
     name: str, raw: BinaryIO, dialect: Dialect, progress: Progress | None = None
 ) -> Source:
     """A file or a copy of it with its header; `raw` is closed if it is not used."""
@@ -266,7 +266,7 @@ def _regular(
         found = parquet(os.pread(raw.fileno(), MARKS, 0))
         if found or (dialect.encoding == UTF8 and not dialect.names):
             return raw, found, status.st_size
-    counted = Counted(raw)
+    counted = CountingReader(raw)
     progress.begin("copying", status.st_size if is_file else None, counted.position)
     with raw:
         blocks = unpacked(counted, name) if packed else blocks_of(counted.read)

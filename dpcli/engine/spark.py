@@ -37,8 +37,8 @@ from pyspark.util import PythonEvalType
 
 from dpcli.columns import Column
 from dpcli.csv_dialect import Dialect
-from dpcli.engine.aggregate import Answers
-from dpcli.engine.content import UTF8_MARK
+from dpcli.engine.aggregate import SealedAnswers
+from dpcli.engine.file_content import UTF8_MARK
 from dpcli.engine.partials import frames_of, unpacked
 from dpcli.engine.progress import silenced_stderr
 from dpcli.engine.rollup import Partial
@@ -73,7 +73,7 @@ def aggregate_with_spark(
     dialect: Dialect,
     columns: Sequence[Column],
     names: Sequence[str],
-) -> Answers:
+) -> SealedAnswers:
     """The exact answer to every query, sealed, from files that Spark reads.
 
     Raises DataError as the local engine does, and `spark-failed` in one fixed sentence.

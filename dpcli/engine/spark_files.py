@@ -14,7 +14,7 @@ from pyspark.sql import SparkSession
 
 from dpcli.columns import Column
 from dpcli.csv_dialect import UTF8, Dialect
-from dpcli.engine.content import (
+from dpcli.engine.file_content import (
     MARKS,
     SEALED_ENDING,
     WINDOWS,

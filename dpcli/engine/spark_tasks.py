@@ -18,15 +18,15 @@ from pyspark import TaskContext
 from dpcli.columns import Column, IdColumn
 from dpcli.csv_dialect import Dialect
 from dpcli.engine.aggregate import Aggregation
-from dpcli.engine.content import blocks_at, first_record, numbered_header
+from dpcli.engine.csv_normalizer import CsvNormalizer
 from dpcli.engine.decode import stripped
+from dpcli.engine.file_content import blocks_at, first_record, numbered_header
 from dpcli.engine.header import require_columns
 from dpcli.engine.parquet import parquet_source
 from dpcli.engine.partials import packed
-from dpcli.engine.pieces import texts_of
-from dpcli.engine.plain import PlainText
+from dpcli.engine.pieces import read_texts
 from dpcli.engine.progress import Progress
-from dpcli.engine.source import Dataset, Source, source_of
+from dpcli.engine.source import Dataset, Source, open_source
 from dpcli.errors import DpcliError
 from dpcli.privacy.unit import PersonUnit, Unit
 from dpcli.queries import Query
@@ -110,7 +110,7 @@ class Tasks:
         shard = pl.when(user.is_null()).then(row.hash(self.key)).otherwise(user.hash(self.key))
 
         def work(dataset: Dataset) -> pa.Table:
-            found = pl.concat(texts_of(dataset, columns))
+            found = pl.concat(read_texts(dataset, columns))
             none = pl.lit(None, pl.String).alias("note")
             made = found.select(
                 shard.reinterpret(signed=True).alias("shard"), row.alias("row"), none,
@@ -204,7 +204,7 @@ class Tasks:
     def _dataset(self, file: File, copy: BinaryIO) -> Dataset:
         """A stretch of a file, as the local engine has files."""
         if file.header is None:
-            dataset = Dataset((source_of(file.name, copy, self.dialect),), self.dialect)
+            dataset = Dataset((open_source(file.name, copy, self.dialect),), self.dialect)
             require_columns(dataset, self.columns)
             return dataset
         size = os.fstat(copy.fileno()).st_size
@@ -216,7 +216,7 @@ def _is_cut(source: Source) -> bool:
     """Whether a stretch of CSV ends within a quoted cell."""
     if source.dialect is None or not source.dialect.multiline:
         return False
-    text = PlainText(source.dialect, len(source.header), blank_lines=True)
+    text = CsvNormalizer(source.dialect, len(source.header), blank_lines=True)
     for _ in text.pieces(blocks_at(source.file, LINES)):
         pass
     return text.unclosed

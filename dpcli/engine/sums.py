@@ -118,7 +118,7 @@ def _readability(query: ReadabilityQuery) -> Iterator[LinearCombination]:
         yield ((2, PlainSum((), (), frozenset({column}))), (-1, rows))
 
 
-def sums_of(queries: Iterable[Query]) -> tuple[PlainSum, ...]:
+def plain_sums(queries: Iterable[Query]) -> tuple[PlainSum, ...]:
     """The plain sums of all queries, each once."""
     needed = (part for query in queries for part in combinations(query))
     return tuple(dict.fromkeys(plain for part in needed for _, plain in part))

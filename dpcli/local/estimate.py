@@ -17,7 +17,7 @@ import polars as pl
 from dpcli.columns import CategoryColumn, NumericColumn
 from dpcli.engine.decode import Decoder
 from dpcli.engine.header import require_columns
-from dpcli.engine.pieces import texts_of
+from dpcli.engine.pieces import read_texts
 from dpcli.engine.source import open_dataset
 from dpcli.errors import DataError
 from dpcli.mechanisms.local.local_mechanism import ResponseCounts
@@ -26,7 +26,7 @@ from dpcli.numeric.arrays import np
 from dpcli.specification.model import Response, Spec
 
 
-class Collected:
+class CollectedCounts:
     """The counts of one response, for each group of its public columns in their order.
 
     `unread` counts records whose response or group is none that the spec knows.
@@ -64,12 +64,12 @@ class Collected:
                 self.counts += found.reshape(size, outputs)
 
 
-def collect(spec: Spec, name: str) -> list[Collected]:
+def count_responses(spec: Spec, name: str) -> list[CollectedCounts]:
     """The counts of every response in a file of collected ones, read once.
 
     Raises DataError if the file cannot be read, lacks a column, or holds no responses.
     """
-    found = [Collected(response) for response in spec.responses]
+    found = [CollectedCounts(response) for response in spec.responses]
     columns = _columns(spec)
     decoder = Decoder(columns)
     names = {text: column.name for column, text in decoder.columns.items()}
@@ -82,7 +82,7 @@ def collect(spec: Spec, name: str) -> list[Collected]:
     with open_dataset((name,)) as dataset:
         require_columns(dataset, columns)
         with dataset.redacted_errors():
-            for frame in texts_of(dataset, columns):
+            for frame in read_texts(dataset, columns):
                 places = decoder.decoded(frame).cast(pl.Int64).rename(names)
                 cells = places.with_columns(frame.select(numbers))
                 for one in found:
@@ -107,7 +107,7 @@ def _columns(spec: Spec) -> list[CategoryColumn]:
 
 
 @dataclass(frozen=True, slots=True)
-class Estimated:
+class GroupEstimate:
     """One number about one group; without records there is none.
 
     `item` is the label whose frequency it is, empty for a mean. `lower` and `upper` hold
@@ -126,7 +126,9 @@ class Estimated:
     upper: Fraction = Fraction(0)
 
 
-def estimates(collected: Sequence[Collected], confidence: Fraction) -> Iterator[Estimated]:
+def estimate_groups(
+    collected: Sequence[CollectedCounts], confidence: Fraction
+) -> Iterator[GroupEstimate]:
     """Every estimate, response by response, group by group, of what can be estimated."""
     reach = normal_quantile(float(1 - confidence))
     for one in collected:
@@ -142,12 +144,12 @@ def estimates(collected: Sequence[Collected], confidence: Fraction) -> Iterator[
 
 def _group(
     response: Response, group: tuple[tuple[str, str], ...], tally: ResponseCounts, reach: float
-) -> Iterator[Estimated]:
+) -> Iterator[GroupEstimate]:
     column, randomizer = response.column, response.randomizer
     items = column.labels if isinstance(column, CategoryColumn) else ("",)
     if not tally.records:
         for item in items:
-            yield Estimated(column.name, group, item, 0)
+            yield GroupEstimate(column.name, group, item, 0)
         return
     raw = randomizer.estimates(tally)
     likely = [min(max(float(value), 0.0), 1.0) for value in raw]
@@ -167,7 +169,7 @@ def _group(
             # The true value lies within the limits, and so does the published one.
             lower = max(min(lower, value), limits[0])
             upper = min(max(upper, value), limits[1])
-        yield Estimated(column.name, group, item, tally.records, value, error, lower, upper)
+        yield GroupEstimate(column.name, group, item, tally.records, value, error, lower, upper)
 
 
 def on_simplex(values: Sequence[Fraction]) -> tuple[Fraction, ...]:

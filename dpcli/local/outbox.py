@@ -20,17 +20,17 @@ from dpcli.errors import OutputError
 ENDING = ".responses"
 
 
-def waiting_name(ledger: Path, release_id: str) -> Path:
+def waiting_path(ledger: Path, release_id: str) -> Path:
     """Where the charged responses of a release wait: next to the ledger that charged them."""
     book = ledger.resolve()
     short = hashlib.sha256(release_id.encode()).hexdigest()[:24]
     return book.with_name(f".{book.name}-{short}{ENDING}")
 
 
-def sweep(ledger: Path, charged: Iterable[str]) -> None:
+def remove_uncharged(ledger: Path, charged: Iterable[str]) -> None:
     """Remove what waits for no release that was charged; while no other process can charge."""
     book = ledger.resolve()
-    kept = {waiting_name(ledger, release_id) for release_id in charged}
+    kept = {waiting_path(ledger, release_id) for release_id in charged}
     with contextlib.suppress(OSError):
         for path in book.parent.iterdir():
             ours = path.name.startswith(f".{book.name}-") and path.name.endswith(ENDING)

@@ -17,13 +17,13 @@ import polars as pl
 from dpcli.columns import CategoryColumn, NumericColumn
 from dpcli.engine.decode import Decoder
 from dpcli.engine.header import require_columns
-from dpcli.engine.pieces import decimal_texts, prefetch, texts_of
+from dpcli.engine.pieces import decimal_texts, prefetch, read_texts
 from dpcli.engine.progress import Progress
 from dpcli.engine.source import Dataset, Input, open_dataset
 from dpcli.errors import DataError, LedgerError
 from dpcli.ledger.charge import RESPONSES, OpenCharge, Receipt, StoredRelease
 from dpcli.ledger.ledger import Ledger
-from dpcli.local.outbox import Outbox, sweep, waiting_name
+from dpcli.local.outbox import Outbox, remove_uncharged, waiting_path
 from dpcli.noise.bernoulli import uniforms
 from dpcli.noise.entropy import random_bytes
 from dpcli.numeric.arrays import Array, Ints, np, times
@@ -44,7 +44,7 @@ MOST_BUCKETS = 200
 
 
 @dataclass(frozen=True, slots=True)
-class Randomized:
+class RandomizedCollection:
     """What may be published about a collection: plan, name, digest, and place in the ledger."""
 
     plan: Plan
@@ -55,11 +55,11 @@ class Randomized:
     shuffled: bool
 
 
-def randomize(
+def randomize_records(
     plan: Plan,
     data: tuple[Input, ...],
     open_charge: OpenCharge,
-    render: Callable[[Randomized], Mapping[str, bytes]],
+    render: Callable[[RandomizedCollection], Mapping[str, bytes]],
     *,
     shuffle: bool,
     progress: Progress | None = None,
@@ -77,15 +77,15 @@ def randomize(
     require_budget(plan)
     open_charge.ledger.check_budget(open_charge.charge)
     ledger, charge = open_charge.ledger, open_charge.charge
-    with Outbox(waiting_name(ledger.path, charge.release_id)) as outbox:
+    with Outbox(waiting_path(ledger.path, charge.release_id)) as outbox:
 
         def rendered(receipt: Receipt) -> Mapping[str, bytes]:
-            collection = Randomized(
+            collection = RandomizedCollection(
                 plan, charge.release_id, charge.created, outbox.digest, receipt, shuffle
             )
             outputs = {RESPONSES: outbox.digest.encode(), **render(collection)}
             # Within the transaction: no other process charges for anything now.
-            sweep(ledger.path, ledger.release_ids())
+            remove_uncharged(ledger.path, ledger.release_ids())
             outbox.name()
             return outputs
 
@@ -153,7 +153,7 @@ def responses(
     # A block of short rows has many of them, and a response may have many columns.
     most = max(1, CELLS // len(spec.header))
     frames = (
-        part for frame in texts_of(dataset, columns, progress) for part in frame.iter_slices(most)
+        part for frame in read_texts(dataset, columns, progress) for part in frame.iter_slices(most)
     )
     for cells in prefetch(map(decoder.decoded, frames)):
         collected: dict[str, pl.Series] = {}

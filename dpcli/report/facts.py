@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from dpcli.ledger.account import BalanceForecast
     from dpcli.ledger.balance import Balance
     from dpcli.ledger.charge import Receipt
-    from dpcli.local.randomize import Randomized
+    from dpcli.local.randomize import RandomizedCollection
     from dpcli.privacy.amplification import ShuffledGuarantee
     from dpcli.releasing import Release
 
@@ -71,7 +71,7 @@ def release_report(release: Release) -> Report:
     )
 
 
-def collection_report(collection: Randomized) -> Report:
+def collection_report(collection: RandomizedCollection) -> Report:
     """Everything that the report of a local collection states."""
     plan = collection.plan
     collected: Facts = {
@@ -84,7 +84,7 @@ def collection_report(collection: Randomized) -> Report:
     return Report.of(_report(collection, collected))
 
 
-def _report(source: Release | Randomized, answered: Facts) -> Facts:
+def _report(source: Release | RandomizedCollection, answered: Facts) -> Facts:
     plan, receipt = source.plan, source.receipt
     return {
         **_version(plan),

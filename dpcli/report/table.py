@@ -20,7 +20,7 @@ from dpcli.specification.axes import ESTIMATED
 if TYPE_CHECKING:
     import polars as pl
 
-    from dpcli.local.estimate import Estimated
+    from dpcli.local.estimate import GroupEstimate
 
 FIXED = ("statistic", "item", "value", "lower", "upper", "flag")
 """The columns of a long table that are not keys."""
@@ -175,7 +175,7 @@ BEYOND = 3
 """Digits that are printed beyond the first one of the standard error."""
 
 
-def estimate_table(rows: Sequence[Estimated]) -> pl.DataFrame:
+def estimate_table(rows: Sequence[GroupEstimate]) -> pl.DataFrame:
     """Estimates as a table with numbers."""
     import polars as pl
 
@@ -184,13 +184,13 @@ def estimate_table(rows: Sequence[Estimated]) -> pl.DataFrame:
     return Table(frame, frozenset(ESTIMATED[3:])).typed
 
 
-def estimate_lines(rows: Sequence[Estimated]) -> list[list[str]]:
+def estimate_lines(rows: Sequence[GroupEstimate]) -> list[list[str]]:
     """The header, and one line per estimate."""
     keys = list(dict.fromkeys(name for row in rows for name, _ in row.group))
     return [[*ESTIMATED[:2], *keys, *ESTIMATED[2:]], *(_line(row, keys) for row in rows)]
 
 
-def _line(row: Estimated, keys: Sequence[str]) -> list[str]:
+def _line(row: GroupEstimate, keys: Sequence[str]) -> list[str]:
     group = dict(row.group)
     named = [row.column, "frequency" if row.item else "mean"]
     named += [group.get(key, "") for key in keys]

@@ -19,7 +19,7 @@ from dpcli.releasing import NoisyEntry, add_noise, check_quality
 from dpcli.simulation.synthetic import SyntheticDataset
 
 if TYPE_CHECKING:
-    from dpcli.engine.rollup import Sealed
+    from dpcli.engine.rollup import SealedAnswer
 
 UNLIMITED = 1 << 30
 """Rows and groups that no synthetic dataset has."""
@@ -81,10 +81,10 @@ class NoiselessRun:
             found.append(NoiselessAnswers(tuple(self._values(one, shown) for one in parts), shown))
         return tuple(found)
 
-    def _groups(self, sealed: Sealed) -> Groups:
+    def _groups(self, sealed: SealedAnswer) -> Groups:
         return self._dataset.exact(cast("Confidential[Groups]", sealed))
 
-    def _values(self, sealed: Sealed, groups: Sequence[Group] | None) -> Cells:
+    def _values(self, sealed: SealedAnswer, groups: Sequence[Group] | None) -> Cells:
         """The numbers of synthetic cells, or the scores of their candidates."""
         if groups is not None:
             return whole(self._groups(sealed).cells(groups))

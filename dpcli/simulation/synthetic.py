@@ -25,7 +25,7 @@ from dpcli.simulation.synthetic_cells import Places, Stream, ids, texts_of
 from dpcli.specification.model import Spec
 
 if TYPE_CHECKING:
-    from dpcli.engine.rollup import Sealed
+    from dpcli.engine.rollup import SealedAnswer
 
 T = TypeVar("T")
 
@@ -102,7 +102,7 @@ class SyntheticDataset(AbstractContextManager["SyntheticDataset"]):
     def __init__(self, spec: Spec, rows: int, seed: int) -> None:
         if type(spec) is not Spec or {type(one) for one in spec.columns} - GENERATED:
             raise TypeError("only declared columns are generated")
-        self.__answers: dict[int, Sealed] = {}
+        self.__answers: dict[int, SealedAnswer] = {}
         self.rows, self.seed, self._spec = rows, seed, spec
         self._stream = Stream(seed)
         self._people = _People(spec.privacy.unit, rows, self._stream.named("people"))
@@ -128,7 +128,7 @@ class SyntheticDataset(AbstractContextManager["SyntheticDataset"]):
         """Delete the rows."""
         self.__file.close()
 
-    def aggregate(self, queries: Sequence[Query], unit: Unit) -> Sequence[Sealed]:
+    def aggregate(self, queries: Sequence[Query], unit: Unit) -> Sequence[SealedAnswer]:
         """The exact answers about the rows, sealed; `exact` opens them."""
         from dpcli.engine.aggregate import aggregate
 

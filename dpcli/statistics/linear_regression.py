@@ -129,7 +129,7 @@ class LinearRegression(Statistic):
     def queries(self, request: Request, relation: Relation) -> tuple[WeightedQuery, ...]:
         """All moments of inputs and outcome, or the minimiser itself."""
         if request.method == "output":
-            query = _minimiser(request)
+            query = _ridge_query(request)
             return (WeightedQuery("coefficients", query, step=query.grid),)
         return Moments(request.columns).queries(request, relation)
 
@@ -235,7 +235,7 @@ FINE = 1 << 10
 """Steps of the grid that the minimiser can move by; rounding to it adds one more."""
 
 
-def minimiser(columns: Sequence[NumericColumn], ridge: Fraction, rows: int) -> RidgeQuery:
+def ridge_query(columns: Sequence[NumericColumn], ridge: Fraction, rows: int) -> RidgeQuery:
     """The query for the ridge regression of the last column on the others.
 
     With M^2 = k coefficients, N = 1 and P = 1/sqrt(ridge), one of n rows that is replaced
@@ -262,13 +262,13 @@ def minimiser(columns: Sequence[NumericColumn], ridge: Fraction, rows: int) -> R
     )
 
 
-def _minimiser(request: Request) -> RidgeQuery:
+def _ridge_query(request: Request) -> RidgeQuery:
     assert request.ridge is not None, "the spec has checked that there is a ridge"
-    return minimiser(request.columns, request.ridge, request.rows)
+    return ridge_query(request.columns, request.ridge, request.rows)
 
 
 def _coefficients(request: Request, answer: NoisyAnswer, confidence: Fraction) -> Estimates:
-    line, grid = Line(request.columns), float(_minimiser(request).grid)
+    line, grid = Line(request.columns), float(_ridge_query(request).grid)
 
     def outcome(thetas: Floats) -> Floats:
         return line.from_zero(thetas[1:] * grid, thetas[0] * grid)

@@ -28,13 +28,12 @@ PATIENCE = 60.0
 PROGRAM = f"""
 import sys
 from pathlib import Path
-from dpcli.engine import bounding
-from dpcli.engine import pieces as tables
+from dpcli.engine import bounding, pieces
 from dpcli.planning.planner import make_plan
 from dpcli.releasing import aggregate_data
 from dpcli.specification.load import read_spec
 bounding.WAITING, bounding.SHARD = 50_000, 1 << 16
-tables.PIECE, tables.SEGMENT = 1 << 16, 3_000
+pieces.PIECE, pieces.SEGMENT = 1 << 16, 3_000
 row, user, *paths = sys.argv[1:]
 plans = [make_plan(read_spec(Path(spec))) for spec in (row, user)]
 for _ in range({REPEATS}):

@@ -14,7 +14,7 @@ from dpcli.privacy.unit import Unit
 from dpcli.queries import Query
 
 if TYPE_CHECKING:
-    from dpcli.engine.rollup import Sealed
+    from dpcli.engine.rollup import SealedAnswer
     from tests.oracles.plain import Answer
 
 
@@ -35,12 +35,12 @@ def engine(
         return opened(aggregate(queries, unit, dataset))
 
 
-def opened(sealed: Sequence[Sealed]) -> list[Answer]:
+def opened(sealed: Sequence[SealedAnswer]) -> list[Answer]:
     """The integers of every answer."""
     return [_answer(answer) for answer in sealed]
 
 
-def _answer(sealed: Sealed) -> Answer:
+def _answer(sealed: SealedAnswer) -> Answer:
     """The integers of one answer, by group where keys are private."""
     content = unsealed(cast("Confidential[Cells | Groups]", sealed))
     if isinstance(content, Groups):

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import pytest
 
-from dpcli.engine import bounding, content, plain
-from dpcli.engine import pieces as tables
+from dpcli.engine import bounding, csv_normalizer, file_content, pieces
 
 
 def read_in_blocks(monkeypatch: pytest.MonkeyPatch, size: int) -> None:
-    """Every reader takes so many bytes at a time, and has pieces of so many rows."""
+    """Every reader reads `size` bytes at a time, and makes pieces of `size` rows."""
     for module, name in (
-        (content, "BLOCK"),
-        (plain, "BLOCK"),
-        (tables, "BLOCK"),
-        (tables, "PIECE"),
-        (tables, "SEGMENT"),
+        (file_content, "BLOCK"),
+        (csv_normalizer, "BLOCK"),
+        (pieces, "BLOCK"),
+        (pieces, "PIECE"),
+        (pieces, "SEGMENT"),
     ):
         monkeypatch.setattr(module, name, size)
 
@@ -24,5 +23,5 @@ def compact_often(monkeypatch: pytest.MonkeyPatch) -> None:
     """Users are in many shards, each of which is compacted after every few rows."""
     monkeypatch.setattr(bounding, "SHARD", 64)
     monkeypatch.setattr(bounding, "WAITING", 1)
-    monkeypatch.setattr(tables, "SEGMENT", 7)
-    monkeypatch.setattr(tables, "PIECE", 2_000)
+    monkeypatch.setattr(pieces, "SEGMENT", 7)
+    monkeypatch.setattr(pieces, "PIECE", 2_000)

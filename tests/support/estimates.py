@@ -10,10 +10,10 @@ from dpcli.releasing import Released, add_noise, estimate
 from tests.support.permits import free_permit
 
 if TYPE_CHECKING:
-    from dpcli.engine.rollup import Sealed
+    from dpcli.engine.rollup import SealedAnswer
 
 
-def estimates_of(plan: Plan, exact: Sequence[Sealed]) -> tuple[Released, ...]:
+def estimates_of(plan: Plan, exact: Sequence[SealedAnswer]) -> tuple[Released, ...]:
     """Noise for every part, then estimates from the noisy answers alone."""
     noisy = add_noise(plan, exact, free_permit())
     return tuple(estimate(one, plan.spec.confidence) for one in noisy)

@@ -14,7 +14,7 @@ from dpcli.engine import bounding
 from dpcli.engine.aggregate import aggregate
 from dpcli.engine.bounding import UserLevelAggregation
 from dpcli.engine.decode import FLAGS
-from dpcli.engine.rollup import Sealed
+from dpcli.engine.rollup import SealedAnswer
 from dpcli.noise.entropy import random_bytes
 from dpcli.numeric.splitmix import ODD, scrambled
 
@@ -90,7 +90,7 @@ def freeze_priorities(patch: pytest.MonkeyPatch) -> None:
     """Keep the same rows of users in each release from now on, by a secret drawn in it."""
     patch.setattr(bounding, "Priorities", KeyedPriorities)
 
-    def keyed(*arguments: Any) -> list[Sealed]:
+    def keyed(*arguments: Any) -> list[SealedAnswer]:
         patch.setattr(KeyedPriorities, "secret", random_bytes(16))
         return aggregate(*arguments)
 

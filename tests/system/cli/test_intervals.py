@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from dpcli.engine.rollup import minimised
+from dpcli.engine.rollup import ridge_coefficients
 from dpcli.noise import entropy
 from dpcli.noise.discrete_laplace import DiscreteLaplace
 from dpcli.noise.distribution import NoNoise
@@ -128,7 +128,7 @@ def exactly(query: Query, data: bytes) -> list[int]:
     """The integers that are behind an answer."""
     if isinstance(query, RidgeQuery):
         moments = [cells_of(cells)[0] for cells in evaluate(query.moments, data)]
-        return list(minimised(query, moments))
+        return list(ridge_coefficients(query, moments))
     return cells_of(evaluate([query], data)[0])
 
 

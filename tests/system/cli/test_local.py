@@ -412,8 +412,8 @@ def test_what_was_never_charged_is_swept_by_the_next_collection(
         patch.setattr("dpcli.charged_responses.publish_file", _interrupted)
         kept = ("local", "randomize", spec, data, "--release-id", "a")
         assert dpcli(*kept).status == 130
-    left, other = outbox.waiting_name(book, "dead"), outbox.waiting_name(book, "a")
-    stranger = outbox.waiting_name(book.with_name("other.sqlite"), "dead")
+    left, other = outbox.waiting_path(book, "dead"), outbox.waiting_path(book, "a")
+    stranger = outbox.waiting_path(book.with_name("other.sqlite"), "dead")
     for path in (left, stranger):
         path.write_text("responses", encoding="utf-8")
     assert dpcli("local", "randomize", spec, data, "--release-id", "b").status == 0
@@ -430,7 +430,7 @@ def test_a_ledger_has_one_place_whatever_its_name(tmp_path: Path) -> None:
     link.parent.mkdir()
     link.symlink_to(book)
 
-    assert outbox.waiting_name(link, "a") == outbox.waiting_name(book, "a")
+    assert outbox.waiting_path(link, "a") == outbox.waiting_path(book, "a")
 
 
 def test_files_without_a_name_are_not_needed(

@@ -13,7 +13,7 @@ import pytest
 from dpcli.columns import CategoryColumn, IdColumn, Key, NumericColumn
 from dpcli.csv_dialect import STANDARD, Dialect
 from dpcli.engine.header import require_columns
-from dpcli.engine.pieces import texts_of
+from dpcli.engine.pieces import read_texts
 from dpcli.engine.source import open_dataset
 from dpcli.errors import DataError
 from dpcli.privacy.unit import RowUnit
@@ -53,7 +53,7 @@ def test_a_first_record_is_a_record(magic: str, tmp_path: Path) -> None:
 
     assert cells_of(engine([COUNTS], RowUnit(), path, dialect=HEADLESS)[0]) == [7, 3]
     with open_dataset((str(path),), HEADLESS) as dataset:
-        assert [row[0] for frame in texts_of(dataset, [KIND]) for row in frame.rows()][1:] == [
+        assert [row[0] for frame in read_texts(dataset, [KIND]) for row in frame.rows()][1:] == [
             "x"
         ] * 7 + ["y"] * 3
 

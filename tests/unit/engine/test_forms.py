@@ -14,9 +14,9 @@ import pytest
 
 from dpcli.columns import CategoryColumn, Column, NumericColumn
 from dpcli.csv_dialect import DELIMITERS, ENCODINGS, QUOTES, STANDARD, Dialect, encoding_of
-from dpcli.engine import bounding, content
+from dpcli.engine import bounding, file_content
 from dpcli.engine.decode import Decoder
-from dpcli.engine.pieces import texts_of
+from dpcli.engine.pieces import read_texts
 from dpcli.engine.source import open_dataset
 from dpcli.privacy.unit import RowUnit
 from dpcli.queries import Factor, LinearQuery
@@ -353,7 +353,7 @@ def by_rows(
     decoder = Decoder(columns)
     with open_dataset(tuple(map(str, paths)), dialect) as dataset, dataset.redacted_errors():
         return [
-            row for frame in texts_of(dataset, columns) for row in decoder.decoded(frame).rows()
+            row for frame in read_texts(dataset, columns) for row in decoder.decoded(frame).rows()
         ]
 
 
@@ -369,7 +369,7 @@ def test_blocks_are_decoded_as_if_they_were_one(encoding: str) -> None:
             continue
         for size in (1, 2, 3, 7, 1000):
             blocks = (raw[at : at + size] for at in range(0, len(raw), size))
-            found = b"".join(content.decoded(blocks, encoding, marked=True))
+            found = b"".join(file_content.decoded(blocks, encoding, marked=True))
             assert found.decode("utf-8", "replace") == whole
 
 

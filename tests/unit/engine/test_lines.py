@@ -13,7 +13,7 @@ import pytest
 
 from dpcli.columns import CategoryColumn, Column, IdColumn, Key, OpenColumn
 from dpcli.csv_dialect import STANDARD, Dialect
-from dpcli.engine.pieces import texts_of
+from dpcli.engine.pieces import read_texts
 from dpcli.engine.source import open_dataset
 from dpcli.errors import DataError
 from dpcli.privacy.unit import PersonUnit, RowUnit
@@ -37,7 +37,7 @@ Rows = list[tuple[str, ...]]
 def read(path: Path, columns: list[Column], dialect: Dialect = LINES) -> Rows:
     """The rows of a file, a missing cell as an empty text."""
     with open_dataset((str(path),), dialect) as dataset, dataset.redacted_errors():
-        frames = texts_of(dataset, columns)
+        frames = read_texts(dataset, columns)
         return [tuple(cell or "" for cell in row) for frame in frames for row in frame.rows()]
 
 

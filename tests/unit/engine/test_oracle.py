@@ -11,9 +11,8 @@ from random import Random
 import pytest
 
 from dpcli.columns import Key, NumericColumn, OpenColumn
-from dpcli.engine import inspection, plain
-from dpcli.engine import pieces as tables
-from dpcli.engine.pieces import pieces
+from dpcli.engine import csv_normalizer, inspection, pieces
+from dpcli.engine.pieces import read_pieces
 from dpcli.engine.progress import Progress
 from dpcli.engine.source import open_dataset
 from dpcli.privacy.unit import RowUnit
@@ -61,7 +60,7 @@ def test_quoted_cells_that_are_too_long_are_missing(
 ) -> None:
     """A quote that is never closed spoils its own cell and what stands behind it, no more."""
     path, longest, tried = tmp_path / "data.csv", 30, 0
-    monkeypatch.setattr(plain, "LONGEST", longest)
+    monkeypatch.setattr(csv_normalizer, "LONGEST", longest)
     monkeypatch.setattr(oracle, "LONGEST", longest)
     for seed in range(start, start + PER_TEST):
         read_in_blocks(monkeypatch, Random(seed).choice((1, 5, 30, 100, 1000)))
@@ -87,7 +86,7 @@ def test_a_cell_that_is_too_long_is_missing_wherever_it_stands(
 ) -> None:
     """Also in the last record of a file without a line end: another record would change it."""
     read_in_blocks(monkeypatch, block)
-    monkeypatch.setattr(plain, "LONGEST", 30)
+    monkeypatch.setattr(csv_normalizer, "LONGEST", 30)
     monkeypatch.setattr(oracle, "LONGEST", 30)
     path, long = tmp_path / "data.csv", b'"' + b"x" * 31 + b'"'
     records = [b'1,"y"', b'"1",y', long + b',"y"', b'"1",' + long, long + b"," + long]
@@ -149,7 +148,7 @@ def test_quotes_within_cells_are_left_as_they_are(
     path.write_bytes(whole)
     assert engine(BY_CELLS, RowUnit(), path) == evaluate(BY_CELLS, whole)
     with open_dataset([str(path)]) as dataset:
-        found = pieces(dataset, [OpenColumn("a")], Progress(), whole=True)
+        found = read_pieces(dataset, [OpenColumn("a")], Progress(), whole=True)
         assert not any(piece.quoted for piece in found)
 
     # A cell that begins with one, wherever it is, makes the others odd.
@@ -184,7 +183,7 @@ def test_what_could_not_be_looked_at_is_not_taken_for_plain(
 
     read_in_blocks(monkeypatch, 5)
     inspect = inspection.Inspection
-    monkeypatch.setattr(tables, "Inspection", lambda text, _: inspect(text, failing(text)))
+    monkeypatch.setattr(pieces, "Inspection", lambda text, _: inspect(text, failing(text)))
     path = tmp_path / "data.csv"
     data = b'a,b\n1,"x,y"\n2,"z\n"\n3,5" pipe\n4\r5,6\n'
     path.write_bytes(data)

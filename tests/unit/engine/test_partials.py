@@ -13,7 +13,7 @@ import pytest
 
 from dpcli.columns import Key, NumericColumn
 from dpcli.engine.aggregate import Aggregation
-from dpcli.engine.partials import aggregate_parts, packed, sealed_part, unpacked
+from dpcli.engine.partials import aggregate_partials, packed, seal_partial, unpacked
 from dpcli.engine.progress import Progress
 from dpcli.engine.source import open_dataset
 from dpcli.errors import DataError
@@ -54,14 +54,14 @@ def sealed(queries: list[Query], unit: Unit, pieces: list[bytes], folder: Path) 
         data.write_bytes(piece)
         with open_dataset([str(data)]) as dataset:
             frames = Aggregation(queries, unit).partial(dataset, Progress(), kept=True)
-        part.write_bytes(sealed_part(DIGEST, frames))
+        part.write_bytes(seal_partial(DIGEST, frames))
         names.append(str(part))
     return names
 
 
 def merged(queries: list[Query], unit: Unit, names: list[str]) -> list[Answer]:
     """The integers of parts that are read together."""
-    return opened(aggregate_parts(queries, unit, DIGEST, names))
+    return opened(aggregate_partials(queries, unit, DIGEST, names))
 
 
 @pytest.mark.parametrize("start", batches(700, 50, 100))

@@ -11,7 +11,7 @@ import pytest
 
 from dpcli.columns import Key, NumericColumn
 from dpcli.engine import bounding
-from dpcli.engine.ids import Dictionary, UserIds
+from dpcli.engine.ids import Dictionary, UserIdIndex
 from dpcli.noise import entropy
 from dpcli.privacy.unit import PersonUnit, RowUnit
 from dpcli.queries import LinearQuery
@@ -73,7 +73,7 @@ def test_single_rows_have_private_keys_and_distinct_values_too(start: int, tmp_p
 
 def test_numbers_and_texts_are_equal_exactly_when_ids_are() -> None:
     """Ids are compared as texts without blanks around them, across batches."""
-    users = UserIds()
+    users = UserIdIndex()
     batches = [
         ["1", " 1\t", "01", "+1", "1.0", "-1", "a", "1e3", "1000"],
         ["A", "a ", "9223372036854775807", "9223372036854775808", "", " ", "0", "00", "b", "1"],
@@ -98,15 +98,15 @@ def test_users_whose_hashes_are_equal_stay_apart(
 ) -> None:
     """With hashes of a few bits most scans begin again, until no two users have the same."""
     begun = []
-    drawn = UserIds.added
+    drawn = UserIdIndex.added
 
-    def few(self: UserIds, rows: pl.LazyFrame, name: str) -> pl.LazyFrame:
+    def few(self: UserIdIndex, rows: pl.LazyFrame, name: str) -> pl.LazyFrame:
         begun.append(self)
         user = pl.col("user")
         short = pl.when(user < 0).then(user % -BITS - 1).otherwise(user)
         return drawn(self, rows, name).with_columns(short.alias("user"))
 
-    monkeypatch.setattr(UserIds, "added", few)
+    monkeypatch.setattr(UserIdIndex, "added", few)
     path, files = tmp_path / "data.csv", 0
     for seed in range(start, start + 50):
         data, unit, asked = generate(seed)

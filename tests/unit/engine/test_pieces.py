@@ -8,8 +8,8 @@ from resource import RUSAGE_SELF, getrusage
 import pytest
 
 from dpcli.columns import IdColumn
-from dpcli.engine import pieces as tables
-from dpcli.engine.pieces import pieces
+from dpcli.engine import pieces
+from dpcli.engine.pieces import read_pieces
 from dpcli.engine.progress import Progress
 from dpcli.engine.source import open_dataset
 
@@ -35,9 +35,9 @@ def test_pieces_have_the_rows_of_the_file_in_their_order(
     columns = (IdColumn("a"), IdColumn("b"))
 
     def rows(length: int) -> list[tuple[object, ...]]:
-        monkeypatch.setattr(tables, "PIECE", length)
+        monkeypatch.setattr(pieces, "PIECE", length)
         with open_dataset([str(path)]) as dataset:
-            found = list(pieces(dataset, columns, Progress()))
+            found = list(read_pieces(dataset, columns, Progress()))
         if len(content) > 20 * length and b'"' not in content:
             assert len(found) > 2
         return [row for piece in found for row in piece.frame.collect().rows()]
@@ -51,7 +51,7 @@ def test_a_record_of_many_cells_takes_no_memory_for_columns(tmp_path: Path) -> N
     path.write_bytes(b"a,b\n1,2" + b',"x"' * (1 << 21) + b"\n3,4\n")
     before = getrusage(RUSAGE_SELF).ru_maxrss
     with open_dataset([str(path)]) as dataset:
-        found = list(pieces(dataset, (IdColumn("a"), IdColumn("b")), Progress()))
+        found = list(read_pieces(dataset, (IdColumn("a"), IdColumn("b")), Progress()))
         rows = [row[:2] for piece in found for row in piece.frame.collect().rows()]
 
     assert rows == [("1", "2"), ("3", "4")]

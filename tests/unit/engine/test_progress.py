@@ -13,7 +13,7 @@ import pytest
 from dpcli.columns import NumericColumn
 from dpcli.csv_dialect import STANDARD, Dialect
 from dpcli.engine.aggregate import aggregate
-from dpcli.engine.pieces import pieces, texts_of
+from dpcli.engine.pieces import read_pieces, read_texts
 from dpcli.engine.progress import Position, Progress, interruptible
 from dpcli.engine.source import open_dataset
 from dpcli.errors import Stopped
@@ -72,7 +72,7 @@ def test_no_record_changes_what_is_shown(
         heard = Heard()
         with open_dataset((str(path),), spoken, heard) as dataset:
             if by_row:
-                for _ in texts_of(dataset, [AGE], heard):
+                for _ in read_texts(dataset, [AGE], heard):
                     pass
             else:
                 query = LinearQuery(factors=(Factor(AGE),))
@@ -92,7 +92,7 @@ def test_packed_files_count_as_they_are(tmp_path: Path) -> None:
     path.write_bytes(gzip.compress(b"age,note\n" + b"1,x\n" * SIZE))
     heard = Heard()
     with open_dataset((str(path),), STANDARD, heard) as dataset:
-        for _ in pieces(dataset, [AGE], heard):
+        for _ in read_pieces(dataset, [AGE], heard):
             pass
     size = path.stat().st_size
     assert heard.shown == [("copying", size), ("reading", size)]

@@ -18,7 +18,7 @@ import polars as pl
 import pytest
 
 from dpcli.columns import NumericColumn
-from dpcli.engine import content as module
+from dpcli.engine import file_content
 from dpcli.engine.aggregate import aggregate
 from dpcli.engine.header import require_columns
 from dpcli.engine.source import Dataset, Source, open_dataset
@@ -104,7 +104,7 @@ def test_what_is_named_gzip_must_be_gzip(
     content: bytes, block: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Plain, truncated, damaged or trailing content under the name .gz is refused."""
-    monkeypatch.setattr(module, "BLOCK", block)
+    monkeypatch.setattr(file_content, "BLOCK", block)
     (tmp_path / "a.csv.gz").write_bytes(content)
     assert code(tmp_path / "a.csv.gz") == "data-not-gzip"
 
@@ -115,7 +115,7 @@ def test_members_and_padding_are_one_content(
     padding: int, block: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Zeros behind members are ignored, as on tapes; members that follow are read."""
-    monkeypatch.setattr(module, "BLOCK", block)
+    monkeypatch.setattr(file_content, "BLOCK", block)
     more = gzip.compress(b"4,10\n") + b"\0" * padding
     (tmp_path / "a.csv.gz").write_bytes(PACKED + b"\0" * padding + more)
     assert total(tmp_path / "a.csv.gz") == 100
@@ -228,7 +228,7 @@ def test_no_data_file_is_mapped_into_memory(kind: str, tmp_path: Path) -> None:
 
 def test_a_bomb_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Unpacking stops at the limit."""
-    monkeypatch.setattr(module, "LARGEST_UNPACKED", 1 << 22)
+    monkeypatch.setattr(file_content, "LARGEST_UNPACKED", 1 << 22)
     (tmp_path / "a.csv.gz").write_bytes(gzip.compress(TEXT + b"0" * (1 << 23)))
     assert code(tmp_path / "a.csv.gz") == "data-too-large"
 

@@ -13,7 +13,7 @@ pytest.importorskip("pyspark", reason="Spark is not installed: pip install -e '.
 import pyarrow as pa
 
 from dpcli.csv_dialect import STANDARD
-from dpcli.engine.content import UTF8_MARK
+from dpcli.engine.file_content import UTF8_MARK
 from dpcli.engine.partials import frames_of, unpacked
 from dpcli.engine.rollup import Partial
 from dpcli.engine.spark_tasks import File, Tasks

@@ -8,7 +8,7 @@ import pytest
 
 from dpcli.columns import CategoryColumn, Column, NumericColumn
 from dpcli.engine.decode import Decoder
-from dpcli.engine.pieces import texts_of
+from dpcli.engine.pieces import read_texts
 from dpcli.engine.source import open_dataset
 from tests.oracles.files import generate
 from tests.oracles.plain import table, value
@@ -20,7 +20,7 @@ def cells(path: Path, columns: list[Column]) -> list[tuple[int | None, ...]]:
     decoder = Decoder(columns)
     rows: list[tuple[int | None, ...]] = []
     with open_dataset((str(path),)) as dataset, dataset.redacted_errors():
-        for frame in texts_of(dataset, columns):
+        for frame in read_texts(dataset, columns):
             rows += decoder.decoded(frame).rows()
     return rows
 

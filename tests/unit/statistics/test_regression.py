@@ -12,14 +12,14 @@ import numpy as np
 import pytest
 
 from dpcli.columns import NumericColumn
-from dpcli.engine.rollup import minimised
+from dpcli.engine.rollup import ridge_coefficients
 from dpcli.noise.discrete_laplace import DiscreteLaplace
 from dpcli.numeric.arrays import whole
 from dpcli.privacy.neighboring import Neighbors, Relation
 from dpcli.privacy.unit import RowUnit
 from dpcli.queries import RidgeQuery
 from dpcli.statistics.estimates import Estimates
-from dpcli.statistics.linear_regression import LinearRegression, minimiser
+from dpcli.statistics.linear_regression import LinearRegression, ridge_query
 from dpcli.statistics.statistic import NoisyAnswer, Request, center
 from tests.oracles.opened import cells_of
 from tests.oracles.plain import evaluate
@@ -37,7 +37,7 @@ def solved(query: RidgeQuery, rows: Sequence[tuple[int, ...]]) -> tuple[int, ...
     lines = "".join(",".join(map(str, row)) + "\n" for row in rows)
     data = f"{','.join(names)}\n{lines}".encode()
     totals = [cells_of(cells)[0] for cells in evaluate(list(query.moments), data)]
-    return tuple(minimised(query, totals))
+    return tuple(ridge_coefficients(query, totals))
 
 
 @pytest.mark.parametrize("ridge", ["0.01", "0.1", "1"])
@@ -49,7 +49,7 @@ def test_no_replaced_row_moves_the_minimiser_beyond_its_sensitivity(
     columns = (*(X, Z)[:inputs], Y)
     every = list(product(*(range(one.lower, one.upper + 1, 2) for one in columns)))
     rows = 3 if inputs == 1 else 2
-    query = minimiser(columns, Fraction(ridge), rows)
+    query = ridge_query(columns, Fraction(ridge), rows)
     claim = query.sensitivity
     worst = 0.0
     for others in combinations_with_replacement(every, rows - 1):
@@ -70,7 +70,7 @@ def test_the_unregularised_bound_of_lecture_notes_is_broken() -> None:
     Nineteen rows on one point leave the slope to the twentieth. P is what the coefficients
     of both files really are at most, N = 1, and M^2 = k = 2 with the column of ones.
     """
-    query = minimiser((X, Y), Fraction(1), 20)
+    query = ridge_query((X, Y), Fraction(1), 20)
     query = replace(query, ridge=Fraction(1, 10**9), grid=Fraction(1, 1000))
     same = [(0, 2)] * 19
     found = [solved(query, [*same, row]) for row in ((1, 4), (0, 2))]
@@ -82,7 +82,7 @@ def test_the_unregularised_bound_of_lecture_notes_is_broken() -> None:
 
 def test_the_minimiser_is_that_of_least_squares() -> None:
     """Up to half a step of its grid it is the ridge solution of an independent solver."""
-    query = minimiser((X, Z, Y), Fraction(1, 10), 5)
+    query = ridge_query((X, Z, Y), Fraction(1, 10), 5)
     rows = [(1, 2, 3), (0, 4, 1), (-1, 3, 4), (1, 4, 0), (0, 2, 2)]
     scaled = np.array([[1.0, (x - 0) / 1, (z - 3) / 1] for x, z, _ in rows])
     outcome = np.array([(y - 2) / 2 for *_, y in rows])

@@ -92,7 +92,7 @@ def refuse_other_formats(start: bytes, name: str, encoding: str) -> None:
         raise DataError.about("not-csv.utf-16", file=name, encoding=encoding)
 
 
-class Counted:
+class CountingReader:
     """A file whose bytes are counted as they are read."""
 
     def __init__(self, raw: BinaryIO) -> None:
@@ -122,7 +122,7 @@ def blocks_at(file: BinaryIO, size: int) -> Iterator[bytes]:
         yield block
 
 
-def unpacked(packed: Counted, name: str) -> Iterator[bytes]:
+def unpacked(packed: CountingReader, name: str) -> Iterator[bytes]:
     """The content of gzip data, a block at a time, up to the size limit.
 
     Members that follow each other are one content. Zeros behind a member are padding, as on

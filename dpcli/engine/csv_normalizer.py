@@ -29,7 +29,7 @@ from collections.abc import Iterable, Iterator
 from itertools import chain
 
 from dpcli.csv_dialect import Dialect
-from dpcli.engine.content import UTF8_MARK, numbered_header, started
+from dpcli.engine.file_content import UTF8_MARK, numbered_header, started
 from dpcli.numeric.arrays import np
 
 LONGEST = 1 << 20
@@ -45,7 +45,7 @@ LINE = re.compile(rb"[\r\n]*+[^\n]*+\n")
 """The first line that is not blank, where quotes mean nothing."""
 
 
-class PlainText:
+class CsvNormalizer:
     """Makes the text of one file plain, in the order of its bytes.
 
     `unclosed` is whether the whole text ends within a quoted cell. Without `blank_lines`, those
