@@ -18,15 +18,21 @@ from dpcli.charging import Name, charge, inputs_of, without_traces
 from dpcli.errors import DpcliError, LedgerError, SpecError
 from dpcli.ledger.charge import OpenCharge, StoredRelease
 from dpcli.ledger.ledger import Ledger
-from dpcli.planning.model import Plan
+from dpcli.planning.plan import Plan
 from dpcli.planning.planner import make_plan
 from dpcli.privacy.loss import Loss
 from dpcli.publishing import require_writable
-from dpcli.releasing import release as make_release
-from dpcli.releasing import require_quality
+from dpcli.releasing import require_quality, run_release
 from dpcli.report.document import Report, loss_of
 from dpcli.report.facts import collection_report, release_report
-from dpcli.report.formats import FACTS, LONG, output, published_table, render, report_name
+from dpcli.report.formats import (
+    FACTS,
+    LONG,
+    output_name,
+    published_table,
+    render_output,
+    render_outputs,
+)
 from dpcli.report.table import estimate_table
 from dpcli.specification.load import read_any
 from dpcli.specification.model import Spec
@@ -79,9 +85,9 @@ class Collection:
         Raises UsageError for another form, and LedgerError if an earlier version of dpcli stored
         too little for this one.
         """
-        name = report_name(Path(), form)
+        name = output_name(Path(), form)
         with _enough_stored(name):
-            return output(self._report, name).decode()
+            return render_output(self._report, name).decode()
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,8 +141,8 @@ def release(
     inputs = inputs_of(data)
 
     def made(open_charge: OpenCharge) -> StoredRelease:
-        return make_release(
-            plan, inputs, open_charge, lambda one: render(release_report(one), [LONG])
+        return run_release(
+            plan, inputs, open_charge, lambda one: render_outputs(release_report(one), [LONG])
         )
 
     stored, _ = charge(plan, inputs, made, ledger, release_id, period)
@@ -177,7 +183,7 @@ def randomize(
             plan,
             inputs,
             open_charge,
-            lambda one: render(collection_report(one), []),
+            lambda one: render_outputs(collection_report(one), []),
             shuffle=shuffle,
         )
 
@@ -202,7 +208,7 @@ def estimate(spec: Spec, collected: Name) -> pl.DataFrame:
 
 def _report_of(stored: StoredRelease) -> Report:
     with _enough_stored(LONG):
-        return Report.read(stored.outputs[FACTS])
+        return Report.parse(stored.outputs[FACTS])
 
 
 @contextmanager

@@ -17,8 +17,8 @@ from dpcli.errors import DpcliError, internal_fault
 from dpcli.ledger.charge import OpenCharge, StoredRelease, charge_for, resolved
 from dpcli.ledger.ledger import Ledger
 from dpcli.ledger.options import NAMED, charged_ledger, checked_day, checked_id, must_exist
-from dpcli.planning.model import Plan
-from dpcli.planning.planner import require_budget
+from dpcli.planning.plan import Plan
+from dpcli.planning.planner import require_plan_fits
 from dpcli.releasing import new_release_id
 from dpcli.specification.model import Spec
 
@@ -67,7 +67,7 @@ def charge(
     Raises UsageError for words that the command line refuses, and what `make` raises.
     """
     name, day = checked_id(release_id) or new_release_id(), checked_day(period)
-    require_budget(plan)
+    require_plan_fits(plan)
     files = resolved(one for one in inputs if isinstance(one, str))
 
     def charged() -> tuple[StoredRelease, Path]:

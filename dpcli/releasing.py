@@ -16,9 +16,9 @@ from dpcli.engine.source import Dataset, Input, open_dataset
 from dpcli.errors import QualityError, UsageError, problem
 from dpcli.ledger.charge import OpenCharge, Receipt, StoredRelease, charged_events
 from dpcli.numeric.arrays import whole
-from dpcli.planning.model import Part, Plan, PlannedEntry
 from dpcli.planning.number_text import Fact
-from dpcli.planning.planner import require_budget
+from dpcli.planning.plan import Plan, PlannedQuery, PlannedStatistic
+from dpcli.planning.planner import require_plan_fits
 from dpcli.planning.quality_check import missed_minimums
 from dpcli.privacy.confidential import Cells, Confidential, Group, Groups
 from dpcli.privacy.permit import NoisePermit
@@ -34,33 +34,33 @@ Engine = Literal["local", "spark", "partials"]
 
 
 @dataclass(frozen=True, slots=True)
-class NoisyEntry:
+class NoisyStatistic:
     """The noisy answers to the parts of one entry, before anything is made of them.
 
     `groups` are the groups that they are about, in order, where keys are private.
     """
 
-    planned: PlannedEntry
+    planned: PlannedStatistic
     answers: tuple[NoisyAnswer, ...]
     groups: tuple[Group, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Released:
+class PublishedStatistic:
     """The published numbers of one entry, cell by cell.
 
     `groups` are the groups that were selected, in order, where keys are private; `raw`
     the same numbers before anything was done to them, if they are published as well.
     """
 
-    planned: PlannedEntry
+    planned: PlannedStatistic
     estimates: Estimates
     groups: tuple[Group, ...] | None = None
     raw: Estimates | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Checked:
+class QualityResult:
     """The noisy answers of the quality check, and why they fail it: a sentence by column."""
 
     estimates: Estimates
@@ -68,7 +68,7 @@ class Checked:
 
 
 @dataclass(frozen=True, slots=True)
-class Release:
+class NoisyRelease:
     """All that may be published: a function of the plan, the noisy answers and the ledger.
 
     If the quality check missed a minimum there are no entries, and the plan has none.
@@ -79,9 +79,9 @@ class Release:
     plan: Plan
     release_id: str
     created: str
-    entries: tuple[Released, ...]
+    statistics: tuple[PublishedStatistic, ...]
     receipt: Receipt
-    checked: Checked | None = None
+    quality: QualityResult | None = None
     simulated: dict[str, Fact] | None = None
 
 
@@ -90,11 +90,11 @@ def new_release_id() -> str:
     return secrets.token_hex(8)
 
 
-def release(
+def run_release(
     plan: Plan,
     data: tuple[Input, ...],
     open_charge: OpenCharge,
-    render: Callable[[Release], Mapping[str, bytes]],
+    render: Callable[[NoisyRelease], Mapping[str, bytes]],
     progress: Progress | None = None,
     engine: Engine = "local",
 ) -> StoredRelease:
@@ -109,21 +109,21 @@ def release(
     assert not plan.is_local, "records of a local spec are randomized one by one"
     if open_charge.stored is not None:
         return open_charge.stored
-    require_budget(plan)
+    require_plan_fits(plan)
     open_charge.ledger.check_budget(open_charge.charge)
     exact = aggregate_data(plan, data, progress, engine)
     permit = open_charge.draw_noise(
-        None if plan.quality is None else charged_events(plan.quality_alone)
+        None if plan.quality is None else charged_events(plan.quality_check_only)
     )
     checked = check_quality(plan, exact, permit)
     if checked is not None and checked.missed:
-        plan = plan.quality_alone
+        plan = plan.quality_check_only
         open_charge.stop()
     noisy = add_noise(plan, exact, permit)
-    entries = tuple(estimate(one, plan.spec.confidence) for one in noisy)
+    entries = tuple(estimate_statistic(one, plan.spec.confidence) for one in noisy)
     name, created = open_charge.charge.release_id, open_charge.charge.created
     return open_charge.commit(
-        lambda receipt: render(Release(plan, name, created, entries, receipt, checked))
+        lambda receipt: render(NoisyRelease(plan, name, created, entries, receipt, checked))
     )
 
 
@@ -139,23 +139,25 @@ def require_quality(stored: StoredRelease) -> None:
         )
 
 
-def check_quality(plan: Plan, exact: Sequence[SealedAnswer], permit: NoisePermit) -> Checked | None:
+def check_quality(
+    plan: Plan, exact: Sequence[SealedAnswer], permit: NoisePermit
+) -> QualityResult | None:
     """The quality check with fresh noise; None if the spec has none."""
     if plan.quality is None:
         return None
-    parts = plan.quality.parts
+    parts = plan.quality.queries
     asked = zip(parts, exact, strict=False)
     answers = tuple(_answer(part, sealed, None, permit) for part, sealed in asked)
     request, statistic = plan.quality.entry.request, plan.quality.entry.statistic
     estimates = statistic.estimate(request, answers, plan.spec.confidence)
-    return Checked(estimates, missed_minimums(plan, answers))
+    return QualityResult(estimates, missed_minimums(plan, answers))
 
 
 def aggregate_data(
     plan: Plan, data: tuple[Input, ...], progress: Progress | None = None, engine: Engine = "local"
 ) -> Sequence[SealedAnswer]:
     """Read the data files once, as one; the exact answer to every question, sealed."""
-    asked = plan.queries, plan.spec.privacy.unit
+    asked = plan.engine_queries, plan.spec.privacy.unit
     names = [one for one in data if isinstance(one, str)]
     assert engine == "local" or len(names) == len(data), "this process alone reads its memory"
     if engine == "partials":
@@ -201,7 +203,7 @@ def seal_data(plan: Plan, data: tuple[str, ...], progress: Progress | None = Non
         from dpcli.engine.aggregate import Aggregation
         from dpcli.engine.partials import seal_partial
 
-        aggregation = Aggregation(plan.queries, plan.spec.privacy.unit)
+        aggregation = Aggregation(plan.engine_queries, plan.spec.privacy.unit)
         with dataset.redacted_errors():
             frames = aggregation.partial(dataset, progress or Progress(), kept=True)
         return seal_partial(plan.spec.digest, frames)
@@ -217,13 +219,13 @@ def _opened(plan: Plan, data: tuple[Input, ...], progress: Progress | None) -> I
 
 def add_noise(
     plan: Plan, exact: Sequence[SealedAnswer], permit: NoisePermit
-) -> tuple[NoisyEntry, ...]:
+) -> tuple[NoisyStatistic, ...]:
     """Noise for every part of every entry, as far as the permit covers them.
 
     Entries that select groups come first: the others are about those groups alone.
     """
-    sealed = iter(exact[len(plan.quality.parts) if plan.quality else 0 :])
-    asked = [(each, [(part, next(sealed)) for part in each.parts]) for each in plan.entries]
+    sealed = iter(exact[len(plan.quality.queries) if plan.quality else 0 :])
+    asked = [(each, [(part, next(sealed)) for part in each.queries]) for each in plan.statistics]
     counts: dict[str, dict[Group, int]] = {}
     for planned, parts in asked:
         if planned.entry.selects_partitions:
@@ -237,10 +239,10 @@ def add_noise(
         answers: tuple[NoisyAnswer, ...]
         if entry.selects_partitions:
             values = whole(list(counts[entry.request.name].values()))
-            answers = (NoisyAnswer(values, planned.parts[0].noise),)
+            answers = (NoisyAnswer(values, planned.queries[0].noise),)
         else:
             answers = tuple(_answer(part, answer, selected, permit) for part, answer in parts)
-        found.append(NoisyEntry(planned, answers, selected))
+        found.append(NoisyStatistic(planned, answers, selected))
     return tuple(found)
 
 
@@ -257,7 +259,7 @@ def _in_order(by: Sequence[Key], counts: Mapping[Group, int]) -> dict[Group, int
     return {group: counts[group] for group in sorted(counts, key=order)}
 
 
-def estimate(noisy: NoisyEntry, confidence: Fraction) -> Released:
+def estimate_statistic(noisy: NoisyStatistic, confidence: Fraction) -> PublishedStatistic:
     """What is made of the noisy answers to one entry."""
     planned, answers = noisy.planned, noisy.answers
     entry = planned.entry
@@ -267,7 +269,7 @@ def estimate(noisy: NoisyEntry, confidence: Fraction) -> Released:
         return entry.statistic.consistent(entry.request, answers, estimates, confidence)
 
     raw = found.bare if entry.raw else None
-    return Released(planned, after(entry.post, found, agree), noisy.groups, raw)
+    return PublishedStatistic(planned, after(entry.post, found, agree), noisy.groups, raw)
 
 
 _Groups = Confidential[Groups]
@@ -275,7 +277,7 @@ _Cells = Confidential[Cells]
 
 
 def _answer(
-    part: Part, exact: SealedAnswer, selected: Sequence[Group] | None, permit: NoisePermit
+    part: PlannedQuery, exact: SealedAnswer, selected: Sequence[Group] | None, permit: NoisePermit
 ) -> NoisyAnswer:
     """The noisy answer to one part, in selected groups where keys are private."""
     if selected is not None:

@@ -60,7 +60,7 @@ ReportJson = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class PublishedReport:
     """A published report: its bytes, and the entry, head and release that it names."""
 
     path: Path
@@ -80,7 +80,7 @@ class Report:
         return LedgerError.about("report-changed", report=self.path, why=why)
 
 
-def _read(path: Path) -> Report:
+def _read(path: Path) -> PublishedReport:
     """A report, numbers as their digits; UsageError if it is none."""
     with _reading(path):
         content = path.read_bytes() if path.is_file() else b""
@@ -88,7 +88,7 @@ def _read(path: Path) -> Report:
             without_numbers(content), parse_float=str, parse_int=str, parse_constant=str
         )
         place, name = facts["ledger"], str(facts["release_id"])
-        return Report(path, content, facts, int(place["entry"]), str(place["head"]), name)
+        return PublishedReport(path, content, facts, int(place["entry"]), str(place["head"]), name)
 
 
 @contextmanager
@@ -114,7 +114,7 @@ def report_faults(ledger: Ledger, paths: Sequence[Path]) -> Iterator[str]:
             yield f"`{path}` is not what entry {number} published: its text was changed"
 
 
-def _published(ledger: Ledger, entry: LedgerEntry, report: Report) -> bool:
+def _published(ledger: Ledger, entry: LedgerEntry, report: PublishedReport) -> bool:
     """Whether an entry published that report, or was recovered from it."""
     if entry.recovered is not None:
         return entry.recovered.get("report") == report.digest
@@ -125,7 +125,7 @@ def _published(ledger: Ledger, entry: LedgerEntry, report: Report) -> bool:
         return False
 
 
-def proofs_of(paths: Sequence[Path]) -> list[Proof]:
+def report_proofs(paths: Sequence[Path]) -> list[Proof]:
     """What reports prove; UsageError or LedgerError with every one that proves nothing."""
     found: list[Proof] = []
     problems: list[Problem] = []
@@ -175,14 +175,14 @@ def _loss(fact: ReportJson) -> Loss:
     return Loss(epsilon, delta)
 
 
-def _answers(report: Report) -> list[ReportJson]:
+def _answers(report: PublishedReport) -> list[ReportJson]:
     """What a report lists: the quality check and the statistics, or the responses."""
     facts, quality = report.facts, report.facts.get("quality")
     checks = [] if quality is None else [quality]
     return [*checks, *(facts["statistics"] if "statistics" in facts else facts["responses"])]
 
 
-def _spec(text: str, digest: str, report: Report) -> Spec:
+def _spec(text: str, digest: str, report: PublishedReport) -> Spec:
     """The spec of a report; LedgerError unless it has the digest that the report says.
 
     Tables that a local spec names lie next to the report, or nothing vouches for its text.
@@ -201,7 +201,9 @@ def _spec(text: str, digest: str, report: Report) -> Spec:
     raise report.changed("its spec does not have the digest that it says")
 
 
-def _events(spec: Spec, report: Report, asked: Loss) -> tuple[tuple[MechanismEvent, ...], bool]:
+def _events(
+    spec: Spec, report: PublishedReport, asked: Loss
+) -> tuple[tuple[MechanismEvent, ...], bool]:
     sums = [asked]
     try:
         plan = make_plan(spec)
@@ -210,19 +212,19 @@ def _events(spec: Spec, report: Report, asked: Loss) -> tuple[tuple[MechanismEve
             raise
     else:
         if plan.quality is not None and (report.facts.get("quality") or {}).get("passed") is False:
-            plan = plan.quality_alone
+            plan = plan.quality_check_only
         text = plan_json(plan, BalanceForecast(Path()))
         planned = replace(report, facts=json.loads(text, parse_float=str, parse_int=str))
         if _compared(planned) == _compared(report):
             return charged_events(plan), True
         if report.facts.get("dpcli_version") == __version__:
             raise report.changed("its numbers are not those that its spec gives")
-        sums.append(plan.asked)
+        sums.append(plan.requested_loss)
     loss = Loss(max(one.epsilon for one in sums), max(one.delta for one in sums))
     return (MechanismEvent("all of them", "recovered", RECOVERED, loss),), False
 
 
-def _compared(report: Report) -> object:
+def _compared(report: PublishedReport) -> object:
     """What a report says about its plan, as far as it decides the charge."""
     privacy = {key: report.facts["privacy"].get(key) for key in PRIVACY}
     answers = [

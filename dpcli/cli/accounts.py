@@ -20,8 +20,8 @@ from dpcli.ledger.ledger import Ledger
 from dpcli.ledger.options import DEFAULT, charged_ledger, ledger_of, must_exist
 from dpcli.ledger.terms import terms_from_spec
 from dpcli.messages import listed, note
-from dpcli.planning.model import Plan
-from dpcli.planning.planner import require_budget
+from dpcli.planning.plan import Plan
+from dpcli.planning.planner import require_plan_fits
 
 if TYPE_CHECKING:
     from dpcli.cli.outputs import Outputs
@@ -59,12 +59,12 @@ def forecast_balance(
     """
     path, dataset, over = ledger_of(named, spec.parent), plan.spec.dataset, None
     try:
-        require_budget(plan)
+        require_plan_fits(plan)
     except DpcliError as failure:
         over, times = failure, None
     opens = not must_exist(plan.spec)
     cost = RecordedCost(
-        tuple(plan.answers.items()), None if period is None else period_number(period)
+        tuple(plan.guarantee_counts.items()), None if period is None else period_number(period)
     )
     asked = terms_from_spec(plan.spec), cost, times
     try:

@@ -18,9 +18,9 @@ from dpcli.engine.progress import Progress
 from dpcli.engine.source import open_dataset
 from dpcli.errors import DpcliError
 from dpcli.messages import note
-from dpcli.planning.model import Plan
+from dpcli.planning.plan import Plan
 from dpcli.planning.planner import make_plan
-from dpcli.planning.quality_check import is_blind
+from dpcli.planning.quality_check import has_no_power
 from dpcli.report.facts import STEWARDS
 from dpcli.specification.load import read_any
 
@@ -58,7 +58,7 @@ def check(
     unreadable: list[str] = []
     try:
         plan = make_plan(read_any(spec))
-        members = plan.spec.responses if plan.is_local else plan.entries
+        members = plan.spec.responses if plan.is_local else plan.statistics
         what = "response" if plan.is_local else "statistic"
         found |= {"dataset": plan.spec.dataset, f"{what}s": len(members), "warnings": []}
         account = forecast_balance(plan, spec, ledger, period, files)
@@ -96,7 +96,7 @@ def _unnoticed(plan: Plan) -> list[str]:
     """Why a release would not notice a file that cannot be read as declared."""
     if plan.is_local:
         return []
-    return ["absent"] if plan.quality is None else ["blind"] * is_blind(plan)
+    return ["absent"] if plan.quality is None else ["blind"] * has_no_power(plan)
 
 
 def _show_cells(data: tuple[str, ...], plan: Plan) -> list[str]:

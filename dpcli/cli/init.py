@@ -23,7 +23,7 @@ from dpcli.engine.header import columns_without_names, require_names
 from dpcli.engine.source import open_dataset
 from dpcli.errors import DataError, Stopped, UsageError
 from dpcli.messages import note
-from dpcli.planning.planner import make_plan, require_budget
+from dpcli.planning.planner import make_plan, require_plan_fits
 from dpcli.publishing import publish, publish_to_stdout
 from dpcli.report.formats import report_schema
 from dpcli.specification.draft import draft_spec, twins_of, unfit
@@ -97,7 +97,7 @@ def _asked(header: Sequence[str], name: str, dialect: Dialect, *, certain: bool)
     except (KeyboardInterrupt, Stopped):
         print("\nstopped; nothing was written", file=sys.stderr)
         raise
-    require_budget(make_plan(load_spec(text, "the answers")))
+    require_plan_fits(make_plan(load_spec(text, "the answers")))
     return text
 
 

@@ -25,7 +25,7 @@ from dpcli.ledger.terms import AccountTerms
 from dpcli.messages import note
 from dpcli.privacy.loss import loss_text
 from dpcli.privacy.unit import PersonUnit, RowUnit, unit_text
-from dpcli.report_proofs import proofs_of, report_faults
+from dpcli.report_proofs import report_faults, report_proofs
 from dpcli.specification.dataset_names import dataset_fault
 
 MOST_UNPROVEN = 1_000_000
@@ -134,7 +134,7 @@ def recover(
 ) -> None:
     """Charge a restored or new ledger what published reports prove."""
     ledger, reports = path or Path(DEFAULT), [*(source or ()), *(more or ())]
-    proofs = proofs_of(reports)
+    proofs = report_proofs(reports)
     found = recover_ledger(ledger, proofs, now(), unproven=unproven, anchor_lost=anchor_lost)
     if found.created:
         say(f"created the ledger `{ledger}`")

@@ -27,7 +27,7 @@ from dpcli.ledger.options import DEFAULT, NAMED
 from dpcli.ledger.terms import AccountTerms, terms_from_spec
 from dpcli.messages import note
 from dpcli.numeric.exact import plain_text, with_exponent
-from dpcli.planning.model import Plan
+from dpcli.planning.plan import Plan
 from dpcli.planning.planner import make_plan
 from dpcli.specification.load import read_any
 
@@ -104,7 +104,9 @@ def _account(book: Ledger, terms: AccountTerms, day: int | None, plan: Plan | No
         if plan is not None:
             # In an account with a window: as many as fit in one that is still empty.
             fits = not account.closed and not list(terms.differences(terms_from_spec(plan.spec)))
-            more = Runs(terms, account.costs, tuple(plan.answers.items())).most if fits else 0
+            more = (
+                Runs(terms, account.costs, tuple(plan.guarantee_counts.items())).most if fits else 0
+            )
     except LedgerError as failure:
         if failure.problems[0].code != "package-missing":
             raise

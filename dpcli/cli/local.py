@@ -18,11 +18,11 @@ from dpcli.cli.text_tables import write_table
 from dpcli.local.estimate import count_responses, estimate_groups
 from dpcli.local.randomize import RandomizedCollection, randomize_records
 from dpcli.planning.number_text import exact_or_up
-from dpcli.planning.planner import make_plan, require_budget
+from dpcli.planning.planner import make_plan, require_plan_fits
 from dpcli.publishing import publish, publish_to_stdout, require_writable
 from dpcli.releasing import new_release_id
 from dpcli.report.facts import collection_report
-from dpcli.report.formats import render
+from dpcli.report.formats import render_outputs
 from dpcli.report.table import csv_text, estimate_lines
 from dpcli.specification.load import read_local
 
@@ -45,7 +45,7 @@ def randomize(
 ) -> None:
     """Write a response for every record of the data, as the spec asks."""
     plan = make_plan(read_local(spec))
-    require_budget(plan)
+    require_plan_fits(plan)
     inputs = (spec, *plan.spec.files, *map(input_file, data))
     name = release_id or new_release_id()
     request = ChargeRequest(plan, spec, tuple(data), inputs, name, ledger, period, quiet)
@@ -53,13 +53,13 @@ def randomize(
     make = partial(randomize_records, shuffle=shuffle)
 
     def rendered(collection: RandomizedCollection) -> dict[str, bytes]:
-        return render(collection_report(collection), responses.wanted)
+        return render_outputs(collection_report(collection), responses.wanted)
 
     stored, _ = charge_and_publish(request, responses, make, rendered)
     if quiet:
         return
     if stored.receipt is not None:
-        spent = spent_text(plan.spent, stored.receipt)
+        spent = spent_text(plan.cost, stored.receipt)
         notify("responses", name=name, dataset=plan.spec.dataset, spent=spent)
     responses.notify(stored)
 

@@ -16,7 +16,15 @@ from dpcli.errors import LedgerError, OutputError, UsageError
 from dpcli.ledger.charge import StoredRelease
 from dpcli.publishing import is_device, publish, publish_to_stdout, require_writable
 from dpcli.report.document import Report, without_numbers
-from dpcli.report.formats import FACTS, LONG, LONG_PARQUET, WIDE, WIDE_PARQUET, output, report_name
+from dpcli.report.formats import (
+    FACTS,
+    LONG,
+    LONG_PARQUET,
+    WIDE,
+    WIDE_PARQUET,
+    output_name,
+    render_output,
+)
 
 
 def file_of(output: Path | None) -> Path | None:
@@ -46,10 +54,10 @@ class Outputs:
         self.output, given = file_of(self.output), self.report or ()
         if self.report_format and not given:
             raise UsageError.about("bad-option.format-alone")
-        self.reports = {path: report_name(path, self.report_format) for path in given}
+        self.reports = {path: output_name(path, self.report_format) for path in given}
         if not given and self.output and self.output.name and not is_device(self.output):
             report = self.output.with_name(f"{_stem(self.output)}.report.json")
-            self.reports = {report: report_name(report)}
+            self.reports = {report: output_name(report)}
 
     @property
     def tables(self) -> Mapping[Path, str]:
@@ -81,8 +89,8 @@ class Outputs:
             return stored.outputs[name]
         if name not in self._made:
             try:
-                self._report = self._report or Report.read(stored.outputs[FACTS])
-                self._made[name] = output(self._report, name)
+                self._report = self._report or Report.parse(stored.outputs[FACTS])
+                self._made[name] = render_output(self._report, name)
             except KeyError:
                 raise LedgerError.about("output-not-stored", output=name) from None
         return self._made[name]

@@ -17,9 +17,9 @@ from dpcli.cli.text_tables import write_table
 from dpcli.errors import SpecError, UsageError, problem
 from dpcli.messages import one_line
 from dpcli.number_syntax import NotReadable, number
-from dpcli.planning.model import Plan
-from dpcli.planning.number_text import exact_or_up, short
-from dpcli.planning.planner import make_plan, require_budget
+from dpcli.planning.number_text import exact_or_up, rounded_text
+from dpcli.planning.plan import Plan
+from dpcli.planning.planner import make_plan, require_plan_fits
 from dpcli.specification.load import read_any, read_spec
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ def plan(
     if diff is not None:
         older = make_plan(read_spec(diff))
         _difference(older, made, as_json=as_json, blamed=diff if fail_on_weaker else None)
-        require_budget(made)
+        require_plan_fits(made)
         return
     mixed = None if shuffle is None else _amplified(made, shuffle, delta)
     found = forecast_balance(made, spec, ledger, period, times=times)
@@ -107,7 +107,7 @@ def _amplified(plan: Plan, records: int, delta: str | None) -> ShuffledGuarantee
     if not 0 < chosen < 1:
         code = "shuffle-delta" if delta is None else "shuffle-delta.bad"
         raise UsageError.about(code, delta=delta)
-    found = plan.shuffled(records, chosen)
+    found = plan.shuffle_guarantee(records, chosen)
     if found is None:
         names = [one.column.name for one in plan.spec.responses if one.randomizer.loss.delta]
         raise UsageError.about("shuffle-pure", columns=names)
@@ -116,9 +116,9 @@ def _amplified(plan: Plan, records: int, delta: str | None) -> ShuffledGuarantee
 
 def _difference(older: Plan, made: Plan, *, as_json: bool, blamed: Path | None) -> None:
     """What changed since an older spec; SpecError if that protects less, and is `blamed`."""
-    from dpcli.planning.compare import weaker
+    from dpcli.planning.compare import weaker_guarantees
 
-    reasons = list(weaker(older, made))
+    reasons = list(weaker_guarantees(older, made))
     if as_json:
         from dpcli.report.facts import difference_json
 
@@ -147,10 +147,10 @@ def _print_risks(plan: Plan, window: int | None) -> None:
 
 
 def _print_comparison(plan: Plan) -> None:
-    from dpcli.planning.compare import compare, delta_of
+    from dpcli.planning.compare import compare_compositions, comparison_delta
 
     rows, notes = [], []
-    for one in compare(plan):
+    for one in compare_compositions(plan):
         loss = one.total
         if loss is None:
             notes.append(f"{one.composition} needs a package that is not installed: {one.needs}")
@@ -165,7 +165,9 @@ def _print_comparison(plan: Plan) -> None:
                 "": ", ".join(verdict),
             }
         )
-    title = f"the same answers under every composition, at delta {exact_or_up(delta_of(plan))}"
+    title = (
+        f"the same answers under every composition, at delta {exact_or_up(comparison_delta(plan))}"
+    )
     write_table(sys.stdout, title, rows)
     if not plan.spec.privacy.budget.delta:
         notes.append("all but sequential need a delta in the budget, which has none")
@@ -174,18 +176,18 @@ def _print_comparison(plan: Plan) -> None:
 
 
 def _print_difference(old: Plan, new: Plan) -> None:
-    from dpcli.planning.compare import changes
+    from dpcli.planning.compare import statistic_changes
 
     names = ("statistic", "", "query", "epsilon", "rho", "error", "mechanism")
     lines: list[tuple[str | BeforeAfter, ...]] = []
-    for one in changes(old, new):
+    for one in statistic_changes(old, new):
         head, losses = (one.name, one.change or ""), (one.epsilon, one.rho)
         mechanisms = one.mechanisms
         for query, error in one.errors.items():
             lines.append((*head, query, *losses, error, " -> ".join(mechanisms)))
             head, losses, mechanisms = ("", ""), (NEITHER, NEITHER), ()
     rules = dict.fromkeys(plan.spec.privacy.composition.name for plan in (old, new))
-    total = ((old.spent.epsilon, new.spent.epsilon), (old.spent.rho, new.spent.rho))
+    total = ((old.cost.epsilon, new.cost.epsilon), (old.cost.rho, new.cost.rho))
     lines.append(("in all", "", "", *total, NEITHER, " to ".join(rules)))
     rows = [
         {
@@ -200,5 +202,5 @@ def _print_difference(old: Plan, new: Plan) -> None:
 
 def _arrow(before: Fraction | None, after: Fraction | None) -> str:
     """A number before and after, or the only one; nothing changes if they read the same."""
-    texts = dict.fromkeys(short(one, 6) for one in (before, after) if one is not None)
+    texts = dict.fromkeys(rounded_text(one, 6) for one in (before, after) if one is not None)
     return " -> ".join(texts)

@@ -10,20 +10,20 @@ from typing import TYPE_CHECKING
 from dpcli.cli.text_tables import KEY, Row, bar, budget, draws, write_table
 from dpcli.ledger.account import MOST_RUNS, BalanceForecast
 from dpcli.messages import note
-from dpcli.planning.model import Part, Plan, PlannedEntry, standard_error
 from dpcli.planning.notes import (
-    binning,
-    bounding,
-    bounds_compared,
-    composing,
-    post_processing,
-    question_of,
-    selections,
+    binning_notes,
+    bounding_comparisons,
+    bounding_notes,
+    composition_notes,
+    post_processing_notes,
+    query_title,
+    reader_warnings,
+    selection_notes,
     shuffle_condition,
-    warnings,
 )
-from dpcli.planning.number_text import brief, exact_or_up, short
-from dpcli.planning.quality_check import rule
+from dpcli.planning.number_text import exact_or_rounded, exact_or_up, rounded_text
+from dpcli.planning.plan import Plan, PlannedQuery, PlannedStatistic, standard_error
+from dpcli.planning.quality_check import check_rule
 from dpcli.privacy.loss import Loss, loss_text
 from dpcli.reference import texts
 from dpcli.specification.model import Response
@@ -56,7 +56,9 @@ def print_plan(
         table = [_response(one, records or 1, plan) for one in plan.spec.responses]
         notes = _of_responses(plan, records)
     else:
-        table = [_query(entry, part, plan) for entry in plan.priced for part in entry.parts]
+        table = [
+            _query(entry, part, plan) for entry in plan.all_statistics for part in entry.queries
+        ]
         notes = _of_queries(plan, found, records)
     title = f"{plan.spec.dataset}: {how}, {privacy.composition.name}"
     shown = {name.split(" ")[0] for name in write_table(sys.stdout, title, table, SPARE) if name}
@@ -70,37 +72,48 @@ def print_plan(
 
 
 def _of_queries(plan: Plan, found: BalanceForecast, rows: int | None) -> Iterator[str]:
-    for about in (binning, bounding, composing, selections, bounds_compared, post_processing):
+    for about in (
+        binning_notes,
+        bounding_notes,
+        composition_notes,
+        selection_notes,
+        bounding_comparisons,
+        post_processing_notes,
+    ):
         yield from about(plan)
     yield from _expected(plan, rows)
-    yield from warnings(plan)
-    yield from list(rule(plan)) or [f"warning: {note('quality.absent')}"]
+    yield from reader_warnings(plan)
+    yield from list(check_rule(plan)) or [f"warning: {note('quality.absent')}"]
     if plan.quality is not None and found.after is not None:
-        check = plan.quality_alone.spent
+        check = plan.quality_check_only.cost
         if not check.within(found.after.remaining):
             yield note("plan.no_second_try", check=loss_text(check))
 
 
-def _query(entry: PlannedEntry, part: Part, plan: Plan) -> Row:
+def _query(entry: PlannedStatistic, part: PlannedQuery, plan: Plan) -> Row:
     """One query of a statistic; on a terminal with a bar for the cost of the statistic."""
-    first, drawn, spec = part is entry.parts[0], draws(sys.stdout), plan.spec
-    most = max(planned.target.epsilon for planned in plan.priced)
-    low, high = (exact_or_up(end) for end in part.contribution)
+    first, drawn, spec = part is entry.queries[0], draws(sys.stdout), plan.spec
+    most = max(planned.target.epsilon for planned in plan.all_statistics)
+    low, high = (exact_or_up(end) for end in part.row_contribution)
     cells = part.weighted.query.cells
     return {
         "statistic": entry.name if first else "",
-        "query": question_of(part, entry, spec),
+        "query": query_title(part, entry, spec),
         "cells": "private" if cells is None else str(cells),
         "adds": low if low == high else f"{low} to {high}",
         "L1": exact_or_up(part.l1),
-        "L2": short(part.l2, 6),
-        "mechanism": "exact" if part.public else part.mechanism.name,
-        "scale": short(part.scale, 6),
-        f"error {_percent(plan)}": short(part.error(spec.confidence), 6),
-        "epsilon": brief(part.loss.epsilon),
+        "L2": rounded_text(part.l2, 6),
+        "mechanism": "exact" if part.is_exact else part.mechanism.name,
+        "scale": rounded_text(part.scale, 6),
+        f"error {_percent(plan)}": rounded_text(part.error(spec.confidence), 6),
+        "epsilon": exact_or_rounded(part.loss.epsilon),
         **({"cost": bar(entry.target.epsilon, most, 12) if first else ""} if drawn else {}),
-        **({"rho": short(part.guarantee.rho, 6)} if spec.privacy.composition.takes_rho else {}),
-        "delta": brief(part.loss.delta),
+        **(
+            {"rho": rounded_text(part.guarantee.rho, 6)}
+            if spec.privacy.composition.takes_rho
+            else {}
+        ),
+        "delta": exact_or_rounded(part.loss.delta),
     }
 
 
@@ -112,31 +125,31 @@ def _expected(plan: Plan, rows: int | None) -> Iterator[str]:
     """The error of each mean, and of counts next to a usual group, as far as sizes are known."""
     spec = plan.spec
     known, people = rows or (spec.quality and spec.quality.min_rows), spec.declarations.population
-    for planned in plan.entries:
-        roles, cells = [part.weighted.role for part in planned.parts], planned.cells
+    for planned in plan.statistics:
+        roles, cells = [part.weighted.role for part in planned.queries], planned.cells
         if roles == MEAN and known and cells and not planned.entry.request.where:
             error = _error_of_mean(planned, plan, Fraction(known, cells))
             size = f"{known // cells:,} {spec.rows_are}{' in a group' * (cells > 1)}"
             if error is not None:
                 facts = {"size": size, "percent": _percent(plan)}
-                yield note("plan.mean", name=planned.name, error=short(error), **facts)
+                yield note("plan.mean", name=planned.name, error=rounded_text(error), **facts)
         elif roles in (["count"], ["distinct"]) and people and cells:
-            error = planned.parts[0].error(spec.confidence)
-            usual = short(Fraction(people, cells), 3)
-            yield note("plan.usual", name=planned.name, error=short(error), usual=usual)
+            error = planned.queries[0].error(spec.confidence)
+            usual = rounded_text(Fraction(people, cells), 3)
+            yield note("plan.usual", name=planned.name, error=rounded_text(error), usual=usual)
 
 
-def _error_of_mean(planned: PlannedEntry, plan: Plan, rows: Fraction) -> Fraction | None:
+def _error_of_mean(planned: PlannedStatistic, plan: Plan, rows: Fraction) -> Fraction | None:
     """A bound on the error of a mean of this number of rows; None for too few rows.
 
     With noise s in the sum of distances from the center, of which none exceeds h, and noise c in
     the count n, the mean changes by at most (s + h c) / (n - c). Both noises have half of the
     allowed risk.
     """
-    total, count = planned.parts
+    total, count = planned.queries
     confidence = (1 + plan.spec.confidence) / 2
     most, fewer = total.error(confidence), count.error(confidence)
-    _, farthest = total.contribution
+    _, farthest = total.row_contribution
     return (most + farthest * fewer) / (rows - fewer) if rows > fewer else None
 
 
@@ -149,7 +162,7 @@ def _of_responses(plan: Plan, records: int | None) -> Iterator[str]:
     if spec.public:
         yield note("plan.public", names=", ".join(column.name for column in spec.public))
     yield note("plan.unreadable")
-    yield from warnings(plan)
+    yield from reader_warnings(plan)
     if rule != "sequential":
         yield note("composing.rule", rule=rule, bound=plan.bound.name)
 
@@ -161,17 +174,17 @@ def _response(response: Response, records: int, plan: Plan) -> Row:
         "column": response.column.name,
         "mechanism": response.mechanism.name,
         "by": ", ".join(column.name for column in response.by),
-        "epsilon": brief(randomizer.loss.epsilon),
-        **({"rho": short(randomizer.guarantee.rho, 6)} if in_rho else {}),
-        "delta": brief(randomizer.loss.delta),
+        "epsilon": exact_or_rounded(randomizer.loss.epsilon),
+        **({"rho": rounded_text(randomizer.guarantee.rho, 6)} if in_rho else {}),
+        "delta": exact_or_rounded(randomizer.loss.delta),
         f"standard error of {records:,} record{'s' * (records != 1)}": (
-            "none" if error is None else short(Fraction(error), 6)
+            "none" if error is None else rounded_text(Fraction(error), 6)
         ),
     }
 
 
 def _shuffled(plan: Plan, found: ShuffledGuarantee) -> Iterator[str]:
-    facts = {"records": found.records, "local": exact_or_up(plan.asked.epsilon)}
+    facts = {"records": found.records, "local": exact_or_up(plan.requested_loss.epsilon)}
     facts["delta"] = exact_or_up(found.delta)
     if found.epsilon is None:
         more = (
@@ -190,7 +203,7 @@ def _print_measures(plan: Plan, found: BalanceForecast) -> None:
     whole = plan.spec.privacy.budget
     left = found.before.remaining if found.before and found.before.budget == whole else whole
     words = summed = ["epsilon", "delta"]
-    if plan.spent.rho is not None and whole.rho is not None:
+    if plan.cost.rho is not None and whole.rho is not None:
         words, summed = ["rho", *words], ["rho"]
     elif plan.spec.privacy.composition.name != "sequential":
         # It does not add up epsilons, and spends the delta of the budget once.
@@ -211,7 +224,7 @@ def _print_measures(plan: Plan, found: BalanceForecast) -> None:
 
 def _measure(plan: Plan, found: BalanceForecast, word: str, left: Fraction | None) -> str:
     """One measure of the loss against the budget; with a bar if it is known what is left."""
-    asked: Fraction = getattr(plan.spent, word)
+    asked: Fraction = getattr(plan.cost, word)
     allowed: Fraction = getattr(plan.spec.privacy.budget, word)
     text = f"{exact_or_up(asked)} of {exact_or_up(allowed)}"
     text += " per record" if plan.is_local else " allowed"

@@ -20,13 +20,19 @@ from dpcli.cli.plan_text import print_plan
 from dpcli.cli.summary import print_summary
 from dpcli.ledger.charge import StoredRelease
 from dpcli.ledger.filesystem import is_absent
-from dpcli.planning.notes import warnings
-from dpcli.planning.planner import make_plan, require_budget
-from dpcli.releasing import Engine, Release, new_release_id, require_data, require_quality
-from dpcli.releasing import release as make_release
+from dpcli.planning.notes import reader_warnings
+from dpcli.planning.planner import make_plan, require_plan_fits
+from dpcli.releasing import (
+    Engine,
+    NoisyRelease,
+    new_release_id,
+    require_data,
+    require_quality,
+    run_release,
+)
 from dpcli.report.document import Report, without_numbers
 from dpcli.report.facts import plan_json, release_report
-from dpcli.report.formats import FACTS, render
+from dpcli.report.formats import FACTS, render_outputs
 from dpcli.report.simulation import read_simulation
 from dpcli.report.table import wide_layout
 from dpcli.specification.load import read_spec
@@ -62,7 +68,7 @@ def release(
         }
     )
     plan = make_plan(read_spec(spec))
-    require_budget(plan)
+    require_plan_fits(plan)
     names = list(dict.fromkeys(table for table, _ in wide_layout(plan).values()))
     tables = Tables(output, report, report_format, force, layout, names)
     simulated = read_simulation(simulation, plan) if simulation else None
@@ -75,18 +81,18 @@ def release(
 
     made: list[Report] = []
 
-    def rendered(one: Release) -> dict[str, bytes]:
+    def rendered(one: NoisyRelease) -> dict[str, bytes]:
         made.append(release_report(replace(one, simulated=simulated)))
-        return render(made[0], tables.wanted)
+        return render_outputs(made[0], tables.wanted)
 
-    make = partial(make_release, engine="partials" if partials else engine)
+    make = partial(run_release, engine="partials" if partials else engine)
     stored, warned = charge_and_publish(request, tables, make, rendered)
     if stored.receipt is not None:
         print_summary(made[0], stored.receipt, shown=tables.on_terminal, quiet=quiet)
     if not quiet:
         tables.notify(stored)
     if as_json:
-        print_json(_result(stored, tables, [*warned, *warnings(plan)]))
+        print_json(_result(stored, tables, [*warned, *reader_warnings(plan)]))
     require_quality(stored)
 
 

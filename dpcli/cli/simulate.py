@@ -15,9 +15,15 @@ from dpcli.cli.options import AsJson, Quiet, SpecFile, require_new
 from dpcli.cli.text_tables import write_table
 from dpcli.errors import DpcliError, OutputError, UsageError
 from dpcli.planning.number_text import json_text
-from dpcli.planning.planner import make_plan, require_budget
+from dpcli.planning.planner import make_plan, require_plan_fits
 from dpcli.publishing import is_device, publish, publish_file, require_writable
-from dpcli.report.simulation import HEADING, Simulated, broken_problems, is_simulation, simulated
+from dpcli.report.simulation import (
+    HEADING,
+    SimulationReport,
+    broken_problems,
+    is_simulation,
+    simulation_report,
+)
 from dpcli.simulation.synthetic import SyntheticDataset
 from dpcli.simulation.trials import simulate as run_trials
 from dpcli.specification.load import read_any
@@ -62,7 +68,7 @@ def simulate(
         if dummy is not None:
             _keep(invented, dummy)
         findings = run_trials(plan, invented, runs)
-    found = simulated(findings)
+    found = simulation_report(findings)
     if as_json:
         write_json(json_text(found.facts))
     else:
@@ -72,7 +78,7 @@ def simulate(
         raise DpcliError(broken_problems(findings))
     if into is not None:
         publish({into: json_text(found.facts).encode()})
-    require_budget(plan)
+    require_plan_fits(plan)
 
 
 def _keep(invented: SyntheticDataset, dummy: Path) -> None:
@@ -88,7 +94,7 @@ def _keep(invented: SyntheticDataset, dummy: Path) -> None:
         publish_file(waiting, dummy, force=False)
 
 
-def _print(found: Simulated, *, quiet: bool) -> None:
+def _print(found: SimulationReport, *, quiet: bool) -> None:
     print(HEADING, found.what, sep="\n")
     for title, rows in found.tables.items():
         if rows:

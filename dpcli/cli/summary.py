@@ -11,11 +11,11 @@ from dpcli.cli.console import notify
 from dpcli.cli.text_tables import KEY, budget, draws, interval, write_table
 from dpcli.ledger.charge import Receipt
 from dpcli.messages import note
-from dpcli.planning.number_text import brief
+from dpcli.planning.number_text import exact_or_rounded
 from dpcli.privacy.loss import Loss, loss_text
 from dpcli.report.document import Report, loss_of
 from dpcli.report.entry_facts import QUALITY_COLUMNS
-from dpcli.report.published import Cell, Numbers, flags_of
+from dpcli.report.published_numbers import PublishedCell, PublishedNumbers, flags_of
 from dpcli.statistics.postprocessing import Flag
 
 MARKS = {Flag.NONE: "", Flag.UNRELIABLE: "*", Flag.NO_INFORMATION: "**", Flag.SUPPRESSED: "x"}
@@ -76,7 +76,7 @@ def _print_values(made: Report, out: TextIO) -> None:
 
 
 def _rows(
-    facts: Mapping[str, Any], numbers: Sequence[Numbers], percent: str, room: int
+    facts: Mapping[str, Any], numbers: Sequence[PublishedNumbers], percent: str, room: int
 ) -> Iterator[dict[str, str]]:
     """The lines of a statistic; each value has `room` for its marks."""
     every = [cell for one in numbers for cell in one.cells(SUMMARY_LINES)]
@@ -90,14 +90,14 @@ def _rows(
         before = cell.statistic
         mark = MARKS[cell.flag].ljust(room)
         texts = (name, what, ", ".join(cell.labels), f"{cell.value}{mark}", cell.lower, cell.upper)
-        price = "" if place else brief(Fraction(facts["epsilon"]))
+        price = "" if place else exact_or_rounded(Fraction(facts["epsilon"]))
         yield dict(zip(names, texts, strict=True)) | {"epsilon": price, INTERVAL: drawn[place]}
     if count > SUMMARY_LINES:
         more = note("notice.more", count=count - SUMMARY_LINES)
         yield dict.fromkeys((*names, "epsilon", INTERVAL), "") | {"group": more}
 
 
-def _drawn(shown: Sequence[Cell]) -> list[str]:
+def _drawn(shown: Sequence[PublishedCell]) -> list[str]:
     """Each value in its interval, on one scale; blank where the number is only a rank."""
     texts = [text for cell in shown for text in (cell.value, cell.lower, cell.upper) if text]
     if not any(cell.lower for cell in shown):

@@ -15,7 +15,7 @@ from dpcli.errors import BudgetError, DpcliError
 from dpcli.ledger.balance import Balance, RecordedCost, recorded_cost
 from dpcli.ledger.chain import to_events_json
 from dpcli.ledger.terms import AccountTerms, Payload, terms_from_spec
-from dpcli.planning.model import Part, Plan, PlannedEntry
+from dpcli.planning.plan import Plan, PlannedQuery, PlannedStatistic
 from dpcli.privacy.confidential import Confidential
 from dpcli.privacy.events import MechanismEvent
 from dpcli.privacy.loss import Loss
@@ -98,10 +98,12 @@ def charged_events(plan: Plan) -> tuple[MechanismEvent, ...]:
             response.randomizer.event(response.column.name, response.mechanism.name)
             for response in plan.spec.responses
         )
-    return tuple(_event(planned, part) for planned in plan.priced for part in planned.parts)
+    return tuple(
+        _event(planned, part) for planned in plan.all_statistics for part in planned.queries
+    )
 
 
-def _event(planned: PlannedEntry, part: Part) -> MechanismEvent:
+def _event(planned: PlannedStatistic, part: PlannedQuery) -> MechanismEvent:
     query, rule = part.weighted.query, part.partition_selection
     details: dict[str, object] = {"unit": str(part.weighted.step), "cells": query.cells}
     if isinstance(query, ScoreQuery):
@@ -112,7 +114,7 @@ def _event(planned: PlannedEntry, part: Part) -> MechanismEvent:
         part.calibrated.event,
         statistic=planned.name,
         question=part.weighted.role,
-        joint=planned.joint,
+        joint=planned.is_joint,
         disjoint=planned.branch,
         details=details,
     )

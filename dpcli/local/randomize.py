@@ -28,8 +28,8 @@ from dpcli.noise.bernoulli import uniforms
 from dpcli.noise.entropy import random_bytes
 from dpcli.numeric.arrays import Array, Ints, np, times
 from dpcli.numeric.exact import decimal_places
-from dpcli.planning.model import Plan
-from dpcli.planning.planner import require_budget
+from dpcli.planning.plan import Plan
+from dpcli.planning.planner import require_plan_fits
 from dpcli.privacy.confidential import Confidential
 from dpcli.specification.model import Cell, Response, Spec
 
@@ -74,7 +74,7 @@ def randomize_records(
     assert plan.is_local, "without responses nothing would be collected"
     if open_charge.stored is not None:
         return open_charge.stored
-    require_budget(plan)
+    require_plan_fits(plan)
     open_charge.ledger.check_budget(open_charge.charge)
     ledger, charge = open_charge.ledger, open_charge.charge
     with Outbox(waiting_path(ledger.path, charge.release_id)) as outbox:

@@ -8,8 +8,8 @@ from fractions import Fraction
 
 from dpcli.errors import SpecError
 from dpcli.numeric.exact import short_down
-from dpcli.planning.entry_planner import DIGITS, EntryPlanner
-from dpcli.planning.model import PlannedEntry, guarantee_counts
+from dpcli.planning.plan import PlannedStatistic, guarantee_counts
+from dpcli.planning.statistic_planner import DIGITS, StatisticPlanner
 from dpcli.privacy.accounting.composition import total_failure_delta
 from dpcli.privacy.loss import Loss
 from dpcli.privacy.zcdp_conversion import zcdp_rho_within
@@ -20,7 +20,7 @@ FINE = Fraction(1, 10**4)
 """Part of the budget that a search may leave unused."""
 
 
-class Shares:
+class WeightedAllocation:
     """Entries with shares of what the `first` ones leave, as much as the budget allows.
 
     Under sequential composition shares divide epsilon, exactly; elsewhere they divide
@@ -29,7 +29,7 @@ class Shares:
     """
 
     def __init__(
-        self, first: Sequence[PlannedEntry], sharing: Sequence[Entry], planner: EntryPlanner
+        self, first: Sequence[PlannedStatistic], sharing: Sequence[Entry], planner: StatisticPlanner
     ) -> None:
         self._first, self._planner = first, planner
         privacy = planner.spec.privacy
@@ -37,7 +37,7 @@ class Shares:
         self._sharing = self._with_deltas(sharing)
         self._units = sum(map(_share, sharing), start=Fraction(0))
 
-    def largest(self) -> list[PlannedEntry]:
+    def largest(self) -> list[PlannedStatistic]:
         """The entries at the largest size that fits; SpecError if nothing is left."""
         name = self._sharing[0].request.name
         nothing_left = SpecError.about("cannot-calibrate.nothing-left", name=name)
@@ -93,15 +93,15 @@ class Shares:
             for one in sharing
         ]
 
-    def _at(self, size: Fraction) -> list[PlannedEntry]:
+    def _at(self, size: Fraction) -> list[PlannedStatistic]:
         sizes = (min(size * _share(entry), MOST_EPSILON) for entry in self._sharing)
         targets = map(self._planner.target, sizes, self._sharing)
         return list(map(self._planner.most_accurate, self._sharing, targets))
 
-    def _spent(self, entries: Sequence[PlannedEntry]) -> Loss:
+    def _spent(self, entries: Sequence[PlannedStatistic]) -> Loss:
         return self._planner.total([*self._first, *entries])
 
-    def _fits(self, entries: Sequence[PlannedEntry]) -> bool:
+    def _fits(self, entries: Sequence[PlannedStatistic]) -> bool:
         return self._spent(entries).within(self._budget)
 
     def _start(self) -> Fraction:

@@ -7,20 +7,20 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from dpcli.numeric.exact import readable_text
-from dpcli.planning.model import Plan, PlannedEntry
-from dpcli.planning.notes import question_of
+from dpcli.planning.notes import query_title
 from dpcli.planning.number_text import Stated
+from dpcli.planning.plan import Plan, PlannedStatistic
 from dpcli.privacy.accounting import COMPOSITIONS
 from dpcli.privacy.accounting.composition import MissingDependencyError
 from dpcli.privacy.loss import Loss
 from dpcli.privacy.unit import unit_text
 
-USUAL_DELTA = Fraction(1, 10**6)
+DEFAULT_DELTA = Fraction(1, 10**6)
 """The delta of the comparison if the budget has none."""
 
 
 @dataclass(frozen=True, slots=True)
-class Compared(Stated):
+class CompositionComparison(Stated):
     """A composition and its bound on all answers; or the package that it needs.
 
     `fits` if the budget would allow it, `cheapest` if no other that keeps to the delta has a
@@ -35,32 +35,36 @@ class Compared(Stated):
     needs: str | None = None
 
 
-def delta_of(plan: Plan) -> Fraction:
+def comparison_delta(plan: Plan) -> Fraction:
     """The delta at which compositions are compared."""
-    return plan.spec.privacy.budget.delta or USUAL_DELTA
+    return plan.spec.privacy.budget.delta or DEFAULT_DELTA
 
 
-def compare(plan: Plan) -> tuple[Compared, ...]:
+def compare_compositions(plan: Plan) -> tuple[CompositionComparison, ...]:
     """Every composition, with the same noise; the first of the cheapest is marked."""
-    budget, delta, found = plan.spec.privacy.budget, delta_of(plan), list[Compared]()
+    budget, delta, found = (
+        plan.spec.privacy.budget,
+        comparison_delta(plan),
+        list[CompositionComparison](),
+    )
     epsilons: dict[str, Fraction] = {}
     for rule in COMPOSITIONS:
         try:
-            bound = rule.bound(plan.answers, delta)
+            bound = rule.bound(plan.guarantee_counts, delta)
         except MissingDependencyError as missing:
-            found.append(Compared(rule.name, needs=str(missing)))
+            found.append(CompositionComparison(rule.name, needs=str(missing)))
             continue
         # A budget in rho bounds rho where that is counted, else the epsilon that it implies.
         loss = bound.loss
         limit = Loss(budget.epsilon, budget.delta) if loss.rho is None else budget
-        found.append(Compared(rule.name, loss, bound.name, loss.within(limit)))
+        found.append(CompositionComparison(rule.name, loss, bound.name, loss.within(limit)))
         if loss.delta <= delta:
             epsilons[rule.name] = loss.epsilon
     cheapest = min(epsilons, key=epsilons.__getitem__, default=None)
     return tuple(replace(one, cheapest=one.composition == cheapest) for one in found)
 
 
-SEARCHED = Fraction(1, 1000)
+SEARCH_TOLERANCE = Fraction(1, 1000)
 """Part of a loss by which two plans of the same spec could differ: losses are searched for."""
 
 
@@ -69,7 +73,7 @@ BeforeAfter = tuple[Fraction | None, Fraction | None]
 
 
 @dataclass(frozen=True, slots=True)
-class Changed(Stated):
+class StatisticChange(Stated):
     """A statistic before and after: `change` is `added`, `removed`, `changed`, or None.
 
     `error95` is the half-width of a single answer; of several, errors depend on values. `errors`
@@ -85,34 +89,34 @@ class Changed(Stated):
     mechanisms: tuple[str, ...]
 
 
-def changes(old: Plan, new: Plan) -> Iterator[Changed]:
+def statistic_changes(old: Plan, new: Plan) -> Iterator[StatisticChange]:
     """Every statistic of either spec, in the order of the new one, then those removed."""
-    before, after = ({one.name: one for one in plan.priced} for plan in (old, new))
+    before, after = ({one.name: one for one in plan.all_statistics} for plan in (old, new))
     for name in after | before:
         one, two = before.get(name), after.get(name)
         change: str | None = "added" if two else "removed"
         if one and two:
-            same = one.parts == two.parts and one.entry.post == two.entry.post
+            same = one.queries == two.queries and one.entry.post == two.entry.post
             change = None if same else "changed"
         first, last = _numbers(one, old), _numbers(two, new)
         epsilon, rho, error = zip(first[:3], last[:3], strict=True)
         errors = {role: (first[3].get(role), last[3].get(role)) for role in last[3] | first[3]}
         mechanisms = dict.fromkeys(each.mechanism.name for each in (one, two) if each)
-        yield Changed(name, change, epsilon, rho, error, errors, tuple(mechanisms))
+        yield StatisticChange(name, change, epsilon, rho, error, errors, tuple(mechanisms))
 
 
 def _numbers(
-    planned: PlannedEntry | None, plan: Plan
+    planned: PlannedStatistic | None, plan: Plan
 ) -> tuple[Fraction | None, Fraction | None, Fraction | None, dict[str, Fraction]]:
     """Epsilon, rho, the error of a single answer, and those of all queries."""
     if planned is None:
         return None, None, None, {}
-    spec, parts = plan.spec, planned.parts
-    errors = {question_of(one, planned, spec): one.error(spec.confidence) for one in parts}
+    spec, parts = plan.spec, planned.queries
+    errors = {query_title(one, planned, spec): one.error(spec.confidence) for one in parts}
     return planned.target.epsilon, planned.rho, planned.error(spec.confidence), errors
 
 
-def weaker(old: Plan, new: Plan) -> Iterator[str]:
+def weaker_guarantees(old: Plan, new: Plan) -> Iterator[str]:
     """Why the new spec protects less than the old one, or other people; nothing if not."""
     one, two = old.spec.privacy, new.spec.privacy
     terms = [
@@ -126,7 +130,7 @@ def weaker(old: Plan, new: Plan) -> Iterator[str]:
     for rule in dict.fromkeys((one.composition, two.composition)):
         # Each composition counts both, so that another rule does not look like other noise.
         delta = max(one.budget.delta, two.budget.delta)
-        totals = [rule.total(plan.answers, delta) for plan in (old, new)]
+        totals = [rule.total(plan.guarantee_counts, delta) for plan in (old, new)]
         if one.budget.rho is None and two.budget.rho is None:
             # Where budgets bound epsilon, rho only serves to compute it, and is no loss of its own.
             totals = [Loss(total.epsilon, total.delta) for total in totals]
@@ -138,5 +142,5 @@ def _larger(what: str, old: Loss, new: Loss) -> Iterator[str]:
     for word in ("epsilon", "delta", "rho"):
         before: Fraction | None = getattr(old, word)
         after: Fraction | None = getattr(new, word)
-        if before is not None and after is not None and after > before * (1 + SEARCHED):
+        if before is not None and after is not None and after > before * (1 + SEARCH_TOLERANCE):
             yield f"{what} {word} {readable_text(after)} instead of {readable_text(before)}"

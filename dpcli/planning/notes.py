@@ -10,8 +10,8 @@ from fractions import Fraction
 
 from dpcli.columns import Key, NumericColumn
 from dpcli.messages import note
-from dpcli.planning.model import Part, Plan, PlannedEntry
-from dpcli.planning.number_text import exact_or_up, short
+from dpcli.planning.number_text import exact_or_up, rounded_text
+from dpcli.planning.plan import Plan, PlannedQuery, PlannedStatistic
 from dpcli.privacy.neighboring import Neighbors
 from dpcli.privacy.unit import PersonUnit
 from dpcli.queries import LinearQuery
@@ -20,9 +20,9 @@ from dpcli.specification.dataset_names import mixed_scripts
 from dpcli.specification.model import Spec
 
 
-def counted(planned: PlannedEntry, spec: Spec) -> str:
+def counted_units(planned: PlannedStatistic, spec: Spec) -> str:
     """What is counted, or what values are taken over, as a plural: rows, visits or people."""
-    column, weighted = planned.entry.request.column, planned.parts[0].weighted
+    column, weighted = planned.entry.request.column, planned.queries[0].weighted
     if weighted.role != "distinct":
         return spec.rows_are
     if isinstance(weighted.query, LinearQuery) or column is None:
@@ -30,17 +30,17 @@ def counted(planned: PlannedEntry, spec: Spec) -> str:
     return f"different values of {column.name}"
 
 
-def question_of(part: Part, planned: PlannedEntry, spec: Spec) -> str:
+def query_title(part: PlannedQuery, planned: PlannedStatistic, spec: Spec) -> str:
     """The role of a query; where it counts, what it counts."""
     role = part.weighted.role
     if role == "distinct":
-        return f"number of {counted(planned, spec)}"
+        return f"number of {counted_units(planned, spec)}"
     return f"{role} of {spec.rows_are}" if role == "count" else role
 
 
-def left_out(planned: PlannedEntry, spec: Spec) -> str:
+def left_out_note(planned: PlannedStatistic, spec: Spec) -> str:
     """What the limits on people leave out, in a sentence; empty where rows are protected."""
-    unit, part = spec.privacy.unit, planned.parts[0]
+    unit, part = spec.privacy.unit, planned.queries[0]
     if not isinstance(unit, PersonUnit):
         return ""
     key, grouped = _totals_key(part), part.weighted.query.cells != 1
@@ -48,7 +48,7 @@ def left_out(planned: PlannedEntry, spec: Spec) -> str:
     return note(f"left_out.{key}", **_limits(unit, spec))
 
 
-def bounding(plan: Plan) -> list[str]:
+def bounding_notes(plan: Plan) -> list[str]:
     """How what one person adds was limited; empty where every row stands alone."""
     unit = plan.spec.privacy.unit
     if not isinstance(unit, PersonUnit):
@@ -56,8 +56,8 @@ def bounding(plan: Plan) -> list[str]:
     keys = [_rows_key(unit), *_limited(unit), "each" if unit.singletons_without_id else "no_id"]
     limits = _limits(unit, plan.spec)
     notes = [note(f"bounding.{key}", **limits) for key in keys]
-    for planned in plan.entries:
-        for part in planned.parts:
+    for planned in plan.statistics:
+        for part in planned.queries:
             query, key = part.weighted.query, _totals_key(part)
             if key and isinstance(query, LinearQuery) and query.totals is not None:
                 low, high = (exact_or_up(bound * part.weighted.step) for bound in query.totals)
@@ -66,7 +66,7 @@ def bounding(plan: Plan) -> list[str]:
     return notes
 
 
-def _totals_key(part: Part) -> str:
+def _totals_key(part: PlannedQuery) -> str:
     """Which sentence is about a query that bounds a person's totals; empty for any other."""
     query = part.weighted.query
     if not isinstance(query, LinearQuery) or query.totals is None:
@@ -94,7 +94,7 @@ def _limits(unit: PersonUnit, spec: Spec) -> dict[str, object]:
     }
 
 
-def limits(plan: Plan, *, shuffled: bool = False) -> list[str]:
+def limitations(plan: Plan, *, shuffled: bool = False) -> list[str]:
     """What this release or collection does not protect."""
     privacy, keys = plan.spec.privacy, [f"limits.{key}" for key in texts("notes")["limits"]]
     if plan.is_local:
@@ -102,22 +102,22 @@ def limits(plan: Plan, *, shuffled: bool = False) -> list[str]:
     elif isinstance(privacy.unit, PersonUnit):
         keys.append("central.ids")
     condition = privacy.composition.condition
-    return [*map(note, keys), *([condition] if condition else []), *warnings(plan)]
+    return [*map(note, keys), *([condition] if condition else []), *reader_warnings(plan)]
 
 
-def warnings(plan: Plan) -> list[str]:
+def reader_warnings(plan: Plan) -> list[str]:
     """What readers of the plan, and of some numbers, must know."""
     mixed = mixed_scripts(plan.spec.dataset)
     notes = [mixed] if mixed else []
-    for planned in plan.entries:
+    for planned in plan.statistics:
         notes += planned.entry.statistic.warnings(planned.entry.request)
     return notes
 
 
-def binning(plan: Plan) -> list[str]:
+def binning_notes(plan: Plan) -> list[str]:
     """Which bins numbers are cut into: how many, the first and the last."""
     users: dict[Key, list[str]] = {}
-    for planned in plan.entries:
+    for planned in plan.statistics:
         for key in planned.entry.request.cuts:
             users.setdefault(key, []).append(planned.name)
     notes = []
@@ -129,17 +129,17 @@ def binning(plan: Plan) -> list[str]:
             "column": key.column.name,
             "first": key.label(0),
             "last": note("binning.last", last=key.label(len(key) - 1)) if len(key) > 1 else "",
-            "rounded": "" if step == 1 else note("binning.rounded", step=short(step)),
+            "rounded": "" if step == 1 else note("binning.rounded", step=rounded_text(step)),
         }
         notes.append(note("binning.bins", **facts))
     return notes
 
 
-def composing(plan: Plan) -> list[str]:
+def composition_notes(plan: Plan) -> list[str]:
     """How losses were added up, where not all of them were."""
     privacy, notes = plan.spec.privacy, []
     groups: dict[str, dict[int, list[str]]] = {}
-    for planned in plan.entries:
+    for planned in plan.statistics:
         if planned.branch is not None:
             column, place = planned.branch
             groups.setdefault(column, {}).setdefault(place, []).append(planned.name)
@@ -153,13 +153,13 @@ def composing(plan: Plan) -> list[str]:
     return notes
 
 
-def selections(plan: Plan) -> list[str]:
+def selection_notes(plan: Plan) -> list[str]:
     """From which noisy count on a private group is shown, and what that does to values."""
     rules = []
-    for planned in plan.entries:
+    for planned in plan.statistics:
         for rule in (
             part.partition_selection
-            for part in planned.parts
+            for part in planned.queries
             if part.partition_selection is not None
         ):
             facts = {"threshold": rule.threshold, "delta": exact_or_up(rule.delta)}
@@ -167,12 +167,12 @@ def selections(plan: Plan) -> list[str]:
     return [*rules, *([note("selections.too_large")] if rules else [])]
 
 
-def bounds_compared(plan: Plan) -> list[str]:
+def bounding_comparisons(plan: Plan) -> list[str]:
     """What the noise would be if people were bounded in the other way, where both fit."""
     notes = []
-    for planned in (one for one in plan.entries if one.other_bound):
-        both = (planned.parts[0], planned.other_bound[0])
-        used, unused = (short(part.error(plan.spec.confidence), 6) for part in both)
+    for planned in (one for one in plan.statistics if one.alternative_bounding):
+        both = (planned.queries[0], planned.alternative_bounding[0])
+        used, unused = (rounded_text(part.error(plan.spec.confidence), 6) for part in both)
         by_sum = planned.entry.request.totals is not None
         bound, other = ("sum", "rows") if by_sum else ("rows", "sum")
         facts = {"used": used, "unused": unused, "bound": bound, "other": other}
@@ -180,12 +180,12 @@ def bounds_compared(plan: Plan) -> list[str]:
     return notes
 
 
-def post_processing(plan: Plan) -> list[str]:
+def post_processing_notes(plan: Plan) -> list[str]:
     """What is done to noisy answers before they are published."""
     notes = [
         f"{one.column.name}: {', '.join(one.steps)}" for one in plan.spec.responses if one.steps
     ]
-    for planned in plan.entries:
+    for planned in plan.statistics:
         entry = planned.entry
         done = [*entry.statistic.notes(entry.request), *(step.summary for step in entry.post)]
         done += ["the noisy numbers before that are published too"] if entry.raw else []
@@ -193,7 +193,7 @@ def post_processing(plan: Plan) -> list[str]:
     return notes
 
 
-def unprotected(plan: Plan) -> Iterator[str]:
+def exact_notes(plan: Plan) -> Iterator[str]:
     """What is published exactly, and why that is within the guarantee."""
     if plan.is_local:
         yield note("unprotected.records")
@@ -203,8 +203,8 @@ def unprotected(plan: Plan) -> Iterator[str]:
     elif plan.spec.privacy.neighbors is Neighbors.CHANGE_ONE:
         person = isinstance(plan.spec.privacy.unit, PersonUnit)
         yield note("unprotected.size", units="people" if person else "rows")
-    for planned in plan.entries:
-        if all(part.public for part in planned.parts):
+    for planned in plan.statistics:
+        if all(part.is_exact for part in planned.queries):
             yield note("unprotected.exact", name=planned.name)
 
 
@@ -214,12 +214,12 @@ def shuffle_condition(plan: Plan) -> str:
     return note(f"shuffled.{'among' if names else 'any'}", names=names)
 
 
-def capital(sentence: str) -> str:
+def capitalized(sentence: str) -> str:
     """A sentence with a capital, unless it begins with the names of what it is about."""
     named = sentence.split(" ", maxsplit=1)[0].endswith((":", ","))
     return sentence if named else sentence[:1].upper() + sentence[1:]
 
 
-def many(count: int, what: str) -> str:
+def count_text(count: int, what: str) -> str:
     """A number of things."""
     return f"{count:,} {what}{'' if count == 1 else 's'}"

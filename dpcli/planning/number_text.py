@@ -26,20 +26,20 @@ class Stated:
 
 
 @dataclass(frozen=True, slots=True)
-class Number:
+class JsonNumber:
     """A plain decimal that JSON shows as a number, digit for digit."""
 
     digits: str
 
 
 Fact = (
-    None | bool | int | str | Number | Fraction | Loss | Stated
+    None | bool | int | str | JsonNumber | Fraction | Loss | Stated
     | Sequence["Fact"] | Mapping[str, "Fact"]
 )  # fmt: skip
 """What a report is made of, before it has a format; rationals are exact if short, or rounded up."""
 
 
-def plain(value: Fraction, digits: int | None = None) -> str:
+def plain_decimal(value: Fraction, digits: int | None = None) -> str:
     """`value` as a plain decimal: exact if that is short, else rounded up.
 
     With `digits`, rounded to that many significant digits.
@@ -62,21 +62,21 @@ def _places(value: Fraction, digits: int) -> int:
 
 def exact_or_up(value: Fraction) -> str:
     """`value` for people to read: exact if that is short, else rounded up."""
-    return with_exponent(plain(value))
+    return with_exponent(plain_decimal(value))
 
 
-def short(value: Fraction, digits: int = 4) -> str:
+def rounded_text(value: Fraction, digits: int = 4) -> str:
     """`value` for people to read, rounded to a few significant digits."""
-    return with_exponent(plain(value, digits))
+    return with_exponent(plain_decimal(value, digits))
 
 
-def brief(value: Fraction) -> str:
+def exact_or_rounded(value: Fraction) -> str:
     """`value` exactly if that is short, else to six digits, for a column of a table."""
     text = exact_or_up(value)
-    return text if len(text) <= 10 else short(value, 6)
+    return text if len(text) <= 10 else rounded_text(value, 6)
 
 
-def root_up(square: Fraction) -> Fraction:
+def sqrt_up(square: Fraction) -> Fraction:
     """The square root of `square`, exact if it is rational, else rounded up."""
     over, under = isqrt(square.numerator), isqrt(square.denominator)
     if over**2 == square.numerator and under**2 == square.denominator:
@@ -97,8 +97,8 @@ def json_text(fact: Fact) -> str:
     return _MARKED.sub(r"\1", text) + "\n"
 
 
-def _marked(fact: Number | Fraction | Loss | Stated) -> object:
+def _marked(fact: JsonNumber | Fraction | Loss | Stated) -> object:
     """A number as a marked text, so that no float ever stands between; others by their fields."""
     if isinstance(fact, Loss | Stated):
         return {field.name: getattr(fact, field.name) for field in fields(fact)}
-    return _MARK + (fact.digits if isinstance(fact, Number) else plain(fact))
+    return _MARK + (fact.digits if isinstance(fact, JsonNumber) else plain_decimal(fact))

@@ -10,9 +10,9 @@ from math import floor
 
 from dpcli.errors import BudgetError, Problem, SpecError
 from dpcli.numeric.exact import decimal_text, readable_text
-from dpcli.planning.allocation import Shares
-from dpcli.planning.entry_planner import EntryPlanner
-from dpcli.planning.model import Plan, PlannedEntry, guarantee_counts
+from dpcli.planning.allocation import WeightedAllocation
+from dpcli.planning.plan import Plan, PlannedStatistic, guarantee_counts
+from dpcli.planning.statistic_planner import StatisticPlanner
 from dpcli.privacy.accounting.composition import MissingDependencyError
 from dpcli.privacy.accounting.parallel import Branch
 from dpcli.privacy.unit import PersonUnit
@@ -36,11 +36,11 @@ def make_plan(spec: Spec) -> Plan:
     return Plan(spec, tuple(statistics), bound, quality)
 
 
-def require_budget(plan: Plan) -> None:
+def require_plan_fits(plan: Plan) -> None:
     """Raise BudgetError, with what would fit, unless the budget allows the plan."""
     if plan.fits:
         return
-    budget, spent = plan.spec.privacy.budget, plan.spent
+    budget, spent = plan.spec.privacy.budget, plan.cost
     words = ["epsilon", "delta"]
     if budget.rho is not None and spent.rho is not None:
         # Where rho does not fit, the epsilon that it implies says the same.
@@ -73,7 +73,7 @@ def _remedy(plan: Plan, word: str, part: Fraction) -> str:
     )
 
 
-def allocate(spec: Spec) -> list[PlannedEntry]:
+def allocate(spec: Spec) -> list[PlannedStatistic]:
     """Every entry with a loss of its own; SpecError if one cannot be answered.
 
     Losses that are given or follow from an error come first; then shares divide what
@@ -82,7 +82,7 @@ def allocate(spec: Spec) -> list[PlannedEntry]:
     Counted in rho, what costs least by itself is not always so in all, since plain sums
     may be less: then mechanisms that need no delta anywhere are tried as well.
     """
-    planner = EntryPlanner(spec, branches(spec))
+    planner = StatisticPlanner(spec, branches(spec))
     found = _allocated(spec.priced, planner)
     free = [e for e in spec.priced if len(e.mechanisms) > 1 and (e.price.error or e.price.share)]
     if not spec.privacy.composition.takes_rho or not free:
@@ -96,8 +96,8 @@ def allocate(spec: Spec) -> list[PlannedEntry]:
     return found
 
 
-def _allocated(entries: Sequence[Entry], planner: EntryPlanner) -> list[PlannedEntry]:
-    found: dict[str, PlannedEntry] = {}
+def _allocated(entries: Sequence[Entry], planner: StatisticPlanner) -> list[PlannedStatistic]:
+    found: dict[str, PlannedStatistic] = {}
     problems: list[Problem] = []
     for entry in entries:
         if not entry.price.share:
@@ -109,12 +109,14 @@ def _allocated(entries: Sequence[Entry], planner: EntryPlanner) -> list[PlannedE
         raise SpecError(problems)
     sharing = [entry for entry in entries if entry.price.share]
     if sharing:
-        shared = Shares(list(found.values()), sharing, planner).largest()
+        shared = WeightedAllocation(list(found.values()), sharing, planner).largest()
         found |= {entry.name: entry for entry in shared}
     return [found[entry.request.name] for entry in entries]
 
 
-def _preference(entries: Sequence[PlannedEntry], planner: EntryPlanner) -> tuple[bool, float]:
+def _preference(
+    entries: Sequence[PlannedStatistic], planner: StatisticPlanner
+) -> tuple[bool, float]:
     """What to prefer: what fits; then less noise where all is shared out, or less rho.
 
     An account adds up rhos, release by release.

@@ -14,7 +14,7 @@ from fractions import Fraction
 
 from dpcli.columns import NumericColumn
 from dpcli.messages import fill
-from dpcli.planning.model import Plan, PlannedEntry
+from dpcli.planning.plan import Plan, PlannedStatistic
 from dpcli.privacy.interpretation import (
     at_least,
     at_most,
@@ -99,7 +99,7 @@ def risks(plan: Plan, window: int | None = None) -> tuple[Finding, ...]:
 
 
 def _facts(plan: Plan, window: int | None) -> dict[str, object]:
-    spec, entries = plan.spec, plan.entries
+    spec, entries = plan.spec, plan.statistics
     privacy, unit, budget = spec.privacy, spec.privacy.unit, spec.privacy.budget
     # Where presence is protected, two values of a person are two neighbors apart.
     loss = loss_at_distance_two(budget) if privacy.neighbors is Neighbors.ADD_REMOVE else budget
@@ -111,7 +111,7 @@ def _facts(plan: Plan, window: int | None) -> dict[str, object]:
         "dataset": spec.dataset,
         "id": unit.column if isinstance(unit, PersonUnit) else "",
         "rows": unit.max_rows if isinstance(unit, PersonUnit) else 0,
-        "spent": loss_text(plan.spent),
+        "spent": loss_text(plan.cost),
         "budget": loss_text(budget),
         "window": window,
         "prior": shown,
@@ -129,11 +129,11 @@ def _facts(plan: Plan, window: int | None) -> dict[str, object]:
     }
 
 
-Judged = tuple[str, Verdict, *tuple[str, ...]]
+RiskVerdict = tuple[str, Verdict, *tuple[str, ...]]
 """A risk, the verdict on it, and the keys of the sentences that give the reason."""
 
 
-def _judged(plan: Plan, window: int | None) -> Iterator[Judged]:
+def _judged(plan: Plan, window: int | None) -> Iterator[RiskVerdict]:
     """Every risk that a plan has, in the order in which they are shown, by public facts alone."""
     privacy, unit, local = plan.spec.privacy, plan.spec.privacy.unit, plan.is_local
     # The budget counts: it bounds what all releases together reveal.
@@ -157,7 +157,7 @@ def _judged(plan: Plan, window: int | None) -> Iterator[Judged]:
     if isinstance(unit, PersonUnit):
         yield "limits", WARNED, "limited"
     yield "bias", *_bias(plan)
-    if local or any(one.entry.request.by for one in plan.entries):
+    if local or any(one.entry.request.by for one in plan.statistics):
         yield "small groups", OPEN, "local" if local else "groups"
     yield "arithmetic", MET, "exact"
     yield "side channels", OPEN, "any"
@@ -178,12 +178,12 @@ def _bias(plan: Plan) -> tuple[Verdict, *tuple[str, ...]]:
     if plan.is_local:
         stepped = any(response.steps for response in plan.spec.responses)
         return (WARNED, "steps") if stepped else (MET, "no_steps")
-    if not any(map(_changes, plan.entries)):
+    if not any(map(_changes, plan.statistics)):
         return MET, "none"
-    return WARNED, "changed", "raw" if any(one.entry.raw for one in plan.entries) else ""
+    return WARNED, "changed", "raw" if any(one.entry.raw for one in plan.statistics) else ""
 
 
-def _changes(planned: PlannedEntry) -> bool:
+def _changes(planned: PlannedStatistic) -> bool:
     """Whether the published numbers are others than noise around the answers."""
     entry = planned.entry
     notes = entry.statistic.notes(entry.request)

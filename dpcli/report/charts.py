@@ -14,7 +14,7 @@ from math import ceil, floor, log10
 
 from dpcli.columns import Key, NumericColumn
 from dpcli.planning.number_text import exact_or_up
-from dpcli.report.published import Cell
+from dpcli.report.published_numbers import PublishedCell
 
 STEPS = (1, 2, 5, 10)
 """Multiples of a power of ten that people count in."""
@@ -47,7 +47,7 @@ class Scale:
     step: Fraction
 
     @classmethod
-    def over(cls, numbers: Iterable[Fraction], *, zero: bool, ticks: int = 4) -> Scale:
+    def covering(cls, numbers: Iterable[Fraction], *, zero: bool, ticks: int = 4) -> Scale:
         """A range that holds all these numbers, and zero if it should."""
         held = [*numbers, *([Fraction(0)] if zero else [])] or [Fraction(0)]
         low, high = min(held), max(held)
@@ -60,19 +60,19 @@ class Scale:
         fine = step / FINE
         return cls(floor(low / fine) * fine, ceil(high / fine) * fine, step)
 
-    def place(self, number: Fraction) -> float:
+    def position(self, number: Fraction) -> float:
         """Where a number is, as a share of the range."""
         return float((number - self.low) / (self.high - self.low))
 
     @property
     def base(self) -> float:
         """Where bars begin: at zero, or at the end that is nearest to it."""
-        return min(max(self.place(Fraction(0)), 0.0), 1.0)
+        return min(max(self.position(Fraction(0)), 0.0), 1.0)
 
-    def mark(self, cell: Cell, at: float = 0) -> Mark:
+    def mark(self, cell: PublishedCell, at: float = 0) -> Mark:
         """A number that is not suppressed, and the ends of its interval."""
         texts = (cell.value, cell.lower, cell.upper)
-        value, lower, upper = (self.place(Fraction(text or cell.value)) for text in texts)
+        value, lower, upper = (self.position(Fraction(text or cell.value)) for text in texts)
         return Mark(at, value, lower, upper, cell.exact, bool(cell.flag))
 
     @property
@@ -82,7 +82,7 @@ class Scale:
         return tuple(place * self.step for place in range(first, last + 1))
 
 
-def numbers_of(cells: Iterable[Cell]) -> list[Fraction]:
+def interval_ends(cells: Iterable[PublishedCell]) -> list[Fraction]:
     """The numbers that cells publish, with the ends of their intervals."""
     texts = (text for cell in cells for text in (cell.value, cell.lower, cell.upper))
     return [Fraction(text) for text in texts if text]
@@ -131,7 +131,7 @@ class Chart:
     dotted: bool
 
 
-def over_bins(cells: Sequence[Cell], key: Key, scale: Scale, percent: str) -> Chart:
+def chart_over_bins(cells: Sequence[PublishedCell], key: Key, scale: Scale, percent: str) -> Chart:
     """The numbers of the bins of a column: bars, or a line for dates and for many bins."""
     column = key.column
     assert isinstance(column, NumericColumn)
@@ -163,7 +163,7 @@ def _middles(key: Key, column: NumericColumn, *, as_line: bool) -> list[float]:
 
 
 def _runs(
-    cells: Sequence[Cell], middles: Sequence[float], scale: Scale
+    cells: Sequence[PublishedCell], middles: Sequence[float], scale: Scale
 ) -> Iterator[tuple[Mark, ...]]:
     marked = zip(cells, middles, strict=True)
     for shown, run in groupby(marked, key=lambda pair: bool(pair[0].value)):

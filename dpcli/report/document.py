@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from dpcli.planning.number_text import Fact, exact_or_up, json_text
 from dpcli.privacy.loss import Loss
-from dpcli.report.published import RAW, Numbers
+from dpcli.report.published_numbers import RAW, PublishedNumbers
 
 if TYPE_CHECKING:
     import polars as pl
@@ -53,7 +53,7 @@ class Report:
 
     content: bytes
     facts: dict[str, Any]
-    numbers: tuple[tuple[Numbers, ...], ...] = ()
+    numbers: tuple[tuple[PublishedNumbers, ...], ...] = ()
 
     @property
     def percent(self) -> str:
@@ -61,7 +61,9 @@ class Report:
         return f"{exact_or_up(Fraction(self.facts['confidence']) * 100)}%"
 
     @classmethod
-    def of(cls, facts: dict[str, Fact], numbers: Sequence[tuple[Numbers, ...]] = ()) -> Self:
+    def compose(
+        cls, facts: dict[str, Fact], numbers: Sequence[tuple[PublishedNumbers, ...]] = ()
+    ) -> Self:
         """The report of a release whose statistics publish these numbers."""
         statistics = facts.get("statistics")
         if isinstance(statistics, list):
@@ -78,7 +80,7 @@ class Report:
         return cls(content.getvalue(), plain, tuple(numbers))
 
     @classmethod
-    def read(cls, content: bytes) -> Self:
+    def parse(cls, content: bytes) -> Self:
         """The report that was written as this JSON; KeyError if an earlier version wrote it."""
         text, blocks = _taken_apart(content)
         facts = _parsed(text)
@@ -114,7 +116,7 @@ def _parsed(text: str | bytes) -> Any:
     return json.loads(text, parse_float=str, parse_int=str)
 
 
-def _write(named: Sequence[Numbers], content: io.BytesIO) -> None:
+def _write(named: Sequence[PublishedNumbers], content: io.BytesIO) -> None:
     """The numbers of a statistic as JSON, one on each line."""
     if not any(numbers.frame.height for numbers in named):
         content.write(b"[]")
@@ -132,7 +134,7 @@ def _write(named: Sequence[Numbers], content: io.BytesIO) -> None:
     content.write(b"\n      ]")
 
 
-def _line(numbers: Numbers) -> pl.Expr:
+def _line(numbers: PublishedNumbers) -> pl.Expr:
     """A number as an object of JSON."""
     import polars as pl
 
@@ -150,7 +152,7 @@ def _line(numbers: Numbers) -> pl.Expr:
     return pl.concat_str(pl.lit(part) if isinstance(part, str) else part for part in parts)
 
 
-def _numbers(one: dict[str, Any], blocks: Sequence[bytes]) -> Iterator[Numbers]:
+def _numbers(one: dict[str, Any], blocks: Sequence[bytes]) -> Iterator[PublishedNumbers]:
     """The numbers of a statistic, in the block that its facts name; raw ones after the others."""
     import polars as pl
 
@@ -163,7 +165,7 @@ def _numbers(one: dict[str, Any], blocks: Sequence[bytes]) -> Iterator[Numbers]:
     for mark, is_raw in (("", False), (RAW, True)):
         found = frame.filter(pl.col("raw") == is_raw).drop("raw")
         if one["raw"] or not is_raw:
-            yield Numbers(one["name"] + mark, keys, found, one["layout"]["chosen"])
+            yield PublishedNumbers(one["name"] + mark, keys, found, one["layout"]["chosen"])
 
 
 def _read(lines: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:

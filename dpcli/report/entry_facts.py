@@ -11,36 +11,36 @@ from typing import TYPE_CHECKING
 
 from dpcli.columns import CategoryColumn, NumericColumn
 from dpcli.numeric.exact import decimal_text
-from dpcli.planning.interpretation import protection
-from dpcli.planning.model import Part, Plan, PlannedEntry, standard_error
-from dpcli.planning.notes import counted, left_out
-from dpcli.planning.number_text import Fact, Number, plain
-from dpcli.planning.quality_check import FALSE_STOP, counted_note, percent, rule
+from dpcli.planning.guarantee_text import protection
+from dpcli.planning.notes import counted_units, left_out_note
+from dpcli.planning.number_text import Fact, JsonNumber, plain_decimal
+from dpcli.planning.plan import Plan, PlannedQuery, PlannedStatistic, standard_error
+from dpcli.planning.quality_check import FALSE_STOP, check_rule, counted_rows_note, percent_text
 from dpcli.queries import Condition
 from dpcli.specification.model import Response, Spec
 from dpcli.statistics.estimates import Estimate
 from dpcli.statistics.statistic import Request
 
 if TYPE_CHECKING:
-    from dpcli.releasing import Checked, Released
+    from dpcli.releasing import PublishedStatistic, QualityResult
 
 Facts = dict[str, Fact]
 """Facts by key, as JSON has them."""
 
 
-def statistic_facts(planned: PlannedEntry, spec: Spec) -> Facts:
+def statistic_facts(planned: PlannedStatistic, spec: Spec) -> Facts:
     """One entry: what is asked, and how it is answered."""
-    entry, first = planned.entry, planned.parts[0]
+    entry, first = planned.entry, planned.queries[0]
     request, rule = entry.request, first.partition_selection
     margins = (key.column for key in request.margins)
     return {
         "name": request.name,
         "statistic": entry.statistic.name,
-        "counts": counted(planned, spec),
-        "left_out": left_out(planned, spec) or None,
+        "counts": counted_units(planned, spec),
+        "left_out": left_out_note(planned, spec) or None,
         "column": request.column.name if request.column else None,
         "columns": [column.name for column in (*request.columns, *margins)],
-        **options(request),
+        **statistic_options(request),
         "by": [key.column.name for key in request.by],
         "bins": [
             {
@@ -59,7 +59,7 @@ def statistic_facts(planned: PlannedEntry, spec: Spec) -> Facts:
         "rho": planned.rho,
         "error95": planned.error(spec.confidence),
         "protected": protection(planned, spec),
-        "parts": [_part(part, spec.confidence, joint=planned.joint) for part in planned.parts],
+        "parts": [_part(part, spec.confidence, joint=planned.is_joint) for part in planned.queries],
         "bounds": _bounds(request),
         "post": [step.summary for step in entry.post],
         "raw": entry.raw,
@@ -77,7 +77,7 @@ MOST_BINS = 5_000
 """Bins that still make a shape on a screen."""
 
 
-def layout_facts(released: Released, table: str, columns: list[str]) -> Fact:
+def layout_facts(released: PublishedStatistic, table: str, columns: list[str]) -> Fact:
     """How the numbers of an entry are laid out: in which wide `table`, and drawn on which axis."""
     entry = released.planned.entry
     statistic, scale = entry.statistic, "each" if entry.statistic.several_units else "common"
@@ -93,7 +93,7 @@ def layout_facts(released: Released, table: str, columns: list[str]) -> Fact:
     }
 
 
-def _axis(released: Released) -> Fact:
+def _axis(released: PublishedStatistic) -> Fact:
     """The bins that order the numbers of a group: of a histogram, or of the last key."""
     entry = released.planned.entry
     request, key = entry.request, entry.request.bins
@@ -111,13 +111,13 @@ def _axis(released: Released) -> Fact:
     }
 
 
-def _part(part: Part, confidence: Fraction, *, joint: bool) -> Fact:
+def _part(part: PlannedQuery, confidence: Fraction, *, joint: bool) -> Fact:
     """One query of a statistic; shares of a joint answer mean something only in sum."""
     return {
         "role": part.weighted.role,
         "joint": joint,
         "cells": part.weighted.query.cells,
-        "influence": part.contribution,
+        "influence": part.row_contribution,
         "mechanism": _mechanism(part),
         "sensitivity": _sensitivity(part),
         "epsilon": part.loss.epsilon,
@@ -131,7 +131,7 @@ CHECK = ("mechanism", "sensitivity", "epsilon", "delta", "rho", "protected", "pa
 """What is stated of the quality check as of any statistic."""
 
 
-def quality_facts(plan: Plan, checked: Checked | None = None) -> Facts | None:
+def quality_facts(plan: Plan, checked: QualityResult | None = None) -> Facts | None:
     """The check as data; with its noisy counts once it was made. None without a check."""
     quality = plan.spec.quality
     if plan.quality is None or quality is None:
@@ -142,8 +142,8 @@ def quality_facts(plan: Plan, checked: Checked | None = None) -> Facts | None:
         "min_rows": quality.min_rows,
         "min_readable": quality.min_readable,
         "false_stop": FALSE_STOP,
-        "rule": list(rule(plan)),
-        "counted": counted_note(plan) or None,
+        "rule": list(check_rule(plan)),
+        "counted": counted_rows_note(plan) or None,
     }
     if checked is None:
         return facts
@@ -159,7 +159,7 @@ def quality_facts(plan: Plan, checked: Checked | None = None) -> Facts | None:
 
 def _estimate(estimate: Estimate) -> Fact:
     ends = zip(("value", "lower", "upper"), _numbers(estimate), strict=True)
-    return {name: Number(decimal_text(end, estimate.places)) for name, end in ends}
+    return {name: JsonNumber(decimal_text(end, estimate.places)) for name, end in ends}
 
 
 def _numbers(estimate: Estimate) -> list[Fraction]:
@@ -170,7 +170,7 @@ QUALITY_COLUMNS = ("what", "about", "lower", "upper", "minimum", "verdict")
 """The columns of the table of noisy counts."""
 
 
-def _quality_rows(plan: Plan, checked: Checked) -> Iterator[tuple[str, ...]]:
+def _quality_rows(plan: Plan, checked: QualityResult) -> Iterator[tuple[str, ...]]:
     """The noisy counts as a table: rows, then the readable share of each column."""
     quality = plan.spec.quality
     assert quality is not None
@@ -197,15 +197,15 @@ def _quality_rows(plan: Plan, checked: Checked) -> Iterator[tuple[str, ...]]:
 def _shown(value: Fraction, whole: Fraction | None) -> str:
     if whole is None:
         return f"{max(0, round(value)):,}"
-    return percent(min(max(value / whole, Fraction(0)), Fraction(1)))
+    return percent_text(min(max(value / whole, Fraction(0)), Fraction(1)))
 
 
-def _mechanism(part: Part) -> Fact:
+def _mechanism(part: PlannedQuery) -> Fact:
     """The noise of a part, in the answer's own unit."""
-    return {"kind": part.answered_by, "scale": part.scale, "grid": part.weighted.step}
+    return {"kind": part.mechanism_kind, "scale": part.scale, "grid": part.weighted.step}
 
 
-def _sensitivity(part: Part) -> Fact:
+def _sensitivity(part: PlannedQuery) -> Fact:
     """How far one unit can move the answer, in the answer's own unit."""
     return {"l0": part.sensitivity.l0, "l1": part.l1, "l2": part.l2, "linf": part.linf}
 
@@ -216,7 +216,7 @@ OPTIONS = (
 """What else an entry may say of its question."""
 
 
-def options(request: Request) -> Facts:
+def statistic_options(request: Request) -> Facts:
     """What else an entry says of its question; nothing where it says nothing."""
     said = (
         request.quantiles or None,
@@ -238,7 +238,7 @@ def _bounds(request: Request) -> Fact:
     if not isinstance(column, NumericColumn) or column.bounds is None:
         return None
     texts = [column.text(bound) for bound in column.bounds]
-    return texts if column.kind == "date" else [Number(text) for text in texts]
+    return texts if column.kind == "date" else [JsonNumber(text) for text in texts]
 
 
 def condition_text(condition: Condition) -> str:
@@ -271,7 +271,9 @@ def response_facts(response: Response, records: int | None = None) -> Facts:
     }
     if records is not None:
         error = standard_error(response, records)
-        facts["standard_error"] = None if error is None else Number(plain(Fraction(error), 6))
+        facts["standard_error"] = (
+            None if error is None else JsonNumber(plain_decimal(Fraction(error), 6))
+        )
     return facts
 
 

@@ -13,10 +13,10 @@ from dpcli import __version__
 from dpcli.ledger.balance import DAYS_A_YEAR
 from dpcli.messages import note
 from dpcli.planning import notes
-from dpcli.planning.compare import changes, compare
-from dpcli.planning.interpretation import headline, meaning, promise
-from dpcli.planning.model import Plan
+from dpcli.planning.compare import compare_compositions, statistic_changes
+from dpcli.planning.guarantee_text import headline, meaning, promise
 from dpcli.planning.number_text import exact_or_up, json_text
+from dpcli.planning.plan import Plan
 from dpcli.planning.risks import risks
 from dpcli.privacy.loss import Loss
 from dpcli.privacy.unit import RowUnit
@@ -28,7 +28,7 @@ from dpcli.report.entry_facts import (
     response_facts,
     statistic_facts,
 )
-from dpcli.report.published import published_numbers
+from dpcli.report.published_numbers import published_numbers
 from dpcli.report.table import wide_layout
 from dpcli.statistics.postprocessing import UNRELIABLE, Flag
 
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from dpcli.ledger.charge import Receipt
     from dpcli.local.randomize import RandomizedCollection
     from dpcli.privacy.amplification import ShuffledGuarantee
-    from dpcli.releasing import Release
+    from dpcli.releasing import NoisyRelease
 
 STEWARDS = {
     "Publisher": "curator",
@@ -52,22 +52,22 @@ TIMES = ("asked", "fits", "needed", "most", "exact")
 """What is stated of many runs."""
 
 
-def release_report(release: Release) -> Report:
+def release_report(release: NoisyRelease) -> Report:
     """Everything that the report of a release states."""
     plan = release.plan
     tables = wide_layout(plan)
     answered: Facts = {
-        "quality": quality_facts(plan, release.checked),
+        "quality": quality_facts(plan, release.quality),
         "statistics": [
             statistic_facts(one.planned, plan.spec)
             | {"layout": layout_facts(one, *tables[one.planned.name])}
-            for one in release.entries
+            for one in release.statistics
         ],
         **_notes(plan),
         **({"simulation": release.simulated} if release.simulated else {}),
     }
-    return Report.of(
-        _report(release, answered), [published_numbers(one) for one in release.entries]
+    return Report.compose(
+        _report(release, answered), [published_numbers(one) for one in release.statistics]
     )
 
 
@@ -78,13 +78,13 @@ def collection_report(collection: RandomizedCollection) -> Report:
         "responses": [response_facts(one) for one in plan.spec.responses],
         "shuffled": collection.shuffled,
         "responses_sha256": collection.digest,
-        "unprotected": list(notes.unprotected(plan)),
-        "limits": notes.limits(plan, shuffled=collection.shuffled),
+        "unprotected": list(notes.exact_notes(plan)),
+        "limits": notes.limitations(plan, shuffled=collection.shuffled),
     }
-    return Report.of(_report(collection, collected))
+    return Report.compose(_report(collection, collected))
 
 
-def _report(source: Release | RandomizedCollection, answered: Facts) -> Facts:
+def _report(source: NoisyRelease | RandomizedCollection, answered: Facts) -> Facts:
     plan, receipt = source.plan, source.receipt
     return {
         **_version(plan),
@@ -133,8 +133,8 @@ def _guarantee(plan: Plan, before: Loss | None, after: Balance | None) -> Facts:
             },
             "neighbors": privacy.neighbors.value,
             "composition": privacy.composition.name,
-            "asked": plan.asked,
-            "spent": plan.spent,
+            "asked": plan.requested_loss,
+            "spent": plan.cost,
             "bound": plan.bound.name,
             "budget": privacy.budget,
             "before": before,
@@ -170,9 +170,9 @@ def _window(receipt: Receipt) -> Facts:
 def _notes(plan: Plan) -> Facts:
     percent, share = exact_or_up(plan.spec.confidence * 100), exact_or_up(UNRELIABLE)
     return {
-        "bounding": notes.bounding(plan),
-        "composition": notes.composing(plan),
-        "selections": notes.selections(plan),
+        "bounding": notes.bounding_notes(plan),
+        "composition": notes.composition_notes(plan),
+        "selections": notes.selection_notes(plan),
         "flags": {
             "unreliable_above": UNRELIABLE,
             **{
@@ -181,9 +181,9 @@ def _notes(plan: Plan) -> Facts:
                 if flag
             },
         },
-        "post_processing": notes.post_processing(plan),
-        "unprotected": list(notes.unprotected(plan)),
-        "limits": notes.limits(plan),
+        "post_processing": notes.post_processing_notes(plan),
+        "unprotected": list(notes.exact_notes(plan)),
+        "limits": notes.limitations(plan),
     }
 
 
@@ -227,13 +227,13 @@ def plan_json(
         asked = {
             "records": records,
             "responses": [response_facts(one, records) for one in plan.spec.responses],
-            "unprotected": list(notes.unprotected(plan)),
-            "limits": notes.limits(plan, shuffled=amplified is not None),
+            "unprotected": list(notes.exact_notes(plan)),
+            "limits": notes.limitations(plan, shuffled=amplified is not None),
         }
     else:
         asked = {
             "quality": quality_facts(plan),
-            "statistics": [statistic_facts(planned, plan.spec) for planned in plan.entries],
+            "statistics": [statistic_facts(planned, plan.spec) for planned in plan.statistics],
             **_notes(plan),
         }
     facts: Facts = {
@@ -251,7 +251,7 @@ def plan_json(
             "condition": notes.shuffle_condition(plan),
         }
     if compared:
-        facts["compared"] = compare(plan)
+        facts["compared"] = compare_compositions(plan)
     return json_text(facts)
 
 
@@ -279,5 +279,5 @@ def _outlook(plan: Plan, found: BalanceForecast) -> Facts:
 
 def difference_json(old: Plan, new: Plan, weaker: Sequence[str]) -> str:
     """What a change of the spec does to each statistic and in all, and why it is weaker."""
-    statistics, spent = list(changes(old, new)), [old.spent, new.spent]
+    statistics, spent = list(statistic_changes(old, new)), [old.cost, new.cost]
     return json_text({"statistics": statistics, "spent": spent, "weaker": weaker})

@@ -42,9 +42,9 @@ class Format:
 
 def _page(form: str, report: Report) -> bytes:
     # Templates load when a page is asked for: start-up time.
-    from dpcli.report.render import rendered
+    from dpcli.report.render import render_page
 
-    return rendered(form, report)
+    return render_page(form, report)
 
 
 FORMATS: tuple[Format, ...] = (
@@ -59,20 +59,20 @@ FACTS = FORMATS[0].output
 """The report that is always stored, because every other output can be made of it."""
 
 
-def render(report: Report, wanted: Iterable[str]) -> dict[str, bytes]:
+def render_outputs(report: Report, wanted: Iterable[str]) -> dict[str, bytes]:
     """The outputs that a ledger stores: those that are wanted, and the facts.
 
     Of a release that its quality check stopped, reports and the reasons alone.
     """
     check, names = report.facts.get("quality"), dict.fromkeys((FACTS, *wanted))
     if not check or check["passed"]:
-        return {name: output(report, name) for name in names}
+        return {name: render_output(report, name) for name in names}
     reports = [one.output for one in FORMATS if one.output in names]
     reasons = json.dumps(check["missed"], ensure_ascii=False).encode()
-    return {STOPPED: reasons, **{name: output(report, name) for name in reports}}
+    return {STOPPED: reasons, **{name: render_output(report, name) for name in reports}}
 
 
-def output(report: Report, name: str) -> bytes:
+def render_output(report: Report, name: str) -> bytes:
     """An output by the name under which the ledger keeps it."""
     for one in FORMATS:
         if one.output == name:
@@ -96,7 +96,7 @@ def _wide(report: Report, name: str) -> Table:
     return wide_table([numbers for _, each in members for numbers in each], heading)
 
 
-def report_name(path: Path, named: str | None = None) -> str:
+def output_name(path: Path, named: str | None = None) -> str:
     """The output that a report file asks for, by its ending unless a format is named.
 
     UsageError for an unknown ending or name, and for a name that the ending contradicts.

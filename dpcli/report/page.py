@@ -9,10 +9,10 @@ from fractions import Fraction
 from functools import cached_property
 
 from dpcli.columns import EPOCH, Key, NumericColumn
-from dpcli.report.charts import Chart, Scale, numbers_of, over_bins
+from dpcli.report.charts import Chart, Scale, chart_over_bins, interval_ends
 from dpcli.report.document import Report
 from dpcli.report.entry_facts import OPTIONS
-from dpcli.report.published import Cell, Numbers, flags_of
+from dpcli.report.published_numbers import PublishedCell, PublishedNumbers, flags_of
 
 MOST_LINES = 1_000
 """Lines of a statistic that a page shows; the table and the JSON report have all."""
@@ -22,7 +22,7 @@ MOST_CHARTS = 12
 
 
 @dataclass(frozen=True, slots=True)
-class Lines:
+class NumbersTable:
     """A table of the first `cells` of some numbers, and how many `more` there are.
 
     It says whether some have `ranges` or `flags`, and where they are `drawn`: on one scale, or
@@ -30,19 +30,19 @@ class Lines:
     """
 
     title: str
-    cells: Sequence[Cell]
+    cells: Sequence[PublishedCell]
     more: int
     ranges: bool
     flags: bool
     drawn: bool
     scale: Scale | None
 
-    def scale_of(self, cell: Cell) -> Scale:
+    def scale_of(self, cell: PublishedCell) -> Scale:
         """The scale on which a number is drawn."""
-        return self.scale or Scale.over(numbers_of([cell]), zero=True)
+        return self.scale or Scale.covering(interval_ends([cell]), zero=True)
 
 
-class Shown:
+class StatisticView:
     """The published numbers of a statistic: as tables, and over their bins as charts."""
 
     def __init__(self, report: Report, place: int) -> None:
@@ -91,9 +91,9 @@ class Shown:
         if key is None or not self._drawn or not len(key) <= self.count <= MOST_CHARTS * len(key):
             return []
         cells = self._numbers[0].cells()
-        scale = Scale.over(numbers_of(cells), zero=self.bars)
+        scale = Scale.covering(interval_ends(cells), zero=self.bars)
         groups = (cells[start : start + len(key)] for start in range(0, len(cells), len(key)))
-        return [over_bins(group, key, scale, self.percent) for group in groups]
+        return [chart_over_bins(group, key, scale, self.percent) for group in groups]
 
     @property
     def _drawn(self) -> bool:
@@ -120,17 +120,17 @@ class Shown:
         return Key(NumericColumn(axis["column"], kind, step, bounds), starts)
 
     @cached_property
-    def tables(self) -> list[Lines]:
+    def tables(self) -> list[NumbersTable]:
         """The numbers, then those before post-processing; each is drawn if no chart shows it."""
         return list(map(self._lines, self._numbers))
 
-    def _lines(self, numbers: Numbers) -> Lines:
+    def _lines(self, numbers: PublishedNumbers) -> NumbersTable:
         own, cells, frame = numbers is self._numbers[0], numbers.cells(MOST_LINES), numbers.frame
         drawn, scale = self._drawn and not (own and self.charts), None
         if drawn and self._layout["scale"] != "each":
             among = self.facts["bounds"] if self._layout["scale"] == "bounds" else ()
-            scale = Scale.over([*map(Fraction, among), *numbers_of(cells)], zero=self.bars)
-        return Lines(
+            scale = Scale.covering([*map(Fraction, among), *interval_ends(cells)], zero=self.bars)
+        return NumbersTable(
             "" if own else numbers.name,
             cells,
             len(frame) - len(cells),

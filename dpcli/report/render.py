@@ -26,14 +26,14 @@ from markupsafe import Markup, escape
 
 from dpcli.messages import note
 from dpcli.planning import notes
-from dpcli.planning.number_text import brief, exact_or_up, short
+from dpcli.planning.number_text import exact_or_rounded, exact_or_up, rounded_text
 from dpcli.planning.risks import Finding, Verdict
 from dpcli.privacy.loss import loss_text
 from dpcli.report.charts import tick_text
 from dpcli.report.document import Report, loss_of
 from dpcli.report.entry_facts import QUALITY_COLUMNS
 from dpcli.report.facts import STEWARDS
-from dpcli.report.page import Shown
+from dpcli.report.page import StatisticView
 
 LONGEST_WORD = 24
 """Letters of a word that a column of a table can hold on a narrow page."""
@@ -54,7 +54,7 @@ _CODE = re.compile("`([^`]+)`")
 _BLOCK = re.compile(r"^(\d*)([-+=.)])")
 
 
-def rendered(form: str, report: Report) -> bytes:
+def render_page(form: str, report: Report) -> bytes:
     """A report by the template of a form: `html`, `md` or `yaml`.
 
     KeyError if it does not state what the page does, because an earlier version wrote it.
@@ -69,7 +69,7 @@ def rendered(form: str, report: Report) -> bytes:
             facts=facts,
             is_local=local,
             declared=facts["declarations"] or {},
-            entries=[Shown(report, place) for place in range(len(report.numbers))],
+            entries=[StatisticView(report, place) for place in range(len(report.numbers))],
             risks=list(map(_finding, facts["hazards"])),
         ).encode()
     except UndefinedError as missing:
@@ -114,14 +114,14 @@ def environment(form: str) -> Environment:
         "prose": prose,
         "shortened": shortened,
         "kind": kind_of,
-        "brief": _of_digits(brief),
+        "brief": _of_digits(exact_or_rounded),
         "exact": _of_digits(exact_or_up),
-        "short": _of_digits(short),
+        "short": _of_digits(rounded_text),
         "loss": lambda stated: loss_text(loss_of(stated)),
         "tick": tick_text,
-        "many": notes.many,
-        "capital": notes.capital,
-        "sentence": lambda text: f"{notes.capital(text)}.",
+        "many": notes.count_text,
+        "capital": notes.capitalized,
+        "sentence": lambda text: f"{notes.capitalized(text)}.",
         "slug": lambda text: re.sub("[^a-z0-9]+", "-", text).strip("-"),
     }
     found.globals |= {"note": note, "stewards": STEWARDS, "quality_columns": QUALITY_COLUMNS}

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 from dpcli import __version__
 from dpcli.errors import Problem, UsageError, describe_system_error, problem
 from dpcli.messages import note
-from dpcli.planning.model import Plan
-from dpcli.planning.notes import many
-from dpcli.planning.number_text import Fact, Number, exact_or_up, plain, short
+from dpcli.planning.notes import count_text
+from dpcli.planning.number_text import Fact, JsonNumber, exact_or_up, plain_decimal, rounded_text
+from dpcli.planning.plan import Plan
 from dpcli.privacy.unit import PersonUnit
 from dpcli.report.entry_facts import Facts
 
@@ -59,11 +59,11 @@ PEOPLE = ("people", "people_above_max_rows")
 MALFORMED = (ValueError, KeyError, TypeError, RecursionError)
 """What reading a file raises that holds no findings."""
 
-Lines = list[dict[str, str]]
+TextTable = list[dict[str, str]]
 
 
 @dataclass(frozen=True, slots=True)
-class Simulated:
+class SimulationReport:
     """What is stated about a simulation: for programs, and for people.
 
     These read what was done, tables by their titles, and what the tables mean.
@@ -71,11 +71,11 @@ class Simulated:
 
     facts: Facts
     what: str
-    tables: dict[str, Lines]
+    tables: dict[str, TextTable]
     notes: list[str]
 
 
-def simulated(findings: Trials) -> Simulated:
+def simulation_report(findings: Trials) -> SimulationReport:
     """What is stated about a simulation."""
     plan, entries = findings.plan, findings.entries
     answers = [[trial.row for trial in entry.query_trials] for entry in entries]
@@ -117,18 +117,18 @@ def simulated(findings: Trials) -> Simulated:
         rows=findings.rows,
         people="" if findings.people is None else f" of {findings.people:,} people",
         seed=str(findings.seed),
-        runs=many(findings.runs, "run"),
+        runs=count_text(findings.runs, "run"),
     )
     tables = {
         note("simulation.answers"): _table(ANSWERS, findings, answers),
         note("simulation.published"): _table(PUBLISHED, findings, numbers),
     }
     groups = [
-        note("simulation.groups", name=name, shown=short(found.shown), groups=found.groups)
+        note("simulation.groups", name=name, shown=rounded_text(found.shown), groups=found.groups)
         for name, found in ((one.name, one.shown) for one in entries)
         if found is not None
     ]
-    return Simulated(facts, what, tables, [*groups, *explained])
+    return SimulationReport(facts, what, tables, [*groups, *explained])
 
 
 def _facts(row: Observed) -> Facts:
@@ -138,12 +138,12 @@ def _facts(row: Observed) -> Facts:
 
 
 def _fact(value: int | str | Fraction | None) -> Fact:
-    return Number(plain(value, DIGITS)) if isinstance(value, Fraction) else value
+    return JsonNumber(plain_decimal(value, DIGITS)) if isinstance(value, Fraction) else value
 
 
 def _table(
     columns: Mapping[str, str], findings: Trials, rows: Sequence[Sequence[Observed]]
-) -> Lines:
+) -> TextTable:
     """The rows of all entries, each named once, without the columns that are empty."""
     percent = exact_or_up(findings.plan.spec.confidence * 100)
     lines = [
@@ -168,14 +168,14 @@ def _cell(key: str, row: Observed) -> str:
     if key.startswith("bias") and row.get("best") is not None:
         return ""
     if isinstance(value, Fraction):
-        return f"{float(value * 100):.1f}%" if key in SHARES else short(value)
+        return f"{float(value * 100):.1f}%" if key in SHARES else rounded_text(value)
     return f"{value:,}" if isinstance(value, int) else value
 
 
 def _notes(findings: Trials) -> Iterator[str]:
     """What the findings mean, and what not."""
     plan = findings.plan
-    unit, entries = plan.spec.privacy.unit, [planned.entry for planned in plan.entries]
+    unit, entries = plan.spec.privacy.unit, [planned.entry for planned in plan.statistics]
     yield from (note(f"simulation.{key}") for key in ("errors", "intervals", "noise", "synthetic"))
     if isinstance(unit, PersonUnit):
         above, people = findings.above or 0, findings.people or 0
@@ -200,9 +200,9 @@ def broken_problems(findings: Trials) -> list[Problem]:
             entry=name,
             role=asked.part.weighted.role,
             verdict=asked.verdict.value if asked.verdict else "",
-            predicted=short(asked.predicted, DIGITS),
+            predicted=rounded_text(asked.predicted, DIGITS),
             percent=exact_or_up(findings.plan.spec.confidence * 100),
-            observed=short(Fraction(asked.row["observed95"] or 0), DIGITS),
+            observed=rounded_text(Fraction(asked.row["observed95"] or 0), DIGITS),
             count=asked.errors.compared,
         )
         for name, asked in findings.broken
@@ -225,7 +225,7 @@ def read_simulation(path: Path, plan: Plan) -> Facts:
         raise UsageError.about("simulation-of-another-spec", path=path)
     items = {
         (planned.entry.request.name, item)
-        for planned in plan.entries
+        for planned in plan.statistics
         for item in ("", *planned.entry.statistic.items(planned.entry.request))
     }
     if not shifts.keys() <= items:

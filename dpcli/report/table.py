@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 
 from dpcli.columns import FORMULA
 from dpcli.numeric.exact import decimal_text
-from dpcli.planning.model import Plan
-from dpcli.report.published import Numbers
+from dpcli.planning.plan import Plan
+from dpcli.report.published_numbers import PublishedNumbers
 from dpcli.specification.axes import ESTIMATED
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ def _blank_as_null() -> pl.Expr:
     return pl.when(pl.all() != "").then(pl.all())
 
 
-def long_table(every: Sequence[Numbers]) -> Table:
+def long_table(every: Sequence[PublishedNumbers]) -> Table:
     """One line per published number: statistic, keys, item, value, lower, upper, flag.
 
     Keys stand in the order in which they are first used. Next to a key that is called `flag`,
@@ -95,7 +95,7 @@ def long_table(every: Sequence[Numbers]) -> Table:
     return Table(pl.concat(frames), frozenset(header[-4:-1]))
 
 
-def wide_table(every: Sequence[Numbers], heading: Sequence[str]) -> Table:
+def wide_table(every: Sequence[PublishedNumbers], heading: Sequence[str]) -> Table:
     """One line per group: the value and the ends of its interval of each statistic.
 
     Items are a key of their table: the bins of a histogram under the name of its column. A
@@ -123,7 +123,7 @@ def wide_layout(plan: Plan) -> dict[str, tuple[str, list[str]]]:
     same keys have others where other groups were selected.
     """
     tables: dict[object, tuple[list[str], list[str]]] = {}
-    for entry in (planned.entry for planned in plan.entries):
+    for entry in (planned.entry for planned in plan.statistics):
         request, used = entry.request, entry.statistic
         heading = [*(key.column.name for key in request.by), used.item_name(request)]
         lines = (request.by, heading[-1], used.items(request), entry.keys)

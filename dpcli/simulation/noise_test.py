@@ -13,7 +13,7 @@ from functools import cached_property
 from math import ceil, inf, log, sqrt
 
 from dpcli.numeric.arrays import Array, Floats, np, plus
-from dpcli.planning.model import Part
+from dpcli.planning.plan import PlannedQuery
 from dpcli.scores import ScoreQuery
 
 MISTAKEN = log(1e-9 / 4)
@@ -91,7 +91,7 @@ class QueryTrial:
     There is no verdict if groups were `selected` by the same noise.
     """
 
-    def __init__(self, part: Part, confidence: Fraction, *, selected: bool) -> None:
+    def __init__(self, part: PlannedQuery, confidence: Fraction, *, selected: bool) -> None:
         self.part, self._confidence, self._selected = part, confidence, selected
         self._query, self._unit = part.weighted.query, part.weighted.step
         self.predicted = part.error(confidence)
@@ -116,7 +116,7 @@ class QueryTrial:
         chosen = isinstance(query, ScoreQuery)
         return {
             "role": self.part.weighted.role,
-            "mechanism": self.part.answered_by,
+            "mechanism": self.part.mechanism_kind,
             "predicted95": self.predicted,
             **self.errors.row,
             "within": share(int(within.sum()), len(sizes)),
@@ -130,7 +130,7 @@ class QueryTrial:
         sizes = self.errors.sizes
         if self._selected or not len(sizes):
             return None
-        if self.part.public:
+        if self.part.is_exact:
             return NoiseVerdict.LARGER if sizes.any() else NoiseVerdict.KEPT
         if isinstance(self._query, ScoreQuery):
             most = float(self.predicted / self._unit)

@@ -11,11 +11,11 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, cast, final
 
 from dpcli.numeric.arrays import whole
-from dpcli.planning.model import Plan
+from dpcli.planning.plan import Plan
 from dpcli.privacy.confidential import Cells, Confidential, Group, Groups
 from dpcli.privacy.unit import PersonUnit
 from dpcli.queries import LinearQuery, Query
-from dpcli.releasing import NoisyEntry, add_noise, check_quality
+from dpcli.releasing import NoisyStatistic, add_noise, check_quality
 from dpcli.simulation.synthetic import SyntheticDataset
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ class NoiselessRun:
 
     def __init__(self, plan: Plan, dataset: SyntheticDataset, *, limited: bool = True) -> None:
         self._plan, self._dataset = plan, dataset
-        queries, unit = plan.queries, plan.spec.privacy.unit
+        queries, unit = plan.engine_queries, plan.spec.privacy.unit
         if not limited:
             queries = tuple(map(_unlimited, queries))
             if isinstance(unit, PersonUnit):
@@ -56,7 +56,7 @@ class NoiselessRun:
                 )
         self._sealed = dataset.aggregate(queries, unit)
 
-    def noisy(self) -> tuple[NoisyEntry, ...]:
+    def noisy(self) -> tuple[NoisyStatistic, ...]:
         """The answers with fresh noise, as a release has them."""
         return add_noise(self._plan, self._sealed, self._dataset.permit)
 
@@ -68,15 +68,15 @@ class NoiselessRun:
     def exact(self) -> tuple[NoiselessAnswers, ...]:
         """The answers without noise, entry by entry."""
         quality = self._plan.quality
-        sealed = iter(self._sealed[len(quality.parts) if quality else 0 :])
-        own = [[next(sealed) for _ in planned.parts] for planned in self._plan.entries]
+        sealed = iter(self._sealed[len(quality.queries) if quality else 0 :])
+        own = [[next(sealed) for _ in planned.queries] for planned in self._plan.statistics]
         groups = {
             planned.name: self._groups(parts[0]).names
-            for planned, parts in zip(self._plan.entries, own, strict=True)
+            for planned, parts in zip(self._plan.statistics, own, strict=True)
             if planned.entry.selects_partitions
         }
         found = []
-        for planned, parts in zip(self._plan.entries, own, strict=True):
+        for planned, parts in zip(self._plan.statistics, own, strict=True):
             shown = groups[planned.entry.keys] if planned.entry.keys else None
             found.append(NoiselessAnswers(tuple(self._values(one, shown) for one in parts), shown))
         return tuple(found)

@@ -9,10 +9,10 @@ from typing import NamedTuple
 
 from dpcli.noise.distribution import NO_NOISE
 from dpcli.numeric.arrays import Array, Floats, np, plus, times
-from dpcli.planning.model import Plan, PlannedEntry
+from dpcli.planning.plan import Plan, PlannedStatistic
 from dpcli.privacy.confidential import Cells, Group
 from dpcli.privacy.unit import PersonUnit
-from dpcli.releasing import NoisyEntry, estimate
+from dpcli.releasing import NoisyStatistic, estimate_statistic
 from dpcli.simulation.noise_test import Errors, NoiseVerdict, Observed, QueryTrial, share
 from dpcli.simulation.noiseless import NoiselessAnswers, NoiselessRun
 from dpcli.simulation.synthetic import SyntheticDataset
@@ -79,16 +79,16 @@ class ShownGroups(NamedTuple):
 class EntryTrial:
     """The runs of one entry, and what they show."""
 
-    def __init__(self, planned: PlannedEntry, confidence: Fraction) -> None:
+    def __init__(self, planned: PlannedStatistic, confidence: Fraction) -> None:
         entry = planned.entry
         self.name, self.statistic = entry.request.name, entry.statistic.name
         self._planned, self._entry, self._confidence = planned, entry, confidence
         self.query_trials = [
             QueryTrial(part, confidence, selected=entry.selects_partitions)
-            for part in planned.parts
+            for part in planned.queries
         ]
         # The cells of a table are alike; other items may have units of their own.
-        tabled = any(part.weighted.query.items for part in planned.parts)
+        tabled = any(part.weighted.query.items for part in planned.queries)
         alone = tabled or entry.statistic.size(entry.request) == 1
         names = ("",) if alone else entry.statistic.items(entry.request)
         self._items = [PublishedItem(name, confidence) for name in names]
@@ -127,7 +127,7 @@ class EntryTrial:
         for place, item in enumerate(self._items):
             item.shift(_floats(changes[place :: len(self._items)], self._step))
 
-    def add(self, noisy: NoisyEntry) -> None:
+    def add(self, noisy: NoisyStatistic) -> None:
         """One run."""
         groups: Sequence[Group] = [()]
         if noisy.groups is not None:
@@ -136,7 +136,7 @@ class EntryTrial:
         behind = [_joined(values, groups) for values in self._values]
         for trial, answer, exact in zip(self.query_trials, noisy.answers, behind, strict=True):
             trial.add(answer.values, exact)
-        estimates = estimate(noisy, self._confidence).estimates
+        estimates = estimate_statistic(noisy, self._confidence).estimates
         if estimates.items is not None:
             return
         if self._entry.statistic.chooses:
@@ -149,10 +149,10 @@ class EntryTrial:
         for place, item in enumerate(self._items):
             item.add(estimates, slice(place, None, len(self._items)), expected)
 
-    def _nearest(self, noisy: NoisyEntry, behind: Sequence[Cells]) -> list[Cells]:
+    def _nearest(self, noisy: NoisyStatistic, behind: Sequence[Cells]) -> list[Cells]:
         """The best candidates, of equally good ones the nearest to what was chosen."""
         best = []
-        for part, answer, scores in zip(self._planned.parts, noisy.answers, behind, strict=True):
+        for part, answer, scores in zip(self._planned.queries, noisy.answers, behind, strict=True):
             every = scores.reshape(-1, part.weighted.query.cells_per_group)
             worse = every < every.max(axis=1, keepdims=True)
             distances = abs(np.arange(every.shape[1]) - answer.values[:, None])
@@ -203,7 +203,7 @@ def simulate(plan: Plan, rows: SyntheticDataset, runs: int) -> Trials:
     """
     limited = isinstance(plan.spec.privacy.unit, PersonUnit)
     readings = min(runs, READINGS, max(2, AT_MOST // rows.rows)) if limited else 1
-    entries = tuple(EntryTrial(planned, plan.spec.confidence) for planned in plan.entries)
+    entries = tuple(EntryTrial(planned, plan.spec.confidence) for planned in plan.statistics)
     free = NoiselessRun(plan, rows, limited=False).exact() if limited else None
     stopped = 0
     for number in range(readings):

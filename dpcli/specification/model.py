@@ -53,7 +53,7 @@ class Entry:
     Of several `mechanisms` the most accurate is taken, or what costs least.
 
     Where groups are private, `keys` names the entry whose noisy counts select them
-    for all entries of the same `by`; it may be this one. `other_bound` asks the same with
+    for all entries of the same `by`; it may be this one. `alternative_bounding` asks the same with
     the other of the two bounds on people, where both are possible. `post` is done to the
     noisy answers before they are published; with `raw`, they are published too.
     """
@@ -64,7 +64,7 @@ class Entry:
     price: Price
     calibration: str = "exact"
     keys: str | None = None
-    other_bound: Request | None = None
+    alternative_bounding: Request | None = None
     post: tuple[Step, ...] = ()
     raw: bool = False
 

@@ -153,7 +153,13 @@ def _read_entry(node: Mapping, scope: Scope) -> Entry:
     part.require()
     keys = asked.name if selects() else None
     return Entry(
-        asked, statistic, *answering(), keys=keys, other_bound=other, post=steps(), raw=raw()
+        asked,
+        statistic,
+        *answering(),
+        keys=keys,
+        alternative_bounding=other,
+        post=steps(),
+        raw=raw(),
     )
 
 

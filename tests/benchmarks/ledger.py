@@ -14,9 +14,9 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 from dpcli.ledger.charge import Charge, Receipt, charge_for
 from dpcli.ledger.ledger import Ledger, create_ledger
 from dpcli.planning.planner import make_plan
-from dpcli.releasing import Release, aggregate_data
+from dpcli.releasing import NoisyRelease, aggregate_data
 from dpcli.report.facts import release_report
-from dpcli.report.formats import LONG, render
+from dpcli.report.formats import LONG, render_outputs
 from dpcli.specification.load import read_spec
 from tests.benchmarks.timing import in_turn, show
 from tests.support.estimates import estimates_of
@@ -60,8 +60,8 @@ def fill(book: Ledger, spec: Path, data: Path, releases: int) -> None:
         charge = charge_for(plan, f"night-{number}", None)
 
         def outputs(receipt: Receipt, charge: Charge = charge) -> dict[str, bytes]:
-            made = Release(plan, charge.release_id, charge.created, entries, receipt)
-            return render(release_report(made), [LONG])
+            made = NoisyRelease(plan, charge.release_id, charge.created, entries, receipt)
+            return render_outputs(release_report(made), [LONG])
 
         book.commit(charge, outputs)
     book.close()

@@ -14,7 +14,7 @@ import pytest
 
 from dpcli.mechanisms.partition_selection import threshold_for_delta
 from dpcli.noise.discrete_laplace import DiscreteLaplace
-from dpcli.planning.model import Plan
+from dpcli.planning.plan import Plan
 from dpcli.planning.planner import make_plan
 from dpcli.privacy.sensitivity import Sensitivity
 from dpcli.releasing import aggregate_data
@@ -139,7 +139,7 @@ def test_errors_are_no_larger_than_opendp_s_at_equal_epsilon(tmp_path: Path) -> 
     """Root mean square errors over 2,000 releases of the sample, with the same bounds."""
     plan = plan_of(tmp_path)
     sealed = aggregate_data(plan, (str(PEOPLE),))
-    counts, sums, _ = map(cells_of, evaluate(plan.queries, PEOPLE.read_bytes())[:3])
+    counts, sums, _ = map(cells_of, evaluate(plan.engine_queries, PEOPLE.read_bytes())[:3])
     means = [a / b for a, b in zip(sums, counts, strict=True)]
     truth = [[*map(float, counts)], [*map(float, sums)], means]
     ours: list[list[float]] = [[], [], []]

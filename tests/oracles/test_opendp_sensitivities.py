@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from dpcli.planning.model import Part
+from dpcli.planning.plan import PlannedQuery
 from dpcli.planning.planner import make_plan
 from dpcli.specification.load import load_spec
 
@@ -48,7 +48,7 @@ def parts(
     bounds: tuple[int, int] = (0, 110),
     unit: str = "",
     epsilon: str = "1",
-) -> tuple[Part, ...]:
+) -> tuple[PlannedQuery, ...]:
     """The planned queries of a statistic, of users with at most `rows` rows, or of rows."""
     unit = unit or ("row" if rows is None else f"{{column: id, max_rows: {rows}}}")
     text = SPEC.format(
@@ -59,8 +59,8 @@ def parts(
         fields=fields,
         epsilon=epsilon,
     )
-    (entry,) = make_plan(load_spec(text, "spec.yaml")).entries
-    return entry.parts
+    (entry,) = make_plan(load_spec(text, "spec.yaml")).statistics
+    return entry.queries
 
 
 def l1(fields: str, **given: Any) -> Fraction:
@@ -211,7 +211,7 @@ def test_means_of_a_known_number_of_rows_are_opendp_s(bounds: tuple[int, int], s
     theirs = dp.t.make_mean(*domain(values, size)).map(2)
     total, count = parts("statistic: mean, column: age", neighbors="change-one", bounds=bounds)
 
-    assert count.public
+    assert count.is_exact
     assert total.l1 / size <= Fraction(theirs) <= total.l1 / size * (1 + Fraction(1, 10**9))
 
 

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from dpcli.planning.model import Plan
-from dpcli.releasing import Released, add_noise, estimate
+from dpcli.planning.plan import Plan
+from dpcli.releasing import PublishedStatistic, add_noise, estimate_statistic
 from tests.support.permits import free_permit
 
 if TYPE_CHECKING:
     from dpcli.engine.rollup import SealedAnswer
 
 
-def estimates_of(plan: Plan, exact: Sequence[SealedAnswer]) -> tuple[Released, ...]:
+def estimates_of(plan: Plan, exact: Sequence[SealedAnswer]) -> tuple[PublishedStatistic, ...]:
     """Noise for every part, then estimates from the noisy answers alone."""
     noisy = add_noise(plan, exact, free_permit())
-    return tuple(estimate(one, plan.spec.confidence) for one in noisy)
+    return tuple(estimate_statistic(one, plan.spec.confidence) for one in noisy)

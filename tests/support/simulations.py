@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from dpcli.noise import entropy
-from dpcli.planning.model import Plan
+from dpcli.planning.plan import Plan
 from dpcli.planning.planner import make_plan
 from dpcli.simulation.synthetic import SyntheticDataset
 from dpcli.specification.load import load_spec

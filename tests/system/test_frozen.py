@@ -14,7 +14,7 @@ import pytest
 from dpcli import __version__
 from dpcli.noise import entropy
 from dpcli.report.document import Report
-from dpcli.report.formats import output
+from dpcli.report.formats import render_output
 from tests.support.cli import Command
 from tests.support.frozen import (
     FROZEN,
@@ -111,13 +111,13 @@ def _outputs(
 
 def _made_of_the_facts(*, wide: list[Path], local: bool) -> None:
     """Every page and table is a function of the JSON report alone: made of it, it is the same."""
-    report = Report.read(Path("r.json").read_bytes())
+    report = Report.parse(Path("r.json").read_bytes())
     for ending in ("md", "html", "yaml"):
-        assert output(report, f"report.{ending}") == Path(f"r.{ending}").read_bytes(), ending
+        assert render_output(report, f"report.{ending}") == Path(f"r.{ending}").read_bytes(), ending
     if not local:
-        assert output(report, "table.csv") == Path("t.csv").read_bytes()
+        assert render_output(report, "table.csv") == Path("t.csv").read_bytes()
         tables = dict.fromkeys(one["layout"]["table"] for one in report.facts["statistics"])
-        made = {output(report, f"wide/{name}") for name in tables}
+        made = {render_output(report, f"wide/{name}") for name in tables}
         assert made == {file.read_bytes() for file in wide}
 
 

@@ -203,7 +203,7 @@ def test_a_fault_shows_no_words_of_its_error(spec: Path, monkeypatch: pytest.Mon
     def fail(*_: object, **__: object) -> None:
         raise RuntimeError(SECRET)
 
-    monkeypatch.setattr(api, "make_release", fail)
+    monkeypatch.setattr(api, "run_release", fail)
     with pytest.raises(DpcliError) as caught:
         release(plan(load_spec(spec)), PEOPLE)
     assert codes(caught.value) == ["internal-fault"]
@@ -221,7 +221,7 @@ def test_an_error_leaves_no_frames_behind(
         answers = SECRET
         raise error(answers if error is not DataError else [])
 
-    monkeypatch.setattr(api, "make_release", fail)
+    monkeypatch.setattr(api, "run_release", fail)
     with pytest.raises((DpcliError, KeyboardInterrupt)) as caught:
         release(plan(load_spec(spec)), PEOPLE)
     frames = [frame for frame, _ in traceback.walk_tb(caught.value.__traceback__)]

@@ -21,7 +21,7 @@ from dpcli.cli.dialogue import Asker
 from dpcli.cli.interview import ask_spec
 from dpcli.csv_dialect import STANDARD
 from dpcli.errors import UsageError
-from dpcli.planning.planner import make_plan, require_budget
+from dpcli.planning.planner import make_plan, require_plan_fits
 from dpcli.specification.load import load_spec
 from tests.support.cli import PEOPLE, ROOT, Command, Outcome
 
@@ -267,7 +267,7 @@ def test_whatever_is_answered(header: list[str], answers: list[str]) -> None:
     except UsageError as refused:
         assert refused.problems[0].code == "no-answer"
         return
-    require_budget(make_plan(load_spec(text, "answers")))
+    require_plan_fits(make_plan(load_spec(text, "answers")))
 
 
 def typed(folder: Path, keys: list[bytes]) -> tuple[int, str]:

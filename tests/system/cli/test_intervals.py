@@ -13,7 +13,7 @@ from dpcli.noise import entropy
 from dpcli.noise.discrete_laplace import DiscreteLaplace
 from dpcli.noise.distribution import NoNoise
 from dpcli.numeric.arrays import whole
-from dpcli.planning.model import Plan, PlannedEntry
+from dpcli.planning.plan import Plan, PlannedStatistic
 from dpcli.planning.planner import make_plan
 from dpcli.privacy.confidential import Confidential
 from dpcli.queries import Query, RidgeQuery
@@ -81,7 +81,7 @@ statistics:
 """
 
 
-def truth(planned: PlannedEntry, exact: Sequence[list[int]]) -> Estimates:
+def truth(planned: PlannedStatistic, exact: Sequence[list[int]]) -> Estimates:
     """The noise-free published numbers of an entry, from the oracle's integers."""
     entry = planned.entry
     request, statistic, sure = entry.request, entry.statistic, Fraction(19, 20)
@@ -94,13 +94,15 @@ def truth(planned: PlannedEntry, exact: Sequence[list[int]]) -> Estimates:
 
 def coverage(plan: Plan, exact: Sequence[list[int]]) -> dict[str, float]:
     """How often the intervals of each entry hold what would be published without noise."""
-    parts = iter(exact[len(plan.quality.parts) if plan.quality else 0 :])
-    expected = [truth(planned, [next(parts) for _ in planned.parts]) for planned in plan.entries]
-    held = dict.fromkeys((planned.entry.request.name for planned in plan.entries), 0)
+    parts = iter(exact[len(plan.quality.queries) if plan.quality else 0 :])
+    expected = [
+        truth(planned, [next(parts) for _ in planned.queries]) for planned in plan.statistics
+    ]
+    held = dict.fromkeys((planned.entry.request.name for planned in plan.statistics), 0)
     for _ in range(RELEASES):
         sealed = [
             Confidential(whole(cells), query, plan.spec.privacy.unit)
-            for cells, query in zip(exact, plan.queries, strict=True)
+            for cells, query in zip(exact, plan.engine_queries, strict=True)
         ]
         for released, values in zip(estimates_of(plan, sealed), expected, strict=True):
             for estimate, value in zip(released.estimates, values, strict=True):
@@ -111,7 +113,7 @@ def coverage(plan: Plan, exact: Sequence[list[int]]) -> dict[str, float]:
                 held[name] += estimate.lower <= value.value <= estimate.upper
     return {
         planned.entry.request.name: held[planned.entry.request.name] / RELEASES / len(values)
-        for planned, values in zip(plan.entries, expected, strict=True)
+        for planned, values in zip(plan.statistics, expected, strict=True)
     }
 
 
@@ -121,7 +123,7 @@ def of(text: str, tmp_path: Path, data: bytes, monkeypatch: pytest.MonkeyPatch) 
     spec = tmp_path / "spec.yaml"
     spec.write_text(text, encoding="utf-8")
     plan = make_plan(read_spec(spec))
-    return coverage(plan, [exactly(query, data) for query in plan.queries])
+    return coverage(plan, [exactly(query, data) for query in plan.engine_queries])
 
 
 def exactly(query: Query, data: bytes) -> list[int]:

@@ -13,7 +13,7 @@ from random import Random
 
 import pytest
 
-from dpcli.planning.model import Plan
+from dpcli.planning.plan import Plan
 from dpcli.planning.planner import make_plan
 from dpcli.releasing import aggregate_data
 from dpcli.specification.load import read_spec
@@ -180,7 +180,7 @@ def test_a_group_of_one_person_appears_no_more_often_than_delta_and_nearly_so(
     data.write_text("who,pay,city,sex\n" + "me,50,secret,m\n" * 4, encoding="utf-8")
     runs = 20_000
     plan = plan_of(tmp_path, "0.02")
-    rows, *_, people = (planned.parts[0].partition_selection for planned in plan.entries)
+    rows, *_, people = (planned.queries[0].partition_selection for planned in plan.statistics)
     shown = often(plan, data, runs)
 
     assert rows is not None

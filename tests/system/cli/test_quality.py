@@ -16,7 +16,7 @@ from dpcli.errors import LedgerError, Problem
 from dpcli.ledger.charge import OpenCharge, StoredRelease, charge_for
 from dpcli.ledger.ledger import Ledger
 from dpcli.planning.planner import make_plan
-from dpcli.releasing import Checked, check_quality
+from dpcli.releasing import QualityResult, check_quality
 from dpcli.specification.load import load_spec
 from tests.support.cli import ROOT, Command, Outcome, forget
 
@@ -281,7 +281,7 @@ def test_a_refusal_does_not_depend_on_the_check(
         spec, data = make(tmp_path)
         drawn: list[bool] = []
 
-        def check(*words: object, drawn: list[bool] = drawn) -> Checked | None:
+        def check(*words: object, drawn: list[bool] = drawn) -> QualityResult | None:
             checked = check_quality(*words)  # type: ignore[arg-type]
             assert checked is not None
             drawn.append(bool(checked.missed))

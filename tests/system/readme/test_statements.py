@@ -43,7 +43,7 @@ def test_thresholds_of_private_keys() -> None:
     found = []
     for statistic in ("count_distinct", "count"):
         text = PRIVATE_KEYS.replace("STATISTIC", statistic)
-        (part,) = make_plan(load_spec(text, "page")).entries[0].parts
+        (part,) = make_plan(load_spec(text, "page")).statistics[0].queries
         assert part.partition_selection is not None
         found.append(part.partition_selection.threshold)
 

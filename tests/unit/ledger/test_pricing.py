@@ -17,7 +17,7 @@ from dpcli.ledger.charge import Charge, charge_for
 from dpcli.ledger.ledger import create_ledger
 from dpcli.ledger.terms import AccountTerms, terms_from_spec
 from dpcli.mechanisms.local import LOCAL_MECHANISMS
-from dpcli.planning.model import Plan
+from dpcli.planning.plan import Plan
 from dpcli.planning.planner import make_plan
 from dpcli.privacy.accounting import COMPOSITIONS
 from dpcli.privacy.accounting.composition import Composition
@@ -64,7 +64,7 @@ def charged(plan: Plan) -> Loss:
 def test_the_specs_are_charged_as_planned(path: Path) -> None:
     """From parameters alone, the ledger finds the total of the plan."""
     plan = planned(path)
-    assert charged(plan) == plan.spent
+    assert charged(plan) == plan.cost
 
 
 RESPONSES = """
@@ -96,9 +96,9 @@ def test_responses_are_charged_as_planned(rule: Composition) -> None:
     assert spec.is_local
     assert {one.mechanism.name for one in spec.responses} == {one.name for one in LOCAL_MECHANISMS}
     plan = make_plan(spec)
-    assert charged(plan) == plan.spent
+    assert charged(plan) == plan.cost
     if rule.name == "sequential":
-        assert plan.spent == plan.asked
+        assert plan.cost == plan.requested_loss
 
 
 @each_rule
@@ -106,7 +106,7 @@ def test_responses_are_charged_as_planned(rule: Composition) -> None:
 def test_everything_is_charged_as_planned(rule: Composition, neighbors: str) -> None:
     """Disjoint rows, joint answers, choices, picks and private keys, by every rule."""
     plan = make_plan(load_spec(MIXED % (neighbors, rule.name), "spec.yaml"))
-    assert charged(plan) == plan.spent
+    assert charged(plan) == plan.cost
 
 
 @each_rule
@@ -125,9 +125,9 @@ def test_past_releases_are_priced_together(rule: Composition, tmp_path: Path) ->
     together = rule.total({one: 9 * times for one, times in answers.items()}, Fraction(1, 10**6))
     assert spent == together
     if rule.name == "sequential":
-        assert spent.epsilon == 9 * plan.spent.epsilon
+        assert spent.epsilon == 9 * plan.cost.epsilon
     elif rule.name != "advanced":
-        assert spent.epsilon < 7 * plan.spent.epsilon
+        assert spent.epsilon < 7 * plan.cost.epsilon
 
 
 def test_a_mechanism_of_the_future_is_refused(tmp_path: Path) -> None:
@@ -151,7 +151,7 @@ def test_entries_without_newer_fields_keep_their_price() -> None:
     older = to_events_json(replace(event, disjoint=None) for event in charge.events)
     terms = terms_from_spec(plan.spec)
     spent = balance(terms, [recorded_cost(older, None, "add-remove")]).spent
-    assert spent.epsilon == plan.asked.epsilon == 1
+    assert spent.epsilon == plan.requested_loss.epsilon == 1
     assert charged(plan).epsilon == Fraction(4, 5)
 
 

@@ -9,7 +9,7 @@ from random import Random
 import pytest
 
 from dpcli.columns import CategoryColumn, NumericColumn
-from dpcli.planning.model import Plan
+from dpcli.planning.plan import Plan
 from dpcli.planning.planner import branches, make_plan
 from dpcli.specification.load import load_spec
 from tests.oracles.opened import cells_of
@@ -41,12 +41,12 @@ def test_labels_and_ranges_are_told_apart() -> None:
     """Different labels are disjoint, and ranges that do not meet."""
     plan = planned(entry("a", "sex: f", "1") + entry("b", "sex: [m, x]", "0.5"))
     assert branches(plan.spec) == {"a": ("sex", 0), "b": ("sex", 1)}
-    assert plan.spent.epsilon == 1
+    assert plan.cost.epsilon == 1
     plan = planned(
         entry("a", "age: {max: 3}") + entry("b", "age: {min: 4}", "2") + entry("c", "age: 3")
     )
     assert branches(plan.spec) == {"a": ("age", 0), "c": ("age", 0), "b": ("age", 1)}
-    assert plan.spent.epsilon == 2
+    assert plan.cost.epsilon == 2
 
 
 def test_what_overlaps_is_added_up() -> None:
@@ -57,7 +57,7 @@ def test_what_overlaps_is_added_up() -> None:
         entry("a", "sex: f") + entry("b", "age: 3"),
         entry("a", "sex: f") + "  - {name: b, statistic: count, epsilon: 1}\n",
     ):
-        assert planned(entries).spent.epsilon == 2
+        assert planned(entries).cost.epsilon == 2
 
 
 def test_a_chain_of_overlaps_is_one_part() -> None:
@@ -68,23 +68,23 @@ def test_a_chain_of_overlaps_is_one_part() -> None:
         + entry("c", "age: {min: 5, max: 7}")
         + entry("d", "age: {min: 8}", "2.5")
     )
-    assert plan.spent.epsilon == 3
+    assert plan.cost.epsilon == 3
 
 
 def test_under_change_one_the_two_worst_count() -> None:
     """A row can leave one part and enter another."""
     entries = entry("a", "sex: f", "1") + entry("b", "sex: m", "0.5") + entry("c", "sex: x", "0.25")
-    assert planned(entries, neighbors="change-one").spent.epsilon == Fraction(3, 2)
+    assert planned(entries, neighbors="change-one").cost.epsilon == Fraction(3, 2)
 
 
 def test_people_count_only_if_they_have_a_single_row() -> None:
     """With two rows a person can be in two parts; totals are of all rows anyway."""
     entries = entry("a", "sex: f") + entry("b", "sex: m")
-    assert planned(entries, "{column: who, max_rows: 1}").spent.epsilon == 1
-    assert planned(entries, "{column: who, max_rows: 2}").spent.epsilon == 2
+    assert planned(entries, "{column: who, max_rows: 1}").cost.epsilon == 1
+    assert planned(entries, "{column: who, max_rows: 2}").cost.epsilon == 2
     people = "statistic: count_distinct"
     totals = entry("a", "sex: f", rest=people) + entry("b", "sex: m", rest=people)
-    assert planned(totals, "{column: who, max_rows: 1}").spent.epsilon == 2
+    assert planned(totals, "{column: who, max_rows: 1}").cost.epsilon == 2
 
 
 @pytest.mark.parametrize("neighbors", ["add-remove", "change-one"])
@@ -114,10 +114,10 @@ def test_no_row_loses_more_than_the_plan_says(seed: int, neighbors: str) -> None
         for first, second in product(["0", "2", "4", "5", "9", ""], ["f", "m", "x", "?"])
     ]
     answers = {
-        position: [cells_of(exact) for exact in evaluate(plan.queries, row)]
+        position: [cells_of(exact) for exact in evaluate(plan.engine_queries, row)]
         for position, row in enumerate(rows)
     }
-    empty = [cells_of(exact) for exact in evaluate(plan.queries, header.encode())]
+    empty = [cells_of(exact) for exact in evaluate(plan.engine_queries, header.encode())]
     worst = Fraction(0)
     pairs = (
         [(one, empty) for one in answers.values()]
@@ -129,10 +129,10 @@ def test_no_row_loses_more_than_the_plan_says(seed: int, neighbors: str) -> None
             (
                 Fraction(sum(abs(a - b) for a, b in zip(first, second, strict=True)))
                 / part.noise.scale
-                for part, first, second in zip(plan.parts, one, two, strict=True)
+                for part, first, second in zip(plan.queries, one, two, strict=True)
                 if part.noise.scale
             ),
             start=Fraction(0),
         )
         worst = max(worst, lost)
-    assert worst <= plan.spent.epsilon
+    assert worst <= plan.cost.epsilon

@@ -10,10 +10,15 @@ import pytest
 
 from dpcli import messages
 from dpcli.planning import notes
-from dpcli.planning.interpretation import headline, meaning, promise, protection
-from dpcli.planning.model import Plan
+from dpcli.planning.guarantee_text import headline, meaning, promise, protection
+from dpcli.planning.plan import Plan
 from dpcli.planning.planner import make_plan
-from dpcli.planning.quality_check import counted_note, minimums, missed_sentence, rule
+from dpcli.planning.quality_check import (
+    check_rule,
+    counted_rows_note,
+    missed_sentence,
+    required_minimums,
+)
 from dpcli.planning.risks import risks
 from dpcli.privacy.loss import Loss
 from dpcli.reference import texts
@@ -126,14 +131,15 @@ def sentences(plan: Plan) -> Iterator[str]:
     """Everything that is stated about a plan."""
     yield from (promise(plan.spec), headline(plan), *meaning(plan))
     for about in (
-        notes.limits, notes.bounding, notes.binning, notes.composing, notes.selections,
-        notes.bounds_compared, notes.post_processing, notes.unprotected, rule,
+        notes.limitations, notes.bounding_notes, notes.binning_notes, notes.composition_notes,
+        notes.selection_notes, notes.bounding_comparisons, notes.post_processing_notes,
+        notes.exact_notes, check_rule,
     ):  # fmt: skip
         yield from about(plan)
-    yield from (notes.shuffle_condition(plan), counted_note(plan))
-    for entry in plan.priced:
-        yield from (notes.left_out(entry, plan.spec), *protection(entry, plan.spec))
-    for minimum in minimums(plan):
+    yield from (notes.shuffle_condition(plan), counted_rows_note(plan))
+    for entry in plan.all_statistics:
+        yield from (notes.left_out_note(entry, plan.spec), *protection(entry, plan.spec))
+    for minimum in required_minimums(plan):
         yield missed_sentence(minimum, Fraction(1, 2), plan.spec.rows_are)
     for window in (None, 30):
         for found in risks(plan, window):

@@ -10,13 +10,13 @@ import pytest
 from dpcli.report import document
 from dpcli.report.document import Report, without_numbers
 from dpcli.report.entry_facts import Facts
-from dpcli.report.published import RAW, Numbers
+from dpcli.report.published_numbers import RAW, PublishedNumbers
 
 HOSTILE = ('a"b', "\\", "\n", "null", "", '","value":9', "é\u2028", "1.50", "{}", "]")
 DIGITS = ("0.50", "-0.0", "", "123456789012345678901234567890.10", "7")
 
 
-def numbers(name: str, count: int, keys: int = 2) -> Numbers:
+def numbers(name: str, count: int, keys: int = 2) -> PublishedNumbers:
     """Some numbers whose labels and digits are hard to write."""
     columns = {
         **{
@@ -31,7 +31,7 @@ def numbers(name: str, count: int, keys: int = 2) -> Numbers:
         "flag": ["unreliable" if n % 3 else "" for n in range(count)],
     }
     frame = pl.DataFrame(columns, schema=dict.fromkeys(columns, pl.String))
-    return Numbers(name, tuple(f"column {at}" for at in range(keys)), frame)
+    return PublishedNumbers(name, tuple(f"column {at}" for at in range(keys)), frame)
 
 
 def statistic(name: str, keys: int = 2, *, raw: bool = False) -> Facts:
@@ -46,7 +46,7 @@ def test_a_report_that_is_read_is_the_one_that_was_written(
 ) -> None:
     """Labels, items, digits, flags and raw numbers survive, however many are written at a time."""
     monkeypatch.setattr(document, "SLICE", slice_)
-    made = Report.of(
+    made = Report.compose(
         {
             "statistics": [
                 statistic("a", raw=True),
@@ -63,7 +63,7 @@ def test_a_report_that_is_read_is_the_one_that_was_written(
             (numbers("d", 0), numbers("d" + RAW, 0)),
         ],
     )
-    read = Report.read(made.content)
+    read = Report.parse(made.content)
 
     assert read.facts == made.facts
     for one, other in zip(read.numbers, made.numbers, strict=True):
@@ -74,7 +74,7 @@ def test_a_report_that_is_read_is_the_one_that_was_written(
 
 def test_numbers_stand_one_to_a_line() -> None:
     """A program that reads line by line finds each number whole, with all its digits."""
-    made = Report.of({"statistics": [statistic("a")]}, [(numbers("a", 20),)])
+    made = Report.compose({"statistics": [statistic("a")]}, [(numbers("a", 20),)])
     lines = [line.strip().rstrip(",") for line in made.content.decode().split("\n")]
     found = [json.loads(line, parse_float=str) for line in lines if line.startswith('{"keys"')]
 
@@ -84,16 +84,16 @@ def test_numbers_stand_one_to_a_line() -> None:
 
 def test_numbers_of_an_earlier_version_are_not_read() -> None:
     """They stood in several lines each; whatever that version made of them, it stored."""
-    made = Report.of({"statistics": [statistic("a")]}, [(numbers("a", 20),)])
+    made = Report.compose({"statistics": [statistic("a")]}, [(numbers("a", 20),)])
     earlier = json.dumps(json.loads(made.content), indent=2).encode()
 
     with pytest.raises(KeyError):
-        Report.read(earlier)
+        Report.parse(earlier)
 
 
 def test_a_report_is_taken_apart_whatever_it_is() -> None:
     """The facts stay JSON without the numbers; bytes that are no report stay as they are."""
-    made = Report.of({"statistics": [statistic("a"), statistic("b")], "end": True},
+    made = Report.compose({"statistics": [statistic("a"), statistic("b")], "end": True},
                      [(numbers("a", 20),), (numbers("b", 0),)])  # fmt: skip
     facts = json.loads(without_numbers(made.content))
     cut = made.content[: made.content.index(b"]")]

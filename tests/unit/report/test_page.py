@@ -14,8 +14,8 @@ from xml.etree import ElementTree
 import pytest
 
 from dpcli.columns import Key, NumericColumn
-from dpcli.report.charts import Scale, over_bins
-from dpcli.report.published import Cell
+from dpcli.report.charts import Scale, chart_over_bins
+from dpcli.report.published_numbers import PublishedCell
 from dpcli.report.render import environment, grouped, markdown_block, markdown_text, prose
 from dpcli.statistics.postprocessing import Flag
 from tests.support.browser import BROWSER, faults
@@ -198,9 +198,9 @@ DAYS = NumericColumn("day", "date", bounds=(18262, 18627))
 AGES = NumericColumn("<b>age</b>", "integer", bounds=(0, 99))
 
 
-def drawn(cells: list[Cell], key: Key) -> str:
+def drawn(cells: list[PublishedCell], key: Key) -> str:
     """A chart as it is on a page."""
-    chart = over_bins(cells, key, Scale.over([], zero=True), "95%")
+    chart = chart_over_bins(cells, key, Scale.covering([], zero=True), "95%")
     macros: Any = environment("html").get_template("charts.html.j2").module
     return str(macros.chart(chart)).strip()
 
@@ -216,7 +216,9 @@ def drawn(cells: list[Cell], key: Key) -> str:
 )
 def test_dates_and_many_bins_are_drawn_as_a_line(key: Key, shape: str) -> None:
     """Bars up to 20 bins; a line with a band for more and for dates. Each chart has a title."""
-    cells = [Cell("n", {}, key.label(n), "5", "3", "7", Flag.NONE) for n in range(len(key))]
+    cells = [
+        PublishedCell("n", {}, key.label(n), "5", "3", "7", Flag.NONE) for n in range(len(key))
+    ]
     drawing = ElementTree.fromstring(drawn(cells, key))
     tags = {one.tag for one in drawing.iter()}
 
@@ -231,16 +233,21 @@ def test_dates_and_many_bins_are_drawn_as_a_line(key: Key, shape: str) -> None:
 def test_a_line_says_which_bins_are_narrower(starts: range, note: str) -> None:
     """A narrow last bin holds less, and the line falls: the caption says why."""
     key = Key(AGES, starts)
-    cells = [Cell("n", {}, key.label(n), "5", "3", "7", Flag.NONE) for n in range(len(key))]
+    cells = [
+        PublishedCell("n", {}, key.label(n), "5", "3", "7", Flag.NONE) for n in range(len(key))
+    ]
 
-    assert over_bins(cells, key, Scale.over([], zero=True), "95%").caption == f"<b>age</b>{note}"
+    assert (
+        chart_over_bins(cells, key, Scale.covering([], zero=True), "95%").caption
+        == f"<b>age</b>{note}"
+    )
 
 
 def test_a_suppressed_number_interrupts_a_line() -> None:
     """A line is not drawn through a bin whose number is left out."""
     key = Key(DAYS, tuple(range(18262, 18562, 30)))
     values = ["5" if n != 4 else "" for n in range(10)]
-    cells = [Cell("n", {}, "", text, text, text, Flag.NONE) for text in values]
+    cells = [PublishedCell("n", {}, "", text, text, text, Flag.NONE) for text in values]
 
     assert drawn(cells, key).count("<polyline") == 2
 

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from dpcli.columns import NumericColumn
 from dpcli.noise import entropy
-from dpcli.planning.model import Plan
+from dpcli.planning.plan import Plan
 from dpcli.queries import Condition
 from dpcli.simulation.synthetic import MARK, MARKED, SyntheticDataset
 from dpcli.simulation.synthetic_cells import Stream, scaled, texts_of
@@ -122,7 +122,7 @@ def test_labels_and_private_groups_have_a_long_tail(dummy: Make, tmp_path: Path)
 def test_conditions_have_rows_on_both_sides(plan: Plan, dummy: Make, tmp_path: Path) -> None:
     """Even where a condition lets in a two hundredth of what is possible."""
     columns = table(dummy(plan, MANY, 3), tmp_path)
-    for planned in plan.entries:
+    for planned in plan.statistics:
         for condition in planned.entry.request.where:
             cells = columns[condition.column.name]
             read = [value(condition.column, cell) for cell in cells]

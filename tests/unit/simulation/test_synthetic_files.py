@@ -42,8 +42,8 @@ def test_a_dummy_is_read_as_its_spec_says(section: str, dummy: Make, tmp_path: P
     copy = written(dummy(other, 300, 7), tmp_path / "copy.csv")
 
     assert copy.read_bytes() != standard.read_bytes()
-    expected = engine(plain.queries, unit, standard)
-    assert engine(other.queries, unit, copy, dialect=other.spec.dialect) == expected
+    expected = engine(plain.engine_queries, unit, standard)
+    assert engine(other.engine_queries, unit, copy, dialect=other.spec.dialect) == expected
     assert other.spec.dialect != Dialect()
 
 

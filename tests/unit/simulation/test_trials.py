@@ -18,10 +18,10 @@ from dpcli.noise.discrete_laplace import DiscreteLaplace
 from dpcli.noise.distribution import Noise
 from dpcli.noise.selection import PermuteAndFlipChoice
 from dpcli.numeric.arrays import Array, whole
-from dpcli.planning.model import Plan
+from dpcli.planning.plan import Plan
 from dpcli.privacy.confidential import Cells, Confidential
 from dpcli.privacy.unit import PersonUnit
-from dpcli.releasing import estimate
+from dpcli.releasing import estimate_statistic
 from dpcli.simulation import noise_test, noiseless
 from dpcli.simulation.noise_test import NoiseVerdict, unlikely
 from dpcli.simulation.noiseless import NoiselessRun
@@ -89,7 +89,7 @@ def test_exact_answers_are_those_of_the_oracle(text: str, dummy: Make, tmp_path:
         replace(query, totals=None)  # type: ignore[call-arg]
         if getattr(query, "totals", None) not in (None, (0, 1))
         else query
-        for query in plan.queries
+        for query in plan.engine_queries
     ]
     expected = iter(evaluate(queries, content(made, tmp_path), unit))
     compared = 0
@@ -111,7 +111,7 @@ def test_limits_bind_in_a_reading(dummy: Make) -> None:
     made = dummy(plan, 2000, 5)
     free = NoiselessRun(plan, made, limited=False).exact()
     first, second = NoiselessRun(plan, made).exact(), NoiselessRun(plan, made).exact()
-    place = [planned.entry.request.name for planned in plan.entries].index("by_sex")
+    place = [planned.entry.request.name for planned in plan.statistics].index("by_sex")
     assert sum(first[place].values[0]) < sum(free[place].values[0])
     both = [[one.values[0].tolist() for one in reading] for reading in (first, second)]
     assert both[0] != both[1]
@@ -134,7 +134,7 @@ def test_noise_is_that_of_the_plan(dummy: Make) -> None:
         for place, answered in enumerate(read.noisy()):
             pairs = zip(answered.answers[0].values, exact[place].values[0], strict=True)
             draws[place] += [noisy - true for noisy, true in pairs]
-    for part, found in zip(plan.parts, draws, strict=True):
+    for part, found in zip(plan.queries, draws, strict=True):
         scale = part.noise.scale
         cdf = laplace_cdf(scale) if part.noise.kind == "laplace" else gaussian_cdf(float(scale))
         assert p_value(found, cdf, float(scale)) > CUT
@@ -295,7 +295,7 @@ def test_published_numbers_are_those_of_a_release(plan: Plan, dummy: Make) -> No
     """The estimates that are compared come from the functions that a release calls."""
     read = NoiselessRun(plan, dummy(plan, 300, 1))
     for noisy in read.noisy():
-        made = estimate(noisy, plan.spec.confidence)
+        made = estimate_statistic(noisy, plan.spec.confidence)
         assert made.planned is noisy.planned
         assert len(made.estimates) or noisy.groups == ()
 
@@ -304,18 +304,18 @@ def test_exact_answers_are_about_invented_rows_alone(dummy: Make) -> None:
     """A dataset opens what it aggregated itself: not answers of another one, nor sealed by hand."""
     plan = plan_of(ROWS)
     made, other = dummy(plan, 10, 1), dummy(plan, 10, 1)
-    asked = plan.queries, plan.spec.privacy.unit
+    asked = plan.engine_queries, plan.spec.privacy.unit
     sealed, foreign = (
         cast("Confidential[Cells]", each.aggregate(*asked)[0]) for each in (made, other)
     )
-    by_hand = Confidential(whole([7]), plan.queries[0], plan.spec.privacy.unit)
+    by_hand = Confidential(whole([7]), plan.engine_queries[0], plan.spec.privacy.unit)
 
     assert len(made.exact(sealed))
     for found in (foreign, by_hand):
         with pytest.raises(ValueError, match="not about these synthetic rows"):
             made.exact(found)
         with pytest.raises(ValueError, match="not about these synthetic rows"):
-            plan.parts[0].calibrated.answer(found, made.permit)
+            plan.queries[0].calibrated.answer(found, made.permit)
 
 
 def test_synthetic_rows_come_from_a_spec_and_a_number() -> None:

@@ -14,14 +14,14 @@ from dpcli.statistics.postprocessing import FLAGS, Flag, flags
 if TYPE_CHECKING:
     import polars as pl
 
-    from dpcli.releasing import Released
+    from dpcli.releasing import PublishedStatistic
 
 RAW = ".raw"
 """What is added to the name of a statistic for its raw noisy numbers."""
 
 
 @dataclass(frozen=True, slots=True)
-class Cell:
+class PublishedCell:
     """One published number as text: its place, its interval, and what readers must know."""
 
     statistic: str
@@ -44,7 +44,7 @@ class Cell:
 
 
 @dataclass(frozen=True, slots=True)
-class Numbers:
+class PublishedNumbers:
     """Published numbers of one entry under one name, as a frame of texts.
 
     `keys` are the names of the keys, in columns called key0, key1 and so on. The other columns
@@ -57,17 +57,17 @@ class Numbers:
     frame: pl.DataFrame
     chosen: bool = False
 
-    def cells(self, most: int | None = None) -> tuple[Cell, ...]:
+    def cells(self, most: int | None = None) -> tuple[PublishedCell, ...]:
         """The numbers one by one, or the first of them."""
         shown = self.frame if most is None else self.frame.head(most)
         return tuple(
-            Cell(self.name, dict(zip(self.keys, group, strict=True)), *numbers, Flag(flag))
+            PublishedCell(self.name, dict(zip(self.keys, group, strict=True)), *numbers, Flag(flag))
             for *group, item, value, lower, upper, flag in shown.iter_rows()
             for numbers in ((item, value, lower, upper),)
         )
 
 
-def published_numbers(released: Released) -> tuple[Numbers, ...]:
+def published_numbers(released: PublishedStatistic) -> tuple[PublishedNumbers, ...]:
     """The published numbers of an entry, in the order of the spec.
 
     Numbers before post-processing have a name of their own, if they are published as well.
@@ -78,12 +78,12 @@ def published_numbers(released: Released) -> tuple[Numbers, ...]:
     if released.raw is not None:
         named[released.planned.name + RAW] = released.raw
     return tuple(
-        Numbers(name, keys, _texts(places, estimates), entry.statistic.chooses_labels)
+        PublishedNumbers(name, keys, _texts(places, estimates), entry.statistic.chooses_labels)
         for name, estimates in named.items()
     )
 
 
-def _places(released: Released) -> pl.DataFrame:
+def _places(released: PublishedStatistic) -> pl.DataFrame:
     """The group and the item of every number of an entry, the items fastest."""
     import polars as pl
 
@@ -111,7 +111,7 @@ def _texts(places: pl.DataFrame, estimates: Estimates) -> pl.DataFrame:
     known = pl.Series(estimates.standing == KNOWN)
     masks = {"value": pl.Series(estimates.standing != SUPPRESSED), "lower": known, "upper": known}
     texts = {
-        name: texts_of(estimates, getattr(estimates, name)).zip_with(mask, pl.Series([""]))
+        name: number_texts(estimates, getattr(estimates, name)).zip_with(mask, pl.Series([""]))
         for name, mask in masks.items()
     }
     if estimates.items is not None:
@@ -119,7 +119,7 @@ def _texts(places: pl.DataFrame, estimates: Estimates) -> pl.DataFrame:
     return places.with_columns(**texts, flag=names.gather(flags(estimates)))
 
 
-def texts_of(estimates: Estimates, numbers: Array) -> pl.Series:
+def number_texts(estimates: Estimates, numbers: Array) -> pl.Series:
     """Numbers as texts, each with its decimals."""
     import polars as pl
 
@@ -130,7 +130,7 @@ def texts_of(estimates: Estimates, numbers: Array) -> pl.Series:
     return texts.gather(np.arange(len(texts)).reshape(len(found), -1).T.ravel())
 
 
-def flags_of(every: Iterable[Numbers]) -> list[Flag]:
+def flags_of(every: Iterable[PublishedNumbers]) -> list[Flag]:
     """The flags that some of these numbers have."""
     flags = {flag for numbers in every for flag in numbers.frame["flag"].unique()}
     return [flag for flag in Flag if flag and flag in flags]

@@ -15,9 +15,9 @@ from dpcli.noise.discrete_gaussian import DiscreteGaussian
 from dpcli.noise.discrete_laplace import DiscreteLaplace
 from dpcli.noise.tails import blended_margin, one_sided_width, tail
 from dpcli.numeric.arrays import whole
-from dpcli.planning.model import Plan
+from dpcli.planning.plan import Plan
 from dpcli.planning.planner import make_plan
-from dpcli.planning.quality_check import FALSE_STOP, minimums, missed_minimums
+from dpcli.planning.quality_check import FALSE_STOP, missed_minimums, required_minimums
 from dpcli.privacy.confidential import Cells, Confidential
 from dpcli.releasing import check_quality
 from dpcli.specification.load import load_spec
@@ -69,9 +69,9 @@ def exact_counts(plan: Plan, rows: int, shares: Sequence[Fraction]) -> list[Conf
     assert plan.quality is not None
     differences = [int((2 * share - 1) * rows) for share in shares]
     unit = plan.spec.privacy.unit
-    if len(plan.quality.parts) == 1:
-        return [Confidential(whole([rows, *differences]), plan.queries[0], unit)]
-    columns, total = plan.queries[:2]
+    if len(plan.quality.queries) == 1:
+        return [Confidential(whole([rows, *differences]), plan.engine_queries[0], unit)]
+    columns, total = plan.engine_queries[:2]
     return [
         Confidential(whole(differences), columns, unit),
         Confidential(whole([rows]), total, unit),
@@ -119,9 +119,9 @@ def test_a_file_that_misses_a_minimum_clearly_is_rarely_passed(
     """A file that misses one minimum by just over twice its margin passes as rarely as stated."""
     monkeypatch.setattr(entropy, "source", Stream(f"missed {unit}/{quality}"))
     plan = plan_of(QUALITIES[quality], *UNITS[unit])
-    column = next(one for one in minimums(plan) if one.column is not None)
+    column = next(one for one in required_minimums(plan) if one.column is not None)
     shares = thresholds(plan)
-    noticed = replace(column, rows=ROWS).noticed
+    noticed = replace(column, rows=ROWS).detectable
     assert noticed is not None
     shares[0] = max(noticed - Fraction(1, ROWS // 2), Fraction(0))
 
@@ -135,8 +135,8 @@ def test_the_margin_is_not_larger_than_it_has_to_be(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(entropy, "source", Stream("power"))
     plan = plan_of(QUALITIES["laplace"])
     assert plan.quality is not None
-    (part,) = plan.quality.parts
-    found = list(minimums(plan))
+    (part,) = plan.quality.queries
+    found = list(required_minimums(plan))
     stopped = 0
     for _ in range(RUNS):
         (sealed,) = exact_counts(plan, ROWS, thresholds(plan))
@@ -145,7 +145,7 @@ def test_the_margin_is_not_larger_than_it_has_to_be(monkeypatch: pytest.MonkeyPa
         readable = [Fraction(rows + one, 2) for one in differences]
         columns = dict(zip(thresholds_by_name(plan), readable, strict=True))
         stopped += any(
-            one.missed(rows, columns.get(one.column or "", Fraction(rows))) for one in smaller
+            one.is_missed(rows, columns.get(one.column or "", Fraction(rows))) for one in smaller
         )
 
     assert stopped > most(float(FALSE_STOP))
@@ -186,9 +186,9 @@ def test_the_check_is_priced_like_any_answer() -> None:
     """Its loss is part of the total, and it is what a failed release costs."""
     plan = plan_of(QUALITIES["laplace"])
 
-    assert plan.spent.epsilon == Fraction(11, 10)
-    assert plan.quality_alone.spent.epsilon == Fraction(1, 10)
-    assert plan.quality_alone.entries == ()
+    assert plan.cost.epsilon == Fraction(11, 10)
+    assert plan.quality_check_only.cost.epsilon == Fraction(1, 10)
+    assert plan.quality_check_only.statistics == ()
 
 
 def test_shares_leave_room_for_the_check() -> None:
@@ -196,7 +196,7 @@ def test_shares_leave_room_for_the_check() -> None:
     text = plan_of("{epsilon: 0.5, min_rows: 10}").spec.text
     plan = make_plan(load_spec(text.replace("count, epsilon: 1", "count, share: 1"), "s"))
 
-    assert plan.entries[0].target.epsilon == Fraction(17, 2)
+    assert plan.statistics[0].target.epsilon == Fraction(17, 2)
     assert plan.fits
 
 
@@ -204,8 +204,8 @@ def test_noise_free_counts_are_judged_exactly() -> None:
     """Where the number of rows is public, one row too few is noticed."""
     plan = plan_of("{epsilon: 0.1, min_rows: 1000}", *UNITS["rows, public size"])
     assert plan.quality is not None
-    (part,) = plan.quality.parts
+    (part,) = plan.quality.queries
 
-    assert part.public
+    assert part.is_exact
     for rows, missed in ((999, 1), (1000, 0)):
         assert len(missed_minimums(plan, [NoisyAnswer(whole([rows]), part.noise)])) == missed

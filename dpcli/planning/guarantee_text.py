@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from dpcli.messages import note
-from dpcli.planning.model import Part, Plan, PlannedEntry
-from dpcli.planning.number_text import exact_or_up, short
+from dpcli.planning.number_text import exact_or_up, rounded_text
+from dpcli.planning.plan import Plan, PlannedQuery, PlannedStatistic
 from dpcli.privacy.interpretation import (
     at_most,
     failure_probability,
@@ -34,7 +34,7 @@ def promise(spec: Spec) -> str:
 
 def headline(plan: Plan) -> str:
     """The meaning of the loss in one sentence: the greatest belief in a fact about one unit."""
-    loss = plan.spent
+    loss = plan.cost
     if not loss.epsilon and not loss.delta:
         return note("meaning.nothing", one=plan.spec.one)
     facts = _believed(_about_data(plan), plan)
@@ -44,7 +44,7 @@ def headline(plan: Plan) -> str:
 
 def meaning(plan: Plan) -> Iterator[str]:
     """What a recipient can learn about one unit from the answers of a plan."""
-    loss, one = plan.spent, plan.spec.one
+    loss, one = plan.cost, plan.spec.one
     if not loss.epsilon and not loss.delta:
         yield note("meaning.nothing", one=one)
         return
@@ -65,7 +65,7 @@ def meaning(plan: Plan) -> Iterator[str]:
 def _about_data(plan: Plan) -> Loss:
     """The loss between two data of one unit: two steps where its presence is protected."""
     presence = plan.spec.privacy.neighbors is Neighbors.ADD_REMOVE
-    return loss_at_distance_two(plan.spent) if presence else plan.spent
+    return loss_at_distance_two(plan.cost) if presence else plan.cost
 
 
 def _believed(loss: Loss, plan: Plan) -> dict[str, object]:
@@ -82,20 +82,20 @@ def _believed(loss: Loss, plan: Plan) -> dict[str, object]:
     }
 
 
-def protection(planned: PlannedEntry, spec: Spec) -> tuple[str, ...]:
+def protection(planned: PlannedStatistic, spec: Spec) -> tuple[str, ...]:
     """How the answers of an entry were protected, query by query."""
-    return tuple(_protected(part, spec) for part in planned.parts)
+    return tuple(_protected(part, spec) for part in planned.queries)
 
 
-def _protected(part: Part, spec: Spec) -> str:
+def _protected(part: PlannedQuery, spec: Spec) -> str:
     query = part.weighted.query
     facts: dict[str, object] = {
         "role": part.weighted.role[:1].upper() + part.weighted.role[1:],
         "one": spec.one,
-        "error": short(part.error(spec.confidence), 6),
+        "error": rounded_text(part.error(spec.confidence), 6),
         "percent": exact_or_up(spec.confidence * 100),
     }
-    if part.public:
+    if part.is_exact:
         return note("protection.exact", **facts)
     if isinstance(query, ScoreQuery):
         mechanism, most = part.mechanism.name.replace("_", "-"), exact_or_up(part.linf)
@@ -103,8 +103,8 @@ def _protected(part: Part, spec: Spec) -> str:
         return note("protection.chosen", **facts)
     most = exact_or_up(part.l1)
     if part.noise.norm == "l2":
-        most = f"{short(part.l2, 6)}{'' if query.cells == 1 else ' (as a distance)'}"
+        most = f"{rounded_text(part.l2, 6)}{'' if query.cells == 1 else ' (as a distance)'}"
     key = {None: "private", 1: "one"}.get(query.cells, "several")
-    noise, scale = part.noise.title, short(part.scale, 6)
+    noise, scale = part.noise.title, rounded_text(part.scale, 6)
     facts |= {"most": most, "noise": noise, "scale": scale, "cells": query.cells}
     return note(f"protection.{key}", **facts)

@@ -7,7 +7,7 @@ from fractions import Fraction
 import pytest
 
 from dpcli.errors import SpecError
-from dpcli.planning.model import Plan
+from dpcli.planning.plan import Plan
 from dpcli.planning.planner import make_plan
 from dpcli.privacy.accounting import COMPOSITIONS
 from dpcli.privacy.zcdp_conversion import zcdp_epsilon
@@ -52,15 +52,15 @@ def test_an_error_is_reached_at_nearly_the_least_loss(question: str, rule: str) 
     """The half-width is within the error, and with a little less loss it would not be."""
     error = Fraction(200_000) if "sum" in question else Fraction(25)
     plan = planned(f"  - {{name: a, {question}, error: {error}, mechanism: auto}}\n", rule)
-    (entry,) = plan.entries
-    (part,) = entry.parts
+    (entry,) = plan.statistics
+    (part,) = entry.queries
     assert part.error(plan.spec.confidence) <= error
     word, size = ("epsilon", entry.target.epsilon)
     if entry.target.rho is not None:
         word, size = "rho", entry.target.rho
     assert size == Fraction(str(float(size)))
     less = f"  - {{name: a, {question}, {word}: {float(size * Fraction(98, 100)):.12f}"
-    found = planned(f"{less}, mechanism: {entry.mechanism.name}}}\n", rule).entries[0].parts[0]
+    found = planned(f"{less}, mechanism: {entry.mechanism.name}}}\n", rule).statistics[0].queries[0]
     assert found.error(plan.spec.confidence) > error
 
 
@@ -74,8 +74,8 @@ def test_shares_use_the_budget_up(rule: str) -> None:
         rule,
     )
     assert plan.fits
-    assert plan.spent.epsilon > Fraction(2) * Fraction(999, 1000)
-    a, b, c = plan.entries
+    assert plan.cost.epsilon > Fraction(2) * Fraction(999, 1000)
+    a, b, c = plan.statistics
     assert c.target.epsilon == Fraction(3, 10)
     if rule in ("sequential", "advanced"):
         assert a.target.epsilon == 2 * b.target.epsilon
@@ -83,15 +83,15 @@ def test_shares_use_the_budget_up(rule: str) -> None:
         assert a.target.rho is not None and b.target.rho is not None
         assert a.target.rho == 2 * b.target.rho
     if rule == "sequential":
-        assert plan.spent.epsilon == 2
+        assert plan.cost.epsilon == 2
 
 
 def test_shares_divide_exactly() -> None:
     """Thirds of a budget are thirds, and add up to all of it."""
     entries = "".join(f"  - {{name: s{i}, statistic: count, share: 1}}\n" for i in range(3))
     plan = planned(entries, budget="epsilon: 1")
-    assert [entry.target.epsilon for entry in plan.entries] == [Fraction(1, 3)] * 3
-    assert plan.spent.epsilon == 1
+    assert [entry.target.epsilon for entry in plan.statistics] == [Fraction(1, 3)] * 3
+    assert plan.cost.epsilon == 1
 
 
 def test_shares_divide_what_is_left_of_delta() -> None:
@@ -101,8 +101,8 @@ def test_shares_divide_what_is_left_of_delta() -> None:
         "  - {name: b, statistic: count, mechanism: gaussian, share: 3}\n"
         "  - {name: c, statistic: count, mechanism: gaussian, epsilon: 0.1, delta: 2e-7}\n"
     )
-    assert [entry.target.delta * 10**7 for entry in plan.entries] == [2, 6, 2]
-    assert plan.fits and plan.spent.delta == Fraction(1, 10**6)
+    assert [entry.target.delta * 10**7 for entry in plan.statistics] == [2, 6, 2]
+    assert plan.fits and plan.cost.delta == Fraction(1, 10**6)
 
 
 @each_rule
@@ -137,20 +137,20 @@ def test_auto_takes_what_is_more_accurate() -> None:
         "  - {name: c, statistic: count, epsilon: 0.1, mechanism: auto}\n"
         "  - {name: d, statistic: median, column: age, epsilon: 0.1, mechanism: auto}\n"
     )
-    names = [entry.mechanism.name for entry in plan.entries]
+    names = [entry.mechanism.name for entry in plan.statistics]
     assert names[1:] == ["laplace", "laplace", "permute_and_flip"]
-    assert [entry.target.delta for entry in plan.entries[1:]] == [0, 0, 0]
-    for entry in plan.entries[:2]:
+    assert [entry.target.delta for entry in plan.statistics[1:]] == [0, 0, 0]
+    for entry in plan.statistics[:2]:
         for other in ("laplace", "gaussian"):
             delta = ", delta: 1e-7" if other == "gaussian" else ""
-            question = many if entry is plan.entries[0] else "statistic: count"
+            question = many if entry is plan.statistics[0] else "statistic: count"
             rival = planned(
                 f"  - {{name: a, {question}, epsilon: 0.1{delta}, mechanism: {other}}}\n"
             )
             confidence = plan.spec.confidence
             mine, theirs = (
-                sum(part.error(confidence) for part in one.parts)
-                for one in (entry, rival.entries[0])
+                sum(part.error(confidence) for part in one.queries)
+                for one in (entry, rival.statistics[0])
             )
             assert mine <= theirs
 
@@ -166,7 +166,7 @@ def test_in_rho_auto_takes_what_costs_least() -> None:
         ),
         "zcdp",
     )
-    names = [entry.mechanism.name for entry in plan.entries[:3]]
+    names = [entry.mechanism.name for entry in plan.statistics[:3]]
     assert names == ["gaussian", "exponential", "exponential"]
 
 
@@ -176,9 +176,9 @@ def test_rho_is_kept_to() -> None:
         for rho in ("0.5", "0.02", "1e-6"):
             entry = f"  - {{name: a, statistic: mean, column: age, rho: {rho}, "
             plan = planned(f"{entry}mechanism: {mechanism}}}\n", "zcdp")
-            assert plan.spent.rho is not None
+            assert plan.cost.rho is not None
             asked = Fraction(rho)
-            assert asked * Fraction(999_999, 1_000_000) <= plan.spent.rho <= asked
+            assert asked * Fraction(999_999, 1_000_000) <= plan.cost.rho <= asked
 
 
 def test_a_budget_in_rho_bounds_rho() -> None:
@@ -199,7 +199,7 @@ def test_private_keys_take_their_delta_first() -> None:
         f"statistics: [{{name: a, {entry}}}]"
     )
     plan = make_plan(load_spec(text, "spec.yaml"))
-    (part,) = plan.parts
+    (part,) = plan.queries
     assert part.partition_selection is not None and part.partition_selection.delta == Fraction(
         "4e-7"
     )
@@ -213,9 +213,9 @@ def test_private_keys_take_their_delta_first() -> None:
             "spec.yaml",
         )
     )
-    assert many.bound.name == "sum of rhos" and many.spent.delta == Fraction("1e-6")
-    assert many.spent.rho is not None
-    assert many.spent.epsilon == zcdp_epsilon(many.spent.rho, Fraction("6e-7"))
+    assert many.bound.name == "sum of rhos" and many.cost.delta == Fraction("1e-6")
+    assert many.cost.rho is not None
+    assert many.cost.epsilon == zcdp_epsilon(many.cost.rho, Fraction("6e-7"))
 
 
 def test_shares_of_disjoint_rows_have_the_whole_budget_each() -> None:
@@ -225,15 +225,15 @@ def test_shares_of_disjoint_rows_have_the_whole_budget_each() -> None:
         "  - {name: b, statistic: count, where: {sex: m}, share: 1}\n"
         "  - {name: c, statistic: count, share: 2}\n"
     )
-    assert [entry.target.epsilon * 3 for entry in plan.entries] == [2, 2, 4]
-    assert plan.spent.epsilon == 2
+    assert [entry.target.epsilon * 3 for entry in plan.statistics] == [2, 2, 4]
+    assert plan.cost.epsilon == 2
 
 
 @each_rule
 def test_no_share_is_more_than_could_be_asked(rule: str) -> None:
     """Of a huge budget an entry gets what it could be given, and the rest is left."""
     plan = planned("  - {name: a, statistic: count, share: 1}\n", rule, "epsilon: 900, delta: 1e-6")
-    (entry,) = plan.entries
+    (entry,) = plan.statistics
     assert entry.target.epsilon <= 21 and plan.fits
 
 
@@ -245,11 +245,11 @@ def test_free_entries_may_have_shares(rule: str) -> None:
         f"budget: {{epsilon: 1, delta: 1e-6}}, composition: {rule}}}{COLUMNS}statistics:\n"
         "  - {name: a, statistic: count, share: 1}\n"
     )
-    assert make_plan(load_spec(text, "spec.yaml")).spent.epsilon == 0
+    assert make_plan(load_spec(text, "spec.yaml")).cost.epsilon == 0
     with_more = text + "  - {name: b, statistic: sum, column: age, share: 3}\n"
     plan = make_plan(load_spec(with_more, "spec.yaml"))
-    assert Fraction("0.999") <= plan.spent.epsilon <= 1
-    assert rule != "sequential" or plan.entries[1].target.epsilon == 1
+    assert Fraction("0.999") <= plan.cost.epsilon <= 1
+    assert rule != "sequential" or plan.statistics[1].target.epsilon == 1
 
 
 def test_shares_find_what_plain_sums_leave() -> None:
@@ -259,20 +259,20 @@ def test_shares_find_what_plain_sums_leave() -> None:
         "  - {name: b, statistic: count, share: 1}\n",
         "zcdp",
     )
-    assert Fraction("1.99") < plan.spent.epsilon <= 2
+    assert Fraction("1.99") < plan.cost.epsilon <= 2
 
 
 @pytest.mark.parametrize("rule", ["zcdp", "pld"])
 def test_auto_looks_at_the_total(rule: str) -> None:
     """For a single count, Laplace noise is better than what costs less in rho."""
     entry = "  - {name: a, statistic: count, mechanism: auto, "
-    (shared,) = planned(f"{entry}share: 1}}\n", rule, "epsilon: 1, delta: 1e-6").entries
+    (shared,) = planned(f"{entry}share: 1}}\n", rule, "epsilon: 1, delta: 1e-6").statistics
     assert shared.mechanism.name == "laplace"
-    assert shared.parts[0].error(Fraction(19, 20)) == 3
-    (reaching,) = planned(f"{entry}error: 20}}\n", rule).entries
+    assert shared.queries[0].error(Fraction(19, 20)) == 3
+    (reaching,) = planned(f"{entry}error: 20}}\n", rule).statistics
     assert reaching.mechanism.name == "gaussian"
     tight = planned(f"{entry}error: 20}}\n", rule, "epsilon: 0.2, delta: 1e-6")
-    assert tight.entries[0].mechanism.name == "laplace" and tight.fits
+    assert tight.statistics[0].mechanism.name == "laplace" and tight.fits
 
 
 def test_without_a_delta_no_gaussian_share_is_answered() -> None:

@@ -18,7 +18,7 @@ from dpcli.mechanisms.calibrated_mechanism import CalibratedMechanism
 from dpcli.mechanisms.mechanism import Mechanism
 from dpcli.mechanisms.partition_selection import PartitionSelection
 from dpcli.noise.distribution import Noise
-from dpcli.planning.number_text import root_up
+from dpcli.planning.number_text import sqrt_up
 from dpcli.privacy.accounting.composition import Bound
 from dpcli.privacy.accounting.parallel import Branch, parallel_composition
 from dpcli.privacy.loss import Guarantee, Loss, compose, sum_losses
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class PlannedQuery:
     """One query with the mechanism that is calibrated to answer it.
 
     Sensitivity and noise count steps of the query's grid.
@@ -90,7 +90,7 @@ class Part:
     @property
     def l2(self) -> Fraction:
         """The same by squares, rounded up."""
-        return root_up(self.sensitivity.l2_squared * self.weighted.step**2)
+        return sqrt_up(self.sensitivity.l2_squared * self.weighted.step**2)
 
     @property
     def linf(self) -> Fraction:
@@ -98,20 +98,20 @@ class Part:
         return self.sensitivity.linf * self.weighted.step
 
     @property
-    def contribution(self) -> tuple[Fraction, Fraction]:
+    def row_contribution(self) -> tuple[Fraction, Fraction]:
         """The least and the most that a row adds to a cell, in the answer's own unit."""
         once = self.weighted.query.contribution
         return once.low * self.weighted.step, once.high * self.weighted.step
 
     @property
-    def public(self) -> bool:
+    def is_exact(self) -> bool:
         """Whether the answer is the same for all neighbors, and given exactly."""
         return self.sensitivity.l1 == 0
 
     @property
-    def answered_by(self) -> str:
+    def mechanism_kind(self) -> str:
         """The distribution of its noise, or the mechanism that chooses; `exact` without either."""
-        return "exact" if self.public else self.noise.name
+        return "exact" if self.is_exact else self.noise.name
 
     def error(self, confidence: Fraction) -> Fraction:
         """The half-width of the noise at `confidence`, in the answer's own unit.
@@ -127,19 +127,19 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True)
-class PlannedEntry:
+class PlannedStatistic:
     """An entry of the spec, what it may reveal, and the parts that answer it.
 
     `target` is the price in the spec, solved. Where it is about rows that no entry of
     other branches is about, `branch` names the column that separates them, and which of the
-    disjoint parts this is. `other_bound` is what would answer it if people were bounded in the
-    other way.
+    disjoint parts this is. `alternative_bounding` is what would
+    answer it if people were bounded in the other way.
     """
 
     entry: Entry
     target: Loss
-    parts: tuple[Part, ...]
-    other_bound: tuple[Part, ...] = ()
+    queries: tuple[PlannedQuery, ...]
+    alternative_bounding: tuple[PlannedQuery, ...] = ()
     branch: Branch | None = None
 
     @property
@@ -150,18 +150,18 @@ class PlannedEntry:
     @property
     def mechanism(self) -> Mechanism:
         """How it is answered."""
-        return self.parts[0].mechanism
+        return self.queries[0].mechanism
 
     @property
-    def joint(self) -> bool:
+    def is_joint(self) -> bool:
         """Whether the losses of its parts have a meaning only in sum."""
-        return len(self.parts) > 1 and self.mechanism.needs_delta
+        return len(self.queries) > 1 and self.mechanism.needs_delta
 
     @property
     def guarantees(self) -> tuple[Guarantee, ...]:
         """What its answers reveal, those that are protected jointly as one."""
-        each = tuple(part.guarantee for part in self.parts)
-        return (compose(each),) if self.joint else each
+        each = tuple(part.guarantee for part in self.queries)
+        return (compose(each),) if self.is_joint else each
 
     @property
     def rho(self) -> Fraction:
@@ -170,7 +170,7 @@ class PlannedEntry:
 
     def error(self, confidence: Fraction) -> Fraction | None:
         """The half-width of a single answer; None of several, whose errors depend on values."""
-        return self.parts[0].error(confidence) if len(self.parts) == 1 else None
+        return self.queries[0].error(confidence) if len(self.queries) == 1 else None
 
     @property
     def cells(self) -> int | None:
@@ -191,9 +191,9 @@ class Plan:
     """
 
     spec: Spec
-    entries: tuple[PlannedEntry, ...]
+    statistics: tuple[PlannedStatistic, ...]
     bound: Bound
-    quality: PlannedEntry | None = None
+    quality: PlannedStatistic | None = None
 
     @property
     def is_local(self) -> bool:
@@ -201,12 +201,12 @@ class Plan:
         return self.spec.is_local
 
     @property
-    def priced(self) -> tuple[PlannedEntry, ...]:
+    def all_statistics(self) -> tuple[PlannedStatistic, ...]:
         """Everything that spends: the quality check first, then the statistics."""
-        return (*([self.quality] if self.quality else []), *self.entries)
+        return (*([self.quality] if self.quality else []), *self.statistics)
 
     @property
-    def quality_alone(self) -> Plan:
+    def quality_check_only(self) -> Plan:
         """What is asked, answered and spent if the quality check fails."""
         assert self.quality is not None
         answers = guarantee_counts([self.quality], self.spec)
@@ -215,39 +215,39 @@ class Plan:
         return Plan(self.spec, (), bound, self.quality)
 
     @property
-    def asked(self) -> Loss:
+    def requested_loss(self) -> Loss:
         """What the entries or responses ask for, one by one: the plain sum of their losses."""
-        losses = [entry.target for entry in self.priced]
+        losses = [entry.target for entry in self.all_statistics]
         return sum_losses(
             [*losses, *(response.randomizer.loss for response in self.spec.responses)]
         )
 
     @property
-    def spent(self) -> Loss:
+    def cost(self) -> Loss:
         """What all answers together reveal, by the composition of the spec."""
         return self.bound.loss
 
     @property
-    def answers(self) -> dict[Guarantee, int]:
+    def guarantee_counts(self) -> dict[Guarantee, int]:
         """What the worst unit can lose by each answer or response, and how often."""
-        return guarantee_counts(self.priced, self.spec)
+        return guarantee_counts(self.all_statistics, self.spec)
 
     @property
-    def parts(self) -> tuple[Part, ...]:
+    def queries(self) -> tuple[PlannedQuery, ...]:
         """Every part of every entry, the quality check first, then in spec order."""
-        return tuple(part for planned in self.priced for part in planned.parts)
+        return tuple(part for planned in self.all_statistics for part in planned.queries)
 
     @property
-    def queries(self) -> tuple[Query, ...]:
+    def engine_queries(self) -> tuple[Query, ...]:
         """Every query, in the order of `parts`."""
-        return tuple(part.weighted.query for part in self.parts)
+        return tuple(part.weighted.query for part in self.queries)
 
     @property
     def fits(self) -> bool:
         """Whether the budget allows the release, compared exactly."""
-        return self.spent.within(self.spec.privacy.budget)
+        return self.cost.within(self.spec.privacy.budget)
 
-    def shuffled(self, records: int, delta: Fraction) -> ShuffledGuarantee | None:
+    def shuffle_guarantee(self, records: int, delta: Fraction) -> ShuffledGuarantee | None:
         """The central guarantee of this number of responses in random order.
 
         A record's responses together are one, of the sum of epsilons. None if some response
@@ -255,7 +255,7 @@ class Plan:
         """
         from dpcli.privacy.amplification import amplify_by_shuffling
 
-        asked = self.asked
+        asked = self.requested_loss
         return None if asked.delta else amplify_by_shuffling(asked.epsilon, records, delta)
 
 
@@ -273,7 +273,7 @@ def standard_error(response: Response, records: int) -> float | None:
     return sqrt(sum(randomizer.variances([1 / count] * count)) / count / records)
 
 
-def guarantee_counts(entries: Sequence[PlannedEntry], spec: Spec) -> dict[Guarantee, int]:
+def guarantee_counts(entries: Sequence[PlannedStatistic], spec: Spec) -> dict[Guarantee, int]:
     """What the worst unit can lose by these entries, disjoint ones not added up.
 
     In the local model, what a record can lose by each of its responses.

@@ -10,7 +10,7 @@ import pytest
 
 from dpcli.numeric.arrays import SAFE, np, whole
 from dpcli.numeric.exact import decimal_text
-from dpcli.report.published import texts_of
+from dpcli.report.published_numbers import number_texts
 from dpcli.statistics.estimates import Estimates
 
 STEPS = (Fraction(1), Fraction(1, 100), Fraction(3, 8), Fraction(7), Fraction(1, 3 * 10**9))
@@ -25,7 +25,7 @@ def test_columns_of_texts_are_the_texts_of_each_number(step: Fraction, places: i
     for size in SIZES:
         numbers = [0, 1, -1, size, -size, *(random.randint(-size, size) for _ in range(200))]
         estimates = replace(Estimates.chosen(whole(numbers)), step=step, places=(places,))
-        found = texts_of(estimates, estimates.value)
+        found = number_texts(estimates, estimates.value)
         assert found.to_list() == [decimal_text(one * step, places) for one in numbers]
 
 
@@ -34,7 +34,7 @@ def test_items_keep_their_own_decimals() -> None:
     chosen = Estimates.chosen(whole([15, 15, -15, -15]))
     estimates = replace(chosen, step=Fraction(1, 10), places=(0, 2))
 
-    assert texts_of(estimates, estimates.value).to_list() == ["2", "1.50", "-2", "-1.50"]
+    assert number_texts(estimates, estimates.value).to_list() == ["2", "1.50", "-2", "-1.50"]
 
 
 def test_whole_numbers_never_overflow() -> None:

@@ -14,7 +14,7 @@ from dpcli.mechanisms.calibrated_mechanism import CalibratedMechanism
 from dpcli.mechanisms.mechanism import SINGLE_ANSWER, CalibrationError, Mechanism
 from dpcli.numeric.exact import readable_text, short_up
 from dpcli.numeric.search import bisect
-from dpcli.planning.model import Part, PlannedEntry, guarantee_counts
+from dpcli.planning.plan import PlannedQuery, PlannedStatistic, guarantee_counts
 from dpcli.privacy.accounting.parallel import Branch
 from dpcli.privacy.loss import Loss, sum_losses
 from dpcli.spec_values import LEAST_EPSILON, LEAST_RHO, MOST_EPSILON
@@ -25,7 +25,7 @@ DIGITS = 6
 
 
 @dataclass(frozen=True, slots=True)
-class EntryPlanner:
+class StatisticPlanner:
     """Plans the entries of a spec one by one; `branches` has the disjoint ones.
 
     Raises SpecError where an entry cannot be answered at a loss.
@@ -34,25 +34,27 @@ class EntryPlanner:
     spec: Spec
     branches: Mapping[str, Branch]
 
-    def at(self, entry: Entry, mechanism: Mechanism, target: Loss) -> PlannedEntry:
+    def at(self, entry: Entry, mechanism: Mechanism, target: Loss) -> PlannedStatistic:
         """The entry at that loss by that mechanism; a delta that it cannot use is not charged."""
         if not mechanism.needs_delta and not entry.selects_partitions:
             target = replace(target, delta=Fraction(0))
-        other: tuple[Part, ...] = ()
+        other: tuple[PlannedQuery, ...] = ()
         try:
             parts = self._parts(entry, mechanism, target)
             if target.rho is not None:
                 target = replace(sum_losses(part.loss for part in parts), rho=target.rho)
-            if entry.other_bound:
-                bounded = replace(entry, request=entry.other_bound, other_bound=None)
+            if entry.alternative_bounding:
+                bounded = replace(
+                    entry, request=entry.alternative_bounding, alternative_bounding=None
+                )
                 other = self._parts(bounded, mechanism, target)
         except CalibrationError as refusal:
             facts = {"name": entry.request.name, "reason": refusal.reason, "hint": refusal.hint}
             raise SpecError.about("cannot-calibrate", **facts) from None
         branch = self.branches.get(entry.request.name)
-        return PlannedEntry(entry, target, parts, other, branch)
+        return PlannedStatistic(entry, target, parts, other, branch)
 
-    def most_accurate(self, entry: Entry, target: Loss) -> PlannedEntry:
+    def most_accurate(self, entry: Entry, target: Loss) -> PlannedStatistic:
         """The entry by that of its mechanisms which adds the least noise."""
         found = [self.at(entry, one, target) for one in self.usable(entry, target)]
         return min(found, key=self.noisiness)
@@ -62,12 +64,12 @@ class EntryPlanner:
         paid = target.delta > 0 or target.rho is not None or len(entry.mechanisms) == 1
         return [one for one in entry.mechanisms if paid or not one.needs_delta]
 
-    def noisiness(self, planned: PlannedEntry) -> float:
+    def noisiness(self, planned: PlannedStatistic) -> float:
         """The errors of all parts, as a sum of logarithms."""
-        errors = (part.error(self.spec.confidence) for part in planned.parts)
+        errors = (part.error(self.spec.confidence) for part in planned.queries)
         return sum(log(error) for error in errors if error)
 
-    def total(self, entries: Sequence[PlannedEntry]) -> Loss:
+    def total(self, entries: Sequence[PlannedStatistic]) -> Loss:
         """What these entries reveal together, by the composition of the spec."""
         privacy = self.spec.privacy
         return privacy.composition.total(guarantee_counts(entries, self.spec), privacy.budget.delta)
@@ -83,7 +85,7 @@ class EntryPlanner:
             return Loss(Fraction(0), entry.price.delta, size)
         return Loss(size, entry.price.delta)
 
-    def alone(self, entry: Entry) -> PlannedEntry:
+    def alone(self, entry: Entry) -> PlannedStatistic:
         """An entry whose price depends on no other: given, or the least that reaches an error."""
         price = entry.price
         if price.error is None:
@@ -99,19 +101,21 @@ class EntryPlanner:
             )
         return min(found, key=lambda one: getattr(one.target, self.measure))
 
-    def _reaching(self, error: Fraction, entry: Entry, mechanism: Mechanism) -> PlannedEntry | None:
+    def _reaching(
+        self, error: Fraction, entry: Entry, mechanism: Mechanism
+    ) -> PlannedStatistic | None:
         """With the least loss found, to `DIGITS` digits; None if it would protect no one."""
         least = LEAST[self.measure]
 
         @cache
-        def planned(size: Fraction) -> PlannedEntry:
+        def planned(size: Fraction) -> PlannedStatistic:
             return self.at(entry, mechanism, self.target(size, entry))
 
         def reaches(size: Fraction) -> bool:
-            return planned(size).parts[0].error(self.spec.confidence) <= error
+            return planned(size).queries[0].error(self.spec.confidence) <= error
 
         low = high = Fraction(1)
-        if len(planned(low).parts) > 1:
+        if len(planned(low).queries) > 1:
             facts = {"name": entry.request.name, "word": self.measure}
             raise SpecError.about("cannot-calibrate.several-answers", **facts)
         while reaches(low):
@@ -124,7 +128,7 @@ class EntryPlanner:
             low, high = high, min(high * BRACKET, MOST_EPSILON)
         return planned(bisect(reaches, low, high, middle=_middle)[1])
 
-    def _parts(self, entry: Entry, mechanism: Mechanism, target: Loss) -> tuple[Part, ...]:
+    def _parts(self, entry: Entry, mechanism: Mechanism, target: Loss) -> tuple[PlannedQuery, ...]:
         """The parts of an entry, answered jointly, each with its share of the target."""
         if entry.selects_partitions and target.delta <= 0:
             raise SpecError.about("cannot-calibrate.no-delta", name=entry.request.name)
@@ -144,7 +148,7 @@ class EntryPlanner:
             selects_partitions=entry.selects_partitions,
             delta=privacy.budget.delta,
         )
-        return tuple(map(Part, queries, fitted))
+        return tuple(map(PlannedQuery, queries, fitted))
 
 
 LEAST = {"rho": LEAST_RHO, "epsilon": LEAST_EPSILON}
