@@ -34,7 +34,7 @@ from dpcli.report.formats import (
     render_outputs,
 )
 from dpcli.report.table import estimate_table
-from dpcli.specification.load import read_any
+from dpcli.specification.load import read_spec_file
 from dpcli.specification.model import Spec
 
 if TYPE_CHECKING:
@@ -106,7 +106,7 @@ def load_spec(path: Name) -> Spec:
     >>> load_spec("specs/town.yaml").dataset
     'town-2021'
     """
-    return read_any(Path(path))
+    return read_spec_file(Path(path))
 
 
 def plan(spec: Spec) -> Plan:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from dpcli.engine.memory import MemoryTable
 from dpcli.engine.source import Input
-from dpcli.errors import DpcliError, internal_fault
+from dpcli.errors import DpcliError, internal_error
 from dpcli.ledger.charge import OpenCharge, StoredRelease, charge_for, resolved
 from dpcli.ledger.ledger import Ledger
 from dpcli.ledger.options import NAMED, charged_ledger, checked_day, checked_id, must_exist
@@ -106,6 +106,6 @@ def without_traces(work: Callable[[], T]) -> T:
     except KeyboardInterrupt:
         failure = KeyboardInterrupt()
     except Exception as error:  # noqa: BLE001 - reported by its kind and place
-        failure = internal_fault(error)
+        failure = internal_error(error)
     failure.__context__ = None
     raise failure.with_traceback(None)

@@ -17,7 +17,7 @@ from typing import Literal
 
 from dpcli.numeric.exact import decimal_places, decimal_text
 
-FORMULA = ("=", "+", "-", "@", "\t", "\r", "'")
+FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "'")
 """First characters that make a spreadsheet evaluate a cell, or hide that it would.
 
 What is declared does not begin so, unless it is a number: then a label is the same in every
@@ -108,7 +108,7 @@ class CategoryColumn:
 
 
 @dataclass(frozen=True, slots=True)
-class OpenColumn:
+class PrivatePartitionColumn:
     """Texts that are not declared: which there are is as private as the rows.
 
     Only groups with private keys may be made of them.
@@ -132,10 +132,10 @@ class IdColumn:
     missing: None = None
 
 
-Column = NumericColumn | CategoryColumn | OpenColumn | IdColumn
+Column = NumericColumn | CategoryColumn | PrivatePartitionColumn | IdColumn
 
 
-def without_constant(column: Column) -> Column:
+def without_missing_constant(column: Column) -> Column:
     """The column whose unreadable cells stay missing, with bounds if it has none."""
     if isinstance(column, NumericColumn):
         return replace(column, bounds=column.bounds or (0, 0), missing=None)
@@ -186,7 +186,7 @@ class Key:
     nor length here.
     """
 
-    column: CategoryColumn | NumericColumn | OpenColumn
+    column: CategoryColumn | NumericColumn | PrivatePartitionColumn
     starts: tuple[int, ...] | range = ()
 
     @property
@@ -194,7 +194,7 @@ class Key:
         """The published names along this axis, in order."""
         if isinstance(self.column, NumericColumn):
             return tuple(self.label(place) for place in range(len(self)))
-        if isinstance(self.column, OpenColumn):
+        if isinstance(self.column, PrivatePartitionColumn):
             raise TypeError("an open column has no public labels")
         return self.column.labels
 
@@ -209,6 +209,6 @@ class Key:
         return len(self.starts if isinstance(self.column, NumericColumn) else self.labels)
 
     @property
-    def open(self) -> bool:
+    def is_private(self) -> bool:
         """Whether its labels are known from the data alone."""
-        return isinstance(self.column, OpenColumn)
+        return isinstance(self.column, PrivatePartitionColumn)

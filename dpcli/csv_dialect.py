@@ -63,7 +63,7 @@ quotes, dashes and euro signs that ISO 8859-1 has not.
 """
 
 
-def encoding_of(name: str) -> str | None:
+def find_encoding(name: str) -> str | None:
     """The encoding of a name; case and what is no letter or digit do not matter."""
     plain = _plain(name)
     for encoding in ENCODINGS:
@@ -108,8 +108,8 @@ class Dialect:
         return replace(self, delimiter=delimiter, by_ending=False)
 
 
-STANDARD = Dialect()
+STANDARD_DIALECT = Dialect()
 """CSV as RFC 4180 has it, in UTF-8, with a header line."""
 
-UNDECLARED = Dialect(by_ending=True)
+UNDECLARED_DIALECT = Dialect(by_ending=True)
 """The dialect of a spec without a section `csv`."""

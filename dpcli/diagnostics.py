@@ -9,7 +9,7 @@ import unicodedata
 from collections.abc import Iterable
 
 from dpcli.errors import Place, Problem
-from dpcli.messages import UNSEEN, one_line
+from dpcli.messages import INVISIBLE_CATEGORIES, escape_controls
 
 WIDTH = 100
 """Longer source lines are cut around the span, to this many terminal columns."""
@@ -21,17 +21,17 @@ TAB = 4
 ELLIPSIS = "..."
 
 
-def render(problem: Problem, width: int = WIDTH) -> str:
+def render_problem(problem: Problem, width: int = WIDTH) -> str:
     """The problem as a person reads it, in a few lines without a final newline.
 
     About `width` columns of the source line are shown, around the span. Names of files may
     hold line ends; none of them begins a line of its own here.
     """
-    lines = [f"error[{problem.code}]: {one_line(problem.message)}"]
+    lines = [f"error[{problem.code}]: {escape_controls(problem.message)}"]
     if problem.place is not None:
         lines += _excerpt(problem.place, width)
     if problem.hint:
-        lines.append(f"hint: {one_line(problem.hint)}")
+        lines.append(f"hint: {escape_controls(problem.hint)}")
     return "\n".join(lines)
 
 
@@ -58,16 +58,20 @@ def _window(place: Place, width: int) -> tuple[str, int, int]:
     stop = start + max(place.length, 1)
     before, span, after = cells[:start], cells[start:stop], cells[stop:]
     kept = _fitting(span, min(WIDEST_SPAN, width - ROOM))
-    length = max(1, columns_of(kept))
+    length = max(1, display_width(kept))
     room = width - length
-    if first or (columns_of(before) + columns_of(after) > room and columns_of(before) > room // 2):
-        fitting = max(room // 2, room - columns_of(after)) - len(ELLIPSIS)
+    if first or (
+        display_width(before) + display_width(after) > room and display_width(before) > room // 2
+    ):
+        fitting = max(room // 2, room - display_width(after)) - len(ELLIPSIS)
         left = _whole_words(before[::-1], fitting)[::-1]
         before = [ELLIPSIS, *left] if first or len(left) < len(before) else before
-    rest = _whole_words(after, max(0, room - columns_of(before))) if len(kept) == len(span) else []
+    rest = (
+        _whole_words(after, max(0, room - display_width(before))) if len(kept) == len(span) else []
+    )
     is_cut = len(kept) + len(rest) < len(span) + len(after) or last < len(place.text)
     line = "".join([*before, *kept, *rest, ELLIPSIS * is_cut])
-    return line, columns_of(before), length
+    return line, display_width(before), length
 
 
 def _whole_words(characters: list[str], width: int) -> list[str]:
@@ -82,7 +86,7 @@ def _whole_words(characters: list[str], width: int) -> list[str]:
 def _fitting(characters: list[str], width: int) -> list[str]:
     used = 0
     for position, character in enumerate(characters):
-        used += columns_of([character])
+        used += display_width([character])
         if used > width:
             return characters[:position]
     return characters
@@ -92,12 +96,12 @@ def _shown(character: str) -> str:
     """A character that takes the space it seems to: tabs widened, unseen ones replaced."""
     if character == "\t":
         return " " * TAB
-    if unicodedata.category(character) in UNSEEN:
+    if unicodedata.category(character) in INVISIBLE_CATEGORIES:
         return "\ufffd"
     return character
 
 
-def columns_of(characters: Iterable[str]) -> int:
+def display_width(characters: Iterable[str]) -> int:
     """Terminal columns: two for wide characters, none for combining marks."""
     total = 0
     for character in "".join(characters):

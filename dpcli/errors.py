@@ -25,7 +25,7 @@ from pathlib import PurePath
 from types import TracebackType
 from typing import ClassVar, Self
 
-from dpcli.messages import words
+from dpcli.messages import message_and_hint
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,9 +53,9 @@ class Problem:
     status: int = field(default=1, compare=False)
 
 
-def problem(code: str, place: Place | None = None, /, **facts: object) -> Problem:
+def make_problem(code: str, place: Place | None = None, /, **facts: object) -> Problem:
     """A problem in the words of its template; `code.variant` names a variant of it."""
-    return Problem(code.partition(".")[0], *words(code, **facts), place)
+    return Problem(code.partition(".")[0], *message_and_hint(code, **facts), place)
 
 
 class DpcliError(Exception):
@@ -70,10 +70,10 @@ class DpcliError(Exception):
     @classmethod
     def about(cls, code: str, /, **facts: object) -> Self:
         """A failure of this family with a single problem and no place."""
-        return cls([problem(code, **facts)])
+        return cls([make_problem(code, **facts)])
 
 
-class Stopped(BaseException):
+class StoppedBySignal(BaseException):
     """A signal asks the program to end; it unwinds, and ends with the status of the signal."""
 
     def __init__(self, number: int) -> None:
@@ -129,7 +129,7 @@ class QualityError(DpcliError):
     status = 8
 
 
-def internal_fault(error: Exception) -> DpcliError:
+def internal_error(error: Exception) -> DpcliError:
     """An unexpected error by its kind and place; its words may quote a record."""
     trace = error.__traceback__
     while trace is not None and trace.tb_next is not None:

@@ -10,14 +10,14 @@ from dpcli.columns import EPOCH
 from dpcli.reference import texts
 
 NUMBER = re.compile(r"(-?)([0-9]{1,18})(?:\.([0-9]{1,18}))?(?:e(-?[0-9]{1,3}))?")
-MOST_EXPONENT = 60
+MAX_EXPONENT = 60
 """A number beyond it is a mistake, and its digits only cost time."""
 
 DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 FRACTION = re.compile(r"([0-9]{1,18})/([1-9][0-9]{0,17})")
 
 
-class NotReadable(ValueError):
+class NumberSyntaxError(ValueError):
     """A text that is no number, date or probability: the code of that, and advice."""
 
     def __init__(self, code: str, advice: str) -> None:
@@ -25,47 +25,50 @@ class NotReadable(ValueError):
         super().__init__(advice)
 
 
-def number(text: str) -> Fraction:
-    """The exact value of a decimal such as 12, -0.5 or 1e-6; NotReadable if it is none."""
+def parse_number(text: str) -> Fraction:
+    """The exact value of a decimal such as 12, -0.5 or 1e-6; NumberSyntaxError if it is none."""
     match = NUMBER.fullmatch(text)
     if not match:
-        raise NotReadable("not-a-number", _advice(text))
+        raise NumberSyntaxError("not-a-number", _advice(text))
     sign, whole, decimals, exponent = match.groups()
     if len(whole) > 1 and whole.startswith("0"):
         advice = f"a leading zero is ambiguous: write `{whole.lstrip('0') or '0'}`"
-        raise NotReadable("not-a-number", advice)
-    if exponent and abs(int(exponent)) > MOST_EXPONENT:
-        advice = f"an exponent is between -{MOST_EXPONENT} and {MOST_EXPONENT}"
-        raise NotReadable("not-a-number", advice)
+        raise NumberSyntaxError("not-a-number", advice)
+    if exponent and abs(int(exponent)) > MAX_EXPONENT:
+        advice = f"an exponent is between -{MAX_EXPONENT} and {MAX_EXPONENT}"
+        raise NumberSyntaxError("not-a-number", advice)
     digits = decimals or ""
     value = Fraction(int(whole + digits), 10 ** len(digits)) * Fraction(10) ** int(exponent or 0)
     return -value if sign else value
 
 
-def day(text: str) -> int:
-    """The number of days from 1970-01-01 to a date such as 2010-01-31; NotReadable if none."""
+def parse_day(text: str) -> int:
+    """The days from 1970-01-01 to a date such as 2010-01-31; NumberSyntaxError if it is none."""
     if not DATE.fullmatch(text):
-        raise NotReadable("not-a-date", "write year, month and day as in `2010-01-31`")
+        raise NumberSyntaxError("not-a-date", "write year, month and day as in `2010-01-31`")
     try:
         return (dt.date.fromisoformat(text) - EPOCH).days
     except ValueError:
-        raise NotReadable("not-a-date", "the calendar has no such day") from None
+        raise NumberSyntaxError("not-a-date", "the calendar has no such day") from None
 
 
-def probability(text: str) -> Fraction:
-    """The exact value of a probability such as 0.25 or 1/3; NotReadable if it is none."""
+def parse_probability(text: str) -> Fraction:
+    """The exact value of a probability such as 0.25 or 1/3; NumberSyntaxError if it is none."""
     match = FRACTION.fullmatch(text)
     try:
-        value = Fraction(int(match[1]), int(match[2])) if match else number(text)
-    except NotReadable as failure:
-        raise NotReadable("not-a-probability", failure.advice) from None
+        value = Fraction(int(match[1]), int(match[2])) if match else parse_number(text)
+    except NumberSyntaxError as failure:
+        raise NumberSyntaxError("not-a-probability", failure.advice) from None
     if 0 <= value <= 1:
         return value
     advice = "a probability lies between 0 and 1; write one such as `3/4`"
-    raise NotReadable("not-a-probability", advice)
+    raise NumberSyntaxError("not-a-probability", advice)
 
 
-ANY, WHOLE = "write a number such as `0.5`, `10` or `1e-6`", "write a whole number such as `1000`"
+ANY_NUMBER, WHOLE_NUMBER = (
+    "write a number such as `0.5`, `10` or `1e-6`",
+    "write a whole number such as `1000`",
+)
 """What to write where nothing better is known."""
 
 
@@ -74,4 +77,4 @@ def _advice(text: str) -> str:
     for pattern, advice in texts("complaints")["numbers"].items():
         if re.fullmatch(pattern, short):
             return advice
-    return ANY
+    return ANY_NUMBER

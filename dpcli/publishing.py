@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import BinaryIO
 
-from dpcli.errors import OutputError, UsageError, problem
+from dpcli.errors import OutputError, UsageError, make_problem
 
 DATABASE = b"SQLite format 3\0"
 """The first bytes of files that no output may replace."""
@@ -49,7 +49,7 @@ def require_writable(
             codes.append((code, target))
         seen.add(resolved)
     if codes:
-        raise UsageError(problem(code, output=target) for code, target in codes)
+        raise UsageError(make_problem(code, output=target) for code, target in codes)
 
 
 def _mistake(target: Path, *, force: bool, known: bytes | None) -> str | None:

@@ -71,7 +71,7 @@ class Query:
     @cached_property
     def has_private_groups(self) -> bool:
         """Whether its groups are private: known from the data alone."""
-        return any(key.open for key in self.by)
+        return any(key.is_private for key in self.by)
 
     @cached_property
     def cells(self) -> int | None:

@@ -13,7 +13,7 @@ from dpcli.columns import Key
 from dpcli.engine.header import require_columns
 from dpcli.engine.progress import Progress
 from dpcli.engine.source import Dataset, Input, open_dataset
-from dpcli.errors import QualityError, UsageError, problem
+from dpcli.errors import QualityError, UsageError, make_problem
 from dpcli.ledger.charge import OpenCharge, Receipt, StoredRelease, charged_events
 from dpcli.numeric.arrays import whole
 from dpcli.planning.number_text import Fact
@@ -133,8 +133,8 @@ def require_quality(stored: StoredRelease) -> None:
         *others, last = stored.stopped
         raise QualityError(
             [
-                *(problem("quality-failed.also", reason=reason) for reason in others),
-                problem("quality-failed", reason=last, release_id=stored.release_id),
+                *(make_problem("quality-failed.also", reason=reason) for reason in others),
+                make_problem("quality-failed", reason=last, release_id=stored.release_id),
             ]
         )
 
@@ -249,7 +249,8 @@ def add_noise(
 def _in_order(by: Sequence[Key], counts: Mapping[Group, int]) -> dict[Group, int]:
     """Selected groups in the order of the keys: labels as declared, private ones as texts."""
     places = [
-        None if key.open else {label: place for place, label in enumerate(key.labels)} for key in by
+        None if key.is_private else {label: place for place, label in enumerate(key.labels)}
+        for key in by
     ]
 
     def order(group: Group) -> tuple[int | str, ...]:

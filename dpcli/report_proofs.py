@@ -33,7 +33,7 @@ from dpcli.privacy.events import RECOVERED, MechanismEvent
 from dpcli.privacy.loss import Loss, sum_losses
 from dpcli.report.document import without_numbers
 from dpcli.report.facts import plan_json
-from dpcli.specification.load import load_any
+from dpcli.specification.load import parse_spec
 from dpcli.specification.model import Spec
 
 BOM = "\ufeff"
@@ -190,7 +190,7 @@ def _spec(text: str, digest: str, report: PublishedReport) -> Spec:
     unread = ""
     for raw in (text, BOM + text):
         try:
-            spec = load_any(raw, str(report.path), report.path.parent)
+            spec = parse_spec(raw, str(report.path), report.path.parent)
         except SpecError as failure:
             unread = failure.problems[0].message
         else:

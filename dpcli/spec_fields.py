@@ -16,16 +16,16 @@ from pydantic import AfterValidator, Field
 from pydantic.fields import FieldInfo
 
 from dpcli.spec_values import (
+    ByForm,
     Choice,
-    Exact,
-    Forms,
+    ExactNumber,
     GridNumber,
-    Listed,
-    Pair,
-    Shape,
+    ListOrItem,
+    NumberPair,
+    SectionModel,
     Text,
     Texts,
-    refusal,
+    invalid_value,
 )
 
 NUMERIC = ("integer", "number")
@@ -33,12 +33,12 @@ LABELLED = ("category", "boolean")
 VALUED = (*NUMERIC, "date", *LABELLED)
 """Kinds of column whose cells have declared values."""
 
-MOST_TOGETHER = 20
+MAX_COLUMNS_TOGETHER = 20
 """Of k columns there are about k^2/2 products, and epsilon is shared by all."""
 
 
 @dataclass(frozen=True, slots=True)
-class Role:
+class ColumnRole:
     """What else a field means than its value: names are resolved by it.
 
     A `column`, or at least `least` different `columns`, of one of these kinds; `axes` of tables,
@@ -60,9 +60,9 @@ def _marks(field: FieldInfo) -> Iterator[Any]:
         pending += get_args(annotation)
 
 
-def role_of(field: FieldInfo) -> Role | None:
+def column_role(field: FieldInfo) -> ColumnRole | None:
     """What a field means, if it refers to columns."""
-    return next((one for one in _marks(field) if isinstance(one, Role)), None)
+    return next((one for one in _marks(field) if isinstance(one, ColumnRole)), None)
 
 
 def field_examples(field: FieldInfo) -> list[Any]:
@@ -85,64 +85,70 @@ def _yaml(value: Any) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-class Bins(Shape):
+class BinsModel(SectionModel):
     """How a numeric column is cut: by a width, or at given edges."""
 
     width: GridNumber | None = None
     edges: Annotated[list[Text], Field(min_length=2)] | None = None
 
 
-class KeyShape(Shape):
+class BinnedKeyModel(SectionModel):
     """A numeric column whose bins are groups."""
 
     column: Text
-    bins: Bins | None = None
+    bins: BinsModel | None = None
 
 
-class Stepped(Shape):
+class CandidateStepModel(SectionModel):
     """Candidates from the lower bound on."""
 
     step: GridNumber
 
 
-KeyForm = Annotated[Text | KeyShape, Forms]
-CandidateForms = Annotated[Annotated[list[GridNumber], Field(min_length=1)] | Stepped, Forms]
-
-NumericColumnName = Annotated[Text, Role("column", NUMERIC), Field(examples=["income"])]
-LabelColumnName = Annotated[Text, Role("column", LABELLED), Field(examples=["sex"])]
-ValuedColumnName = Annotated[Text, Role("column", VALUED), Field(examples=["income"])]
-CountedColumnName = Annotated[Text, Role("column", (*VALUED, "id")), Field(examples=["person"])]
-BooleanColumnName = Annotated[Text, Role("column", ("boolean",)), Field(examples=["insured"])]
-NumericColumns = Annotated[Texts, Role("columns", NUMERIC, 2), Field(examples=[["hours", "age"]])]
-Predictors = Annotated[Texts, Role("columns", NUMERIC, 1), Field(examples=[["hours", "age"]])]
-TableColumns = Annotated[
-    list[KeyForm], Field(min_length=1, examples=[["sex", "region"]]), Role("axes")
+KeyForm = Annotated[Text | BinnedKeyModel, ByForm]
+CandidateForms = Annotated[
+    Annotated[list[GridNumber], Field(min_length=1)] | CandidateStepModel, ByForm
 ]
-BinForms = Annotated[Bins, Role("bins")]
-Candidates = Annotated[CandidateForms, Role("candidates"), Field(examples=[{"step": 5}])]
 
-MOST_QUANTILES = 100
+NumericColumnName = Annotated[Text, ColumnRole("column", NUMERIC), Field(examples=["income"])]
+LabelColumnName = Annotated[Text, ColumnRole("column", LABELLED), Field(examples=["sex"])]
+ValuedColumnName = Annotated[Text, ColumnRole("column", VALUED), Field(examples=["income"])]
+CountedColumnName = Annotated[
+    Text, ColumnRole("column", (*VALUED, "id")), Field(examples=["person"])
+]
+BooleanColumnName = Annotated[Text, ColumnRole("column", ("boolean",)), Field(examples=["insured"])]
+NumericColumns = Annotated[
+    Texts, ColumnRole("columns", NUMERIC, 2), Field(examples=[["hours", "age"]])
+]
+Predictors = Annotated[Texts, ColumnRole("columns", NUMERIC, 1), Field(examples=[["hours", "age"]])]
+TableColumns = Annotated[
+    list[KeyForm], Field(min_length=1, examples=[["sex", "region"]]), ColumnRole("axes")
+]
+BinForms = Annotated[BinsModel, ColumnRole("bins")]
+Candidates = Annotated[CandidateForms, ColumnRole("candidates"), Field(examples=[{"step": 5}])]
 
-Quantile = Annotated[Fraction, Exact("bad-quantile", above=0, below=1, divides=10**6)]
+MAX_QUANTILES = 100
+
+Quantile = Annotated[Fraction, ExactNumber("bad-quantile", above=0, below=1, divides=10**6)]
 
 
-def _different(values: list[Fraction]) -> tuple[Fraction, ...]:
-    if len(values) > MOST_QUANTILES:
-        raise refusal("too-many-quantiles", count=len(values), most=MOST_QUANTILES)
+def _require_distinct(values: list[Fraction]) -> tuple[Fraction, ...]:
+    if len(values) > MAX_QUANTILES:
+        raise invalid_value("too-many-quantiles", count=len(values), most=MAX_QUANTILES)
     for place, value in enumerate(values):
         if value in values[:place]:
-            raise refusal("bad-quantile.twice", at=(place,))
+            raise invalid_value("bad-quantile.twice", at=(place,))
     return tuple(values)
 
 
 Quantiles = Annotated[
     list[Quantile],
-    Listed(),
+    ListOrItem(),
     Field(min_length=1, examples=[[0.25, 0.5, 0.75]]),
-    AfterValidator(_different),
+    AfterValidator(_require_distinct),
 ]
 
-UnitBounds = Annotated[Pair, Field(examples=[[0, 80]])]
+UnitBounds = Annotated[NumberPair, Field(examples=[[0, 80]])]
 
 
 BoundName = Annotated[str, Choice("unknown-bound", ("rows", "sum"))]
@@ -152,7 +158,7 @@ PrivateKeys = Annotated[str, Choice("unknown-keys", ("private",))]
 """Says that noisy counts select the groups that are published."""
 
 
-class Fault:
+class FieldFault:
     """What is wrong with fields that are right by themselves: a code and its facts.
 
     It is reported at the field `key`: at its value if `at_value`.
@@ -162,7 +168,7 @@ class Fault:
         self.code, self.key, self.at_value, self.facts = code, key, at_value, facts
 
 
-def at_most(value: int, key: str, most: int, what: str) -> Iterator[Fault]:
+def check_at_most(value: int, key: str, most: int, what: str) -> Iterator[FieldFault]:
     """The fault of a whole number that exceeds what there is."""
     if value > most:
-        yield Fault("not-in-range", key, at_value=True, most=most, what=what)
+        yield FieldFault("not-in-range", key, at_value=True, most=most, what=what)

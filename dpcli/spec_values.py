@@ -17,34 +17,40 @@ from pydantic import (
 )
 from pydantic_core import PydanticCustomError, PydanticKnownError, core_schema
 
-from dpcli.number_syntax import ANY, DATE, WHOLE, NotReadable, day, number, probability
+from dpcli.number_syntax import (
+    ANY_NUMBER,
+    DATE,
+    WHOLE_NUMBER,
+    NumberSyntaxError,
+    parse_day,
+    parse_number,
+    parse_probability,
+)
 
 Json = dict[str, Any]
+Fields = Mapping[str, Any]
 
 TEXT_TAG, MAPPING_TAG, LIST_TAG = "|text", "|mapping", "|list"
 """Names of alternatives; they occur in the paths of errors and are skipped there."""
 
-LEAST_EPSILON = Fraction(1, 10**12)
-"""Below it no answer can be distinguished from noise."""
+MIN_EPSILON, MIN_RHO = Fraction(1, 10**12), Fraction(1, 10**18)
+"""Below them no answer can be distinguished from noise."""
 
-LEAST_RHO = Fraction(1, 10**18)
-"""Below it no answer can be distinguished from noise."""
-
-MOST_EPSILON = Fraction(20)
+MAX_EPSILON = Fraction(20)
 """Above it an answer protects no one; e^20 is half a billion."""
 
-MOST_BUDGET = Fraction(1000)
+MAX_BUDGET = Fraction(1000)
 """A budget may last for many releases, but not mean `no limit`."""
 
 
-class Unreadable(Exception):
+class AlreadyReportedError(Exception):
     """A value cannot be used; why has been recorded, so what depends on it is silent."""
 
 
-class Shape(BaseModel):
+class SectionModel(BaseModel):
     """A mapping with known keys only; its model is built when the first one is read.
 
-    A field that has been recorded as wrong is absent: to use it raises `Unreadable`.
+    A field that has been recorded as wrong is absent: to use it raises `AlreadyReportedError`.
     """
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True, defer_build=True)
@@ -53,16 +59,16 @@ class Shape(BaseModel):
 
         def __getattr__(self, name: str) -> Any:
             if name in type(self).model_fields:
-                raise Unreadable
+                raise AlreadyReportedError
             return super().__getattr__(name)
 
 
-def named(**types: Any) -> Mapping[str, Any]:
+def field_types(**types: Any) -> Fields:
     """Fields by name, each with its type; one whose type has None may be absent."""
     return types
 
 
-def shape_of(fields: Mapping[str, Any], base: type[Shape] = Shape) -> type[Shape]:
+def extended_model(fields: Fields, base: type[SectionModel] = SectionModel) -> type[SectionModel]:
     """A model with these fields after those of another."""
     given: Any = {
         key: (kind, None if NoneType in get_args(kind) else ...) for key, kind in fields.items()
@@ -70,7 +76,7 @@ def shape_of(fields: Mapping[str, Any], base: type[Shape] = Shape) -> type[Shape
     return create_model(base.__name__, __base__=base, __doc__=base.__doc__, **given)
 
 
-def refusal(
+def invalid_value(
     code: str, /, *, at: tuple[str | int, ...] = (), **facts: object
 ) -> PydanticCustomError:
     """Why a value is refused, in the words of a template.
@@ -82,7 +88,7 @@ def refusal(
     return PydanticCustomError(code, "refused", {"at": at, "facts": facts})
 
 
-class Read:
+class ParsedText:
     """A type that is read from a text by a function; `schema` describes it to editors."""
 
     def __init__(self, reader: Callable[[str], Any], schema: Json) -> None:
@@ -94,8 +100,8 @@ class Read:
             raise PydanticKnownError("string_type")
         try:
             return self._reader(value)
-        except NotReadable as failure:
-            raise refusal(failure.code, advice=failure.advice) from None
+        except NumberSyntaxError as failure:
+            raise invalid_value(failure.code, advice=failure.advice) from None
 
     def __get_pydantic_core_schema__(
         self, source: Any, handler: GetCoreSchemaHandler
@@ -106,7 +112,7 @@ class Read:
         return dict(self.schema)
 
 
-class Exact(Read):
+class ExactNumber(ParsedText):
     """An exact number within limits; a `whole` one is an `int`.
 
     The limits `above` and `below` are excluded, `least` and `most` are included. `divides` is
@@ -138,16 +144,16 @@ class Exact(Read):
             ("minimum", least), ("maximum", most),
             ("exclusiveMinimum", above), ("exclusiveMaximum", below),
         ):  # fmt: skip
-            if limit is not None and -UNLIMITED < limit < 10**6:
+            if limit is not None and -NO_FIXED_LIMIT < limit < 10**6:
                 schema[key] = int(limit) if Fraction(limit).denominator == 1 else float(limit)
         super().__init__(self._number, schema)
 
     def _number(self, text: str) -> Fraction | int:
         try:
-            value = number(text)
-        except NotReadable as failure:
-            if self._whole and failure.advice == ANY:
-                raise NotReadable(failure.code, WHOLE) from None
+            value = parse_number(text)
+        except NumberSyntaxError as failure:
+            if self._whole and failure.advice == ANY_NUMBER:
+                raise NumberSyntaxError(failure.code, WHOLE_NUMBER) from None
             raise
         if (
             (self._least is not None and value < self._least)
@@ -160,14 +166,14 @@ class Exact(Read):
             facts: dict[str, Any] = {
                 key: fact(text) if callable(fact) else fact for key, fact in self._facts.items()
             }
-            raise refusal(self._code, **facts)
+            raise invalid_value(self._code, **facts)
         return value.numerator if self._whole else value
 
 
 NUMBER_SCHEMA = r"^-?(0|[1-9][0-9]{0,17})(\.[0-9]{1,18})?(e-?[0-9]{1,3})?$"
 
 
-class Choice(Read):
+class Choice(ParsedText):
     """One of a few words, each with a description for editors, or without one.
 
     The words are a registry where they are a function: it is asked when a value is read.
@@ -188,7 +194,7 @@ class Choice(Read):
         if text in words:
             return text
         meant = self._meant().get(text[:100].casefold(), text)
-        raise refusal(self._code, choices=words, meant=meant)
+        raise invalid_value(self._code, choices=words, meant=meant)
 
     def __get_pydantic_json_schema__(self, schema: Any, handler: Any) -> Json:
         options = self.options()
@@ -198,12 +204,12 @@ class Choice(Read):
         return {"type": "string", "oneOf": each}
 
 
-def described(members: Iterable[Any]) -> dict[str, str]:
+def summaries_by_name(members: Iterable[Any]) -> dict[str, str]:
     """The names of the members of a registry, each with the first line of its docstring."""
     return {one.name: (type(one).__doc__ or "").strip().splitlines()[0] for one in members}
 
 
-class Listed:
+class ListOrItem:
     """A list, or a single item in its place."""
 
     def __get_pydantic_core_schema__(
@@ -219,7 +225,7 @@ class Listed:
         return {"anyOf": [many["items"], many]}
 
 
-class _Forms:
+class _ByForm:
     def __get_pydantic_core_schema__(
         self, source: Any, handler: GetCoreSchemaHandler
     ) -> core_schema.CoreSchema:
@@ -235,58 +241,58 @@ class _Forms:
         return LIST_TAG if issubclass(plain, list) else TEXT_TAG
 
 
-Forms = _Forms()
+ByForm = _ByForm()
 """Tells the types of a union by their form: a text, a list or a mapping."""
 
 Text = Annotated[str, WithJsonSchema({"type": ["string", "number", "boolean"]})]
-Number = Annotated[Fraction, Exact()]
-GridNumber = Annotated[str, WithJsonSchema(Exact().schema)]
+Number = Annotated[Fraction, ExactNumber()]
+GridNumber = Annotated[str, WithJsonSchema(ExactNumber().schema)]
 """A number in the unit of a column: read once the column is known."""
 Texts = Annotated[list[Text], Field(min_length=1)]
-Pair = Annotated[list[Number], Field(min_length=2, max_length=2)]
+NumberPair = Annotated[list[Number], Field(min_length=2, max_length=2)]
 
 
-def _true(text: str) -> bool:
+def _parse_boolean(text: str) -> bool:
     if text in ("true", "false"):
         return text == "true"
-    raise refusal("not-true-or-false")
+    raise invalid_value("not-true-or-false")
 
 
-Truth = Annotated[
-    bool, Read(_true, {"type": ["boolean", "string"], "enum": [True, False, "true", "false"]})
+BOOLEAN_SCHEMA = {"type": ["boolean", "string"], "enum": [True, False, "true", "false"]}
+Boolean = Annotated[bool, ParsedText(_parse_boolean, BOOLEAN_SCHEMA)]
+Day = Annotated[int, ParsedText(parse_day, {"type": "string", "pattern": f"^{DATE.pattern}$"})]
+PROBABILITY_SCHEMA = r"^[0-9]{1,18}(/[1-9][0-9]{0,17}|(\.[0-9]{1,18})?(e-[0-9]{1,2})?)$"
+Probability = Annotated[
+    Fraction,
+    ParsedText(parse_probability, {"type": ["number", "string"], "pattern": PROBABILITY_SCHEMA}),
 ]
-Day = Annotated[int, Read(day, {"type": "string", "pattern": f"^{DATE.pattern}$"})]
-CHANCE_SCHEMA = r"^[0-9]{1,18}(/[1-9][0-9]{0,17}|(\.[0-9]{1,18})?(e-[0-9]{1,2})?)$"
-Chance = Annotated[
-    Fraction, Read(probability, {"type": ["number", "string"], "pattern": CHANCE_SCHEMA})
-]
 
 
-def limited_epsilon(most: Fraction) -> Exact:
+def limited_epsilon(most: Fraction) -> ExactNumber:
     """An epsilon that protects, and lets an answer say something."""
-    return Exact("epsilon-out-of-range", least=LEAST_EPSILON, most=most)
+    return ExactNumber("epsilon-out-of-range", least=MIN_EPSILON, most=most)
 
 
-def limited_rho(most: Fraction) -> Exact:
+def limited_rho(most: Fraction) -> ExactNumber:
     """A rho that protects, and lets an answer say something."""
-    return Exact("rho-out-of-range", least=LEAST_RHO, most=most)
+    return ExactNumber("rho-out-of-range", least=MIN_RHO, most=most)
 
 
-def positive(example: str, most: int) -> Exact:
+def positive_number(example: str, most: int) -> ExactNumber:
     """A number above zero."""
-    return Exact("not-above-zero", above=0, most=most, example=example)
+    return ExactNumber("not-above-zero", above=0, most=most, example=example)
 
 
-UNLIMITED = 10**9
+NO_FIXED_LIMIT = 10**9
 """A limit of whole numbers whose true limit depends on other fields."""
 
 
-def whole(most: int, what: str) -> Exact:
+def whole_number(most: int, what: str) -> ExactNumber:
     """A whole number from one on."""
-    code = "not-in-range" if most < UNLIMITED else "not-in-range.open"
-    return Exact(code, least=1, most=most, whole=True, what=what)
+    code = "not-in-range" if most < NO_FIXED_LIMIT else "not-in-range.open"
+    return ExactNumber(code, least=1, most=most, whole=True, what=what)
 
 
-Epsilon = Annotated[Fraction, limited_epsilon(MOST_EPSILON)]
-Rho = Annotated[Fraction, limited_rho(MOST_EPSILON)]
-Delta = Annotated[Fraction, Exact("delta-out-of-range", above=0, below=1)]
+Epsilon = Annotated[Fraction, limited_epsilon(MAX_EPSILON)]
+Rho = Annotated[Fraction, limited_rho(MAX_EPSILON)]
+Delta = Annotated[Fraction, ExactNumber("delta-out-of-range", above=0, below=1)]

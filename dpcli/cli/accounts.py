@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dpcli.cli.console import notify, say
-from dpcli.errors import DpcliError, LedgerError, Stopped
+from dpcli.errors import DpcliError, LedgerError, StoppedBySignal
 from dpcli.ledger import sqlite
 from dpcli.ledger.account import Account, BalanceForecast
 from dpcli.ledger.balance import RecordedCost, period_number
@@ -19,7 +19,7 @@ from dpcli.ledger.filesystem import is_absent, require_no_history, require_place
 from dpcli.ledger.ledger import Ledger
 from dpcli.ledger.options import DEFAULT, charged_ledger, ledger_of, must_exist
 from dpcli.ledger.terms import terms_from_spec
-from dpcli.messages import listed, note
+from dpcli.messages import note, quoted_list
 from dpcli.planning.plan import Plan
 from dpcli.planning.planner import require_plan_fits
 
@@ -94,7 +94,7 @@ def warn(texts: list[str]) -> list[str]:
 def sharing_warnings(shared: Mapping[str, set[str]]) -> list[str]:
     """A warning if other accounts, each with its own budget, were charged for the same files."""
     files = sorted({Path(path).name for paths in shared.values() for path in paths})
-    facts = {"names": listed(shared), "count": len(shared), "files": listed(files)}
+    facts = {"names": quoted_list(shared), "count": len(shared), "files": quoted_list(files)}
     return [note("notice.shared", **facts)] if shared else []
 
 
@@ -164,7 +164,7 @@ def charge_and_publish(
                         request.plan, request.data, open_charge, render, progress=progress
                     )
             outputs.publish(stored, again)
-    except (KeyboardInterrupt, Stopped):
+    except (KeyboardInterrupt, StoppedBySignal):
         notify("interrupted", again=again)
         raise
     if charge.created < latest:

@@ -15,7 +15,7 @@ from dpcli.engine.file_content import SEALED_ENDING
 from dpcli.planning.planner import make_plan
 from dpcli.publishing import is_device, write_private
 from dpcli.releasing import seal_data
-from dpcli.specification.load import read_spec
+from dpcli.specification.load import read_central_spec
 
 
 def aggregate(
@@ -29,7 +29,7 @@ def aggregate(
     # A part must not be taken for a table, nor go where people or logs see it.
     fits = output.name.lower().endswith(SEALED_ENDING) and not is_device(output)
     refuse_first({"bad-option.part-name": not fits}, output=output)
-    plan = make_plan(read_spec(spec))
+    plan = make_plan(read_central_spec(spec))
     require_new(output, spec, *plan.spec.files, *map(input_file, data))
     with shown_progress(quiet=quiet) as progress:
         part = seal_data(plan, tuple(data), progress)

@@ -12,7 +12,7 @@ from dpcli.cli.console import print_json, problem_facts, say
 from dpcli.cli.options import AsJson, LedgerFile, Period, SpecFile, refuse_first
 from dpcli.cli.progress import shown_progress
 from dpcli.cli.text_tables import write_table
-from dpcli.columns import OpenColumn
+from dpcli.columns import PrivatePartitionColumn
 from dpcli.engine.header import require_columns
 from dpcli.engine.progress import Progress
 from dpcli.engine.source import open_dataset
@@ -22,7 +22,7 @@ from dpcli.planning.plan import Plan
 from dpcli.planning.planner import make_plan
 from dpcli.planning.quality_check import has_no_power
 from dpcli.report.facts import STEWARDS
-from dpcli.specification.load import read_any
+from dpcli.specification.load import read_spec_file
 
 if TYPE_CHECKING:
     from dpcli.engine.cells_check import ColumnCells
@@ -57,7 +57,7 @@ def check(
     found: dict[str, object] = {"spec": str(spec), "data": list(files), "problems": []}
     unreadable: list[str] = []
     try:
-        plan = make_plan(read_any(spec))
+        plan = make_plan(read_spec_file(spec))
         members = plan.spec.responses if plan.is_local else plan.statistics
         what = "response" if plan.is_local else "statistic"
         found |= {"dataset": plan.spec.dataset, f"{what}s": len(members), "warnings": []}
@@ -138,7 +138,7 @@ def _show_cells(data: tuple[str, ...], plan: Plan) -> list[str]:
 
 def _remark(one: ColumnCells) -> str:
     """What is expected of cells that cannot be read, and which declared texts never occur."""
-    kind = "open" if isinstance(one.column, OpenColumn) else one.column.kind
+    kind = "open" if isinstance(one.column, PrivatePartitionColumn) else one.column.kind
     words = [] if one.unreadable == "none" else [note(f"check.{kind}")]
     if one.absent:
         more = len(one.absent) - SHOWN

@@ -19,8 +19,8 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from dpcli.cli.console import is_json, print_failure
-from dpcli.errors import Problem, UsageError, problem
-from dpcli.messages import shown
+from dpcli.errors import Problem, UsageError, make_problem
+from dpcli.messages import quote
 
 PARSER_ERROR: Any = typer.BadParameter.__mro__[2]
 """What the parser raises, of whichever library it is a part."""
@@ -160,9 +160,9 @@ class Command(TyperCommand):
         option, choices = _label(param), _literal(self.hints.get(param.name))
         if choices:
             facts = {"option": option, "choices": choices, "where": where}
-            return problem("command-line.choice", **facts)
+            return make_problem("command-line.choice", **facts)
         info = get_args(self.hints[param.name])[-1]
-        return problem("number-beyond-limits", option=option, least=info.min, most=info.max)
+        return make_problem("number-beyond-limits", option=option, least=info.min, most=info.max)
 
 
 def _refuses(param: Any, ctx: Any, given: Mapping[str, Any]) -> bool:
@@ -230,5 +230,5 @@ def usage_error(error: Any) -> UsageError:
         return _unknown_option(error.option_name, command.get_params(error.ctx), where)
     message = error.format_message().rstrip(".").replace("'", "`")
     if extra := EXTRA.match(message):
-        message = f"unexpected {shown(extra[1])}"
+        message = f"unexpected {quote(extra[1])}"
     return UsageError.about("command-line", message=message[:1].lower() + message[1:], where=where)

@@ -20,10 +20,10 @@ from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import replace
 from typing import Any, TextIO, cast
 
-from dpcli.diagnostics import render
+from dpcli.diagnostics import render_problem
 from dpcli.errors import DpcliError, Problem
-from dpcli.messages import note, one_line
-from dpcli.reference import filled
+from dpcli.messages import escape_controls, note
+from dpcli.reference import wrap_paragraph
 
 ACTING = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]"
@@ -104,7 +104,7 @@ def notify(name: str, /, **facts: object) -> None:
 
 def say(line: str, *, file: TextIO | None = None) -> None:
     """Print one line, on standard error if `file` is none, whatever names are in it."""
-    print(one_line(line), file=file or sys.stderr)
+    print(escape_controls(line), file=file or sys.stderr)
 
 
 def width_of(stream: TextIO) -> int:
@@ -130,7 +130,9 @@ def wrapped(text: str, width: int, column: int = 0) -> str:
         if len(before + line) > width and not line.lstrip().startswith(ARROW):
             whole = QUOTED.sub(lambda found: found[0].replace(" ", KEPT), before + line)
             indent = line[: len(line) - len(line.lstrip())] + "  "
-            lines[place] = filled(whole, width, "", indent).replace(KEPT, " ")[len(before) :]
+            lines[place] = wrap_paragraph(whole, width, "", indent).replace(KEPT, " ")[
+                len(before) :
+            ]
     return "\n".join(lines)
 
 
@@ -251,7 +253,9 @@ def print_failure(failure: DpcliError) -> None:
         # What several problems have in common is said with the first.
         one = replace(problem, hint="") if problem.hint in hints else problem
         hints.add(problem.hint)
-        text = harmless(render(one, max(width - GUTTER, LEAST)) if terminal else render(one))
+        text = harmless(
+            render_problem(one, max(width - GUTTER, LEAST)) if terminal else render_problem(one)
+        )
         text = emphasized(wrapped(text, width)) if terminal else text
         text = text.replace("error", styled("error", "1;31"), 1)
         texts.append(text.replace("\nhint:", f"\n{styled('hint', '36')}:", 1))

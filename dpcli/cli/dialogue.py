@@ -17,8 +17,8 @@ from textwrap import fill
 from typing import BinaryIO, TypeVar
 
 from dpcli.errors import UsageError
-from dpcli.messages import inline, listed, shown
-from dpcli.specification.tree import similar
+from dpcli.messages import quote, quoted_list, truncated
+from dpcli.specification.tree import closest_match
 
 T = TypeVar("T")
 
@@ -105,7 +105,7 @@ class Asker:
         text = line.decode("utf-8", "replace").strip()
         if not self._terminal:
             # What was piped in is shown, so that the dialogue can be read afterwards.
-            sys.stderr.write(f"{inline(text)}\n")
+            sys.stderr.write(f"{truncated(text)}\n")
         if text == BACK and self._accepted:
             raise _Back
         if text == BACK:
@@ -126,9 +126,9 @@ def one_of(*choices: str) -> Callable[[str], str]:
     def check(text: str) -> str:
         if text in choices:
             return text
-        near = similar(text, choices)
-        hint = f"did you mean {shown(near)}?" if near else f"answer {listed(choices, 'or')}"
-        raise Refused(f"{shown(text)} is none of the answers; {hint}" if text else hint)
+        near = closest_match(text, choices)
+        hint = f"did you mean {quote(near)}?" if near else f"answer {quoted_list(choices, 'or')}"
+        raise Refused(f"{quote(text)} is none of the answers; {hint}" if text else hint)
 
     return check
 
@@ -156,7 +156,7 @@ def pair(text: str) -> list[str]:
     found = [part for part in re.split(r"\s*,\s*|\s+to\s+|\s+", text.strip("[] ")) if part]
     if len(found) == 2:
         return found
-    raise Refused(f"{shown(text)} is not two values; the lower first, as in 0, 100")
+    raise Refused(f"{quote(text)} is not two values; the lower first, as in 0, 100")
 
 
 def values(text: str) -> list[str] | dict[str, str]:

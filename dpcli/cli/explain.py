@@ -25,7 +25,7 @@ from dpcli.messages import note
 from dpcli.privacy import interpretation
 from dpcli.privacy.accounting import COMPOSITIONS
 from dpcli.privacy.loss import Loss, loss_text
-from dpcli.reference import Page, Use
+from dpcli.reference import KeyUse, Page
 from dpcli.spec_fields import example_line
 from dpcli.specification.column_types import COLUMN_TYPES
 from dpcli.statistics import STATISTICS
@@ -87,14 +87,14 @@ def _described_pages() -> Iterator[Page]:
                 says, absent = field.description or "", ""
                 if field.is_required():
                     absent = f"`{owner}` is refused."
-                uses = (Use((place,), says),)
+                uses = (KeyUse((place,), says),)
                 yield Page(key, "key", says, lines[key], (owner,), absent=absent, uses=uses)
 
 
 @cache
 def pages() -> tuple[Page, ...]:
     """Every page, in the order of the list of words."""
-    found = [*reference.word_pages(), *_described_pages(), *reference.codes()]
+    found = [*reference.word_pages(), *_described_pages(), *reference.code_pages()]
     for kind, (_, key, registry) in REGISTRIES.items():
         found += [Page(one.name, kind, _docstring(one), see=(key,)) for one in registry]
     for name, one in SCORE_FUNCTIONS.items():
@@ -166,7 +166,7 @@ def _list(width: int) -> str:
     for page in pages():
         kinds.setdefault(HEADINGS[page.kind], {}).update(dict.fromkeys(_words(page)))
     lists = [
-        f"{heading}\n{reference.filled(', '.join(names), width, '  ', '  ')}\n\n"
+        f"{heading}\n{reference.wrap_paragraph(', '.join(names), width, '  ', '  ')}\n\n"
         for heading, names in kinds.items()
     ]
     return "".join([*lists, "`dpcli explain WORD` explains one of them.\n"])
@@ -215,7 +215,7 @@ def _meaning(loss: Loss, width: int) -> Iterator[str]:
     yield f"What {loss_text(loss)} means for one person"
     for key in reference.texts("notes")["observer"]:
         if key != "failure" or loss.delta:
-            yield reference.filled(note(f"observer.{key}", **facts), width)
+            yield reference.wrap_paragraph(note(f"observer.{key}", **facts), width)
         if key in tables:
             yield tables[key]
 

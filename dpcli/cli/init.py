@@ -18,16 +18,16 @@ from dpcli.cli.dialogue import Asker
 from dpcli.cli.interview import ask_spec
 from dpcli.cli.options import checked_dialect, input_file, require_new
 from dpcli.cli.outputs import file_of
-from dpcli.csv_dialect import STANDARD, Dialect
+from dpcli.csv_dialect import STANDARD_DIALECT, Dialect
 from dpcli.engine.header import columns_without_names, require_names
 from dpcli.engine.source import open_dataset
-from dpcli.errors import DataError, Stopped, UsageError
+from dpcli.errors import DataError, StoppedBySignal, UsageError
 from dpcli.messages import note
 from dpcli.planning.planner import make_plan, require_plan_fits
 from dpcli.publishing import publish, publish_to_stdout
 from dpcli.report.formats import report_schema
 from dpcli.specification.draft import draft_spec, twins_of, unfit
-from dpcli.specification.load import load_spec
+from dpcli.specification.load import parse_central_spec
 from dpcli.specification.schema import spec_schema
 from dpcli.specification.yaml_reader import PLACEHOLDER
 
@@ -85,7 +85,7 @@ def _columns(
         if all(unfit(name, twins_of(source.header)) for name in source.header):
             raise DataError.about("not-column-names.none", data=data)
         if source.dialect is None:
-            return source.header, STANDARD, True
+            return source.header, STANDARD_DIALECT, True
         return source.header, dialect, bool(header)
 
 
@@ -94,10 +94,10 @@ def _asked(header: Sequence[str], name: str, dialect: Dialect, *, certain: bool)
     asker = Asker(sys.stdin.buffer, terminal=sys.stdin.isatty())
     try:
         text = asker.dialogue(lambda: ask_spec(asker, header, name, dialect, certain=certain))
-    except (KeyboardInterrupt, Stopped):
+    except (KeyboardInterrupt, StoppedBySignal):
         print("\nstopped; nothing was written", file=sys.stderr)
         raise
-    require_plan_fits(make_plan(load_spec(text, "the answers")))
+    require_plan_fits(make_plan(parse_central_spec(text, "the answers")))
     return text
 
 

@@ -26,17 +26,17 @@ from dpcli.cli.dialogue import (
     yes_or_no,
 )
 from dpcli.columns import CategoryColumn, NumericColumn
-from dpcli.csv_dialect import DECIMALS, STANDARD, Dialect
+from dpcli.csv_dialect import DECIMALS, STANDARD_DIALECT, Dialect
 from dpcli.errors import SpecError
-from dpcli.messages import shown
-from dpcli.number_syntax import number
+from dpcli.messages import quote
+from dpcli.number_syntax import parse_number
 from dpcli.numeric.exact import plain_text, short_down
 from dpcli.spec_fields import field_examples
-from dpcli.spec_values import MOST_EPSILON
-from dpcli.specification.column_types import COLUMN_TYPES, ColumnShape
-from dpcli.specification.dataset_names import dataset_fault
+from dpcli.spec_values import MAX_EPSILON
+from dpcli.specification.column_types import COLUMN_TYPES, ColumnModel
+from dpcli.specification.dataset_names import dataset_name_fault
 from dpcli.specification.draft import spec_text, twins_of, unfit
-from dpcli.specification.load import load_spec
+from dpcli.specification.load import parse_central_spec
 
 PROBE = "1e-6"
 """The epsilon of each part of a spec until the number of parts is known."""
@@ -81,7 +81,7 @@ def _names(asker: Asker, text: str, count: int) -> list[str]:
     if len(names) != count:
         raise Refused(f"these are {len(names):,} names, and the file has {count:,} columns")
     # The loader says whether they are names.
-    Interview(asker, (), replace(STANDARD, names=tuple(names))).put("probe", "dataset")
+    Interview(asker, (), replace(STANDARD_DIALECT, names=tuple(names))).put("probe", "dataset")
     return names
 
 
@@ -105,7 +105,7 @@ class Interview:
             place = place[key]
         place[path[-1]] = value
         try:
-            load_spec(self._text(), "answers")
+            parse_central_spec(self._text(), "answers")
         except SpecError as refused:
             self._tree = before
             reasons = [
@@ -122,7 +122,7 @@ class Interview:
         """Ask everything; `name` is proposed for the dataset."""
         ask = self._asker.ask
         self._asker.say("start")
-        self._ask("dataset", "dataset", default="" if dataset_fault(name) else name)
+        self._ask("dataset", "dataset", default="" if dataset_name_fault(name) else name)
         likely = next(filter(PERSON.search, self._header), "")
         unit = ask("unit", one_of("row", *self._header), likely)
         if unit != "row":
@@ -156,13 +156,13 @@ class Interview:
         for name in self._header:
             if name in self._tree["columns"]:
                 continue
-            kind = self._asker.ask("column", one_of("skip", *shapes, "done"), column=shown(name))
+            kind = self._asker.ask("column", one_of("skip", *shapes, "done"), column=quote(name))
             if kind == "done":
                 return
             if kind != "skip":
                 self._ask_column(name, shapes[kind])
 
-    def _ask_column(self, name: str, shape: type[ColumnShape]) -> None:
+    def _ask_column(self, name: str, shape: type[ColumnModel]) -> None:
         self._tree["columns"][name] = {"type": shape.kind}
         # The loader accepts a column only with all its required fields.
         fields = sorted(shape.model_fields.items(), key=lambda field: not field[1].is_required())
@@ -185,10 +185,10 @@ class Interview:
             return lambda text: self._add({name: entry} if yes_or_no(text) else {})
 
         self._asker.ask("total", add_count(what), what=what)
-        for column in load_spec(self._text(), "answers").columns:
+        for column in parse_central_spec(self._text(), "answers").columns:
             if isinstance(column, CategoryColumn):
                 add = add_count(self._name("by", column.name), by=[column.name])
-                self._asker.ask("groups", add, what=what, column=shown(column.name))
+                self._asker.ask("groups", add, what=what, column=quote(column.name))
             elif isinstance(column, NumericColumn):
                 self._ask_numbers(column)
 
@@ -212,7 +212,7 @@ class Interview:
             )
             return "histogram" in chosen
 
-        if self._asker.ask(f"{kind}numbers", check, column=shown(column.name)):
+        if self._asker.ask(f"{kind}numbers", check, column=quote(column.name)):
             width = ("statistics", names["histogram"], "bins", "width")
             self._ask(f"{kind}width", *width, default=_part(column, BINS))
 
@@ -237,10 +237,10 @@ class Interview:
     def _divide(self, releases: int) -> None:
         """Divide the budget of each release among its entries and the quality check."""
         entries, quality = self._tree["statistics"], self._tree["quality"]
-        budget = Fraction(number(self._tree["budget"]["epsilon"])) / releases
+        budget = Fraction(parse_number(self._tree["budget"]["epsilon"])) / releases
         part = CHECK * budget if quality else Fraction(0)
         each, check = (
-            plain_text(short_down(min(one, MOST_EPSILON), DIGITS))
+            plain_text(short_down(min(one, MAX_EPSILON), DIGITS))
             for one in ((budget - part) / len(entries), part)
         )
         for entry in entries.values():

@@ -14,7 +14,7 @@ from dpcli.cli.accounts import existing_ledger, open_ledger
 from dpcli.cli.console import notify, print_json, say
 from dpcli.cli.options import checked_budget, refuse_first
 from dpcli.cli.outputs import Tables, wide_tables
-from dpcli.errors import LedgerError, UsageError, problem
+from dpcli.errors import LedgerError, UsageError, make_problem
 from dpcli.ledger.charge import now
 from dpcli.ledger.filesystem import removed_if_empty, require_file_name, translated_os_errors
 from dpcli.ledger.ledger import create_ledger
@@ -26,7 +26,7 @@ from dpcli.messages import note
 from dpcli.privacy.loss import loss_text
 from dpcli.privacy.unit import PersonUnit, RowUnit, unit_text
 from dpcli.report_proofs import report_faults, report_proofs
-from dpcli.specification.dataset_names import dataset_fault
+from dpcli.specification.dataset_names import dataset_name_fault
 
 MOST_UNPROVEN = 1_000_000
 """More missing entries than any ledger has."""
@@ -60,7 +60,7 @@ def open_account(
     path: options.LedgerFile = None,
 ) -> None:
     """Open an account with its guarantee and budget, fixed for ever."""
-    fault = dataset_fault(dataset)
+    fault = dataset_name_fault(dataset)
     if fault is not None:
         raise UsageError.about("bad-dataset", **fault)
     refuse_first({"bad-unit": not unit, "bad-unit.each": each and unit == "row"})
@@ -115,7 +115,7 @@ def verify(
         name = book.path
     if found:
         raise LedgerError(
-            problem("ledger-in-doubt.changed", ledger=name, reason=fault) for fault in found
+            make_problem("ledger-in-doubt.changed", ledger=name, reason=fault) for fault in found
         )
     if as_json:
         print_json({"entries": count, "reports": len(reports), "intact": True})

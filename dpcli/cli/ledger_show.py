@@ -29,7 +29,7 @@ from dpcli.messages import note
 from dpcli.numeric.exact import plain_text, with_exponent
 from dpcli.planning.plan import Plan
 from dpcli.planning.planner import make_plan
-from dpcli.specification.load import read_any
+from dpcli.specification.load import read_spec_file
 
 COUNTED = {
     f"{what}_{measure}": (what, measure)
@@ -62,7 +62,7 @@ def show(
     path: LedgerFile = None,
 ) -> None:
     """Print what every account has spent and what is left."""
-    plan = make_plan(read_any(spec)) if spec else None
+    plan = make_plan(read_spec_file(spec)) if spec else None
     day = period_number(period) if period else None
     default = spec.parent / DEFAULT if spec else None
     with existing_ledger(path or default) as book:

@@ -24,7 +24,7 @@ from dpcli.releasing import new_release_id
 from dpcli.report.facts import collection_report
 from dpcli.report.formats import render_outputs
 from dpcli.report.table import csv_text, estimate_lines
-from dpcli.specification.load import read_local
+from dpcli.specification.load import read_local_spec
 
 SUMMARY_LINES = 40
 """Estimates after which the summary only counts the rest."""
@@ -44,7 +44,7 @@ def randomize(
     quiet: options.Quiet = False,
 ) -> None:
     """Write a response for every record of the data, as the spec asks."""
-    plan = make_plan(read_local(spec))
+    plan = make_plan(read_local_spec(spec))
     require_plan_fits(plan)
     inputs = (spec, *plan.spec.files, *map(input_file, data))
     name = release_id or new_release_id()
@@ -72,7 +72,7 @@ def estimate(
     quiet: options.Quiet = False,
 ) -> None:
     """Estimate frequencies and means from responses."""
-    read = read_local(spec)
+    read = read_local_spec(spec)
     output = file_of(output)
     if output is not None:
         require_writable([output], [spec, *read.files, input_file(collected)], force=force)

@@ -13,7 +13,7 @@ from dpcli.cli.console import print_json
 from dpcli.cli.options import AsJson, refuse_first
 from dpcli.errors import SpecError, UsageError
 from dpcli.mechanisms.local.local_mechanism import ProbabilityTable
-from dpcli.number_syntax import NotReadable, number
+from dpcli.number_syntax import NumberSyntaxError, parse_number
 from dpcli.numeric.exact import readable_text
 from dpcli.planning.number_text import exact_or_up
 from dpcli.privacy.amplification import worst_ratio
@@ -73,8 +73,8 @@ def _of_table(table: ProbabilityTable) -> Found:
 
 def _of_laplace(scale: str, bounds: tuple[str, str]) -> Found:
     try:
-        size, low, high = (number(text) for text in (scale, *bounds))
-    except NotReadable:
+        size, low, high = (parse_number(text) for text in (scale, *bounds))
+    except NumberSyntaxError:
         size = low = high = Fraction(0)
     if size <= 0 or low >= high:
         raise UsageError.about("bad-scale", scale=scale, low=bounds[0], high=bounds[1])

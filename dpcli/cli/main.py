@@ -15,7 +15,7 @@ import typer
 from dpcli import __version__
 from dpcli.cli.commands import PARSER_ERROR, LazyGroup, page, usage_error
 from dpcli.cli.console import OutputLost, guarded, open_standard_streams, print_failure, use_json
-from dpcli.errors import DpcliError, OutputError, Stopped, UsageError, internal_fault
+from dpcli.errors import DpcliError, OutputError, StoppedBySignal, UsageError, internal_error
 
 COMPLETION = "_DPCLI_COMPLETE"
 """The variable by which a shell asks what may come next."""
@@ -78,7 +78,7 @@ def main() -> None:
         # Loading modules makes many objects and no garbage: to look for it takes 30 ms.
         gc.set_threshold(SELDOM)
         status = run()
-    except Stopped as stop:
+    except StoppedBySignal as stop:
         # The signal came before the command began or while its end was reported.
         status = 128 + stop.number
     # A command that fails may have printed a result before.
@@ -93,7 +93,7 @@ def main() -> None:
 def _stop(number: int, _frame: object) -> None:
     """Unwind as if interrupted, so that temporary files are removed and locks freed."""
     _signals.append(number)
-    raise Stopped(number)
+    raise StoppedBySignal(number)
 
 
 def run() -> int:
@@ -104,7 +104,7 @@ def run() -> int:
             # The name is that of completion too, however the program was started.
             status = app(words, standalone_mode=False, prog_name="dpcli")
             sys.stdout.flush()
-        except Stopped as stop:
+        except StoppedBySignal as stop:
             return 128 + stop.number
         except (KeyboardInterrupt, typer.Abort):
             return 128 + signal.SIGINT
@@ -165,4 +165,4 @@ def _failure(error: Any) -> DpcliError:
         return OutputError.from_system("standard output", error, "run the command again")
     if isinstance(error, PARSER_ERROR):
         return usage_error(error)
-    return internal_fault(error)
+    return internal_error(error)

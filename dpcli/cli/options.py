@@ -13,13 +13,13 @@ import typer
 from dpcli.csv_dialect import Dialect
 from dpcli.errors import SpecError, UsageError
 from dpcli.ledger.options import NAMED, checked_day, checked_id
-from dpcli.number_syntax import NotReadable, number
+from dpcli.number_syntax import NumberSyntaxError, parse_number
 from dpcli.privacy.accounting import COMPOSITIONS
 from dpcli.privacy.loss import Loss
 from dpcli.privacy.zcdp_conversion import zcdp_epsilon
 from dpcli.publishing import is_device, require_writable
-from dpcli.spec_values import LEAST_EPSILON, LEAST_RHO, MOST_BUDGET
-from dpcli.specification.csv_section import load_dialect
+from dpcli.spec_values import MAX_BUDGET, MIN_EPSILON, MIN_RHO
+from dpcli.specification.csv_section import parse_dialect
 
 
 def refuse_first(rules: Mapping[str, bool], **facts: object) -> None:
@@ -68,7 +68,7 @@ def checked_dialect(
     """How a CSV file is written; UsageError with all words that a spec could not have."""
     given = {"delimiter": delimiter, "quote": quote, "encoding": encoding, "multiline": multiline}
     try:
-        return load_dialect({key: word for key, word in given.items() if word is not None})
+        return parse_dialect({key: word for key, word in given.items() if word is not None})
     except SpecError as failure:
         raise UsageError(replace(one, place=None) for one in failure.problems) from None
 
@@ -76,14 +76,14 @@ def checked_dialect(
 def checked_budget(epsilon: str | None, rho: str | None, delta: str, composition: str) -> Loss:
     """A budget from its words, exactly; UsageError unless the composition takes it."""
     rule = next(one for one in COMPOSITIONS if one.name == composition)
-    kind, size, least = "epsilon", epsilon or "", LEAST_EPSILON
+    kind, size, least = "epsilon", epsilon or "", MIN_EPSILON
     if rho is not None:
-        kind, size, least = "rho", rho, LEAST_RHO
+        kind, size, least = "rho", rho, MIN_RHO
     try:
-        found = Loss(number(size), number(delta))
-    except NotReadable:
+        found = Loss(parse_number(size), parse_number(delta))
+    except NumberSyntaxError:
         found = Loss(Fraction(0))
-    is_budget = least <= found.epsilon <= MOST_BUDGET and 0 <= found.delta < 1
+    is_budget = least <= found.epsilon <= MAX_BUDGET and 0 <= found.delta < 1
     refuse_first(
         {
             "bad-budget.one": (epsilon is None) == (rho is None),

@@ -14,13 +14,13 @@ from dpcli.cli.console import print_styled, write_json
 from dpcli.cli.options import AsJson, LedgerFile, Period, SpecFile, refuse_first
 from dpcli.cli.plan_text import print_plan
 from dpcli.cli.text_tables import write_table
-from dpcli.errors import SpecError, UsageError, problem
-from dpcli.messages import one_line
-from dpcli.number_syntax import NotReadable, number
+from dpcli.errors import SpecError, UsageError, make_problem
+from dpcli.messages import escape_controls
+from dpcli.number_syntax import NumberSyntaxError, parse_number
 from dpcli.planning.number_text import exact_or_up, rounded_text
 from dpcli.planning.plan import Plan
 from dpcli.planning.planner import make_plan, require_plan_fits
-from dpcli.specification.load import read_any, read_spec
+from dpcli.specification.load import read_central_spec, read_spec_file
 
 if TYPE_CHECKING:
     from dpcli.planning.compare import BeforeAfter
@@ -66,7 +66,7 @@ def plan(
         },
         tables=named,
     )
-    read = read_any(spec)
+    read = read_spec_file(spec)
     refuse_first(
         {
             "bad-option.diff-local": read.is_local and diff is not None,
@@ -76,7 +76,7 @@ def plan(
     )
     made = make_plan(read)
     if diff is not None:
-        older = make_plan(read_spec(diff))
+        older = make_plan(read_central_spec(diff))
         _difference(older, made, as_json=as_json, blamed=diff if fail_on_weaker else None)
         require_plan_fits(made)
         return
@@ -101,8 +101,8 @@ def plan(
 def _amplified(plan: Plan, records: int, delta: str | None) -> ShuffledGuarantee:
     """What shuffling makes of a plan; UsageError where the bound does not apply."""
     try:
-        chosen = plan.spec.privacy.budget.delta if delta is None else number(delta)
-    except NotReadable:
+        chosen = plan.spec.privacy.budget.delta if delta is None else parse_number(delta)
+    except NumberSyntaxError:
         chosen = Fraction(-1)
     if not 0 < chosen < 1:
         code = "shuffle-delta" if delta is None else "shuffle-delta.bad"
@@ -129,7 +129,7 @@ def _difference(older: Plan, made: Plan, *, as_json: bool, blamed: Path | None) 
             print(f"weaker: {reason}")
     sys.stdout.flush()
     if blamed is not None and reasons:
-        raise SpecError(problem("weaker-privacy", reason=one, older=blamed) for one in reasons)
+        raise SpecError(make_problem("weaker-privacy", reason=one, older=blamed) for one in reasons)
 
 
 def _print_risks(plan: Plan, window: int | None) -> None:
@@ -139,7 +139,7 @@ def _print_risks(plan: Plan, window: int | None) -> None:
     for one in found:
         print_styled(one.verdict.value, COLOURS[one.verdict.name], f": {one.risk}. {one.question}")
         for sentence in one.sentences:
-            print(f"    {one_line(sentence)}")
+            print(f"    {escape_controls(sentence)}")
         print()
     counts = [(sum(one.verdict is verdict for one in found), verdict.value) for verdict in Verdict]
     print(", ".join(f"{count} {words}" for count, words in counts))

@@ -35,7 +35,7 @@ from dpcli.report.facts import plan_json, release_report
 from dpcli.report.formats import FACTS, render_outputs
 from dpcli.report.simulation import read_simulation
 from dpcli.report.table import wide_layout
-from dpcli.specification.load import read_spec
+from dpcli.specification.load import read_central_spec
 
 QUALITY = ("passed", "missed", "rows", "readable")
 """What `--json` shows of the quality check: noisy numbers and their verdict."""
@@ -67,7 +67,7 @@ def release(
             "bad-option.spark-partials": partials and engine == "spark",
         }
     )
-    plan = make_plan(read_spec(spec))
+    plan = make_plan(read_central_spec(spec))
     require_plan_fits(plan)
     names = list(dict.fromkeys(table for table, _ in wide_layout(plan).values()))
     tables = Tables(output, report, report_format, force, layout, names)

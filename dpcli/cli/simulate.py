@@ -26,7 +26,7 @@ from dpcli.report.simulation import (
 )
 from dpcli.simulation.synthetic import SyntheticDataset
 from dpcli.simulation.trials import simulate as run_trials
-from dpcli.specification.load import read_any
+from dpcli.specification.load import read_spec_file
 
 MOST_ROWS = 10_000_000
 """More rows take long to make, and noise does not grow with them."""
@@ -60,7 +60,7 @@ def simulate(
     if into is not None:
         # Findings replace older findings at most.
         require_writable([into], [spec], force=is_device(into) or is_simulation(into))
-    read = read_any(spec)
+    read = read_spec_file(spec)
     if read.is_local:
         raise UsageError.about("simulate-local")
     plan = make_plan(read)

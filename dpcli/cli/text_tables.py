@@ -9,8 +9,8 @@ from fractions import Fraction
 from typing import TextIO
 
 from dpcli.cli.console import unguarded, width_of, wrapped
-from dpcli.diagnostics import columns_of
-from dpcli.messages import one_line
+from dpcli.diagnostics import display_width
+from dpcli.messages import escape_controls
 
 Row = Mapping[str, str]
 """A line of a table: its texts by their headings."""
@@ -44,7 +44,7 @@ def write_table(
     columns are left out one by one, then cells get several lines; if a word does not fit even so,
     each row becomes a block with a line for each of its cells.
     """
-    heading = f"{one_line(title)}\n" if title else ""
+    heading = f"{escape_controls(title)}\n" if title else ""
     if not out.isatty() or not rows:
         out.write(heading + plain_table(rows))
         return list(rows[0]) if rows else []
@@ -68,7 +68,7 @@ def plain_table(rows: Sequence[Row]) -> str:
     columns = _columns(rows)
     sides = [str.rjust if _is_numeric(column[1:]) else str.ljust for column in columns]
     padded = [
-        [side(text, width - columns_of(text) + len(text)) for text in column]
+        [side(text, width - display_width(text) + len(text)) for text in column]
         for side, width, column in zip(sides, _widths(columns), columns, strict=True)
     ]
     return "".join(f"{GAP.join(line).rstrip()}\n" for line in zip(*padded, strict=True))
@@ -76,11 +76,13 @@ def plain_table(rows: Sequence[Row]) -> str:
 
 def _columns(rows: Sequence[Row]) -> list[list[str]]:
     names = list(rows[0]) if rows else ["none"]
-    return [[one_line(text) for text in (name, *(row[name] for row in rows))] for name in names]
+    return [
+        [escape_controls(text) for text in (name, *(row[name] for row in rows))] for name in names
+    ]
 
 
 def _widths(columns: Sequence[Sequence[str]]) -> list[int]:
-    return [max(map(columns_of, column)) for column in columns]
+    return [max(map(display_width, column)) for column in columns]
 
 
 def _width(widths: Sequence[int]) -> int:
@@ -117,7 +119,7 @@ def _fitted(columns: Sequence[Sequence[str]], room: int) -> list[int] | None:
     """
     widths, bodies = _widths(columns), _widths([column[1:] for column in columns])
     words = [
-        max((columns_of(word) for text in column for word in text.split()), default=0)
+        max((display_width(word) for text in column for word in text.split()), default=0)
         for column in columns
     ]
     while _width(widths) > room:
@@ -136,7 +138,7 @@ def _fitted(columns: Sequence[Sequence[str]], room: int) -> list[int] | None:
 def _blocks(columns: Sequence[Sequence[str]]) -> str:
     (name, *headings), *rows = zip(*columns, strict=True)
     lines, first = list[str](), ""
-    wide = max(map(columns_of, headings), default=0)
+    wide = max(map(display_width, headings), default=0)
     for row in rows:
         first = row[0] or first
         lines += ["", f"{name} {first}"]

@@ -21,7 +21,7 @@ import numpy as np
 import polars as pl
 from polars.selectors import matches
 
-from dpcli.columns import IdColumn, OpenColumn
+from dpcli.columns import IdColumn, PrivatePartitionColumn
 from dpcli.engine.decode import FLAGS, Decoder
 from dpcli.engine.grouping import Grouping, SharedAggregation
 from dpcli.engine.ids import FIRST_ANONYMOUS_ID, Dictionary, UserIdIndex, require_distinct
@@ -157,7 +157,7 @@ class UserLevelAggregation:
         return [
             name
             for column, name in self._names.items()
-            if isinstance(column, IdColumn | OpenColumn) and name != "user"
+            if isinstance(column, IdColumn | PrivatePartitionColumn) and name != "user"
         ]
 
     def _named(self, frame: pl.DataFrame) -> list[str]:

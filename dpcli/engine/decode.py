@@ -33,7 +33,7 @@ from math import ceil, floor
 import polars as pl
 from polars.selectors import starts_with
 
-from dpcli.columns import CategoryColumn, Column, IdColumn, NumericColumn, OpenColumn
+from dpcli.columns import CategoryColumn, Column, IdColumn, NumericColumn, PrivatePartitionColumn
 
 BLANKS = " \t"
 
@@ -151,7 +151,7 @@ class Decoder:
         """Ways to values, null where a text has none: from the cells, then from bare texts."""
         if isinstance(column, IdColumn):
             return [stripped]
-        if isinstance(column, OpenColumn):
+        if isinstance(column, PrivatePartitionColumn):
             return [_key]
         if isinstance(column, CategoryColumn):
             return [partial(_positions, column=column)] * 2

@@ -89,7 +89,7 @@ def share_aggregations(queries: Sequence[Query], unit: Unit) -> list[SharedAggre
     batches: list[SharedAggregation] = []
     for position, query in enumerate(queries):
         kind = _kind(query, unit)
-        closed = tuple(key for key in query.grouping_axes if not key.open)
+        closed = tuple(key for key in query.grouping_axes if not key.is_private)
         for index, batch in enumerate(batches):
             axes = tuple(dict.fromkeys(batch.axes + closed))
             small = prod(len(axis) + 1 for axis in axes) <= JOINT_CELLS
@@ -106,7 +106,7 @@ def _kind(query: Query, unit: Unit) -> AggregationKind:
     limited = isinstance(unit, PersonUnit) and unit.limits_groups
     binding = totals or (limited and bool(query.axes))
     return AggregationKind(
-        tuple(key for key in query.by if key.open),
+        tuple(key for key in query.by if key.is_private),
         tuple(sorted(query.axes, key=repr)) if binding else None,
         totals,
         query if isinstance(query, DistinctQuery) else None,

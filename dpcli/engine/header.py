@@ -16,8 +16,8 @@ from dpcli.columns import Column, IdColumn
 from dpcli.csv_dialect import UTF8
 from dpcli.engine.file_content import WINDOWS, first_record, is_separator_mark
 from dpcli.engine.source import Dataset, Source
-from dpcli.errors import DataError, Problem, problem
-from dpcli.messages import shown
+from dpcli.errors import DataError, Problem, make_problem
+from dpcli.messages import quote
 
 SEPARATORS = {";": "semicolon", "\t": "tab", "|": "vertical bar", ",": "comma"}
 """What probably stands between names where a first line seems to be a single one."""
@@ -63,21 +63,23 @@ def _problems(source: Source, columns: Sequence[Column]) -> Iterator[Problem]:
     if len(columns) > 1 and not any(counts.values()):
         if source.dialect is not None and hint == "missing-column":
             hint = "missing-column.all"
-        missed = f"none of the {len(columns):,} declared columns, {shown(columns[0].name)} for one"
-        yield problem(hint, file=file, mark=mark, missed=missed)
+        missed = f"none of the {len(columns):,} declared columns, {quote(columns[0].name)} for one"
+        yield make_problem(hint, file=file, mark=mark, missed=missed)
         return
     for column, count in counts.items():
         name = column.name
         if not count:
-            yield problem(hint, file=file, mark=mark, missed=f"no column {shown(name)}")
+            yield make_problem(hint, file=file, mark=mark, missed=f"no column {quote(name)}")
         elif count > 1 or name not in source.header:
-            yield problem("ambiguous-column", file=file, column=name, count=count)
+            yield make_problem("ambiguous-column", file=file, column=name, count=count)
         elif name in source.odd:
-            yield problem("column-type", file=file, column=name, type=source.odd[name])
+            yield make_problem("column-type", file=file, column=name, type=source.odd[name])
         elif isinstance(column, IdColumn) and name in source.unfit_ids:
             # As texts, 7.0 here and 7 in another file would be two people, and one
             # instant in two time zones as well.
-            yield problem("column-type.id", file=file, column=name, type=source.unfit_ids[name])
+            yield make_problem(
+                "column-type.id", file=file, column=name, type=source.unfit_ids[name]
+            )
 
 
 def _separator_within(source: Source) -> str | None:

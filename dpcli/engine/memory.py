@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
 from dpcli.engine.progress import silenced_stderr
-from dpcli.errors import DataError, Stopped
+from dpcli.errors import DataError, StoppedBySignal
 
 if TYPE_CHECKING:
     import polars as pl
@@ -36,7 +36,7 @@ class MemoryTable:
             try:
                 with silenced_stderr():
                     self._lazy().sink_parquet(file, compression="uncompressed", statistics=False)
-            except (KeyboardInterrupt, Stopped):
+            except (KeyboardInterrupt, StoppedBySignal):
                 raise
             except BaseException:  # noqa: BLE001 - a panic of native code is no Exception
                 # The message of a writer may quote a cell, so no part of it may pass.

@@ -27,7 +27,7 @@ from dpcli.columns import Column, NumericColumn
 from dpcli.engine.decode import swapped
 from dpcli.engine.progress import silenced_stderr
 from dpcli.engine.source import Source
-from dpcli.errors import DataError, Stopped
+from dpcli.errors import DataError, StoppedBySignal
 
 TEXTUAL = (pl.String, pl.Categorical, pl.Enum, pl.Null, pl.Boolean)
 
@@ -62,7 +62,7 @@ def parquet_source(name: str, file: BinaryIO) -> Source:
             frame = pl.scan_parquet(_footer(file), glob=False, hive_partitioning=False)
             schema = frame.collect_schema()
             rows: int = frame.select(pl.len()).collect().item()
-    except (KeyboardInterrupt, Stopped):
+    except (KeyboardInterrupt, StoppedBySignal):
         raise
     except BaseException:  # noqa: BLE001 - a panic of native code is no Exception
         raise DataError.about("not-parquet", file=name) from None

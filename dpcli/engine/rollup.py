@@ -129,9 +129,11 @@ def _groups(
     cell, inside = _cells(inner, places, len(added))
     labels = pl.DataFrame(
         [
-            (opened[key] if key.open else pl.Series([*key.labels, None]).gather(places[key])).alias(
-                f"k{at}"
-            )
+            (
+                opened[key]
+                if key.is_private
+                else pl.Series([*key.labels, None]).gather(places[key])
+            ).alias(f"k{at}")
             for at, key in enumerate(query.by)
         ]
     )

@@ -17,7 +17,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from typing import BinaryIO, Self
 
-from dpcli.csv_dialect import STANDARD, UTF8, Dialect
+from dpcli.csv_dialect import STANDARD_DIALECT, UTF8, Dialect
 from dpcli.engine.file_content import (
     MARKS,
     SEALED_ENDING,
@@ -33,7 +33,14 @@ from dpcli.engine.file_content import (
 )
 from dpcli.engine.memory import MemoryTable
 from dpcli.engine.progress import Progress, silenced_stderr
-from dpcli.errors import DataError, DpcliError, Problem, Stopped, describe_system_error, problem
+from dpcli.errors import (
+    DataError,
+    DpcliError,
+    Problem,
+    StoppedBySignal,
+    describe_system_error,
+    make_problem,
+)
 
 STDIN = "-"
 
@@ -61,7 +68,7 @@ class Source:
     size: int
     header: tuple[str, ...]
     bytes: int = 0
-    dialect: Dialect | None = STANDARD
+    dialect: Dialect | None = STANDARD_DIALECT
     odd: Mapping[str, str] = field(default_factory=dict)
     unfit_ids: Mapping[str, str] = field(default_factory=dict)
     state: State | None = None
@@ -72,7 +79,7 @@ class Dataset:
     """Files that are read one after the other as if they were one."""
 
     sources: tuple[Source, ...]
-    dialect: Dialect = STANDARD
+    dialect: Dialect = STANDARD_DIALECT
 
     @property
     def size(self) -> int:
@@ -95,7 +102,7 @@ class Dataset:
             with silenced_stderr():
                 yield
             self._require_unchanged()
-        except (KeyboardInterrupt, Stopped, DpcliError):
+        except (KeyboardInterrupt, StoppedBySignal, DpcliError):
             raise
         except BaseException:  # noqa: BLE001 - a panic of native code is no Exception
             self._require_unchanged()
@@ -105,7 +112,7 @@ class Dataset:
     def _require_unchanged(self) -> None:
         """What was read of changed files is no version; only sizes and times are compared."""
         changed = [
-            problem("data-changed", file=source.name)
+            make_problem("data-changed", file=source.name)
             for source in self.sources
             if source.state is not None and source.state != _state(source.file)
         ]
@@ -126,7 +133,7 @@ Input = str | MemoryTable
 
 
 def open_dataset(
-    inputs: Sequence[Input], dialect: Dialect = STANDARD, progress: Progress | None = None
+    inputs: Sequence[Input], dialect: Dialect = STANDARD_DIALECT, progress: Progress | None = None
 ) -> Dataset:
     """Open the data files, or standard input for `-`, and read their headers.
 
@@ -173,7 +180,7 @@ def _twice(raws: Sequence[tuple[str, BinaryIO]]) -> Iterator[Problem]:
         place = (status.st_dev, status.st_ino)
         if place in seen:
             code = "data-twice" if name == seen[place] else "data-twice.link"
-            yield problem(code, file=name, same=seen[place])
+            yield make_problem(code, file=name, same=seen[place])
         seen.setdefault(place, name)
 
 

@@ -45,7 +45,7 @@ from dpcli.engine.rollup import Partial
 from dpcli.engine.source import STDIN
 from dpcli.engine.spark_files import files_of, place_of, state_of
 from dpcli.engine.spark_tasks import LINES, RESULT, File, Tasks
-from dpcli.errors import DataError, DpcliError, Problem, Stopped, UsageError, problem
+from dpcli.errors import DataError, DpcliError, Problem, StoppedBySignal, UsageError, make_problem
 from dpcli.noise.entropy import random_bytes
 from dpcli.privacy.unit import PersonUnit, Unit
 from dpcli.queries import Query
@@ -88,7 +88,7 @@ def aggregate_with_spark(
             partials, _ = _partials(spark, tasks, files)
         changed = [one for one in files if state_of(place_of(spark, one.address)[1]) != one.state]
         if changed:
-            raise DataError(problem("data-changed", file=one.name) for one in changed)
+            raise DataError(make_problem("data-changed", file=one.name) for one in changed)
         aggregation = tasks.aggregation
         return aggregation.sealed(aggregation.merged(partials))
 
@@ -111,7 +111,7 @@ def _redacted() -> Iterator[None]:
     try:
         with silenced_stderr():
             yield
-    except (KeyboardInterrupt, Stopped, DpcliError):
+    except (KeyboardInterrupt, StoppedBySignal, DpcliError):
         raise
     except BaseException:  # noqa: BLE001 - as of the local engine
         raise DataError.about("spark-failed") from None

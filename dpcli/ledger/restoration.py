@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
 
-from dpcli.errors import LedgerError, Problem, problem
+from dpcli.errors import LedgerError, Problem, make_problem
 from dpcli.ledger.anchor import ForeignAnchor, begin_anchor, follow, read_anchor, usual_anchor
 from dpcli.ledger.balance import period_number
 from dpcli.ledger.chain import CLOSE, LOST, OPEN, RELEASE, LedgerEntry
@@ -61,7 +61,7 @@ class Proof:
 
     def disagrees(self, why: str) -> Problem:
         """A report that does not belong to the ledger, or was changed."""
-        return problem("report-disagrees", report=self.path, why=why)
+        return make_problem("report-disagrees", report=self.path, why=why)
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,7 +31,7 @@ from dpcli.numeric.exact import decimal_places
 from dpcli.planning.plan import Plan
 from dpcli.planning.planner import require_plan_fits
 from dpcli.privacy.confidential import Confidential
-from dpcli.specification.model import Cell, Response, Spec
+from dpcli.specification.model import Response, Spec, ValuedColumn
 
 CELLS = 1 << 22
 """Cells of responses that are made at a time; memory grows with this, not with the file."""
@@ -129,9 +129,9 @@ def write_responses(
     outbox.sync()
 
 
-def _columns(spec: Spec) -> list[Cell]:
+def _columns(spec: Spec) -> list[ValuedColumn]:
     """The columns of the data file that are read, in the order of what is collected."""
-    return [one.column if isinstance(one, Response) else one for one in spec.kept]
+    return [one.column if isinstance(one, Response) else one for one in spec.collected_columns]
 
 
 def _csv(frame: pl.DataFrame, *, header: bool = False) -> bytes:
@@ -157,7 +157,7 @@ def responses(
     )
     for cells in prefetch(map(decoder.decoded, frames)):
         collected: dict[str, pl.Series] = {}
-        for one, series in zip(spec.kept, cells.get_columns(), strict=True):
+        for one, series in zip(spec.collected_columns, cells.get_columns(), strict=True):
             if isinstance(one, Response):
                 sealed = Confidential(series.cast(pl.Int64).to_numpy(), one.randomizer)
                 collected |= _written(one, sealed)
@@ -178,7 +178,7 @@ def _written(response: Response, cells: Confidential[Ints]) -> dict[str, pl.Seri
     return dict(zip(response.names, written, strict=True))
 
 
-def _texts(column: Cell, cells: pl.Series) -> pl.Series:
+def _texts(column: ValuedColumn, cells: pl.Series) -> pl.Series:
     """Public cells, as they are written: labels and numbers, nothing where they are missing."""
     if isinstance(column, CategoryColumn):
         return _labels(column.labels, cells)

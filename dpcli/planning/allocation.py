@@ -13,7 +13,7 @@ from dpcli.planning.statistic_planner import DIGITS, StatisticPlanner
 from dpcli.privacy.accounting.composition import total_failure_delta
 from dpcli.privacy.loss import Loss
 from dpcli.privacy.zcdp_conversion import zcdp_rho_within
-from dpcli.spec_values import LEAST_EPSILON, MOST_EPSILON
+from dpcli.spec_values import MAX_EPSILON, MIN_EPSILON
 from dpcli.specification.model import Entry
 
 FINE = Fraction(1, 10**4)
@@ -55,7 +55,7 @@ class WeightedAllocation:
                 return best
         # Where plain sums are less than what rhos mean, something may be left all the same.
         low, shrink = short_down(low if low > 0 else 1 / self._units, DIGITS), Fraction(9, 10)
-        least = LEAST_EPSILON
+        least = MIN_EPSILON
         if self._rule.takes_rho:
             # So small a rho is covered by delta: it fits, and gives no accuracy.
             least = zcdp_rho_within(self._budget.epsilon, self._budget.delta) / 10**6
@@ -64,7 +64,7 @@ class WeightedAllocation:
             if low * self._units < least:
                 raise nothing_left
         least_share, factor = min(map(_share, self._sharing)), Fraction(2)
-        while factor > 1 + FINE and low * least_share < MOST_EPSILON:
+        while factor > 1 + FINE and low * least_share < MAX_EPSILON:
             larger = short_down(low * factor, DIGITS)
             if larger > low and self._fits(found := self._at(larger)):
                 low, best = larger, found
@@ -77,24 +77,24 @@ class WeightedAllocation:
         needing = [
             entry
             for entry in sharing
-            if not entry.price.delta
+            if not entry.budget_request.delta
             and (entry.selects_partitions or any(one.needs_delta for one in entry.mechanisms))
         ]
         weights = sum(map(_share, needing), start=Fraction(0))
         if self._rule.takes_rho or not weights:
             return list(sharing)
         spent = sum((one.target.delta for one in self._first), start=Fraction(0))
-        spent += sum((entry.price.delta for entry in sharing), start=Fraction(0))
+        spent += sum((entry.budget_request.delta for entry in sharing), start=Fraction(0))
         part = max(self._budget.delta - spent, Fraction(0)) / weights
         return [
-            replace(one, price=replace(one.price, delta=part * _share(one)))
+            replace(one, budget_request=replace(one.budget_request, delta=part * _share(one)))
             if one in needing
             else one
             for one in sharing
         ]
 
     def _at(self, size: Fraction) -> list[PlannedStatistic]:
-        sizes = (min(size * _share(entry), MOST_EPSILON) for entry in self._sharing)
+        sizes = (min(size * _share(entry), MAX_EPSILON) for entry in self._sharing)
         targets = map(self._planner.target, sizes, self._sharing)
         return list(map(self._planner.most_accurate, self._sharing, targets))
 
@@ -110,16 +110,15 @@ class WeightedAllocation:
         if not self._rule.takes_rho:
             left = self._budget.epsilon - self._spent([]).epsilon
             # What a size of one costs: less than its shares, if some of it is disjoint or free.
-            small = min(left, MOST_EPSILON) / self._units / 2
+            small = min(left, MAX_EPSILON) / self._units / 2
             if small <= 0:
                 return small
             answers = guarantee_counts(self._at(small), spec)
             cost = sum((one.loss.epsilon * n for one, n in answers.items()), start=Fraction(0))
-            return left * small / cost if cost else MOST_EPSILON / self._units
+            return left * small / cost if cost else MAX_EPSILON / self._units
         first = guarantee_counts(self._first, spec)
-        failure_delta = sum(
-            (one.price.delta for one in self._sharing if one.selects_partitions), start=Fraction(0)
-        )
+        selecting = (entry.budget_request for entry in self._sharing if entry.selects_partitions)
+        failure_delta = sum((request.delta for request in selecting), start=Fraction(0))
         delta = self._budget.delta - failure_delta - total_failure_delta(first)
         if delta <= 0:
             return Fraction(0)
@@ -129,5 +128,5 @@ class WeightedAllocation:
 
 
 def _share(entry: Entry) -> Fraction:
-    assert entry.price.share is not None
-    return entry.price.share
+    assert entry.budget_request.weight is not None
+    return entry.budget_request.weight

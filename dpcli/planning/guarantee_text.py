@@ -29,14 +29,14 @@ PRIOR = 0.1
 
 def promise(spec: Spec) -> str:
     """What differential privacy promises here."""
-    return note(f"promise.{spec.privacy.neighbors.name.lower()}", one=spec.one)
+    return note(f"promise.{spec.privacy.neighbors.name.lower()}", unit=spec.unit_noun)
 
 
 def headline(plan: Plan) -> str:
     """The meaning of the loss in one sentence: the greatest belief in a fact about one unit."""
     loss = plan.cost
     if not loss.epsilon and not loss.delta:
-        return note("meaning.nothing", one=plan.spec.one)
+        return note("meaning.nothing", unit=plan.spec.unit_noun)
     facts = _believed(_about_data(plan), plan)
     unless = note("meaning.unless", **facts) if loss.delta else ""
     return note("meaning.headline", unless=unless, **facts)
@@ -44,19 +44,19 @@ def headline(plan: Plan) -> str:
 
 def meaning(plan: Plan) -> Iterator[str]:
     """What a recipient can learn about one unit from the answers of a plan."""
-    loss, one = plan.cost, plan.spec.one
+    loss, unit = plan.cost, plan.spec.unit_noun
     if not loss.epsilon and not loss.delta:
-        yield note("meaning.nothing", one=one)
+        yield note("meaning.nothing", unit=unit)
         return
     plus = f", plus {at_most(loss.delta)}" if loss.delta else ""
     times = times_at_most(likelihood_ratio(loss))
     facts = _believed(_about_data(plan), plan)
     if plan.spec.privacy.neighbors is Neighbors.ADD_REMOVE:
-        yield note("meaning.without", times=times, one=one, plus=plus)
+        yield note("meaning.without", times=times, unit=unit, plus=plus)
         yield note("meaning.presence", **_believed(loss, plan))
         yield note("meaning.two_steps", **facts)
     else:
-        yield note("meaning.other", times=times, one=one, plus=plus)
+        yield note("meaning.other", times=times, unit=unit, plus=plus)
         yield note("meaning.data_alone", **facts)
     if loss.delta:
         yield note("meaning.more", **facts)
@@ -71,10 +71,10 @@ def _about_data(plan: Plan) -> Loss:
 def _believed(loss: Loss, plan: Plan) -> dict[str, object]:
     """What a recipient can believe at most and at least after `PRIOR`, and how surely."""
     low, high = posterior_range(loss, PRIOR)
-    one, public = plan.spec.one, plan.is_local and plan.spec.public
+    unit, public = plan.spec.unit_noun, plan.is_local and plan.spec.public
     return {
-        "one": one,
-        "fact": f"{one}, beyond what is public about it," if public else one,
+        "unit": unit,
+        "fact": f"{unit}, beyond what is public about it," if public else unit,
         "prior": f"{PRIOR:.0%}",
         "low": percent_at_least(low),
         "high": percent_at_most(high),
@@ -91,7 +91,7 @@ def _protected(part: PlannedQuery, spec: Spec) -> str:
     query = part.weighted.query
     facts: dict[str, object] = {
         "role": part.weighted.role[:1].upper() + part.weighted.role[1:],
-        "one": spec.one,
+        "unit": spec.unit_noun,
         "error": rounded_text(part.error(spec.confidence), 6),
         "percent": exact_or_up(spec.confidence * 100),
     }

@@ -146,7 +146,7 @@ def composition_notes(plan: Plan) -> list[str]:
     key = "two_largest" if privacy.neighbors is Neighbors.CHANGE_ONE else "largest"
     for column, parts in groups.items():
         names = "; ".join(", ".join(part) for part in parts.values())
-        notes.append(note(f"composing.{key}", names=names, column=column, one=plan.spec.one))
+        notes.append(note(f"composing.{key}", names=names, column=column, unit=plan.spec.unit_noun))
     rule = privacy.composition.name
     if rule != "sequential":
         notes.append(note("composing.rule", rule=rule, bound=plan.bound.name))
@@ -163,7 +163,9 @@ def selection_notes(plan: Plan) -> list[str]:
             if part.partition_selection is not None
         ):
             facts = {"threshold": rule.threshold, "delta": exact_or_up(rule.delta)}
-            rules.append(note("selections.shown", name=planned.name, one=plan.spec.one, **facts))
+            rules.append(
+                note("selections.shown", name=planned.name, unit=plan.spec.unit_noun, **facts)
+            )
     return [*rules, *([note("selections.too_large")] if rules else [])]
 
 

@@ -83,13 +83,17 @@ def allocate(spec: Spec) -> list[PlannedStatistic]:
     may be less: then mechanisms that need no delta anywhere are tried as well.
     """
     planner = StatisticPlanner(spec, branches(spec))
-    found = _allocated(spec.priced, planner)
-    free = [e for e in spec.priced if len(e.mechanisms) > 1 and (e.price.error or e.price.share)]
+    found = _allocated(spec.charged_entries, planner)
+    free = [
+        e
+        for e in spec.charged_entries
+        if len(e.mechanisms) > 1 and (e.budget_request.error or e.budget_request.weight)
+    ]
     if not spec.privacy.composition.takes_rho or not free:
         return found
     plain = [
         replace(entry, mechanisms=entry.mechanisms[:1]) if entry in free else entry
-        for entry in spec.priced
+        for entry in spec.charged_entries
     ]
     with suppress(SpecError):
         return min(found, _allocated(plain, planner), key=lambda one: _preference(one, planner))
@@ -100,14 +104,14 @@ def _allocated(entries: Sequence[Entry], planner: StatisticPlanner) -> list[Plan
     found: dict[str, PlannedStatistic] = {}
     problems: list[Problem] = []
     for entry in entries:
-        if not entry.price.share:
+        if not entry.budget_request.weight:
             try:
                 found[entry.request.name] = planner.alone(entry)
             except SpecError as refusal:
                 problems += refusal.problems
     if problems:
         raise SpecError(problems)
-    sharing = [entry for entry in entries if entry.price.share]
+    sharing = [entry for entry in entries if entry.budget_request.weight]
     if sharing:
         shared = WeightedAllocation(list(found.values()), sharing, planner).largest()
         found |= {entry.name: entry for entry in shared}
@@ -122,7 +126,7 @@ def _preference(
     An account adds up rhos, release by release.
     """
     over = not planner.total(entries).within(planner.spec.privacy.budget)
-    if any(planned.entry.price.share for planned in entries):
+    if any(planned.entry.budget_request.weight for planned in entries):
         return over, sum(map(planner.noisiness, entries))
     answers = guarantee_counts(entries, planner.spec)
     return over, float(sum(one.rho * times for one, times in answers.items()))

@@ -13,7 +13,7 @@ from enum import Enum
 from fractions import Fraction
 
 from dpcli.columns import NumericColumn
-from dpcli.messages import fill
+from dpcli.messages import fill_sentence
 from dpcli.planning.plan import Plan, PlannedStatistic
 from dpcli.privacy.interpretation import (
     at_least,
@@ -89,11 +89,11 @@ def risks(plan: Plan, window: int | None = None) -> tuple[Finding, ...]:
     facts, found = _facts(plan, window), []
     for name, verdict, *keys in _judged(plan, window):
         table = texts("risks")[name]
-        words = " ".join(fill(table[key], **facts) for key in keys if key)
+        words = " ".join(fill_sentence(table[key], **facts) for key in keys if key)
         asks = table.get("asks", "")
         declared = plan.spec.declarations.answer(asks) if asks else ""
         met = MET if declared and verdict is OPEN else verdict
-        warning = fill(table["warning"], **facts) if verdict is WARNED else ""
+        warning = fill_sentence(table["warning"], **facts) if verdict is WARNED else ""
         found.append(Finding(name, table["question"], met, words, declared, asks, warning))
     return tuple(found)
 
@@ -106,8 +106,8 @@ def _facts(plan: Plan, window: int | None) -> dict[str, object]:
     prior, shown = (0.001, "0.1") if budget.epsilon >= LARGE_EPSILON else (0.1, "10")
     people, person = spec.declarations.population or 1, isinstance(unit, PersonUnit)
     return {
-        "one": spec.one,
-        "units": "people" if person else f"{spec.one}s",
+        "unit": spec.unit_noun,
+        "units": "people" if person else f"{spec.unit_noun}s",
         "dataset": spec.dataset,
         "id": unit.column if isinstance(unit, PersonUnit) else "",
         "rows": unit.max_rows if isinstance(unit, PersonUnit) else 0,

@@ -17,7 +17,7 @@ from dpcli.numeric.search import bisect
 from dpcli.planning.plan import PlannedQuery, PlannedStatistic, guarantee_counts
 from dpcli.privacy.accounting.parallel import Branch
 from dpcli.privacy.loss import Loss, sum_losses
-from dpcli.spec_values import LEAST_EPSILON, LEAST_RHO, MOST_EPSILON
+from dpcli.spec_values import MAX_EPSILON, MIN_EPSILON, MIN_RHO
 from dpcli.specification.model import Entry, Spec
 
 DIGITS = 6
@@ -82,12 +82,12 @@ class StatisticPlanner:
     def target(self, size: Fraction, entry: Entry) -> Loss:
         """A loss of that size in the measure that entries are solved in."""
         if self.measure == "rho":
-            return Loss(Fraction(0), entry.price.delta, size)
-        return Loss(size, entry.price.delta)
+            return Loss(Fraction(0), entry.budget_request.delta, size)
+        return Loss(size, entry.budget_request.delta)
 
     def alone(self, entry: Entry) -> PlannedStatistic:
         """An entry whose price depends on no other: given, or the least that reaches an error."""
-        price = entry.price
+        price = entry.budget_request
         if price.error is None:
             epsilon = price.epsilon or Fraction(0)
             return self.most_accurate(entry, Loss(epsilon, price.delta, price.rho))
@@ -123,9 +123,9 @@ class StatisticPlanner:
                 return planned(least)
             low, high = max(low / BRACKET, least), low
         while not reaches(high):
-            if high == MOST_EPSILON:
+            if high == MAX_EPSILON:
                 return None
-            low, high = high, min(high * BRACKET, MOST_EPSILON)
+            low, high = high, min(high * BRACKET, MAX_EPSILON)
         return planned(bisect(reaches, low, high, middle=_middle)[1])
 
     def _parts(self, entry: Entry, mechanism: Mechanism, target: Loss) -> tuple[PlannedQuery, ...]:
@@ -151,7 +151,7 @@ class StatisticPlanner:
         return tuple(map(PlannedQuery, queries, fitted))
 
 
-LEAST = {"rho": LEAST_RHO, "epsilon": LEAST_EPSILON}
+LEAST = {"rho": MIN_RHO, "epsilon": MIN_EPSILON}
 """The least size of a loss, by what it is counted in."""
 
 

@@ -53,19 +53,19 @@ def loss_text(loss: Loss) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Price:
-    """Just one of epsilon, rho, error or share; and a delta, where it may spend one.
+class BudgetRequest:
+    """Just one of epsilon, rho, error or weight; and a delta, where it may spend one.
 
     `epsilon` and `rho` are given losses. `error` is the half-width that an answer must
-    not exceed, in its own unit, for the least loss that reaches it. `share` is a part of what
-    other entries leave of the budget, in proportion to all shares.
+    not exceed, in its own unit, for the least loss that reaches it. `weight` is its part of what
+    other entries leave of the budget, in proportion to all weights.
     """
 
     epsilon: Fraction | None = None
     delta: Fraction = Fraction(0)
     rho: Fraction | None = None
     error: Fraction | None = None
-    share: Fraction | None = None
+    weight: Fraction | None = None
 
 
 @dataclass(frozen=True, slots=True)

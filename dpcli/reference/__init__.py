@@ -31,7 +31,7 @@ TITLES = {
 
 
 @dataclass(frozen=True, slots=True)
-class Use:
+class KeyUse:
     """What a key means at some places of a spec: the sentence that an editor shows.
 
     A place is the thing that has the key: `spec`, `privacy`, `statistic`, a type of column
@@ -61,26 +61,26 @@ class Page:
     values: str = ""
     absent: str = ""
     fix: str = ""
-    uses: tuple[Use, ...] = ()
+    uses: tuple[KeyUse, ...] = ()
 
     @property
     def title(self) -> str:
         """What kind of word it is."""
         return TITLES.get(self.kind, self.kind)
 
-    def use(self, place: str) -> Use | None:
+    def use(self, place: str) -> KeyUse | None:
         """What the key means at a place."""
         return next((use for use in self.uses if place in use.places), None)
 
     def text(self, width: int = WIDTH) -> str:
         """The whole page, as plain text; examples and formulas are not filled."""
         parts = [
-            part if "\n " in f"\n{part}" else filled(part, width)
+            part if "\n " in f"\n{part}" else wrap_paragraph(part, width)
             for part in (f"{self.name} ({self.title})", *self.meaning.split("\n\n"))
         ]
         if len(self.uses) > 1:
             uses = [f"in {', '.join(use.places)}: {use.says}" for use in self.uses]
-            parts.append("\n".join(filled(use, width, "  ", "      ") for use in uses))
+            parts.append("\n".join(wrap_paragraph(use, width, "  ", "      ") for use in uses))
         example = f"Example:   {self.example}"
         if len(example) >= width or "\n" in example:
             example = "\n  ".join(["Example:", *self.example.splitlines()])
@@ -92,7 +92,7 @@ class Page:
         }
         labels["See also"] = f"dpcli explain {' | '.join(self.see)}" if self.see else ""
         lines = [
-            filled(f"{label + ':':11}{text}", width, "", " " * 11) if text else ""
+            wrap_paragraph(f"{label + ':':11}{text}", width, "", " " * 11) if text else ""
             for label, text in labels.items()
         ]
         lines.insert(2, example if self.example else "")
@@ -100,7 +100,7 @@ class Page:
 
 
 @cache
-def codes() -> tuple[Page, ...]:
+def code_pages() -> tuple[Page, ...]:
     """Every error code that a user can meet, by family.
 
     A hint without facts says how to fix the problem, if nothing else does.
@@ -145,19 +145,19 @@ def texts(name: str) -> dict[str, dict[str, str]]:
     return _prose(_read(FOLDER / f"{name}.toml"))
 
 
-def variant(code: str, name: str) -> str:
+def variant_code(code: str, name: str) -> str:
     """The variant of a code that is about a `name`, if it has words for it; else the code."""
     return f"{code}.{name}" if isinstance(code_tables()[code].get(name), dict) else code
 
 
-PARTS = ("sections", "privacy", "keys", "terms", "commands")
+PAGE_FILES = ("sections", "privacy", "keys", "terms", "commands")
 """The files of pages about words, in the order of a spec."""
 
 
 @cache
 def word_pages() -> tuple[Page, ...]:
     """Every page about a word of specs, of the command line or of what it prints."""
-    files = (_read(FOLDER / "pages" / f"{part}.toml") for part in PARTS)
+    files = (_read(FOLDER / "pages" / f"{part}.toml") for part in PAGE_FILES)
     return tuple(_page(name, _prose(table)) for file in files for name, table in file.items())
 
 
@@ -174,7 +174,7 @@ def _read(path: Path) -> dict[str, Any]:
     return tomllib.loads(path.read_text("utf-8"))
 
 
-def filled(text: str, width: int, first: str = "", rest: str = "") -> str:
+def wrap_paragraph(text: str, width: int, first: str = "", rest: str = "") -> str:
     """A paragraph in lines of at most `width` columns; no word is broken."""
     return fill(
         text,
@@ -187,7 +187,7 @@ def filled(text: str, width: int, first: str = "", rest: str = "") -> str:
 
 
 def _page(name: str, table: dict[str, Any]) -> Page:
-    uses = tuple(Use(**{**use, "places": tuple(use["places"])}) for use in table.get("uses", ()))
+    uses = tuple(KeyUse(**{**use, "places": tuple(use["places"])}) for use in table.get("uses", ()))
     lists = {key: tuple(table.get(key, ())) for key in ("see", "also")}
     return Page(name, **{**table, **lists, "uses": uses})
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dpcli import __version__
-from dpcli.errors import Problem, UsageError, describe_system_error, problem
+from dpcli.errors import Problem, UsageError, describe_system_error, make_problem
 from dpcli.messages import note
 from dpcli.planning.notes import count_text
 from dpcli.planning.number_text import Fact, JsonNumber, exact_or_up, plain_decimal, rounded_text
@@ -195,7 +195,7 @@ def _notes(findings: Trials) -> Iterator[str]:
 def broken_problems(findings: Trials) -> list[Problem]:
     """For each query whose noise is not what the plan states: what was observed instead."""
     return [
-        problem(
+        make_problem(
             "promise-broken",
             entry=name,
             role=asked.part.weighted.role,

@@ -11,7 +11,7 @@ from fractions import Fraction
 from math import ceil, log10
 from typing import TYPE_CHECKING
 
-from dpcli.columns import FORMULA
+from dpcli.columns import FORMULA_STARTS
 from dpcli.numeric.exact import decimal_text
 from dpcli.planning.plan import Plan
 from dpcli.report.published_numbers import PublishedNumbers
@@ -29,7 +29,7 @@ ENDS = ("", "_lower", "_upper")
 """What is added to the name of a statistic for its columns in a wide table."""
 
 _NUMBER = re.compile(r"-?[0-9]+(\.[0-9]+)?")
-_FORMULA = f"^[{re.escape(''.join(FORMULA))}]"
+_FORMULA = f"^[{re.escape(''.join(FORMULA_STARTS))}]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,7 +168,7 @@ def _harmless(cell: str) -> str:
     What is declared does not begin so, unless it is a number; keys that are found in the
     data get an apostrophe before them.
     """
-    return f"'{cell}" if cell.startswith(FORMULA) and not _NUMBER.fullmatch(cell) else cell
+    return f"'{cell}" if cell.startswith(FORMULA_STARTS) and not _NUMBER.fullmatch(cell) else cell
 
 
 BEYOND = 3

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Final, TypeVar, final
 
 import numpy as np
 
-from dpcli.columns import CategoryColumn, IdColumn, NumericColumn, OpenColumn
-from dpcli.csv_dialect import ENCODINGS, STANDARD, UTF16, Dialect
+from dpcli.columns import CategoryColumn, IdColumn, NumericColumn, PrivatePartitionColumn
+from dpcli.csv_dialect import ENCODINGS, STANDARD_DIALECT, UTF16, Dialect
 from dpcli.engine.source import Dataset, Source
 from dpcli.errors import DataError, UsageError
 from dpcli.privacy.confidential import Confidential
@@ -44,7 +44,7 @@ REPEATED = 75
 FIRST_PERSON = 1 << 48
 """Places from here on stand for people, those below for rows."""
 
-GENERATED: Final = frozenset({NumericColumn, CategoryColumn, OpenColumn, IdColumn})
+GENERATED: Final = frozenset({NumericColumn, CategoryColumn, PrivatePartitionColumn, IdColumn})
 """Columns whose texts follow from their declaration; another kind might have texts of its own."""
 
 UTF16_MARK = b"\xff\xfe"
@@ -114,7 +114,7 @@ class SyntheticDataset(AbstractContextManager["SyntheticDataset"]):
         self.header = (*self._columns, mark)
         self.__file: BinaryIO = tempfile.TemporaryFile(prefix="dpcli-")  # noqa: SIM115 - closed by `close`
         try:
-            self._write(self.__file, STANDARD)
+            self._write(self.__file, STANDARD_DIALECT)
         except BaseException as error:
             self.close()
             if isinstance(error, OSError):

@@ -19,7 +19,14 @@ from math import isqrt
 import numpy as np
 import numpy.typing as npt
 
-from dpcli.columns import EPOCH, CategoryColumn, Column, IdColumn, NumericColumn, OpenColumn
+from dpcli.columns import (
+    EPOCH,
+    CategoryColumn,
+    Column,
+    IdColumn,
+    NumericColumn,
+    PrivatePartitionColumn,
+)
 from dpcli.numeric.splitmix import ODD, Words, scrambled
 from dpcli.queries import Condition
 
@@ -98,7 +105,7 @@ def texts_of(
             found = _numbers(column, own, stream, places)
         case CategoryColumn():
             found = _labels(column, own, stream, places)
-        case OpenColumn():
+        case PrivatePartitionColumn():
             found = _named(_zipf(min(rows, 4 * isqrt(rows)), stream, places))
         case IdColumn():
             return ids(stream, places, stream.below(rows // 3 + 1, places))

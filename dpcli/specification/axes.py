@@ -6,16 +6,24 @@ from collections.abc import Iterable, Sequence
 from math import ceil, floor
 from typing import Any
 
-from dpcli.columns import FORMULA, Key, NumericColumn, OpenColumn
+from dpcli.columns import FORMULA_STARTS, Key, NumericColumn, PrivatePartitionColumn
 from dpcli.numeric.exact import readable_text
 from dpcli.queries import Condition
-from dpcli.reference import variant
+from dpcli.reference import variant_code
 from dpcli.scores import Points
-from dpcli.specification.columns_section import Scope
+from dpcli.specification.columns_section import SpecContext
 from dpcli.specification.grid import in_steps, on_grid, read_number, within
-from dpcli.specification.model import Cell
-from dpcli.specification.tree import Listing, Mapping, Node, Word, at, read_all, words_of
-from dpcli.specification.validation import Part
+from dpcli.specification.model import ValuedColumn
+from dpcli.specification.tree import (
+    MappingNode,
+    Node,
+    ScalarNode,
+    SequenceNode,
+    node_at,
+    read_all,
+    scalars_of,
+)
+from dpcli.specification.validation import Section
 
 MOST_BINS = 10_001
 """A column of ten thousand steps has one value more."""
@@ -29,31 +37,33 @@ ESTIMATED = ("column", "estimate", "item", "records", "value", "standard_error",
 Ranges = tuple[tuple[int, int], ...]
 
 
-def read_keys(part: Part[Any], field: str, scope: Scope) -> tuple[Key, ...]:
+def read_keys(part: Section[Any], field: str, scope: SpecContext) -> tuple[Key, ...]:
     """The keys of a list such as `by`."""
     part.require(field)
     seen: set[str] = set()
 
     def read(item: Node) -> Key:
-        word = at(item, "column")
-        assert isinstance(word, Word)
+        word = node_at(item, "column")
+        assert isinstance(word, ScalarNode)
         if word.text in seen:
             raise word.span.report("duplicate-key-column", column=word.text, field=field)
         seen.add(word.text)
-        column = scope.key(word, part.user)
+        column = scope.key(word, part.subject)
         if column.name in RESERVED:
             raise word.span.report("reserved-name", column=column.name, reserved=RESERVED)
-        bins = item.get("bins") if isinstance(item, Mapping) else None
+        bins = item.get("bins") if isinstance(item, MappingNode) else None
         return read_axis(column, bins, word, "missing-bins")
 
     listing = part.node.listing(field)
     return tuple(read_all(read, listing.items if listing else ()))
 
 
-def read_axis(column: Cell | OpenColumn, bins: Node | None, word: Word, missing: str) -> Key:
+def read_axis(
+    column: ValuedColumn | PrivatePartitionColumn, bins: Node | None, word: ScalarNode, missing: str
+) -> Key:
     """The labels of a category, or the bins of a number; `missing` says that it has none."""
     facts = {"column": column.name, "kind": column.kind}
-    if column.name.startswith(FORMULA):
+    if column.name.startswith(FORMULA_STARTS):
         raise word.span.report("formula-label.key", first=column.name[0], **facts)
     if isinstance(column, NumericColumn):
         if bins is None:
@@ -65,20 +75,20 @@ def read_axis(column: Cell | OpenColumn, bins: Node | None, word: Word, missing:
 
 
 def _starts(column: NumericColumn, bins: Node) -> tuple[int, ...]:
-    width, edges = at(bins, "width"), at(bins, "edges")
-    if isinstance(width, Word) == isinstance(edges, Listing):
-        raise bins.span.report("bins-form.both" if isinstance(width, Word) else "bins-form")
-    if isinstance(width, Word):
+    width, edges = node_at(bins, "width"), node_at(bins, "edges")
+    if isinstance(width, ScalarNode) == isinstance(edges, SequenceNode):
+        raise bins.span.report("bins-form.both" if isinstance(width, ScalarNode) else "bins-form")
+    if isinstance(width, ScalarNode):
         starts = _by_width(column, width)
     else:
-        starts = _by_edges(column, words_of(edges))
+        starts = _by_edges(column, scalars_of(edges))
     if len(starts) > MOST_BINS:
-        span = width.span if isinstance(width, Word) else edges.span
+        span = width.span if isinstance(width, ScalarNode) else edges.span
         raise span.report("too-many-bins", count=len(starts), most=MOST_BINS)
     return tuple(starts)
 
 
-def _by_width(column: NumericColumn, word: Word) -> Sequence[int]:
+def _by_width(column: NumericColumn, word: ScalarNode) -> Sequence[int]:
     """Bins of one width from the lower bound; the last may be narrower.
 
     Bins of whole numbers and days are ranges of that many values, so the upper bound may
@@ -94,7 +104,7 @@ def _by_width(column: NumericColumn, word: Word) -> Sequence[int]:
     return range(column.lower, end, steps.numerator)
 
 
-def _by_edges(column: NumericColumn, words: Sequence[Word]) -> Sequence[int]:
+def _by_edges(column: NumericColumn, words: Sequence[ScalarNode]) -> Sequence[int]:
     """Given edges: on the grid, rising, from bound to bound.
 
     Each edge but the last begins a bin. The last is the upper bound, which the last bin
@@ -117,28 +127,28 @@ def _by_edges(column: NumericColumn, words: Sequence[Word]) -> Sequence[int]:
     return edges[:-1]
 
 
-def read_conditions(part: Part[Any], scope: Scope) -> tuple[Condition, ...]:
+def read_conditions(part: Section[Any], scope: SpecContext) -> tuple[Condition, ...]:
     """All conditions of a `where` mapping."""
     part.require("where")
 
-    def read(pair: tuple[Word, Node]) -> Condition:
-        column = scope.usable(pair[0], part.user)
+    def read(pair: tuple[ScalarNode, Node]) -> Condition:
+        column = scope.usable(pair[0], part.subject)
         return Condition(column, _ranges(column, pair[1]))
 
     where = part.node.mapping("where")
     return tuple(read_all(read, where.pairs.values() if where else ()))
 
 
-def _ranges(column: Cell, node: Node) -> Ranges:
-    if not isinstance(node, Mapping):
-        return merged(read_all(lambda word: _position(column, word), words_of(node)))
+def _ranges(column: ValuedColumn, node: Node) -> Ranges:
+    if not isinstance(node, MappingNode):
+        return merged(read_all(lambda word: _position(column, word), scalars_of(node)))
     if isinstance(column, NumericColumn):
         return _between(column, node)
     facts = {"column": column.name, "kind": column.kind, "label": column.labels[0]}
     raise node.span.report("condition-form.labels", **facts)
 
 
-def _position(column: Cell, word: Word) -> int:
+def _position(column: ValuedColumn, word: ScalarNode) -> int:
     if isinstance(column, NumericColumn):
         return within(column, word, f"the value of `{column.name}`")
     if word.text in column.positions:
@@ -151,7 +161,7 @@ def _position(column: Cell, word: Word) -> int:
     raise word.span.report(code, word=word.text, choices=column.labels, **facts)
 
 
-def _between(column: NumericColumn, node: Mapping) -> Ranges:
+def _between(column: NumericColumn, node: MappingNode) -> Ranges:
     sides = [(side, word) for side in ("min", "max") if (word := node.word(side))]
     if not sides:
         raise node.span.report("condition-form", column=column.name)
@@ -163,7 +173,7 @@ def _between(column: NumericColumn, node: Mapping) -> Ranges:
     first, last = max(column.lower, ceil(low)), min(column.upper, floor(high))
     if first <= last:
         return ((first, last),)
-    code, step = variant("impossible-condition", column.kind), readable_text(column.step)
+    code, step = variant_code("impossible-condition", column.kind), readable_text(column.step)
     ends = {"low": column.text(column.lower), "high": column.text(column.upper)}
     raise node.span.report(code, column=column.name, step=step, **ends)
 
@@ -181,9 +191,9 @@ def merged(positions: Iterable[int]) -> Ranges:
 
 def read_candidates(node: Node | None, column: NumericColumn) -> Points:
     """The points of a list, or of a step; else the whole grid."""
-    if isinstance(node, Listing):
-        return _rising(words_of(node), column)
-    word = node.word("step") if isinstance(node, Mapping) else None
+    if isinstance(node, SequenceNode):
+        return _rising(scalars_of(node), column)
+    word = node.word("step") if isinstance(node, MappingNode) else None
     if word is None:
         return range(column.lower, column.upper + 1)
     steps = in_steps(column, word, "`step`")
@@ -193,7 +203,7 @@ def read_candidates(node: Node | None, column: NumericColumn) -> Points:
     return range(column.lower, column.upper + 1, steps.numerator)
 
 
-def _rising(words: Sequence[Word], column: NumericColumn) -> tuple[int, ...]:
+def _rising(words: Sequence[ScalarNode], column: NumericColumn) -> tuple[int, ...]:
     points: list[int] = []
     for word in words:
         point = within(column, word, "the candidate")

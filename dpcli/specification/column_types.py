@@ -14,31 +14,31 @@ from typing import Annotated, Any, ClassVar, Literal, cast
 from pydantic import Field
 
 from dpcli.columns import (
-    FORMULA,
+    FORMULA_STARTS,
     CategoryColumn,
     Column,
     IdColumn,
     NumericColumn,
     NumericKind,
-    OpenColumn,
+    PrivatePartitionColumn,
 )
-from dpcli.number_syntax import NotReadable, day, number
+from dpcli.number_syntax import NumberSyntaxError, parse_day, parse_number
 from dpcli.spec_values import (
+    AlreadyReportedError,
+    ByForm,
     Choice,
     Day,
-    Exact,
-    Forms,
-    Pair,
-    Read,
-    Shape,
+    ExactNumber,
+    NumberPair,
+    ParsedText,
+    SectionModel,
     Text,
     Texts,
-    Unreadable,
-    refusal,
+    invalid_value,
 )
 from dpcli.specification.grid import bounds_in_steps, whole_steps
-from dpcli.specification.tree import Mapping, Word, attempt, read_all, words_of
-from dpcli.specification.validation import Part
+from dpcli.specification.tree import MappingNode, ScalarNode, attempt, read_all, scalars_of
+from dpcli.specification.validation import Section
 
 DROP = "drop"
 BOOLEAN_LABELS = ("false", "true")
@@ -48,48 +48,48 @@ INVISIBLE = ("Cc", "Cs", "Zl", "Zp")
 
 
 def _number_or_drop(text: str) -> Fraction | None:
-    return None if text == DROP else number(text)
+    return None if text == DROP else parse_number(text)
 
 
 def _day_or_drop(text: str) -> Fraction | None:
-    return None if text == DROP else Fraction(day(text))
+    return None if text == DROP else Fraction(parse_day(text))
 
 
 def _step(text: str, *, whole: bool) -> Fraction:
-    step = number(text)
+    step = parse_number(text)
     if step <= 0:
-        raise refusal("step-not-positive.whole" if whole else "step-not-positive")
+        raise invalid_value("step-not-positive.whole" if whole else "step-not-positive")
     if whole and step.denominator != 1:
-        raise refusal("step-not-whole")
+        raise invalid_value("step-not-whole")
     return step
 
 
 TEXT_SCHEMA = {"type": ["string", "number", "boolean"]}
-NUMBER_SCHEMA = Exact().schema
-WholeStep = Annotated[Fraction, Read(partial(_step, whole=True), NUMBER_SCHEMA)]
-Step = Annotated[Fraction, Read(partial(_step, whole=False), NUMBER_SCHEMA)]
-MissingNumber = Annotated[Fraction | None, Read(_number_or_drop, TEXT_SCHEMA)]
-MissingDay = Annotated[Fraction | None, Read(_day_or_drop, TEXT_SCHEMA)]
+NUMBER_SCHEMA = ExactNumber().schema
+WholeStep = Annotated[Fraction, ParsedText(partial(_step, whole=True), NUMBER_SCHEMA)]
+Step = Annotated[Fraction, ParsedText(partial(_step, whole=False), NUMBER_SCHEMA)]
+MissingNumber = Annotated[Fraction | None, ParsedText(_number_or_drop, TEXT_SCHEMA)]
+MissingDay = Annotated[Fraction | None, ParsedText(_day_or_drop, TEXT_SCHEMA)]
 MissingId = Annotated[str, Choice("unknown-choice.missing-id", (DROP, "each"))]
 
 
-class ColumnShape(Shape):
+class ColumnModel(SectionModel):
     """What is declared of a column; one subclass and one registry line for each type."""
 
     kind: ClassVar[str]
 
-    def column(self, name: str, part: Part[Any]) -> Column:
+    def column(self, name: str, part: Section[Any]) -> Column:
         """The column, after all of its problems are recorded."""
         raise NotImplementedError
 
 
-class OnGrid(ColumnShape):
+class NumericColumnModel(ColumnModel):
     """A type with numbers or days: they are counted in steps.
 
     A further type overrides `column`: a `NumericColumn` is an integer, a number or a date.
     """
 
-    def column(self, name: str, part: Part[Any]) -> Column:
+    def column(self, name: str, part: Section[Any]) -> Column:
         """The column with bounds and constant in whole steps; a constant needs bounds."""
         given: Any = self
         step, kind = getattr(given, "step", Fraction(1)), cast("NumericKind", self.kind)
@@ -111,27 +111,27 @@ class OnGrid(ColumnShape):
         return NumericColumn(name, kind, step, limits, constant)
 
 
-class IntegerColumn(OnGrid):
+class IntegerColumnModel(NumericColumnModel):
     """Whole numbers between two bounds."""
 
     kind = "integer"
     type: Literal["integer"]
-    bounds: Pair | None = None
+    bounds: NumberPair | None = None
     step: WholeStep = Fraction(1)
     missing: MissingNumber = None
 
 
-class NumberColumn(OnGrid):
+class NumberColumnModel(NumericColumnModel):
     """Numbers between two bounds, rounded to a grid."""
 
     kind = "number"
     type: Literal["number"]
-    bounds: Pair | None = None
+    bounds: NumberPair | None = None
     step: Step
     missing: MissingNumber = None
 
 
-class DateColumn(OnGrid):
+class DateColumnModel(NumericColumnModel):
     """Days between two bounds."""
 
     kind = "date"
@@ -140,30 +140,32 @@ class DateColumn(OnGrid):
     missing: MissingDay = None
 
 
-class CategoryShape(ColumnShape):
+class CategoryColumnModel(ColumnModel):
     """Known texts, each published under a label."""
 
     kind = "category"
     type: Literal["category"]
-    values: Annotated[Texts | Annotated[dict[str, Text], Field(min_length=1)], Forms] | None = None
+    values: Annotated[Texts | Annotated[dict[str, Text], Field(min_length=1)], ByForm] | None = None
     missing: Text = DROP
 
-    def column(self, name: str, part: Part[Any]) -> Column:
+    def column(self, name: str, part: Section[Any]) -> Column:
         """The column; without values, one whose groups are private."""
         if self.values is None:
             if self.missing == DROP:
-                return OpenColumn(name)
+                return PrivatePartitionColumn(name)
             raise part.report("unknown-label.open", "missing")
         values = part.node.get("values")
-        pairs = [(word, word) for word in words_of(values)]
-        if isinstance(values, Mapping):
-            pairs = [(key, one) for key, one in values.pairs.values() if isinstance(one, Word)]
+        pairs = [(word, word) for word in scalars_of(values)]
+        if isinstance(values, MappingNode):
+            pairs = [
+                (key, one) for key, one in values.pairs.values() if isinstance(one, ScalarNode)
+            ]
         good = attempt(_require_texts, pairs)
         column = CategoryColumn(name, "category", tuple((key.text, one.text) for key, one in pairs))
         return _with_missing(column, part, good)
 
 
-class BooleanColumn(ColumnShape):
+class BooleanColumnModel(ColumnModel):
     """Two texts: one for false, one for true."""
 
     kind = "boolean"
@@ -171,34 +173,39 @@ class BooleanColumn(ColumnShape):
     values: Annotated[list[Text], Field(min_length=2, max_length=2)] | None = None
     missing: Text = DROP
 
-    def column(self, name: str, part: Part[Any]) -> Column:
+    def column(self, name: str, part: Section[Any]) -> Column:
         """The column with the labels false and true."""
         pairs = tuple(zip(self.values or BOOLEAN_LABELS, BOOLEAN_LABELS, strict=True))
-        texts = words_of(part.node.get("values"))
+        texts = scalars_of(part.node.get("values"))
         good = attempt(_require_texts, [(text, None) for text in texts])
         return _with_missing(CategoryColumn(name, "boolean", pairs), part, good)
 
 
-class IdShape(ColumnShape):
+class IdColumnModel(ColumnModel):
     """Whose row it is; never published."""
 
     kind = "id"
     type: Literal["id"]
     missing: MissingId = DROP
 
-    def column(self, name: str, part: Part[Any]) -> Column:  # noqa: ARG002
+    def column(self, name: str, part: Section[Any]) -> Column:  # noqa: ARG002
         """The column, and what becomes of rows without an id."""
         return IdColumn(name, each=self.missing == "each")
 
 
-COLUMN_TYPES: tuple[type[ColumnShape], ...] = (
-    IntegerColumn, NumberColumn, CategoryShape, BooleanColumn, DateColumn, IdShape,
-)  # fmt: skip
+COLUMN_TYPES: tuple[type[ColumnModel], ...] = (
+    IntegerColumnModel,
+    NumberColumnModel,
+    CategoryColumnModel,
+    BooleanColumnModel,
+    DateColumnModel,
+    IdColumnModel,
+)
 """Every type that a column may have."""
 
 
 def _with_missing(
-    column: CategoryColumn, part: Part[Any], good: Callable[[], object]
+    column: CategoryColumn, part: Section[Any], good: Callable[[], object]
 ) -> CategoryColumn:
     label, position = part.values.missing, None
     if label != DROP:
@@ -214,11 +221,11 @@ def is_invisible(text: str) -> bool:
     return any(unicodedata.category(character) in INVISIBLE for character in text)
 
 
-def _require_texts(pairs: Sequence[tuple[Word, Word | None]]) -> None:
+def _require_texts(pairs: Sequence[tuple[ScalarNode, ScalarNode | None]]) -> None:
     """Texts, and labels that are published for them, must be good; each text once."""
-    seen: dict[str, Word] = {}
+    seen: dict[str, ScalarNode] = {}
 
-    def require(pair: tuple[Word, Word | None]) -> None:
+    def require(pair: tuple[ScalarNode, ScalarNode | None]) -> None:
         text, label = pair
         good = attempt(require_text, text, "value", published=label is text)
         if label is not None and label is not text:
@@ -232,11 +239,11 @@ def _require_texts(pairs: Sequence[tuple[Word, Word | None]]) -> None:
     read_all(require, pairs)
 
 
-def require_text(word: Word, what: str, *, published: bool) -> None:
+def require_text(word: ScalarNode, what: str, *, published: bool) -> None:
     """The text must be one that a cell can hold; a spreadsheet must show what is published."""
     text, span, code = word.text, word.span, ""
-    if span.findings.is_spoiled(span):
-        raise Unreadable
+    if span.findings.is_suppressed(span):
+        raise AlreadyReportedError
     if not text:
         code = "empty-text"
     elif is_invisible(text):
@@ -245,9 +252,9 @@ def require_text(word: Word, what: str, *, published: bool) -> None:
         code = "surrounding-space"
     if code:
         raise span.report(code, what=what, text=text, stripped=text.strip())
-    if published and text.startswith(FORMULA):
+    if published and text.startswith(FORMULA_STARTS):
         try:
-            number(text)
-        except NotReadable:
+            parse_number(text)
+        except NumberSyntaxError:
             quoted = text.replace("'", "''")
             raise span.report("formula-label", label=text, first=text[0], quoted=quoted) from None

@@ -10,12 +10,12 @@ from __future__ import annotations
 import re
 import unicodedata
 
-from dpcli.messages import shown
+from dpcli.messages import quote
 
 LONGEST = 100
 
 ASCII = r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}"
-ROUGHLY = r"[^\x00-/:-@\[-`{-\x7f][^\x00-,/:-@\[-^`{-\x7f]{0,99}"
+DATASET_PATTERN = r"[^\x00-/:-@\[-`{-\x7f][^\x00-,/:-@\[-^`{-\x7f]{0,99}"
 """What a schema can say of a name: no other ASCII characters than those allowed."""
 
 INVISIBLE = re.compile(
@@ -34,7 +34,7 @@ WRITTEN = {"IDEOGRAPHIC": "CJK", "KATAKANA-HIRAGANA": "KATAKANA", "HALFWIDTH": "
 """What the names of some characters begin with, and their script."""
 
 
-def dataset_fault(text: str) -> dict[str, str] | None:
+def dataset_name_fault(text: str) -> dict[str, str] | None:
     """What is expected of the name of a dataset, and advice; None if a text can be one."""
     if re.fullmatch(ASCII, text):
         return None
@@ -59,13 +59,13 @@ def dataset_fault(text: str) -> dict[str, str] | None:
 
 def _rewritten(text: str, better: str) -> str:
     """A hint with another form of a text, and a character in which it differs."""
-    if dataset_fault(better) is not None:
+    if dataset_name_fault(better) is not None:
         return "write a name of letters, the digits 0 to 9, `.`, `_` and `-`"
     places = (at for at, letter in enumerate(better) if text[at : at + 1] != letter)
     place = next(places, 0)
     letter = better[place]
     name = unicodedata.name(letter, "a letter")
-    return f"write {shown(better)}, with U+{ord(letter):04X} ({name}) at position {place + 1}"
+    return f"write {quote(better)}, with U+{ord(letter):04X} ({name}) at position {place + 1}"
 
 
 def mixed_scripts(text: str) -> str | None:

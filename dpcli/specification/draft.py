@@ -17,12 +17,12 @@ from pathlib import Path
 from string import Template
 from typing import Any
 
-from dpcli.csv_dialect import STANDARD, Dialect
+from dpcli.csv_dialect import STANDARD_DIALECT, Dialect
 from dpcli.numeric.exact import plain_text
 from dpcli.specification.column_types import is_invisible
 from dpcli.specification.columns_section import LONGEST_NAME, MOST_COLUMNS
-from dpcli.specification.csv_section import written
-from dpcli.specification.dataset_names import dataset_fault
+from dpcli.specification.csv_section import dialect_fields
+from dpcli.specification.dataset_names import dataset_name_fault
 from dpcli.specification.yaml_reader import PLACEHOLDER
 
 WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -50,7 +50,7 @@ CHECKED, LEAST_CHECK, MOST_CHECK = Fraction(1, 200), Fraction(1, 50), Fraction(1
 TODO = f"\n# Replace every {PLACEHOLDER}, then run `dpcli check` on this file."
 
 
-def draft_spec(header: Sequence[str], dataset: str, dialect: Dialect = STANDARD) -> str:
+def draft_spec(header: Sequence[str], dataset: str, dialect: Dialect = STANDARD_DIALECT) -> str:
     """A commented spec for a data file with these column names."""
     twins = twins_of(header)
     reasons = {place: unfit(column, twins) for place, column in enumerate(header, 1)}
@@ -63,7 +63,7 @@ def draft_spec(header: Sequence[str], dataset: str, dialect: Dialect = STANDARD)
     # Some systems decompose the names of files.
     composed = unicodedata.normalize("NFC", dataset)
     tree = {
-        "dataset": PLACEHOLDER if dataset_fault(composed) else composed,
+        "dataset": PLACEHOLDER if dataset_name_fault(composed) else composed,
         "unit": PLACEHOLDER,
         "neighbors": PLACEHOLDER,
         "budget": {"epsilon": PLACEHOLDER},
@@ -97,7 +97,8 @@ def spec_text(
 def _csv_section(dialect: Dialect) -> str:
     """How the file is written, where that is not the usual way."""
     words = {
-        key: word if key == "multiline" else as_word(word) for key, word in written(dialect).items()
+        key: word if key == "multiline" else as_word(word)
+        for key, word in dialect_fields(dialect).items()
     }
     parts = [f"{key}: {word}" for key, word in words.items()]
     if dialect.names:

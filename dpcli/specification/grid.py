@@ -8,36 +8,40 @@ from math import floor
 from typing import Any
 
 from dpcli.columns import NumericColumn
-from dpcli.messages import shown
-from dpcli.number_syntax import NotReadable, day, number
+from dpcli.messages import quote
+from dpcli.number_syntax import NumberSyntaxError, parse_day, parse_number
 from dpcli.numeric.exact import readable_text
-from dpcli.specification.tree import Mapping, Word, words_of
-from dpcli.specification.validation import Part
+from dpcli.specification.tree import MappingNode, ScalarNode, scalars_of
+from dpcli.specification.validation import Section
 
 MOST_STEPS = 2**62
 """Bounds stay below it, so that one value always fits a machine word."""
 
 
-def read_number(word: Word, name: str, read: Callable[[str], Fraction | int] = number) -> Fraction:
+def read_number(
+    word: ScalarNode, name: str, read: Callable[[str], Fraction | int] = parse_number
+) -> Fraction:
     """The number, or the day, that a word says."""
     try:
         return Fraction(read(word.text))
-    except NotReadable as failure:
-        facts = {"found": shown(word.text), "advice": failure.advice}
+    except NumberSyntaxError as failure:
+        facts = {"found": quote(word.text), "advice": failure.advice}
         raise word.span.report(failure.code, name=name, **facts) from None
 
 
-def in_steps(column: NumericColumn, word: Word, name: str) -> Fraction:
+def in_steps(column: NumericColumn, word: ScalarNode, name: str) -> Fraction:
     """The number or date that a word says, in steps of a column."""
-    return read_number(word, name, day if column.kind == "date" else number) / column.step
+    return (
+        read_number(word, name, parse_day if column.kind == "date" else parse_number) / column.step
+    )
 
 
-def on_grid(column: NumericColumn, word: Word, name: str) -> int:
+def on_grid(column: NumericColumn, word: ScalarNode, name: str) -> int:
     """The same in whole steps."""
     return whole_steps(in_steps(column, word, name), column.step, word, name)
 
 
-def within(column: NumericColumn, word: Word, name: str) -> int:
+def within(column: NumericColumn, word: ScalarNode, name: str) -> int:
     """The same within the bounds of the column."""
     steps = on_grid(column, word, name)
     if column.lower <= steps <= column.upper:
@@ -46,7 +50,7 @@ def within(column: NumericColumn, word: Word, name: str) -> int:
     raise word.span.report("out-of-bounds", name=name, value=word.text, low=low, high=high)
 
 
-def whole_steps(steps: Fraction, step: Fraction, word: Word, name: str) -> int:
+def whole_steps(steps: Fraction, step: Fraction, word: ScalarNode, name: str) -> int:
     """A number of steps that is whole; where it is none, its neighbors on the grid are named."""
     if steps.denominator == 1:
         return steps.numerator
@@ -55,7 +59,9 @@ def whole_steps(steps: Fraction, step: Fraction, word: Word, name: str) -> int:
     raise word.span.report("off-grid", name=name, **facts)
 
 
-def bounds_in_steps(part: Part[Any], bounds: Sequence[Fraction], step: Fraction) -> tuple[int, int]:
+def bounds_in_steps(
+    part: Section[Any], bounds: Sequence[Fraction], step: Fraction
+) -> tuple[int, int]:
     """Bounds on the grid and within a machine word."""
     low, high = (one / step for one in bounds)
     if low.denominator == high.denominator == 1:
@@ -81,10 +87,10 @@ def bounds_in_steps(part: Part[Any], bounds: Sequence[Fraction], step: Fraction)
     raise part.report("off-grid.bound", "bounds", side, step=readable_text(step), **facts)
 
 
-def proposed_step(node: Mapping) -> str:
+def proposed_step(node: MappingNode) -> str:
     """What to write for a `number` column without a step: a thousand steps or more."""
     try:
-        low, high = (number(word.text) for word in words_of(node.get("bounds")))
+        low, high = (parse_number(word.text) for word in scalars_of(node.get("bounds")))
     except ValueError:
         return "0.01"
     if low >= high:

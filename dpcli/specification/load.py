@@ -14,15 +14,23 @@ from pydantic import Field
 
 from dpcli.errors import SpecError, describe_system_error
 from dpcli.privacy.unit import PersonUnit, Unit
-from dpcli.spec_values import Choice, Exact, Read, Shape, Text, Unreadable, refusal
-from dpcli.specification.columns_section import Scope, declare
+from dpcli.spec_values import (
+    AlreadyReportedError,
+    Choice,
+    ExactNumber,
+    ParsedText,
+    SectionModel,
+    Text,
+    invalid_value,
+)
+from dpcli.specification.columns_section import SpecContext, declare_columns
 from dpcli.specification.csv_section import read_dialect
-from dpcli.specification.dataset_names import ROUGHLY, dataset_fault
+from dpcli.specification.dataset_names import DATASET_PATTERN, dataset_name_fault
 from dpcli.specification.model import Declarations, Spec
 from dpcli.specification.privacy_section import read_privacy, read_quality
 from dpcli.specification.statistics_section import read_entries
-from dpcli.specification.tree import Mapping, Stop, attempt
-from dpcli.specification.validation import Part, read_shape
+from dpcli.specification.tree import MappingNode, TooManyProblemsError, attempt
+from dpcli.specification.validation import Section, read_section
 from dpcli.specification.yaml_reader import MOST_BYTES, find_placeholders, read_text
 
 VERSION = "1"
@@ -45,22 +53,22 @@ PEOPLE = ("people", "persons")
 
 
 def _dataset(text: str) -> str:
-    fault = dataset_fault(text)
+    fault = dataset_name_fault(text)
     if fault is None:
         return text
-    raise refusal("bad-name.dataset", expected=fault["expected"], advice=fault["advice"])
+    raise invalid_value("bad-name.dataset", expected=fault["expected"], advice=fault["advice"])
 
 
 def _rows_are(text: str) -> str:
     if PLURAL.fullmatch(text):
         return text
-    raise refusal("bad-name.rows", most=MOST_LETTERS)
+    raise invalid_value("bad-name.rows", most=MOST_LETTERS)
 
 
-def _answer(text: str) -> str:
+def _parse_answer(text: str) -> str:
     if 1 <= len(text.strip()) <= LONGEST_ANSWER:
         return text.strip()
-    raise refusal("bad-declaration", count=len(text.strip()), most=LONGEST_ANSWER)
+    raise invalid_value("bad-declaration", count=len(text.strip()), most=LONGEST_ANSWER)
 
 
 def _proposed(text: str) -> str:
@@ -68,12 +76,12 @@ def _proposed(text: str) -> str:
 
 
 Population = Annotated[
-    int, Exact("bad-declaration.population", least=1, most=MOST_PEOPLE, whole=True)
+    int, ExactNumber("bad-declaration.population", least=1, most=MOST_PEOPLE, whole=True)
 ]
-Answer = Annotated[str, Read(_answer, {"type": ["string", "number", "boolean"]})]
+AnswerText = Annotated[str, ParsedText(_parse_answer, {"type": ["string", "number", "boolean"]})]
 Confidence = Annotated[
     Fraction,
-    Exact(
+    ExactNumber(
         "confidence-out-of-range",
         least=Fraction(1, 2),
         most=Fraction(999_999, 1_000_000),
@@ -82,25 +90,25 @@ Confidence = Annotated[
 ]
 
 
-class Stewardship(Shape):
+class DeclarationsModel(SectionModel):
     """What only people can answer; the report and the registry record quote it."""
 
     population: Population | None = None
-    privacy_unit: Answer | None = None
-    bounds: Answer | None = None
-    other_releases: Answer | None = None
-    access: Answer | None = None
-    collection: Answer | None = None
-    fairness: Answer | None = None
-    timing: Answer | None = None
-    curator: Answer | None = None
-    contact: Answer | None = None
-    description: Answer | None = None
-    intended_use: Answer | None = None
-    region: Answer | None = None
+    privacy_unit: AnswerText | None = None
+    bounds: AnswerText | None = None
+    other_releases: AnswerText | None = None
+    access: AnswerText | None = None
+    collection: AnswerText | None = None
+    fairness: AnswerText | None = None
+    timing: AnswerText | None = None
+    curator: AnswerText | None = None
+    contact: AnswerText | None = None
+    description: AnswerText | None = None
+    intended_use: AnswerText | None = None
+    region: AnswerText | None = None
 
 
-class Heading(Shape):
+class SpecModel(SectionModel):
     """What a spec of either model says of itself."""
 
     dpcli: Annotated[
@@ -109,49 +117,51 @@ class Heading(Shape):
         Field(json_schema_extra={"type": ["integer", "string"], "enum": [1, "1"]}),
     ]
     model: Annotated[str, Choice("unknown-choice", ("central", LOCAL))] | None = None
-    dataset: Annotated[str, Read(_dataset, {"type": "string", "pattern": f"^{ROUGHLY}$"})]
+    dataset: Annotated[
+        str, ParsedText(_dataset, {"type": "string", "pattern": f"^{DATASET_PATTERN}$"})
+    ]
     ledger: Annotated[str, Choice("unknown-choice", ("must-exist",))] | None = None
     confidence: Confidence = Fraction(19, 20)
     csv: dict[str, Any] | None = None
     privacy: dict[str, Any]
     columns: dict[str, Any]
-    declarations: Stewardship | None = None
+    declarations: DeclarationsModel | None = None
 
 
-class Document(Heading):
+class CentralSpecModel(SpecModel):
     """What is released from a dataset, and how much that may reveal."""
 
     rows_are: (
-        Annotated[str, Read(_rows_are, {"type": "string", "maxLength": MOST_LETTERS})] | None
+        Annotated[str, ParsedText(_rows_are, {"type": "string", "maxLength": MOST_LETTERS})] | None
     ) = None
     quality: dict[str, Any] | None = None
     statistics: list[Any]
 
 
-class LocalDocument(Heading):
+class LocalSpecModel(SpecModel):
     """How every record is randomized before it is collected."""
 
     responses: list[Any]
     public: list[Text] | None = None
 
 
-def _collected(heading: Part[Any], scope: Scope) -> Any:
+def _collected(heading: Section[Any], scope: SpecContext) -> Any:
     # Specs of the central model, most of all, need no randomizers.
     from dpcli.specification.responses_section import read_responses
 
     return read_responses(heading, scope)
 
 
-def declarations_of(part: Part[Any]) -> Declarations:
+def declarations_of(part: Section[Any]) -> Declarations:
     """What the steward declares, in the order written; nothing if there is no section."""
     section, node = part.values.declarations, part.node.get("declarations")
-    if section is None or not isinstance(node, Mapping):
+    if section is None or not isinstance(node, MappingNode):
         return Declarations()
     answers = [(key, getattr(section, key)) for key in node.pairs if key != "population"]
     return Declarations(section.population, tuple(answers))
 
 
-def rows_name(part: Part[Any], unit: Unit | None) -> str:
+def rows_name(part: Section[Any], unit: Unit | None) -> str:
     """What rows are called. Rows of people are not people: readers would count too many."""
     name = getattr(part.values, "rows_are", None) or "rows"
     if isinstance(unit, PersonUnit) and name.casefold() in PEOPLE:
@@ -163,15 +173,15 @@ DATA_NAMES = (".csv", ".tsv", ".gz", ".parquet", ".xlsx", ".sqlite")
 """How names of files end that are not opened as specs."""
 
 
-def load_any(text: bytes | str, source: str, folder: Path | None = None) -> Spec:
+def parse_spec(text: bytes | str, source: str, folder: Path | None = None) -> Spec:
     """The spec that a text says; `SpecError` with every problem if it says none.
 
     `source` names the text in messages; files that it names lie in `folder`.
     """
     raw = text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
     root, findings, decoded = read_text(raw, source)
-    scope = Scope(findings, folder or Path())
-    with suppress(Stop, Unreadable):
+    scope = SpecContext(findings, folder or Path())
+    with suppress(TooManyProblemsError, AlreadyReportedError):
         spec = _read(root, scope)
         if not findings:
             digest = hashlib.sha256(raw)
@@ -181,17 +191,19 @@ def load_any(text: bytes | str, source: str, folder: Path | None = None) -> Spec
     raise SpecError(findings.problems)
 
 
-def _read(root: Mapping | None, scope: Scope) -> Spec:
+def _read(root: MappingNode | None, scope: SpecContext) -> Spec:
     """What a tree says, without text and digest."""
     if root is None:
-        raise Unreadable
+        raise AlreadyReportedError
     find_placeholders(root)
     model = root.word("model")
     local = model is not None and model.text == LOCAL
     # The sections are read on their own.
-    heading: Part[Any] = read_shape(LocalDocument if local else Document, root, "the spec")
+    heading: Section[Any] = read_section(
+        LocalSpecModel if local else CentralSpecModel, root, "the spec"
+    )
     values = heading.values
-    declare(root.mapping("columns"), scope)
+    declare_columns(root.mapping("columns"), scope)
     privacy = attempt(read_privacy, root.mapping("privacy"), scope)
     quality = attempt(read_quality, None if local else root.mapping("quality"), scope)
     entries = attempt(read_entries, root, scope) if not local else tuple
@@ -219,7 +231,7 @@ def _read(root: Mapping | None, scope: Scope) -> Spec:
     )
 
 
-def read_any(path: Path | str) -> Spec:
+def read_spec_file(path: Path | str) -> Spec:
     """The spec in a file; `SpecError` if it cannot be read or is wrong."""
     if Path(path).name.casefold().endswith(DATA_NAMES):
         # Problems show the line that they are on, and lines of data are not to be shown.
@@ -232,22 +244,22 @@ def read_any(path: Path | str) -> Spec:
         missing = isinstance(error, FileNotFoundError)
         code = "spec-unreadable.missing" if missing else "spec-unreadable"
         raise SpecError.about(code, spec=Path(path), why=why, fix=fix) from None
-    return load_any(raw, str(path), Path(path).parent)
+    return parse_spec(raw, str(path), Path(path).parent)
 
 
-def load_spec(text: bytes | str, source: str) -> Spec:
-    """As `load_any`, of a spec of the central model."""
-    return _of_model(load_any(text, source), source, local=False)
+def parse_central_spec(text: bytes | str, source: str) -> Spec:
+    """As `parse_spec`, of a spec of the central model."""
+    return _of_model(parse_spec(text, source), source, local=False)
 
 
-def read_spec(path: Path | str) -> Spec:
-    """As `read_any`, of a spec of the central model."""
-    return _of_model(read_any(path), str(path), local=False)
+def read_central_spec(path: Path | str) -> Spec:
+    """As `read_spec_file`, of a spec of the central model."""
+    return _of_model(read_spec_file(path), str(path), local=False)
 
 
-def read_local(path: Path | str) -> Spec:
-    """As `read_any`, of a spec of the local model."""
-    return _of_model(read_any(path), str(path), local=True)
+def read_local_spec(path: Path | str) -> Spec:
+    """As `read_spec_file`, of a spec of the local model."""
+    return _of_model(read_spec_file(path), str(path), local=True)
 
 
 def _of_model(spec: Spec, source: str, *, local: bool) -> Spec:

@@ -11,28 +11,28 @@ from pydantic import WithJsonSchema
 
 from dpcli import mechanisms
 from dpcli.mechanisms.mechanism import Mechanism, SelectionMechanism
-from dpcli.messages import shown
+from dpcli.messages import quote
 from dpcli.numeric.exact import readable_text
-from dpcli.privacy.loss import Price
+from dpcli.privacy.loss import BudgetRequest
 from dpcli.privacy.unit import PersonUnit, Unit
-from dpcli.spec_values import Choice, Exact, Shape, described
-from dpcli.specification.columns_section import Scope
+from dpcli.spec_values import Choice, ExactNumber, SectionModel, summaries_by_name
+from dpcli.specification.columns_section import SpecContext
 from dpcli.specification.grid import read_number
-from dpcli.specification.tree import Listing, Mapping, Node, Word, attempt, read_all
-from dpcli.specification.validation import Part
+from dpcli.specification.tree import MappingNode, Node, ScalarNode, SequenceNode, attempt, read_all
+from dpcli.specification.validation import Section
 from dpcli.statistics.postprocessing import STEPS, Step, Withhold
 from dpcli.statistics.statistic import Statistic
 
 AUTO = "auto"
 """What a spec writes to leave the choice of the mechanism to the plan."""
 
-WAYS = ("epsilon", "rho", "error", "share")
+BUDGET_KEYS = ("epsilon", "rho", "error", "share")
 """How a price can be given; one of them is needed."""
 
 
 def _mechanisms() -> dict[str, str]:
     auto = "The one that is most accurate, or costs least."
-    return {**described(mechanisms.MECHANISMS), AUTO: auto}
+    return {**summaries_by_name(mechanisms.MECHANISMS), AUTO: auto}
 
 
 def _calibrations() -> dict[str, str]:
@@ -42,17 +42,17 @@ def _calibrations() -> dict[str, str]:
 MechanismName = Annotated[str, Choice("unknown-mechanism", _mechanisms)]
 Calibration = Annotated[str, Choice("unknown-calibration", _calibrations)]
 
-Answering = tuple[tuple[Mechanism, ...], Price, str]
+AnswerSettings = tuple[tuple[Mechanism, ...], BudgetRequest, str]
 """The mechanisms that may answer an entry, its price, and how they choose their noise."""
 
 
-def able_to_answer(statistic: Statistic) -> list[Mechanism]:
+def suitable_mechanisms(statistic: Statistic) -> list[Mechanism]:
     """The mechanisms that can answer a statistic, the default first."""
     every = mechanisms.MECHANISMS
     return [one for one in every if isinstance(one, SelectionMechanism) == statistic.chooses]
 
 
-def single_way(part: Part[Any], ways: Collection[str], absent: str) -> str:
+def single_key(part: Section[Any], ways: Collection[str], absent: str) -> str:
     """Which one of several keys is written; without any of them that is the problem `absent`."""
     given = [way for way in ways if part.has(way)]
     if not given:
@@ -62,20 +62,20 @@ def single_way(part: Part[Any], ways: Collection[str], absent: str) -> str:
     return given[0]
 
 
-def read_answering(
-    part: Part[Any],
-    scope: Scope,
+def read_answer_settings(
+    part: Section[Any],
+    scope: SpecContext,
     statistic: Statistic,
     keys: Callable[[], bool],
     absent: str = "price-required",
-) -> Answering:
+) -> AnswerSettings:
     """How a statistic is answered and at which price.
 
     `keys` says whether the entry has private keys. Without a price that is the problem `absent`.
     """
-    able = able_to_answer(statistic)
+    able = suitable_mechanisms(statistic)
     able_and_named = attempt(_chosen, part, statistic, able)
-    way = read_way(part, scope, absent)
+    way = read_budget_key(part, scope, absent)
     chosen = able_and_named()
     calibration = attempt(_calibration, part, chosen, way)
     # Of what is counted in rho, only private keys spend a delta of their own.
@@ -88,14 +88,17 @@ def read_answering(
         code = code if in_rho or other else "delta-not-taken"
         raise part.report_key(code, "delta", mechanism=chosen[0].name, other=other)
     if delta is None and (all(needs) or selects) and (way != "share" or (selects and in_rho)):
-        needing = shown(chosen[0].name) if all(needs) else "`keys: private`"
+        needing = quote(chosen[0].name) if all(needs) else "`keys: private`"
         place = ["mechanism"] if part.has("mechanism") else []
         raise part.report("delta-required", *place, needing=needing)
-    price = Price(**{way: getattr(part.values, way)}, delta=delta or Fraction(0))
-    return chosen, price, calibration()
+    measure = "weight" if way == "share" else way
+    request = BudgetRequest(**{measure: getattr(part.values, way)}, delta=delta or Fraction(0))
+    return chosen, request, calibration()
 
 
-def _chosen(part: Part[Any], statistic: Statistic, able: list[Mechanism]) -> tuple[Mechanism, ...]:
+def _chosen(
+    part: Section[Any], statistic: Statistic, able: list[Mechanism]
+) -> tuple[Mechanism, ...]:
     name = part.values.mechanism
     if name in (None, AUTO):
         return tuple(able) if name else (able[0],)
@@ -107,18 +110,20 @@ def _chosen(part: Part[Any], statistic: Statistic, able: list[Mechanism]) -> tup
     return found
 
 
-def read_way(part: Part[Any], scope: Scope, absent: str = "price-required") -> str:
+def read_budget_key(part: Section[Any], scope: SpecContext, absent: str = "price-required") -> str:
     """How the price is given, where the composition adds up prices of that kind."""
     rule, fields = scope.composition, type(part.values).model_fields
     in_rho = rule is None or rule.takes_rho
-    ways = [way for way in WAYS if way in fields and (way != "rho" or in_rho or part.has("rho"))]
-    way = single_way(part, ways, absent)
+    ways = [
+        way for way in BUDGET_KEYS if way in fields and (way != "rho" or in_rho or part.has("rho"))
+    ]
+    way = single_key(part, ways, absent)
     if way == "rho" and rule is not None and not in_rho:
         raise part.report_key("rho-not-taken", "rho", composition=rule.name)
     return way
 
 
-def _calibration(part: Part[Any], chosen: tuple[Mechanism, ...], way: str) -> str:
+def _calibration(part: Section[Any], chosen: tuple[Mechanism, ...], way: str) -> str:
     able = chosen[0].calibrations
     if len(chosen) > 1 or way != "epsilon":
         # A search, or a rho, has one way to choose noise.
@@ -158,13 +163,13 @@ Steps = Annotated[list[Any], WithJsonSchema({"type": "array", "items": _schema()
 """Each step by its name, or by its name and numbers; `read_steps` knows which suit."""
 
 
-class WithholdShape(Shape):
+class WithholdModel(SectionModel):
     """Which numbers are left out because their intervals are wide."""
 
-    wider_than: Annotated[Fraction, Exact("not-in-range.width", above=0)]
+    wider_than: Annotated[Fraction, ExactNumber("not-in-range.width", above=0)]
 
 
-def read_steps(part: Part[Any], statistic: Statistic, unit: Unit | None) -> tuple[Step, ...]:
+def read_steps(part: Section[Any], statistic: Statistic, unit: Unit | None) -> tuple[Step, ...]:
     """The steps of `post` and `withhold`."""
     if part.has("withhold") and statistic.chooses:
         raise part.report_key("field-not-taken.withhold", "withhold")
@@ -183,20 +188,20 @@ def read_steps(part: Part[Any], statistic: Statistic, unit: Unit | None) -> tupl
 
 
 def _step(node: Node, statistic: Statistic) -> Step:
-    pairs = list(node.pairs.values()) if isinstance(node, Mapping) else [(node, None)]
+    pairs = list(node.pairs.values()) if isinstance(node, MappingNode) else [(node, None)]
     word, value = pairs[0] if len(pairs) == 1 else (None, None)
-    if not isinstance(word, Word):
+    if not isinstance(word, ScalarNode):
         raise node.span.report("wrong-shape.one-step")
     name, span = word.text, word.span
     steps = {one.name: one for one in STEPS}
     if name not in steps:
-        facts = {"name": "a step of `post`", "found": shown(name)}
+        facts = {"name": "a step of `post`", "found": quote(name)}
         raise span.report("unknown-step", word=name, choices=steps, **facts)
     if name not in statistic.steps:
         code = "step-not-taken" if statistic.steps else "step-not-taken.none"
         raise span.report(code, statistic=statistic.name, step=name, takes=statistic.steps)
     step = steps[name]
-    items = value.items if isinstance(value, Listing) else () if value is None else (value,)
+    items = value.items if isinstance(value, SequenceNode) else () if value is None else (value,)
     where = span if value is None else value.span
     example = FORMS[step.numbers][0].format(name=name)
     if len(items) != step.numbers:
@@ -205,7 +210,7 @@ def _step(node: Node, statistic: Statistic) -> Step:
 
     def read(item: Node) -> Fraction:
         what = f"a number of `{name}`"
-        if isinstance(item, Word):
+        if isinstance(item, ScalarNode):
             return read_number(item, what)
         facts = {"found": item.form, "example": example}
         raise item.span.report("wrong-shape.one-number", name=what, **facts)
@@ -217,7 +222,7 @@ def _step(node: Node, statistic: Statistic) -> Step:
     return step(*numbers)
 
 
-def read_raw(part: Part[Any], statistic: Statistic, steps: Callable[[], Sequence[Step]]) -> bool:
+def read_raw(part: Section[Any], statistic: Statistic, steps: Callable[[], Sequence[Step]]) -> bool:
     """Whether noisy answers are published too.
 
     By default they are where totals were made consistent, unless some numbers are left out:

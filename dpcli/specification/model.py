@@ -13,11 +13,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dpcli.columns import CategoryColumn, Column, NumericColumn
-from dpcli.csv_dialect import UNDECLARED, Dialect
+from dpcli.csv_dialect import UNDECLARED_DIALECT, Dialect
 from dpcli.errors import Place
 from dpcli.mechanisms.mechanism import Mechanism
 from dpcli.privacy.accounting.composition import Composition
-from dpcli.privacy.loss import Loss, Price
+from dpcli.privacy.loss import BudgetRequest, Loss
 from dpcli.privacy.neighboring import Neighbors, Relation
 from dpcli.privacy.unit import PersonUnit, Unit
 from dpcli.statistics.postprocessing import Step
@@ -26,7 +26,7 @@ from dpcli.statistics.statistic import Request, Statistic
 if TYPE_CHECKING:
     from dpcli.mechanisms.local.local_mechanism import CalibratedRandomizer, LocalMechanism
 
-Cell = CategoryColumn | NumericColumn
+ValuedColumn = CategoryColumn | NumericColumn
 """A column whose cells are declared."""
 
 
@@ -61,7 +61,7 @@ class Entry:
     request: Request
     statistic: Statistic
     mechanisms: tuple[Mechanism, ...]
-    price: Price
+    budget_request: BudgetRequest
     calibration: str = "exact"
     keys: str | None = None
     alternative_bounding: Request | None = None
@@ -82,7 +82,7 @@ class Response:
     post-processing are done to them in order.
     """
 
-    column: Cell
+    column: ValuedColumn
     mechanism: LocalMechanism
     randomizer: CalibratedRandomizer
     by: tuple[CategoryColumn, ...] = ()
@@ -115,7 +115,7 @@ class Declarations:
 
 
 @dataclass(frozen=True, slots=True)
-class Quality:
+class QualityCheck:
     """The check that comes before all statistics: what it asks, and what it demands.
 
     `min_rows` is the least number of rows, `min_readable` the least share of readable cells
@@ -146,12 +146,12 @@ class Spec:
     text: str
     digest: str
     declarations: Declarations = Declarations()
-    dialect: Dialect = UNDECLARED
+    dialect: Dialect = UNDECLARED_DIALECT
     must_exist: bool = False
     rows_are: str = "rows"
-    quality: Quality | None = None
+    quality: QualityCheck | None = None
     responses: tuple[Response, ...] = ()
-    public: tuple[Cell, ...] = ()
+    public: tuple[ValuedColumn, ...] = ()
     files: tuple[Path, ...] = ()
     folder: Path = field(default=Path(), compare=False)
 
@@ -161,20 +161,22 @@ class Spec:
         return bool(self.responses)
 
     @property
-    def one(self) -> str:
+    def unit_noun(self) -> str:
         """Who is protected, in a word."""
         person = isinstance(self.privacy.unit, PersonUnit)
         return "person" if person else "record" if self.is_local else "row"
 
     @property
-    def priced(self) -> tuple[Entry, ...]:
+    def charged_entries(self) -> tuple[Entry, ...]:
         """Every entry that spends: the quality check first, then the statistics."""
         return (*([self.quality.entry] if self.quality else []), *self.entries)
 
     @property
-    def kept(self) -> Iterator[Response | Cell]:
+    def collected_columns(self) -> Iterator[Response | ValuedColumn]:
         """What is collected, in the declared order of the columns: responses and public ones."""
-        by_name: dict[str, Response | Cell] = {column.name: column for column in self.public}
+        by_name: dict[str, Response | ValuedColumn] = {
+            column.name: column for column in self.public
+        }
         by_name |= {response.column.name: response for response in self.responses}
         return (by_name[column.name] for column in self.columns if column.name in by_name)
 
@@ -183,6 +185,6 @@ class Spec:
         """The names of the collected columns."""
         return tuple(
             name
-            for one in self.kept
+            for one in self.collected_columns
             for name in (one.names if isinstance(one, Response) else (one.name,))
         )

@@ -14,13 +14,21 @@ from pathlib import Path
 from dpcli.columns import CategoryColumn
 from dpcli.errors import SpecError
 from dpcli.mechanisms.local.local_mechanism import ProbabilityTable
-from dpcli.messages import shown
-from dpcli.number_syntax import NotReadable, probability
+from dpcli.messages import quote
+from dpcli.number_syntax import NumberSyntaxError, parse_probability
 from dpcli.numeric.exact import plain_text
-from dpcli.spec_values import Unreadable
+from dpcli.spec_values import AlreadyReportedError
 from dpcli.specification.column_types import require_text
-from dpcli.specification.tree import Findings, Span, Stop, Word, at, attempt, read_all
-from dpcli.specification.tree import Mapping as Branch
+from dpcli.specification.tree import (
+    Findings,
+    MappingNode,
+    ScalarNode,
+    Span,
+    TooManyProblemsError,
+    attempt,
+    node_at,
+    read_all,
+)
 
 MOST_CHANCES = 10_000
 """Probabilities in one table: it is recorded in the ledger whole."""
@@ -30,19 +38,19 @@ MOST_BYTES = 1 << 20
 LONGEST = 20
 """Digits of a sum that people still compare."""
 
-Row = tuple[Word, Mapping[str, Fraction]]
+Row = tuple[ScalarNode, Mapping[str, Fraction]]
 """An input, and the probability of each output that is possible for it."""
 
 
-def mapped_table(rows: Mapping[str, Mapping[str, Fraction]], node: Branch) -> ProbabilityTable:
+def mapped_table(rows: Mapping[str, Mapping[str, Fraction]], node: MappingNode) -> ProbabilityTable:
     """A table from a mapping of labels to mappings of outputs to probabilities.
 
     An output that a label does not name has probability zero there.
     """
-    outputs: dict[str, Word] = {}
+    outputs: dict[str, ScalarNode] = {}
     for label in rows:
-        inner = at(node, label)
-        assert isinstance(inner, Branch)
+        inner = node_at(node, label)
+        assert isinstance(inner, MappingNode)
         outputs |= {output: key for output, (key, _) in inner.pairs.items()}
     found = [(node.pairs[label][0], row) for label, row in rows.items()]
     return _table(list(outputs.values()), found, node.span)
@@ -63,7 +71,7 @@ def table_of(raw: bytes, source: str) -> ProbabilityTable:
     text = raw.decode("utf-8-sig", "replace")
     # Of a file that is no table, perhaps one of records, no line and no cell may be shown.
     findings = Findings(source, [""] * max(1, len(text.splitlines())))
-    with suppress(Unreadable, Stop):
+    with suppress(AlreadyReportedError, TooManyProblemsError):
         table = _read_table(text, len(raw), findings)
         if not findings:
             return table
@@ -88,11 +96,11 @@ def _read_table(text: str, size: int, findings: Findings) -> ProbabilityTable:
     found: list[Row] = []
     for line, label, cells in rows:
         span = Span(findings, line, 1, 1)
-        found.append((Word(label, span), _row(cells, outputs, span)))
+        found.append((ScalarNode(label, span), _row(cells, outputs, span)))
     for what, names in (("output", outputs), ("input", [label for _, label, _ in rows])):
         if len(set(names)) < len(names) or not all(names):
             top.report("table-form.names", what=what)
-    return _table([Word(output, top) for output in outputs if output], found, top)
+    return _table([ScalarNode(output, top) for output in outputs if output], found, top)
 
 
 def _row(cells: Sequence[str], outputs: Sequence[str], span: Span) -> dict[str, Fraction]:
@@ -113,7 +121,7 @@ def _require_size(count: int, whole: Span) -> None:
         raise whole.report(code, count=count, most=MOST_CHANCES)
 
 
-def _table(outputs: Sequence[Word], rows: Sequence[Row], whole: Span) -> ProbabilityTable:
+def _table(outputs: Sequence[ScalarNode], rows: Sequence[Row], whole: Span) -> ProbabilityTable:
     _require_size(len(outputs) * len(rows), whole)
     names = attempt(read_all, partial(require_text, what="output", published=True), outputs)
 
@@ -132,8 +140,8 @@ def _table(outputs: Sequence[Word], rows: Sequence[Row], whole: Span) -> Probabi
 
 def _chance(text: str) -> Fraction | None:
     try:
-        return probability(text)
-    except NotReadable:
+        return parse_probability(text)
+    except NumberSyntaxError:
         return None
 
 
@@ -145,8 +153,8 @@ def _brief(value: Fraction) -> str:
 
 def of_column(table: ProbabilityTable, column: CategoryColumn, span: Span) -> ProbabilityTable:
     """The table with its rows in the order of the column's labels."""
-    absent = [shown(label) for label in column.labels if label not in table.inputs]
-    unknown = [shown(label) for label in table.inputs if label not in column.labels]
+    absent = [quote(label) for label in column.labels if label not in table.inputs]
+    unknown = [quote(label) for label in table.inputs if label not in column.labels]
     if absent or unknown:
         odd = [f"{label} has no row" for label in absent[:1]]
         odd += [f"{label} is no label" for label in unknown[:1]]

@@ -12,14 +12,14 @@ from dpcli.columns import CategoryColumn, Column, Key, NumericColumn
 from dpcli.privacy.unit import RowUnit
 from dpcli.queries import Condition, LinearQuery, RidgeQuery
 from dpcli.scores import Points
-from dpcli.spec_fields import MOST_TOGETHER, Role, role_of
-from dpcli.spec_values import Unreadable
+from dpcli.spec_fields import MAX_COLUMNS_TOGETHER, ColumnRole, column_role
+from dpcli.spec_values import AlreadyReportedError
 from dpcli.specification.axes import read_axis, read_candidates, read_keys
-from dpcli.specification.columns_section import Scope
+from dpcli.specification.columns_section import SpecContext
 from dpcli.specification.grid import MOST_STEPS, whole_steps
-from dpcli.specification.model import Cell
-from dpcli.specification.tree import Word, attempt, read_all, words_of
-from dpcli.specification.validation import Part
+from dpcli.specification.model import ValuedColumn
+from dpcli.specification.tree import ScalarNode, attempt, read_all, scalars_of
+from dpcli.specification.validation import Section
 from dpcli.statistics.statistic import Request, Statistic
 
 MOST_CANDIDATES = 1_000_001
@@ -41,7 +41,11 @@ class RequestReader:
     """The fields that one statistic takes, by what each of them means."""
 
     def __init__(
-        self, part: Part[Any], statistic: Statistic, scope: Scope, by: Callable[[], tuple[Key, ...]]
+        self,
+        part: Section[Any],
+        statistic: Statistic,
+        scope: SpecContext,
+        by: Callable[[], tuple[Key, ...]],
     ) -> None:
         self._part, self._statistic, self._scope, self._by = part, statistic, scope, by
         self._found: dict[str, Callable[[], Any]] = {}
@@ -51,22 +55,22 @@ class RequestReader:
         part, fields = self._part, type(self._part.values).model_fields
         for key in self._statistic.takes:
             if key not in ELSEWHERE:
-                self._found[key] = attempt(self._field, key, role_of(fields[key]))
+                self._found[key] = attempt(self._field, key, column_role(fields[key]))
         given = {key: read() for key, read in self._found.items()}
         part.require("name", *self._statistic.takes)
         bare = Request(part.values.name, by=self._by(), where=where())
         return self._statistic.request(bare, given)
 
-    def _field(self, key: str, role: Role | None) -> Any:
+    def _field(self, key: str, role: ColumnRole | None) -> Any:
         """What a field says; where it refers to columns, what that means."""
         value, node = getattr(self._part.values, key), self._part.node.get(key)
         if role is None:
             return value
         match role.refers_to:
-            case "column" if isinstance(node, Word):
+            case "column" if isinstance(node, ScalarNode):
                 return self._column(node, role)
             case "columns" if node:
-                return self._columns(key, words_of(node), role)
+                return self._columns(key, scalars_of(node), role)
             case "axes":
                 return self._axes(key)
             case "bins":
@@ -75,13 +79,15 @@ class RequestReader:
                 return self._candidates(self._found["column"](), key if node else "column")
         return value
 
-    def _column(self, word: Word, role: Role) -> Column:
-        return self._scope.of_kind(word, self._part.user, role.kinds, self._part.what)
+    def _column(self, word: ScalarNode, role: ColumnRole) -> Column:
+        return self._scope.of_kind(word, self._part.subject, role.kinds, self._part.what)
 
-    def _columns(self, key: str, words: Sequence[Word], role: Role) -> tuple[Column, ...]:
+    def _columns(
+        self, key: str, words: Sequence[ScalarNode], role: ColumnRole
+    ) -> tuple[Column, ...]:
         seen: set[str] = set()
 
-        def read(word: Word) -> Column:
+        def read(word: ScalarNode) -> Column:
             column = attempt(self._column, word, role)
             if word.text in seen:
                 raise word.span.report("column-twice", column=word.text, key=key)
@@ -93,8 +99,8 @@ class RequestReader:
         return tuple(found)
 
     def _require_few(self, key: str, count: int, least: int) -> None:
-        if not least <= count <= MOST_TOGETHER:
-            facts = {"key": key, "count": count, "least": least, "most": MOST_TOGETHER}
+        if not least <= count <= MAX_COLUMNS_TOGETHER:
+            facts = {"key": key, "count": count, "least": least, "most": MAX_COLUMNS_TOGETHER}
             raise self._part.report_key("columns-count", key, **facts)
 
     def _axes(self, key: str) -> tuple[Key, ...]:
@@ -103,12 +109,12 @@ class RequestReader:
         grouped = [one.column.name for one in self._by()]
         for one in axes:
             name = one.column.name
-            if name in grouped or one.open:
-                code = "values-required.table" if one.open else "duplicate-key-column.both"
+            if name in grouped or one.is_private:
+                code = "values-required.table" if one.is_private else "duplicate-key-column.both"
                 raise self._part.report_key(code, key, column=name, key=key)
         return axes
 
-    def _bins(self, column: Cell) -> Key:
+    def _bins(self, column: ValuedColumn) -> Key:
         part, word = self._part, self._part.node.word("column")
         assert word is not None
         axis = read_axis(column, part.node.get("bins"), word, "missing-bins.histogram")
@@ -118,9 +124,9 @@ class RequestReader:
 
     def _candidates(self, column: Column, place: str) -> Points:
         if not isinstance(column, NumericColumn):
-            raise Unreadable
+            raise AlreadyReportedError
         points = read_candidates(self._part.node.get("candidates"), column)
-        private = any(one.open for one in self._by())
+        private = any(one.is_private for one in self._by())
         most = MOST_PRIVATE if private else MOST_CANDIDATES
         if len(points) > most:
             code = "too-many-candidates.private" if private else "too-many-candidates"
@@ -137,7 +143,7 @@ class RequestReader:
         if statistic.counts_people and request.column is None and isinstance(scope.unit, RowUnit):
             raise part.report("nobody-to-count")
         if faults:
-            raise Unreadable
+            raise AlreadyReportedError
         for code, count, most in (
             ("too-many-cells.joint", _joint(request), MOST_JOINT),
             ("too-many-cells", numbers_of(statistic, request), MOST_CELLS),
@@ -178,7 +184,7 @@ class RequestReader:
     def _clamp(self, column: Column | None, bounds: Sequence[Fraction]) -> tuple[int, int]:
         """Bounds of one person's total in steps of the column."""
         step = column.step if isinstance(column, NumericColumn) else Fraction(1)
-        words = words_of(self._part.node.get("unit_bounds"))
+        words = scalars_of(self._part.node.get("unit_bounds"))
         sides = zip(bounds, words, ("lower", "upper"), strict=True)
         low, high = read_all(
             lambda one: whole_steps(one[0] / step, step, one[1], f"the {one[2]} bound"), sides
@@ -192,7 +198,7 @@ class RequestReader:
 def _joint(request: Request) -> int:
     """How many places the engine may distinguish, nowhere along each axis included."""
     axes = [*request.by, *request.margins, *([request.bins] if request.bins else [])]
-    sizes = [len(key) for key in axes if not key.open]
+    sizes = [len(key) for key in axes if not key.is_private]
     columns = (request.column, request.label)
     sizes += [len(one.labels) for one in columns if isinstance(one, CategoryColumn)]
     return prod(size + 1 for size in sizes) * (2 * len(request.candidates) + 3)
@@ -209,4 +215,4 @@ def numbers_of(statistic: Statistic, request: Request) -> int:
 
 
 def _groups(request: Request) -> int:
-    return prod(len(key) for key in request.by if not key.open)
+    return prod(len(key) for key in request.by if not key.is_private)

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from dpcli.columns import FORMULA, CategoryColumn
+from dpcli.columns import FORMULA_STARTS, CategoryColumn
 from dpcli.errors import SpecError
 from dpcli.mechanisms.local import LOCAL_MECHANISMS
 from dpcli.mechanisms.local.local_mechanism import (
@@ -19,52 +19,62 @@ from dpcli.mechanisms.local.local_mechanism import (
     RandomizerError,
     RandomizerRequest,
 )
-from dpcli.messages import shown
+from dpcli.messages import quote
 from dpcli.numeric.exact import plain_text
 from dpcli.privacy.neighboring import Neighbors
 from dpcli.privacy.unit import PersonUnit
 from dpcli.spec_fields import LABELLED, NUMERIC
 from dpcli.spec_values import (
-    MOST_EPSILON,
-    Chance,
+    MAX_EPSILON,
+    AlreadyReportedError,
+    ByForm,
     Choice,
     Delta,
     Epsilon,
-    Forms,
-    Shape,
+    Probability,
+    SectionModel,
     Text,
     Texts,
-    Unreadable,
-    described,
+    summaries_by_name,
 )
 from dpcli.specification.axes import ESTIMATED
-from dpcli.specification.columns_section import Scope
-from dpcli.specification.mechanism_fields import single_way
-from dpcli.specification.model import Cell, Response
+from dpcli.specification.columns_section import SpecContext
+from dpcli.specification.mechanism_fields import single_key
+from dpcli.specification.model import Response, ValuedColumn
 from dpcli.specification.probability_tables import mapped_table, of_column, read_bytes, table_of
 from dpcli.specification.statistics_section import entries_of
-from dpcli.specification.tree import Mapping, Word, at, attempt, read_all, readable, words_of
-from dpcli.specification.validation import Part, read_shape
+from dpcli.specification.tree import (
+    MappingNode,
+    ScalarNode,
+    attempt,
+    node_at,
+    read_all,
+    read_valid,
+    scalars_of,
+)
+from dpcli.specification.validation import Section, read_section
 
 MOST_GROUPS = 1_000_000
 """Numbers that are counted of one response."""
 
-PRICES = ("epsilon", "probability", "matrix")
+RESPONSE_BUDGET_KEYS = ("epsilon", "probability", "matrix")
 """How the price of a response can be given."""
 
 STEPS = {"simplex": False, "clamp": True}
 """Steps of `post`, and whether they are for means."""
 
 
-class ResponseShape(Shape):
+class ResponseModel(SectionModel):
     """How every record responds for one column, and what is estimated from that."""
 
     column: Text
-    mechanism: Annotated[str, Choice("unknown-mechanism", lambda: described(LOCAL_MECHANISMS))]
+    mechanism: Annotated[
+        str, Choice("unknown-mechanism", lambda: summaries_by_name(LOCAL_MECHANISMS))
+    ]
     epsilon: Epsilon | None = None
     delta: Delta | None = None
-    probability: Chance | None = None
-    matrix: Annotated[Text | dict[str, dict[str, Chance]], Forms] | None = None
+    probability: Probability | None = None
+    matrix: Annotated[Text | dict[str, dict[str, Probability]], ByForm] | None = None
     by: Texts | None = None
     post: list[Annotated[str, Choice("unknown-step", tuple(STEPS))]] | None = Field(
         None, min_length=1
@@ -72,36 +82,36 @@ class ResponseShape(Shape):
 
 
 def read_responses(
-    heading: Part[Any], scope: Scope
-) -> tuple[tuple[Response, ...], tuple[Cell, ...]]:
+    heading: Section[Any], scope: SpecContext
+) -> tuple[tuple[Response, ...], tuple[ValuedColumn, ...]]:
     """The responses and the public columns of a local spec."""
     root = heading.node
     if isinstance(scope.unit, PersonUnit):
-        at(root, "privacy", "unit").span.report("local-unit")
+        node_at(root, "privacy", "unit").span.report("local-unit")
     if scope.neighbors == Neighbors.ADD_REMOVE.value:
-        at(root, "privacy", "neighbors").span.report("local-neighbors")
-    words = () if "public" in heading.bad else words_of(root.get("public"))
+        node_at(root, "privacy", "neighbors").span.report("local-neighbors")
+    words = () if "public" in heading.invalid else scalars_of(root.get("public"))
     public = {word.text: attempt(scope.usable, word, "`public`") for word in words}
-    reader = _Responses(scope, public)
-    responses = tuple(readable(reader.response, entries_of(root, "responses")))
+    reader = _ResponseReader(scope, public)
+    responses = tuple(read_valid(reader.response, entries_of(root, "responses")))
     names = [*public, *(name for response in responses for name in response.names)]
     span = root.key_span("responses")
     for name, count in Counter(names).items():
-        if name.startswith(FORMULA):
+        if name.startswith(FORMULA_STARTS):
             span.report("formula-label.collected", column=name, first=name[0])
         if count > 1:
             span.report("collected-twice", column=name)
     return responses, tuple(one() for one in public.values())
 
 
-class _Responses:
-    def __init__(self, scope: Scope, public: dict[str, Callable[[], Cell]]) -> None:
+class _ResponseReader:
+    def __init__(self, scope: SpecContext, public: dict[str, Callable[[], ValuedColumn]]) -> None:
         self._scope, self._public = scope, public
-        self._taken: dict[str, Word] = {}
+        self._taken: dict[str, ScalarNode] = {}
 
-    def response(self, node: Mapping) -> Response:
+    def response(self, node: MappingNode) -> Response:
         """The response, after all of its problems are recorded."""
-        part = read_shape(ResponseShape, node, "a response")
+        part = read_section(ResponseModel, node, "a response")
         named, by = attempt(self._column, part), attempt(self._by, part)
         # What a response takes depends on its mechanism.
         name = part.values.mechanism
@@ -117,24 +127,26 @@ class _Responses:
             raise part.report(failure.code, **failure.facts) from None
         labels = len(column.labels) if isinstance(column, CategoryColumn) else 1
         numbers = prod(len(one.labels) for one in by()) * max(labels, len(randomizer.outputs))
-        if randomizer.loss.epsilon > MOST_EPSILON:
-            epsilon, most = plain_text(randomizer.loss.epsilon), int(MOST_EPSILON)
+        if randomizer.loss.epsilon > MAX_EPSILON:
+            epsilon, most = plain_text(randomizer.loss.epsilon), int(MAX_EPSILON)
             raise part.report("epsilon-out-of-range.response", epsilon=epsilon, most=most)
         if numbers > MOST_GROUPS:
             raise part.report("too-many-cells.response", column=column.name)
         return Response(column, mechanism, randomizer, by(), steps)
 
-    def _column(self, part: Part[ResponseShape]) -> Cell:
+    def _column(self, part: Section[ResponseModel]) -> ValuedColumn:
         word = part.node.word("column")
         if word is None:
-            raise Unreadable
+            raise AlreadyReportedError
         name, twin = word.text, self._taken.setdefault(word.text, word)
         if twin is not word or name in self._public:
             code = "column-twice.public" if twin is word else "column-twice.randomized"
             raise word.span.report(code, column=name, line=twin.span.line)
         return self._scope.usable(word, "a response")
 
-    def _suited(self, column: Cell, part: Part[ResponseShape], mechanism: LocalMechanism) -> Cell:
+    def _suited(
+        self, column: ValuedColumn, part: Section[ResponseModel], mechanism: LocalMechanism
+    ) -> ValuedColumn:
         kinds = NUMERIC if mechanism.numeric else LABELLED
         if column.kind not in kinds:
             every = LOCAL_MECHANISMS
@@ -142,7 +154,7 @@ class _Responses:
             facts = {"column": column.name, "kind": column.kind, "kinds": kinds}
             is_date = column.kind == "date"
             code = "wrong-column-type.date" if is_date else "wrong-column-type.randomized"
-            raise part.report(code, "column", others=others, **facts | {"user": mechanism.name})
+            raise part.report(code, "column", others=others, **facts | {"subject": mechanism.name})
         if column.missing is None:
             labels = column.labels if isinstance(column, CategoryColumn) else ()
             code = "missing-constant.label" if labels else "missing-constant"
@@ -150,10 +162,10 @@ class _Responses:
             raise span.report(code, column=column.name, example=(*labels, "0")[0])
         return column
 
-    def _by(self, part: Part[ResponseShape]) -> tuple[CategoryColumn, ...]:
+    def _by(self, part: Section[ResponseModel]) -> tuple[CategoryColumn, ...]:
         seen: set[str] = set()
 
-        def read(word: Word) -> CategoryColumn:
+        def read(word: ScalarNode) -> CategoryColumn:
             if word.text in ESTIMATED:
                 raise word.span.report(
                     "reserved-name.estimates", column=word.text, reserved=ESTIMATED
@@ -165,17 +177,22 @@ class _Responses:
             return column
 
         part.require("by")
-        return tuple(read_all(read, words_of(part.node.get("by"))))
+        return tuple(read_all(read, scalars_of(part.node.get("by"))))
 
     def _request(
-        self, part: Part[ResponseShape], mechanism: LocalMechanism, column: Callable[[], Cell]
+        self,
+        part: Section[ResponseModel],
+        mechanism: LocalMechanism,
+        column: Callable[[], ValuedColumn],
     ) -> RandomizerRequest:
         name, ways, needs_delta = mechanism.name, mechanism.loss_parameters, mechanism.needs_delta
-        wrong = next((way for way in PRICES if part.has(way) and way not in ways), None)
+        wrong = next(
+            (way for way in RESPONSE_BUDGET_KEYS if part.has(way) and way not in ways), None
+        )
         if wrong:
             facts = {"ways": ways, "wrong": wrong}
             raise part.report_key("field-not-taken.price", wrong, mechanism=name, **facts)
-        way = attempt(single_way, part, ways, "price-required.response")
+        way = attempt(single_key, part, ways, "price-required.response")
         if needs_delta != part.has("delta"):
             code = "delta-required.response" if needs_delta else "delta-not-taken.response"
             able = [one.name for one in LOCAL_MECHANISMS if one.needs_delta]
@@ -187,19 +204,21 @@ class _Responses:
         delta = values.delta or Fraction(0)
         return RandomizerRequest(column(), values.epsilon, delta, values.probability, matrix)
 
-    def _matrix(self, part: Part[ResponseShape], column: Callable[[], Cell]) -> ProbabilityTable:
-        given, node = part.values.matrix, at(part.node, "matrix")
+    def _matrix(
+        self, part: Section[ResponseModel], column: Callable[[], ValuedColumn]
+    ) -> ProbabilityTable:
+        given, node = part.values.matrix, node_at(part.node, "matrix")
         if isinstance(given, dict):
-            assert isinstance(node, Mapping)
+            assert isinstance(node, MappingNode)
             table = mapped_table(given, node)
         else:
-            assert isinstance(node, Word)
+            assert isinstance(node, ScalarNode)
             table = self._file(node)
         labelled = column()
         assert isinstance(labelled, CategoryColumn)
         return of_column(table, labelled, node.span)
 
-    def _file(self, word: Word) -> ProbabilityTable:
+    def _file(self, word: ScalarNode) -> ProbabilityTable:
         """The table in a file, whose problems are reported with their lines in that file."""
         path, span = self._scope.folder / word.text, word.span
         try:
@@ -212,12 +231,12 @@ class _Responses:
         except SpecError as failure:
             for problem in failure.problems:
                 line = problem.place.line if problem.place else 1
-                message = f"line {line} of {shown(word.text)}: {problem.message}"
+                message = f"line {line} of {quote(word.text)}: {problem.message}"
                 span.findings.add(span, problem.code, message, problem.hint)
-            raise Unreadable from None
+            raise AlreadyReportedError from None
 
 
-def _steps(part: Part[ResponseShape], mechanism: LocalMechanism) -> tuple[str, ...]:
+def _steps(part: Section[ResponseModel], mechanism: LocalMechanism) -> tuple[str, ...]:
     steps = part.values.post or ()
     able = [name for name, numeric in STEPS.items() if numeric == mechanism.numeric]
     for place, name in enumerate(steps):

@@ -15,14 +15,14 @@ from pydantic.json_schema import GenerateJsonSchema
 from dpcli import mechanisms, statistics
 from dpcli.mechanisms.local import LOCAL_MECHANISMS
 from dpcli.reference import word_pages
-from dpcli.spec_values import Shape
+from dpcli.spec_values import SectionModel
 from dpcli.specification.column_types import COLUMN_TYPES
-from dpcli.specification.csv_section import CsvShape
-from dpcli.specification.load import LOCAL, Document, LocalDocument
-from dpcli.specification.mechanism_fields import AUTO, WAYS, able_to_answer
-from dpcli.specification.privacy_section import PrivacyShape, QualityShape
-from dpcli.specification.responses_section import PRICES, ResponseShape
-from dpcli.specification.statistics_section import MOST_STATISTICS, Common
+from dpcli.specification.csv_section import CsvModel
+from dpcli.specification.load import LOCAL, CentralSpecModel, LocalSpecModel
+from dpcli.specification.mechanism_fields import AUTO, BUDGET_KEYS, suitable_mechanisms
+from dpcli.specification.privacy_section import PrivacyModel, QualityModel
+from dpcli.specification.responses_section import RESPONSE_BUDGET_KEYS, ResponseModel
+from dpcli.specification.statistics_section import MOST_STATISTICS, EntryModel
 from dpcli.specification.yaml_reader import read_text
 from dpcli.statistics.quality import QUALITY
 from dpcli.statistics.statistic import Statistic
@@ -30,16 +30,16 @@ from dpcli.statistics.statistic import Statistic
 Json = dict[str, Any]
 
 PLACES = {
-    "Document": "spec",
-    "LocalDocument": "spec",
-    "Common": "statistic",
-    "Stepped": "candidates",
-    "Stewardship": "declarations",
+    "CentralSpecModel": "spec",
+    "LocalSpecModel": "spec",
+    "EntryModel": "statistic",
+    "BinnedKeyModel": "key",
+    "CandidateStepModel": "candidates",
 }
 """What pages call the places of some models; of others their names say it."""
 
 
-class _Editors(GenerateJsonSchema):
+class _SchemaForEditors(GenerateJsonSchema):
     """A schema without titles, defaults, and the null that stands for absence."""
 
     def default_schema(self, schema: Any) -> Json:
@@ -56,12 +56,12 @@ def spec_schema() -> dict[str, object]:
     """The schema in the dialect of 2020-12."""
     definitions: Json = {}
     document, local, response = (
-        _schema(shape, definitions) for shape in (Document, LocalDocument, ResponseShape)
+        _schema(shape, definitions) for shape in (CentralSpecModel, LocalSpecModel, ResponseModel)
     )
     for shape in COLUMN_TYPES:
         definitions[f"{shape.kind}_column"] = _schema(shape, definitions, shape.kind)
-    definitions["privacy"] = _schema(PrivacyShape, definitions)
-    definitions["csv"] = _schema(CsvShape, definitions)
+    definitions["privacy"] = _schema(PrivacyModel, definitions)
+    definitions["csv"] = _schema(CsvModel, definitions)
     definitions["quality"] = _quality(definitions)
     definitions["statistic"] = _statistic(definitions)
     definitions["column"] = _column()
@@ -87,12 +87,12 @@ def spec_schema() -> dict[str, object]:
     return {"$schema": dialect, "title": "dpcli spec", **document, "$defs": definitions}
 
 
-def _schema(shape: type[Shape], definitions: Json, place: str = "") -> Json:
-    schema: Json = shape.model_json_schema(schema_generator=_Editors)
+def _schema(shape: type[SectionModel], definitions: Json, place: str = "") -> Json:
+    schema: Json = shape.model_json_schema(schema_generator=_SchemaForEditors)
     inner: Json = schema.pop("$defs", {})
     for name, one in {**inner, shape.__name__: schema}.items():
         one.pop("title", None)
-        own = PLACES.get(name) or name.removesuffix("Shape").lower()
+        own = PLACES.get(name) or name.removesuffix("Model").lower()
         _describe(one, place if place and one is schema else own)
     definitions |= inner
     return schema
@@ -128,7 +128,7 @@ def _resolved(value: Any) -> Any:
 
 
 def _quality(definitions: Json) -> Json:
-    schema = _schema(QualityShape, definitions)
+    schema = _schema(QualityModel, definitions)
     mechanism = schema["properties"]["mechanism"]
     del mechanism["oneOf"]
     mechanism["enum"] = _mechanisms_of(QUALITY)
@@ -151,14 +151,14 @@ def _column() -> Json:
 
 
 def _statistic(definitions: Json) -> Json:
-    schema = _schema(Common, definitions)
+    schema = _schema(EntryModel, definitions)
     fields: Json = schema["properties"]
     for statistic in statistics.STATISTICS:
         own: Json = _schema(statistic.fields, definitions, "statistic").get("properties", {})
         for key, field in own.items():
             fields.setdefault(key, field)
     rules = [*_by_statistic(fields), *_by_mechanism()]
-    return schema | {"oneOf": _required(WAYS), "allOf": rules}
+    return schema | {"oneOf": _required(BUDGET_KEYS), "allOf": rules}
 
 
 def _by_statistic(fields: Json) -> list[Json]:
@@ -166,7 +166,7 @@ def _by_statistic(fields: Json) -> list[Json]:
     rules: list[Json] = []
     for statistic in statistics.STATISTICS:
         own = statistic.fields.model_fields
-        refused = [key for key in fields if key not in own and key not in Common.model_fields]
+        refused = [key for key in fields if key not in own and key not in EntryModel.model_fields]
         required = [key for key, field in own.items() if field.is_required()]
         then: Json = {"properties": dict.fromkeys(refused, False)}
         then["properties"]["mechanism"] = {"enum": _mechanisms_of(statistic)}
@@ -194,7 +194,7 @@ def _by_mechanism() -> list[Json]:
 
 
 def _by_local_mechanism(mechanism: Any) -> Json:
-    refused = [way for way in PRICES if way not in mechanism.loss_parameters]
+    refused = [way for way in RESPONSE_BUDGET_KEYS if way not in mechanism.loss_parameters]
     if not mechanism.needs_delta:
         refused.append("delta")
     then: Json = {
@@ -207,7 +207,7 @@ def _by_local_mechanism(mechanism: Any) -> Json:
 
 
 def _mechanisms_of(statistic: Statistic) -> list[str]:
-    return [*(mechanism.name for mechanism in able_to_answer(statistic)), AUTO]
+    return [*(mechanism.name for mechanism in suitable_mechanisms(statistic)), AUTO]
 
 
 def _required(keys: Iterable[str]) -> list[Json]:

@@ -11,42 +11,42 @@ from typing import Annotated, Any
 
 from dpcli import statistics
 from dpcli.columns import Key
-from dpcli.messages import inline, shown
+from dpcli.messages import quote, truncated
 from dpcli.reference import synonyms
 from dpcli.spec_fields import KeyForm
 from dpcli.spec_values import (
+    AlreadyReportedError,
+    Boolean,
+    ByForm,
     Choice,
     Delta,
     Epsilon,
-    Forms,
-    Read,
+    ParsedText,
     Rho,
-    Shape,
+    SectionModel,
     Text,
     Texts,
-    Truth,
-    Unreadable,
-    described,
-    positive,
-    refusal,
-    shape_of,
+    extended_model,
+    invalid_value,
+    positive_number,
+    summaries_by_name,
 )
 from dpcli.specification.axes import read_conditions, read_keys
-from dpcli.specification.columns_section import Scope
+from dpcli.specification.columns_section import SpecContext
 from dpcli.specification.mechanism_fields import (
     Calibration,
     MechanismName,
     Steps,
-    WithholdShape,
-    read_answering,
+    WithholdModel,
+    read_answer_settings,
+    read_budget_key,
     read_raw,
     read_steps,
-    read_way,
 )
 from dpcli.specification.model import Entry
 from dpcli.specification.resolve import RequestReader, numbers_of, scores_of
-from dpcli.specification.tree import Mapping, Node, at, attempt, readable, similar
-from dpcli.specification.validation import Part, read_shape
+from dpcli.specification.tree import MappingNode, Node, attempt, closest_match, node_at, read_valid
+from dpcli.specification.validation import Section, read_section
 from dpcli.statistics.statistic import Statistic
 
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,99}")
@@ -55,44 +55,47 @@ NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,99}")
 def _name(text: str) -> str:
     if NAME.fullmatch(text):
         return text
-    raise refusal("bad-name")
+    raise invalid_value("bad-name")
 
 
-class Range(Shape):
+class RangeModel(SectionModel):
     """An inclusive range of numbers or dates."""
 
     min: Text | None = None
     max: Text | None = None
 
 
-ConditionForm = Annotated[Text | Texts | Range, Forms]
+ConditionForm = Annotated[Text | Texts | RangeModel, ByForm]
 
 
-class Common(Shape):
+class EntryModel(SectionModel):
     """One statistic: what it is called, its groups, how it is answered, what it may reveal."""
 
-    name: Annotated[str, Read(_name, {"type": "string", "pattern": f"^{NAME.pattern}$"})]
+    name: Annotated[str, ParsedText(_name, {"type": "string", "pattern": f"^{NAME.pattern}$"})]
     statistic: Annotated[
-        str, Choice("unknown-statistic", lambda: described(statistics.STATISTICS), meant=synonyms)
+        str,
+        Choice(
+            "unknown-statistic", lambda: summaries_by_name(statistics.STATISTICS), meant=synonyms
+        ),
     ]
     by: list[KeyForm] | None = None
     where: dict[str, ConditionForm] | None = None
     mechanism: MechanismName | None = None
     epsilon: Epsilon | None = None
     rho: Rho | None = None
-    error: Annotated[Fraction, positive("25", 10**18)] | None = None
-    share: Annotated[Fraction, positive("1", 10**6)] | None = None
+    error: Annotated[Fraction, positive_number("25", 10**18)] | None = None
+    share: Annotated[Fraction, positive_number("1", 10**6)] | None = None
     delta: Delta | None = None
     calibration: Calibration | None = None
     post: Steps | None = None
-    raw: Truth | None = None
-    withhold: WithholdShape | None = None
+    raw: Boolean | None = None
+    withhold: WithholdModel | None = None
 
 
 @cache
-def entry_shape(statistic: Statistic | None) -> type[Shape]:
+def entry_model(statistic: Statistic | None) -> type[SectionModel]:
     """The model of an entry of a statistic, which has the fields of all entries first."""
-    return shape_of(statistic.takes, Common) if statistic else Common
+    return extended_model(statistic.takes, EntryModel) if statistic else EntryModel
 
 
 def takers_of(key: str) -> list[str]:
@@ -100,18 +103,18 @@ def takers_of(key: str) -> list[str]:
     return [one.name for one in statistics.STATISTICS if key in one.takes]
 
 
-def _statistic_of(node: Mapping) -> Statistic | None:
+def _statistic_of(node: MappingNode) -> Statistic | None:
     """The statistic that an entry names, or else means: its other problems are found, too."""
     every = {one.name: one for one in statistics.STATISTICS}
     word = node.word("statistic")
     text = word.text if word else ""
     meant = synonyms().get(text[:100].casefold(), text)
-    return every.get(text) or every.get(similar(meant, every) or meant)
+    return every.get(text) or every.get(closest_match(meant, every) or meant)
 
 
-def _refuse_taken(statistic: Statistic | None, node: Mapping, key: str) -> bool:
+def _refuse_taken(statistic: Statistic | None, node: MappingNode, key: str) -> bool:
     """Records a field that only other statistics take; without a statistic, it may be one."""
-    others, span, common = takers_of(key), node.key_span(key), list(Common.model_fields)
+    others, span, common = takers_of(key), node.key_span(key), list(EntryModel.model_fields)
     if statistic is None:
         if not others:
             every = [name for one in statistics.STATISTICS for name in one.takes]
@@ -120,32 +123,32 @@ def _refuse_taken(statistic: Statistic | None, node: Mapping, key: str) -> bool:
         return True
     if others:
         code = {"keys": "keys-not-taken", "bound": "bound-not-taken"}.get(key, "field-not-taken")
-        own, what = list(statistic.takes), shown(statistic.name)
+        own, what = list(statistic.takes), quote(statistic.name)
         facts = {"what": what, "others": others, "takes": [*common, *own]}
         span.report(code, word=key, choices=own, key=key, **facts)
     return bool(others)
 
 
-def _read_entry(node: Mapping, scope: Scope) -> Entry:
+def _read_entry(node: MappingNode, scope: SpecContext) -> Entry:
     """One entry, after the problems of every field are recorded."""
     statistic, name = _statistic_of(node), node.word("name")
-    part: Part[Any] = read_shape(
-        entry_shape(statistic),
+    part: Section[Any] = read_section(
+        entry_model(statistic),
         node,
-        shown(statistic.name) if statistic else "a statistic",
-        user=name.shown if name and statistic else "",
+        quote(statistic.name) if statistic else "a statistic",
+        subject=name.shown if name and statistic else "",
         refuse_unknown=partial(_refuse_taken, statistic, node),
     )
     attempt(_require_new_name, part, scope)
     by = attempt(read_keys, part, "by", scope)
     where = attempt(read_conditions, part, scope)
     if statistic is None:
-        attempt(read_way, part, scope)
-        raise Unreadable
+        attempt(read_budget_key, part, scope)
+        raise AlreadyReportedError
     reader = RequestReader(part, statistic, scope, by)
     request = attempt(reader.request, where)
     selects = attempt(_selects, part, by)
-    answering = attempt(read_answering, part, scope, statistic, selects)
+    answering = attempt(read_answer_settings, part, scope, statistic, selects)
     steps = attempt(read_steps, part, statistic, scope.unit)
     raw = attempt(read_raw, part, statistic, steps)
     reader.require_consistent(request())
@@ -163,8 +166,8 @@ def _read_entry(node: Mapping, scope: Scope) -> Entry:
     )
 
 
-def _require_new_name(part: Part[Any], scope: Scope) -> None:
-    name, span = part.values.name, at(part.node, "name").span
+def _require_new_name(part: Section[Any], scope: SpecContext) -> None:
+    name, span = part.values.name, node_at(part.node, "name").span
     if name in scope.taken:
         raise span.report("reserved-name.statistic", statistic=name, taken_by=scope.taken[name])
     first = scope.names.setdefault(name, span)
@@ -172,13 +175,13 @@ def _require_new_name(part: Part[Any], scope: Scope) -> None:
         raise span.report("duplicate-name", statistic=name, line=first.line)
 
 
-def _selects(part: Part[Any], by: Callable[[], tuple[Key, ...]]) -> bool:
+def _selects(part: Section[Any], by: Callable[[], tuple[Key, ...]]) -> bool:
     part.require("keys")
     if getattr(part.values, "keys", None) is None:
         return False
     if getattr(part.values, "column", None) is not None:
         raise part.report_key("keys-not-taken.column", "keys", others=takers_of("keys"))
-    if not any(key.open for key in by()):
+    if not any(key.is_private for key in by()):
         raise part.report_key("keys-declared", "keys")
     return True
 
@@ -187,7 +190,7 @@ MOST_STATISTICS = 1_000
 MOST_CELLS_IN_ALL, MOST_SCORES_IN_ALL = 2_000_000, 10_000_000
 MOST_QUERIES_IN_ALL = 10_000
 
-Placed = tuple[Entry, Mapping]
+PlacedEntry = tuple[Entry, MappingNode]
 """An entry and where it stands."""
 
 
@@ -198,37 +201,37 @@ SECTIONS = {
 """The sections with entries: the problem of an empty one, and how entries are written."""
 
 
-def entries_of(root: Mapping, name: str) -> list[Mapping]:
+def entries_of(root: MappingNode, name: str) -> list[MappingNode]:
     """The entries of a section that are mappings; others are recorded, as is an empty section."""
     section, (empty, example) = root.listing(name), SECTIONS[name]
     if section and not section.items:
         section.span.report(empty)
 
-    def read(node: Node) -> Mapping:
-        if isinstance(node, Mapping):
+    def read(node: Node) -> MappingNode:
+        if isinstance(node, MappingNode):
             return node
         facts = {"name": f"an entry of `{name}`", "found": node.form}
         raise node.span.report("wrong-shape.one-entry", example=example, **facts)
 
-    return readable(read, section.items if section else ())
+    return read_valid(read, section.items if section else ())
 
 
-def read_entries(root: Mapping, scope: Scope) -> tuple[Entry, ...]:
+def read_entries(root: MappingNode, scope: SpecContext) -> tuple[Entry, ...]:
     """Every entry of `statistics`, after the problems of all of them are recorded."""
     nodes = entries_of(root, "statistics")
     if len(nodes) > MOST_STATISTICS:
         span = nodes[MOST_STATISTICS].span
         raise span.report("too-many-statistics", count=len(nodes), most=MOST_STATISTICS)
-    found: list[Placed] = []
+    found: list[PlacedEntry] = []
     cells = scores = queries = 0
     for node in nodes:
         try:
             entry = _read_entry(node, scope)
-        except Unreadable:
+        except AlreadyReportedError:
             continue
         found.append((entry, node))
         request = entry.request
-        if not any(key.open for key in request.by):
+        if not any(key.is_private for key in request.by):
             cells += numbers_of(entry.statistic, request)
         scores += scores_of(request)
         queries += len(entry.statistic.queries(request, scope.relation))
@@ -243,7 +246,7 @@ def read_entries(root: Mapping, scope: Scope) -> tuple[Entry, ...]:
     return _share_selections(found, whole=len(found) == len(section.items if section else ()))
 
 
-def _share_selections(placed: Sequence[Placed], *, whole: bool) -> tuple[Entry, ...]:
+def _share_selections(placed: Sequence[PlacedEntry], *, whole: bool) -> tuple[Entry, ...]:
     """The entries, each with the entry that selects its groups, if keys are private.
 
     Unless these are the `whole` section, a missing selection may be in an entry that has
@@ -258,9 +261,9 @@ def _share_selections(placed: Sequence[Placed], *, whole: bool) -> tuple[Entry, 
     found = []
     for entry, node in placed:
         selector = selectors.get(entry.request.by)
-        private = [key.column.name for key in entry.request.by if key.open]
+        private = [key.column.name for key in entry.request.by if key.is_private]
         if private and selector is None and whole:
-            by = ", ".join(inline(key.column.name) for key in entry.request.by)
+            by = ", ".join(truncated(key.column.name) for key in entry.request.by)
             span, name = node.key_span("by"), entry.request.name
             span.report("keys-required", by=by, statistic=name, private=private)
         found.append(replace(entry, keys=selector.request.name) if selector else entry)

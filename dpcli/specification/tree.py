@@ -1,8 +1,8 @@
 """The tree of a text, its problems and their places, and how reading goes on.
 
 Every scalar is a word: its text is kept as written, and nothing is resolved. A reader returns a
-plain value, or reports a problem and raises `Unreadable`. Who can go on reads by `attempt` or
-`read_all`: all problems are found at once, and what depends on an unreadable value is silent.
+plain value, or reports a problem and raises `AlreadyReportedError`. `attempt` and `read_all` go on
+after that: all problems are found at once, and what depends on an unreadable value is silent.
 A place that is spoiled (a placeholder, an alias) has been reported once; what later readers find
 there is a consequence, and is not reported.
 """
@@ -14,22 +14,22 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import ClassVar, NamedTuple, NoReturn, ParamSpec, TypeVar
 
-from dpcli.errors import Place, Problem, problem
-from dpcli.messages import SHOWN, listed, shown, words
-from dpcli.spec_values import Unreadable
+from dpcli.errors import Place, Problem, make_problem
+from dpcli.messages import MAX_QUOTED, message_and_hint, quote, quoted_list
+from dpcli.spec_values import AlreadyReportedError
 
 A = TypeVar("A")
 P = ParamSpec("P")
 T = TypeVar("T")
 
-MOST = 100
+MAX_SHOWN_PROBLEMS = 100
 """No one fixes more problems than this at once."""
 
-ENOUGH = 1000
+MAX_FOUND_PROBLEMS = 1000
 """After this number, looking for more would only cost time."""
 
 
-class Stop(Exception):
+class TooManyProblemsError(Exception):
     """Reading on would not help; what was found has been recorded."""
 
 
@@ -39,7 +39,7 @@ class Findings:
     def __init__(self, source: str, lines: list[str]) -> None:
         self.source, self.lines = source, lines
         self._found: list[tuple[Span, Problem]] = []
-        self._spoiled: set[tuple[int, int]] = set()
+        self._suppressed: set[tuple[int, int]] = set()
 
     def __bool__(self) -> bool:
         return bool(self._found)
@@ -47,30 +47,33 @@ class Findings:
     @property
     def many(self) -> bool:
         """Whether further problems are only counted."""
-        return len(self._found) >= MOST
+        return len(self._found) >= MAX_SHOWN_PROBLEMS
 
     def add(self, span: Span, code: str, message: str, hint: str) -> None:
-        """One more problem; `Stop` if there are enough."""
+        """One more problem; `TooManyProblemsError` if there are enough."""
         self._found.append((span, Problem(code, message, hint, span.place)))
-        if len(self._found) >= ENOUGH:
-            raise Stop
+        if len(self._found) >= MAX_FOUND_PROBLEMS:
+            raise TooManyProblemsError
 
-    def spoil(self, span: Span) -> None:
+    def suppress(self, span: Span) -> None:
         """Silences what is found at a place from now on."""
-        self._spoiled.add(span.start)
+        self._suppressed.add(span.start)
 
-    def is_spoiled(self, span: Span) -> bool:
+    def is_suppressed(self, span: Span) -> bool:
         """Whether more about a place would be noise."""
-        return span.start in self._spoiled
+        return span.start in self._suppressed
 
     @property
     def problems(self) -> list[Problem]:
         """All problems by place, the first hundred in full."""
         found = [one for _, one in sorted(self._found, key=lambda pair: pair[0].start)]
-        if len(found) <= MOST:
+        if len(found) <= MAX_SHOWN_PROBLEMS:
             return found
-        than = "more than " * (len(found) >= ENOUGH)
-        return [*found[:MOST], problem("more-problems", count=len(found) - MOST, than=than)]
+        than = "more than " * (len(found) >= MAX_FOUND_PROBLEMS)
+        return [
+            *found[:MAX_SHOWN_PROBLEMS],
+            make_problem("more-problems", count=len(found) - MAX_SHOWN_PROBLEMS, than=than),
+        ]
 
 
 class Span(NamedTuple):
@@ -96,51 +99,51 @@ class Span(NamedTuple):
         length = max(1, min(self.length, len(text) - column + 1))
         return Place(self.findings.source, line, column, length, text)
 
-    def report(self, code: str, /, **facts: object) -> Unreadable:
+    def report(self, code: str, /, **facts: object) -> AlreadyReportedError:
         """Records a problem in the words of its template; `raise` what it returns to give up.
 
         If a `word` is none of some `choices`, the hint names the likeliest choice. Without one
         it is that of the template, or lists all.
         """
-        if not self.findings.is_spoiled(self):
-            message, hint = words(code, **facts)
+        if not self.findings.is_suppressed(self):
+            message, hint = message_and_hint(code, **facts)
             word, choices = facts.get("word"), facts.get("choices")
             if isinstance(word, str) and isinstance(choices, Iterable):
                 every = list(choices)
-                near = None if self.findings.many else similar(word, every)
+                near = None if self.findings.many else closest_match(word, every)
                 if near:
-                    hint = f"did you mean {shown(near)}?"
+                    hint = f"did you mean {quote(near)}?"
                 elif not hint and every:
-                    hint = f"use {'one of ' * (len(every) > 1)}{listed(every, 'or')}"
+                    hint = f"use {'one of ' * (len(every) > 1)}{quoted_list(every, 'or')}"
             self.findings.add(self, code.partition(".")[0], message, hint)
-        return Unreadable()
+        return AlreadyReportedError()
 
-    def spoil(self, code: str, /, **facts: object) -> Unreadable:
+    def report_and_suppress(self, code: str, /, **facts: object) -> AlreadyReportedError:
         """The same for a problem after which nothing more is reported here."""
         unreadable = self.report(code, **facts)
-        self.findings.spoil(self)
+        self.findings.suppress(self)
         return unreadable
 
 
 def attempt(read: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> Callable[[], T]:
-    """Reads now; the result returns the value, or raises `Unreadable` at each use."""
+    """Reads now; the result returns the value, or raises `AlreadyReportedError` at each use."""
     try:
         value = read(*args, **kwargs)
-    except Unreadable:
+    except AlreadyReportedError:
         return _unreadable
     return lambda: value
 
 
 def _unreadable() -> NoReturn:
-    raise Unreadable
+    raise AlreadyReportedError
 
 
 def read_all(read: Callable[[A], T], items: Iterable[A]) -> list[T]:
-    """What is read of each item; `Unreadable` after all of them if one cannot be read."""
+    """What is read of each item; `AlreadyReportedError` after all of them if one cannot be read."""
     return [one() for one in [attempt(read, item) for item in items]]
 
 
-def readable(read: Callable[[A], T], items: Iterable[A]) -> list[T]:
+def read_valid(read: Callable[[A], T], items: Iterable[A]) -> list[T]:
     """What is read of the items that can be read."""
     return [one() for one in [attempt(read, item) for item in items] if one is not _unreadable]
 
@@ -152,10 +155,10 @@ LIKENESS, LIKENESS_OF_SHORT = 0.7, 0.66
 """The least share of letters in common; one slip in three letters leaves two thirds."""
 
 
-def similar(word: str, choices: Iterable[str]) -> str | None:
+def closest_match(word: str, choices: Iterable[str]) -> str | None:
     """The choice that was probably meant: another case, or most of its letters."""
     every = choices if isinstance(choices, Sequence) else list(choices)
-    if len(every) > COMPARED or not 2 <= len(word) <= SHOWN:
+    if len(every) > COMPARED or not 2 <= len(word) <= MAX_QUOTED:
         return None
     plain = {choice.casefold().replace("-", "_"): choice for choice in every}
     folded = word.casefold().replace("-", "_")
@@ -169,7 +172,7 @@ def similar(word: str, choices: Iterable[str]) -> str | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Word:
+class ScalarNode:
     """A scalar, as text."""
 
     text: str
@@ -179,7 +182,7 @@ class Word:
     @property
     def shown(self) -> str:
         """The text as messages quote it."""
-        return shown(self.text)
+        return quote(self.text)
 
     def plain(self) -> str:
         """The text alone."""
@@ -187,7 +190,7 @@ class Word:
 
 
 @dataclass(frozen=True, slots=True)
-class Listing:
+class SequenceNode:
     """A sequence of nodes."""
 
     items: tuple[Node, ...]
@@ -202,10 +205,10 @@ class Listing:
 
 
 @dataclass(frozen=True, slots=True)
-class Mapping:
+class MappingNode:
     """Keys with their values, in the order written; each key occurs once."""
 
-    pairs: dict[str, tuple[Word, Node]]
+    pairs: dict[str, tuple[ScalarNode, Node]]
     span: Span
     form: ClassVar = "a mapping"
     shown: ClassVar = form
@@ -220,20 +223,20 @@ class Mapping:
         pair = self.pairs.get(key)
         return pair[1] if pair else None
 
-    def word(self, key: str) -> Word | None:
+    def word(self, key: str) -> ScalarNode | None:
         """The value of a key, if it is a word."""
         node = self.get(key)
-        return node if isinstance(node, Word) else None
+        return node if isinstance(node, ScalarNode) else None
 
-    def mapping(self, key: str) -> Mapping | None:
+    def mapping(self, key: str) -> MappingNode | None:
         """The value of a key, if it is a mapping."""
         node = self.get(key)
-        return node if isinstance(node, Mapping) else None
+        return node if isinstance(node, MappingNode) else None
 
-    def listing(self, key: str) -> Listing | None:
+    def listing(self, key: str) -> SequenceNode | None:
         """The value of a key, if it is a list."""
         node = self.get(key)
-        return node if isinstance(node, Listing) else None
+        return node if isinstance(node, SequenceNode) else None
 
     def key_span(self, key: str) -> Span:
         """Where a key is written, or the mapping itself without it."""
@@ -241,22 +244,22 @@ class Mapping:
         return pair[0].span if pair else self.span
 
 
-Node = Word | Listing | Mapping
+Node = ScalarNode | SequenceNode | MappingNode
 
 
-def at(node: Node, *path: str | int) -> Node:
+def node_at(node: Node, *path: str | int) -> Node:
     """The node at the end of a path, or the last one there is along it."""
     for part in path:
-        if isinstance(node, Mapping) and isinstance(part, str) and part in node.pairs:
+        if isinstance(node, MappingNode) and isinstance(part, str) and part in node.pairs:
             node = node.pairs[part][1]
-        elif isinstance(node, Listing) and isinstance(part, int) and part < len(node.items):
+        elif isinstance(node, SequenceNode) and isinstance(part, int) and part < len(node.items):
             node = node.items[part]
         else:
             break
     return node
 
 
-def words_of(node: Node | None) -> tuple[Word, ...]:
+def scalars_of(node: Node | None) -> tuple[ScalarNode, ...]:
     """The words of a list, or the only word."""
-    items = node.items if isinstance(node, Listing) else (node,)
-    return tuple(item for item in items if isinstance(item, Word))
+    items = node.items if isinstance(node, SequenceNode) else (node,)
+    return tuple(item for item in items if isinstance(item, ScalarNode))

@@ -11,10 +11,19 @@ from contextlib import suppress
 
 import yaml
 
-from dpcli.messages import shown
-from dpcli.reference import texts, variant
-from dpcli.spec_values import Unreadable
-from dpcli.specification.tree import Findings, Listing, Mapping, Node, Span, Stop, Word, words_of
+from dpcli.messages import quote
+from dpcli.reference import texts, variant_code
+from dpcli.spec_values import AlreadyReportedError
+from dpcli.specification.tree import (
+    Findings,
+    MappingNode,
+    Node,
+    ScalarNode,
+    SequenceNode,
+    Span,
+    TooManyProblemsError,
+    scalars_of,
+)
 
 MOST_BYTES, MOST_NODES, MOST_DEPTH = 2**20, 100_000, 20
 
@@ -31,11 +40,11 @@ TO_THE_END = MOST_BYTES
 """Length of a span that goes beyond its line."""
 
 
-def read_text(raw: bytes, source: str) -> tuple[Mapping | None, Findings, str]:
+def read_text(raw: bytes, source: str) -> tuple[MappingNode | None, Findings, str]:
     """The tree of a text, its problems, and the text; no tree if it is unusable."""
     text = raw[: MOST_BYTES + 1].decode("utf-8", "replace").removeprefix("\ufeff")
     findings = Findings(source, LINE_BREAK.split(text))
-    with suppress(Stop, Unreadable):
+    with suppress(TooManyProblemsError, AlreadyReportedError):
         try:
             _require_plain(raw, text, findings)
             return _Reader(text, findings).document(), findings, text
@@ -75,7 +84,7 @@ class _Reader:
         self._events, self._findings = yaml.parse(text, Loader=loader), findings
         self._nodes = 0
 
-    def document(self) -> Mapping:
+    def document(self) -> MappingNode:
         """The mapping of the only document."""
         next(self._events)
         start = next(self._events)
@@ -86,9 +95,9 @@ class _Reader:
         more = next(self._events)
         if isinstance(more, yaml.DocumentStartEvent):
             raise self._span(more, more).report("several-documents")
-        if isinstance(root, Mapping):
+        if isinstance(root, MappingNode):
             return root
-        if isinstance(root, Word) and not root.text:
+        if isinstance(root, ScalarNode) and not root.text:
             raise self._span(start, start).report("empty-spec")
         raise root.span.report("wrong-shape.whole-spec", form=root.form)
 
@@ -100,51 +109,51 @@ class _Reader:
         if self._nodes > MOST_NODES:
             raise span.report("too-many-nodes", most=MOST_NODES)
         if isinstance(event, yaml.AliasEvent):
-            span.spoil("yaml-alias", text=f"*{anchor}")
-            return Word("", span)
+            span.report_and_suppress("yaml-alias", text=f"*{anchor}")
+            return ScalarNode("", span)
         if anchor is not None:
-            span.spoil("yaml-alias.anchor", text=f"&{anchor}")
+            span.report_and_suppress("yaml-alias.anchor", text=f"&{anchor}")
         if (tag := getattr(event, "tag", None)) is not None:
-            span.spoil("yaml-tag", text=str(tag).replace("tag:yaml.org,2002:", "!!"))
+            span.report_and_suppress("yaml-tag", text=str(tag).replace("tag:yaml.org,2002:", "!!"))
         if isinstance(event, yaml.ScalarEvent):
-            return Word(event.value, span)
+            return ScalarNode(event.value, span)
         if depth > MOST_DEPTH:
             raise span.report("too-deep", most=MOST_DEPTH)
         read = self._listing if isinstance(event, yaml.SequenceStartEvent) else self._mapping
         return read(event, depth)
 
-    def _listing(self, start: yaml.Event, depth: int) -> Listing:
+    def _listing(self, start: yaml.Event, depth: int) -> SequenceNode:
         items: list[Node] = []
         while not isinstance(event := next(self._events), yaml.SequenceEndEvent):
             items.append(self._node(event, depth + 1))
             if _is_void(event):
-                items[-1].span.spoil("empty-value", what="the list item")
-        return Listing(tuple(items), self._whole(start, event, items[0] if items else None))
+                items[-1].span.report_and_suppress("empty-value", what="the list item")
+        return SequenceNode(tuple(items), self._whole(start, event, items[0] if items else None))
 
-    def _mapping(self, start: yaml.Event, depth: int) -> Mapping:
-        pairs: dict[str, tuple[Word, Node]] = {}
+    def _mapping(self, start: yaml.Event, depth: int) -> MappingNode:
+        pairs: dict[str, tuple[ScalarNode, Node]] = {}
         first: Node | None = None
         while not isinstance(event := next(self._events), yaml.MappingEndEvent):
             key = self._node(event, depth + 1)
             first = first or key
             value_event = next(self._events)
             value = self._node(value_event, depth + 1)
-            if not isinstance(key, Word):
-                key.span.spoil("key-not-text")
+            if not isinstance(key, ScalarNode):
+                key.span.report_and_suppress("key-not-text")
             elif key.text == "<<" and not getattr(event, "style", None):
-                key.span.spoil("yaml-merge")
+                key.span.report_and_suppress("yaml-merge")
             elif key.text in pairs:
                 line, column = pairs[key.text][0].span.start
                 facts = {"line": line, "column": column, "again": key.span.line}
-                key.span.spoil("duplicate-key", key=key.text, **facts)
+                key.span.report_and_suppress("duplicate-key", key=key.text, **facts)
             else:
                 if _is_void(value_event):
-                    value = Word("", key.span)
+                    value = ScalarNode("", key.span)
                     # Perhaps the text after a decimal comma in braces.
                     code = "empty-value.number" if key.text.isdigit() else "empty-value"
-                    key.span.spoil(code, what=shown(key.text))
+                    key.span.report_and_suppress(code, what=quote(key.text))
                 pairs[key.text] = (key, value)
-        return Mapping(pairs, self._whole(start, event, first))
+        return MappingNode(pairs, self._whole(start, event, first))
 
     def _span(self, first: yaml.Event, last: yaml.Event) -> Span:
         """From the start of an event to the end of another, or to the end of the line."""
@@ -187,12 +196,12 @@ def _report_syntax(error: yaml.MarkedYAMLError, findings: Findings) -> None:
 
 def find_placeholders(node: Node, key: str = "") -> None:
     """Records every placeholder of a tree, and keeps later readers quiet about it."""
-    if isinstance(node, Mapping):
+    if isinstance(node, MappingNode):
         for name, (_, value) in node.pairs.items():
             find_placeholders(value, name)
-    for word in words_of(node):
+    for word in scalars_of(node):
         if word.text.startswith(PLACEHOLDER) and NUMBERED.fullmatch(word.text):
-            word.span.spoil(variant("placeholder", key), text=word.text)
-    for item in node.items if isinstance(node, Listing) else ():
-        if not isinstance(item, Word):
+            word.span.report_and_suppress(variant_code("placeholder", key), text=word.text)
+    for item in node.items if isinstance(node, SequenceNode) else ():
+        if not isinstance(item, ScalarNode):
             find_placeholders(item, key)

@@ -15,12 +15,12 @@ from dpcli.scores import Accuracy, Frequency, Revenue, ScoreFunction, ScoreQuery
 from dpcli.spec_fields import (
     BooleanColumnName,
     Candidates,
-    Fault,
+    FieldFault,
     LabelColumnName,
     NumericColumnName,
-    at_most,
+    check_at_most,
 )
-from dpcli.spec_values import UNLIMITED, Choice, named, whole
+from dpcli.spec_values import NO_FIXED_LIMIT, Choice, field_types, whole_number
 from dpcli.statistics.estimates import Estimates
 from dpcli.statistics.quantile import chosen_points, from_each
 from dpcli.statistics.statistic import NoisyAnswer, Request, Statistic, WeightedQuery, numeric
@@ -60,7 +60,7 @@ class Choose(Statistic):
 
     name = "choose"
     keeps_raw = False
-    takes = named(
+    takes = field_types(
         column=NumericColumnName,
         candidates=Candidates,
         utility=UtilityName,
@@ -69,16 +69,16 @@ class Choose(Statistic):
     chooses = True
     steps = ()
 
-    def faults(self, request: Request, relation: Relation) -> Iterable[Fault]:
+    def faults(self, request: Request, relation: Relation) -> Iterable[FieldFault]:
         """A label is there where thresholds are judged by it, and prices are not negative."""
         judged = request.utility == "accuracy"
         if judged and request.label is None:
-            yield Fault("label-missing", "utility")
+            yield FieldFault("label-missing", "utility")
         if not judged and request.label is not None:
-            yield Fault("label-not-taken", "label", utility=request.utility)
+            yield FieldFault("label-not-taken", "label", utility=request.utility)
         points = request.candidates
         if not judged and len(points) and (points[0] < 0 or points[-1] <= 0):
-            yield Fault("price-negative", "candidates")
+            yield FieldFault("price-negative", "candidates")
 
     def queries(self, request: Request, relation: Relation) -> tuple[WeightedQuery, ...]:
         """One choice among the candidates."""
@@ -102,7 +102,9 @@ class Choose(Statistic):
         return chosen_points(request, answers)
 
 
-Picks = Annotated[int, whole(UNLIMITED, "of the labels are chosen"), Field(examples=[3])]
+Picks = Annotated[
+    int, whole_number(NO_FIXED_LIMIT, "of the labels are chosen"), Field(examples=[3])
+]
 
 
 class TopK(Statistic):
@@ -129,14 +131,14 @@ class TopK(Statistic):
     keeps_raw = False
     item = "rank"
     chooses_labels = True
-    takes = named(column=LabelColumnName, k=Picks)
+    takes = field_types(column=LabelColumnName, k=Picks)
     chooses = True
     steps = ()
 
-    def faults(self, request: Request, relation: Relation) -> Iterable[Fault]:
+    def faults(self, request: Request, relation: Relation) -> Iterable[FieldFault]:
         """No more labels are chosen than there are."""
         labels = len(categories(request).labels)
-        yield from at_most(request.k, "k", labels, "of the labels are chosen")
+        yield from check_at_most(request.k, "k", labels, "of the labels are chosen")
 
     def queries(self, request: Request, relation: Relation) -> tuple[WeightedQuery, ...]:
         """The `k` choices among the labels."""
@@ -188,5 +190,5 @@ class Mode(TopK):
     """
 
     name = "mode"
-    takes = named(column=LabelColumnName)
+    takes = field_types(column=LabelColumnName)
     item = ""

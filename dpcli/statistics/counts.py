@@ -21,7 +21,7 @@ from dpcli.spec_fields import (
     UnitBounds,
     ValuedColumnName,
 )
-from dpcli.spec_values import named
+from dpcli.spec_values import field_types
 from dpcli.statistics.estimates import Estimates
 from dpcli.statistics.fiducial import Plausible
 from dpcli.statistics.statistic import (
@@ -54,7 +54,7 @@ class Count(Statistic):
     """
 
     name = "count"
-    takes = named(
+    takes = field_types(
         column=ValuedColumnName | None,
         bound=BoundName | None,
         unit_bounds=UnitBounds | None,
@@ -92,7 +92,7 @@ class CountDistinct(Statistic):
     """
 
     name = "count_distinct"
-    takes = named(column=CountedColumnName | None, keys=PrivateKeys | None)
+    takes = field_types(column=CountedColumnName | None, keys=PrivateKeys | None)
     measure = "counts"
     counts_people = True
 
@@ -129,7 +129,7 @@ class Histogram(Statistic):
     """
 
     name = "histogram"
-    takes = named(column=ValuedColumnName, bins=BinForms | None)
+    takes = field_types(column=ValuedColumnName, bins=BinForms | None)
     measure = "counts"
     item = "bin"
 
@@ -181,7 +181,9 @@ class Sum(Statistic):
     """
 
     name = "sum"
-    takes = named(column=NumericColumnName, bound=BoundName | None, unit_bounds=UnitBounds | None)
+    takes = field_types(
+        column=NumericColumnName, bound=BoundName | None, unit_bounds=UnitBounds | None
+    )
     measure = "amounts"
 
     def queries(self, request: Request, relation: Relation) -> tuple[WeightedQuery, ...]:
@@ -225,7 +227,7 @@ class Mean(Statistic):
     """
 
     name = "mean"
-    takes = named(column=NumericColumnName)
+    takes = field_types(column=NumericColumnName)
     made = "noisy sum divided by noisy count (at least 1), clamped to the bounds"
 
     def queries(self, request: Request, relation: Relation) -> tuple[WeightedQuery, ...]:

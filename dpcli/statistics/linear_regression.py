@@ -18,8 +18,8 @@ from dpcli.privacy.neighboring import Neighbors, Relation
 from dpcli.privacy.sensitivity import Sensitivity
 from dpcli.privacy.unit import RowUnit
 from dpcli.queries import Factor, RidgeQuery
-from dpcli.spec_fields import Fault, NumericColumnName, Predictors
-from dpcli.spec_values import Choice, Exact, named, whole
+from dpcli.spec_fields import FieldFault, NumericColumnName, Predictors
+from dpcli.spec_values import Choice, ExactNumber, field_types, whole_number
 from dpcli.statistics.estimates import ANY, Estimates
 from dpcli.statistics.fiducial import Plausible
 from dpcli.statistics.moments import Moments
@@ -37,8 +37,8 @@ METHODS = ("moments", "output")
 
 
 Method = Annotated[str, Choice("unknown-method", METHODS)]
-Ridge = Annotated[Fraction, Exact("not-in-range.ridge", least=Fraction(1, 10**9), most=1000)]
-Rows = Annotated[int, whole(10**12, "rows the file has: a public number")]
+Ridge = Annotated[Fraction, ExactNumber("not-in-range.ridge", least=Fraction(1, 10**9), most=1000)]
+Rows = Annotated[int, whole_number(10**12, "rows the file has: a public number")]
 
 
 class LinearRegression(Statistic):
@@ -83,7 +83,7 @@ class LinearRegression(Statistic):
 
     name = "linear_regression"
     keeps_raw = False
-    takes = named(
+    takes = field_types(
         column=NumericColumnName,
         on=Predictors,
         method=Method | None,
@@ -103,18 +103,18 @@ class LinearRegression(Statistic):
             bare, column=columns[-1], columns=columns, method=method, ridge=ridge, rows=rows
         )
 
-    def faults(self, request: Request, relation: Relation) -> Iterable[Fault]:
+    def faults(self, request: Request, relation: Relation) -> Iterable[FieldFault]:
         """No column predicts itself, and noise for the minimiser needs a fixed number of rows."""
         if request.column in request.columns[:-1]:
-            yield Fault("column-twice.predicted", "on", column=numeric(request).name)
+            yield FieldFault("column-twice.predicted", "on", column=numeric(request).name)
         if request.method != "output":
             if request.rows:
-                yield Fault("rows-not-taken", "rows")
+                yield FieldFault("rows-not-taken", "rows")
             return
         if request.ridge is None:
-            yield Fault("missing-field.output-ridge", "method", user=request.name)
+            yield FieldFault("missing-field.output-ridge", "method", subject=request.name)
         if not request.rows:
-            yield Fault("missing-field.output-rows", "method", user=request.name)
+            yield FieldFault("missing-field.output-rows", "method", subject=request.name)
         skipped = any(column.missing is None for column in request.columns)
         reasons = {
             "`neighbors` are not `change-one`": relation.neighbors is not Neighbors.CHANGE_ONE,
@@ -124,7 +124,7 @@ class LinearRegression(Statistic):
         }
         for reason, holds in reasons.items():
             if holds:
-                yield Fault("output-needs-fixed-rows", "method", reason=reason)
+                yield FieldFault("output-needs-fixed-rows", "method", reason=reason)
 
     def queries(self, request: Request, relation: Relation) -> tuple[WeightedQuery, ...]:
         """All moments of inputs and outcome, or the minimiser itself."""

@@ -17,8 +17,8 @@ from dpcli.noise.tails import blended_half_width
 from dpcli.numeric.arrays import Array, np
 from dpcli.privacy.neighboring import Relation
 from dpcli.queries import LinearQuery
-from dpcli.spec_fields import Fault, TableColumns, at_most
-from dpcli.spec_values import UNLIMITED, named, whole
+from dpcli.spec_fields import FieldFault, TableColumns, check_at_most
+from dpcli.spec_values import NO_FIXED_LIMIT, field_types, whole_number
 from dpcli.statistics.estimates import Estimates
 from dpcli.statistics.statistic import NUMBER_STEPS, NoisyAnswer, Request, Statistic, WeightedQuery
 
@@ -30,7 +30,9 @@ Axes = tuple[Key, ...]
 SURE = Fraction(1, 1 << 100)
 """The variance that stands for none."""
 
-Ways = Annotated[int, whole(UNLIMITED, "of the columns each table has"), Field(examples=[2])]
+Ways = Annotated[
+    int, whole_number(NO_FIXED_LIMIT, "of the columns each table has"), Field(examples=[2])
+]
 
 
 class Marginals(Statistic):
@@ -58,7 +60,7 @@ class Marginals(Statistic):
     """
 
     name = "marginals"
-    takes = named(columns=TableColumns, ways=Ways)
+    takes = field_types(columns=TableColumns, ways=Ways)
     measure = "counts"
     steps = ("consistent", *NUMBER_STEPS)
     default_steps = ("consistent",)
@@ -68,10 +70,10 @@ class Marginals(Statistic):
         """The axes, and how many of them each table has."""
         return replace(bare, margins=given["columns"], ways=given["ways"])
 
-    def faults(self, request: Request, relation: Relation) -> Iterable[Fault]:
+    def faults(self, request: Request, relation: Relation) -> Iterable[FieldFault]:
         """No table has more axes than there are."""
         most = len(request.margins)
-        yield from at_most(request.ways, "ways", most, "of the columns each table has")
+        yield from check_at_most(request.ways, "ways", most, "of the columns each table has")
 
     def queries(self, request: Request, relation: Relation) -> tuple[WeightedQuery, ...]:
         """One table of each choice of columns."""
@@ -173,11 +175,11 @@ def _agreed(
         widths += [Fraction(ceil(width * 100), 100)] * _cells(axes)
     found = []
     for axes in tables:
-        whole: Rationals = np.zeros((1, *map(len, axes)), dtype=object)
+        total: Rationals = np.zeros((1, *map(len, axes)), dtype=object)
         for inner in _inner(axes):
             shape = [len(axis) if axis in inner else 1 for axis in axes]
-            whole = whole + effects[inner].reshape(-1, *shape) / _cells(axes, inner)
-        found.append(whole.reshape(len(whole), -1))
+            total = total + effects[inner].reshape(-1, *shape) / _cells(axes, inner)
+        found.append(total.reshape(len(total), -1))
     return list(map(Fraction, np.hstack(found).ravel())), widths
 
 

@@ -15,7 +15,7 @@ from dpcli.numeric.exact import plain_text
 from dpcli.privacy.neighboring import Relation
 from dpcli.scores import Points, Rank, ScoreQuery
 from dpcli.spec_fields import Candidates, NumericColumnName, Quantiles
-from dpcli.spec_values import named
+from dpcli.spec_values import field_types
 from dpcli.statistics.estimates import Estimates
 from dpcli.statistics.statistic import NoisyAnswer, Request, Statistic, WeightedQuery, numeric
 
@@ -96,7 +96,7 @@ class Quantile(Statistic):
     name = "quantile"
     keeps_raw = False
     item = "quantile"
-    takes = named(column=NumericColumnName, quantiles=Quantiles, candidates=Candidates | None)
+    takes = field_types(column=NumericColumnName, quantiles=Quantiles, candidates=Candidates | None)
     chooses = True
     steps: ClassVar[tuple[str, ...]] = ("consistent",)
 
@@ -167,7 +167,7 @@ class Median(Quantile):
 
     name = "median"
     item = ""
-    takes = named(column=NumericColumnName, candidates=Candidates | None)
+    takes = field_types(column=NumericColumnName, candidates=Candidates | None)
     steps = ()
     quantile: ClassVar[Fraction] = Fraction(1, 2)
 

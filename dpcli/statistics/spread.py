@@ -11,7 +11,7 @@ from dpcli.numeric.arrays import Floats, np
 from dpcli.numeric.exact import decimal_places
 from dpcli.privacy.neighboring import Relation
 from dpcli.spec_fields import NumericColumnName, NumericColumns
-from dpcli.spec_values import named
+from dpcli.spec_values import field_types
 from dpcli.statistics.estimates import Estimates, Limits
 from dpcli.statistics.fiducial import Plausible
 from dpcli.statistics.moments import Moments
@@ -45,7 +45,7 @@ class Covariance(Statistic):
     """
 
     name = "covariance"
-    takes = named(columns=NumericColumns)
+    takes = field_types(columns=NumericColumns)
     item = "pair"
     several_units = True
     made = "noisy mean products less products of noisy means, no larger than possible"
@@ -154,7 +154,7 @@ class Variance(Covariance):
     """
 
     name = "variance"
-    takes = named(column=NumericColumnName)
+    takes = field_types(column=NumericColumnName)
     item = ""
     several_units = False
     made = "noisy mean square less the square of the noisy mean, from 0 to what is possible"

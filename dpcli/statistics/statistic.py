@@ -16,8 +16,8 @@ from dpcli.numeric.arrays import Array, whole
 from dpcli.privacy.neighboring import Relation
 from dpcli.queries import Condition, Query
 from dpcli.scores import Points
-from dpcli.spec_fields import Fault
-from dpcli.spec_values import Shape, shape_of
+from dpcli.spec_fields import FieldFault
+from dpcli.spec_values import SectionModel, extended_model
 from dpcli.statistics.estimates import Estimates
 
 NUMBER_STEPS = ("nonnegative", "integer", "clamp", "suppress_below")
@@ -134,9 +134,9 @@ class Statistic(ABC):
     item: ClassVar[str] = ""
 
     @cached_property
-    def fields(self) -> type[Shape]:
+    def fields(self) -> type[SectionModel]:
         """The model of its own fields."""
-        return shape_of(self.takes)
+        return extended_model(self.takes)
 
     @abstractmethod
     def queries(self, request: Request, relation: Relation) -> tuple[WeightedQuery, ...]:
@@ -163,7 +163,7 @@ class Statistic(ABC):
         present = {key: value for key, value in known.items() if value is not None}
         return replace(bare, **present, options=other)
 
-    def faults(self, request: Request, relation: Relation) -> Iterable[Fault]:
+    def faults(self, request: Request, relation: Relation) -> Iterable[FieldFault]:
         """What is wrong with fields that are each valid alone."""
         return ()
 

@@ -17,7 +17,7 @@ from dpcli.planning.planner import make_plan
 from dpcli.releasing import NoisyRelease, aggregate_data
 from dpcli.report.facts import release_report
 from dpcli.report.formats import LONG, render_outputs
-from dpcli.specification.load import read_spec
+from dpcli.specification.load import read_central_spec
 from tests.benchmarks.timing import in_turn, show
 from tests.support.estimates import estimates_of
 
@@ -53,7 +53,7 @@ def main() -> None:
 
 def fill(book: Ledger, spec: Path, data: Path, releases: int) -> None:
     """Charge for that many releases of the same answers, without syncing each."""
-    plan = make_plan(read_spec(spec))
+    plan = make_plan(read_central_spec(spec))
     entries = estimates_of(plan, aggregate_data(plan, (str(data),)))
     book.connection.execute("PRAGMA synchronous = OFF")
     for number in range(releases):

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from dpcli.mechanisms import MECHANISMS
-from dpcli.reference import codes
+from dpcli.reference import code_pages
 from dpcli.statistics import STATISTICS
 
 ROOT = Path(__file__).parents[2]
@@ -65,7 +65,7 @@ def used_codes() -> Iterator[str]:
 @pytest.mark.parametrize("code", sorted(set(used_codes())))
 def test_every_code_can_be_explained(code: str) -> None:
     """A code that can be printed is in the catalogue."""
-    assert code in {known.name for known in codes()}
+    assert code in {known.name for known in code_pages()}
 
 
 def test_every_explained_code_can_be_raised() -> None:
@@ -80,14 +80,14 @@ def test_every_explained_code_can_be_raised() -> None:
                 # A variant is named `code.variant`.
                 texts |= {node.value, node.value.partition(".")[0]}
     composed = tuple(text for text in beginnings if re.fullmatch(r"[a-z]+-([a-z]+-)+", text))
-    unused = {code.name for code in codes()} - texts
+    unused = {code.name for code in code_pages()} - texts
 
     assert {name for name in unused if not name.startswith(composed)} == set()
 
 
 def test_codes_are_unique_words() -> None:
     """Every code is one kebab-case word that no statistic or mechanism has."""
-    names = [code.name for code in codes()]
+    names = [code.name for code in code_pages()]
     taken = {statistic.name for statistic in STATISTICS}
     taken |= {mechanism.name for mechanism in MECHANISMS}
 

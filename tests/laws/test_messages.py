@@ -14,19 +14,19 @@ from dpcli import messages, reference
 PACKAGE = sorted(Path(messages.__file__).parent.rglob("*.py"))
 
 OF_VALUE = {"name", "found", "key"}
-OF_PART = {"what", "user"}
+OF_SECTION = {"what", "subject"}
 GIVEN: dict[str, set[str]] = {
     "about": set(),
-    "problem": set(),
-    "words": set(),
+    "make_problem": set(),
+    "message_and_hint": set(),
     "CannotRandomize": set(),
-    "spoil": set(),
-    "report": OF_VALUE | OF_PART,
+    "report_and_suppress": set(),
+    "report": OF_VALUE | OF_SECTION,
     "span.report": set(),
-    "report_key": OF_PART,
-    "Fault": OF_VALUE | OF_PART,
-    "refusal": OF_VALUE,
-    "Exact": OF_VALUE,
+    "report_key": OF_SECTION,
+    "FieldFault": OF_VALUE | OF_SECTION,
+    "invalid_value": OF_VALUE,
+    "ExactNumber": OF_VALUE,
     "Choice": OF_VALUE | {"word", "choices"},
 }
 """Calls whose first argument is a code and whose keywords are facts; and the facts they add."""
@@ -74,10 +74,10 @@ def facts_of(code: str) -> dict[str, object]:
 def test_a_template_has_a_message_and_is_used(code: str) -> None:
     """Every code with words, and every variant, occurs in the package and can be filled."""
     name, _, variant = code.partition(".")
-    uses = [f'"{code}"', *([f'f"{name}.{{', f'variant("{name}"'] if variant else [])]
+    uses = [f'"{code}"', *([f'f"{name}.{{', f'variant_code("{name}"'] if variant else [])]
     places = [*PACKAGE, reference.FOLDER / "complaints.toml"]
     assert any(use in path.read_text("utf-8") for path in places for use in uses)
-    message, hint = messages.words(code, **{"name": "", "found": "", **facts_of(code)})
+    message, hint = messages.message_and_hint(code, **{"name": "", "found": "", **facts_of(code)})
     assert message and not message.endswith(".") and not hint.endswith(".")
 
 

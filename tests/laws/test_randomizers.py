@@ -18,7 +18,7 @@ from dpcli.mechanisms.local.local_mechanism import (
     ResponseCounts,
 )
 from dpcli.mechanisms.local.pure_protocols import KaryRandomizer
-from dpcli.messages import words
+from dpcli.messages import message_and_hint
 from dpcli.noise import entropy
 from dpcli.privacy.amplification import worst_ratio
 from dpcli.privacy.confidential import Confidential
@@ -226,7 +226,7 @@ def test_what_cannot_be_randomized_is_refused_in_words(
     with pytest.raises(RandomizerError) as refused:
         LOCAL_MECHANISMS[place].calibrate_and_verify(wanted)
 
-    message, hint = words(refused.value.code, **refused.value.facts)
+    message, hint = message_and_hint(refused.value.code, **refused.value.facts)
     assert message and hint
 
 

@@ -13,7 +13,14 @@ from random import Random
 
 import pytest
 
-from dpcli.columns import CategoryColumn, Column, IdColumn, Key, NumericColumn, without_constant
+from dpcli.columns import (
+    CategoryColumn,
+    Column,
+    IdColumn,
+    Key,
+    NumericColumn,
+    without_missing_constant,
+)
 from dpcli.numeric.exact import decimal_places, decimal_text
 from dpcli.queries import Condition, Factor, LinearQuery, ReadabilityQuery
 
@@ -152,7 +159,7 @@ def _day(text: str) -> int:
 def readability(seed: int, columns: Iterable[Column]) -> ReadabilityQuery:
     """How readable some columns are, as a quality check asks it."""
     random = Random(f"readability {seed}")
-    checked = [without_constant(column) for column in columns if random.random() < 0.7]
+    checked = [without_missing_constant(column) for column in columns if random.random() < 0.7]
     return ReadabilityQuery(checked=tuple(checked), with_rows=random.random() < 0.7)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar, cast
 
-from dpcli.csv_dialect import STANDARD, Dialect
+from dpcli.csv_dialect import STANDARD_DIALECT, Dialect
 from dpcli.engine.aggregate import aggregate
 from dpcli.engine.source import open_dataset
 from dpcli.privacy.confidential import Cells, Confidential, Groups
@@ -28,7 +28,7 @@ def unsealed(sealed: Confidential[T]) -> T:
 
 
 def engine(
-    queries: Sequence[Query], unit: Unit, *paths: Path | str, dialect: Dialect = STANDARD
+    queries: Sequence[Query], unit: Unit, *paths: Path | str, dialect: Dialect = STANDARD_DIALECT
 ) -> list[Answer]:
     """What the engine seals of files that are read as one, opened."""
     with open_dataset(tuple(map(str, paths)), dialect) as dataset:

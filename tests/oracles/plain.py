@@ -18,8 +18,15 @@ from itertools import product
 from math import floor
 from typing import Literal, cast
 
-from dpcli.columns import CategoryColumn, Column, IdColumn, Key, NumericColumn, OpenColumn
-from dpcli.csv_dialect import STANDARD, Dialect
+from dpcli.columns import (
+    CategoryColumn,
+    Column,
+    IdColumn,
+    Key,
+    NumericColumn,
+    PrivatePartitionColumn,
+)
+from dpcli.csv_dialect import STANDARD_DIALECT, Dialect
 from dpcli.privacy.unit import PersonUnit, RowUnit, Unit
 from dpcli.queries import DistinctQuery, LinearQuery, Query, ReadabilityQuery
 from dpcli.scores import Accuracy, Frequency, Rank, Revenue, ScoreQuery
@@ -48,7 +55,7 @@ def evaluate(
     data: bytes,
     unit: Unit = ROW,
     priority: Priority = lambda *_: 0,
-    dialect: Dialect = STANDARD,
+    dialect: Dialect = STANDARD_DIALECT,
 ) -> list[Answer]:
     """The noise-free answer to every query, cell by cell, the last axis fastest."""
     header, rows = table(data, dialect)
@@ -233,7 +240,7 @@ def _cell(query: Query, row: Row) -> tuple[tuple[str, ...], int] | None:
     return tuple(labels), item
 
 
-def table(data: bytes, dialect: Dialect = STANDARD) -> tuple[list[str], list[list[str]]]:
+def table(data: bytes, dialect: Dialect = STANDARD_DIALECT) -> tuple[list[str], list[list[str]]]:
     """The header and the records of a file; `ValueError` when it has no header."""
     text = _decoded(data, dialect.encoding).removeprefix("\ufeff")
     if not dialect.multiline:
@@ -332,7 +339,7 @@ def _present(column: Column, text: str) -> int | str | None:
         return None
     if isinstance(column, IdColumn):
         return text
-    if isinstance(column, OpenColumn):
+    if isinstance(column, PrivatePartitionColumn):
         odd = any(unicodedata.category(letter) in ("Cc", "Zl", "Zp") for letter in text)
         return None if odd or len(text) > 1000 else text
     if isinstance(column, CategoryColumn):

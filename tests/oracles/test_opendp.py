@@ -18,7 +18,7 @@ from dpcli.planning.plan import Plan
 from dpcli.planning.planner import make_plan
 from dpcli.privacy.sensitivity import Sensitivity
 from dpcli.releasing import aggregate_data
-from dpcli.specification.load import read_spec
+from dpcli.specification.load import read_central_spec
 from tests.oracles.opened import cells_of
 from tests.oracles.plain import evaluate
 from tests.support.estimates import estimates_of
@@ -117,7 +117,7 @@ def plan_of(folder: Path) -> Plan:
     """Three statistics of the sample, of people with eleven rows at most."""
     path = folder / "spec.yaml"
     path.write_text(SPEC, encoding="utf-8")
-    return make_plan(read_spec(path))
+    return make_plan(read_central_spec(path))
 
 
 def released_by_opendp(

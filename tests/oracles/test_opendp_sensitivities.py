@@ -16,7 +16,7 @@ import pytest
 
 from dpcli.planning.plan import PlannedQuery
 from dpcli.planning.planner import make_plan
-from dpcli.specification.load import load_spec
+from dpcli.specification.load import parse_central_spec
 
 dp: Any = pytest.importorskip("opendp.prelude")
 dp.enable_features("contrib")
@@ -59,7 +59,7 @@ def parts(
         fields=fields,
         epsilon=epsilon,
     )
-    (entry,) = make_plan(load_spec(text, "spec.yaml")).statistics
+    (entry,) = make_plan(parse_central_spec(text, "spec.yaml")).statistics
     return entry.queries
 
 

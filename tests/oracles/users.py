@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from random import Random
 
-from dpcli.columns import Column, IdColumn, Key, OpenColumn
+from dpcli.columns import Column, IdColumn, Key, PrivatePartitionColumn
 from dpcli.privacy.unit import PersonUnit
 from dpcli.queries import DistinctQuery, Query
 from tests.oracles import files
@@ -17,7 +17,11 @@ def generate(seed: int) -> tuple[bytes, PersonUnit, list[Query]]:
     random = Random(seed)
     who = IdColumn("who", each=random.random() < 0.3)
     other = [column for column in files._columns(random) if not isinstance(column, IdColumn)]
-    place, ward, car = OpenColumn("place"), OpenColumn("ward"), IdColumn("car")
+    place, ward, car = (
+        PrivatePartitionColumn("place"),
+        PrivatePartitionColumn("ward"),
+        IdColumn("car"),
+    )
     columns: list[Column] = [who, place, ward, car, *other]
     rows = random.randint(1, 5)
     unit = PersonUnit("who", random.randint(1, rows), random.randint(1, rows + 1), rows, who.each)
@@ -26,7 +30,10 @@ def generate(seed: int) -> tuple[bytes, PersonUnit, list[Query]]:
 
 
 def _query(
-    random: Random, columns: Sequence[Column], opened: Sequence[OpenColumn], car: IdColumn
+    random: Random,
+    columns: Sequence[Column],
+    opened: Sequence[PrivatePartitionColumn],
+    car: IdColumn,
 ) -> Query:
     """A question of any kind, whose groups may be private."""
     query = files._query(random, columns)
@@ -35,7 +42,7 @@ def _query(
         if random.random() < 0.25:
             by = (*by, Key(each))
     items: tuple[Key, ...] = ()
-    if by and not by[0].open and random.random() < 0.4:
+    if by and not by[0].is_private and random.random() < 0.4:
         by, items = by[1:], by[:1]
     kind = random.random()
     if kind < 0.3:

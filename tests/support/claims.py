@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dpcli.planning.planner import make_plan
-from dpcli.specification.load import load_spec
+from dpcli.specification.load import parse_central_spec
 
 SPEC = """\
 dpcli: 1
@@ -28,7 +28,7 @@ def l1(statistic: str, *, unit: str = "row", **columns: str) -> dict[str, list[i
             columns=", ".join(f"{name}: {one}" for name, one in declared.items()),
             statistic=statistic,
         )
-        (entry,) = make_plan(load_spec(text, "docstring")).statistics
+        (entry,) = make_plan(parse_central_spec(text, "docstring")).statistics
         changes = [part.l1 for part in entry.queries]
         found[neighbors] = [int(one) if one.denominator == 1 else float(one) for one in changes]
     return found

@@ -17,9 +17,9 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-from dpcli.diagnostics import render
+from dpcli.diagnostics import render_problem
 from dpcli.errors import SpecError
-from dpcli.specification.load import load_any
+from dpcli.specification.load import parse_spec
 from tests.support.specs import completed
 
 FOLDER = Path(__file__).parents[1] / "unit" / "specification" / "cases"
@@ -96,14 +96,14 @@ class Case:
     def failure(self) -> SpecError:
         """What loading the text raises."""
         try:
-            load_any(self.raw, "spec.yaml", FOLDER)
+            parse_spec(self.raw, "spec.yaml", FOLDER)
         except SpecError as failure:
             return failure
         raise AssertionError(f"{self.name} is a good spec")
 
     def diagnostics(self) -> str:
         """The rendered problems; of very many, the last two."""
-        rendered = [render(problem) for problem in self.failure().problems]
+        rendered = [render_problem(problem) for problem in self.failure().problems]
         return "\n\n".join(rendered if len(rendered) < 20 else rendered[-2:])
 
 

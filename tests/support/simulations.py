@@ -12,7 +12,7 @@ from dpcli.noise import entropy
 from dpcli.planning.plan import Plan
 from dpcli.planning.planner import make_plan
 from dpcli.simulation.synthetic import SyntheticDataset
-from dpcli.specification.load import load_spec
+from dpcli.specification.load import parse_central_spec
 from tests.support.streams import Stream
 
 ROWS = """
@@ -70,7 +70,7 @@ def plan(request: pytest.FixtureRequest) -> Plan:
 
 def plan_of(text: str) -> Plan:
     """The plan of a spec."""
-    return make_plan(load_spec(text, "spec.yaml"))
+    return make_plan(parse_central_spec(text, "spec.yaml"))
 
 
 def one(entries: str, privacy: str = "") -> str:

@@ -10,7 +10,7 @@ from typing import Any
 from dpcli.columns import CategoryColumn, Column, Key, NumericColumn
 from dpcli.queries import Condition
 from dpcli.scores import Points
-from dpcli.spec_fields import role_of
+from dpcli.spec_fields import column_role
 from dpcli.statistics.choices import SCORE_FUNCTIONS
 from dpcli.statistics.statistic import REQUESTED, Request, Statistic
 
@@ -65,7 +65,7 @@ def _options(statistic: Statistic) -> tuple[tuple[str, Any], ...]:
 def kinds_of(statistic: Statistic) -> tuple[str, ...]:
     """The kinds of column that the field `column` of a statistic accepts."""
     field = statistic.fields.model_fields.get("column")
-    role = role_of(field) if field else None
+    role = column_role(field) if field else None
     return role.kinds if role and role.refers_to == "column" else ()
 
 

@@ -8,27 +8,27 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from dpcli.columns import Column, NumericColumn
-from dpcli.spec_values import whole
-from dpcli.specification.column_types import ColumnShape
-from dpcli.specification.validation import Part
+from dpcli.spec_values import whole_number
+from dpcli.specification.column_types import ColumnModel
+from dpcli.specification.validation import Section
 
 MOST_DECIMALS = 3
 
 Decimals = Annotated[
     int,
-    whole(MOST_DECIMALS, "decimals percentages are rounded to"),
+    whole_number(MOST_DECIMALS, "decimals percentages are rounded to"),
     Field(description="How many decimals percentages are rounded to.", examples=[1]),
 ]
 
 
-class Percentage(ColumnShape):
+class Percentage(ColumnModel):
     """Percentages from 0 to 100, rounded to some decimals."""
 
     kind = "percentage"
     type: Literal["percentage"]
     decimals: Decimals
 
-    def column(self, name: str, part: Part[ColumnShape]) -> Column:
+    def column(self, name: str, part: Section[ColumnModel]) -> Column:
         """A number whose bounds follow from its type."""
         step = Fraction(1, 10**self.decimals)
         return NumericColumn(name, "number", step, (0, 100 * 10**self.decimals))

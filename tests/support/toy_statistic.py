@@ -9,8 +9,8 @@ from pydantic import Field
 
 from dpcli.privacy.neighboring import Relation
 from dpcli.queries import Condition, LinearQuery
-from dpcli.spec_fields import Fault, NumericColumnName, at_most
-from dpcli.spec_values import UNLIMITED, named, whole
+from dpcli.spec_fields import FieldFault, NumericColumnName, check_at_most
+from dpcli.spec_values import NO_FIXED_LIMIT, field_types, whole_number
 from dpcli.statistics.statistic import Request, Statistic, WeightedQuery, numeric
 
 HINT = "values are high"
@@ -18,7 +18,7 @@ HINT = "values are high"
 
 Top = Annotated[
     int,
-    whole(UNLIMITED, HINT),
+    whole_number(NO_FIXED_LIMIT, HINT),
     Field(description="How many of the greatest values are high.", examples=[1]),
 ]
 
@@ -30,13 +30,13 @@ class HighCount(Statistic):
     """
 
     name = "high_count"
-    takes = named(column=NumericColumnName, top=Top)
+    takes = field_types(column=NumericColumnName, top=Top)
 
-    def faults(self, request: Request, relation: Relation) -> Iterable[Fault]:
+    def faults(self, request: Request, relation: Relation) -> Iterable[FieldFault]:
         """No more values are high than the column has."""
         column = numeric(request)
         values = column.upper - column.lower + 1
-        yield from at_most(request.option("top"), "top", values, HINT)
+        yield from check_at_most(request.option("top"), "top", values, HINT)
 
     def queries(self, request: Request, relation: Relation) -> tuple[WeightedQuery, ...]:
         """One count."""

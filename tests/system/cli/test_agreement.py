@@ -17,7 +17,7 @@ from dpcli.ledger.chain import CLOSE
 from dpcli.ledger.ledger import Ledger, create_ledger
 from dpcli.ledger.terms import AccountTerms, terms_from_spec
 from dpcli.privacy.loss import Loss
-from dpcli.specification.load import load_any
+from dpcli.specification.load import parse_spec
 from tests.support.cli import Command
 from tests.support.ledgers import charge, render
 
@@ -211,7 +211,7 @@ def make(number: int, folder: Path) -> Case:
     spec = folder / "spec.yaml"
     spec.write_text(text, "utf-8")
     case = Case(
-        random, folder, spec, terms_from_spec(load_any(text, "spec.yaml")),
+        random, folder, spec, terms_from_spec(parse_spec(text, "spec.yaml")),
         folder / "dpcli-ledger.sqlite", [], {},
     )  # fmt: skip
     state = list(STATES)[number % len(STATES)]

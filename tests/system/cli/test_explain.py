@@ -9,7 +9,7 @@ import pytest
 
 from dpcli.cli.commands import PLACES
 from dpcli.cli.explain import HEADINGS, pages
-from dpcli.reference import Page, codes, synonyms, word_pages
+from dpcli.reference import Page, code_pages, synonyms, word_pages
 from dpcli.specification.column_types import COLUMN_TYPES
 from dpcli.statistics.postprocessing import Flag
 from tests.support.cli import LOCAL, PEOPLE, ROOT, Command
@@ -68,7 +68,7 @@ def test_words_have_one_meaning_each() -> None:
     names = [(page.name, page.kind) for page in PAGES]
 
     assert len(set(names)) == len(names)
-    assert not {page.name for page in word_pages()} & {code.name for code in codes()}
+    assert not {page.name for page in word_pages()} & {code.name for code in code_pages()}
 
 
 def test_every_type_has_a_page() -> None:

@@ -19,10 +19,10 @@ from hypothesis import strategies as st
 
 from dpcli.cli.dialogue import Asker
 from dpcli.cli.interview import ask_spec
-from dpcli.csv_dialect import STANDARD
+from dpcli.csv_dialect import STANDARD_DIALECT
 from dpcli.errors import UsageError
 from dpcli.planning.planner import make_plan, require_plan_fits
-from dpcli.specification.load import load_spec
+from dpcli.specification.load import parse_central_spec
 from tests.support.cli import PEOPLE, ROOT, Command, Outcome
 
 HEADER = "person_id,age,sex,region,income,since,insured,note\n"
@@ -107,8 +107,8 @@ def test_a_dialogue_ends_in_a_spec_that_is_ready(
     assert dpcli("check", spec, table).status == 0
     plan = dpcli("plan", spec)
     assert plan.status == 0 and "fits" in plan.out
-    made = load_spec(text, "spec.yaml")
-    assert sum(one.price.epsilon or 0 for one in made.priced) * 12 <= 2
+    made = parse_central_spec(text, "spec.yaml")
+    assert sum(one.budget_request.epsilon or 0 for one in made.charged_entries) * 12 <= 2
 
 
 def test_all_defaults_but_one_column(ask: Ask, dpcli: Command, tmp_path: Path) -> None:
@@ -262,12 +262,12 @@ def test_whatever_is_answered(header: list[str], answers: list[str]) -> None:
     asker = Asker(io.BytesIO(lines), terminal=False)
     try:
         text = asker.dialogue(
-            lambda: ask_spec(asker, ["a", *header], "data", STANDARD, certain=True)
+            lambda: ask_spec(asker, ["a", *header], "data", STANDARD_DIALECT, certain=True)
         )
     except UsageError as refused:
         assert refused.problems[0].code == "no-answer"
         return
-    require_plan_fits(make_plan(load_spec(text, "answers")))
+    require_plan_fits(make_plan(parse_central_spec(text, "answers")))
 
 
 def typed(folder: Path, keys: list[bytes]) -> tuple[int, str]:
@@ -335,7 +335,9 @@ def test_a_terminal(tmp_path: Path) -> None:
 
     assert status == 0
     assert "next: dpcli check spec.yaml" in shown
-    assert load_spec((tmp_path / "spec.yaml").read_bytes(), "spec.yaml").dataset == "people"
+    assert (
+        parse_central_spec((tmp_path / "spec.yaml").read_bytes(), "spec.yaml").dataset == "people"
+    )
 
 
 @pytest.mark.parametrize(("key", "status"), [(b"\x03", 130), (b"\x04", 2)])

@@ -17,7 +17,7 @@ from dpcli.planning.plan import Plan, PlannedStatistic
 from dpcli.planning.planner import make_plan
 from dpcli.privacy.confidential import Confidential
 from dpcli.queries import Query, RidgeQuery
-from dpcli.specification.load import read_spec
+from dpcli.specification.load import read_central_spec
 from dpcli.statistics import STATISTICS
 from dpcli.statistics.estimates import Estimates
 from dpcli.statistics.postprocessing import after
@@ -122,7 +122,7 @@ def of(text: str, tmp_path: Path, data: bytes, monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(entropy, "source", Stream("intervals"))
     spec = tmp_path / "spec.yaml"
     spec.write_text(text, encoding="utf-8")
-    plan = make_plan(read_spec(spec))
+    plan = make_plan(read_central_spec(spec))
     return coverage(plan, [exactly(query, data) for query in plan.engine_queries])
 
 

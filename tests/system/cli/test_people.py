@@ -16,7 +16,7 @@ import pytest
 from dpcli.planning.plan import Plan
 from dpcli.planning.planner import make_plan
 from dpcli.releasing import aggregate_data
-from dpcli.specification.load import read_spec
+from dpcli.specification.load import read_central_spec
 from tests.support.cli import Command
 from tests.support.estimates import estimates_of
 
@@ -140,7 +140,7 @@ def plan_of(folder: Path, delta: str, mechanism: str = "", neighbors: str = "add
     text = KEYS.replace("DELTA", delta).replace("NEIGHBORS", neighbors)
     path = folder / "spec.yaml"
     path.write_text(text.replace(" MECHANISM", f", mechanism: {mechanism}" * bool(mechanism)))
-    return make_plan(read_spec(path))
+    return make_plan(read_central_spec(path))
 
 
 def often(plan: Plan, data: Path, runs: int) -> Counter[tuple[str, ...]]:
@@ -166,7 +166,7 @@ def test_a_group_of_one_person_never_appears_and_a_large_one_always(
     spec = tmp_path / "spec.yaml"
     # A mean would take all of the time, and it selects nothing.
     spec.write_text(spec.read_text().replace(MEAN, ""))
-    shown = often(make_plan(read_spec(spec)), data, 10_000)
+    shown = often(make_plan(read_central_spec(spec)), data, 10_000)
 
     # Two entries are by city, one by city and sex.
     assert shown == {("large",): 20_000, ("large", "f"): 10_000}

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from dpcli.cli import main
-from dpcli.errors import Stopped
+from dpcli.errors import StoppedBySignal
 from tests.support.cli import Command
 
 SPEC = """
@@ -232,7 +232,7 @@ def test_an_interruption_keeps_its_status_whatever_libraries_make_of_it(
     def wrapped(_words: list[str], *, standalone_mode: bool, prog_name: str) -> None:
         try:
             main._stop(15, None)
-        except Stopped:
+        except StoppedBySignal:
             raise RuntimeError from None
 
     monkeypatch.setattr(main, "_signals", [])

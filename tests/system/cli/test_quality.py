@@ -17,7 +17,7 @@ from dpcli.ledger.charge import OpenCharge, StoredRelease, charge_for
 from dpcli.ledger.ledger import Ledger
 from dpcli.planning.planner import make_plan
 from dpcli.releasing import QualityResult, check_quality
-from dpcli.specification.load import load_spec
+from dpcli.specification.load import parse_central_spec
 from tests.support.cli import ROOT, Command, Outcome, forget
 
 ROWS = 3_000
@@ -265,7 +265,7 @@ def structure(value: object) -> object:
 def rival(folder: Path) -> None:
     """Another release of the same account takes what is left of its budget."""
     text = (folder / "spec.yaml").read_text(encoding="utf-8")
-    plan = make_plan(load_spec(text.replace("epsilon: 1}", "epsilon: 1.4}"), "rival.yaml"))
+    plan = make_plan(parse_central_spec(text.replace("epsilon: 1}", "epsilon: 1.4}"), "rival.yaml"))
     ledger = Ledger.open(folder / "dpcli-ledger.sqlite")
     ledger.commit(charge_for(plan, "rival", None), lambda _: {"table.csv": b""})
     ledger.close()

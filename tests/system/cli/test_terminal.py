@@ -13,7 +13,7 @@ import pytest
 
 from dpcli.cli.console import Guarded, emphasized, guarded, harmless, say, unguarded, wrapped
 from dpcli.cli.text_tables import write_table
-from dpcli.messages import one_line
+from dpcli.messages import escape_controls
 from tests.support.cli import LOCAL, PEOPLE, SPEC, Command, Outcome
 
 ODD = "a\x1b[31m\x07\rb\nerror[forged]: c\u202ed\u2066\x9b2J\x7f"
@@ -152,7 +152,7 @@ def test_no_category_of_unseen_characters_passes_a_line() -> None:
     """Of all characters, those of the unseen categories are escaped in messages."""
     for number in range(0x11000):
         kind = unicodedata.category(chr(number))
-        assert (one_line(chr(number)) == chr(number)) == (
+        assert (escape_controls(chr(number)) == chr(number)) == (
             kind not in ("Cc", "Cf", "Cs", "Zl", "Zp")
         )
 

@@ -8,7 +8,7 @@ import pytest
 
 from dpcli.planning.planner import make_plan
 from dpcli.report.page import MOST_LINES
-from dpcli.specification.load import load_spec, read_spec
+from dpcli.specification.load import parse_central_spec, read_central_spec
 from dpcli.statistics import STATISTICS
 from dpcli.statistics.postprocessing import FLAGS, UNRELIABLE
 from tests.support.cli import ROOT, Command
@@ -43,7 +43,7 @@ def test_thresholds_of_private_keys() -> None:
     found = []
     for statistic in ("count_distinct", "count"):
         text = PRIVATE_KEYS.replace("STATISTIC", statistic)
-        (part,) = make_plan(load_spec(text, "page")).statistics[0].queries
+        (part,) = make_plan(parse_central_spec(text, "page")).statistics[0].queries
         assert part.partition_selection is not None
         found.append(part.partition_selection.threshold)
 
@@ -62,7 +62,7 @@ def test_what_someone_can_learn(epsilon: str, dpcli: Command) -> None:
 
 def test_a_dozen_releases() -> None:
     """The budget of the sample allows twelve releases and no more."""
-    plan = make_plan(read_spec(ROOT / "specs" / "town.yaml"))
+    plan = make_plan(read_central_spec(ROOT / "specs" / "town.yaml"))
 
     assert plan.spec.privacy.budget.epsilon / plan.bound.loss.epsilon == 12
     assert "allows a dozen releases" in page("ledger")

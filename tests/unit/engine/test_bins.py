@@ -17,7 +17,7 @@ from dpcli.columns import Key, NumericColumn
 from dpcli.engine.grouping import _place
 from dpcli.privacy.unit import RowUnit
 from dpcli.queries import LinearQuery
-from dpcli.specification.load import load_spec
+from dpcli.specification.load import parse_central_spec
 from tests.oracles.opened import cells_of, engine
 
 SPEC = """\
@@ -91,7 +91,7 @@ def test_every_row_is_counted_in_the_bin_of_its_value(seed: int, unit: str, tmp_
         lines.append(",".join([f"p{number % 30}", *texts, date]))
     path = tmp_path / "data.csv"
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
-    spec = load_spec(SPEC.format(unit=unit), "spec.yaml")
+    spec = parse_central_spec(SPEC.format(unit=unit), "spec.yaml")
     queries = {
         entry.request.name: entry.statistic.queries(entry.request, spec.privacy.relation)[0].query
         for entry in spec.entries

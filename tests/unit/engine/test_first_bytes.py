@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 
 from dpcli.columns import CategoryColumn, IdColumn, Key, NumericColumn
-from dpcli.csv_dialect import STANDARD, Dialect
+from dpcli.csv_dialect import STANDARD_DIALECT, Dialect
 from dpcli.engine.header import require_columns
 from dpcli.engine.pieces import read_texts
 from dpcli.engine.source import open_dataset
@@ -111,4 +111,4 @@ def test_random_first_records_are_records(tmp_path: Path) -> None:
         assert cells_of(engine([COUNTS], RowUnit(), path, dialect=HEADLESS)[0]) == [7, 3]
         path.write_bytes(cell + b",1\n" + ROWS)
         assert sum(cells_of(engine([COUNTS], RowUnit(), path, dialect=HEADLESS)[0])) in (10, 11)
-    assert STANDARD.names == ()
+    assert STANDARD_DIALECT.names == ()

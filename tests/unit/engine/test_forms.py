@@ -13,7 +13,14 @@ import polars as pl
 import pytest
 
 from dpcli.columns import CategoryColumn, Column, NumericColumn
-from dpcli.csv_dialect import DELIMITERS, ENCODINGS, QUOTES, STANDARD, Dialect, encoding_of
+from dpcli.csv_dialect import (
+    DELIMITERS,
+    ENCODINGS,
+    QUOTES,
+    STANDARD_DIALECT,
+    Dialect,
+    find_encoding,
+)
 from dpcli.engine import bounding, file_content
 from dpcli.engine.decode import Decoder
 from dpcli.engine.pieces import read_texts
@@ -143,7 +150,7 @@ def split(header: Sequence[str], cells: Rows, folder: Path, dialect: Dialect) ->
 
 
 FORMS = (
-    Form("standard", STANDARD, one),
+    Form("standard", STANDARD_DIALECT, one),
     Form("semicolons", Dialect(";"), one),
     Form("single quotes", Dialect(";", "'"), one),
     Form("tabs without quotes", Dialect("\t", None), one),
@@ -160,9 +167,9 @@ FORMS = (
     Form("GB 18030, packed", Dialect("^", encoding="gb18030"), packed),
     Form("Windows", Dialect(";", encoding="windows-1252", decimal=","), one),
     Form("Shift JIS", Dialect("|", encoding="shift_jis"), one),
-    Form("Parquet", STANDARD, parquet),
+    Form("Parquet", STANDARD_DIALECT, parquet),
     Form("Parquet, decimal comma", Dialect(";", decimal=","), parquet),
-    Form("split", STANDARD, split),
+    Form("split", STANDARD_DIALECT, split),
     Form("split, semicolons", Dialect(";", "'", decimal=","), split),
     Form("split, no header", Dialect(names=("?",)), split),
     Form("split, UTF-16", Dialect(encoding="utf-16"), split),
@@ -218,7 +225,7 @@ def test_every_form_gives_the_same_answers(
         if paths is None:
             continue
         tried += 1
-        expected = evaluate(queries, as_csv(*rectangle(data), STANDARD))
+        expected = evaluate(queries, as_csv(*rectangle(data), STANDARD_DIALECT))
         found = engine(queries, RowUnit(), *paths, dialect=named(form, data))
         assert found == expected, seed
         if tried == FILES:
@@ -241,7 +248,7 @@ def test_people_are_the_same_in_every_form(
         if paths is None:
             continue
         tried += 1
-        expected = evaluate(queries, as_csv(*rectangle(data), STANDARD), unit, priority)
+        expected = evaluate(queries, as_csv(*rectangle(data), STANDARD_DIALECT), unit, priority)
         found = engine(queries, unit, *paths, dialect=named(form, data))
         assert without_empty(found) == without_empty(expected), seed
         if tried == FILES:
@@ -395,4 +402,4 @@ def test_blocks_are_decoded_as_if_they_were_one(encoding: str) -> None:
 )
 def test_names_of_encodings_are_compared_leniently(name: str, encoding: str | None) -> None:
     """Case, dashes and blanks do not matter; what is not listed is not known."""
-    assert encoding_of(name) == encoding
+    assert find_encoding(name) == encoding

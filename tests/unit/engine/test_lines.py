@@ -11,8 +11,8 @@ from random import Random
 
 import pytest
 
-from dpcli.columns import CategoryColumn, Column, IdColumn, Key, OpenColumn
-from dpcli.csv_dialect import STANDARD, Dialect
+from dpcli.columns import CategoryColumn, Column, IdColumn, Key, PrivatePartitionColumn
+from dpcli.csv_dialect import STANDARD_DIALECT, Dialect
 from dpcli.engine.pieces import read_texts
 from dpcli.engine.source import open_dataset
 from dpcli.errors import DataError
@@ -23,10 +23,10 @@ from tests.oracles.opened import cells_of, engine
 from tests.oracles.plain import evaluate, table
 from tests.support.blocks import read_in_blocks
 
-LINES = replace(STANDARD, multiline=False)
+LINES = replace(STANDARD_DIALECT, multiline=False)
 OTHER = Dialect(";", "'", multiline=False)
 
-A, B = OpenColumn("a"), OpenColumn("b")
+A, B = PrivatePartitionColumn("a"), PrivatePartitionColumn("b")
 
 FILES = 600
 PER_TEST = 100
@@ -184,7 +184,7 @@ def test_cells_without_line_ends_are_read_as_always(seed: int, tmp_path: Path) -
     path = tmp_path / "data.csv"
     path.write_bytes(text.getvalue().encode())
 
-    assert read(path, [A, B]) == read(path, [A, B], STANDARD) == list(map(tuple, cells))
+    assert read(path, [A, B]) == read(path, [A, B], STANDARD_DIALECT) == list(map(tuple, cells))
 
 
 def test_people_lose_no_rows_by_the_damage_of_others(tmp_path: Path) -> None:

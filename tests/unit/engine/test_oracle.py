@@ -10,7 +10,7 @@ from random import Random
 
 import pytest
 
-from dpcli.columns import Key, NumericColumn, OpenColumn
+from dpcli.columns import Key, NumericColumn, PrivatePartitionColumn
 from dpcli.engine import csv_normalizer, inspection, pieces
 from dpcli.engine.pieces import read_pieces
 from dpcli.engine.progress import Progress
@@ -26,7 +26,7 @@ from tests.support.blocks import read_in_blocks
 FILES = 700
 PER_TEST = 100
 
-BY_CELLS = [LinearQuery(by=(Key(OpenColumn("a")), Key(OpenColumn("b"))))]
+BY_CELLS = [LinearQuery(by=(Key(PrivatePartitionColumn("a")), Key(PrivatePartitionColumn("b"))))]
 
 
 @pytest.mark.parametrize("start", batches(FILES, PER_TEST, 400))
@@ -148,7 +148,7 @@ def test_quotes_within_cells_are_left_as_they_are(
     path.write_bytes(whole)
     assert engine(BY_CELLS, RowUnit(), path) == evaluate(BY_CELLS, whole)
     with open_dataset([str(path)]) as dataset:
-        found = read_pieces(dataset, [OpenColumn("a")], Progress(), whole=True)
+        found = read_pieces(dataset, [PrivatePartitionColumn("a")], Progress(), whole=True)
         assert not any(piece.quoted for piece in found)
 
     # A cell that begins with one, wherever it is, makes the others odd.

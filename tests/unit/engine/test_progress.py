@@ -11,12 +11,12 @@ from pathlib import Path
 import pytest
 
 from dpcli.columns import NumericColumn
-from dpcli.csv_dialect import STANDARD, Dialect
+from dpcli.csv_dialect import STANDARD_DIALECT, Dialect
 from dpcli.engine.aggregate import aggregate
 from dpcli.engine.pieces import read_pieces, read_texts
 from dpcli.engine.progress import Position, Progress, interruptible
 from dpcli.engine.source import open_dataset
-from dpcli.errors import Stopped
+from dpcli.errors import StoppedBySignal
 from dpcli.privacy.unit import RowUnit
 from dpcli.queries import Factor, LinearQuery
 
@@ -58,7 +58,7 @@ CONTENTS = (
 
 
 @pytest.mark.parametrize("by_row", [False, True])
-@pytest.mark.parametrize("dialect", [STANDARD, Dialect(names=("age", "note")), "gb18030"])
+@pytest.mark.parametrize("dialect", [STANDARD_DIALECT, Dialect(names=("age", "note")), "gb18030"])
 def test_no_record_changes_what_is_shown(
     by_row: bool, dialect: Dialect | str, tmp_path: Path
 ) -> None:
@@ -91,7 +91,7 @@ def test_packed_files_count_as_they_are(tmp_path: Path) -> None:
     path = tmp_path / "data.csv.gz"
     path.write_bytes(gzip.compress(b"age,note\n" + b"1,x\n" * SIZE))
     heard = Heard()
-    with open_dataset((str(path),), STANDARD, heard) as dataset:
+    with open_dataset((str(path),), STANDARD_DIALECT, heard) as dataset:
         for _ in read_pieces(dataset, [AGE], heard):
             pass
     size = path.stat().st_size
@@ -104,7 +104,7 @@ def test_signals_arrive_while_native_code_runs() -> None:
     done: list[bytes] = []
 
     def stop(*_: object) -> None:
-        raise Stopped(signal.SIGALRM)
+        raise StoppedBySignal(signal.SIGALRM)
 
     def work() -> None:
         done.append(hashlib.pbkdf2_hmac("sha256", b"", b"", 10_000_000))
@@ -112,7 +112,7 @@ def test_signals_arrive_while_native_code_runs() -> None:
     before = signal.signal(signal.SIGALRM, stop)
     signal.setitimer(signal.ITIMER_REAL, 0.1)
     try:
-        with pytest.raises(Stopped):
+        with pytest.raises(StoppedBySignal):
             interruptible(work)
     finally:
         signal.signal(signal.SIGALRM, before)

@@ -23,8 +23,8 @@ pytest.importorskip("pyspark", reason="Spark is not installed: pip install -e '.
 from pyspark import TaskContext
 from pyspark.sql import SparkSession
 
-from dpcli.columns import Column, IdColumn, Key, NumericColumn, OpenColumn
-from dpcli.csv_dialect import STANDARD, Dialect
+from dpcli.columns import Column, IdColumn, Key, NumericColumn, PrivatePartitionColumn
+from dpcli.csv_dialect import STANDARD_DIALECT, Dialect
 from dpcli.engine import spark as runner
 from dpcli.engine.spark_tasks import Batches, File, Tasks
 from dpcli.errors import DataError, UsageError
@@ -43,7 +43,7 @@ __all__ = ["spark"]
 pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning")
 
 A = NumericColumn("a", "integer", bounds=(0, 9))
-B = OpenColumn("b")
+B = PrivatePartitionColumn("b")
 ASKED: list[Query] = [LinearQuery(), LinearQuery(factors=(Factor(A),), by=(Key(B),))]
 
 
@@ -67,7 +67,7 @@ def on_spark(
     unit: Unit,
     columns: Sequence[Column],
     *paths: Path | str,
-    dialect: Dialect = STANDARD,
+    dialect: Dialect = STANDARD_DIALECT,
 ) -> list[Answer]:
     """What Spark finds in files, opened."""
     names = tuple(map(str, paths))
@@ -135,14 +135,14 @@ def forms(folder: Path) -> dict[str, tuple[Dialect, list[Path]]]:
     paths = {name: [folder / name] for name in contents}
     every = [folder / "plain.csv", folder / "table", folder / "plain.csv.gz"]
     return {
-        **{name: (STANDARD, found) for name, found in paths.items()},
+        **{name: (STANDARD_DIALECT, found) for name, found in paths.items()},
         "lines": (Dialect(multiline=False), paths["plain.csv"]),
         "unquoted": (Dialect(quote=None), paths["plain.csv"]),
         "wide.csv": (Dialect(encoding="utf-16"), paths["wide.csv"]),
         "latin.csv": (Dialect(encoding="windows-1252"), paths["latin.csv"]),
         "tabs.tsv": (Dialect(by_ending=True), paths["tabs.tsv"]),
         "names.csv": (Dialect(names=("a", "b")), paths["names.csv"]),
-        "several": (STANDARD, every),
+        "several": (STANDARD_DIALECT, every),
     }
 
 
@@ -224,15 +224,15 @@ def test_a_dry_run_looks_at_headers_where_spark_reads(tmp_path: Path) -> None:
     """Addresses are found, no job runs, and what would be refused is."""
     path = tmp_path / "a.csv"
     path.write_bytes(b"a,b\n1,x\n")
-    runner.require_files([path.as_uri()], STANDARD, [A, B])
+    runner.require_files([path.as_uri()], STANDARD_DIALECT, [A, B])
     for wrong, column, code in (
         (path, "c", "missing-column"), (tmp_path / "b.csv", "a", "data-missing"),
     ):  # fmt: skip
         with pytest.raises(DataError) as refused:
-            runner.require_files([wrong.as_uri()], STANDARD, [IdColumn(column)])
+            runner.require_files([wrong.as_uri()], STANDARD_DIALECT, [IdColumn(column)])
         assert [one.code for one in refused.value.problems] == [code]
     with pytest.raises(UsageError):
-        runner.require_files(["-"], STANDARD, [A, B])
+        runner.require_files(["-"], STANDARD_DIALECT, [A, B])
 
 
 @pytest.mark.parametrize("unit", [RowUnit(), PersonUnit("b", 9, 9, 9)])

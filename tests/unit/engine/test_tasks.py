@@ -12,7 +12,7 @@ pytest.importorskip("pyspark", reason="Spark is not installed: pip install -e '.
 
 import pyarrow as pa
 
-from dpcli.csv_dialect import STANDARD
+from dpcli.csv_dialect import STANDARD_DIALECT
 from dpcli.engine.file_content import UTF8_MARK
 from dpcli.engine.partials import frames_of, unpacked
 from dpcli.engine.rollup import Partial
@@ -49,7 +49,7 @@ def test_stretches_add_up_to_the_integers_of_the_whole_file(start: int, tmp_path
         random = Random(seed)
         distinct = DistinctQuery(column=random.choice(columns), by=asked[-1].by)
         queries = [*asked, readability(seed, columns), distinct]
-        tasks = Tasks(queries, RowUnit(), STANDARD, columns, key=1)
+        tasks = Tasks(queries, RowUnit(), STANDARD_DIALECT, columns, key=1)
         header = tuple(table(data)[0])
         for whole in (False, True):
             file = File("data.csv", "", (0, 0), header, whole, ended=data.endswith(b"\n"))

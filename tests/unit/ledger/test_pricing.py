@@ -24,7 +24,7 @@ from dpcli.privacy.accounting.composition import Composition
 from dpcli.privacy.events import MechanismEvent
 from dpcli.privacy.loss import Loss, pure_guarantee
 from dpcli.privacy.sensitivity import Sensitivity
-from dpcli.specification.load import load_any, load_spec, read_any
+from dpcli.specification.load import parse_central_spec, parse_spec, read_spec_file
 from tests.support.ledgers import render
 
 SPECS = sorted((Path(__file__).parents[3] / "specs").glob("*.yaml"))
@@ -52,7 +52,7 @@ statistics:
 
 def planned(path: Path) -> Plan:
     """The plan of a spec of either model."""
-    return make_plan(read_any(path))
+    return make_plan(read_spec_file(path))
 
 
 def charged(plan: Plan) -> Loss:
@@ -92,7 +92,7 @@ responses:
 @each_rule
 def test_responses_are_charged_as_planned(rule: Composition) -> None:
     """Every local randomizer, by every rule: from its recorded parameters alone."""
-    spec = load_any(RESPONSES % rule.name, "spec.yaml")
+    spec = parse_spec(RESPONSES % rule.name, "spec.yaml")
     assert spec.is_local
     assert {one.mechanism.name for one in spec.responses} == {one.name for one in LOCAL_MECHANISMS}
     plan = make_plan(spec)
@@ -105,14 +105,14 @@ def test_responses_are_charged_as_planned(rule: Composition) -> None:
 @pytest.mark.parametrize("neighbors", ["add-remove", "change-one"])
 def test_everything_is_charged_as_planned(rule: Composition, neighbors: str) -> None:
     """Disjoint rows, joint answers, choices, picks and private keys, by every rule."""
-    plan = make_plan(load_spec(MIXED % (neighbors, rule.name), "spec.yaml"))
+    plan = make_plan(parse_central_spec(MIXED % (neighbors, rule.name), "spec.yaml"))
     assert charged(plan) == plan.cost
 
 
 @each_rule
 def test_past_releases_are_priced_together(rule: Composition, tmp_path: Path) -> None:
     """Nine releases cost what all of their answers cost at once, not the sum of their totals."""
-    plan = make_plan(load_spec(MIXED % ("add-remove", rule.name), "spec.yaml"))
+    plan = make_plan(parse_central_spec(MIXED % ("add-remove", rule.name), "spec.yaml"))
     book = create_ledger(tmp_path / "ledger.sqlite", None)
     for number in range(9):
         book.commit(charge_for(plan, f"r{number}", None), render)
@@ -132,7 +132,7 @@ def test_past_releases_are_priced_together(rule: Composition, tmp_path: Path) ->
 
 def test_a_mechanism_of_the_future_is_refused(tmp_path: Path) -> None:
     """What cannot be priced cannot be added to: nothing is charged, and the reason is plain."""
-    plan = make_plan(load_spec(MIXED % ("add-remove", "zcdp"), "spec.yaml"))
+    plan = make_plan(parse_central_spec(MIXED % ("add-remove", "zcdp"), "spec.yaml"))
     charge = charge_for(plan, "r", None)
     strange = tuple(replace(event, mechanism="quantum") for event in charge.events)
     book = create_ledger(tmp_path / "ledger.sqlite", None)
@@ -146,7 +146,7 @@ def test_a_mechanism_of_the_future_is_refused(tmp_path: Path) -> None:
 
 def test_entries_without_newer_fields_keep_their_price() -> None:
     """What was recorded before disjoint rows were is added up, as it was then."""
-    plan = make_plan(load_spec(MIXED % ("add-remove", "sequential"), "spec.yaml"))
+    plan = make_plan(parse_central_spec(MIXED % ("add-remove", "sequential"), "spec.yaml"))
     charge = charge_for(plan, "r", None)
     older = to_events_json(replace(event, disjoint=None) for event in charge.events)
     terms = terms_from_spec(plan.spec)
@@ -202,7 +202,9 @@ def test_without_its_package_only_pld_accounts_are_unknown(
     book = create_ledger(tmp_path / "ledger.sqlite", None)
     for rule in ("zcdp", "pld"):
         text = MIXED % ("add-remove", rule)
-        plan = make_plan(load_spec(text.replace("dataset: d", f"dataset: d-{rule}"), "spec.yaml"))
+        plan = make_plan(
+            parse_central_spec(text.replace("dataset: d", f"dataset: d-{rule}"), "spec.yaml")
+        )
         book.commit(charge_for(plan, rule, None), render)
     book.close()
     monkeypatch.setitem(sys.modules, "dp_accounting.pld.privacy_loss_distribution", None)

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 
 import pytest
 
-from dpcli.errors import BudgetError, LedgerError, OutputError, Problem, Stopped
+from dpcli.errors import BudgetError, LedgerError, OutputError, Problem, StoppedBySignal
 from dpcli.ledger.charge import OpenCharge, Receipt
 from dpcli.ledger.ledger import Ledger
 from tests.support.ledgers import charge, render
@@ -61,14 +61,14 @@ def charged(ledger: Ledger) -> list[tuple[str, Mapping[str, object]]]:
         ("drawn", ValueError(), [WHOLE]),
         ("drawn", None, [WHOLE]),
         ("drawn", KeyboardInterrupt(), []),
-        ("drawn", Stopped(15), []),
+        ("drawn", StoppedBySignal(15), []),
         ("stopped", BUDGET, []),
         ("stopped", FULL, [CHECK]),
         ("stopped", ValueError(), [CHECK]),
         ("rendered", BUDGET, []),
         ("rendered", FULL, [CHECK]),
         ("rendered", MemoryError(), [WHOLE]),
-        ("rendered", Stopped(15), []),
+        ("rendered", StoppedBySignal(15), []),
     ],
 )
 def test_the_way_out_decides_what_is_charged(

@@ -16,7 +16,7 @@ from dpcli.local import randomize
 from dpcli.local.outbox import Outbox
 from dpcli.local.randomize import write_responses
 from dpcli.planning.planner import make_plan
-from dpcli.specification.load import load_any
+from dpcli.specification.load import parse_spec
 
 SPEC = """
 dpcli: 1
@@ -35,7 +35,7 @@ def collected(
     columns: str, responses: str, public: str, data: str, folder: Path
 ) -> list[list[str]]:
     """What is written for some records."""
-    spec = load_any(SPEC % (columns, responses, public), "spec.yaml")
+    spec = parse_spec(SPEC % (columns, responses, public), "spec.yaml")
     assert spec.is_local
     path = folder / "d.csv"
     path.write_text(data, encoding="utf-8")

@@ -12,7 +12,7 @@ from unittest.mock import Mock
 import pytest
 
 from dpcli import mechanisms
-from dpcli.columns import Key, NumericColumn, OpenColumn
+from dpcli.columns import Key, NumericColumn, PrivatePartitionColumn
 from dpcli.mechanisms import local
 from dpcli.mechanisms.calibrated_mechanism import CalibratedMechanism, LocalRandomizer
 from dpcli.mechanisms.laplace import Laplace
@@ -232,7 +232,7 @@ def test_groups_of_another_unit_stay_sealed() -> None:
     """Neither are they selected, nor are their cells answered."""
     groups = Groups((("a",),), NOTHING, NOTHING, whole([1]), 1)
     other = PersonUnit("who", 9, 9, 81)
-    query = LinearQuery(by=(Key(OpenColumn("town")),))
+    query = LinearQuery(by=(Key(PrivatePartitionColumn("town")),))
     target = Loss(Fraction(1), Fraction(1, 10**6))
     (made,) = CalibratedMechanism.calibrate(
         Laplace(), [query], RELATION, target, selects_partitions=True

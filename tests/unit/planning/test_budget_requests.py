@@ -11,7 +11,7 @@ from dpcli.planning.plan import Plan
 from dpcli.planning.planner import make_plan
 from dpcli.privacy.accounting import COMPOSITIONS
 from dpcli.privacy.zcdp_conversion import zcdp_epsilon
-from dpcli.specification.load import load_spec
+from dpcli.specification.load import parse_central_spec
 
 RULES = [rule.name for rule in COMPOSITIONS]
 
@@ -34,7 +34,7 @@ def planned(
         f"privacy: {{unit: row, neighbors: add-remove, budget: {{{budget}}}, composition: {rule}}}"
         f"{COLUMNS}statistics:\n{entries}"
     )
-    return make_plan(load_spec(text, "spec.yaml"))
+    return make_plan(parse_central_spec(text, "spec.yaml"))
 
 
 SINGLE = [
@@ -198,7 +198,7 @@ def test_private_keys_take_their_delta_first() -> None:
         "columns: {place: {type: category}}\n"
         f"statistics: [{{name: a, {entry}}}]"
     )
-    plan = make_plan(load_spec(text, "spec.yaml"))
+    plan = make_plan(parse_central_spec(text, "spec.yaml"))
     (part,) = plan.queries
     assert part.partition_selection is not None and part.partition_selection.delta == Fraction(
         "4e-7"
@@ -206,7 +206,7 @@ def test_private_keys_take_their_delta_first() -> None:
     assert part.guarantee.failure_delta == Fraction("4e-7")
     assert plan.fits
     many = make_plan(
-        load_spec(
+        parse_central_spec(
             text.replace("}]", "}")
             + "".join(f", {{name: s{i}, statistic: count, rho: 0.002}}" for i in range(60))
             + "]\n",
@@ -245,9 +245,9 @@ def test_free_entries_may_have_shares(rule: str) -> None:
         f"budget: {{epsilon: 1, delta: 1e-6}}, composition: {rule}}}{COLUMNS}statistics:\n"
         "  - {name: a, statistic: count, share: 1}\n"
     )
-    assert make_plan(load_spec(text, "spec.yaml")).cost.epsilon == 0
+    assert make_plan(parse_central_spec(text, "spec.yaml")).cost.epsilon == 0
     with_more = text + "  - {name: b, statistic: sum, column: age, share: 3}\n"
-    plan = make_plan(load_spec(with_more, "spec.yaml"))
+    plan = make_plan(parse_central_spec(with_more, "spec.yaml"))
     assert Fraction("0.999") <= plan.cost.epsilon <= 1
     assert rule != "sequential" or plan.statistics[1].target.epsilon == 1
 

@@ -11,7 +11,7 @@ import pytest
 from dpcli.columns import CategoryColumn, NumericColumn
 from dpcli.planning.plan import Plan
 from dpcli.planning.planner import branches, make_plan
-from dpcli.specification.load import load_spec
+from dpcli.specification.load import parse_central_spec
 from tests.oracles.opened import cells_of
 from tests.oracles.plain import evaluate
 
@@ -29,7 +29,7 @@ def planned(entries: str, unit: str = "row", neighbors: str = "add-remove") -> P
         f"dpcli: 1\ndataset: d\nprivacy: {{unit: {unit}, neighbors: {neighbors}, "
         f"budget: {{epsilon: 100}}}}{COLUMNS}statistics:\n{entries}"
     )
-    return make_plan(load_spec(text, "spec.yaml"))
+    return make_plan(parse_central_spec(text, "spec.yaml"))
 
 
 def entry(name: str, where: str, epsilon: str = "1", rest: str = "statistic: count") -> str:

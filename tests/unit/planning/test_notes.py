@@ -22,7 +22,7 @@ from dpcli.planning.quality_check import (
 from dpcli.planning.risks import risks
 from dpcli.privacy.loss import Loss
 from dpcli.reference import texts
-from dpcli.specification.load import load_any
+from dpcli.specification.load import parse_spec
 from tests.support.cli import LOCAL
 
 TABLES = (
@@ -87,7 +87,7 @@ def planned(*, quality: str = "", **words: str) -> Plan:
     text = SPEC.replace("MORE", "" if given["UNIT"] == "row" else PEOPLE)
     for word, value in given.items():
         text = text.replace(word, value)
-    return make_plan(load_any(text + (f"quality: {quality}\n" if quality else ""), "spec", None))
+    return make_plan(parse_spec(text + (f"quality: {quality}\n" if quality else ""), "spec", None))
 
 
 def plans() -> Iterator[Plan]:
@@ -112,19 +112,19 @@ def plans() -> Iterator[Plan]:
     )
     for changed in ("add-remove, budget: {epsilon: 1}", "change-one, budget: {epsilon: 9}"):
         text = small.replace("NEIGHBORS, budget: {epsilon: EPSILON, delta: 1e-3}", changed)
-        yield make_plan(load_any(f"{text}  - {few}", "spec", None))
+        yield make_plan(parse_spec(f"{text}  - {few}", "spec", None))
     for people in ("10", "1000000"):
         declared = f"declarations: {{population: {people}}}\n"
-        yield make_plan(load_any(f"{one.spec.text}{declared}", "spec", None))
+        yield make_plan(parse_spec(f"{one.spec.text}{declared}", "spec", None))
     local = LOCAL.read_text("utf-8")
-    yield make_plan(load_any(local, "spec", LOCAL.parent))
+    yield make_plan(parse_spec(local, "spec", LOCAL.parent))
     bare = (
         local.replace(", post: [simplex]", "")
         .replace(", post: [clamp]", "")
         .replace(", by: [region]", "")
     )
     kept = "\n".join(line for line in bare.splitlines() if not line.startswith("public:"))
-    yield make_plan(load_any(kept, "spec", LOCAL.parent))
+    yield make_plan(parse_spec(kept, "spec", LOCAL.parent))
 
 
 def sentences(plan: Plan) -> Iterator[str]:
@@ -149,14 +149,14 @@ def sentences(plan: Plan) -> Iterator[str]:
 def test_every_sentence_is_stated_of_some_plan(monkeypatch: pytest.MonkeyPatch) -> None:
     """No template stands unused, and none names a fact that is not given."""
     used: set[str] = set()
-    fill = messages.fill
+    fill = messages.fill_sentence
 
     def remember(template: str, /, **facts: object) -> str:
         used.add(template)
         return fill(template, **facts)
 
-    monkeypatch.setattr("dpcli.messages.fill", remember)
-    monkeypatch.setattr("dpcli.planning.risks.fill", remember)
+    monkeypatch.setattr("dpcli.messages.fill_sentence", remember)
+    monkeypatch.setattr("dpcli.planning.risks.fill_sentence", remember)
     for plan in plans():
         for sentence in sentences(plan):
             assert not set("{}") & set(sentence)

@@ -20,7 +20,7 @@ from dpcli.planning.planner import make_plan
 from dpcli.planning.quality_check import FALSE_STOP, missed_minimums, required_minimums
 from dpcli.privacy.confidential import Cells, Confidential
 from dpcli.releasing import check_quality
-from dpcli.specification.load import load_spec
+from dpcli.specification.load import parse_central_spec
 from dpcli.statistics.statistic import NoisyAnswer
 from tests.support.permits import free_permit
 from tests.support.streams import Stream
@@ -48,7 +48,7 @@ QUALITIES = {
 def plan_of(quality: str, unit: str = "row", neighbors: str = "add-remove") -> Plan:
     """A plan with that check."""
     return make_plan(
-        load_spec(
+        parse_central_spec(
             "dpcli: 1\ndataset: d\n"
             f"privacy: {{unit: {unit}, neighbors: {neighbors}, "
             "budget: {epsilon: 9, delta: 1e-3}}\n"
@@ -194,7 +194,7 @@ def test_the_check_is_priced_like_any_answer() -> None:
 def test_shares_leave_room_for_the_check() -> None:
     """Entries that share the budget get what the quality check leaves."""
     text = plan_of("{epsilon: 0.5, min_rows: 10}").spec.text
-    plan = make_plan(load_spec(text.replace("count, epsilon: 1", "count, share: 1"), "s"))
+    plan = make_plan(parse_central_spec(text.replace("count, epsilon: 1", "count, share: 1"), "s"))
 
     assert plan.statistics[0].target.epsilon == Fraction(17, 2)
     assert plan.fits

@@ -9,7 +9,7 @@ import pytest
 from dpcli.planning.planner import make_plan
 from dpcli.planning.risks import Finding, Verdict, risks
 from dpcli.reference import texts
-from dpcli.specification.load import Stewardship, load_any
+from dpcli.specification.load import DeclarationsModel, parse_spec
 from tests.support.cli import LOCAL, SPECS, Command
 
 ALL = [*SPECS, LOCAL]
@@ -35,7 +35,7 @@ statistics:
 
 def found(text: str, folder: Path | None = None) -> dict[str, Finding]:
     """What is found of each risk in a spec."""
-    return {one.risk: one for one in risks(make_plan(load_any(text, "spec", folder)))}
+    return {one.risk: one for one in risks(make_plan(parse_spec(text, "spec", folder)))}
 
 
 def small(**words: str) -> str:
@@ -79,7 +79,7 @@ def test_answers_settle_what_only_people_know_and_nothing_else(path: Path) -> No
 
 def test_every_declaration_is_asked_for() -> None:
     """The keys of `declarations` are those that risks ask for, and descriptions."""
-    assert set(Stewardship.model_fields) == set(ASKED) | DESCRIPTIVE
+    assert set(DeclarationsModel.model_fields) == set(ASKED) | DESCRIPTIVE
 
 
 @pytest.mark.parametrize(

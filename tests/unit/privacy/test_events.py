@@ -19,7 +19,7 @@ from dpcli.planning.planner import make_plan
 from dpcli.privacy.events import NO_NOISE, DamagedEventError, MechanismEvent, UnknownEventError
 from dpcli.privacy.loss import Loss
 from dpcli.privacy.sensitivity import Sensitivity
-from dpcli.specification.load import load_any
+from dpcli.specification.load import parse_spec
 from tests.support.frozen import FROZEN
 
 SPECS = sorted((Path(__file__).parents[3] / "specs").glob("*.yaml"))
@@ -48,7 +48,7 @@ def test_stored_events_are_written_as_they_were() -> None:
 @pytest.mark.parametrize("path", SPECS, ids=lambda path: str(path.stem))
 def test_events_of_a_plan_survive_their_text(path: Path) -> None:
     """What is read of a stored event equals what was stored: an accountant lacks nothing."""
-    events = charged_events(make_plan(load_any(path.read_text("utf-8"), str(path), path.parent)))
+    events = charged_events(make_plan(parse_spec(path.read_text("utf-8"), str(path), path.parent)))
     again = map(MechanismEvent.from_json, json.loads(to_events_json(events)))
     assert tuple(again) == events
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from dpcli.columns import FORMULA
+from dpcli.columns import FORMULA_STARTS
 from dpcli.ledger.ledger import Ledger
 from tests.support.cli import PEOPLE, SPECS, Command
 
@@ -83,7 +83,7 @@ def _opens_alike(table: Path) -> list[list[str]]:
     assert len(set(header)) == len(header)
     assert all(len(line) == len(header) for line in plain)
     for cell in (cell for line in [header, *plain] for cell in line):
-        assert not cell.startswith(FORMULA[:-1]) or NUMBER.fullmatch(cell)
+        assert not cell.startswith(FORMULA_STARTS[:-1]) or NUMBER.fullmatch(cell)
         assert "\n" not in cell
         assert "\r" not in cell
     return plain

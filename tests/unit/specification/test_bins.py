@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from dpcli.columns import Key
 from dpcli.report.table import csv_text
-from dpcli.specification.load import load_spec
+from dpcli.specification.load import parse_central_spec
 from tests.support.specs import with_column
 
 EPOCH = datetime.date(1970, 1, 1)
@@ -24,7 +24,7 @@ DAY = r"[0-9]{4}-[0-9]{2}-[0-9]{2}"
 def axis(declaration: str, bins: str) -> Key:
     """The axis of a histogram of one column."""
     text = with_column(declaration, f"statistic: histogram, column: x, bins: {bins}")
-    found = load_spec(text, "spec.yaml").entries[0].request.bins
+    found = parse_central_spec(text, "spec.yaml").entries[0].request.bins
     assert found is not None
     return found
 

@@ -6,9 +6,9 @@ import time
 
 import pytest
 
-from dpcli.diagnostics import render
+from dpcli.diagnostics import render_problem
 from dpcli.errors import SpecError
-from dpcli.specification.load import load_spec
+from dpcli.specification.load import parse_central_spec
 from dpcli.specification.yaml_reader import MOST_BYTES
 from tests.support.specs import completed
 
@@ -104,9 +104,9 @@ def test_bombs_are_refused_at_once(number: int) -> None:
 def _told(text: str) -> list[str]:
     """What is told about a text; nothing if it happens to be a good spec."""
     try:
-        load_spec(text, "bomb.yaml")
+        parse_central_spec(text, "bomb.yaml")
     except SpecError as failure:
-        return [render(problem) for problem in failure.problems]
+        return [render_problem(problem) for problem in failure.problems]
     return []
 
 
@@ -115,6 +115,6 @@ def test_a_large_good_spec_loads() -> None:
     values = ", ".join(f"v{number}" for number in range(90_000))
     text = completed(f"columns:\n  a: {{type: category, values: [{values}]}}")
     begun = time.process_time()
-    spec = load_spec(text, "large.yaml")
+    spec = parse_central_spec(text, "large.yaml")
     assert time.process_time() - begun < 3
     assert len(spec.columns) == 1

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpcli.errors import Problem, SpecError
-from dpcli.specification.dataset_names import dataset_fault, mixed_scripts
-from dpcli.specification.load import load_spec
+from dpcli.specification.dataset_names import dataset_name_fault, mixed_scripts
+from dpcli.specification.load import parse_central_spec
 from tests.support.specs import completed
 
 CYRILLIC_A = "\N{CYRILLIC SMALL LETTER A}"
@@ -25,7 +25,7 @@ CYRILLIC_A = "\N{CYRILLIC SMALL LETTER A}"
 )  # fmt: skip
 def test_letters_of_any_script_are_names(name: str) -> None:
     """A composed name of letters, digits and the three marks is taken as it is."""
-    assert load_spec(completed(f"dataset: {name}"), "spec.yaml").dataset == name
+    assert parse_central_spec(completed(f"dataset: {name}"), "spec.yaml").dataset == name
 
 
 @pytest.mark.parametrize(
@@ -39,13 +39,13 @@ def test_letters_of_any_script_are_names(name: str) -> None:
 )  # fmt: skip
 def test_other_texts_are_not_names(name: str) -> None:
     """Spaces, marks, invisible characters and digits of other scripts are refused."""
-    assert dataset_fault(name) is not None
+    assert dataset_name_fault(name) is not None
 
 
 def problem(name: str) -> Problem:
     """The only problem of a spec with this dataset."""
     with pytest.raises(SpecError) as caught:
-        load_spec(completed(f'dataset: "{name}"'), "spec.yaml")
+        parse_central_spec(completed(f'dataset: "{name}"'), "spec.yaml")
     (found,) = caught.value.problems
     return found
 
@@ -74,7 +74,7 @@ def test_characters_that_stand_for_others_are_refused() -> None:
 @given(st.text(max_size=12))
 def test_two_names_never_have_one_composed_form(text: str) -> None:
     """Every name is its own normal form, so no two names differ by normalization alone."""
-    if dataset_fault(text) is None:
+    if dataset_name_fault(text) is None:
         assert unicodedata.normalize("NFC", text) == text
         assert unicodedata.normalize("NFKC", text) == text
         assert text.isprintable()

@@ -5,20 +5,20 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpcli.diagnostics import WIDTH, render
+from dpcli.diagnostics import WIDTH, render_problem
 from dpcli.errors import Place, Problem
 
 
 def shown(text: str, column: int, length: int, line: int = 7) -> list[str]:
     """The lines of a problem at a place."""
     place = Place("s.yaml", line, column, length, text)
-    return render(Problem("code", "message", "hint", place)).split("\n")
+    return render_problem(Problem("code", "message", "hint", place)).split("\n")
 
 
 def test_without_place_or_hint() -> None:
     """A problem without place and hint is one line."""
-    assert render(Problem("usage", "no such file")) == "error[usage]: no such file"
-    assert render(Problem("usage", "no", "try")) == "error[usage]: no\nhint: try"
+    assert render_problem(Problem("usage", "no such file")) == "error[usage]: no such file"
+    assert render_problem(Problem("usage", "no", "try")) == "error[usage]: no\nhint: try"
 
 
 def test_the_whole() -> None:
@@ -49,7 +49,7 @@ def test_invisible_characters() -> None:
     """What could act on a terminal is shown as a replacement character."""
     assert shown("a\x1b[31m\u202eb", 2, 1)[3:5] == ["7 | a\ufffd[31m\ufffdb", "  |  ^"]
     place = Place("a\x1bb\n.yaml", 1, 1, 1, "x")
-    assert "\x1b" not in render(Problem("c", "m", "h", place))
+    assert "\x1b" not in render_problem(Problem("c", "m", "h", place))
 
 
 def test_the_end_of_a_line() -> None:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from dpcli.csv_dialect import Dialect
 from dpcli.errors import SpecError
 from dpcli.specification.draft import draft_spec
-from dpcli.specification.load import load_spec
+from dpcli.specification.load import parse_central_spec
 from dpcli.specification.yaml_reader import read_text
 
 DECISIONS = (
@@ -38,7 +38,7 @@ def test_a_draft_asks() -> None:
     """Every placeholder is a problem of its own, and there is no other."""
     text = draft_spec(["age", "sex"], "survey")
     with pytest.raises(SpecError) as caught:
-        load_spec(text, "draft.yaml")
+        parse_central_spec(text, "draft.yaml")
     problems = caught.value.problems
     assert {problem.code for problem in problems} == {"placeholder"}
     assert len(problems) == 7
@@ -47,7 +47,7 @@ def test_a_draft_asks() -> None:
 
 def test_a_filled_draft_passes() -> None:
     """Once the decisions are taken the draft is a good spec about the same columns."""
-    spec = load_spec(filled(draft_spec(["age", "no", "a: b"], "survey")), "draft.yaml")
+    spec = parse_central_spec(filled(draft_spec(["age", "no", "a: b"], "survey")), "draft.yaml")
     assert [column.name for column in spec.columns] == ["age", "no", "a: b"]
     assert spec.dataset == "survey"
 
@@ -57,15 +57,15 @@ def test_a_draft_is_easy_to_edit() -> None:
     text = draft_spec([f"column_{place}" for place in range(40)], "survey", Dialect(";"))
     assert all(len(line) <= 80 for line in text.splitlines())
     assert '`decimal: ","`' in text and '`decimal: ","`' not in draft_spec(["age"], "survey")
-    spec = load_spec(filled(re.sub("(?m)^#(?=[d ] ?[a-z_]+:)", "", text)), "draft.yaml")
+    spec = parse_central_spec(filled(re.sub("(?m)^#(?=[d ] ?[a-z_]+:)", "", text)), "draft.yaml")
     assert spec.declarations.population and spec.declarations.answer("contact")
 
 
 def test_the_quality_check_of_a_draft_grows_with_its_columns() -> None:
     """More columns share more epsilon, within limits."""
     drafts = [draft_spec([f"c{place}" for place in range(count)], "survey") for count in (1, 9, 99)]
-    checks = [load_spec(filled(text), "draft.yaml").quality for text in drafts]
-    prices = [check.entry.price.epsilon for check in checks if check is not None]
+    checks = [parse_central_spec(filled(text), "draft.yaml").quality for text in drafts]
+    prices = [check.entry.budget_request.epsilon for check in checks if check is not None]
     assert prices == [Fraction(1, 50), Fraction(1, 20), Fraction(1, 10)]
 
 
@@ -74,7 +74,7 @@ def test_many_names_of_a_draft_stand_on_lines_of_their_own() -> None:
     names = tuple(f"name {place}" for place in range(30))
     text = draft_spec(names, "survey", Dialect(names=names))
     assert max(map(len, text.splitlines())) <= 80
-    assert load_spec(filled(text), "draft.yaml").dialect.names == names
+    assert parse_central_spec(filled(text), "draft.yaml").dialect.names == names
 
 
 def test_a_dataset_that_is_no_name() -> None:
@@ -84,7 +84,7 @@ def test_a_dataset_that_is_no_name() -> None:
 
 def test_an_empty_header() -> None:
     """A file without columns still gives a spec, of counts."""
-    assert load_spec(filled(draft_spec([], "survey")), "draft.yaml").columns == ()
+    assert parse_central_spec(filled(draft_spec([], "survey")), "draft.yaml").columns == ()
 
 
 @settings(max_examples=300, deadline=None)
@@ -103,7 +103,7 @@ def test_any_header(header: list[str]) -> None:
             expected.append(name)
     assume(not any("FILL_IN" in name for name in header))
     text = filled(draft_spec(header, "survey")).replace("FILL_IN", "'FILL_IN'")
-    assert [column.name for column in load_spec(text, "draft.yaml").columns] == expected
+    assert [column.name for column in parse_central_spec(text, "draft.yaml").columns] == expected
 
 
 def test_a_very_wide_file() -> None:

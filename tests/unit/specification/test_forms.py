@@ -11,13 +11,13 @@ import pytest
 from dpcli.columns import CategoryColumn, Column, IdColumn, NumericColumn
 from dpcli.errors import SpecError
 from dpcli.mechanisms import MECHANISMS
-from dpcli.privacy.loss import Loss, Price
+from dpcli.privacy.loss import BudgetRequest, Loss
 from dpcli.privacy.neighboring import Neighbors
 from dpcli.privacy.unit import RowUnit
 from dpcli.queries import Condition
-from dpcli.specification.load import load_spec, read_any
+from dpcli.specification.load import parse_central_spec, read_spec_file
 from dpcli.specification.model import Entry
-from dpcli.specification.statistics_section import Common, entry_shape
+from dpcli.specification.statistics_section import EntryModel, entry_model
 from dpcli.specification.yaml_reader import MOST_BYTES
 from dpcli.statistics import STATISTICS
 from tests.support.specs import completed, with_column, with_statistic
@@ -28,12 +28,12 @@ SPECS = sorted((Path(__file__).parents[3] / "specs").glob("*.yaml"))
 def column(declaration: str) -> Column:
     """The column that a declaration makes."""
     text = completed(f"columns:\n  x: {declaration}")
-    return load_spec(text, "spec.yaml").columns[0]
+    return parse_central_spec(text, "spec.yaml").columns[0]
 
 
 def entry(fields: str) -> Entry:
     """The entry that some fields make."""
-    return load_spec(with_statistic(fields), "spec.yaml").entries[0]
+    return parse_central_spec(with_statistic(fields), "spec.yaml").entries[0]
 
 
 def ranges(condition: str) -> tuple[tuple[int, int], ...]:
@@ -45,27 +45,27 @@ def ranges(condition: str) -> tuple[tuple[int, int], ...]:
 @pytest.mark.parametrize("path", SPECS, ids=lambda path: path.name)
 def test_specs_of_the_repository(path: Path) -> None:
     """Every spec in `specs/` is good, and its digest is that of its bytes."""
-    spec = read_any(path)
+    spec = read_spec_file(path)
     assert spec.digest == hashlib.sha256(path.read_bytes()).hexdigest()
     assert spec.text.encode() == path.read_bytes()
 
 
 def test_defaults() -> None:
     """What may be left out has the documented value."""
-    spec = load_spec(completed(""), "spec.yaml")
+    spec = parse_central_spec(completed(""), "spec.yaml")
     assert spec.dataset == "d" and spec.confidence == Fraction(19, 20)
     assert spec.privacy.unit == RowUnit() and spec.privacy.neighbors is Neighbors.ADD_REMOVE
     assert spec.privacy.budget == Loss(Fraction(1), Fraction(0))
     assert spec.privacy.composition.name == "sequential"
     (only,) = spec.entries
-    assert only.mechanisms == MECHANISMS[:1] and only.price == Price(Fraction(1))
+    assert only.mechanisms == MECHANISMS[:1] and only.budget_request == BudgetRequest(Fraction(1))
     assert only.calibration == MECHANISMS[0].calibrations[0]
     assert not only.request.by and not only.request.where and only.request.bins is None
 
 
 def test_privacy_numbers_are_exact() -> None:
     """Budget and confidence are the rationals that are written."""
-    spec = load_spec(
+    spec = parse_central_spec(
         completed(
             "confidence: 0.999\nprivacy: {unit: row, neighbors: change-one, "
             "budget: {epsilon: 0.3, delta: 1e-6}, composition: sequential}"
@@ -141,7 +141,7 @@ def test_column_names_are_exact() -> None:
         "no",
     ]
     lines = "".join(f"  {_quoted(name)}: {{type: id}}\n" for name in names)
-    spec = load_spec(completed(f"columns:\n{lines}"), "spec.yaml")
+    spec = parse_central_spec(completed(f"columns:\n{lines}"), "spec.yaml")
     assert [column.name for column in spec.columns] == names
 
 
@@ -223,14 +223,16 @@ def test_gaussian() -> None:
     """A mechanism with delta takes its exact value and a named calibration."""
     found = entry("statistic: count, mechanism: gaussian, delta: 1e-7, calibration: classic")
     assert [one.name for one in found.mechanisms] == ["gaussian"] and found.calibration == "classic"
-    assert found.price == Price(Fraction(1), Fraction(1, 10**7))
+    assert found.budget_request == BudgetRequest(Fraction(1), Fraction(1, 10**7))
 
 
 @pytest.mark.parametrize("field", ["column: x", "column: x, by: []", "where: {}"])
 def test_empty_groups_and_conditions(field: str) -> None:
     """No groups and no conditions may be written as such."""
     request = (
-        load_spec(with_column("{type: integer, bounds: [0, 1]}", f"statistic: count, {field}"), "s")
+        parse_central_spec(
+            with_column("{type: integer, bounds: [0, 1]}", f"statistic: count, {field}"), "s"
+        )
         .entries[0]
         .request
     )
@@ -240,17 +242,17 @@ def test_empty_groups_and_conditions(field: str) -> None:
 def test_an_entry_has_the_fields_of_its_statistic() -> None:
     """The model of an entry has the common fields first, and fits statistics without any."""
     histogram = next(one for one in STATISTICS if one.name == "histogram")
-    assert list(entry_shape(histogram).model_fields)[-2:] == ["column", "bins"]
-    assert entry_shape(None) is Common
+    assert list(entry_model(histogram).model_fields)[-2:] == ["column", "bins"]
+    assert entry_model(None) is EntryModel
 
 
 def test_bytes_and_text_agree() -> None:
     """A text and its bytes have one digest; a byte order mark and other line ends are read."""
     text = completed("")
-    assert load_spec(text, "a").digest == load_spec(text.encode(), "b").digest
+    assert parse_central_spec(text, "a").digest == parse_central_spec(text.encode(), "b").digest
     marked = b"\xef\xbb\xbf" + text.replace("\n", "\r\n").encode()
-    spec = load_spec(marked, "c")
-    assert spec.entries == load_spec(text, "a").entries
+    spec = parse_central_spec(marked, "c")
+    assert spec.entries == parse_central_spec(text, "a").entries
     assert spec.digest == hashlib.sha256(marked).hexdigest()
 
 
@@ -259,7 +261,7 @@ def test_line_ends_do_not_move_places() -> None:
     for end in ("\n", "\r\n", "\r"):
         text = completed("confidence: 95").replace("dpcli: 1", "dpcli: 2")
         with pytest.raises(SpecError) as caught:
-            load_spec(text.replace("\n", end), "s")
+            parse_central_spec(text.replace("\n", end), "s")
         places = [problem.place for problem in caught.value.problems]
         assert [(p.line, p.column) for p in places if p] == [(1, 13), (2, 8)]
 
@@ -275,6 +277,6 @@ def test_unreadable_files(tmp_path: Path) -> None:
         (large, "spec-too-large"),
     ]:
         with pytest.raises(SpecError) as caught:
-            read_any(path)
+            read_spec_file(path)
         assert [problem.code for problem in caught.value.problems] == [code]
         assert "Errno" not in str(caught.value)

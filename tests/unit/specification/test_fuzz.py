@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpcli.diagnostics import render
+from dpcli.diagnostics import render_problem
 from dpcli.errors import Problem, SpecError
-from dpcli.specification.load import load_any
+from dpcli.specification.load import parse_spec
 from tests.support.specs import SECTIONS, completed
 
 GOOD = completed("")
@@ -175,7 +175,7 @@ VALUES = st.recursive(
 def problems_of(text: str | bytes) -> tuple[Problem, ...]:
     """What is wrong with a text; nothing if it is a spec."""
     try:
-        load_any(text, "fuzz.yaml")
+        parse_spec(text, "fuzz.yaml")
     except SpecError as failure:
         return failure.problems or (Problem("none", "a failure without problems"),)
     return ()
@@ -184,7 +184,7 @@ def problems_of(text: str | bytes) -> tuple[Problem, ...]:
 def check(text: str | bytes) -> None:
     """Loads a text; every problem must be printable and lie inside the text."""
     for problem in problems_of(text):
-        assert render(problem)
+        assert render_problem(problem)
         place = problem.place
         if place is None:
             assert problem.code == "more-problems"
@@ -260,5 +260,5 @@ def test_any_field(fields: dict[str, str], where: str) -> None:
 def test_lone_surrogates() -> None:
     """A text that no bytes can hold is refused like any other."""
     with pytest.raises(SpecError) as caught:
-        load_any("dataset: \ud800", "fuzz.yaml")
+        parse_spec("dataset: \ud800", "fuzz.yaml")
     assert caught.value.problems[0].code == "not-utf8"

@@ -9,14 +9,22 @@ import pytest
 
 import dpcli.specification
 from dpcli.errors import SpecError
-from dpcli.reference import codes
-from dpcli.specification.load import load_spec, read_spec
+from dpcli.reference import code_pages
+from dpcli.specification.load import parse_central_spec, read_central_spec
 from tests.support.diagnostics import UPDATE, Case, read_cases, write_cases
 from tests.support.specs import completed
 
 CASES = read_cases()
 
-RECORDERS = {"report", "report_key", "spoil", "refusal", "Exact", "Choice", "Fault"}
+RECORDERS = {
+    "report",
+    "report_key",
+    "report_and_suppress",
+    "invalid_value",
+    "ExactNumber",
+    "Choice",
+    "FieldFault",
+}
 """Calls whose first argument is a code."""
 
 
@@ -94,27 +102,27 @@ def test_codes_are_found_in_the_source() -> None:
 
 def test_every_used_code_is_explained() -> None:
     """No code is raised that `dpcli explain` does not know."""
-    listed = {code.name for code in codes() if code.kind == "spec error"}
+    listed = {code.name for code in code_pages() if code.kind == "spec error"}
     assert used_codes() - listed == set()
 
 
 def test_every_listed_code_occurs(tmp_path: Path) -> None:
     """Every listed spec code is produced by at least one golden case."""
     with pytest.raises(SpecError) as caught:
-        read_spec(tmp_path / "nowhere.yaml")
+        read_central_spec(tmp_path / "nowhere.yaml")
     produced = {problem.code for problem in caught.value.problems}
     with pytest.raises(SpecError) as wrong:
-        load_spec(completed("model: local"), "spec.yaml")
+        parse_central_spec(completed("model: local"), "spec.yaml")
     produced |= {problem.code for problem in wrong.value.problems}
     for case in CASES:
         produced |= case.codes()
-    assert {code.name for code in codes() if code.kind == "spec error"} - produced == set()
+    assert {code.name for code in code_pages() if code.kind == "spec error"} - produced == set()
 
 
 def test_codes_are_stable_words() -> None:
     """Codes are distinct kebab-case words, and each is explained in full."""
-    names = [code.name for code in codes()]
+    names = [code.name for code in code_pages()]
     assert len(names) == len(set(names))
-    for code in codes():
+    for code in code_pages():
         assert code.name.replace("-", "").isalnum() and code.name == code.name.lower()
         assert code.meaning.endswith(".") and code.fix.endswith(".") and code.example

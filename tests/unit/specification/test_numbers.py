@@ -7,8 +7,8 @@ from fractions import Fraction
 import pytest
 
 from dpcli.errors import SpecError
-from dpcli.number_syntax import MOST_EXPONENT, NotReadable, day, number
-from dpcli.specification.load import load_spec
+from dpcli.number_syntax import MAX_EXPONENT, NumberSyntaxError, parse_day, parse_number
+from dpcli.specification.load import parse_central_spec
 from tests.support.specs import completed
 
 EXACT: dict[str, Fraction] = {
@@ -153,21 +153,21 @@ REFUSED = [
 @pytest.mark.parametrize("text", EXACT, ids=lambda text: text[:30])
 def test_exact_numbers(text: str) -> None:
     """A number of the grammar is its exact mathematical value."""
-    assert number(text) == EXACT[text]
+    assert parse_number(text) == EXACT[text]
 
 
 @pytest.mark.parametrize("text", REFUSED, ids=lambda text: ascii(text[:20]))
 def test_refused_numbers(text: str) -> None:
     """What is no plain number is refused, with advice."""
-    with pytest.raises(NotReadable) as caught:
-        number(text)
+    with pytest.raises(NumberSyntaxError) as caught:
+        parse_number(text)
     assert caught.value.advice
 
 
 def test_the_advice_names_the_greatest_exponent() -> None:
     """The text of an advice says the limit that the grammar has."""
-    with pytest.raises(NotReadable, match=f"at most {MOST_EXPONENT}$"):
-        number("1e9999")
+    with pytest.raises(NumberSyntaxError, match=f"at most {MAX_EXPONENT}$"):
+        parse_number("1e9999")
 
 
 def test_the_table_is_long() -> None:
@@ -182,10 +182,10 @@ def test_every_number_in_a_spec(text: str) -> None:
     spec = completed(f"statistics:\n  - {{name: n, statistic: count, epsilon: {quoted}}}")
     value = EXACT.get(text)
     if value is not None and Fraction(1, 10**12) <= value <= 20:
-        assert load_spec(spec, "spec.yaml").entries[0].price.epsilon == value
+        assert parse_central_spec(spec, "spec.yaml").entries[0].budget_request.epsilon == value
         return
     with pytest.raises(SpecError) as caught:
-        load_spec(spec, "spec.yaml")
+        parse_central_spec(spec, "spec.yaml")
     (problem,) = caught.value.problems
     expected = "not-a-number" if value is None else "epsilon-out-of-range"
     assert problem.code == expected
@@ -198,7 +198,7 @@ def test_every_number_in_a_spec(text: str) -> None:
 def test_every_plain_number_in_a_spec(text: str) -> None:
     """Without quotes too, no reader of YAML turns a text into another number."""
     with pytest.raises(SpecError):
-        load_spec(
+        parse_central_spec(
             completed(f"statistics:\n  - name: n\n    statistic: count\n    epsilon: {text}"),
             "spec.yaml",
         )
@@ -210,7 +210,7 @@ def test_every_plain_number_in_a_spec(text: str) -> None:
 )
 def test_dates(text: str, days: int) -> None:
     """A date is the number of days since the first of January 1970."""
-    assert day(text) == days
+    assert parse_day(text) == days
 
 
 @pytest.mark.parametrize(
@@ -232,8 +232,8 @@ def test_dates(text: str, days: int) -> None:
 )
 def test_refused_dates(text: str) -> None:
     """What is no day of the calendar, written in full, is refused with advice."""
-    with pytest.raises(NotReadable) as caught:
-        day(text)
+    with pytest.raises(NumberSyntaxError) as caught:
+        parse_day(text)
     assert caught.value.advice
 
 
@@ -255,6 +255,6 @@ DUPLICATES = [
 def test_duplicate_keys_at_each_level(text: str) -> None:
     """A key that is given twice is an error on every level, and names both lines."""
     with pytest.raises(SpecError) as caught:
-        load_spec(completed(text), "spec.yaml")
+        parse_central_spec(completed(text), "spec.yaml")
     assert [problem.code for problem in caught.value.problems] == ["duplicate-key"]
     assert "first on line" in caught.value.problems[0].message

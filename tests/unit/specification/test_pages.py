@@ -10,8 +10,8 @@ import pytest
 import yaml
 
 from dpcli.errors import SpecError
-from dpcli.reference import Page, codes
-from dpcli.specification.load import load_any
+from dpcli.reference import Page, code_pages
+from dpcli.specification.load import parse_spec
 
 BASE = """
 dpcli: 1
@@ -70,7 +70,7 @@ TOO_LONG = {
 
 FRAGMENTS = [
     code
-    for code in codes()
+    for code in code_pages()
     if code.kind == "spec error"
     and code.name not in TEXTS | TOO_LONG
     and not code.example.startswith("dpcli ")
@@ -123,12 +123,12 @@ def placed(example: dict[str, Any]) -> str:
 def test_an_example_produces_its_error(code: Page, tmp_path: Path) -> None:
     """The example, written into a spec, gives the error that it stands for."""
     with pytest.raises(SpecError) as caught:
-        load_any(placed(fragment(code)), "spec.yaml", tmp_path)
+        parse_spec(placed(fragment(code)), "spec.yaml", tmp_path)
 
     assert code.name in {problem.code for problem in caught.value.problems}
 
 
-@pytest.mark.parametrize("code", codes(), ids=lambda code: code.name)
+@pytest.mark.parametrize("code", code_pages(), ids=lambda code: code.name)
 def test_a_page_is_whole(code: Page) -> None:
     """A page has sentences, an example, and a fix that says what to do, at 80 columns."""
     assert re.fullmatch(r"[A-Z`].*[.)]", code.meaning)
@@ -153,11 +153,11 @@ VERBS = {
 @pytest.mark.parametrize("name", sorted(TEXTS))
 def test_a_text_produces_its_error(name: str) -> None:
     """Such a text gives the error that it stands for."""
-    (code,) = (one for one in codes() if one.name == name)
+    (code,) = (one for one in code_pages() if one.name == name)
     raw = code.example.encode()
     if name == "not-utf8":
         raw = code.example.split(" (")[0].encode().decode("unicode_escape").encode("latin-1")
     with pytest.raises(SpecError) as caught:
-        load_any(raw, "spec.yaml")
+        parse_spec(raw, "spec.yaml")
 
     assert name in {problem.code for problem in caught.value.problems}

@@ -14,7 +14,7 @@ import pytest
 from dpcli.cli.explain import pages
 from dpcli.reference import word_pages
 from dpcli.specification.schema import spec_schema
-from dpcli.specification.tree import Listing, Node, Word
+from dpcli.specification.tree import Node, ScalarNode, SequenceNode
 from dpcli.specification.yaml_reader import read_text
 from dpcli.statistics import STATISTICS
 from tests.support.specs import completed, with_column, with_statistic
@@ -27,13 +27,13 @@ VALIDATOR = jsonschema.Draft202012Validator(SCHEMA)
 
 def as_editors_read(node: Node) -> Any:
     """The tree as a reader of YAML 1.2 resolves it; quotes are not considered."""
-    if isinstance(node, Word):
+    if isinstance(node, ScalarNode):
         if re.fullmatch(r"-?[0-9]+", node.text):
             return int(node.text)
         if re.fullmatch(r"-?[0-9]+(\.[0-9]*)?(e-?[0-9]+)?", node.text):
             return float(node.text)
         return {"true": True, "false": False}.get(node.text, node.text)
-    if isinstance(node, Listing):
+    if isinstance(node, SequenceNode):
         return [as_editors_read(item) for item in node.items]
     return {key: as_editors_read(value) for key, (_, value) in node.pairs.items()}
 

@@ -12,7 +12,7 @@ import pytest
 
 from dpcli.errors import SpecError
 from dpcli.planning.planner import make_plan
-from dpcli.specification.load import load_any
+from dpcli.specification.load import parse_spec
 from tests.support.sizes import FULL, QUICK, Maker
 
 
@@ -22,7 +22,7 @@ def test_time_grows_with_the_size_alone(make: Maker) -> None:
     text = make(QUICK[make])
     begun = time.process_time()
     try:
-        spec = load_any(text, "spec.yaml")
+        spec = parse_spec(text, "spec.yaml")
         if not spec.is_local:
             make_plan(spec)
     except SpecError as failure:
