@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
+from itertools import chain
 from typing import Literal
 
 from dpcli.numeric.exact import decimal_places, decimal_text
@@ -44,6 +45,10 @@ class NumericColumn:
     step: Fraction = Fraction(1)
     bounds: tuple[int, int] | None = None
     missing: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.bounds is not None and self.bounds[0] > self.bounds[1]:
+            raise ValueError(f"the lower bound of column {self.name} is above the upper one")
 
     @property
     def lower(self) -> int:
@@ -87,6 +92,11 @@ class CategoryColumn:
     kind: Literal["category", "boolean"]
     values: tuple[tuple[str, str], ...]
     missing: int | None = None
+
+    def __post_init__(self) -> None:
+        # What is counted must be what is compared, so labels are plain texts.
+        if {*map(type, chain.from_iterable(self.values))} - {str}:
+            raise TypeError("categories are plain texts")
 
     def __hash__(self) -> int:
         return hash((self.name, self.kind, len(self.values), self.missing))

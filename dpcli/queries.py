@@ -11,10 +11,14 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from itertools import combinations_with_replacement
-from math import prod
+from math import floor, prod
 
 from dpcli.columns import CategoryColumn, Column, Key, NumericColumn
+from dpcli.numeric.interval_arithmetic import round_down, sqrt_down, sqrt_up
 from dpcli.privacy.sensitivity import RowContribution, Sensitivity
+
+FINE = 1 << 10
+"""Steps of the grid that coefficients can move by; rounding to it adds one more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +118,10 @@ class LinearQuery(Query):
     offset: int = 0
     totals: tuple[int, int] | None = None
 
+    def __post_init__(self) -> None:
+        if self.totals is not None and self.totals[0] > self.totals[1]:
+            raise ValueError("the lower bound of totals is above the upper one")
+
     @property
     def operands(self) -> tuple[Column, ...]:
         """The columns of the factors."""
@@ -206,16 +214,40 @@ class RidgeQuery(Query):
         sum (y - <theta, x>)^2 / (2 n) + ridge |theta|^2 / 2,
 
     with n the greater of `rows` and the number of rows, and are rounded to `grid`.
-    `sensitivity` is what replacing a row can change, in steps, for the statistic that
-    asks to prove.
     """
 
     outcome: Factor
     inputs: tuple[Factor, ...]
     ridge: Fraction
     rows: int
-    grid: Fraction
-    sensitivity: Sensitivity
+
+    def __post_init__(self) -> None:
+        if self.ridge <= 0 or self.rows < 1:
+            raise ValueError("a bound needs a ridge above zero, and rows")
+
+    @cached_property
+    def change(self) -> Fraction:
+        """What replacing a row changes in L2, at most.
+
+        2 (N M + P M^2)/(n ridge) with M^2 = k coefficients, N = 1 and P = 1/sqrt(ridge), rounded
+        up; `LinearRegression` has the proof.
+        """
+        root = sqrt_up(Fraction(self.cells))
+        return 2 * (root + self.cells / sqrt_down(self.ridge)) / (self.rows * self.ridge)
+
+    @cached_property
+    def grid(self) -> Fraction:
+        """The step of the coefficients: a power of two, at most 1/`FINE` of the `change`."""
+        return round_down(self.change / FINE, 1)
+
+    @cached_property
+    def sensitivity(self) -> Sensitivity:
+        """What replacing a row changes, in steps: rounding adds one for each coefficient."""
+        size, steps = self.cells, self.change / self.grid
+        root = sqrt_up(Fraction(size))
+        return Sensitivity(
+            size, floor(root * steps + size), floor((steps + root) ** 2), floor(steps + 1)
+        )
 
     @property
     def operands(self) -> tuple[Column, ...]:

@@ -143,7 +143,7 @@ class Revenue(ScoreFunction):
     @property
     def contribution(self) -> RowContribution:
         """From zero to the highest price, in steps."""
-        return RowContribution(0, self.prices[-1])
+        return RowContribution(min(0, *self.prices), max(0, *self.prices))
 
     def scores(self, counts: Array) -> Array:
         """Price times buyers, in steps of the price."""
@@ -164,6 +164,10 @@ class ScoreQuery(Query):
     classes: tuple[Key, ...]
     score_function: ScoreFunction
     k: int = 1
+
+    def __post_init__(self) -> None:
+        if self.k < 1:
+            raise ValueError("at least one candidate is chosen")
 
     @cached_property
     def grouping_axes(self) -> tuple[Key, ...]:

@@ -16,6 +16,7 @@ from dpcli.engine.pieces import read_pieces, scan_piece
 from dpcli.engine.progress import Progress, interruptible
 from dpcli.engine.rollup import Partial, SealedAnswer, roll_up
 from dpcli.engine.source import Dataset
+from dpcli.mechanisms.query_sensitivity import require_plain
 from dpcli.privacy.unit import PersonUnit, Unit
 from dpcli.queries import Query
 
@@ -43,6 +44,8 @@ class Aggregation:
     """What queries ask of rows: from files to partials, and from these to sealed answers."""
 
     def __init__(self, queries: Sequence[Query], unit: Unit) -> None:
+        for query in queries:
+            require_plain(query)
         self._queries, self._unit, self._batches = queries, unit, share_aggregations(queries, unit)
         used = dict.fromkeys(column for query in queries for column in query.columns)
         if isinstance(unit, PersonUnit):

@@ -49,7 +49,7 @@ class CalibratedMechanism:
 
     This holds against code that passes `mypy --strict`. It does not hold against reflection
     (private names, `object.__setattr__`, `vars`), functions that are replaced in their module,
-    or a mechanism or query whose author states it wrongly. Law tests check the registered ones.
+    or a registered kind whose author states it wrongly, which law tests look for.
     """
 
     mechanism: Mechanism
@@ -100,7 +100,9 @@ class CalibratedMechanism:
             raise TypeError("a target has no other kinds")
         if not {type(relation), type(relation.unit)} <= {Relation, RowUnit, PersonUnit}:
             raise TypeError("a relation and its unit have no other kinds")
-        require_exact(*shares)
+        # What is read twice must be the same both times.
+        queries, shares = tuple(queries), tuple(shares)
+        require_exact(*shares, delta)
         changes = [query_sensitivity(query, relation) for query in queries]
         available = _for_noise(mechanism, target) if selects_partitions else target
         noises = mechanism.calibrate_and_verify(changes, available, shares, calibration)

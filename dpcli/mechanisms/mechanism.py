@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import ClassVar, final
 
-from dpcli.noise.distribution import NO_NOISE, Noise
+from dpcli.noise.distribution import NO_NOISE, Noise, Unchangeable
 from dpcli.noise.selection import ChoiceNoise
 from dpcli.numeric.arrays import Array, np, plus, whole
 from dpcli.numeric.exact import short_up
@@ -34,7 +34,7 @@ class CalibrationError(Exception):
         super().__init__(reason)
 
 
-class Mechanism(ABC):
+class Mechanism(Unchangeable, ABC):
     """A way to answer; one subclass of a kind below, one registry line.
 
     The docstring of a subclass carries its privacy argument and is what

@@ -2,16 +2,66 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
+from fractions import Fraction
+from typing import Any, Final, cast
+
+from dpcli.columns import CategoryColumn, IdColumn, Key, NumericColumn, OpenColumn
 from dpcli.privacy.neighboring import Relation
 from dpcli.privacy.sensitivity import Sensitivity, readability_sensitivity, sensitivity
 from dpcli.privacy.unit import PersonUnit
-from dpcli.queries import LinearQuery, Query, ReadabilityQuery, RidgeQuery
-from dpcli.scores import ScoreQuery
+from dpcli.queries import (
+    Condition,
+    DistinctQuery,
+    Factor,
+    LinearQuery,
+    Query,
+    ReadabilityQuery,
+    RidgeQuery,
+)
+from dpcli.scores import Accuracy, Frequency, Rank, Revenue, ScoreQuery
+
+QUERIES: Final[frozenset[type]] = frozenset(
+    {LinearQuery, DistinctQuery, ReadabilityQuery, RidgeQuery, ScoreQuery}
+)
+"""Every kind of query."""
+
+PARTS: Final[frozenset[type]] = frozenset(
+    {Frequency, Rank, Accuracy, Revenue, Condition, Factor, Key}
+    | {NumericColumn, OpenColumn, IdColumn}
+)
+"""What queries are made of, besides plain values."""
+
+PLAIN: Final[frozenset[type]] = frozenset(
+    {int, str, bool, Fraction, range, type(None), CategoryColumn}
+)
+"""Values that hold no others; category columns check their own."""
+
+
+def require_plain(query: Query) -> None:
+    """Raise TypeError unless a query is plain data of the kinds above.
+
+    Another kind of query, column or score could state less than it changes, or see counts.
+    """
+    if type(query) not in QUERIES:
+        raise TypeError("a query has no other kinds")
+    waiting: list[object] = [query]
+    while waiting:
+        value = waiting.pop()
+        if type(value) is tuple:
+            waiting += value
+        elif type(value) in QUERIES | PARTS:
+            waiting += (getattr(value, field.name) for field in fields(cast("Any", value)))
+        elif type(value) not in PLAIN:
+            raise TypeError("a query is made of plain values")
 
 
 def query_sensitivity(query: Query, relation: Relation) -> Sensitivity:
-    """How far one unit can change the answer to a query."""
+    """How far one unit can change the answer to a query; ValueError if no bound is proven."""
+    require_plain(query)
     if isinstance(query, RidgeQuery):
+        if not relation.size_is_public or query.may_skip or query.axes:
+            raise ValueError("coefficients have a bound if rows are replaced, and none is skipped")
         return query.sensitivity
     unit, neighbors = relation.unit, relation.neighbors
     if isinstance(query, ReadabilityQuery):

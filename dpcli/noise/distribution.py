@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from math import erfc, floor, log, sqrt
-from typing import ClassVar, Literal, final
+from typing import TYPE_CHECKING, ClassVar, Literal, final
 
 from dpcli.noise.bernoulli import BLOCK
 from dpcli.numeric.arrays import Floats, Ints, np
@@ -27,8 +27,17 @@ PRECISION = 1e-9
 """Relative width at which a quantile is known well enough to be printed."""
 
 
+class Unchangeable:
+    """Takes no attribute: one that hides a method would be called in its place."""
+
+    if not TYPE_CHECKING:  # a type checker would take any name to be one
+
+        def __setattr__(self, name: str, _: object) -> None:
+            raise AttributeError(f"`{name}` cannot be assigned")
+
+
 @dataclass(frozen=True)
-class Noise(ABC):
+class Noise(Unchangeable, ABC):
     """Noise added to each whole number of an answer: symmetric around zero, with a scale in steps.
 
     A new distribution states its samples, its tail and its variance; the rest follows. `kind` is

@@ -24,7 +24,7 @@ Group = tuple[str, ...]
 """The labels of a group whose key is private."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Groups:
     """The groups that are in the data, by `names` in rising order, and their occupied cells.
 
@@ -87,9 +87,11 @@ class Confidential(Generic[T]):
 
         Which groups, and in which order, is public by now.
         """
-        if any(type(one) is not str for group in groups for one in (*group, "")):
+        # Read once: a sequence could hold other texts the next time.
+        named = [tuple(group) for group in groups]
+        if any(type(one) is not str for group in named for one in group):
             raise TypeError("groups are named by plain texts")
-        cells: Cells = self.__sealed.cells([tuple(group) for group in groups])  # type: ignore[attr-defined]
+        cells: Cells = self.__sealed.cells(named)  # type: ignore[attr-defined]
         selected = Confidential(cells, self.__sealed_for, self.__unit)  # type: ignore[attr-defined]
         object.__setattr__(selected, "_Confidential__whole", self.whole)
         return selected
@@ -102,7 +104,7 @@ class Confidential(Generic[T]):
 
     __bool__ = __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = _refuse
     __hash__ = __iter__ = __len__ = __getitem__ = __format__ = _refuse
-    __int__ = __float__ = __index__ = __reduce_ex__ = __copy__ = _refuse
+    __int__ = __float__ = __index__ = __reduce_ex__ = __getstate__ = __copy__ = _refuse
 
 
 @dataclass(frozen=True, slots=True)

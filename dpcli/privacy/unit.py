@@ -30,11 +30,11 @@ class PersonUnit:
 
     def __post_init__(self) -> None:
         # A number of another type could be one limit to the engine and another to a sensitivity.
-        if any(
-            type(limit) is not int
-            for limit in (self.max_rows_per_group, self.max_groups, self.max_rows)
-        ):
+        limits = self.max_rows_per_group, self.max_groups, self.max_rows
+        if any(type(limit) is not int for limit in limits):
             raise TypeError("a limit must be a plain number")
+        if min(limits) < 1:
+            raise ValueError("a limit must be at least one")
 
     @property
     def limits_groups(self) -> bool:

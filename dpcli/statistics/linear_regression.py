@@ -13,9 +13,7 @@ from typing import Annotated, Any
 
 from dpcli.columns import NumericColumn
 from dpcli.numeric.arrays import Array, Bools, Floats, np
-from dpcli.numeric.interval_arithmetic import round_down, sqrt_down, sqrt_up
 from dpcli.privacy.neighboring import Neighbors, Relation
-from dpcli.privacy.sensitivity import Sensitivity
 from dpcli.privacy.unit import RowUnit
 from dpcli.queries import Factor, RidgeQuery
 from dpcli.spec_fields import FieldFault, NumericColumnName, Predictors
@@ -231,35 +229,10 @@ def _matrices(stacked: Floats) -> Floats:
     return np.ascontiguousarray(np.moveaxis(stacked, 2, 0))
 
 
-FINE = 1 << 10
-"""Steps of the grid that the minimiser can move by; rounding to it adds one more."""
-
-
 def ridge_query(columns: Sequence[NumericColumn], ridge: Fraction, rows: int) -> RidgeQuery:
-    """The query for the ridge regression of the last column on the others.
-
-    With M^2 = k coefficients, N = 1 and P = 1/sqrt(ridge), one of n rows that is replaced
-    moves the minimiser by at most 2 (N M + P M^2)/(n ridge) in L2. In whole steps, each
-    coefficient may move by one more; every root is rounded up.
-    """
+    """The query for the ridge regression of the last column on the others."""
     *inputs, outcome = (Factor(column, center(column)) for column in columns)
-    size = len(columns)
-    root = sqrt_up(Fraction(size))
-    moved = 2 * (root + size / sqrt_down(ridge)) / (rows * ridge)
-    # A power of two, at most 1/FINE of what can move.
-    grid = round_down(moved / FINE, 1)
-    steps = moved / grid
-    sensitivity = Sensitivity(
-        size, floor(root * steps + size), floor((steps + root) ** 2), floor(steps + 1)
-    )
-    return RidgeQuery(
-        outcome=outcome,
-        inputs=tuple(inputs),
-        ridge=ridge,
-        rows=rows,
-        grid=grid,
-        sensitivity=sensitivity,
-    )
+    return RidgeQuery(outcome=outcome, inputs=tuple(inputs), ridge=ridge, rows=rows)
 
 
 def _ridge_query(request: Request) -> RidgeQuery:

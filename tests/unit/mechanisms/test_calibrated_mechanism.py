@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import copy
 import pickle
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from typing import Any
 from unittest.mock import Mock
 
 import pytest
@@ -29,7 +30,7 @@ from dpcli.privacy.confidential import Cells, Confidential, Groups
 from dpcli.privacy.dominating_pairs import LaplacePair
 from dpcli.privacy.loss import Loss
 from dpcli.privacy.neighboring import Neighbors, Relation
-from dpcli.privacy.sensitivity import RowContribution, Sensitivity
+from dpcli.privacy.sensitivity import Sensitivity
 from dpcli.privacy.unit import PersonUnit, RowUnit, Unit
 from dpcli.queries import Factor, LinearQuery
 from tests.support.permits import free_permit
@@ -92,20 +93,6 @@ class Lying(Laplace):
     ) -> list[Noise]:
         """Those that were set."""
         return list(self.noises)
-
-
-class Less(LinearQuery):
-    """A query that equals all others, and says that no one can change it."""
-
-    def __eq__(self, other: object) -> bool:
-        return True
-
-    __hash__ = LinearQuery.__hash__
-
-    @property
-    def contribution(self) -> RowContribution:
-        """None."""
-        return RowContribution(0, 0)
 
 
 def test_only_a_registered_mechanism_is_calibrated() -> None:
@@ -191,28 +178,41 @@ def test_an_empty_calibrated_mechanism_opens_nothing() -> None:
         blank.answer(SEALED, free_permit())
 
 
-class Nothing(Factor):
-    """A factor that equals all others, and is always zero."""
-
-    def __eq__(self, other: object) -> bool:
-        return True
-
-    __hash__ = Factor.__hash__
-
-    @property
-    def limits(self) -> tuple[int, int]:
-        """None."""
-        return 0, 0
-
-
 def test_an_answer_to_another_query_stays_sealed() -> None:
-    """The noise of a count does not open a sum, nor does a query that equals every query."""
-    queries = [Less(), LinearQuery(factors=(Nothing(AGE),))]
-    quiet = CalibratedMechanism.calibrate(Laplace(), queries, RELATION, ONE, [Fraction(1, 2)] * 2)
-    assert all(made.sensitivity.l1 == 0 for made in quiet)
-    for made in (fitted(Laplace()), *quiet):
-        with pytest.raises(ValueError, match="another query"):
-            made.answer(SEALED, free_permit())
+    """The noise of a count does not open a sum."""
+    with pytest.raises(ValueError, match="another query"):
+        fitted(Laplace()).answer(SEALED, free_permit())
+
+
+class Changing(list[Any]):
+    """A sequence that has other members each time it is read."""
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.pop(0))
+
+    def __getitem__(self, place: Any) -> Any:
+        return self.pop(0)[place]
+
+
+def test_what_is_fitted_is_read_once() -> None:
+    """Neither the query nor its share is another one when the noise has been chosen."""
+    queries = Changing([[COUNT], [SUM]])
+    (made,) = CalibratedMechanism.calibrate(Laplace(), queries, RELATION, ONE)
+    assert made.query is COUNT
+    shares = Changing([[Fraction(1)], [Fraction(1000)], [Fraction(1, 1000)]])
+    (made,) = CalibratedMechanism.calibrate(Laplace(), [COUNT], RELATION, ONE, shares)
+    assert made.loss.epsilon * made.noise.scale == 1
+
+
+@pytest.mark.parametrize(
+    "name", ["sample", "calibrate_and_verify", "calibrate", "scale", "anything"]
+)
+def test_no_attribute_hides_a_method(name: str) -> None:
+    """Noise and mechanisms that are handed out keep their own methods."""
+    made = fitted(Laplace())
+    for one in (made.noise, made.mechanism, *mechanisms.MECHANISMS):
+        with pytest.raises(AttributeError):
+            setattr(one, name, lambda *_: [0])
 
 
 UNITS: list[Unit] = [RowUnit(), PersonUnit("who", 1, 1, 1), PersonUnit("who", 9, 9, 81)]
@@ -273,8 +273,11 @@ def test_texts_that_watch_comparisons_name_no_group() -> None:
     class Spy(str):
         __slots__ = ()
 
-    with pytest.raises(TypeError, match="plain texts"):
-        GROUPS.in_groups([(Spy("a"),)])
+    changing = Changing([[("a",)], [(Spy("a"),)]])
+    GROUPS.in_groups(changing)
+    for groups in ([(Spy("a"),)], changing):
+        with pytest.raises(TypeError, match="plain texts"):
+            GROUPS.in_groups(groups)
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,8 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from dpcli.numeric.arrays import np
 from dpcli.privacy import confidential
-from dpcli.privacy.confidential import Confidential
+from dpcli.privacy.confidential import Confidential, Groups
 from dpcli.queries import LinearQuery
 
 PEEKS: list[Callable[[Confidential[int]], object]] = [
@@ -34,6 +35,7 @@ PEEKS: list[Callable[[Confidential[int]], object]] = [
     lambda sealed: sealed[0],
     lambda sealed: sealed + 1,  # type: ignore[operator]
     vars,
+    lambda sealed: sealed.__getstate__(),
 ]
 
 
@@ -47,6 +49,12 @@ def test_nothing_opens_a_confidential_value(peek: Callable[[Confidential[int]], 
 def test_its_representation_reveals_nothing() -> None:
     """A traceback or a log that shows it shows no value."""
     assert repr(Confidential(3, None)) == str(Confidential(3, None)) == "Confidential(...)"
+
+
+def test_groups_show_no_names() -> None:
+    """Frames of the engine hold them before they are sealed, and a traceback may show those."""
+    zero = np.zeros(1, np.int64)
+    assert "hidden" not in repr(Groups((("hidden",),), zero, zero, zero, 1))
 
 
 def test_it_states_what_it_is_for_and_nothing_else() -> None:
@@ -73,7 +81,7 @@ def test_few_places_open_what_is_sealed() -> None:
 
 def test_few_places_issue_permits() -> None:
     """The ledger, for what it charges, and synthetic rows, for themselves."""
-    assert places_of("_NoisePermit__") == {"ledger/charge.py": 1, "simulation/synthetic.py": 1}
+    assert places_of("_NoisePermit__") == {"ledger/open_charge.py": 1, "simulation/synthetic.py": 1}
 
 
 def places_of(name: str) -> dict[str, int]:

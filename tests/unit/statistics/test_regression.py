@@ -71,7 +71,8 @@ def test_the_unregularised_bound_of_lecture_notes_is_broken() -> None:
     of both files really are at most, N = 1, and M^2 = k = 2 with the column of ones.
     """
     query = ridge_query((X, Y), Fraction(1), 20)
-    query = replace(query, ridge=Fraction(1, 10**9), grid=Fraction(1, 1000))
+    query = replace(query, ridge=Fraction(1, 10**9))
+    vars(query)["grid"] = Fraction(1, 1000)
     same = [(0, 2)] * 19
     found = [solved(query, [*same, row]) for row in ((1, 4), (0, 2))]
     one, other = ([part * float(query.grid) for part in each] for each in found)

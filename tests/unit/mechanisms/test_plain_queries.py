@@ -1,0 +1,131 @@
+"""Queries are plain data of known kinds, so that their sensitivity is what they change."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from fractions import Fraction
+
+import pytest
+
+from dpcli.columns import CategoryColumn, Key, NumericColumn
+from dpcli.engine.aggregate import Aggregation
+from dpcli.mechanisms.calibrated_mechanism import CalibratedMechanism
+from dpcli.mechanisms.laplace import Laplace
+from dpcli.mechanisms.query_sensitivity import query_sensitivity
+from dpcli.privacy.loss import Loss
+from dpcli.privacy.neighboring import Neighbors, Relation
+from dpcli.privacy.sensitivity import RowContribution
+from dpcli.privacy.unit import PersonUnit, RowUnit
+from dpcli.queries import Factor, LinearQuery, Query, RidgeQuery
+from dpcli.scores import Frequency, Revenue, ScoreQuery
+
+RELATION, ONE = Relation(RowUnit(), Neighbors.ADD_REMOVE), Loss(Fraction(1))
+AGE = NumericColumn("age", "integer", bounds=(0, 100))
+SEX = Key(CategoryColumn("sex", "category", (("f", "f"), ("m", "m"))))
+
+
+class Less(LinearQuery):
+    """A query that equals all others, and says that no one can change it."""
+
+    def __eq__(self, other: object) -> bool:
+        return True
+
+    __hash__ = LinearQuery.__hash__
+
+    @property
+    def contribution(self) -> RowContribution:
+        """None."""
+        return RowContribution(0, 0)
+
+
+class Nothing(Factor):
+    """A factor that equals all others, and is always zero."""
+
+    def __eq__(self, other: object) -> bool:
+        return True
+
+    __hash__ = Factor.__hash__
+
+    @property
+    def limits(self) -> tuple[int, int]:
+        """None."""
+        return 0, 0
+
+
+class More(int):
+    """A number that is whatever suits."""
+
+
+class Spying(Frequency):
+    """Scores that see counts without noise."""
+
+
+class Narrow(NumericColumn):
+    """A column that is read by its bounds and states others."""
+
+    __slots__ = ()
+
+    @property
+    def limits(self) -> tuple[int, int]:
+        """None."""
+        return 0, 0
+
+
+QUERIES: list[Query] = [
+    Less(),
+    LinearQuery(factors=(Nothing(AGE),)),
+    LinearQuery(factors=(Factor(Narrow("age", "integer", bounds=(0, 100))),)),
+    LinearQuery(offset=More(1)),
+    LinearQuery(by=[SEX]),  # type: ignore[arg-type]
+    ScoreQuery(classes=(SEX,), score_function=Spying((0, 1))),
+]
+
+
+@pytest.mark.parametrize("query", QUERIES, ids=lambda query: type(query).__name__)
+def test_queries_have_no_other_kinds(query: Query) -> None:
+    """What a query is made of states its sensitivity, and scores are functions of exact counts."""
+    with pytest.raises(TypeError, match=r"no other kinds|plain values"):
+        CalibratedMechanism.calibrate(Laplace(), [query], RELATION, ONE)
+    with pytest.raises(TypeError, match=r"no other kinds|plain values"):
+        Aggregation([query], RELATION.unit)
+
+
+def test_labels_are_plain_texts() -> None:
+    """A label that equals others would change how many there are."""
+    with pytest.raises(TypeError, match="plain texts"):
+        CategoryColumn("sex", "category", (("f", type("Label", (str,), {})("f")),))
+
+
+REVERSED: list[Callable[[], object]] = [
+    lambda: LinearQuery(totals=(5, -5)),
+    lambda: NumericColumn("age", "integer", bounds=(5, -5)),
+    lambda: PersonUnit("who", 1, 0, 1),
+    lambda: PersonUnit("who", -1, -1, 9),
+    lambda: ScoreQuery(classes=(SEX,), score_function=Frequency((0, 1)), k=0),
+    lambda: RidgeQuery(outcome=Factor(AGE), inputs=(), ridge=Fraction(0), rows=9),
+]
+
+
+@pytest.mark.parametrize("make", REVERSED)
+def test_limits_that_let_nothing_in_are_refused(make: Callable[[], object]) -> None:
+    """Reversed bounds would make a sensitivity of zero of what rows do change."""
+    with pytest.raises(ValueError, match=r"lower bound|at least one|above zero"):
+        make()
+
+
+def test_the_highest_price_counts_wherever_it_stands() -> None:
+    """Prices that fall move scores as much as prices that rise."""
+    for prices in ((100, 1), (1, 100)):
+        query = ScoreQuery(classes=(SEX,), score_function=Revenue((0, 1), prices))
+        assert query_sensitivity(query, RELATION).l1 == 100
+
+
+def test_a_ridge_query_states_no_sensitivity_of_its_own() -> None:
+    """It follows from the ridge and the rows, where rows are replaced and none is skipped."""
+    column = replace(AGE, missing=0)
+    query = RidgeQuery(outcome=Factor(column), inputs=(), ridge=Fraction(1), rows=9)
+    assert query_sensitivity(query, Relation(RowUnit(), Neighbors.CHANGE_ONE)).l1 > 0
+    for relation in (RELATION, Relation(PersonUnit("who", 1, 1, 1), Neighbors.CHANGE_ONE)):
+        with pytest.raises(ValueError, match="rows are replaced"):
+            query_sensitivity(query, relation)
