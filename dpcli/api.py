@@ -16,8 +16,9 @@ from typing import TYPE_CHECKING
 from dpcli.charged_responses import ChargedResponses
 from dpcli.charging import Name, charge, inputs_of, without_traces
 from dpcli.errors import DpcliError, LedgerError, SpecError
-from dpcli.ledger.charge import OpenCharge, StoredRelease
+from dpcli.ledger.charge import StoredRelease
 from dpcli.ledger.ledger import Ledger
+from dpcli.ledger.open_charge import OpenCharge
 from dpcli.planning.plan import Plan
 from dpcli.planning.planner import make_plan
 from dpcli.privacy.loss import Loss

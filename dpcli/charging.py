@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 from dpcli.engine.memory import MemoryTable
 from dpcli.engine.source import Input
 from dpcli.errors import DpcliError, internal_error
-from dpcli.ledger.charge import OpenCharge, StoredRelease, charge_for, resolved
+from dpcli.ledger.charge import StoredRelease, charge_for, resolved
 from dpcli.ledger.ledger import Ledger
+from dpcli.ledger.open_charge import OpenCharge
 from dpcli.ledger.options import NAMED, charged_ledger, checked_day, checked_id, must_exist
 from dpcli.planning.plan import Plan
 from dpcli.planning.planner import require_plan_fits

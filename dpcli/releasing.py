@@ -14,7 +14,8 @@ from dpcli.engine.header import require_columns
 from dpcli.engine.progress import Progress
 from dpcli.engine.source import Dataset, Input, open_dataset
 from dpcli.errors import QualityError, UsageError, make_problem
-from dpcli.ledger.charge import OpenCharge, Receipt, StoredRelease, charged_events
+from dpcli.ledger.charge import Receipt, StoredRelease, charged_events
+from dpcli.ledger.open_charge import OpenCharge
 from dpcli.numeric.arrays import whole
 from dpcli.planning.number_text import Fact
 from dpcli.planning.plan import Plan, PlannedQuery, PlannedStatistic

@@ -14,9 +14,10 @@ from dpcli.errors import DpcliError, LedgerError, StoppedBySignal
 from dpcli.ledger import sqlite
 from dpcli.ledger.account import Account, BalanceForecast
 from dpcli.ledger.balance import RecordedCost, period_number
-from dpcli.ledger.charge import Charge, OpenCharge, StoredRelease, charge_for, resolved
+from dpcli.ledger.charge import Charge, StoredRelease, charge_for, resolved
 from dpcli.ledger.filesystem import is_absent, require_no_history, require_place
 from dpcli.ledger.ledger import Ledger
+from dpcli.ledger.open_charge import OpenCharge
 from dpcli.ledger.options import DEFAULT, charged_ledger, ledger_of, must_exist
 from dpcli.ledger.terms import terms_from_spec
 from dpcli.messages import note, quoted_list

@@ -10,7 +10,7 @@ import datetime
 import json
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
@@ -30,6 +30,7 @@ from dpcli.privacy.loss import (
     approximate_guarantee,
     compose,
     pure_guarantee,
+    sum_losses,
 )
 from dpcli.privacy.neighboring import Neighbors
 
@@ -48,7 +49,7 @@ def guarantee_counts(events_json: str, neighbors: str) -> GuaranteeCounts:
     Each is computed again by its mechanism, so that a better argument for one prices the past as
     well. The same few texts recur in every ledger, so their results are kept.
     """
-    events = _events(events_json)
+    events = from_events_json(events_json)
     if not any(event.joint or event.disjoint for event in events):
         found = Counter(map(guarantee_of, events))
         del found[ZERO_GUARANTEE]
@@ -67,7 +68,7 @@ def guarantee_counts(events_json: str, neighbors: str) -> GuaranteeCounts:
     return tuple(parallel_composition(placed, Neighbors(neighbors)).items())
 
 
-def _events(events_json: str) -> list[MechanismEvent]:
+def from_events_json(events_json: str) -> list[MechanismEvent]:
     """The events that an entry records; LedgerError if this version cannot read one."""
     try:
         return list(map(MechanismEvent.from_json, json.loads(events_json)))
@@ -96,6 +97,28 @@ def guarantee_of(event: MechanismEvent) -> Guarantee:
         raise LedgerError.about("ledger-unusable.event")
     noise, failure_delta = mechanism.distribution(event.scale), event.keys_delta or Fraction(0)
     return mechanism.guarantee(noise, event.sensitivity, event.loss, failure_delta)
+
+
+def require_proven(events: Iterable[MechanismEvent]) -> None:
+    """Raise ValueError unless mechanisms prove the losses that these events state.
+
+    The loss of answers that were calibrated jointly holds for all of them together: one of them
+    reveals more than its part of it. A pure answer reveals no more than its own loss.
+    """
+    together: dict[object, list[MechanismEvent]] = {}
+    for place, event in enumerate(events):
+        mechanism = BY_NAME.get(event.mechanism)
+        if mechanism is not None and mechanism.needs_delta:
+            name = event.mechanism, event.statistic, "" if event.joint else place
+            together.setdefault(name, []).append(event)
+    for each in together.values():
+        mechanism, stated = BY_NAME[each[0].mechanism], sum_losses(one.loss for one in each)
+        noises = [mechanism.distribution(one.scale or Fraction(0)) for one in each]
+        sensitivities = [one.sensitivity for one in each if one.sensitivity is not None]
+        selecting = sum((one.keys_delta or Fraction(0) for one in each), Fraction(0))
+        proven = mechanism.loss(noises, sensitivities, stated.epsilon)
+        if proven.delta > stated.delta - selecting:
+            raise ValueError("answers that are protected jointly are charged together")
 
 
 @dataclass(frozen=True, slots=True)

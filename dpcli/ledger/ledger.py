@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
+from typing import final
 
 from dpcli.errors import LedgerError
 from dpcli.ledger.account import Account
@@ -68,8 +69,11 @@ def create_ledger(path: Path, anchor: Path | None = None, *, network: bool = Fal
     return ledger
 
 
+@final
 class Ledger(Store):
     """An open ledger: accounts, balances, and the releases that they paid for."""
+
+    __slots__ = ()
 
     def accounts(self) -> dict[str, AccountTerms]:
         """The terms of every account, by dataset, in the order of opening."""

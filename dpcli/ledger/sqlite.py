@@ -104,6 +104,8 @@ class Database:
     Statements are committed one by one, outside of `writing`, and everything is synced.
     """
 
+    __slots__ = ("connection", "path")  # so that nothing hides a method
+
     def __init__(self, path: Path) -> None:
         self.path = path
         if not path.exists():

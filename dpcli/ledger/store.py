@@ -43,6 +43,8 @@ NOTHING: Mapping[str, bytes] = {}
 class Store(Database):
     """A ledger file, connected to; `created` if it was made a ledger just now."""
 
+    __slots__ = ("_file", "created")
+
     def __init__(self, path: Path) -> None:
         super().__init__(path)
         self.created = False

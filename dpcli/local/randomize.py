@@ -21,8 +21,9 @@ from dpcli.engine.pieces import decimal_texts, prefetch, read_texts
 from dpcli.engine.progress import Progress
 from dpcli.engine.source import Dataset, Input, open_dataset
 from dpcli.errors import DataError, LedgerError
-from dpcli.ledger.charge import RESPONSES, OpenCharge, Receipt, StoredRelease
+from dpcli.ledger.charge import RESPONSES, Receipt, StoredRelease
 from dpcli.ledger.ledger import Ledger
+from dpcli.ledger.open_charge import OpenCharge
 from dpcli.local.outbox import Outbox, remove_uncharged, waiting_path
 from dpcli.noise.bernoulli import uniforms
 from dpcli.noise.entropy import random_bytes

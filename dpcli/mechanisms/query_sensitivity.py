@@ -6,7 +6,7 @@ from dataclasses import fields
 from fractions import Fraction
 from typing import Any, Final, cast
 
-from dpcli.columns import CategoryColumn, IdColumn, Key, NumericColumn, OpenColumn
+from dpcli.columns import CategoryColumn, IdColumn, Key, NumericColumn, PrivatePartitionColumn
 from dpcli.privacy.neighboring import Relation
 from dpcli.privacy.sensitivity import Sensitivity, readability_sensitivity, sensitivity
 from dpcli.privacy.unit import PersonUnit
@@ -28,7 +28,7 @@ QUERIES: Final[frozenset[type]] = frozenset(
 
 PARTS: Final[frozenset[type]] = frozenset(
     {Frequency, Rank, Accuracy, Revenue, Condition, Factor, Key}
-    | {NumericColumn, OpenColumn, IdColumn}
+    | {NumericColumn, PrivatePartitionColumn, IdColumn}
 )
 """What queries are made of, besides plain values."""
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Self
+from typing import Self, final
 
 from dpcli.privacy.loss import Loss
 from dpcli.privacy.sensitivity import Sensitivity
@@ -35,6 +35,7 @@ class DamagedEventError(ValueError):
     """An event that no mechanism can have: a value is missing, or cannot be read."""
 
 
+@final
 @dataclass(frozen=True, slots=True)
 class MechanismEvent:
     """An answer of a mechanism: what its loss depends on, and what names it.

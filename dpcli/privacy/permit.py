@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Never, final
+from typing import Any, Never, NoReturn, final
 
 from dpcli.privacy.confidential import Confidential
 from dpcli.privacy.events import MechanismEvent
@@ -27,6 +27,9 @@ class NoisePermit:
 
     def __init_subclass__(cls) -> None:
         raise TypeError("a permit has no other kinds")
+
+    def __reduce_ex__(self, _protocol: object) -> NoReturn:
+        raise TypeError("a permit is not copied")
 
     def use(self, event: MechanismEvent, relation: Relation, exact: Confidential[Any]) -> None:
         """Raise ValueError unless this answer may be given, now."""

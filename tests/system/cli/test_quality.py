@@ -13,8 +13,9 @@ from random import Random
 import pytest
 
 from dpcli.errors import LedgerError, Problem
-from dpcli.ledger.charge import OpenCharge, StoredRelease, charge_for
+from dpcli.ledger.charge import StoredRelease, charge_for
 from dpcli.ledger.ledger import Ledger
+from dpcli.ledger.open_charge import OpenCharge
 from dpcli.planning.planner import make_plan
 from dpcli.releasing import QualityResult, check_quality
 from dpcli.specification.load import parse_central_spec

@@ -9,8 +9,9 @@ from fractions import Fraction
 import pytest
 
 from dpcli.errors import LedgerError
-from dpcli.ledger.charge import Charge, OpenCharge
+from dpcli.ledger.charge import Charge
 from dpcli.ledger.ledger import Ledger
+from dpcli.ledger.open_charge import OpenCharge
 from dpcli.mechanisms.calibrated_mechanism import CalibratedMechanism
 from dpcli.mechanisms.laplace import Laplace
 from dpcli.numeric.arrays import whole

@@ -9,8 +9,9 @@ from collections.abc import Mapping
 import pytest
 
 from dpcli.errors import BudgetError, LedgerError, OutputError, Problem, StoppedBySignal
-from dpcli.ledger.charge import OpenCharge, Receipt
+from dpcli.ledger.charge import Receipt
 from dpcli.ledger.ledger import Ledger
+from dpcli.ledger.open_charge import OpenCharge
 from tests.support.ledgers import charge, render
 
 WHOLE, CHECK = "1/2", "1/10"

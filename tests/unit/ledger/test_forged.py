@@ -1,0 +1,197 @@
+"""Charges, ledgers and permits that user code forges; each is refused before an answer is given."""
+
+from __future__ import annotations
+
+import copy
+import os
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import closing, suppress
+from dataclasses import replace
+from fractions import Fraction
+
+import pytest
+
+from dpcli.ledger.charge import Charge
+from dpcli.ledger.ledger import Ledger
+from dpcli.ledger.open_charge import OpenCharge
+from dpcli.mechanisms.calibrated_mechanism import CalibratedMechanism
+from dpcli.mechanisms.gaussian import Gaussian
+from dpcli.mechanisms.laplace import Laplace
+from dpcli.numeric.arrays import whole
+from dpcli.privacy.confidential import Cells, Confidential
+from dpcli.privacy.events import MechanismEvent
+from dpcli.privacy.loss import Loss
+from dpcli.privacy.neighboring import Neighbors, Relation
+from dpcli.privacy.unit import RowUnit
+from dpcli.queries import LinearQuery
+from tests.support.ledgers import charge, render
+
+COUNT, RELATION = LinearQuery(), Relation(RowUnit(), Neighbors.ADD_REMOVE)
+SEALED: Confidential[Cells] = Confidential(whole([7]), COUNT, RELATION.unit)
+(COUNTED,) = CalibratedMechanism.calibrate(Laplace(), [COUNT], RELATION, Loss(Fraction(1)))
+CHARGE = replace(charge("r", "1"), events=(COUNTED.event,))
+
+
+@pytest.fixture
+def open_charge(ledger: Ledger) -> Iterator[OpenCharge]:
+    """An open charge for one count."""
+    with OpenCharge(ledger, CHARGE) as made:
+        yield made
+
+
+class FreeLedger(Ledger):  # type: ignore[misc]
+    """A ledger that charges nothing."""
+
+    def commit(self, *_: object) -> None:  # type: ignore[override]
+        """Nothing."""
+
+
+class FreeCharge(Charge):  # type: ignore[misc]
+    """A charge that costs nothing."""
+
+
+def test_ledgers_and_charges_have_no_other_kinds(ledger: Ledger) -> None:
+    """A subclass could charge less than it permits."""
+    free = FreeCharge(CHARGE.terms, "r", "d", "now", None, CHARGE.events)
+    with closing(FreeLedger.open(ledger.path)) as other:
+        for book, wanted in ((other, CHARGE), (ledger, free)):
+            with pytest.raises(TypeError, match="no other kinds"):
+                OpenCharge(book, wanted)
+
+
+def test_no_attribute_hides_a_method_of_a_ledger(ledger: Ledger) -> None:
+    """What is called to charge is what the class has."""
+    with pytest.raises(AttributeError):
+        setattr(ledger, "commit", lambda *_: None)  # noqa: B010 - as user code would
+
+
+class CheapEvent(MechanismEvent):  # type: ignore[misc]
+    """An event of little loss that says to be the answer to a count."""
+
+    @property
+    def answer(self) -> tuple[object, ...]:
+        """That of the count."""
+        return COUNTED.event.answer
+
+
+class Equal(str):
+    """A text that equals all others."""
+
+    __slots__ = ()
+    __hash__ = str.__hash__
+
+    def __eq__(self, _: object) -> bool:
+        return True
+
+    def __ne__(self, _: object) -> bool:
+        return False
+
+
+def test_a_permit_covers_what_the_entry_will_hold(ledger: Ledger) -> None:
+    """Events that compare in another way than they are written cover nothing else."""
+    tiny = charge("r", "1/1000").events[0]
+    cheap = CheapEvent("", "", "laplace", tiny.loss, tiny.scale, tiny.sensitivity)
+    with OpenCharge(ledger, replace(CHARGE, events=(cheap,))) as open_charge:
+        permit = open_charge.draw_noise()
+        with pytest.raises(ValueError, match="not charged for"):
+            COUNTED.answer(SEALED, permit)
+
+
+def test_a_permit_is_for_the_terms_that_the_entry_will_hold(ledger: Ledger) -> None:
+    """Neighbors that equal all others are compared as they are written."""
+    terms = replace(CHARGE.terms, neighbors=Equal("change-one"))
+    with OpenCharge(ledger, replace(CHARGE, terms=terms)) as open_charge:
+        permit = open_charge.draw_noise()
+        with pytest.raises(ValueError, match="other neighbors"):
+            COUNTED.answer(SEALED, permit)
+
+
+def test_events_are_those_of_the_moment_of_opening(ledger: Ledger) -> None:
+    """A list of events that is emptied later is charged as it was."""
+    events = [COUNTED.event]
+    with OpenCharge(ledger, replace(CHARGE, events=events)) as open_charge:  # type: ignore[arg-type]
+        permit = open_charge.draw_noise()
+        events.clear()
+        COUNTED.answer(SEALED, permit)
+        open_charge.commit(render)
+    assert ledger.balance(CHARGE.terms).spent.epsilon == 1
+
+
+COPIES: list[Callable[[OpenCharge], object]] = [
+    copy.copy,
+    lambda one: copy.copy(one.draw_noise()),
+    lambda one: copy.deepcopy(one.draw_noise(), {id(one.ledger): one.ledger}),
+    lambda one: setattr(one, "stored", None),
+]
+
+
+@pytest.mark.parametrize("way", COPIES)
+def test_an_open_charge_is_one(
+    way: Callable[[OpenCharge], object], open_charge: OpenCharge
+) -> None:
+    """A copy of it or of its permit would count answers for itself."""
+    with pytest.raises((TypeError, AttributeError)):
+        way(open_charge)
+
+
+def asked_at_once(open_charge: OpenCharge) -> int:
+    """How many of eight threads get the same answer."""
+    permit, gate = open_charge.draw_noise(), threading.Barrier(8)
+    given: list[object] = []
+
+    def ask() -> None:
+        gate.wait()
+        with suppress(ValueError):
+            given.append(COUNTED.answer(SEALED, permit))
+
+    threads = [threading.Thread(target=ask) for _ in range(8)]
+    for one in threads:
+        one.start()
+    for one in threads:
+        one.join()
+    return len(given)
+
+
+def test_threads_share_what_is_charged(ledger: Ledger) -> None:
+    """Of many threads that ask at once, one gets the answer."""
+    usual, terms = sys.getswitchinterval(), replace(CHARGE.terms, budget=Loss(Fraction(99)))
+    sys.setswitchinterval(1e-7)
+    try:
+        for run in range(20):
+            wanted = replace(CHARGE, terms=terms, release_id=f"r{run}")
+            with OpenCharge(ledger, wanted) as open_charge:
+                assert asked_at_once(open_charge) == 1
+    finally:
+        sys.setswitchinterval(usual)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="the system has no fork")
+def test_a_forked_process_gets_no_answer(open_charge: OpenCharge) -> None:
+    """Both processes would give the answer, and one of them is charged."""
+    permit = open_charge.draw_noise()
+    child = os.fork()
+    if not child:
+        try:
+            COUNTED.answer(SEALED, permit)
+        except ValueError:
+            os._exit(7)
+        os._exit(0)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
+
+
+def test_answers_that_are_protected_jointly_are_charged_together(ledger: Ledger) -> None:
+    """One of several Gaussians alone reveals more than its part of their loss."""
+    target, share = Loss(Fraction(1), Fraction(1, 1000)), Fraction(1, 100)
+    queries = [LinearQuery(), LinearQuery()]
+    both = CalibratedMechanism.calibrate(Gaussian(), queries, RELATION, target, [share, 1 - share])
+    events = tuple(replace(one.event, statistic="both", joint=True) for one in both)
+    terms = replace(CHARGE.terms, budget=Loss(Fraction(9), Fraction(1, 2)))
+    for part in ((events[0],), tuple(replace(one, joint=None) for one in events)):
+        with OpenCharge(ledger, replace(CHARGE, terms=terms, events=part)) as open_charge:
+            refused = pytest.raises(ValueError, match="charged together")
+            with refused:
+                open_charge.draw_noise()
+    with OpenCharge(ledger, replace(CHARGE, terms=terms, events=events)) as open_charge:
+        open_charge.draw_noise()
