@@ -59,7 +59,7 @@ class Query:
 
     @property
     @abstractmethod
-    def contribution(self) -> RowContribution:
+    def row_contribution(self) -> RowContribution:
         """The least and the most that one row (or one person) can add to one cell."""
 
     @cached_property
@@ -109,18 +109,18 @@ class Query:
 class LinearQuery(Query):
     """For each cell, the sum over its rows of a product of factors, less an offset.
 
-    No factor means that every row adds one. With `totals`, what the rows of one
+    No factor means that every row adds one. With `user_clamp`, what the rows of one
     person add to one cell is first added up and then clamped to this range, in
     steps; a person without a row that counts adds nothing.
     """
 
     factors: tuple[Factor, ...] = ()
     offset: int = 0
-    totals: tuple[int, int] | None = None
+    user_clamp: tuple[int, int] | None = None
 
     def __post_init__(self) -> None:
-        if self.totals is not None and self.totals[0] > self.totals[1]:
-            raise ValueError("the lower bound of totals is above the upper one")
+        if self.user_clamp is not None and self.user_clamp[0] > self.user_clamp[1]:
+            raise ValueError("the lower bound of the clamp is above the upper one")
 
     @property
     def operands(self) -> tuple[Column, ...]:
@@ -128,12 +128,12 @@ class LinearQuery(Query):
         return tuple(factor.column for factor in self.factors)
 
     @cached_property
-    def contribution(self) -> RowContribution:
+    def row_contribution(self) -> RowContribution:
         """The least and the most that one row can add to one cell.
 
         Interval arithmetic over the declared bounds, where a factor that occurs twice
         is a square; widened to include zero for rows that may be skipped. With
-        `totals`, what one person can add to one cell.
+        `user_clamp`, what one person can add to one cell.
         """
         low, high = 1, 1
         for factor in dict.fromkeys(self.factors):
@@ -141,9 +141,9 @@ class LinearQuery(Query):
             corners = [a * b for a in (low, high) for b in powers]
             low, high = min(corners), max(corners)
         low, high = low - self.offset, high - self.offset
-        if self.totals is not None:
-            low, high = self.totals
-        if self.may_skip or self.totals is not None:
+        if self.user_clamp is not None:
+            low, high = self.user_clamp
+        if self.may_skip or self.user_clamp is not None:
             low, high = min(low, 0), max(high, 0)
         return RowContribution(low, high)
 
@@ -167,7 +167,7 @@ class DistinctQuery(Query):
         return (self.column,)
 
     @cached_property
-    def contribution(self) -> RowContribution:
+    def row_contribution(self) -> RowContribution:
         """A row adds one value at most, and none that is there already.
 
         Nor does a person with several rows add more than one for each, so the table
@@ -199,7 +199,7 @@ class ReadabilityQuery(Query):
         return len(self.checked) + int(self.with_rows)
 
     @cached_property
-    def contribution(self) -> RowContribution:
+    def row_contribution(self) -> RowContribution:
         """What one row can add to one number."""
         return RowContribution(-1 if self.checked else 1, 1)
 
@@ -260,7 +260,7 @@ class RidgeQuery(Query):
         return len(self.inputs) + 1
 
     @cached_property
-    def contribution(self) -> RowContribution:
+    def row_contribution(self) -> RowContribution:
         """The most that one coefficient changes, in either direction."""
         return RowContribution(-self.sensitivity.linf, self.sensitivity.linf)
 

@@ -24,7 +24,7 @@ from dpcli.planning.quality_check import missed_minimums
 from dpcli.privacy.confidential import Cells, Confidential, Group, Groups
 from dpcli.privacy.permit import NoisePermit
 from dpcli.statistics.estimates import Estimates
-from dpcli.statistics.postprocessing import after
+from dpcli.statistics.postprocessing import apply_steps
 from dpcli.statistics.statistic import NoisyAnswer
 
 if TYPE_CHECKING:
@@ -268,10 +268,10 @@ def estimate_statistic(noisy: NoisyStatistic, confidence: Fraction) -> Published
     found = entry.statistic.estimate(entry.request, answers, confidence)
 
     def agree(estimates: Estimates) -> Estimates:
-        return entry.statistic.consistent(entry.request, answers, estimates, confidence)
+        return entry.statistic.make_consistent(entry.request, answers, estimates, confidence)
 
-    raw = found.bare if entry.raw else None
-    return PublishedStatistic(planned, after(entry.post, found, agree), noisy.groups, raw)
+    raw = found.before_postprocessing if entry.raw else None
+    return PublishedStatistic(planned, apply_steps(entry.post, found, agree), noisy.groups, raw)
 
 
 _Groups = Confidential[Groups]

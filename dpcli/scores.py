@@ -32,7 +32,7 @@ class ScoreFunction(ABC):
         return len(self.places)
 
     @property
-    def contribution(self) -> RowContribution:
+    def row_contribution(self) -> RowContribution:
         """How much a row changes the distance of scores, for the table of sensitivities.
 
         What matters for a choice is the range of a change: the most that one
@@ -81,7 +81,7 @@ class Rank(ScoreFunction):
     quantile: Fraction
 
     @property
-    def contribution(self) -> RowContribution:
+    def row_contribution(self) -> RowContribution:
         """From -2p to 2(d - p)."""
         part, whole = self.quantile.numerator, self.quantile.denominator
         return RowContribution(-2 * part, 2 * (whole - part))
@@ -141,7 +141,7 @@ class Revenue(ScoreFunction):
     prices: Points
 
     @property
-    def contribution(self) -> RowContribution:
+    def row_contribution(self) -> RowContribution:
         """From zero to the highest price, in steps."""
         return RowContribution(min(0, *self.prices), max(0, *self.prices))
 
@@ -180,6 +180,6 @@ class ScoreQuery(Query):
         return self.score_function.candidates
 
     @cached_property
-    def contribution(self) -> RowContribution:
+    def row_contribution(self) -> RowContribution:
         """How much one row can change the distance of the scores of a group."""
-        return self.score_function.contribution
+        return self.score_function.row_contribution

@@ -102,7 +102,7 @@ def share_aggregations(queries: Sequence[Query], unit: Unit) -> list[SharedAggre
 
 
 def _kind(query: Query, unit: Unit) -> AggregationKind:
-    totals = isinstance(query, LinearQuery) and query.totals is not None
+    totals = isinstance(query, LinearQuery) and query.user_clamp is not None
     limited = isinstance(unit, PersonUnit) and unit.limits_groups
     binding = totals or (limited and bool(query.axes))
     return AggregationKind(

@@ -117,7 +117,7 @@ def _cells(
 
 def _scores(score_function: ScoreFunction, counts: Array) -> Cells:
     """The scores of all candidates, group by group."""
-    most = max(score_function.contribution.max_abs, 1) * counts.size
+    most = max(score_function.row_contribution.max_abs, 1) * counts.size
     return score_function.scores(roomy(counts, most * largest(counts))).ravel()
 
 

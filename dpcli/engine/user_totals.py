@@ -63,12 +63,12 @@ class UserTotals:
         # A bound away from zero makes totals larger than the rows that they are made of.
         clamped = [
             pl.when(pl.col(f"n{position}") > 0)
-            .then(pl.col(f"t{position}").cast(pl.Int128).clip(*query.totals))
+            .then(pl.col(f"t{position}").cast(pl.Int128).clip(*query.user_clamp))
             .otherwise(0)
             .sum()
             .alias(f"s{position}")
             for position, query in enumerate(self._queries)
-            if query.totals is not None
+            if query.user_clamp is not None
         ]
         chosen = smallest(table.lazy(), self._most)
         return chosen.group_by(self._grouping.keys).agg(clamped)

@@ -68,9 +68,9 @@ def query_sensitivity(query: Query, relation: Relation) -> Sensitivity:
         count = len(query.checked)
         return readability_sensitivity(count, neighbors, unit, with_rows=query.with_rows)
     if isinstance(unit, PersonUnit):
-        if isinstance(query, LinearQuery) and query.totals is not None:
+        if isinstance(query, LinearQuery) and query.user_clamp is not None:
             unit = unit.for_totals
         elif not query.axes:
             unit = unit.for_ungrouped
-    once = sensitivity(query.contribution, neighbors, unit, query.cells)
+    once = sensitivity(query.row_contribution, neighbors, unit, query.cells)
     return once.repeated(query.k) if isinstance(query, ScoreQuery) else once

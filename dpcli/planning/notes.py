@@ -59,8 +59,8 @@ def bounding_notes(plan: Plan) -> list[str]:
     for planned in plan.statistics:
         for part in planned.queries:
             query, key = part.weighted.query, _totals_key(part)
-            if key and isinstance(query, LinearQuery) and query.totals is not None:
-                low, high = (exact_or_up(bound * part.weighted.step) for bound in query.totals)
+            if key and isinstance(query, LinearQuery) and query.user_clamp is not None:
+                low, high = (exact_or_up(bound * part.weighted.step) for bound in query.user_clamp)
                 name = planned.name
                 notes.append(note(f"bounding.{key}", name=name, low=low, high=high, **limits))
     return notes
@@ -69,7 +69,7 @@ def bounding_notes(plan: Plan) -> list[str]:
 def _totals_key(part: PlannedQuery) -> str:
     """Which sentence is about a query that bounds a person's totals; empty for any other."""
     query = part.weighted.query
-    if not isinstance(query, LinearQuery) or query.totals is None:
+    if not isinstance(query, LinearQuery) or query.user_clamp is None:
         return ""
     key = "distinct" if part.weighted.role == "distinct" else "total"
     return key if query.cells == 1 else f"{key}_groups"
@@ -118,7 +118,7 @@ def binning_notes(plan: Plan) -> list[str]:
     """Which bins numbers are cut into: how many, the first and the last."""
     users: dict[Key, list[str]] = {}
     for planned in plan.statistics:
-        for key in planned.entry.request.cuts:
+        for key in planned.entry.request.binned_axes:
             users.setdefault(key, []).append(planned.name)
     notes = []
     for key, names in users.items():
@@ -175,7 +175,7 @@ def bounding_comparisons(plan: Plan) -> list[str]:
     for planned in (one for one in plan.statistics if one.alternative_bounding):
         both = (planned.queries[0], planned.alternative_bounding[0])
         used, unused = (rounded_text(part.error(plan.spec.confidence), 6) for part in both)
-        by_sum = planned.entry.request.totals is not None
+        by_sum = planned.entry.request.user_clamp is not None
         bound, other = ("sum", "rows") if by_sum else ("rows", "sum")
         facts = {"used": used, "unused": unused, "bound": bound, "other": other}
         notes.append(note("bounds.compared", name=planned.name, **facts))

@@ -100,7 +100,7 @@ class PlannedQuery:
     @property
     def row_contribution(self) -> tuple[Fraction, Fraction]:
         """The least and the most that a row adds to a cell, in the answer's own unit."""
-        once = self.weighted.query.contribution
+        once = self.weighted.query.row_contribution
         return once.low * self.weighted.step, once.high * self.weighted.step
 
     @property
@@ -178,7 +178,7 @@ class PlannedStatistic:
         if self.entry.keys:
             return None
         request = self.entry.request
-        return groups(request) * self.entry.statistic.size(request)
+        return groups(request) * self.entry.statistic.item_count(request)
 
 
 @dataclass(frozen=True, slots=True)

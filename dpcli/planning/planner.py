@@ -146,7 +146,7 @@ def branches(spec: Spec) -> dict[str, Branch]:
     for entry in spec.entries:
         weighted = entry.statistic.queries(entry.request, spec.privacy.relation)
         queries = [each.query for each in weighted]
-        if all(not isinstance(one, LinearQuery) or one.totals is None for one in queries):
+        if all(not isinstance(one, LinearQuery) or one.user_clamp is None for one in queries):
             for condition in entry.request.where:
                 named = columns.setdefault(condition.column.name, {})
                 named[entry.request.name] = condition.ranges

@@ -25,7 +25,7 @@ from dpcli.noise.tails import blended_margin, one_sided_width
 from dpcli.planning.number_text import rounded_text
 from dpcli.planning.plan import Plan
 from dpcli.privacy.unit import PersonUnit
-from dpcli.statistics.quality import HALF, split
+from dpcli.statistics.quality import HALF, split_answers
 from dpcli.statistics.statistic import NoisyAnswer
 
 FALSE_STOP = Fraction(1, 100)
@@ -89,7 +89,7 @@ def missed_minimums(plan: Plan, answers: Sequence[NoisyAnswer]) -> dict[str | No
     """
     quality, sentences = plan.spec.quality, dict[str | None, str]()
     assert quality is not None
-    rows, columns = split(answers)
+    rows, columns = split_answers(answers)
     (count,) = rows.values.tolist()
     readable = (Fraction(count + difference, 2) for difference in columns.values.tolist())
     found = dict(zip(quality.min_readable, readable, strict=True))

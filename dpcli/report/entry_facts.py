@@ -49,7 +49,7 @@ def statistic_facts(planned: PlannedStatistic, spec: Spec) -> Facts:
                 "first": key.label(0),
                 "last": key.label(len(key) - 1),
             }
-            for key in request.cuts
+            for key in request.binned_axes
         ],
         "where": [condition_text(condition) for condition in request.where],
         "mechanism": _mechanism(first),
@@ -80,7 +80,7 @@ MOST_BINS = 5_000
 def layout_facts(released: PublishedStatistic, table: str, columns: list[str]) -> Fact:
     """How the numbers of an entry are laid out: in which wide `table`, and drawn on which axis."""
     entry = released.planned.entry
-    statistic, scale = entry.statistic, "each" if entry.statistic.several_units else "common"
+    statistic, scale = entry.statistic, "each" if entry.statistic.mixed_units else "common"
     if statistic.chooses and isinstance(entry.request.column, NumericColumn):
         scale = "bounds"
     return {
@@ -98,7 +98,7 @@ def _axis(released: PublishedStatistic) -> Fact:
     entry = released.planned.entry
     request, key = entry.request, entry.request.bins
     if key is None and request.by and released.groups is None:
-        key = request.by[-1] if entry.statistic.size(request) == 1 else None
+        key = request.by[-1] if entry.statistic.item_count(request) == 1 else None
     if key is None or not isinstance(key.column, NumericColumn) or len(key) > MOST_BINS:
         return None
     column = key.column

@@ -8,7 +8,7 @@ from math import prod
 from typing import TYPE_CHECKING
 
 from dpcli.numeric.arrays import Array, np
-from dpcli.statistics.estimates import KNOWN, SUPPRESSED, Estimates
+from dpcli.statistics.estimates import HAS_INTERVAL, SUPPRESSED, Estimates
 from dpcli.statistics.postprocessing import FLAGS, Flag, flags
 
 if TYPE_CHECKING:
@@ -108,8 +108,8 @@ def _texts(places: pl.DataFrame, estimates: Estimates) -> pl.DataFrame:
     import polars as pl
 
     names = pl.Series("flag", [str(flag) for flag in FLAGS], pl.String)
-    known = pl.Series(estimates.standing == KNOWN)
-    masks = {"value": pl.Series(estimates.standing != SUPPRESSED), "lower": known, "upper": known}
+    known = pl.Series(estimates.status == HAS_INTERVAL)
+    masks = {"value": pl.Series(estimates.status != SUPPRESSED), "lower": known, "upper": known}
     texts = {
         name: number_texts(estimates, getattr(estimates, name)).zip_with(mask, pl.Series([""]))
         for name, mask in masks.items()
@@ -125,7 +125,7 @@ def number_texts(estimates: Estimates, numbers: Array) -> pl.Series:
 
     from dpcli.engine.pieces import decimal_texts
 
-    found = estimates.printed(numbers)
+    found = estimates.rounded(numbers)
     texts = pl.concat(map(decimal_texts, found, estimates.places))
     return texts.gather(np.arange(len(texts)).reshape(len(found), -1).T.ravel())
 

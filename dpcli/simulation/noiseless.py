@@ -93,7 +93,7 @@ class NoiselessRun:
 
 def _unlimited(query: Query) -> Query:
     """The same query where the sum of a person is not clamped, unless people are counted."""
-    if not isinstance(query, LinearQuery) or query.totals is None:
+    if not isinstance(query, LinearQuery) or query.user_clamp is None:
         return query
-    counted = not query.factors and query.totals == (0, 1)
-    return query if counted else replace(query, totals=None)
+    counted = not query.factors and query.user_clamp == (0, 1)
+    return query if counted else replace(query, user_clamp=None)

@@ -16,7 +16,7 @@ from dpcli.releasing import NoisyStatistic, estimate_statistic
 from dpcli.simulation.noise_test import Errors, NoiseVerdict, Observed, QueryTrial, share
 from dpcli.simulation.noiseless import NoiselessAnswers, NoiselessRun
 from dpcli.simulation.synthetic import SyntheticDataset
-from dpcli.statistics.estimates import KNOWN, SUPPRESSED, Estimates
+from dpcli.statistics.estimates import HAS_INTERVAL, SUPPRESSED, Estimates
 from dpcli.statistics.statistic import NoisyAnswer
 
 READINGS = 10
@@ -41,10 +41,10 @@ class PublishedItem:
 
     def add(self, found: Estimates, place: slice, exact: Array) -> None:
         """One run: the numbers at a place, and the noise-free ones in the same steps."""
-        value, lower, upper, standing, exact = (
-            each[place] for each in (found.value, found.lower, found.upper, found.standing, exact)
+        value, lower, upper, status, exact = (
+            each[place] for each in (found.value, found.lower, found.upper, found.status, exact)
         )
-        shown, known = standing != SUPPRESSED, standing == KNOWN
+        shown, known = status != SUPPRESSED, status == HAS_INTERVAL
         self._numbers += len(value)
         self.errors.add(_floats((value - exact)[shown], found.step))
         self._widths += (_floats((upper - lower)[known], found.step) / 2).tolist()
@@ -89,7 +89,7 @@ class EntryTrial:
         ]
         # The cells of a table are alike; other items may have units of their own.
         tabled = any(part.weighted.query.items for part in planned.queries)
-        alone = tabled or entry.statistic.size(entry.request) == 1
+        alone = tabled or entry.statistic.item_count(entry.request) == 1
         names = ("",) if alone else entry.statistic.items(entry.request)
         self._items = [PublishedItem(name, confidence) for name in names]
         self._shown: list[int] = []
@@ -144,7 +144,7 @@ class EntryTrial:
             expected, step = nearest.value, nearest.step
         else:
             expected, step = _joined(self._behind, groups), self._step
-        estimates = estimates.finer(step)
+        estimates = estimates.refined(step)
         expected = times(expected, int(step / estimates.step))
         for place, item in enumerate(self._items):
             item.add(estimates, slice(place, None, len(self._items)), expected)

@@ -20,7 +20,7 @@ from dpcli.specification.columns_section import SpecContext
 from dpcli.specification.grid import read_number
 from dpcli.specification.tree import MappingNode, Node, ScalarNode, SequenceNode, attempt, read_all
 from dpcli.specification.validation import Section
-from dpcli.statistics.postprocessing import STEPS, Step, Withhold
+from dpcli.statistics.postprocessing import STEPS, Step, SuppressWide
 from dpcli.statistics.statistic import Statistic
 
 AUTO = "auto"
@@ -184,7 +184,7 @@ def read_steps(part: Section[Any], statistic: Statistic, unit: Unit | None) -> t
         limited = isinstance(unit, PersonUnit) and unit.limits_groups
         names = () if limited else statistic.default_steps
         steps = [step() for step in STEPS if step.name in names]
-    return (*steps, *([Withhold(withhold.wider_than)] if withhold else []))
+    return (*steps, *([SuppressWide(withhold.wider_than)] if withhold else []))
 
 
 def _step(node: Node, statistic: Statistic) -> Step:
@@ -229,11 +229,11 @@ def read_raw(part: Section[Any], statistic: Statistic, steps: Callable[[], Seque
     what is left out must not stand in the table under another name.
     """
     raw: bool | None = part.values.raw
-    if raw and not statistic.keeps_raw:
+    if raw and not statistic.has_raw:
         raise part.report_key("raw-not-taken", "raw")
     names = {step.name for step in steps()}
     if raw is None:
         return bool(statistic.default_steps) and names == {"consistent"}
-    if raw and Withhold.name in names:
+    if raw and SuppressWide.name in names:
         raise part.report_key("raw-of-withheld", "raw")
     return raw

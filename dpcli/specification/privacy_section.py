@@ -35,7 +35,7 @@ from dpcli.specification.mechanism_fields import MechanismName, read_answer_sett
 from dpcli.specification.model import Entry, Privacy, QualityCheck
 from dpcli.specification.tree import MappingNode, ScalarNode, attempt, node_at, read_valid
 from dpcli.specification.validation import Section, read_section
-from dpcli.statistics.quality import QUALITY
+from dpcli.statistics.quality import QUALITY_COUNTS
 from dpcli.statistics.statistic import Request
 
 MOST_LIMIT = 1_000_000
@@ -161,7 +161,7 @@ def read_quality(node: MappingNode | None, scope: SpecContext) -> QualityCheck |
     """The check, after all of its problems are recorded; None without the section."""
     if node is None:
         return None
-    scope.taken[QUALITY.name] = "the section `quality:`"
+    scope.taken[QUALITY_COUNTS.name] = "the section `quality:`"
     part = read_section(QualityModel, node, "`quality`")
     if node.pairs and not node.pairs.keys() & QualityModel.model_fields.keys():
         # Another thing than a quality check; that has been recorded.
@@ -169,11 +169,13 @@ def read_quality(node: MappingNode | None, scope: SpecContext) -> QualityCheck |
     if not part.has("min_rows") and not part.has("min_readable"):
         part.report("quality-without-minimum")
     shares = attempt(_shares, part, scope)
-    answering = read_answer_settings(part, scope, QUALITY, lambda: False, "price-required.quality")
+    answering = read_answer_settings(
+        part, scope, QUALITY_COUNTS, lambda: False, "price-required.quality"
+    )
     part.require()
     columns = (scope.columns.get(name) for name in shares())
     checked = tuple(without_missing_constant(column) for column in columns if column is not None)
-    entry = Entry(Request(QUALITY.name, checked=checked), QUALITY, *answering)
+    entry = Entry(Request(QUALITY_COUNTS.name, checked=checked), QUALITY_COUNTS, *answering)
     return QualityCheck(entry, part.values.min_rows, shares())
 
 

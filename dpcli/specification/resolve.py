@@ -59,7 +59,7 @@ class RequestReader:
         given = {key: read() for key, read in self._found.items()}
         part.require("name", *self._statistic.takes)
         bare = Request(part.values.name, by=self._by(), where=where())
-        return self._statistic.request(bare, given)
+        return self._statistic.complete_request(bare, given)
 
     def _field(self, key: str, role: ColumnRole | None) -> Any:
         """What a field says; where it refers to columns, what that means."""
@@ -160,7 +160,7 @@ class RequestReader:
             query = weighted.query
             sums = query.moments if isinstance(query, RidgeQuery) else [query]
             linear = (one for one in sums if isinstance(one, LinearQuery))
-            if any(one.contribution.max_abs >= MOST_PRODUCT for one in linear):
+            if any(one.row_contribution.max_abs >= MOST_PRODUCT for one in linear):
                 raise part.report("grid-too-fine.product")
 
     def bounded(self, request: Request) -> tuple[Request, Request | None]:
@@ -178,7 +178,7 @@ class RequestReader:
             raise part.report_key("unit-bounds-required", "bound")
         if clamp is None:
             return request, None
-        summed = replace(request, totals=clamp)
+        summed = replace(request, user_clamp=clamp)
         return (summed, request) if bound == "sum" else (request, summed)
 
     def _clamp(self, column: Column | None, bounds: Sequence[Fraction]) -> tuple[int, int]:
@@ -211,7 +211,7 @@ def scores_of(request: Request) -> int:
 
 def numbers_of(statistic: Statistic, request: Request) -> int:
     """How many numbers an entry publishes; in each private group, if those are private."""
-    return _groups(request) * statistic.size(request)
+    return _groups(request) * statistic.item_count(request)
 
 
 def _groups(request: Request) -> int:

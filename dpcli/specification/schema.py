@@ -24,7 +24,7 @@ from dpcli.specification.privacy_section import PrivacyModel, QualityModel
 from dpcli.specification.responses_section import RESPONSE_BUDGET_KEYS, ResponseModel
 from dpcli.specification.statistics_section import MOST_STATISTICS, EntryModel
 from dpcli.specification.yaml_reader import read_text
-from dpcli.statistics.quality import QUALITY
+from dpcli.statistics.quality import QUALITY_COUNTS
 from dpcli.statistics.statistic import Statistic
 
 Json = dict[str, Any]
@@ -131,7 +131,7 @@ def _quality(definitions: Json) -> Json:
     schema = _schema(QualityModel, definitions)
     mechanism = schema["properties"]["mechanism"]
     del mechanism["oneOf"]
-    mechanism["enum"] = _mechanisms_of(QUALITY)
+    mechanism["enum"] = _mechanisms_of(QUALITY_COUNTS)
     minima = _required(("min_rows", "min_readable"))
     return schema | {"oneOf": _required(("epsilon", "rho")), "anyOf": minima}
 

@@ -22,7 +22,7 @@ from dpcli.spec_fields import (
 )
 from dpcli.spec_values import NO_FIXED_LIMIT, Choice, field_types, whole_number
 from dpcli.statistics.estimates import Estimates
-from dpcli.statistics.quantile import chosen_points, from_each
+from dpcli.statistics.quantile import chosen_candidates, classes_from_each
 from dpcli.statistics.statistic import NoisyAnswer, Request, Statistic, WeightedQuery, numeric
 
 SCORE_FUNCTIONS: dict[str, type[ScoreFunction]] = {"revenue": Revenue, "accuracy": Accuracy}
@@ -59,7 +59,7 @@ class Choose(Statistic):
     """
 
     name = "choose"
-    keeps_raw = False
+    has_raw = False
     takes = field_types(
         column=NumericColumnName,
         candidates=Candidates,
@@ -83,7 +83,7 @@ class Choose(Statistic):
     def queries(self, request: Request, relation: Relation) -> tuple[WeightedQuery, ...]:
         """One choice among the candidates."""
         column = numeric(request)
-        key, places = from_each(column, request.candidates)
+        key, places = classes_from_each(column, request.candidates)
         classes: tuple[Key, ...] = (key,)
         score: ScoreFunction = Revenue(places, request.candidates)
         step = column.step
@@ -99,7 +99,7 @@ class Choose(Statistic):
         self, request: Request, answers: Sequence[NoisyAnswer], confidence: Fraction
     ) -> Estimates:
         """The chosen candidates, in the column's unit."""
-        return chosen_points(request, answers)
+        return chosen_candidates(request, answers)
 
 
 Picks = Annotated[
@@ -128,7 +128,7 @@ class TopK(Statistic):
     """
 
     name = "top_k"
-    keeps_raw = False
+    has_raw = False
     item = "rank"
     chooses_labels = True
     takes = field_types(column=LabelColumnName, k=Picks)

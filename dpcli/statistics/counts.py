@@ -23,7 +23,7 @@ from dpcli.spec_fields import (
 )
 from dpcli.spec_values import field_types
 from dpcli.statistics.estimates import Estimates
-from dpcli.statistics.fiducial import Plausible
+from dpcli.statistics.fiducial import FiducialInterval
 from dpcli.statistics.statistic import (
     NoisyAnswer,
     Request,
@@ -66,7 +66,7 @@ class Count(Statistic):
         """One query: the rows in each cell."""
         present = (request.column,) if request.column else ()
         query = LinearQuery(
-            by=request.by, where=request.where, present=present, totals=request.totals
+            by=request.by, where=request.where, present=present, user_clamp=request.user_clamp
         )
         return (WeightedQuery("count", query),)
 
@@ -103,7 +103,7 @@ class CountDistinct(Statistic):
         unit = relation.unit
         person = unit.column if isinstance(unit, PersonUnit) else None
         if column is None or column.name == person:
-            query = LinearQuery(by=request.by, where=request.where, totals=(0, 1))
+            query = LinearQuery(by=request.by, where=request.where, user_clamp=(0, 1))
         else:
             query = DistinctQuery(
                 by=request.by, where=request.where, present=(column,), column=column
@@ -142,11 +142,11 @@ class Histogram(Statistic):
         """The bins or labels."""
         return axis(request).labels
 
-    def size(self, request: Request) -> int:
+    def item_count(self, request: Request) -> int:
         """How many bins or labels there are."""
         return len(axis(request))
 
-    def item_name(self, request: Request) -> str:
+    def item_heading(self, request: Request) -> str:
         """The column that is counted."""
         return axis(request).column.name
 
@@ -190,11 +190,14 @@ class Sum(Statistic):
         """One query: the total of each cell, in steps."""
         column = numeric(request)
         query = LinearQuery(
-            factors=(Factor(column),), by=request.by, where=request.where, totals=request.totals
+            factors=(Factor(column),),
+            by=request.by,
+            where=request.where,
+            user_clamp=request.user_clamp,
         )
         return (WeightedQuery("sum", query, step=column.step),)
 
-    def unit(self, request: Request) -> Fraction:
+    def step(self, request: Request) -> Fraction:
         """A step of the column."""
         return numeric(request).step
 
@@ -228,7 +231,7 @@ class Mean(Statistic):
 
     name = "mean"
     takes = field_types(column=NumericColumnName)
-    made = "noisy sum divided by noisy count (at least 1), clamped to the bounds"
+    derivation = "noisy sum divided by noisy count (at least 1), clamped to the bounds"
 
     def queries(self, request: Request, relation: Relation) -> tuple[WeightedQuery, ...]:
         """The centred sum and the count of the same rows."""
@@ -251,9 +254,11 @@ class Mean(Statistic):
         column, (total, count) = numeric(request), answers
         middle, limits = center(column), [bound * column.step for bound in column.limits]
         low, high = (limit - middle * column.step for limit in limits)
-        means = Plausible(answers, _ratio, confidence, count=1)
+        means = FiducialInterval(answers, _ratio, confidence, count=1)
         places = decimal_places(column.step) + 2
-        found = means.estimates([column.step], [places], [(low, high)]).moved(middle * column.step)
+        found = means.estimates([column.step], [places], [(low, high)]).shifted(
+            middle * column.step
+        )
         rows = clipped(count.values, 1, None)
         sums = plus(total.values, times(rows, middle))
         exact = quotients(sums, rows, int(column.step / found.step))

@@ -16,12 +16,12 @@ Limits = tuple[Fraction | None, Fraction | None]
 
 ANY: Limits = (None, None)
 
-KNOWN, NO_INTERVAL, BOUNDLESS, SUPPRESSED = range(4)
+HAS_INTERVAL, NO_INTERVAL, UNBOUNDED, SUPPRESSED = range(4)
 """Whether a number has an interval, or none because no honest one is known, or because the noisy
 answers do not bound the noise-free value, or is not shown at all."""
 
 
-NUMBERS = ("value", "lower", "upper", "raw", "least", "most")
+NUMBER_ARRAYS = ("value", "lower", "upper", "raw", "least", "most")
 """The arrays of whole numbers."""
 
 
@@ -43,7 +43,7 @@ class Estimates:
 
     All arrays but `items` hold whole numbers of `step`. `places` is how many decimals are printed
     of each item, or of all. Values are not rounded to them yet, but may be cut off far beyond
-    them. `standing` says which numbers have an interval, from `lower` to `upper`, and which are
+    them. `status` says which numbers have an interval, from `lower` to `upper`, and which are
     shown. `raw` are the values before they were brought into their range, `items` chosen
     categories. Public knowledge allows noise-free values from `least` to `most`.
     """
@@ -53,7 +53,7 @@ class Estimates:
     value: Array
     lower: Array
     upper: Array
-    standing: Array
+    status: Array
     raw: Array | None = None
     items: Array | None = None
     least: Array | None = None
@@ -62,7 +62,7 @@ class Estimates:
     @classmethod
     def around(cls, values: Array, widths: Array | int, unit: Fraction) -> Estimates:
         """Noisy answers in steps of `unit`, each with the interval of its own noise."""
-        known = np.full(len(values), KNOWN, np.int8)
+        known = np.full(len(values), HAS_INTERVAL, np.int8)
         lower, upper = plus(values, -widths), plus(values, widths)
         return cls(unit, (decimal_places(unit),), values, lower, upper, known)
 
@@ -80,7 +80,7 @@ class Estimates:
         cls, numbers: Sequence[tuple[Fraction, Fraction]], places: Sequence[int]
     ) -> Estimates:
         """Few numbers, each with the margin of its interval."""
-        step = common(*(part for number in numbers for part in number))
+        step = common_step(*(part for number in numbers for part in number))
         values, margins = (
             whole([int(part / step) for part in parts]) for parts in zip(*numbers, strict=True)
         )
@@ -91,7 +91,7 @@ class Estimates:
         """The numbers of several items on one grid, group by group."""
         arrays: dict[str, Any] = {
             name: np.stack([getattr(item, name) for item in items], axis=1).ravel()
-            for name in (*NUMBERS, "standing")
+            for name in (*NUMBER_ARRAYS, "status")
             if getattr(items[0], name) is not None
         }
         return replace(items[0], places=tuple(item.places[0] for item in items), **arrays)
@@ -101,44 +101,44 @@ class Estimates:
 
     def __iter__(self) -> Iterator[Estimate]:
         """The numbers one by one, where they are few."""
-        for at, standing in enumerate(self.standing):
+        for at, status in enumerate(self.status):
             value, lower, upper = (
                 int(numbers[at]) * self.step for numbers in (self.value, self.lower, self.upper)
             )
             raw = self.value if self.raw is None else self.raw
             moved = None if raw[at] == self.value[at] else int(raw[at]) * self.step
             yield Estimate(
-                None if standing == SUPPRESSED else value,
-                lower if standing == KNOWN else None,
-                upper if standing == KNOWN else None,
+                None if status == SUPPRESSED else value,
+                lower if status == HAS_INTERVAL else None,
+                upper if status == HAS_INTERVAL else None,
                 self.places[at % len(self.places)],
                 moved,
                 None if self.items is None else self.items[at],
             )
 
-    def finer(self, *numbers: Fraction | None) -> Estimates:
+    def refined(self, *numbers: Fraction | None) -> Estimates:
         """The same on a grid that holds all these numbers as well."""
-        step = common(self.step, *(number for number in numbers if number is not None))
+        step = common_step(self.step, *(number for number in numbers if number is not None))
         factor = int(self.step / step)
         if factor == 1:
             return self
-        return replace(self.changed(lambda numbers: times(numbers, factor)), step=step)
+        return replace(self.map_numbers(lambda numbers: times(numbers, factor)), step=step)
 
-    def moved(self, by: Fraction) -> Estimates:
+    def shifted(self, by: Fraction) -> Estimates:
         """The same numbers counted from elsewhere."""
-        fine = self.finer(by)
+        fine = self.refined(by)
         steps = int(by / fine.step)
-        return fine.changed(lambda numbers: plus(numbers, steps))
+        return fine.map_numbers(lambda numbers: plus(numbers, steps))
 
-    def changed(self, change: Callable[[Array], Array]) -> Estimates:
+    def map_numbers(self, change: Callable[[Array], Array]) -> Estimates:
         """The same with every whole number changed in the same way."""
-        arrays = {name: getattr(self, name) for name in NUMBERS}
+        arrays = {name: getattr(self, name) for name in NUMBER_ARRAYS}
         changed: dict[str, Any] = {
             name: change(one) for name, one in arrays.items() if one is not None
         }
         return replace(self, **changed)
 
-    def printed(self, numbers: Array) -> list[Array]:
+    def rounded(self, numbers: Array) -> list[Array]:
         """Numbers as they are printed, in units of their last decimal: for each of `places`."""
         count = len(self.places)
         return [
@@ -154,27 +154,27 @@ class Estimates:
         """
         wider = np.empty(len(self), np.bool_)
         every = (self.value, self.lower, self.upper)
-        for at, (value, lower, upper) in enumerate(zip(*map(self.printed, every), strict=True)):
+        for at, (value, lower, upper) in enumerate(zip(*map(self.rounded, every), strict=True)):
             half = times(abs(value), 2 * share.numerator)
             wider[at :: len(self.places)] = times(upper - lower, share.denominator) > half
-        found: Bools = (wider & (self.standing == KNOWN)) | (self.standing == BOUNDLESS)
+        found: Bools = (wider & (self.status == HAS_INTERVAL)) | (self.status == UNBOUNDED)
         return found
 
-    def left_out(self, where: Bools) -> Estimates:
+    def suppressed(self, where: Bools) -> Estimates:
         """The same without some of the numbers."""
-        return replace(self, standing=np.where(where, SUPPRESSED, self.standing))
+        return replace(self, status=np.where(where, SUPPRESSED, self.status))
 
     @property
-    def bare(self) -> Estimates:
+    def before_postprocessing(self) -> Estimates:
         """What noise made of each number, before anything else was done to it."""
         if self.raw is None:
             return self
         # The interval was brought into the range as well, and holds no number outside it.
-        lost = (self.raw != self.value) & (self.standing == KNOWN)
-        return replace(self, value=self.raw, standing=np.where(lost, NO_INTERVAL, self.standing))
+        lost = (self.raw != self.value) & (self.status == HAS_INTERVAL)
+        return replace(self, value=self.raw, status=np.where(lost, NO_INTERVAL, self.status))
 
 
-def common(*numbers: Fraction) -> Fraction:
+def common_step(*numbers: Fraction) -> Fraction:
     """The greatest number of which all of these are whole multiples; one if all are zero."""
     found = Fraction(0)
     for number in numbers:

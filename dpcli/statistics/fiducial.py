@@ -16,7 +16,7 @@ from math import floor
 
 from dpcli.noise.distribution import Noise
 from dpcli.numeric.arrays import Array, Bools, Floats, Ints, clipped, np, repeated, times, whole
-from dpcli.statistics.estimates import BOUNDLESS, KNOWN, Estimates, Limits, common
+from dpcli.statistics.estimates import HAS_INTERVAL, UNBOUNDED, Estimates, Limits, common_step
 from dpcli.statistics.statistic import NoisyAnswer
 
 Outcome = Callable[[Floats], Floats]
@@ -30,7 +30,7 @@ MORE_DRAWS, MOST = 20_000, Fraction(999, 1000)
 outside the interval to find its ends: then it has none."""
 
 AT_ONCE = 1 << 20
-"""Plausible answers that are in memory at a time."""
+"""FiducialInterval answers that are in memory at a time."""
 
 COARSE = 10
 """Below this scale drawn noises are rounded to whole numbers, as the noise is."""
@@ -40,7 +40,7 @@ FURTHER = 6
 """Decimals that are kept beyond the printed ones."""
 
 
-class Plausible:
+class FiducialInterval:
     """The outcomes of noisy answers, with intervals of their noise-free values.
 
     Args:
@@ -94,7 +94,7 @@ class Plausible:
             upper[:, cells] = np.where(np.isnan(above), np.inf, above)
         return lower, upper
 
-    def settle(self, values: Floats, blank: Bools) -> None:
+    def replace_values(self, values: Floats, blank: Bools) -> None:
         """Publish other values, shape (items, cells); cells that are `blank` get no interval."""
         self.values = values
         self.lower[:, blank], self.upper[:, blank] = -np.inf, np.inf
@@ -104,7 +104,7 @@ class Plausible:
     ) -> Estimates:
         """The estimates cell by cell, item by item: each with its unit, decimals and range."""
         limits = [limit for each in within for limit in each if limit is not None]
-        step = common(Fraction(1, 10 ** (max(places) + FURTHER)), *limits)
+        step = common_step(Fraction(1, 10 ** (max(places) + FURTHER)), *limits)
         items = enumerate(zip(units, places, within, strict=True))
         return Estimates.interleaved([self._item(at, step, *item) for at, item in items])
 
@@ -124,13 +124,13 @@ class Plausible:
             ends.append(np.where(known, spans, rest))
             boundless |= ~known & (limit is None)
         value, lower, upper = (clipped(one, low, high) for one in (bare, *ends))
-        standing = np.where(boundless, BOUNDLESS, KNOWN).astype(np.int8)
+        status = np.where(boundless, UNBOUNDED, HAS_INTERVAL).astype(np.int8)
         range_ = {
             name: repeated(limit, len(values))
             for name, limit in (("least", low), ("most", high))
             if limit is not None
         }
-        return Estimates(step, (places,), value, lower, upper, standing, bare, **range_)
+        return Estimates(step, (places,), value, lower, upper, status, bare, **range_)
 
 
 def floored(numbers: Floats, scale: Fraction) -> Array:

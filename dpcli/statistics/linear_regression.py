@@ -19,7 +19,7 @@ from dpcli.queries import Factor, RidgeQuery
 from dpcli.spec_fields import FieldFault, NumericColumnName, Predictors
 from dpcli.spec_values import Choice, ExactNumber, field_types, whole_number
 from dpcli.statistics.estimates import ANY, Estimates
-from dpcli.statistics.fiducial import Plausible
+from dpcli.statistics.fiducial import FiducialInterval
 from dpcli.statistics.moments import Moments
 from dpcli.statistics.statistic import (
     NoisyAnswer,
@@ -80,7 +80,7 @@ class LinearRegression(Statistic):
     """
 
     name = "linear_regression"
-    keeps_raw = False
+    has_raw = False
     takes = field_types(
         column=NumericColumnName,
         on=Predictors,
@@ -89,10 +89,10 @@ class LinearRegression(Statistic):
         rows=Rows | None,
     )
     item = "coefficient"
-    several_units = True
-    made = "least squares of noisy moments, with a ridge where noise could leave no slope"
+    mixed_units = True
+    derivation = "least squares of noisy moments, with a ridge where noise could leave no slope"
 
-    def request(self, bare: Request, given: Mapping[str, Any]) -> Request:
+    def complete_request(self, bare: Request, given: Mapping[str, Any]) -> Request:
         """The inputs and the outcome as columns, the outcome last."""
         columns = (*given["on"], given["column"])
         method, ridge = given["method"] or METHODS[0], given["ridge"]
@@ -102,7 +102,7 @@ class LinearRegression(Statistic):
         )
 
     def faults(self, request: Request, relation: Relation) -> Iterable[FieldFault]:
-        """No column predicts itself, and noise for the minimiser needs a fixed number of rows."""
+        """No column predicts itself, and noise for the ridge_query needs a fixed number of rows."""
         if request.column in request.columns[:-1]:
             yield FieldFault("column-twice.predicted", "on", column=numeric(request).name)
         if request.method != "output":
@@ -125,7 +125,7 @@ class LinearRegression(Statistic):
                 yield FieldFault("output-needs-fixed-rows", "method", reason=reason)
 
     def queries(self, request: Request, relation: Relation) -> tuple[WeightedQuery, ...]:
-        """All moments of inputs and outcome, or the minimiser itself."""
+        """All moments of inputs and outcome, or the ridge_query itself."""
         if request.method == "output":
             query = _ridge_query(request)
             return (WeightedQuery("coefficients", query, step=query.grid),)
@@ -138,8 +138,8 @@ class LinearRegression(Statistic):
         if request.method == "output":
             return _coefficients(request, answers[0], confidence)
         line = Line(request.columns, request.ridge)
-        found = Plausible(answers, line.plain, confidence, count=0)
-        found.settle(*line.stable(found.noisy, answers))
+        found = FiducialInterval(answers, line.plain, confidence, count=0)
+        found.replace_values(*line.stable(found.noisy, answers))
         return line.estimates(found)
 
     def names(self, request: Request) -> tuple[str, ...]:
@@ -171,7 +171,7 @@ class Line(Moments):
 
     ridge: Fraction | None = None
 
-    def estimates(self, found: Plausible) -> Estimates:
+    def estimates(self, found: FiducialInterval) -> Estimates:
         """Intercept and slopes in the columns' own units, to a ten-thousandth of each."""
         *inputs, outcome = (self.unit(place) for place in range(len(self.columns)))
         units = [outcome, *(outcome / one for one in inputs)]
@@ -247,4 +247,4 @@ def _coefficients(request: Request, answer: NoisyAnswer, confidence: Fraction) -
         return line.from_zero(thetas[1:] * grid, thetas[0] * grid)
 
     each = [NoisyAnswer(value, answer.noise) for value in answer.values[:, None]]
-    return line.estimates(Plausible(each, outcome, confidence))
+    return line.estimates(FiducialInterval(each, outcome, confidence))

@@ -20,7 +20,7 @@ from dpcli.queries import LinearQuery
 from dpcli.spec_fields import FieldFault, TableColumns, check_at_most
 from dpcli.spec_values import NO_FIXED_LIMIT, field_types, whole_number
 from dpcli.statistics.estimates import Estimates
-from dpcli.statistics.statistic import NUMBER_STEPS, NoisyAnswer, Request, Statistic, WeightedQuery
+from dpcli.statistics.statistic import NUMERIC_STEPS, NoisyAnswer, Request, Statistic, WeightedQuery
 
 Rationals = Array
 """Exact rationals."""
@@ -62,11 +62,11 @@ class Marginals(Statistic):
     name = "marginals"
     takes = field_types(columns=TableColumns, ways=Ways)
     measure = "counts"
-    steps = ("consistent", *NUMBER_STEPS)
+    steps = ("consistent", *NUMERIC_STEPS)
     default_steps = ("consistent",)
     item = "cell"
 
-    def request(self, bare: Request, given: Mapping[str, Any]) -> Request:
+    def complete_request(self, bare: Request, given: Mapping[str, Any]) -> Request:
         """The axes, and how many of them each table has."""
         return replace(bare, margins=given["columns"], ways=given["ways"])
 
@@ -107,11 +107,11 @@ class Marginals(Statistic):
             for cell in product(*(key.labels for key in table))
         )
 
-    def size(self, request: Request) -> int:
+    def item_count(self, request: Request) -> int:
         """How many cells all tables have."""
         return sum(map(_cells, _tables(request)))
 
-    def consistent(
+    def make_consistent(
         self,
         request: Request,
         answers: Sequence[NoisyAnswer],

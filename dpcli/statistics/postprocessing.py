@@ -18,9 +18,9 @@ from typing import ClassVar
 
 from dpcli.numeric.arrays import Array, clipped, np, repeated, roomy, times
 from dpcli.numeric.exact import in_last_place, readable_text
-from dpcli.statistics.estimates import BOUNDLESS, KNOWN, SUPPRESSED, Estimates
+from dpcli.statistics.estimates import HAS_INTERVAL, SUPPRESSED, UNBOUNDED, Estimates
 
-Agree = Callable[[Estimates], Estimates]
+Reconcile = Callable[[Estimates], Estimates]
 """How a statistic makes its numbers agree with each other."""
 
 
@@ -42,7 +42,7 @@ class Step(ABC):
         return self.words.format(*("..." if one is None else readable_text(one) for one in own))
 
     @abstractmethod
-    def taken(self, estimates: Estimates, agree: Agree) -> Estimates:
+    def apply(self, estimates: Estimates, reconcile: Reconcile) -> Estimates:
         """The numbers after the step."""
 
 
@@ -59,9 +59,9 @@ class Clamp(Step):
     low: Fraction | None
     high: Fraction | None
 
-    def taken(self, estimates: Estimates, agree: Agree) -> Estimates:
+    def apply(self, estimates: Estimates, reconcile: Reconcile) -> Estimates:
         """The nearest numbers within the range, which the spec says that truth cannot leave."""
-        found = estimates.finer(self.low, self.high)
+        found = estimates.refined(self.low, self.high)
         low, high = (
             None if end is None else int(end / found.step) for end in (self.low, self.high)
         )
@@ -103,9 +103,9 @@ class Integer(Step):
     name = "integer"
     words = "rounded to whole numbers"
 
-    def taken(self, estimates: Estimates, agree: Agree) -> Estimates:
+    def apply(self, estimates: Estimates, reconcile: Reconcile) -> Estimates:
         """The nearest whole numbers."""
-        found = estimates.finer(Fraction(1))
+        found = estimates.refined(Fraction(1))
         one = int(1 / found.step)
         value = in_last_place(found.value, found.step, 0)
         lower, upper = (roomy(numbers, one) for numbers in (found.lower, found.upper))
@@ -127,13 +127,13 @@ class SuppressBelow(Step):
     words = "noisy numbers below {} left out"
     threshold: Fraction
 
-    def taken(self, estimates: Estimates, agree: Agree) -> Estimates:
+    def apply(self, estimates: Estimates, reconcile: Reconcile) -> Estimates:
         """The numbers that reach the threshold."""
-        return estimates.left_out(estimates.value < ceil(self.threshold / estimates.step))
+        return estimates.suppressed(estimates.value < ceil(self.threshold / estimates.step))
 
 
 @dataclass(frozen=True)
-class Withhold(Step):
+class SuppressWide(Step):
     """Leaves out numbers whose interval is wide in proportion to them; the last step of all.
 
     `withhold: {wider_than: 0.5}`: half the width of the interval is more than half of the
@@ -144,9 +144,9 @@ class Withhold(Step):
     words = "left out where half the width of the interval is more than {} of the value"
     share: Fraction
 
-    def taken(self, estimates: Estimates, agree: Agree) -> Estimates:
+    def apply(self, estimates: Estimates, reconcile: Reconcile) -> Estimates:
         """The numbers that are precise enough."""
-        return estimates.left_out(estimates.wider_than(self.share))
+        return estimates.suppressed(estimates.wider_than(self.share))
 
 
 @dataclass(frozen=True)
@@ -159,19 +159,19 @@ class Consistent(Step):
     name = "consistent"
     words = "made to agree with each other"
 
-    def taken(self, estimates: Estimates, agree: Agree) -> Estimates:
+    def apply(self, estimates: Estimates, reconcile: Reconcile) -> Estimates:
         """The numbers as the statistic makes them agree."""
-        return agree(estimates)
+        return reconcile(estimates)
 
 
 STEPS: tuple[type[Step], ...] = (Nonnegative, Integer, Clamp, SuppressBelow, Consistent)
 """Every step that a spec may name."""
 
 
-def after(steps: Sequence[Step], estimates: Estimates, agree: Agree) -> Estimates:
+def apply_steps(steps: Sequence[Step], estimates: Estimates, reconcile: Reconcile) -> Estimates:
     """The numbers after all steps, in their order."""
     for step in steps:
-        estimates = step.taken(estimates, agree)
+        estimates = step.apply(estimates, reconcile)
     return estimates
 
 
@@ -203,12 +203,12 @@ def flags(estimates: Estimates) -> Array:
     A number without an interval has none, unless that is because nothing bounds its
     noise-free value; choices among candidates never have one.
     """
-    standing, lower, upper = estimates.standing, estimates.lower, estimates.upper
-    known = (standing == KNOWN) & (lower != upper)
-    nothing = standing == BOUNDLESS
+    status, lower, upper = estimates.status, estimates.lower, estimates.upper
+    known = (status == HAS_INTERVAL) & (lower != upper)
+    nothing = status == UNBOUNDED
     if estimates.least is not None and estimates.most is not None:
         nothing |= known & (lower <= estimates.least) & (upper >= estimates.most)
     found = np.where(known & estimates.wider_than(UNRELIABLE), FLAGS.index(Flag.UNRELIABLE), 0)
     found[nothing] = FLAGS.index(Flag.NO_INFORMATION)
-    found[standing == SUPPRESSED] = FLAGS.index(Flag.SUPPRESSED)
+    found[status == SUPPRESSED] = FLAGS.index(Flag.SUPPRESSED)
     return found

@@ -14,7 +14,7 @@ from dpcli.statistics.statistic import NoisyAnswer, Request, Statistic, Weighted
 HALF = Fraction(1, 2)
 
 
-class Quality(Statistic):
+class QualityCounts(Statistic):
     """The number of rows, and for each checked column its readable cells.
 
     A cell is readable when it can be read as its column declares, before any constant takes
@@ -29,7 +29,7 @@ class Quality(Statistic):
 
     name = "quality"
     steps = ()
-    keeps_raw = False
+    has_raw = False
 
     def queries(self, request: Request, relation: Relation) -> tuple[WeightedQuery, ...]:
         """The vector; where the number of rows is public, that number apart."""
@@ -47,7 +47,7 @@ class Quality(Statistic):
         self, request: Request, answers: Sequence[NoisyAnswer], confidence: Fraction
     ) -> Estimates:
         """Rows, then the readable cells of each column."""
-        rows, columns = split(answers)
+        rows, columns = split_answers(answers)
         outside = float(1 - confidence) / 2
         margin = blended_margin(rows.noise, HALF, columns.noise, HALF, outside)
         (count,), differences = rows.values.tolist(), columns.values.tolist()
@@ -61,10 +61,10 @@ class Quality(Statistic):
         return ("rows", *(column.name for column in request.checked))
 
 
-QUALITY = Quality()
+QUALITY_COUNTS = QualityCounts()
 
 
-def split(answers: Sequence[NoisyAnswer]) -> tuple[NoisyAnswer, NoisyAnswer]:
+def split_answers(answers: Sequence[NoisyAnswer]) -> tuple[NoisyAnswer, NoisyAnswer]:
     """The number of rows, and the differences of all columns, each with its noise."""
     if len(answers) == 2:
         columns, rows = answers

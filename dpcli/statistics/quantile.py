@@ -24,7 +24,7 @@ KEPT = 4
 
 
 @lru_cache(maxsize=KEPT)
-def at_and_between(column: NumericColumn, points: Points) -> tuple[Key, Points]:
+def classes_at_and_between(column: NumericColumn, points: Points) -> tuple[Key, Points]:
     """Classes for the values at each point, below, between and above them.
 
     With the classes comes the place of each point's own class.
@@ -41,7 +41,7 @@ def at_and_between(column: NumericColumn, points: Points) -> tuple[Key, Points]:
 
 
 @lru_cache(maxsize=KEPT)
-def from_each(column: NumericColumn, points: Points) -> tuple[Key, Points]:
+def classes_from_each(column: NumericColumn, points: Points) -> tuple[Key, Points]:
     """Classes for the values from each point up to the next.
 
     With the classes comes the place of the class that begins at each point.
@@ -57,7 +57,7 @@ def _cut(column: NumericColumn, starts: Sequence[int], points: Points) -> tuple[
     return Key(column, tuple(starts)), tuple(places[point] for point in points)
 
 
-def chosen_points(request: Request, answers: Sequence[NoisyAnswer]) -> Estimates:
+def chosen_candidates(request: Request, answers: Sequence[NoisyAnswer]) -> Estimates:
     """The candidates that were chosen in each group, answer by answer, in the column's unit."""
     points, places = request.candidates, np.stack([one.values for one in answers], axis=1).ravel()
     if isinstance(points, range):
@@ -94,7 +94,7 @@ class Quantile(Statistic):
     """
 
     name = "quantile"
-    keeps_raw = False
+    has_raw = False
     item = "quantile"
     takes = field_types(column=NumericColumnName, quantiles=Quantiles, candidates=Candidates | None)
     chooses = True
@@ -107,7 +107,7 @@ class Quantile(Statistic):
     def queries(self, request: Request, relation: Relation) -> tuple[WeightedQuery, ...]:
         """One choice for each quantile."""
         column, asked = numeric(request), self.quantiles(request)
-        classes, places = at_and_between(column, request.candidates)
+        classes, places = classes_at_and_between(column, request.candidates)
         return tuple(
             WeightedQuery(
                 f"rank of {plain_text(quantile)}",
@@ -127,13 +127,13 @@ class Quantile(Statistic):
         self, request: Request, answers: Sequence[NoisyAnswer], confidence: Fraction
     ) -> Estimates:
         """The chosen candidates, in the column's unit."""
-        return chosen_points(request, answers)
+        return chosen_candidates(request, answers)
 
     def names(self, request: Request) -> tuple[str, ...]:
         """The quantiles."""
         return tuple(plain_text(quantile) for quantile in request.quantiles)
 
-    def consistent(
+    def make_consistent(
         self,
         request: Request,
         answers: Sequence[NoisyAnswer],

@@ -13,7 +13,7 @@ from dpcli.privacy.neighboring import Relation
 from dpcli.spec_fields import NumericColumnName, NumericColumns
 from dpcli.spec_values import field_types
 from dpcli.statistics.estimates import Estimates, Limits
-from dpcli.statistics.fiducial import Plausible
+from dpcli.statistics.fiducial import FiducialInterval
 from dpcli.statistics.moments import Moments
 from dpcli.statistics.statistic import NoisyAnswer, Request, Statistic, WeightedQuery, numeric
 
@@ -47,8 +47,8 @@ class Covariance(Statistic):
     name = "covariance"
     takes = field_types(columns=NumericColumns)
     item = "pair"
-    several_units = True
-    made = "noisy mean products less products of noisy means, no larger than possible"
+    mixed_units = True
+    derivation = "noisy mean products less products of noisy means, no larger than possible"
 
     def columns(self, request: Request) -> tuple[NumericColumn, ...]:
         """The columns whose moments are answered."""
@@ -88,7 +88,7 @@ class Covariance(Statistic):
             covariances = moments.read(sums)[2]
             return np.stack([self.outcome(covariances, pair) for pair in pairs])
 
-        found = Plausible(answers, outcomes, confidence, count=0)
+        found = FiducialInterval(answers, outcomes, confidence, count=0)
         # Where noise leaves no number, zero is published, and the interval knows no bound.
         found.values[~np.isfinite(found.values)] = 0.0
         units, places, limits = zip(*(self.printed(moments, pair) for pair in pairs), strict=True)
@@ -112,9 +112,9 @@ class Correlation(Covariance):
     """
 
     name = "correlation"
-    keeps_raw = False
-    several_units = False
-    made = "noisy covariances over the roots of noisy variances, from -1 to 1"
+    has_raw = False
+    mixed_units = False
+    derivation = "noisy covariances over the roots of noisy variances, from -1 to 1"
 
     def pairs(self, request: Request) -> Sequence[Pair]:
         """Every two columns."""
@@ -156,8 +156,8 @@ class Variance(Covariance):
     name = "variance"
     takes = field_types(column=NumericColumnName)
     item = ""
-    several_units = False
-    made = "noisy mean square less the square of the noisy mean, from 0 to what is possible"
+    mixed_units = False
+    derivation = "noisy mean square less the square of the noisy mean, from 0 to what is possible"
 
     def columns(self, request: Request) -> tuple[NumericColumn, ...]:
         """The one column."""
@@ -184,7 +184,7 @@ class StandardDeviation(Variance):
     """
 
     name = "std"
-    made = "the root of the noisy variance, from 0 to half the width of the bounds"
+    derivation = "the root of the noisy variance, from 0 to half the width of the bounds"
 
     def outcome(self, covariances: Floats, pair: Pair) -> Floats:
         """The root of the variance, with its sign."""

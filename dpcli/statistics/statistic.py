@@ -20,7 +20,7 @@ from dpcli.spec_fields import FieldFault
 from dpcli.spec_values import SectionModel, extended_model
 from dpcli.statistics.estimates import Estimates
 
-NUMBER_STEPS = ("nonnegative", "integer", "clamp", "suppress_below")
+NUMERIC_STEPS = ("nonnegative", "integer", "clamp", "suppress_below")
 """Steps of `post` that suit any number."""
 
 
@@ -30,7 +30,7 @@ class Request:
 
     Attributes:
         bins: The axis along which a histogram counts.
-        totals: Clamps what one person adds to a group, over all their rows, in steps; without
+        user_clamp: Clamps what one person adds to a group, over all their rows, in steps; without
             it their kept rows count.
         columns: Several columns that are computed with together.
         margins: Axes of which tables are made, `ways` at a time.
@@ -45,7 +45,7 @@ class Request:
     bins: Key | None = None
     by: tuple[Key, ...] = ()
     where: tuple[Condition, ...] = ()
-    totals: tuple[int, int] | None = None
+    user_clamp: tuple[int, int] | None = None
     columns: tuple[NumericColumn, ...] = ()
     margins: tuple[Key, ...] = ()
     ways: int = 1
@@ -65,13 +65,13 @@ class Request:
         return dict(self.options)[name]
 
     @property
-    def cuts(self) -> tuple[Key, ...]:
+    def binned_axes(self) -> tuple[Key, ...]:
         """The axes that cut numbers into bins: of groups, of a histogram, of tables."""
         axes = (*self.by, *([self.bins] if self.bins else []), *self.margins)
         return tuple(key for key in axes if key.starts)
 
 
-REQUESTED = frozenset(field.name for field in fields(Request))
+REQUEST_FIELDS = frozenset(field.name for field in fields(Request))
 """Fields that a request has by name; the others are among its `options`."""
 
 
@@ -111,25 +111,25 @@ class Statistic(ABC):
         chooses: Whether its answers are choices among candidates.
         chooses_labels: Whether these candidates are labels.
         steps: The steps of `post` that it allows; `default_steps` are taken if `post` is absent.
-        keeps_raw: Whether there is one noisy number behind each estimate.
-        made: What is done to the noisy answers before they are published.
+        has_raw: Whether there is one noisy number behind each estimate.
+        derivation: What is done to the noisy answers before they are published.
         warning: What readers of the numbers must know.
         item: What several items are; empty if there is a single number.
         measure: What the numbers measure, which decides how they are worded and drawn.
-        several_units: Whether its items have no common scale.
+        mixed_units: Whether its items have no common scale.
     """
 
     name: ClassVar[str]
     takes: ClassVar[Mapping[str, Any]] = {}
     counts_people: ClassVar[bool] = False
     chooses: ClassVar[bool] = False
-    steps: ClassVar[tuple[str, ...]] = NUMBER_STEPS
+    steps: ClassVar[tuple[str, ...]] = NUMERIC_STEPS
     default_steps: ClassVar[tuple[str, ...]] = ()
-    keeps_raw: ClassVar[bool] = True
+    has_raw: ClassVar[bool] = True
     chooses_labels: ClassVar[bool] = False
     measure: ClassVar[Literal["counts", "amounts", "values"]] = "values"
-    several_units: ClassVar[bool] = False
-    made: ClassVar[str] = ""
+    mixed_units: ClassVar[bool] = False
+    derivation: ClassVar[str] = ""
     warning: ClassVar[str] = ""
     item: ClassVar[str] = ""
 
@@ -150,16 +150,16 @@ class Statistic(ABC):
         By default the answers of a single query as they are.
         """
         width = answers[0].noise.half_width(confidence)
-        return Estimates.around(answers[0].values, width, self.unit(request))
+        return Estimates.around(answers[0].values, width, self.step(request))
 
-    def unit(self, request: Request) -> Fraction:
+    def step(self, request: Request) -> Fraction:
         """The value of one step, where a noisy answer is published as it is."""
         return Fraction(1)
 
-    def request(self, bare: Request, given: Mapping[str, Any]) -> Request:
+    def complete_request(self, bare: Request, given: Mapping[str, Any]) -> Request:
         """The request with the statistic's own fields, whose names are resolved."""
-        known = {key: value for key, value in given.items() if key in REQUESTED}
-        other = tuple((key, value) for key, value in given.items() if key not in REQUESTED)
+        known = {key: value for key, value in given.items() if key in REQUEST_FIELDS}
+        other = tuple((key, value) for key, value in given.items() if key not in REQUEST_FIELDS)
         present = {key: value for key, value in known.items() if value is not None}
         return replace(bare, **present, options=other)
 
@@ -175,23 +175,23 @@ class Statistic(ABC):
         """The names of the items, where there are several."""
         return ()
 
-    def size(self, request: Request) -> int:
+    def item_count(self, request: Request) -> int:
         """How many items there are."""
         return len(self.items(request))
 
-    def item_name(self, request: Request) -> str:
+    def item_heading(self, request: Request) -> str:
         """What the items are, as the heading of a column."""
         return self.item
 
     def notes(self, request: Request) -> tuple[str, ...]:
         """What is done to the noisy answers before they are published, in sentences."""
-        return (self.made,) if self.made else ()
+        return (self.derivation,) if self.derivation else ()
 
     def warnings(self, request: Request) -> tuple[str, ...]:
         """What a reader of the numbers must know, in sentences."""
         return (f"{request.name}: {self.warning}",) if self.warning else ()
 
-    def consistent(
+    def make_consistent(
         self,
         request: Request,
         answers: Sequence[NoisyAnswer],

@@ -224,7 +224,7 @@ def test_without_noise_the_choice_is_the_best(statistic: Statistic) -> None:
             assert isinstance(query, ScoreQuery)
             given.append(NoisyAnswer(best_choices(query, cells), ExponentialChoice(Fraction(1))))
         estimates = list(statistic.estimate(request, given, Fraction(19, 20)))
-        size = statistic.size(request)
+        size = statistic.item_count(request)
         for place, rows in enumerate(groups(request)):
             for item, one in enumerate(estimates[place * size : (place + 1) * size]):
                 good = worth(statistic, request, item, rows)

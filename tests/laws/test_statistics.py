@@ -201,10 +201,10 @@ def test_any_noisy_answer_gives_one_finite_estimate_per_cell(
         for extreme in (0, -1, 1, 10**30, -(10**30)):
             given = [noisy(query, extreme, noise) for query in queries]
             estimates = statistic.estimate(request, given, Fraction(19, 20))
-            agreed = statistic.consistent(request, given, estimates, Fraction(19, 20))
+            agreed = statistic.make_consistent(request, given, estimates, Fraction(19, 20))
             assert len(agreed) == len(estimates)
-            assert len(estimates) == groups(request) * statistic.size(request)
-            assert len(statistic.items(request)) == statistic.size(request)
+            assert len(estimates) == groups(request) * statistic.item_count(request)
+            assert len(statistic.items(request)) == statistic.item_count(request)
             for estimate in (*estimates, *agreed):
                 assert estimate.value is not None
                 if estimate.lower is None or estimate.upper is None:

@@ -160,7 +160,7 @@ def _limited(query: Query, rows: list[tuple[int, Row]], unit: Unit) -> list[tupl
     ordered = sorted(rows, key=lambda pair: pair[0])
     if not isinstance(unit, PersonUnit):
         return ordered
-    totals = isinstance(query, LinearQuery) and query.totals is not None
+    totals = isinstance(query, LinearQuery) and query.user_clamp is not None
     if not totals:
         ordered = ordered[: unit.max_rows]
         if not query.axes:
@@ -192,8 +192,8 @@ def _adds(
             yield cell, {row[query.column] for row in passed}
         elif isinstance(query, LinearQuery):
             total = sum(_term(query, row) for row in passed)
-            if query.totals is not None and passed:
-                total = min(max(total, query.totals[0]), query.totals[1])
+            if query.user_clamp is not None and passed:
+                total = min(max(total, query.user_clamp[0]), query.user_clamp[1])
             yield cell, total
 
 

@@ -57,5 +57,5 @@ def _query(
         high = max([*(abs(end) for factor in factors for end in factor.limits), 3])
         low = random.choice((0, 1, -high, -1))
         clamp = (low, random.randint(low + 1, 2 * high + 2))
-        return replace(query, by=by, items=items, factors=factors, totals=clamp)
+        return replace(query, by=by, items=items, factors=factors, user_clamp=clamp)
     return replace(query, by=by, items=items)

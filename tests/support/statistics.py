@@ -12,7 +12,7 @@ from dpcli.queries import Condition
 from dpcli.scores import Points
 from dpcli.spec_fields import column_role
 from dpcli.statistics.choices import SCORE_FUNCTIONS
-from dpcli.statistics.statistic import REQUESTED, Request, Statistic
+from dpcli.statistics.statistic import REQUEST_FIELDS, Request, Statistic
 
 
 @dataclass(frozen=True)
@@ -58,8 +58,8 @@ def _options(statistic: Statistic) -> tuple[tuple[str, Any], ...]:
     fields = statistic.fields.model_fields.items()
     own = {key: field.examples[0] for key, field in fields if field.examples}
     texts = {key: str(example) for key, example in own.items()}
-    values = statistic.fields.model_validate(texts) if own.keys() - REQUESTED else None
-    return tuple((key, getattr(values, key)) for key in own if key not in REQUESTED)
+    values = statistic.fields.model_validate(texts) if own.keys() - REQUEST_FIELDS else None
+    return tuple((key, getattr(values, key)) for key in own if key not in REQUEST_FIELDS)
 
 
 def kinds_of(statistic: Statistic) -> tuple[str, ...]:

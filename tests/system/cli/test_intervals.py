@@ -20,7 +20,7 @@ from dpcli.queries import Query, RidgeQuery
 from dpcli.specification.load import read_central_spec
 from dpcli.statistics import STATISTICS
 from dpcli.statistics.estimates import Estimates
-from dpcli.statistics.postprocessing import after
+from dpcli.statistics.postprocessing import apply_steps
 from dpcli.statistics.statistic import NoisyAnswer
 from tests.oracles.opened import cells_of
 from tests.oracles.plain import evaluate
@@ -89,7 +89,9 @@ def truth(planned: PlannedStatistic, exact: Sequence[list[int]]) -> Estimates:
     answers = [NoisyAnswer(whole(values), nothing) for values in exact]
     found = statistic.estimate(request, answers, sure)
     loud = [NoisyAnswer(whole(values), DiscreteLaplace(Fraction(1))) for values in exact]
-    return after(entry.post, found, lambda e: statistic.consistent(request, loud, e, sure))
+    return apply_steps(
+        entry.post, found, lambda e: statistic.make_consistent(request, loud, e, sure)
+    )
 
 
 def coverage(plan: Plan, exact: Sequence[list[int]]) -> dict[str, float]:

@@ -65,7 +65,7 @@ def test_single_rows_have_private_keys_and_distinct_values_too(start: int, tmp_p
     path = tmp_path / "data.csv"
     for seed in range(start, start + PER_TEST):
         data, _, queries = generate(seed)
-        asked = [q for q in queries if not (isinstance(q, LinearQuery) and q.totals)]
+        asked = [q for q in queries if not (isinstance(q, LinearQuery) and q.user_clamp)]
         path.write_bytes(data)
         found = without_empty(engine(asked, RowUnit(), path))
         assert found == without_empty(evaluate(asked, data)), seed
@@ -181,5 +181,5 @@ def test_clamped_totals_do_not_wrap(tmp_path: Path) -> None:
     path, high = tmp_path / "data.csv", 2**62 - 1
     path.write_text("who\n" + "".join(f"p{person}\n" for person in range(50)), encoding="utf-8")
     for low, expected in ((high - 1, 50 * (high - 1)), (-high, 50)):
-        query = LinearQuery(totals=(low, high))
+        query = LinearQuery(user_clamp=(low, high))
         assert engine([query], PersonUnit("who", 1, 1, 1), path) == [[expected]]

@@ -14,7 +14,7 @@ from dpcli.columns import CategoryColumn, Column, Key, NumericColumn
 from dpcli.privacy.unit import RowUnit
 from dpcli.queries import Factor, LinearQuery, Query
 from dpcli.scores import Accuracy, Frequency, Points, Rank, Revenue, ScoreQuery
-from dpcli.statistics.quantile import at_and_between, from_each
+from dpcli.statistics.quantile import classes_at_and_between, classes_from_each
 from tests.oracles import files, users
 from tests.oracles.files import batches
 from tests.oracles.opened import engine
@@ -36,10 +36,10 @@ def scored(random: Random, query: Query, columns: Sequence[Column]) -> Query:
     points = candidates(random, column)
     kind = random.choice(("rank", "rank", "revenue", "accuracy"))
     if kind == "rank":
-        key, places = at_and_between(column, points)
+        key, places = classes_at_and_between(column, points)
         quantile = Fraction(random.choice(("1/2", "1/4", "0.99", "0.000001", "2/3")))
         return replace(common, classes=(key,), score_function=Rank(places, quantile))
-    key, places = from_each(column, points)
+    key, places = classes_from_each(column, points)
     flags = [one for one in usable if isinstance(one, CategoryColumn) and len(one.labels) == 2]
     flags = [one for one in flags if one not in [key.column for key in by]]
     if kind == "accuracy" and flags:
@@ -63,7 +63,7 @@ def candidates(random: Random, column: NumericColumn) -> Points:
 def squared(random: Random, query: LinearQuery) -> LinearQuery:
     """A product of two factors, perhaps of one with itself, counted from a middle."""
     small = [one for one in query.factors if all(abs(end) < 2**50 for end in one.limits)]
-    if not small or query.totals is not None:
+    if not small or query.user_clamp is not None:
         return query
     pair = (small[0], random.choice([small[0], *small, Factor(small[0].column)]))
     return replace(query, factors=pair, offset=random.choice((0, 1, -3, 10**6)))

@@ -98,7 +98,7 @@ def test_labels_are_plain_texts() -> None:
 
 
 REVERSED: list[Callable[[], object]] = [
-    lambda: LinearQuery(totals=(5, -5)),
+    lambda: LinearQuery(user_clamp=(5, -5)),
     lambda: NumericColumn("age", "integer", bounds=(5, -5)),
     lambda: PersonUnit("who", 1, 0, 1),
     lambda: PersonUnit("who", -1, -1, 9),

@@ -86,7 +86,7 @@ def test_exact_answers_are_those_of_the_oracle(text: str, dummy: Make, tmp_path:
     if isinstance(unit, PersonUnit):
         unit = PersonUnit(unit.column, 10**6, 10**6, 10**6)
     queries = [
-        replace(query, totals=None)  # type: ignore[call-arg]
+        replace(query, user_clamp=None)  # type: ignore[call-arg]
         if getattr(query, "totals", None) not in (None, (0, 1))
         else query
         for query in plan.engine_queries

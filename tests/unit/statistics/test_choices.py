@@ -17,7 +17,7 @@ from dpcli.privacy.sensitivity import sensitivity
 from dpcli.privacy.unit import RowUnit
 from dpcli.scores import Points, Rank, ScoreQuery
 from dpcli.statistics import STATISTICS
-from dpcli.statistics.quantile import Quantile, at_and_between, from_each
+from dpcli.statistics.quantile import Quantile, classes_at_and_between, classes_from_each
 from dpcli.statistics.statistic import NoisyAnswer, Request
 from tests.oracles.opened import cells_of
 from tests.oracles.plain import evaluate
@@ -28,7 +28,7 @@ ADDED = Relation(RowUnit(), Neighbors.ADD_REMOVE)
 
 def rank(quantile: Fraction, points: Points | None = None) -> ScoreQuery:
     """The query for one quantile."""
-    key, places = at_and_between(COLUMN, range(5) if points is None else points)
+    key, places = classes_at_and_between(COLUMN, range(5) if points is None else points)
     return ScoreQuery(classes=(key,), score_function=Rank(places, quantile))
 
 
@@ -61,7 +61,7 @@ def test_ranks_move_exactly_as_far_as_is_claimed(quantile: str, neighbors: Neigh
         for one, other in pairs:
             change = [a - b for a, b in zip(one, other, strict=True)]
             worst = max(worst, max(change) - min(change))
-    claim = sensitivity(query.contribution, neighbors, RowUnit(), 1).l1
+    claim = sensitivity(query.row_contribution, neighbors, RowUnit(), 1).l1
     # Nine tenths of five rows leave no room for candidates on either side.
     assert worst == claim if quantile != "9/10" else worst <= claim
 
@@ -94,12 +94,12 @@ def test_classes_cover_every_value_once() -> None:
     """Wherever candidates lie, each value is in one class, and the class of a point is its own."""
     regular = (range(5), range(0, 5, 2), range(0, 5, 3), range(0, 5, 9), range(1, 5, 2))
     for points in ((0,), (4,), (1, 2), (0, 2, 4), (0, 1, 2, 3, 4), *regular):
-        key, places = at_and_between(COLUMN, points)
+        key, places = classes_at_and_between(COLUMN, points)
         bins = list(zip(key.starts, (*key.starts[1:], 5), strict=True))
         for value in range(5):
             assert sum(low <= value < high for low, high in bins) == 1
         assert [bins[place] for place in places] == [(point, point + 1) for point in points]
-        key, places = from_each(COLUMN, points)
+        key, places = classes_from_each(COLUMN, points)
         assert [key.starts[place] for place in places] == list(points)
 
 
@@ -126,7 +126,7 @@ def test_consistent_quantiles_rise() -> None:
     statistic = Quantile()
     crossed = statistic.estimate(request, given, Fraction(19, 20))
     assert [one.value for one in crossed] == [1, 4, 2]
-    put = statistic.consistent(request, given, crossed, Fraction(19, 20))
+    put = statistic.make_consistent(request, given, crossed, Fraction(19, 20))
     assert [one.value for one in put] == [4, 1, 2]
 
 

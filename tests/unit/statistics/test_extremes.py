@@ -10,7 +10,7 @@ from dpcli.columns import NumericColumn
 from dpcli.noise.discrete_laplace import DiscreteLaplace
 from dpcli.numeric.arrays import whole
 from dpcli.statistics.counts import Mean
-from dpcli.statistics.postprocessing import Clamp, Integer, after, flags
+from dpcli.statistics.postprocessing import Clamp, Integer, apply_steps, flags
 from dpcli.statistics.spread import Variance
 from dpcli.statistics.statistic import NoisyAnswer, Request
 
@@ -43,7 +43,7 @@ def test_steps_of_post_take_numbers_of_any_size(power: int) -> None:
     given = [NoisyAnswer(whole([size]), noise) for size in (50, 10**power, -(10 ** (2 * power)))]
     found = Variance().estimate(Request("v", column), given, Fraction(19, 20))
     steps = [Clamp(Fraction(1, 3), Fraction(10 ** (2 * power), 3)), Integer()]
-    (one,) = after(steps, found, lambda same: same)
+    (one,) = apply_steps(steps, found, lambda same: same)
 
     assert one.value is not None
     assert one.value.denominator == 1

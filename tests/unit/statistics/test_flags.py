@@ -8,7 +8,7 @@ from fractions import Fraction
 import pytest
 
 from dpcli.numeric.arrays import np, whole
-from dpcli.statistics.estimates import ANY, BOUNDLESS, KNOWN, NO_INTERVAL, Estimates, Limits
+from dpcli.statistics.estimates import ANY, HAS_INTERVAL, NO_INTERVAL, UNBOUNDED, Estimates, Limits
 from dpcli.statistics.postprocessing import (
     FLAGS,
     UNRELIABLE,
@@ -18,8 +18,8 @@ from dpcli.statistics.postprocessing import (
     Nonnegative,
     Step,
     SuppressBelow,
-    Withhold,
-    after,
+    SuppressWide,
+    apply_steps,
     flags,
 )
 
@@ -31,12 +31,14 @@ def estimate(
     fine = Fraction(1, 1000)
     number, low, high = (whole([int(Fraction(text) / fine)]) for text in (value, lower, upper))
     least, most = (None if end is None else whole([int(end / fine)]) for end in within)
-    return Estimates(fine, (places,), number, low, high, np.array([KNOWN]), None, None, least, most)
+    return Estimates(
+        fine, (places,), number, low, high, np.array([HAS_INTERVAL]), None, None, least, most
+    )
 
 
-def choice(standing: int = NO_INTERVAL) -> Estimates:
+def choice(status: int = NO_INTERVAL) -> Estimates:
     """A number without an interval."""
-    return replace(Estimates.chosen(whole([3])), standing=np.array([standing]))
+    return replace(Estimates.chosen(whole([3])), status=np.array([status]))
 
 
 def flag_of(one: Estimates) -> Flag:
@@ -95,7 +97,7 @@ def test_no_information_is_an_interval_over_all_that_is_possible(
 
 def test_a_range_moves_with_its_number() -> None:
     """A mean is estimated from the middle of its bounds, and its bounds are those of the column."""
-    shifted = estimate("2", "-5", "5", (Fraction(-5), Fraction(5))).moved(Fraction(5))
+    shifted = estimate("2", "-5", "5", (Fraction(-5), Fraction(5))).shifted(Fraction(5))
 
     assert shifted.least is not None and shifted.most is not None
     assert (shifted.least * shifted.step, shifted.most * shifted.step) == BOUNDS
@@ -105,13 +107,13 @@ def test_a_range_moves_with_its_number() -> None:
 def test_a_choice_has_no_flag_and_a_value_without_bounds_says_nothing() -> None:
     """No interval is no warning, unless there is none because nothing bounds the value."""
     assert flag_of(choice()) is Flag.NONE
-    assert flag_of(choice(BOUNDLESS)) is Flag.NO_INFORMATION
+    assert flag_of(choice(UNBOUNDED)) is Flag.NO_INFORMATION
 
 
 def test_a_declared_range_is_all_that_is_possible() -> None:
     """An interval that fills the range of `clamp` says no more than the spec did."""
     wide = estimate("40", "-30", "120")
-    clamped = after([Clamp(Fraction(0), Fraction(100))], wide, lambda one: one)
+    clamped = apply_steps([Clamp(Fraction(0), Fraction(100))], wide, lambda one: one)
 
     assert flag_of(clamped) is Flag.NO_INFORMATION
 
@@ -120,21 +122,21 @@ def test_a_step_without_an_upper_end_keeps_the_one_that_was_known() -> None:
     """A mean of values up to 10 that may not be negative still lies between zero and 10."""
     wide = estimate("4", "-5", "10", (Fraction(-5), Fraction(10)))
 
-    assert flag_of(after([Nonnegative()], wide, lambda one: one)) is Flag.NO_INFORMATION
+    assert flag_of(apply_steps([Nonnegative()], wide, lambda one: one)) is Flag.NO_INFORMATION
 
 
 def test_whole_numbers_of_steps_beyond_a_machine_word() -> None:
     """The digits of a tiny step are rounded like all others."""
     tiny = Estimates.around(whole([-1]), 2, Fraction(1, 10**30))
-    (found,) = after([Integer()], tiny, lambda one: one)
+    (found,) = apply_steps([Integer()], tiny, lambda one: one)
 
     assert (found.lower, found.value, found.upper) == (Fraction(-1), Fraction(0), Fraction(1))
 
 
-@pytest.mark.parametrize("step", [SuppressBelow(Fraction(200)), Withhold(UNRELIABLE)])
+@pytest.mark.parametrize("step", [SuppressBelow(Fraction(200)), SuppressWide(UNRELIABLE)])
 def test_what_is_left_out_is_suppressed(step: Step) -> None:
     """Value and interval are blank, whatever left them out."""
-    found = after([step], estimate("100", "40", "160"), lambda one: one)
+    found = apply_steps([step], estimate("100", "40", "160"), lambda one: one)
     (left,) = found
 
     assert (left.value, left.lower, left.upper) == (None, None, None)
@@ -147,7 +149,7 @@ def test_withholding_uses_the_measure_of_the_flag(
 ) -> None:
     """At the share of the flag, exactly the unreliable numbers are withheld."""
     one = estimate(value, lower, upper)
-    (left,) = after([Withhold(UNRELIABLE)], one, lambda same: same)
+    (left,) = apply_steps([SuppressWide(UNRELIABLE)], one, lambda same: same)
 
     assert (left.value is None) == (flag is Flag.UNRELIABLE)
     assert one.wider_than(UNRELIABLE) == (flag is Flag.UNRELIABLE)
@@ -156,4 +158,4 @@ def test_withholding_uses_the_measure_of_the_flag(
 def test_a_choice_is_never_withheld_and_a_boundless_number_always() -> None:
     """The measure needs an interval, and no interval is wider than one without an end."""
     assert not choice().wider_than(Fraction(1, 100))
-    assert choice(BOUNDLESS).wider_than(Fraction(100))
+    assert choice(UNBOUNDED).wider_than(Fraction(100))

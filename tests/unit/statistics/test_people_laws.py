@@ -52,7 +52,7 @@ def requests(statistic: Statistic) -> Iterator[Request]:
                 continue
             yield request
             if "bound" in statistic.fields.model_fields:
-                yield replace(request, totals=(-1, 3))
+                yield replace(request, user_clamp=(-1, 3))
 
 
 def answers(queries: Sequence[Query], rows: Sequence[str], unit: PersonUnit) -> list[list[int]]:
@@ -113,6 +113,6 @@ def test_no_person_exceeds_the_sensitivity_and_some_reach_it(
             assert l0 <= claim.l0
             roomy = neighbors is Neighbors.ADD_REMOVE or claim.l0 < (query.cells or 0)
             # A row that is skipped cannot be in a total, and an id is one per row here.
-            whole = isinstance(query, LinearQuery) and query.totals is None and not query.items
+            whole = isinstance(query, LinearQuery) and query.user_clamp is None and not query.items
             if roomy and whole:
                 assert (l1, l2, linf) == (claim.l1, claim.l2_squared, claim.linf), (request, query)

@@ -1,4 +1,4 @@
-"""Regression by its moments and by its minimiser."""
+"""Regression by its moments and by its ridge_query."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ NEARLY = DiscreteLaplace(Fraction(1, 1000))
 
 
 def solved(query: RidgeQuery, rows: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
-    """The minimiser for these rows, as the engine computes it."""
+    """The ridge_query for these rows, as the engine computes it."""
     names = [factor.column.name for factor in (*query.inputs, query.outcome)]
     lines = "".join(",".join(map(str, row)) + "\n" for row in rows)
     data = f"{','.join(names)}\n{lines}".encode()
