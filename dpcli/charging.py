@@ -72,9 +72,9 @@ def charge(
     files = resolved(one for one in inputs if isinstance(one, str))
 
     def charged() -> tuple[StoredRelease, Path]:
-        opens = not must_exist(plan.spec)
+        may_open = not must_exist(plan.spec)
         with _paying(ledger, plan.spec) as book:
-            wanted = charge_for(plan, name, day, files=files, opens=opens)
+            wanted = charge_for(plan, name, day, files=files, may_open=may_open)
             with OpenCharge(book, wanted) as open_charge:
                 return make(open_charge), book.path
 

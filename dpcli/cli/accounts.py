@@ -39,9 +39,9 @@ def open_ledger(named: Path | None, spec: Path, *, must_exist: bool = False) -> 
         yield ledger
 
 
-def existing_ledger(named: Path | None, *, doubtful: bool = False) -> closing[Ledger]:
+def existing_ledger(named: Path | None, *, unchecked: bool = False) -> closing[Ledger]:
     """The named ledger, or the default one of this folder; it must exist."""
-    return closing(Ledger.open(named or Path(DEFAULT), doubtful=doubtful))
+    return closing(Ledger.open(named or Path(DEFAULT), unchecked=unchecked))
 
 
 def forecast_balance(
@@ -63,21 +63,21 @@ def forecast_balance(
         require_plan_fits(plan)
     except DpcliError as failure:
         over, times = failure, None
-    opens = not must_exist(plan.spec)
+    may_open = not must_exist(plan.spec)
     cost = RecordedCost(
         tuple(plan.guarantee_counts.items()), None if period is None else period_number(period)
     )
     asked = terms_from_spec(plan.spec), cost, times
     try:
         if named is None and is_absent(path):
-            if not opens:
+            if not may_open:
                 raise LedgerError.about("ledger-must-exist", path=path)
             require_place(path)
             require_no_history(path)
-            found = Account(path, exists=False).forecast(*asked, opens=opens)
+            found = Account(path, exists=False).forecast(*asked, may_open=may_open)
         else:
             with existing_ledger(path) as ledger:
-                found = ledger.account(dataset).forecast(*asked, opens=opens)
+                found = ledger.account(dataset).forecast(*asked, may_open=may_open)
                 found = replace(found, shared=ledger.sharing(dataset, resolved(data)))
     except DpcliError as failure:
         found = BalanceForecast(path, path.exists(), refused=failure)
@@ -128,7 +128,7 @@ class ChargeRequest:
             self.release_id,
             self.period,
             files=resolved(self.data),
-            opens=not must_exist(self.plan.spec),
+            may_open=not must_exist(self.plan.spec),
         )
 
 

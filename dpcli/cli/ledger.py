@@ -109,8 +109,8 @@ def verify(
 ) -> None:
     """Check that a ledger is unchanged, and that reports agree."""
     reports = [*(against or ()), *(more or ())]
-    with existing_ledger(path, doubtful=True) as book:
-        found = [*book.faults(), *report_faults(book, reports)]
+    with existing_ledger(path, unchecked=True) as book:
+        found = [*book.all_faults(), *report_faults(book, reports)]
         count = 0 if found else len(book.entries())
         name = book.path
     if found:

@@ -20,7 +20,7 @@ from dpcli.cli.console import print_json
 from dpcli.cli.options import AsJson, LedgerFile, Period
 from dpcli.cli.text_tables import write_table
 from dpcli.errors import DpcliError, LedgerError
-from dpcli.ledger.account import Runs
+from dpcli.ledger.account import RepeatedRuns
 from dpcli.ledger.balance import balance, period_number, recorded_cost
 from dpcli.ledger.ledger import Ledger
 from dpcli.ledger.options import DEFAULT, NAMED
@@ -50,7 +50,7 @@ def datasets(incomplete: str) -> Iterator[str]:
     path = Path(os.environ.get(NAMED) or DEFAULT)
     names: list[str] = []
     if path.is_file():
-        with suppress(DpcliError), closing(Ledger.open(path, doubtful=True)) as ledger:
+        with suppress(DpcliError), closing(Ledger.open(path, unchecked=True)) as ledger:
             names += ledger.accounts()
     yield from (name for name in names if name.startswith(incomplete))
 
@@ -105,7 +105,9 @@ def _account(book: Ledger, terms: AccountTerms, day: int | None, plan: Plan | No
             # In an account with a window: as many as fit in one that is still empty.
             fits = not account.closed and not list(terms.differences(terms_from_spec(plan.spec)))
             more = (
-                Runs(terms, account.costs, tuple(plan.guarantee_counts.items())).most if fits else 0
+                RepeatedRuns(terms, account.costs, tuple(plan.guarantee_counts.items())).most
+                if fits
+                else 0
             )
     except LedgerError as failure:
         if failure.problems[0].code != "package-missing":

@@ -95,7 +95,7 @@ def plan(
             print()
             _print_comparison(made)
     sys.stdout.flush()
-    found.require()
+    found.raise_refusal()
 
 
 def _amplified(plan: Plan, records: int, delta: str | None) -> ShuffledGuarantee:

@@ -215,8 +215,8 @@ def _print_measures(plan: Plan, found: BalanceForecast) -> None:
         print(f"        {KEY}")
     if found.before is not None:
         print(f"account {_account(plan, found, found.before.remaining)}")
-    if found.repeated is not None:
-        runs = found.repeated
+    if found.runs is not None:
+        runs = found.runs
         least = "at least " if runs.most >= MOST_RUNS or not runs.exact else ""
         facts = {"runs": runs.asked, "needed": loss_text(runs.needed), "most": runs.most}
         print(f"times   {note('plan.times', least=least, **facts)}")

@@ -134,7 +134,7 @@ def _dry_run(request: ChargeRequest, tables: Tables, engine: Engine, *, as_json:
         require_quality(stored)
         return
     found = forecast_balance(plan, request.spec, request.ledger, request.period, request.data)
-    found.require()
+    found.raise_refusal()
     require_data(plan, request.data, engine)
     if as_json:
         write_json(plan_json(plan, found))

@@ -1,6 +1,6 @@
-"""What an account allows: one release before it is made, or many runs of it.
+"""Whether an account can pay for a release, and for how many runs of it.
 
-A function of what the ledger records and of the plan; it neither reads nor writes a file.
+Everything follows from recorded costs and account terms; no file is read or written.
 """
 
 from __future__ import annotations
@@ -16,40 +16,42 @@ from dpcli.numeric.search import bisect
 from dpcli.privacy.loss import Loss, loss_text
 
 MOST_RUNS = 1_000_000
-"""Runs to look ahead; more than are ever planned."""
+"""The largest number of runs that a forecast counts."""
 
-COARSE = 100
-"""By `pld` the number of runs may be too low by one in 100: each trial takes seconds."""
+PLD_PRECISION = 100
+"""With `pld` the number of runs may be 1% too low: each trial takes seconds."""
 
 
 @dataclass(frozen=True, slots=True)
 class Account:
     """What a ledger records of an account.
 
-    `terms` are None before it is opened. A `closed` account allows no more releases; where
-    `opens` is false, a release may not open it. `exists` says whether there is a ledger.
+    `terms` are None before the account is opened. A `closed` account allows no more releases.
+    `may_open` is false if a release may not open the account. `exists` says whether the ledger
+    exists.
     """
 
     ledger: Path
     terms: AccountTerms | None = None
     costs: Sequence[RecordedCost] = ()
     closed: bool = False
-    opens: bool = True
+    may_open: bool = True
     exists: bool = True
 
     def balance(self, terms: AccountTerms, period: int | None = None) -> Balance:
-        """What it has spent so far; with a window, around `period`."""
-        found = balance(terms, self.costs, period)
-        return found.exhausted if self.closed else found
+        """What the account has spent so far; with a window, around `period`."""
+        current = balance(terms, self.costs, period)
+        return current.exhausted if self.closed else current
 
     def check_charge(
-        self, asked: AccountTerms, cost: RecordedCost, *, opens: bool = True
+        self, spec_terms: AccountTerms, cost: RecordedCost, *, may_open: bool = True
     ) -> tuple[Balance, Balance]:
-        """The balances before and after a release; BudgetError or LedgerError if it is refused.
+        """The balances before and after a release that costs `cost`; nothing is charged.
 
-        `asked` are the terms of the spec, `opens` whether the release may open the account.
+        `spec_terms` are the terms of the spec. `may_open` says whether the release may open the
+        account. Raises BudgetError or LedgerError if the account refuses the release.
         """
-        terms = self._agreed(asked, cost.period, opens=opens)
+        terms = self._agreed_terms(spec_terms, cost.period, may_open=may_open)
         before = self.balance(terms, cost.period)
         after = balance(terms, [*self.costs, cost], cost.period)
         if self.closed:
@@ -67,66 +69,70 @@ class Account:
         return before, after
 
     def forecast(
-        self, asked: AccountTerms, cost: RecordedCost, times: int | None, *, opens: bool
+        self, spec_terms: AccountTerms, cost: RecordedCost, times: int | None, *, may_open: bool
     ) -> BalanceForecast:
-        """What it does with a release, and with that many; a refusal is part of it.
+        """What one release, and `times` runs of it, would do to the account.
 
-        `asked` and `opens` are as for `check_charge`.
+        A refusal is part of the forecast. `spec_terms` and `may_open` are as for `check_charge`.
         """
-        account, terms, period = self, self.terms or asked, cost.period
+        account, terms, period = self, self.terms or spec_terms, cost.period
         refused, needs_day = None, False
         after: Balance | None = None
         try:
-            before, after = self.check_charge(asked, cost, opens=opens)
+            before, after = self.check_charge(spec_terms, cost, may_open=may_open)
         except DpcliError as failure:
             refused, needs_day = failure, failure.problems[0].code == "period-required"
             if needs_day:
-                # What is left depends on the day: shown is a window without other releases.
+                # The balance depends on the day: show that of a window without other releases.
                 account, period = replace(self, costs=()), 0
                 alone = balance(terms, [replace(cost, period=0)], 0)
                 after = alone if alone.within else None
             before = account.balance(terms, period if terms.window else None)
-        repeated = None
+        runs = None
         if times and (refused is None or needs_day or isinstance(refused, BudgetError)):
-            repeated = Runs(terms, account.costs, cost.guarantees, cost.period).repeated(times)
+            repeated = RepeatedRuns(terms, account.costs, cost.guarantees, cost.period)
+            runs = repeated.forecast(times)
             if self.closed:
-                repeated = replace(repeated, fits=False, most=0)
+                runs = replace(runs, fits=False, most=0)
         return BalanceForecast(
-            self.ledger, self.exists, self.terms, before, after, refused, repeated=repeated
+            self.ledger, self.exists, self.terms, before, after, refused, runs=runs
         )
 
-    def _agreed(self, asked: AccountTerms, period: int | None, *, opens: bool) -> AccountTerms:
+    def _agreed_terms(
+        self, spec_terms: AccountTerms, period: int | None, *, may_open: bool
+    ) -> AccountTerms:
         terms = self.terms
         if terms is None:
-            if not opens or not self.opens:
+            if not may_open or not self.may_open:
                 raise LedgerError.about(
-                    "account-must-exist" if self.opens else "account-must-exist.lost",
+                    "account-must-exist" if self.may_open else "account-must-exist.lost",
                     path=self.ledger,
-                    dataset=asked.dataset,
-                    command=opening_command(asked, self.ledger),
+                    dataset=spec_terms.dataset,
+                    command=opening_command(spec_terms, self.ledger),
                 )
-            terms = asked
+            terms = spec_terms
         differences = "; ".join(
-            f"its {word} is {mine}, the spec says {theirs}"
-            for word, mine, theirs in terms.differences(asked)
+            f"its {term} is {mine}, the spec says {theirs}"
+            for term, mine, theirs in terms.differences(spec_terms)
         )
         if differences:
             raise LedgerError.about(
                 "account-differs", dataset=terms.dataset, differences=differences
             )
-        named = {"dataset": terms.dataset, "path": self.ledger}
+        facts = {"dataset": terms.dataset, "path": self.ledger}
         if terms.window and period is None:
-            raise LedgerError.about("period-required", window=terms.window, **named)
+            raise LedgerError.about("period-required", window=terms.window, **facts)
         if not terms.window and period is not None:
-            raise LedgerError.about("period-not-taken", **named)
+            raise LedgerError.about("period-not-taken", **facts)
         return terms
 
 
 @dataclass(frozen=True, slots=True)
-class Repeated:
-    """How many runs were asked about, what they need, and how many an account allows.
+class RunsForecast:
+    """The number of runs that a user asked about, what they cost, and the most that fit.
 
-    Unless it is `exact`, the account may allow slightly more than `most`.
+    Unless the forecast is `exact`, the account may allow slightly more than `most` runs. The
+    names of the fields are keys of `dpcli plan --json`.
     """
 
     terms: AccountTerms
@@ -138,7 +144,7 @@ class Repeated:
 
     @property
     def refusal(self) -> BudgetError:
-        """More runs than the account allows."""
+        """The error for more runs than the account allows."""
         return BudgetError.about(
             "too-many-runs.window" if self.terms.window else "too-many-runs",
             asked=self.asked,
@@ -151,11 +157,11 @@ class Repeated:
 
 
 @dataclass(frozen=True, slots=True)
-class Runs:
-    """Runs of the same release in an account with these terms, after what it has spent.
+class RepeatedRuns:
+    """Repeated runs of one release, on top of what an account has spent.
 
-    In an account with a window they are one on each of as many days from `period` on, or all
-    in one window that is otherwise empty if there is no period.
+    In an account with a window, each run has a day of its own, the first one `period`. Without
+    a period, all runs are in one window that holds nothing else.
     """
 
     terms: AccountTerms
@@ -164,56 +170,58 @@ class Runs:
     period: int | None = None
 
     def fit(self, runs: int) -> bool:
-        """Whether the account allows that many."""
-        return not runs or self.after(runs).within
+        """Whether the account allows `runs` runs."""
+        return not runs or self.balance_after(runs).within
 
-    def needed(self, runs: int) -> Loss:
-        """What they reveal by themselves: in the worst window, if the account has one."""
-        return replace(self, costs=()).after(runs).spent
+    def loss(self, runs: int) -> Loss:
+        """The loss of `runs` runs alone; with a window, that of the worst window."""
+        return replace(self, costs=()).balance_after(runs).spent
 
-    def repeated(self, runs: int) -> Repeated:
-        """Whether that many fit, and how many do."""
+    def forecast(self, runs: int) -> RunsForecast:
+        """Whether `runs` runs fit, and how many do."""
         fits, exact, most = self.fit(runs), self.terms.composition != "pld", self.most
         most = max(most, runs) if fits else min(most, runs - 1)
         exact = exact or most == runs - 1
-        return Repeated(self.terms, runs, self.needed(runs), fits, most, exact)
+        return RunsForecast(self.terms, runs, self.loss(runs), fits, most, exact)
 
     @property
     def most(self) -> int:
-        """How many the account allows, up to `MOST_RUNS`; by `pld` perhaps one in 100 less."""
-        end = self._steady
-        if end is not None and self.fit(end):
+        """The most runs that fit, up to `MOST_RUNS`; see `PLD_PRECISION` for `pld`."""
+        steady = self._runs_to_steady_state
+        if steady is not None and self.fit(steady):
             return MOST_RUNS
-        limit = MOST_RUNS if end is None else end
+        limit = MOST_RUNS if steady is None else steady
         if self.terms.composition != "pld":
-            return _most(self.fit, 0, 1, 0, limit)
-        # It never charges more than zcdp, and hardly ever less than two thirds of that.
-        quick = replace(self, terms=replace(self.terms, composition="zcdp"))
-        least = _most(quick.fit, 0, 1, 0, limit)
-        return _most(self.fit, least, least + least // 8 + 1, COARSE, limit)
+            return _most_that_fit(self.fit, 0, 1, 0, limit)
+        # `pld` never charges more than zcdp, and rarely less than two thirds of it.
+        by_zcdp = replace(self, terms=replace(self.terms, composition="zcdp"))
+        least = _most_that_fit(by_zcdp.fit, 0, 1, 0, limit)
+        return _most_that_fit(self.fit, least, least + least // 8 + 1, PLD_PRECISION, limit)
 
     @property
-    def _steady(self) -> int | None:
-        """On consecutive days, a number of runs after which every window is the same."""
+    def _runs_to_steady_state(self) -> int | None:
+        """With daily runs, a number of runs after which every window has the same loss."""
         if self.period is None or not self.terms.window:
             return None
-        last = max((one.period or 0 for one in self.costs), default=self.period)
+        last = max((cost.period or 0 for cost in self.costs), default=self.period)
         return max(last - self.period, 0) + 2 * self.terms.window
 
-    def after(self, runs: int) -> Balance:
-        """The balance after that many."""
+    def balance_after(self, runs: int) -> Balance:
+        """The balance after `runs` runs."""
         terms, before = self.terms, self.costs
         if not terms.window:
             return balance(terms, [*before, RecordedCost(self.guarantees, None, runs)])
         if self.period is None:
             return balance(terms, [RecordedCost(self.guarantees, 0, runs)], 0)
-        count = min(runs, self._steady or runs)
+        count = min(runs, self._runs_to_steady_state or runs)
         days = [RecordedCost(self.guarantees, self.period + day) for day in range(count)]
         return balance(terms, [*before, *days], self.period, days=count)
 
 
-def _most(fits: Callable[[int], bool], low: int, high: int, coarse: int, limit: int) -> int:
-    """The most that fits, at least `low`; too low by one in `coarse` at most, if that is given."""
+def _most_that_fit(
+    fits: Callable[[int], bool], low: int, high: int, precision: int, limit: int
+) -> int:
+    """The most runs that fit, at least `low`; if `precision` is given, up to 1/precision less."""
     step = high - low
     while high < limit and fits(high):
         low, step = high, step * 2
@@ -222,7 +230,7 @@ def _most(fits: Callable[[int], bool], low: int, high: int, coarse: int, limit: 
         lambda runs: not fits(runs),
         low,
         high,
-        lambda low, high: high - low <= low // (coarse or high),
+        lambda low, high: high - low <= low // (precision or high),
     )
     return min(low, limit)
 
@@ -231,11 +239,12 @@ def _most(fits: Callable[[int], bool], low: int, high: int, coarse: int, limit: 
 class BalanceForecast:
     """What would happen to a release, and to the account that pays for it.
 
-    `exists` says whether there is a ledger, `terms` are those of the account once it is opened.
-    `before` and `after` are balances around the release, as far as they are known; what is
-    `refused` has none after it. In an account with a window they are those of a window without
-    other releases, unless the release names its day. `shared` are other accounts with the data
-    files that they were charged for as well. `repeated` is about many runs.
+    `exists` says whether the ledger exists. `terms` are None before the account is opened.
+    `before` and `after` are the balances around the release, as far as they are known. `refused`
+    is the error that the release would meet; there is no balance after a refusal. In an account
+    with a window, the balances are those of a window without other releases unless the release
+    names its day. `shared` has other accounts that were charged for the same data files, with
+    these files. `runs` is a forecast of repeated runs.
     """
 
     ledger: Path
@@ -245,21 +254,21 @@ class BalanceForecast:
     after: Balance | None = None
     refused: DpcliError | None = None
     shared: Mapping[str, set[str]] = field(default_factory=dict)
-    repeated: Repeated | None = None
+    runs: RunsForecast | None = None
 
     @property
     def window(self) -> int | None:
-        """The days that the budget of the account is for."""
+        """The number of days that the budget of the account covers; None for all."""
         return None if self.terms is None else self.terms.window
 
     @property
     def exhausted(self) -> bool:
-        """Whether it is the budget that refuses."""
+        """Whether the budget refuses the release."""
         return isinstance(self.refused, BudgetError)
 
-    def require(self) -> None:
-        """Raise what a release would be refused with, or as many of them as were asked about."""
+    def raise_refusal(self) -> None:
+        """Raise the error that the release, or the runs that were asked about, would meet."""
         if self.refused is not None:
             raise self.refused
-        if self.repeated is not None and not self.repeated.fits:
-            raise self.repeated.refusal
+        if self.runs is not None and not self.runs.fits:
+            raise self.runs.refusal

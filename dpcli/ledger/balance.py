@@ -1,7 +1,7 @@
-"""What recorded answers reveal, and what an account has spent, exactly.
+"""What recorded events cost, and the balance of an account, exactly.
 
-The loss of all recorded answers is computed again each time by the account's
-composition, so that rounding never adds up: 100,000 spends of 1/100,000 are one.
+The composition of the account computes the loss of all recorded events again each time, so that
+rounding errors never add up: 100,000 costs of 1/100,000 are exactly 1.
 """
 
 from __future__ import annotations
@@ -37,23 +37,24 @@ from dpcli.privacy.neighboring import Neighbors
 DAYS_A_YEAR = 365
 
 GuaranteeCounts = tuple[tuple[Guarantee, int], ...]
-"""What a release reveals, and how often each."""
+"""The guarantees of the answers of a release, each with its number of answers."""
 
 BY_NAME = {mechanism.name: mechanism for mechanism in MECHANISMS}
 
 
 @lru_cache(maxsize=4096)
 def guarantee_counts(events_json: str, neighbors: str) -> GuaranteeCounts:
-    """The guarantees of recorded parts, disjoint ones not added up.
+    """The guarantees of recorded events, with parallel composition of disjoint ones.
 
-    Each is computed again by its mechanism, so that a better argument for one prices the past as
-    well. The same few texts recur in every ledger, so their results are kept.
+    Each mechanism computes its guarantee again, so that a tighter analysis also applies to past
+    releases. Results are cached, because a few texts recur in every ledger. Raises LedgerError
+    if this version cannot read an event.
     """
     events = from_events_json(events_json)
     if not any(event.joint or event.disjoint for event in events):
-        found = Counter(map(guarantee_of, events))
-        del found[ZERO_GUARANTEE]
-        return tuple(found.items())
+        counts = Counter(map(guarantee_of, events))
+        del counts[ZERO_GUARANTEE]
+        return tuple(counts.items())
     joint: dict[object, list[Guarantee]] = {}
     branches: dict[object, Branch | None] = {}
     for place, event in enumerate(events):
@@ -62,8 +63,8 @@ def guarantee_counts(events_json: str, neighbors: str) -> GuaranteeCounts:
         joint.setdefault(name, []).append(guarantee_of(event))
         branches[name] = event.disjoint
     placed = [
-        ((compose(each) if len(each) > 1 else each[0],), branches[name])
-        for name, each in joint.items()
+        ((compose(guarantees) if len(guarantees) > 1 else guarantees[0],), branches[name])
+        for name, guarantees in joint.items()
     ]
     return tuple(parallel_composition(placed, Neighbors(neighbors)).items())
 
@@ -79,7 +80,7 @@ def from_events_json(events_json: str) -> list[MechanismEvent]:
 
 
 def guarantee_of(event: MechanismEvent) -> Guarantee:
-    """What a recorded answer reveals; LedgerError if this version cannot say."""
+    """The guarantee of a recorded answer; LedgerError if this version cannot compute it."""
     name = event.mechanism
     if name == NO_NOISE:
         return ZERO_GUARANTEE
@@ -89,8 +90,8 @@ def guarantee_of(event: MechanismEvent) -> Guarantee:
     if mechanism is None:
         from dpcli.mechanisms.local import LOCAL_MECHANISMS
 
-        if name in {one.name for one in LOCAL_MECHANISMS}:
-            # Given by probabilities in place of noise.
+        if name in {mechanism.name for mechanism in LOCAL_MECHANISMS}:
+            # A table of probabilities has no scale to compute the loss from.
             return pure_guarantee(event.loss.epsilon)
         raise LedgerError.about("ledger-unusable.mechanism", name=name)
     if event.scale is None or event.sensitivity is None:
@@ -100,30 +101,30 @@ def guarantee_of(event: MechanismEvent) -> Guarantee:
 
 
 def require_proven(events: Iterable[MechanismEvent]) -> None:
-    """Raise ValueError unless mechanisms prove the losses that these events state.
+    """Raise ValueError unless the mechanisms prove the losses that these events state.
 
-    The loss of answers that were calibrated jointly holds for all of them together: one of them
-    reveals more than its part of it. A pure answer reveals no more than its own loss.
+    The loss of jointly calibrated answers holds for all of them together; a single one reveals
+    more than its part. A pure answer reveals no more than its own loss.
     """
-    together: dict[object, list[MechanismEvent]] = {}
+    joint: dict[object, list[MechanismEvent]] = {}
     for place, event in enumerate(events):
         mechanism = BY_NAME.get(event.mechanism)
         if mechanism is not None and mechanism.needs_delta:
             name = event.mechanism, event.statistic, "" if event.joint else place
-            together.setdefault(name, []).append(event)
-    for each in together.values():
-        mechanism, stated = BY_NAME[each[0].mechanism], sum_losses(one.loss for one in each)
-        noises = [mechanism.distribution(one.scale or Fraction(0)) for one in each]
-        sensitivities = [one.sensitivity for one in each if one.sensitivity is not None]
-        selecting = sum((one.keys_delta or Fraction(0) for one in each), Fraction(0))
+            joint.setdefault(name, []).append(event)
+    for group in joint.values():
+        mechanism, stated = BY_NAME[group[0].mechanism], sum_losses(event.loss for event in group)
+        noises = [mechanism.distribution(event.scale or Fraction(0)) for event in group]
+        sensitivities = [event.sensitivity for event in group if event.sensitivity is not None]
+        selection_delta = sum((event.keys_delta or Fraction(0) for event in group), Fraction(0))
         proven = mechanism.loss(noises, sensitivities, stated.epsilon)
-        if proven.delta > stated.delta - selecting:
+        if proven.delta > stated.delta - selection_delta:
             raise ValueError("answers that are protected jointly are charged together")
 
 
 @dataclass(frozen=True, slots=True)
 class RecordedCost:
-    """What releases revealed, answer by answer, their period, and how many they are."""
+    """The guarantees of the answers of `count` equal releases, and their period."""
 
     guarantees: GuaranteeCounts
     period: int | None
@@ -132,11 +133,11 @@ class RecordedCost:
 
 @dataclass(frozen=True, slots=True)
 class Balance:
-    """What an account has spent: in the window that counts, and in all.
+    """What an account has spent, and what is left of its budget.
 
-    `spent` is what the budget bounds: the worst window of an account with one, else
-    everything. `remaining` is what is left of the budget; unless epsilons just add, it is stated
-    at the delta of the budget.
+    The budget bounds `spent`: the loss of the worst window, or of all releases if the account has
+    no window. `lifetime` is the loss of all releases. `remaining` is what is left of the budget;
+    unless the composition adds epsilons, it is stated at the delta of the budget.
     """
 
     budget: Loss
@@ -146,14 +147,14 @@ class Balance:
 
     @property
     def within(self) -> bool:
-        """Whether the budget bounds what was spent."""
+        """Whether `spent` is within the budget."""
         return self.spent.within(self.budget)
 
     @property
     def exhausted(self) -> Balance:
-        """The same with nothing left: an account that was closed has spent all of its budget."""
-        none = Fraction(0)
-        remaining = Loss(none, none, None if self.remaining.rho is None else none)
+        """The balance of an account after it was closed: nothing is left."""
+        zero = Fraction(0)
+        remaining = Loss(zero, zero, None if self.remaining.rho is None else zero)
         spent, lifetime = (_greatest([loss, self.budget]) for loss in (self.spent, self.lifetime))
         return Balance(self.budget, spent, lifetime, remaining)
 
@@ -169,41 +170,42 @@ def _greatest(losses: Sequence[Loss]) -> Loss:
 def balance(
     terms: AccountTerms, costs: Sequence[RecordedCost], period: int | None = None, *, days: int = 1
 ) -> Balance:
-    """The balance of an account.
+    """The balance of an account with these terms and costs.
 
-    With a window, that of the worst window; with a `period` too, of the worst that holds one of
-    the `days` from there on.
+    With a window, `spent` is the loss of the worst window. With a `period` as well, only windows
+    count that hold one of the `days` days from `period` on. Raises LedgerError if the composition
+    needs a package that is not installed.
     """
-    rule, budget = _rule(terms), terms.budget
-    counted: Counter[GuaranteeCounts] = Counter()
-    for one in costs:
-        counted[one.guarantees] += one.count
-    lifetime = _loss(terms, counted)
+    rule, budget = _composition(terms), terms.budget
+    releases: Counter[GuaranteeCounts] = Counter()
+    for cost in costs:
+        releases[cost.guarantees] += cost.count
+    lifetime = _loss(terms, releases)
     if terms.window is None:
         return Balance(budget, lifetime, lifetime, rule.remaining(budget, lifetime))
-    none = Loss(Fraction(0), Fraction(0), Fraction(0))
-    worst = _greatest([none, *_windows(terms, costs, period, days)])
+    zero = Loss(Fraction(0), Fraction(0), Fraction(0))
+    worst = _greatest([zero, *_window_losses(terms, costs, period, days)])
     if lifetime.rho is None:
         worst = replace(worst, rho=None)
     return Balance(budget, worst, lifetime, rule.remaining(budget, worst))
 
 
-def _rule(terms: AccountTerms) -> Composition:
+def _composition(terms: AccountTerms) -> Composition:
     return next(rule for rule in COMPOSITIONS if rule.name == terms.composition)
 
 
-def _windows(
+def _window_losses(
     terms: AccountTerms, costs: Sequence[RecordedCost], period: int | None, days: int
 ) -> Iterator[Loss]:
-    """The losses of the windows that can be worst: they begin at a release.
+    """The losses of the windows that can be the worst: those that begin at a release.
 
-    With a `period`, only of windows that hold one of the days from it on, or begin there. The
-    window slides over the releases in order, and keeps count of what it holds; windows that hold
-    the same cost the same, and one that gained no release only lost some.
+    With a `period`, only windows count that begin on it, or hold one of the `days` days from it
+    on. The window slides over the releases in order and counts those that it holds. Windows with
+    equal releases have equal losses. A window that gains no release only loses some.
     """
     window = terms.window or 1
     dated = sorted(
-        ((one.period, one) for one in costs if one.period is not None), key=itemgetter(0)
+        ((cost.period, cost) for cost in costs if cost.period is not None), key=itemgetter(0)
     )
     starts = sorted({*(start for start, _ in dated), *([] if period is None else [period])})
     inside: Counter[GuaranteeCounts] = Counter()
@@ -229,12 +231,12 @@ def _windows(
 
 
 def _loss(terms: AccountTerms, releases: Mapping[GuaranteeCounts, int]) -> Loss:
-    found: Counter[Guarantee] = Counter()
+    totals: Counter[Guarantee] = Counter()
     for answers, count in releases.items():
         for guarantee, times in answers if count else ():
-            found[guarantee] += times * count
+            totals[guarantee] += times * count
     try:
-        return _rule(terms).total(found, terms.budget.delta)
+        return _composition(terms).total(totals, terms.budget.delta)
     except MissingDependencyError as package:
         facts = {"dataset": terms.dataset, "why": str(package)}
         raise LedgerError.about("package-missing.ledger", **facts) from None
@@ -243,14 +245,14 @@ def _loss(terms: AccountTerms, releases: Mapping[GuaranteeCounts, int]) -> Loss:
 def recorded_cost(
     events_json: str, period: str | None, neighbors: str, count: int = 1
 ) -> RecordedCost:
-    """What recorded releases of the same parts in the same period revealed."""
+    """The cost of `count` recorded releases with these events in one period."""
     return RecordedCost(
         guarantee_counts(events_json, neighbors), period_number(period) if period else None, count
     )
 
 
 def period_number(text: str) -> int:
-    """The day that a period names, as a whole number; ValueError if it names none."""
+    """The ordinal of the day that a period names; ValueError if it is not YYYY-MM-DD."""
     if not re.fullmatch("[0-9]{4}-[0-9]{2}-[0-9]{2}", text):
         raise ValueError("a period is a date, YYYY-MM-DD")
     return datetime.date.fromisoformat(text).toordinal()

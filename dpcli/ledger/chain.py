@@ -1,8 +1,8 @@
-"""The chain of entries, and how it shows that one was changed.
+"""The hash chain of entries, which shows that an entry was changed.
 
-Every entry hashes its content together with the seal of the entry before it, and
-its seal hashes that with the bytes that it published. A report can therefore print
-the hash of its own entry, and the next entry covers the report.
+The head of an entry is the hash of its content and of the seal of the entry before. The seal is
+the hash of the head and of the published bytes. A report can therefore print the head of its own
+entry, and the next entry covers the report.
 """
 
 from __future__ import annotations
@@ -16,19 +16,19 @@ from dpcli.ledger.terms import Payload
 from dpcli.privacy.events import MechanismEvent
 
 OPEN, RELEASE = "open", "release"
-"""An account that is opened, and a release that is charged."""
+"""Kinds of entries: an account was opened, a release was charged."""
 
 LOST, CLOSE = "lost", "close"
-"""An entry that no report proves after a recovery, and an account that is closed for it."""
+"""Kinds of entries of a recovery: one that no report proves, and an account that it closed."""
 
 
 @dataclass(frozen=True, slots=True)
 class LedgerEntry:
-    """A recorded event, of one of the kinds above.
+    """An entry of one of the kinds above; its fields are the columns of the table `entries`.
 
-    `events_json` and `payload` are canonical JSON: the events of mechanisms, and all
-    else. `head` is the hash that a report prints, `seal` what the next entry
-    builds on; they are empty until the entry has them.
+    `events_json` has the mechanism events and `payload` everything else, both as canonical JSON.
+    `head` is the hash that a report prints, `seal` the hash that the next entry includes; they
+    are empty until they are computed.
     """
 
     number: int
@@ -43,39 +43,39 @@ class LedgerEntry:
     seal: str = ""
 
     def content(self) -> Payload:
-        """The payload as plain data."""
+        """The payload, decoded; ValueError if it is not JSON."""
         content: Payload = json.loads(self.payload)
         return content
 
     @property
     def recovered(self) -> Payload | None:
-        """Of an entry that `ledger recover` made: what is known of the one in its place before.
+        """What an entry of `ledger recover` records of the lost entry; None for other entries.
 
-        The number and `head` that its report names, the SHA-256 of the `report`, and the seal
-        that the anchor recorded and that the entry `replaces`.
+        These are the number and the `head` that the report names, the SHA-256 of the `report`,
+        and the seal that the anchor had recorded and that the entry `replaces`.
         """
-        found = self.content().get("recovered") if '"recovered"' in self.payload else None
-        return found if isinstance(found, dict) else None
+        recovered = self.content().get("recovered") if '"recovered"' in self.payload else None
+        return recovered if isinstance(recovered, dict) else None
 
     def is_named(self, head: str, release_id: str) -> bool:
-        """Whether a report with that head and name is of this entry."""
+        """Whether a report with this head and release id belongs to this entry."""
         recovered = self.recovered
-        mine = self.head if recovered is None else recovered.get("head")
-        return (mine, self.release_id) == (head, release_id)
+        reported = self.head if recovered is None else recovered.get("head")
+        return (reported, self.release_id) == (head, release_id)
 
     def expected_head(self) -> str:
-        """The hash of everything but the bytes that the entry published."""
+        """The hash of everything but the published bytes."""
         named = (self.kind, self.dataset, self.release_id, self.period)
         return _hash(self.previous, str(self.number), *named, self.events_json, self.payload)
 
 
 def genesis(facts: Mapping[str, str]) -> str:
-    """What the first entry of a ledger builds on: all that it knows of itself."""
+    """The hash that stands for the entry before the first: that of the ledger's metadata."""
     return _hash("dpcli ledger 1", *(part for pair in sorted(facts.items()) for part in pair))
 
 
 def canonical(payload: object) -> str:
-    """JSON with one way to write everything."""
+    """JSON in a canonical form: equal data give equal text."""
     return json.dumps(payload, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
 
 
@@ -85,13 +85,13 @@ def to_events_json(events: Iterable[MechanismEvent]) -> str:
 
 
 def seal_of(head: str, outputs: Mapping[str, bytes]) -> str:
-    """The hash of an entry and of the bytes that it published."""
+    """The hash of the head of an entry and of its published bytes."""
     digests = (f"{name} {hashlib.sha256(content).hexdigest()}" for name, content in outputs.items())
     return _hash(head, *sorted(digests))
 
 
 def _hash(*parts: str | None) -> str:
-    """SHA-256 over parts, each with its length; None is not the empty text."""
+    """SHA-256 over parts, each with its length; None differs from the empty text."""
     digest = hashlib.sha256()
     for part in parts:
         if part is None:
@@ -103,7 +103,7 @@ def _hash(*parts: str | None) -> str:
 
 
 def chain_fault(entries: Sequence[LedgerEntry], start: str) -> str:
-    """What is wrong with a chain, naming the first entry; empty if nothing is."""
+    """What is wrong with the first bad entry of a chain; empty if the chain is intact."""
     previous = start
     for number, entry in enumerate(entries, start=1):
         if entry.number != number:
@@ -117,7 +117,7 @@ def chain_fault(entries: Sequence[LedgerEntry], start: str) -> str:
 def anchor_fault(
     recorded: Mapping[int, str], entries: Sequence[LedgerEntry], *, incomplete: bool
 ) -> str:
-    """The first entry that is not as its anchor records it; empty if there is none.
+    """How the entries first differ from the anchor's records; empty if they agree.
 
     An `incomplete` ledger may lack entries that the anchor records.
     """

@@ -1,4 +1,4 @@
-"""What a release is charged for, as the ledger records it, and its receipt."""
+"""What a release is charged for, its receipt, and its stored outputs."""
 
 from __future__ import annotations
 
@@ -21,21 +21,23 @@ from dpcli.scores import ScoreQuery
 STDIN = "-"
 
 STOPPED = "stopped.json"
-"""The output of a release that its quality check stopped: why, as a list of sentences."""
+"""The output of a release that its quality check stopped: a JSON list of reasons."""
 
 RESPONSES = "responses.sha256"
-"""The output of a local collection that stands for its responses, which are not stored."""
+"""The output of a local collection in place of its responses, which are not stored."""
 
 
 @final
 @dataclass(frozen=True, slots=True)
 class Charge:
-    """What a release will be charged for: its events, and what names it.
+    """What a release will be charged for: its events, and what identifies it.
 
-    `files` are the data files that it reads, by their absolute paths: the ledger keeps them,
-    and no report has them. Unless it `opens`, its account must have been opened before. If it
-    was `stopped`, its quality check failed, and its events are those of the check; there must be
-    room for the `reserved` events all the same, so that a refusal does not depend on the check.
+    `files` are the absolute paths of its data files; the ledger keeps them, and no report has
+    them. Unless the charge `may_open` the account, the account must exist. A release is `stopped`
+    if its quality check failed: its events are then those of the check alone.
+
+    Privacy: the budget must cover the `reserved` events even if the check failed, so that a
+    refusal does not depend on the result of the check.
     """
 
     terms: AccountTerms
@@ -45,20 +47,20 @@ class Charge:
     period: str | None
     events: tuple[MechanismEvent, ...]
     files: tuple[str, ...] = ()
-    opens: bool = True
+    may_open: bool = True
     stopped: bool = False
     reserved: tuple[MechanismEvent, ...] = ()
 
     @property
     def cost(self) -> RecordedCost:
-        """What the charge adds to what the account has spent."""
+        """What the charge adds to the costs of its account."""
         return recorded_cost(to_events_json(self.events), self.period, self.terms.neighbors)
 
     @property
     def as_recorded(self) -> Charge:
-        """The same, made of the texts that its entry will hold.
+        """The same charge, decoded from the texts that its entry will hold.
 
-        Terms or events of kinds of their own could compare or be written in another way.
+        Terms or events of a subclass could compare or be written in another way.
         """
         terms = terms_from_payload(json.loads(canonical(self.terms.payload())))
         events = from_events_json(to_events_json(self.events))
@@ -66,7 +68,7 @@ class Charge:
 
     @property
     def payload(self) -> Payload:
-        """What its entry records besides the events."""
+        """What its entry records in addition to the events."""
         files: Payload = {"files": list(self.files)} if self.files else {}
         stopped: Payload = {"stopped": True} if self.stopped else {}
         return {"digest": self.digest, "created": self.created, **files, **stopped}
@@ -83,17 +85,17 @@ def charge_for(
     period: str | None,
     *,
     files: tuple[str, ...] = (),
-    opens: bool = True,
+    may_open: bool = True,
 ) -> Charge:
-    """What a release of a plan will be charged for, now."""
+    """The charge for a release of a plan that is made now."""
     terms, events = terms_from_spec(plan.spec), charged_events(plan)
-    return Charge(terms, release_id, plan.spec.digest, now(), period, events, files, opens)
+    return Charge(terms, release_id, plan.spec.digest, now(), period, events, files, may_open)
 
 
 def charged_events(plan: Plan) -> tuple[MechanismEvent, ...]:
-    """Every answer of a plan, as the ledger records it.
+    """The events of every answer of a plan, as the ledger records them.
 
-    In the local model, the responses of one record: each record is charged for its own.
+    In the local model, these are the events of one record: each record is charged for its own.
     """
     if plan.is_local:
         return tuple(
@@ -123,18 +125,18 @@ def _event(planned: PlannedStatistic, part: PlannedQuery) -> MechanismEvent:
 
 
 def resolved(names: Iterable[str]) -> tuple[str, ...]:
-    """The absolute paths of data files, without links; not of standard input or pipes."""
-    found = set()
+    """The absolute paths of data files, links resolved; standard input and pipes are left out."""
+    paths = set()
     for name in names:
         with suppress(OSError, ValueError):
             if name != STDIN and Path(name).is_file():
-                found.add(str(Path(name).resolve()))
-    return tuple(sorted(found))
+                paths.add(str(Path(name).resolve()))
+    return tuple(sorted(paths))
 
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
-    """Where a release stands in the ledger, what was spent before it, and what is left.
+    """The entry of a release, what was spent `before` it, and the `balance` after it.
 
     `first` says whether it is the first release of its account in this ledger.
     """
@@ -150,14 +152,14 @@ class Receipt:
 
 
 Render = Callable[[Receipt], Mapping[str, bytes]]
-"""The outputs of a release, once its place in the ledger is known."""
+"""Makes the outputs of a release from its receipt, by name."""
 
 
 @dataclass(frozen=True, slots=True)
 class StoredRelease:
     """A release that was charged: the exact bytes of its outputs, by name.
 
-    It has a `receipt` if it was charged just now, and none if it was before.
+    It has a `receipt` if it was charged just now, and none if it was charged earlier.
     """
 
     release_id: str
@@ -172,5 +174,5 @@ class StoredRelease:
     @property
     def digest(self) -> str | None:
         """SHA-256 of the responses of a local collection; None of other releases."""
-        found = self.outputs.get(RESPONSES)
-        return None if found is None else found.decode()
+        digest = self.outputs.get(RESPONSES)
+        return None if digest is None else digest.decode()

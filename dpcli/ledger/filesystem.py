@@ -1,7 +1,7 @@
-"""Where a ledger may be, and why a file is refused as one: always a LedgerError.
+"""Where a ledger may be, and the errors for a file that is not usable as one.
 
-Nothing here writes, and nothing needs SQLite: a plan without a ledger asks the same
-questions that the first release will.
+Nothing here writes a ledger or needs SQLite, so a plan without a ledger makes the same checks as
+the first release.
 """
 
 from __future__ import annotations
@@ -13,23 +13,26 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from dpcli.errors import LedgerError, describe_system_error
-from dpcli.ledger.anchor import ForeignAnchor, read_anchor, usual_anchor
+from dpcli.ledger.anchor import ForeignAnchorError, default_anchor, read_anchor
 
 NETWORK = frozenset(
     {"9p", "afs", "beegfs", "ceph", "cifs", "davfs", "glusterfs", "gpfs", "lustre", "ncpfs", "nfs",
      "nfs4", "smb2", "smb3", "smbfs", "vboxsf", "virtiofs"}
 )  # fmt: skip
-"""Kinds of file systems whose files are on another machine, as Linux names them."""
+"""File systems whose files are on another machine, as Linux names them."""
 
 LOCAL_FUSE = frozenset({"fuse.ntfs-3g", "fuse.exfat", "fuse.ext2", "fuse.encfs", "fuse.gocryptfs"})
-"""File systems run by programs, on a disk of this machine; others may be anywhere."""
+"""FUSE file systems on a local disk; the files of others may be on another machine."""
 
 MOUNTS = Path("/proc/self/mountinfo")
-"""What is mounted where, on Linux; elsewhere nothing is known, and nothing refused."""
+"""The list of mounts of Linux. Without it, no place is refused as a network drive."""
 
 
 def is_absent(path: Path) -> bool:
-    """Whether there is no ledger yet: no file, or an empty one."""
+    """Whether there is no ledger yet: no file, or an empty one.
+
+    Raises LedgerError if the file system does not allow to look.
+    """
     try:
         return not path.exists() or (path.is_file() and not path.stat().st_size)
     except OSError as error:
@@ -37,7 +40,7 @@ def is_absent(path: Path) -> bool:
 
 
 def require_file_name(path: Path) -> None:
-    """Refuse names that are not UTF-8, which no report could print."""
+    """Raise LedgerError for a name that is not UTF-8, which no report could print."""
     try:
         str(path).encode("utf-8")
     except UnicodeEncodeError:
@@ -45,28 +48,28 @@ def require_file_name(path: Path) -> None:
 
 
 def require_local(path: Path) -> None:
-    """Refuse a ledger on a network drive.
+    """Raise LedgerError for a ledger on a network drive.
 
-    Two machines that write one ledger at once rely on locks that some network drives
-    do not keep; then one budget could pay twice (SQLite documentation, How To Corrupt
-    An SQLite Database File, section 2.1).
+    Two machines that write one ledger at the same time rely on locks, and some network drives
+    do not keep them. One budget could then pay twice (SQLite documentation, How To Corrupt An
+    SQLite Database File, section 2.1).
     """
-    place = path if path.exists() else path.parent
+    existing = path if path.exists() else path.parent
     with suppress(OSError):
-        number = place.stat().st_dev
+        number = existing.stat().st_dev
         device = f"{os.major(number)}:{os.minor(number)}"
         for line in MOUNTS.read_text(encoding="utf-8", errors="replace").splitlines():
             mount, _, source = line.partition(" - ")
             kind = source.split(" ")[0]
-            away = kind in NETWORK or (kind.startswith("fuse.") and kind not in LOCAL_FUSE)
-            if away and mount.split(" ")[2:3] == [device]:
+            is_remote = kind in NETWORK or (kind.startswith("fuse.") and kind not in LOCAL_FUSE)
+            if is_remote and mount.split(" ")[2:3] == [device]:
                 raise LedgerError.about("ledger-on-network", path=path, kind=kind)
 
 
 def require_place(path: Path, *, network: bool = False) -> None:
-    """Raise LedgerError unless a file can be made at `path`, on a local disk.
+    """Raise LedgerError unless a ledger can be created at `path`.
 
-    With `network` it may be on a network drive.
+    With `network`, `path` may be on a network drive.
     """
     require_file_name(path)
     if path.exists() and not path.is_file():
@@ -78,12 +81,12 @@ def require_place(path: Path, *, network: bool = False) -> None:
 
 
 def require_no_history(path: Path, anchor: Path | None = None) -> None:
-    """Raise LedgerError where an anchor records entries: then a ledger was lost."""
-    usual = usual_anchor(path)
+    """Raise LedgerError if an anchor records entries, which shows that a ledger was lost."""
+    usual = default_anchor(path)
     for place in {usual, anchor or usual}:
         try:
             _, recorded = read_anchor(place, None)
-        except ForeignAnchor as foreign:
+        except ForeignAnchorError as foreign:
             raise in_doubt_error(path, f"it is missing or empty, and `{place}` {foreign}") from None
         except OSError as error:
             raise unusable_error(path, error) from None
@@ -97,7 +100,7 @@ def require_no_history(path: Path, anchor: Path | None = None) -> None:
 
 @contextmanager
 def removed_if_empty(path: Path) -> Iterator[None]:
-    """Remove a file that was made and stayed empty: it must not look like a lost ledger."""
+    """Remove a new file that stayed empty, so that it is not taken for a lost ledger."""
     is_new = not path.exists()
     try:
         yield
@@ -107,19 +110,19 @@ def removed_if_empty(path: Path) -> Iterator[None]:
 
 
 def in_doubt_error(path: Path, why: str) -> LedgerError:
-    """A ledger that cannot be trusted."""
+    """The error for a ledger that cannot be trusted."""
     return LedgerError.about("ledger-in-doubt", path=path, why=why)
 
 
 def unusable_error(path: Path, error: OSError) -> LedgerError:
-    """A ledger that the file system does not let this tool use."""
+    """The error for a ledger that the operating system does not allow to use."""
     why, fix = describe_system_error(error)
     return LedgerError.about("ledger-unusable", path=path, why=why, fix=fix)
 
 
 @contextmanager
 def translated_os_errors(path: Path) -> Iterator[None]:
-    """Errors of the file system as LedgerErrors."""
+    """Turn each OSError within into a LedgerError."""
     try:
         yield
     except OSError as error:
@@ -127,6 +130,6 @@ def translated_os_errors(path: Path) -> Iterator[None]:
 
 
 def missing_error(path: Path) -> LedgerError:
-    """A ledger that was named and is not there."""
+    """The error for a named ledger that does not exist, or is not a file."""
     code = "ledger-unusable.no-file" if path.exists() else "ledger-missing"
     return LedgerError.about(code, path=path)

@@ -1,7 +1,7 @@
-"""Charging for a release and storing its bytes, in one transaction.
+"""Charging for a release and storing its outputs, in one transaction.
 
-A crash at any instant leaves either no charge and no bytes, or a charge whose bytes
-can be published again at no cost. Nothing is ever refunded.
+After a crash at any instant there is either no charge and no output, or a charge whose outputs can
+be published again at no cost. Nothing is ever refunded.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import final
 
 from dpcli.errors import LedgerError
 from dpcli.ledger.account import Account
-from dpcli.ledger.anchor import begin_anchor, point_elsewhere, usual_anchor
+from dpcli.ledger.anchor import create_anchor, default_anchor, write_pointer
 from dpcli.ledger.balance import Balance, recorded_cost
 from dpcli.ledger.chain import (
     CLOSE,
@@ -42,10 +42,10 @@ from dpcli.privacy.events import MechanismEvent
 
 
 def create_ledger(path: Path, anchor: Path | None = None, *, network: bool = False) -> Ledger:
-    """The ledger at `path`: the one that is there, or a new one with its anchor.
+    """The ledger at `path`, created with its anchor if it does not exist; see `Ledger.created`.
 
-    With `network` it may be on a network drive. LedgerError if an anchor shows that
-    there was a ledger before. It says whether it was `created` by this call.
+    With `network`, `path` may be on a network drive. Raises LedgerError if `path` cannot hold a
+    ledger, or if an anchor shows that a ledger was lost.
     """
     require_file_name(path)
     with translated_os_errors(path), ExitStack() as undo:
@@ -56,22 +56,25 @@ def create_ledger(path: Path, anchor: Path | None = None, *, network: bool = Fal
         undo.callback(ledger.close)
         with ledger.writing():
             if not ledger.is_ledger():
-                place, identity = anchor or usual_anchor(path), random_bytes(16).hex()
+                place, identity = anchor or default_anchor(path), random_bytes(16).hex()
                 require_no_history(path, place)
-                # The anchor comes first, so that it is never missing.
-                begin_anchor(place, identity)
-                ledger.begin(place, identity, network=network)
+                # The anchor comes first: a crash must not leave a ledger without its anchor.
+                create_anchor(place, identity)
+                ledger.initialize(place, identity, network=network)
         ledger.check()
-        if anchor is not None and ledger.anchor != usual_anchor(path):
+        if anchor is not None and ledger.anchor != default_anchor(path):
             with suppress(OSError):
-                point_elsewhere(usual_anchor(path), ledger.anchor)
+                write_pointer(default_anchor(path), ledger.anchor)
         undo.pop_all()
     return ledger
 
 
 @final
 class Ledger(Store):
-    """An open ledger: accounts, balances, and the releases that they paid for."""
+    """An open ledger: accounts, their balances, and the releases that they paid for.
+
+    Its methods raise LedgerError if the file cannot be read or written.
+    """
 
     __slots__ = ()
 
@@ -81,24 +84,24 @@ class Ledger(Store):
         return {entry.dataset: terms_from_payload(entry.content()) for entry in entries}
 
     def releases(self, dataset: str) -> list[LedgerEntry]:
-        """What an account was charged for, in order."""
+        """The entries of the releases that an account paid for, in order."""
         return self.entries("kind = 'release' AND dataset = ?", dataset)
 
     def release_ids(self) -> list[str]:
-        """The names of everything that was charged."""
+        """The release ids of all entries of releases, in order."""
         return [entry.release_id or "" for entry in self.entries("kind = 'release'")]
 
     def latest(self) -> str:
-        """When the last release was charged for, as it was written then."""
-        last = self.last()
+        """The recorded time of the last entry; empty if there is none."""
+        last = self.last_entry()
         return str(last.content()["created"]) if last else ""
 
     def balance(self, terms: AccountTerms, period: int | None = None) -> Balance:
-        """What an account has spent so far; with a window, around `period`."""
+        """The balance of an account; with a window, around `period`."""
         return self.account(terms.dataset).balance(terms, period)
 
     def account(self, dataset: str) -> Account:
-        """What is recorded of an account, equal charges counted together."""
+        """What is recorded of an account; equal charges are counted together."""
         terms = self.accounts().get(dataset)
         costs = () if terms is None else self.charged_events(dataset)
         neighbors = "" if terms is None else terms.neighbors
@@ -110,25 +113,25 @@ class Ledger(Store):
                 for events_json, period, count in costs
             ],
             closed=bool(self.entries("kind = ? AND dataset = ?", CLOSE, dataset)),
-            opens=terms is not None or not self.entries("kind = ?", LOST),
+            may_open=terms is not None or not self.entries("kind = ?", LOST),
         )
 
     def sharing(self, dataset: str, files: Sequence[str] = ()) -> dict[str, set[str]]:
-        """Other accounts, with the files that they and this one were charged for, or these."""
-        recorded = self.data_files()
-        mine = recorded.pop(dataset, set()).union(files)
-        return {name: recorded[name] & mine for name in sorted(recorded) if recorded[name] & mine}
+        """Other accounts that were charged for a file of this account, or for one of `files`."""
+        others = self.data_files()
+        own = others.pop(dataset, set()).union(files)
+        return {name: others[name] & own for name in sorted(others) if others[name] & own}
 
     def stored(self, release_id: str, same: Charge | None = None) -> StoredRelease | None:
-        """The release of that name, if there is one.
+        """The release with this id, or None.
 
-        LedgerError if it was made from another spec or for another period than `same`, or
-        if its outputs are not stored: it failed, or was recovered from its report.
+        Raises LedgerError if it differs from `same` in the spec or the period, and if its outputs
+        are not stored: it failed, or was recovered from its report.
         """
-        found = self.entries("release_id = ?", release_id)
-        if not found:
+        entries = self.entries("release_id = ?", release_id)
+        if not entries:
             return None
-        (entry,) = found
+        (entry,) = entries
         if same is not None:
             _require_same(entry, same)
         packed = self.outputs(entry.number)
@@ -142,30 +145,32 @@ class Ledger(Store):
         return StoredRelease(release_id, outputs)
 
     def check_budget(self, charge: Charge) -> None:
-        """Raise BudgetError or LedgerError if the charge may not be made."""
+        """Raise BudgetError or LedgerError if the account refuses the charge."""
         self.account(charge.terms.dataset).check_charge(
-            charge.terms, charge.cost, opens=charge.opens
+            charge.terms, charge.cost, may_open=charge.may_open
         )
 
     def open_account(self, terms: AccountTerms, created: str) -> bool:
-        """Open an account; whether it is new.
+        """Open an account, and return whether it is new.
 
-        One on the same terms stays as it is. LedgerError if the dataset has one on other terms.
+        An account on the same terms stays as it is. Raises LedgerError if the dataset has an
+        account on other terms.
         """
         with self.charging():
-            there = self.accounts().get(terms.dataset)
-            if there is not None and there != terms:
+            existing = self.accounts().get(terms.dataset)
+            if existing is not None and existing != terms:
                 raise LedgerError.about("account-exists", dataset=terms.dataset)
-            if there is None:
+            if existing is None:
                 payload = terms.payload() | {"created": created}
-                self.insert(self.next_entry(OPEN, terms.dataset, payload))
+                self.append(self.next_entry(OPEN, terms.dataset, payload))
         self.update_anchor()
-        return there is None
+        return existing is None
 
     def commit(self, charge: Charge, render: Render) -> StoredRelease:
-        """Charge for a release and store its outputs, or return those stored before.
+        """Charge for a release and store its outputs, or return those that are stored already.
 
-        Ledger, anchor and balance are checked again while no other process can write.
+        Ledger, anchor and balance are checked again while no other process can write. Raises
+        BudgetError or LedgerError if the release is refused; see `OpenCharge.commit`.
         """
         with translated_os_errors(self.path), self.charging():
             stored = self.stored(charge.release_id, charge)
@@ -174,53 +179,53 @@ class Ledger(Store):
         self.update_anchor()
         return stored
 
-    def faults(self) -> list[str]:
-        """Everything that is wrong with the ledger: one sentence each."""
-        fault = self.fault()
-        found = [fault] if fault else []
+    def all_faults(self) -> list[str]:
+        """Everything that is wrong with the ledger, one sentence for each fault."""
+        fault = self.first_fault()
+        faults = [fault] if fault else []
         if self.value("PRAGMA integrity_check(1)") != "ok":
-            return [*found, "the file is damaged"]
+            return [*faults, "the file is damaged"]
         try:
             entries = self.entries()
             published = {number for (number,) in self.query("SELECT number FROM outputs")}
             if published - {entry.number for entry in entries}:
-                found.append("it has outputs without an entry")
-            return found + [
+                faults.append("it has outputs without an entry")
+            return faults + [
                 f"the outputs of entry {entry.number} were changed"
                 for entry in entries
                 if entry.seal != seal_of(entry.head, self.outputs(entry.number))
             ]
         except (LedgerError, ValueError, TypeError, AttributeError):
-            if not found:
+            if not faults:
                 raise
-            return found
+            return faults
 
     @contextmanager
     def charging(self) -> Iterator[None]:
-        """A transaction on a ledger that is checked within it."""
+        """A transaction on a ledger and an anchor that are checked within it."""
         with self.writing():
             self.check()
             self.require_anchor()
             yield
 
     def _charge(self, charge: Charge, render: Render) -> StoredRelease:
-        """Add the charge and what `render` makes of its place, within a transaction."""
         if charge.reserved:
             self.check_budget(replace(charge, events=charge.reserved))
         dataset = charge.terms.dataset
         account = self.account(dataset)
-        before, after = account.check_charge(charge.terms, charge.cost, opens=charge.opens)
+        before, after = account.check_charge(charge.terms, charge.cost, may_open=charge.may_open)
         if account.terms is None:
             payload = charge.terms.payload() | {"created": charge.created}
-            self.insert(self.next_entry(OPEN, dataset, payload))
-        named = charge.release_id, charge.period
-        entry = self.next_entry(RELEASE, dataset, charge.payload, charge.events, *named)
+            self.append(self.next_entry(OPEN, dataset, payload))
+        entry = self.next_entry(
+            RELEASE, dataset, charge.payload, charge.events, charge.release_id, charge.period
+        )
         receipt = Receipt(
             self.path.name, entry.number, entry.head, account.terms or charge.terms, charge.period,
             before.spent, after, first=not account.costs,
         )  # fmt: skip
         outputs = dict(render(receipt))
-        self.insert(entry, outputs)
+        self.append(entry, outputs)
         return StoredRelease(charge.release_id, outputs, receipt)
 
     def next_entry(
@@ -232,8 +237,8 @@ class Ledger(Store):
         release_id: str | None = None,
         period: str | None = None,
     ) -> LedgerEntry:
-        """An entry for the end of the chain, to be inserted in the same transaction."""
-        last = self.last()
+        """A new entry at the end of the chain; `append` it in the same transaction."""
+        last = self.last_entry()
         number, previous = (last.number + 1, last.seal) if last else (1, self.genesis())
         content = to_events_json(events), canonical(payload)
         entry = LedgerEntry(number, kind, dataset, release_id, period, *content, previous)

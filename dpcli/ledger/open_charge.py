@@ -1,4 +1,4 @@
-"""A place for one release in a ledger: it charges for what is answered there."""
+"""The block in which a release draws noise; its end charges for the answers."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from dpcli.privacy.permit import NoisePermit
 from dpcli.privacy.unit import unit_text
 
 EventCounts = Counter[tuple[object, ...]]
-"""How often each answer is charged for."""
+"""How many times each answer is charged for."""
 
 
 def _event_counts(charge: Charge) -> EventCounts:
@@ -29,7 +29,7 @@ def _event_counts(charge: Charge) -> EventCounts:
 
 @final
 class OpenCharge:
-    """A place for one release in a ledger, where its name is looked up once, for `with`.
+    """A charge for one release that is open during a `with` block.
 
     The way out of the `with` block decides what is charged:
 
@@ -42,18 +42,19 @@ class OpenCharge:
     | none of these, no error | nothing               | the charge, without outputs |
     | a signal                | nothing               | nothing: nothing was shown  |
 
-    A BudgetError is the same whatever the quality check found: it reveals nothing. Another
-    DpcliError may reveal what the check found, because the outputs of a failed check are smaller:
-    what could not be stored may show which. Any other exception may reveal more of the noise.
+    Privacy: a BudgetError does not depend on the result of the quality check, so it reveals
+    nothing. Another DpcliError may reveal that result: the outputs of a failed check are smaller,
+    and an error while they are stored may show which outputs they were. Any other exception may
+    reveal more of the noise.
 
-    What is answered here and not published, because another process was charged for the same
-    name meanwhile, is not charged.
+    If another process was charged for the same release id in the meantime, the answers given here
+    are neither published nor charged.
     """
 
     def __init__(self, ledger: Ledger, charge: Charge) -> None:
         if {type(ledger), type(charge)} != {Ledger, Charge}:
             raise TypeError("a ledger and a charge have no other kinds")
-        # No one else changes what will be charged for what was answered.
+        # Private, so that no other code changes the charge after answers were given.
         self.__ledger, self.__charge = ledger, charge.as_recorded
         self.__stored = ledger.stored(charge.release_id, self.__charge)
         self.__lock, self.__process = threading.Lock(), os.getpid()
@@ -66,7 +67,7 @@ class OpenCharge:
 
     @property
     def stored(self) -> StoredRelease | None:
-        """The release of that name that was made before; then nothing is left to do."""
+        """The release that was charged before under this id; if there is one, publish it."""
         return self.__stored
 
     @property
@@ -95,10 +96,11 @@ class OpenCharge:
             self.__ledger.commit(self.__charge, lambda _: {})
 
     def draw_noise(self, check: tuple[MechanismEvent, ...] | None = None) -> NoisePermit:
-        """Say that noise is drawn from here on; `check` are the events of the quality check.
+        """Begin to draw noise; `check` are the events of the quality check, if there is one.
 
-        The permit covers each answer of the charge once, until the block is left, or the charge
-        made or stopped. Noise is drawn once, within `with`: else nothing would be charged.
+        The permit covers each answer of the charge once, until the block ends or the charge is
+        committed or stopped. Raises ValueError outside of the `with` block, where nothing would
+        be charged, on a second call, and if the events state losses that are not proven.
         """
         require_proven(self.__charge.events)
         with self.__lock:
@@ -115,7 +117,7 @@ class OpenCharge:
     def _require_charged(
         self, event: MechanismEvent, relation: Relation, _exact: Confidential[Any]
     ) -> None:
-        """Count an answer as given."""
+        """Count an answer as given; ValueError unless the charge covers it."""
         terms = self.__charge.terms
         if (terms.unit, terms.neighbors) != (unit_text(relation.unit), relation.neighbors.value):
             raise ValueError("the account is charged for another unit or other neighbors")
@@ -127,9 +129,9 @@ class OpenCharge:
             self.__unanswered[event.answer] -= 1
 
     def stop(self) -> None:
-        """Charge the quality check alone, because it failed, if there is room for everything.
+        """Reduce the charge to the failed quality check; the budget must cover the whole charge.
 
-        ValueError if more than the check was answered.
+        Raises ValueError if more than the check was answered.
         """
         assert self.__check is not None
         if _event_counts(self.__charge) - self.__unanswered - _event_counts(self.__check):
@@ -138,9 +140,10 @@ class OpenCharge:
         self.__charge = replace(self.__check, stopped=True, reserved=self.__charge.events)
 
     def commit(self, render: Render) -> StoredRelease:
-        """Charge, and store what `render` makes of the place in the ledger.
+        """Charge for the release, and store the outputs that `render` makes from its receipt.
 
-        Raises BudgetError or LedgerError, and charges nothing then.
+        Raises BudgetError or LedgerError. Then nothing was charged, unless the disk failed during
+        the commit itself.
         """
         self.__is_open = False
         stored = self.__ledger.commit(self.__charge, render)

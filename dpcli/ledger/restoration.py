@@ -1,8 +1,8 @@
-"""Charging a lost or restored ledger what published reports prove.
+"""Charging a lost or restored ledger for what published reports prove.
 
-Nothing that is recorded changes, and nothing gets cheaper: entries are appended in place of
-those that are missing, each with the number that its report names. Releases that no report proves
-close every account.
+No recorded entry changes, and no release gets cheaper. Entries are appended in place of the missing
+ones, each with the number that its report names. If a missing entry has no report, every account is
+closed.
 """
 
 from __future__ import annotations
@@ -14,7 +14,13 @@ from fractions import Fraction
 from pathlib import Path
 
 from dpcli.errors import LedgerError, Problem, make_problem
-from dpcli.ledger.anchor import ForeignAnchor, begin_anchor, follow, read_anchor, usual_anchor
+from dpcli.ledger.anchor import (
+    ForeignAnchorError,
+    create_anchor,
+    default_anchor,
+    read_anchor,
+    resolve_pointer,
+)
 from dpcli.ledger.balance import period_number
 from dpcli.ledger.chain import CLOSE, LOST, OPEN, RELEASE, LedgerEntry
 from dpcli.ledger.filesystem import (
@@ -32,17 +38,17 @@ from dpcli.privacy.events import MechanismEvent
 from dpcli.privacy.loss import Loss
 
 NEARLY = Fraction(999_999, 1_000_000)
-"""Of what a report says was spent before it: the floats of `pld` differ between machines."""
+"""The part of the loss in a report that must be recorded: `pld` floats differ by machine."""
 
 
 @dataclass(frozen=True, slots=True)
 class Proof:
     """A release as its report describes it.
 
-    `entry` and `head` name its entry in the ledger that was lost, `report` is the SHA-256 of the
-    report, and `before` what the account had spent until then; `first` says whether that was
-    nothing, unless the report is too old to say so. The `events` are those of the entry
-    if they are `exact`, else one that stands for the plain sum of all losses.
+    `entry` and `head` identify its entry in the lost ledger. `report` is the SHA-256 of the report.
+    `before` is what the account had spent before the release. `first` says whether the account had
+    no release before it; None for an old report that does not say so. If `exact`, the `events` are
+    those of the entry, else one event that stands for the sum of all losses.
     """
 
     path: Path
@@ -60,16 +66,16 @@ class Proof:
     first: bool | None = None
 
     def disagrees(self, why: str) -> Problem:
-        """A report that does not belong to the ledger, or was changed."""
+        """The problem of a report that was changed, or does not belong to the ledger."""
         return make_problem("report-disagrees", report=self.path, why=why)
 
 
 @dataclass(frozen=True, slots=True)
 class Recovered:
-    """What was charged again, which accounts were opened for it, and what closed all accounts.
+    """The releases that were charged again, and the accounts that were opened and closed.
 
-    `lost` entries are those that no report proves. Without `anchored`, nothing showed how far
-    the ledger had come. `created` says whether there was no ledger before.
+    `lost` is the number of missing entries without a report. Without `anchored`, no anchor showed
+    how many entries the ledger had. `created` says whether there was no ledger before.
     """
 
     releases: tuple[Proof, ...] = ()
@@ -88,12 +94,12 @@ def recover(
     unproven: int = 0,
     anchor_lost: bool = False,
 ) -> Recovered:
-    """Charge the ledger at `path`, which is made if it is absent, for what reports prove.
+    """Charge the ledger at `path` for what reports prove; create it if it does not exist.
 
-    Up to `unproven` entries may be missing that no report proves; then every account is
-    closed. With `anchor_lost`, a ledger is accepted without its anchor. Raises LedgerError, and
-    changes nothing, for a ledger that was changed, for reports that do not belong to it, and for
-    more missing entries than allowed.
+    Up to `unproven` entries may be missing without a report; if there are any, every account is
+    closed. With `anchor_lost`, a ledger is accepted without its anchor. Raises LedgerError for a
+    ledger that was changed, for reports that do not belong to it, and for more missing entries
+    than allowed; then nothing is changed.
     """
     with translated_os_errors(path), removed_if_empty(path), ExitStack() as stack:
         is_new = is_absent(path)
@@ -101,50 +107,50 @@ def recover(
             raise missing_error(path)
         if is_new:
             require_place(path)
-        opened = Ledger(path) if is_new else Ledger.open(path, doubtful=True)
+        opened = Ledger(path) if is_new else Ledger.open(path, unchecked=True)
         ledger = stack.enter_context(closing(opened))
         with ledger.writing():
-            known = _begun if is_new else _recorded
-            recorded = known(ledger, anchor_lost=anchor_lost)
-            found = _charged(ledger, recorded or {}, proofs, created, unproven)
+            read_seals = _initialize if is_new else _check_and_read_anchor
+            recorded = read_seals(ledger, anchor_lost=anchor_lost)
+            recovered = _append_missing(ledger, recorded or {}, proofs, created, unproven)
         if not ledger.anchor.exists():
-            # Not before the entries are there: an anchor without them would prove less.
-            begin_anchor(ledger.anchor, ledger.meta("identity"))
+            # After the entries are there: an anchor that lacks them would prove less.
+            create_anchor(ledger.anchor, ledger.metadata_value("identity"))
         ledger.require_anchor()
         ledger.check()
-    return replace(found, anchored=recorded is not None, created=is_new)
+    return replace(recovered, anchored=recorded is not None, created=is_new)
 
 
-def _begun(ledger: Ledger, *, anchor_lost: bool) -> dict[int, str] | None:
-    """Make the tables of a new ledger; what the anchor of the lost one records, if any."""
-    usual = usual_anchor(ledger.path)
-    anchor = follow(usual)
+def _initialize(ledger: Ledger, *, anchor_lost: bool) -> dict[int, str] | None:
+    """Create a new ledger; return the seals that the lost one's anchor records, if there is one."""
+    usual = default_anchor(ledger.path)
+    anchor = resolve_pointer(usual)
     is_lost = anchor != usual and not anchor.exists()
     if is_lost and not anchor_lost:
         raise LedgerError.about("anchor-lost", anchor=anchor, path=ledger.path)
     try:
         identity, recorded = (None, {}) if is_lost else read_anchor(anchor, None)
-    except ForeignAnchor as foreign:
+    except ForeignAnchorError as foreign:
         raise in_doubt_error(
             ledger.path, f"it is missing or empty, and `{anchor}` {foreign}"
         ) from None
-    ledger.begin(usual if is_lost else anchor, identity or random_bytes(16).hex())
+    ledger.initialize(usual if is_lost else anchor, identity or random_bytes(16).hex())
     if is_lost:
         usual.unlink()
     return recorded if identity else None
 
 
-def _recorded(ledger: Ledger, *, anchor_lost: bool) -> dict[int, str] | None:
-    """What the anchor records; LedgerError unless the ledger is intact, but for its end."""
+def _check_and_read_anchor(ledger: Ledger, *, anchor_lost: bool) -> dict[int, str] | None:
+    """Check that a ledger is intact except for its end; return the seals of its anchor, if any."""
     ledger.check(incomplete=True)
     if ledger.anchor.exists():
-        return read_anchor(ledger.anchor, ledger.meta("identity"))[1]
+        return read_anchor(ledger.anchor, ledger.metadata_value("identity"))[1]
     if not anchor_lost:
         raise LedgerError.about("anchor-lost", anchor=ledger.anchor, path=ledger.path)
     return None
 
 
-def _charged(
+def _append_missing(
     ledger: Ledger,
     recorded: Mapping[int, str],
     proofs: Sequence[Proof],
@@ -152,7 +158,7 @@ def _charged(
     unproven: int,
 ) -> Recovered:
     entries, accounts = {entry.number: entry for entry in ledger.entries()}, ledger.accounts()
-    new = _unknown(proofs, entries, accounts)
+    new = _new_proofs(proofs, entries, accounts)
     firsts: dict[str, Proof] = {}
     for proof in new.values():
         if proof.terms.dataset not in accounts:
@@ -165,43 +171,45 @@ def _charged(
         raise LedgerError.about(code, lost=lost, path=ledger.path)
     openings = _openings(firsts, [at for at in range(last + 1, end + 1) if at not in new])
     for number in range(last + 1, end + 1):
-        place: Payload = {"replaces": recorded.get(number)}
-        payload: Payload = {"created": created, "recovered": place}
+        origin: Payload = {"replaces": recorded.get(number)}
+        payload: Payload = {"created": created, "recovered": origin}
         if number in new:
             proof = new[number]
             if not lost:
                 _require_history(ledger, proof)
-            place |= {"entry": number, "head": proof.head}
-            place |= {"report": proof.report, "exact": proof.exact}
+            origin |= {"entry": number, "head": proof.head}
+            origin |= {"report": proof.report, "exact": proof.exact}
             payload |= {"digest": proof.digest, "created": proof.created}
-            named = proof.release_id, proof.period
-            entry = ledger.next_entry(RELEASE, proof.terms.dataset, payload, proof.events, *named)
+            dataset, release_id = proof.terms.dataset, proof.release_id
+            entry = ledger.next_entry(
+                RELEASE, dataset, payload, proof.events, release_id, proof.period
+            )
         elif number in openings:
             terms = openings[number].terms
             payload |= {**terms.payload(), "created": openings[number].created}
             entry = ledger.next_entry(OPEN, terms.dataset, payload)
         else:
             entry = ledger.next_entry(LOST, "", payload)
-        ledger.insert(entry)
+        ledger.append(entry)
     closed = tuple(ledger.accounts()) if lost > 0 else ()
     for dataset in closed:
-        ledger.insert(ledger.next_entry(CLOSE, dataset, {"created": created}))
+        ledger.append(ledger.next_entry(CLOSE, dataset, {"created": created}))
     return Recovered(tuple(new.values()), tuple(firsts), max(lost, 0), closed)
 
 
-def _unknown(
+def _new_proofs(
     proofs: Sequence[Proof],
     entries: Mapping[int, LedgerEntry],
     accounts: Mapping[str, AccountTerms],
 ) -> dict[int, Proof]:
-    """Those that the ledger does not have, in the order of their entries.
+    """The proofs of releases that the ledger lacks, by entry, in the order of entries.
 
-    LedgerError with every report that contradicts the ledger, or another report.
+    Raises LedgerError with every report that contradicts the ledger or another report.
     """
     ids, terms = {entry.release_id for entry in entries.values()}, dict(accounts)
     new: dict[int, Proof] = {}
     problems = []
-    for proof in sorted(proofs, key=lambda one: one.entry):
+    for proof in sorted(proofs, key=lambda proof: proof.entry):
         entry, other, why = entries.get(proof.entry), new.get(proof.entry), ""
         if entry is not None:
             recovered = entry.recovered or {}
@@ -226,25 +234,25 @@ def _unknown(
 
 
 def _other_terms(known: AccountTerms, stated: AccountTerms) -> str:
-    words = [word for word, _, _ in known.differences(stated)]
-    words += ["window"] if known.window != stated.window else []
-    return f"the account `{known.dataset}` has another {' and '.join(words)}" if words else ""
+    names = [name for name, _, _ in known.differences(stated)]
+    names += ["window"] if known.window != stated.window else []
+    return f"the account `{known.dataset}` has another {' and '.join(names)}" if names else ""
 
 
 def _openings(firsts: Mapping[str, Proof], gaps: Sequence[int]) -> dict[int, Proof]:
-    """A missing entry before its first release for each account that the ledger lacks."""
-    found: dict[int, Proof] = {}
+    """For each account that the ledger lacks, a missing entry before its first release."""
+    openings: dict[int, Proof] = {}
     for place, proof in enumerate(firsts.values()):
         if place >= len(gaps) or gaps[place] > proof.entry:
             name = proof.terms.dataset
             why = f"there is no entry before it that could have opened the account `{name}`"
             raise LedgerError([proof.disagrees(why)])
-        found[gaps[place]] = proof
-    return found
+        openings[gaps[place]] = proof
+    return openings
 
 
 def _require_history(ledger: Ledger, proof: Proof) -> None:
-    """Raise LedgerError if the account had another history before a release than it has here."""
+    """Raise LedgerError unless the account has the history that the report of a release states."""
     is_first = not ledger.releases(proof.terms.dataset)
     if proof.first is not None and proof.first != is_first:
         others = "releases" if is_first else "no release"

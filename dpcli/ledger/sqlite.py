@@ -1,6 +1,6 @@
 """The SQLite file of a ledger: its tables, the connection to it, and its errors.
 
-The tables are append-only. A connection waits while other processes write, reports it,
+The tables are append-only. A connection waits while other processes write; it reports a long wait
 and can be interrupted.
 """
 
@@ -17,7 +17,7 @@ from typing import Any
 from dpcli.errors import LedgerError
 
 APPLICATION = 0x64706C67
-"""Marks the file as a ledger of this tool."""
+"""The SQLite application id that marks a ledger of this tool."""
 
 VERSION = 1
 
@@ -58,10 +58,10 @@ BEGIN SELECT RAISE(ABORT, 'entries are numbered in order'); END""",
         for event in events
     ),
 )
-"""Made after the facts about the ledger are in `meta`, which they close."""
+"""Created after the metadata are in `meta`, which no statement can change from then on."""
 
 STATEMENTS = sorted(TABLES + TRIGGERS)
-"""Everything that a ledger is made of; anything more or less was done by another program."""
+"""The complete schema of a ledger; any difference was made by another program."""
 
 SETTINGS = (
     "journal_mode = DELETE",
@@ -70,18 +70,18 @@ SETTINGS = (
     "trusted_schema = OFF",
     "cell_size_check = ON",
 )
-"""A rollback journal, everything synced, and no trust in what the file says of itself."""
+"""A rollback journal, every write synced, and no trust in the schema of the file."""
 
 LONGEST_WAIT = 300.0
-"""Seconds to wait for other processes that write; each needs a fraction of one."""
+"""Seconds to wait for other processes that write; each needs a fraction of a second."""
 
 WAIT_OF_SQLITE = 0.1
-"""Seconds that SQLite waits by itself: for that long no signal is handled."""
+"""Seconds that SQLite waits by itself; no signal is handled during that time."""
 
 WAIT_BEFORE_NOTICE = 2.0
 
 notice: Callable[[], None] = lambda: None  # noqa: E731 - replaced by the command line
-"""Called once when other processes keep the ledger locked for long."""
+"""Called once per statement when other processes keep the ledger locked for long."""
 
 REASONS = {
     "SQLITE_BUSY": "other processes kept it locked for too long",
@@ -99,9 +99,10 @@ REASONS = {
 
 
 class Database:
-    """A connection to a file that tries again while other processes keep the file locked.
+    """A connection to a file that retries while other processes keep the file locked.
 
-    Statements are committed one by one, outside of `writing`, and everything is synced.
+    Outside of `writing`, each statement is committed by itself. Raises LedgerError, also from its
+    methods, if SQLite refuses the file or a statement.
     """
 
     __slots__ = ("connection", "path")  # so that nothing hides a method
@@ -109,7 +110,7 @@ class Database:
     def __init__(self, path: Path) -> None:
         self.path = path
         if not path.exists():
-            # Made here rather than by SQLite, so that only its owner may read it.
+            # SQLite would create a file that others may read.
             os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
         uri = f"{path.resolve().as_uri()}?mode=rw"
         try:
@@ -126,9 +127,10 @@ class Database:
             raise
 
     def query(self, sql: str, *values: object, code: str = "ledger-unusable.sqlite") -> list[Any]:
-        """The rows of one statement; LedgerError if SQLite refuses it for `LONGEST_WAIT` seconds.
+        """The rows of one statement.
 
-        `code` is that of the refusal.
+        Raises LedgerError with `code` if SQLite refuses the statement, or if other processes lock
+        the file for more than `LONGEST_WAIT` seconds.
         """
         start, silent = time.monotonic(), True
         while True:
@@ -145,8 +147,8 @@ class Database:
 
     def _refused(self, error: sqlite3.Error, code: str = "ledger-unusable.sqlite") -> LedgerError:
         name = getattr(error, "sqlite_errorname", "") or ""
-        known = (text for start, text in REASONS.items() if name.startswith(start))
-        return LedgerError.about(code, path=self.path, why=next(known, "SQLite refused it"))
+        reasons = (reason for start, reason in REASONS.items() if name.startswith(start))
+        return LedgerError.about(code, path=self.path, why=next(reasons, "SQLite refused it"))
 
     def value(self, sql: str) -> Any:
         """The first value of the first row."""
@@ -154,7 +156,7 @@ class Database:
 
     @contextmanager
     def writing(self) -> Iterator[None]:
-        """A transaction during which no other process writes; all of it, or nothing."""
+        """A transaction in which no other process writes; after an error, nothing is written."""
         self.query("BEGIN IMMEDIATE")
         try:
             yield
@@ -165,40 +167,40 @@ class Database:
             raise
 
     def _commit(self) -> None:
-        """The instant at which a charge exists.
+        """Commit: a charge exists from here on.
 
-        If the disk fails in it, it cannot be known here whether the charge exists.
+        If the disk fails during the commit, it is unknown whether the charge exists.
         """
         self.query("COMMIT", code="ledger-unusable.commit")
 
-    def make_tables(self, facts: Mapping[str, str]) -> None:
-        """Make the tables of a ledger with what it knows of itself, in a transaction."""
+    def create_tables(self, metadata: Mapping[str, str]) -> None:
+        """Create the tables of a ledger with its metadata; call it in a transaction."""
         for statement in TABLES:
             self.query(statement)
-        for fact in facts.items():
-            self.query("INSERT INTO meta VALUES (?, ?)", *fact)
+        for item in metadata.items():
+            self.query("INSERT INTO meta VALUES (?, ?)", *item)
         for statement in TRIGGERS:
             self.query(statement)
         self.query(f"PRAGMA application_id = {APPLICATION}")
         self.query(f"PRAGMA user_version = {VERSION}")
 
     def is_ledger(self) -> bool:
-        """Whether the file says that it is a ledger; LedgerError if of a later version."""
+        """Whether the file is marked as a ledger; LedgerError if a later version wrote it."""
         version = self.value("PRAGMA user_version")
         is_ours: bool = self.value("PRAGMA application_id") == APPLICATION
         if is_ours and version > VERSION:
             raise LedgerError.about("ledger-unusable.newer", path=self.path)
         return is_ours and version == VERSION
 
-    def tables_fault(self) -> str:
+    def schema_fault(self) -> str:
         """What is wrong with the tables and triggers; empty if nothing is.
 
-        One more trigger could undo what is written, and an index of another program could hide
-        entries from queries that use it.
+        An additional trigger could undo a write. An index of another program could hide entries
+        from queries that use it.
         """
-        found = self.query("SELECT sql FROM sqlite_master WHERE sql IS NOT NULL")
-        same = sorted(found) == [(statement,) for statement in STATEMENTS]
-        return "" if same else "its tables or triggers were changed"
+        schema = self.query("SELECT sql FROM sqlite_master WHERE sql IS NOT NULL")
+        is_same = sorted(schema) == [(statement,) for statement in STATEMENTS]
+        return "" if is_same else "its tables or triggers were changed"
 
     def close(self) -> None:
         """Close the file."""

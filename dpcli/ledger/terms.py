@@ -1,4 +1,4 @@
-"""What an account fixes when it is opened, and never changes."""
+"""The terms of an account: what it fixes when it is opened, and never changes."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ if TYPE_CHECKING:
     from dpcli.specification.model import Spec
 
 Payload = dict[str, object]
-"""What an entry records, as plain JSON."""
+"""What an entry records, as data that JSON can hold."""
 
 
 @dataclass(frozen=True, slots=True)
 class AccountTerms:
-    """The dataset that pays, the guarantee it pays for, and its budget.
+    """The dataset of an account, the guarantee that it pays for, and its budget.
 
-    With a `window` of w periods the budget bounds the loss of any w consecutive
-    periods (w-event privacy: Kellaris, Papadopoulos, Xiao and Papadias 2014);
-    without one it bounds all releases that there will be.
+    With a `window` of w periods, the budget bounds the loss of any w consecutive periods (w-event
+    privacy: Kellaris, Papadopoulos, Xiao and Papadias 2014). Without a window, it bounds the loss
+    of all releases.
     """
 
     dataset: str
@@ -37,7 +37,7 @@ class AccountTerms:
     window: int | None = None
 
     def payload(self) -> Payload:
-        """The terms as plain JSON, numbers as exact fractions."""
+        """The terms as an entry records them; numbers are exact fractions as text."""
         return {
             "dataset": self.dataset,
             "unit": self.unit,
@@ -52,18 +52,18 @@ class AccountTerms:
     def differences(self, other: AccountTerms) -> Iterator[tuple[str, str, str]]:
         """The name of each term that differs, with its value here and in `other`.
 
-        Windows are not compared: a spec has none.
+        Windows are not compared, because a spec has none.
         """
-        for word in ("unit", "neighbors", "composition"):
-            mine, theirs = getattr(self, word), getattr(other, word)
+        for term in ("unit", "neighbors", "composition"):
+            mine, theirs = getattr(self, term), getattr(other, term)
             if mine != theirs:
-                yield word, mine, theirs
-        if _fixed(self.budget) != _fixed(other.budget):
+                yield term, mine, theirs
+        if _declared(self.budget) != _declared(other.budget):
             yield "budget", loss_text(self.budget), loss_text(other.budget)
 
 
 def opening_command(terms: AccountTerms, ledger: Path) -> str:
-    """The command that opens an account on these terms, without options that are the default."""
+    """The command that opens an account on these terms; defaults are left out."""
     budget, each = terms.budget, " or single row without one"
     amount = f"--epsilon {readable_text(budget.epsilon)}"
     if budget.rho is not None:
@@ -81,13 +81,13 @@ def opening_command(terms: AccountTerms, ledger: Path) -> str:
     return " ".join(word for word in words if word)
 
 
-def _fixed(budget: Loss) -> tuple[Fraction | None, ...]:
-    """What was written of a budget: of one in rho, epsilon follows from it."""
+def _declared(budget: Loss) -> tuple[Fraction | None, ...]:
+    """The declared numbers of a budget; the epsilon of a budget in rho follows from it."""
     return (budget.epsilon if budget.rho is None else None, budget.delta, budget.rho)
 
 
 def terms_from_spec(spec: Spec) -> AccountTerms:
-    """The terms that a spec asks for."""
+    """The terms of the account that a spec needs."""
     privacy = spec.privacy
     return AccountTerms(
         spec.dataset,
@@ -99,7 +99,7 @@ def terms_from_spec(spec: Spec) -> AccountTerms:
 
 
 def terms_from_payload(payload: Mapping[str, object]) -> AccountTerms:
-    """The terms that an entry records."""
+    """The terms that the entry of an account records."""
     window = payload["window"]
     return AccountTerms(
         str(payload["dataset"]),

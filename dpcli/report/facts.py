@@ -260,7 +260,7 @@ def _outlook(plan: Plan, found: BalanceForecast) -> Facts:
 
     What `remaining` is left is that after the release; nothing is known of it if it is refused.
     """
-    before, times = found.before, found.repeated
+    before, times = found.before, found.runs
     refused = found.refused.problems if found.refused else ()
     return {
         **_guarantee(plan, before.spent if before else None, found.after),

@@ -283,7 +283,7 @@ def test_a_closed_account_is_refused_by_all(dpcli: Command, tmp_path: Path) -> N
     assert dpcli("release", spec, data, "-q").status == 0
     book = Ledger.open(tmp_path / "dpcli-ledger.sqlite")
     with book.charging():
-        book.insert(book.next_entry(CLOSE, "town", {"created": "now"}))
+        book.append(book.next_entry(CLOSE, "town", {"created": "now"}))
     book.update_anchor()
     book.close()
     told = [dpcli(*words, spec, *([] if words == ["plan"] else [data]))

@@ -40,8 +40,8 @@ POINTS = [
     (os, "write"),
     (os, "open"),
     (store.Store, "_commit"),
-    (store.Store, "insert"),
-    (ledger, "begin_anchor"),
+    (store.Store, "append"),
+    (ledger, "create_anchor"),
     (store, "append_anchor"),
     (anchor, "read_anchor"),
 ]
@@ -137,7 +137,7 @@ def settled(folder: Path, release_id: str, seen: set[bytes]) -> None:
 def intact(folder: Path) -> None:
     """The ledger verifies, and no temporary file is left but those of the killed."""
     book = Ledger.open(folder / "dpcli-ledger.sqlite")
-    assert not book.faults()
+    assert not book.all_faults()
     book.close()
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from dpcli.errors import BudgetError
-from dpcli.ledger.account import MOST_RUNS, Account, Runs
+from dpcli.ledger.account import MOST_RUNS, Account, RepeatedRuns
 from dpcli.ledger.balance import GuaranteeCounts, RecordedCost, balance
 from dpcli.ledger.terms import AccountTerms
 from dpcli.privacy.accounting import COMPOSITIONS
@@ -51,12 +51,12 @@ def test_runs_are_counted_as_the_account_accepts_them(rule: Composition, spent: 
     """By every composition, the number that fits is accepted, and one more is refused."""
     terms, run = account_terms(rule, Fraction(2)), answers(Fraction(1, 5))
     before = [RecordedCost(answers(Fraction(3, 10)), None, spent)] if spent else []
-    runs = Runs(terms, before, run)
+    runs = RepeatedRuns(terms, before, run)
     most = one_by_one(terms, before, run, None)
     assert 0 < most < 60
     assert runs.most == most
     assert runs.fit(most) and not runs.fit(most + 1)
-    assert runs.needed(7) == balance(terms, [RecordedCost(run, None, 7)]).spent
+    assert runs.loss(7) == balance(terms, [RecordedCost(run, None, 7)]).spent
 
 
 @each_rule
@@ -69,7 +69,7 @@ def test_days_are_counted_as_the_account_accepts_them(rule: Composition, window:
         [RecordedCost(answers(Fraction(1, 2)), 103)],
         [RecordedCost(run, 99), RecordedCost(run, 108, 3)],
     ):
-        runs = Runs(terms, held, run, 100)
+        runs = RepeatedRuns(terms, held, run, 100)
         most = one_by_one(terms, held, run, 100)
         if most == 60:
             assert runs.most == MOST_RUNS and runs.fit(60)
@@ -82,29 +82,29 @@ def test_an_empty_window_counts_where_no_day_is_named() -> None:
     """Without a day, runs are counted in one window that holds nothing else."""
     terms = account_terms(COMPOSITIONS[0], Fraction(1), 7)
     full = [RecordedCost(answers(Fraction(1)), 100)]
-    assert Runs(terms, full, answers(Fraction(1, 4))).most == 4
+    assert RepeatedRuns(terms, full, answers(Fraction(1, 4))).most == 4
 
 
 def test_windows_that_are_full_do_not_hinder_other_days() -> None:
     """What an earlier window holds, even above the budget, does not matter to later days."""
     terms = account_terms(COMPOSITIONS[0], Fraction(1), 3)
     held = [RecordedCost(answers(Fraction(9)), 100)]
-    assert Runs(terms, held, answers(Fraction(1, 2)), 102).most == 0
-    assert Runs(terms, held, answers(Fraction(1, 2)), 103).most == 2
+    assert RepeatedRuns(terms, held, answers(Fraction(1, 2)), 102).most == 0
+    assert RepeatedRuns(terms, held, answers(Fraction(1, 2)), 103).most == 2
 
 
 def test_a_run_that_reveals_nothing_always_fits() -> None:
     """Exact answers that no change of a person can change cost nothing."""
     terms = account_terms(COMPOSITIONS[0], Fraction(1))
-    assert Runs(terms, [], ()).most == MOST_RUNS
+    assert RepeatedRuns(terms, [], ()).most == MOST_RUNS
 
 
 @pytest.mark.parametrize("rule", COMPOSITIONS[:3], ids=lambda rule: str(rule.name))
 def test_the_refusal_says_how_many_fit(rule: Composition) -> None:
     """It names what is needed and the number that fits."""
     terms = account_terms(rule, Fraction(1))
-    runs = Runs(terms, [], answers(Fraction(1, 4)))
-    repeated = runs.repeated(40)
+    runs = RepeatedRuns(terms, [], answers(Fraction(1, 4)))
+    repeated = runs.forecast(40)
     assert not repeated.fits and repeated.exact
     (problem,) = repeated.refusal.problems
     assert problem.code == "too-many-runs"

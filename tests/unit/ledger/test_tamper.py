@@ -30,7 +30,7 @@ def noticed(path: Path) -> bool:
     """Whether opening or verifying the ledger finds a fault."""
     try:
         with closing(Ledger.open(path)) as book:
-            return bool(book.faults())
+            return bool(book.all_faults())
     except LedgerError:
         return True
 
