@@ -17,7 +17,6 @@ from dpcli.errors import QualityError, UsageError, make_problem
 from dpcli.ledger.charge import Receipt, StoredRelease, charged_events
 from dpcli.ledger.open_charge import OpenCharge
 from dpcli.numeric.arrays import whole
-from dpcli.planning.number_text import Fact
 from dpcli.planning.plan import Plan, PlannedQuery, PlannedStatistic
 from dpcli.planning.planner import require_plan_fits
 from dpcli.planning.quality_check import missed_minimums
@@ -73,8 +72,6 @@ class NoisyRelease:
     """All that may be published: a function of the plan, the noisy answers and the ledger.
 
     If the quality check missed a minimum there are no entries, and the plan has none.
-    `simulated` is what the report states about a simulation of the plan, if its file was given:
-    public as well.
     """
 
     plan: Plan
@@ -83,7 +80,6 @@ class NoisyRelease:
     statistics: tuple[PublishedStatistic, ...]
     receipt: Receipt
     quality: QualityResult | None = None
-    simulated: dict[str, Fact] | None = None
 
 
 def new_release_id() -> str:

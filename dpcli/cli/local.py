@@ -17,7 +17,7 @@ from dpcli.cli.summary import spent_text
 from dpcli.cli.text_tables import write_table
 from dpcli.local.estimate import count_responses, estimate_groups
 from dpcli.local.randomize import RandomizedCollection, randomize_records
-from dpcli.planning.number_text import exact_or_up
+from dpcli.numeric.number_text import exact_or_up
 from dpcli.planning.planner import make_plan, require_plan_fits
 from dpcli.publishing import publish, publish_to_stdout, require_writable
 from dpcli.releasing import new_release_id

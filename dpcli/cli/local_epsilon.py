@@ -15,7 +15,7 @@ from dpcli.errors import SpecError, UsageError
 from dpcli.mechanisms.local.local_mechanism import ProbabilityTable
 from dpcli.number_syntax import NumberSyntaxError, parse_number
 from dpcli.numeric.exact import readable_text
-from dpcli.planning.number_text import exact_or_up
+from dpcli.numeric.number_text import exact_or_up
 from dpcli.privacy.amplification import worst_ratio
 from dpcli.specification.probability_tables import MOST_BYTES, read_bytes, table_of
 

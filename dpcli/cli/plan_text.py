@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from dpcli.cli.text_tables import KEY, Row, bar, budget, draws, write_table
 from dpcli.ledger.account import MOST_RUNS, BalanceForecast
 from dpcli.messages import note
+from dpcli.numeric.number_text import exact_or_rounded, exact_or_up, rounded_text
 from dpcli.planning.notes import (
     binning_notes,
     bounding_comparisons,
@@ -21,7 +22,6 @@ from dpcli.planning.notes import (
     selection_notes,
     shuffle_condition,
 )
-from dpcli.planning.number_text import exact_or_rounded, exact_or_up, rounded_text
 from dpcli.planning.plan import Plan, PlannedQuery, PlannedStatistic, standard_error
 from dpcli.planning.quality_check import check_rule
 from dpcli.privacy.loss import Loss, loss_text

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import sys
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Literal
@@ -82,7 +81,7 @@ def release(
     made: list[Report] = []
 
     def rendered(one: NoisyRelease) -> dict[str, bytes]:
-        made.append(release_report(replace(one, simulated=simulated)))
+        made.append(release_report(one, simulated))
         return render_outputs(made[0], tables.wanted)
 
     make = partial(run_release, engine="partials" if partials else engine)

@@ -14,9 +14,9 @@ from dpcli.cli.console import write_json
 from dpcli.cli.options import AsJson, Quiet, SpecFile, require_new
 from dpcli.cli.text_tables import write_table
 from dpcli.errors import DpcliError, OutputError, UsageError
-from dpcli.planning.number_text import json_text
 from dpcli.planning.planner import make_plan, require_plan_fits
 from dpcli.publishing import is_device, publish, publish_file, require_writable
+from dpcli.report.json_text import json_text
 from dpcli.report.simulation import (
     HEADING,
     SimulationReport,

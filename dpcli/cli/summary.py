@@ -11,7 +11,7 @@ from dpcli.cli.console import notify
 from dpcli.cli.text_tables import KEY, budget, draws, interval, write_table
 from dpcli.ledger.charge import Receipt
 from dpcli.messages import note
-from dpcli.planning.number_text import exact_or_rounded
+from dpcli.numeric.number_text import exact_or_rounded
 from dpcli.privacy.loss import Loss, loss_text
 from dpcli.report.document import Report, loss_of
 from dpcli.report.entry_facts import QUALITY_COLUMNS

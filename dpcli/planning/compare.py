@@ -8,7 +8,6 @@ from fractions import Fraction
 
 from dpcli.numeric.exact import readable_text
 from dpcli.planning.notes import query_title
-from dpcli.planning.number_text import Stated
 from dpcli.planning.plan import Plan, PlannedStatistic
 from dpcli.privacy.accounting import COMPOSITIONS
 from dpcli.privacy.accounting.composition import MissingDependencyError
@@ -20,7 +19,7 @@ DEFAULT_DELTA = Fraction(1, 10**6)
 
 
 @dataclass(frozen=True, slots=True)
-class CompositionComparison(Stated):
+class CompositionComparison:
     """A composition and its bound on all answers; or the package that it needs.
 
     `fits` if the budget would allow it, `cheapest` if no other that keeps to the delta has a
@@ -73,7 +72,7 @@ BeforeAfter = tuple[Fraction | None, Fraction | None]
 
 
 @dataclass(frozen=True, slots=True)
-class StatisticChange(Stated):
+class StatisticChange:
     """A statistic before and after: `change` is `added`, `removed`, `changed`, or None.
 
     `error95` is the half-width of a single answer; of several, errors depend on values. `errors`

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from dpcli.messages import note
-from dpcli.planning.number_text import exact_or_up, rounded_text
+from dpcli.numeric.number_text import exact_or_up, rounded_text
 from dpcli.planning.plan import Plan, PlannedQuery, PlannedStatistic
 from dpcli.privacy.interpretation import (
     at_most,

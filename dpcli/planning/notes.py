@@ -10,7 +10,7 @@ from fractions import Fraction
 
 from dpcli.columns import Key, NumericColumn
 from dpcli.messages import note
-from dpcli.planning.number_text import exact_or_up, rounded_text
+from dpcli.numeric.number_text import exact_or_up, rounded_text
 from dpcli.planning.plan import Plan, PlannedQuery, PlannedStatistic
 from dpcli.privacy.neighboring import Neighbors
 from dpcli.privacy.unit import PersonUnit

@@ -22,7 +22,7 @@ from math import floor
 
 from dpcli.messages import note
 from dpcli.noise.tails import blended_margin, one_sided_width
-from dpcli.planning.number_text import rounded_text
+from dpcli.numeric.number_text import rounded_text
 from dpcli.planning.plan import Plan
 from dpcli.privacy.unit import PersonUnit
 from dpcli.statistics.quality import HALF, split_answers

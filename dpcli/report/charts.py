@@ -13,7 +13,7 @@ from itertools import groupby, pairwise
 from math import ceil, floor, log10
 
 from dpcli.columns import Key, NumericColumn
-from dpcli.planning.number_text import exact_or_up
+from dpcli.numeric.number_text import exact_or_up
 from dpcli.report.published_numbers import PublishedCell
 
 STEPS = (1, 2, 5, 10)

@@ -12,8 +12,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Self
 
-from dpcli.planning.number_text import Fact, exact_or_up, json_text
+from dpcli.numeric.number_text import exact_or_up
 from dpcli.privacy.loss import Loss
+from dpcli.report.json_text import Fact, json_text
 from dpcli.report.published_numbers import RAW, PublishedNumbers
 
 if TYPE_CHECKING:

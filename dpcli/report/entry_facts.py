@@ -11,21 +11,19 @@ from typing import TYPE_CHECKING
 
 from dpcli.columns import CategoryColumn, NumericColumn
 from dpcli.numeric.exact import decimal_text
+from dpcli.numeric.number_text import plain_decimal
 from dpcli.planning.guarantee_text import protection
 from dpcli.planning.notes import counted_units, left_out_note
-from dpcli.planning.number_text import Fact, JsonNumber, plain_decimal
 from dpcli.planning.plan import Plan, PlannedQuery, PlannedStatistic, standard_error
 from dpcli.planning.quality_check import FALSE_STOP, check_rule, counted_rows_note, percent_text
 from dpcli.queries import Condition
+from dpcli.report.json_text import Fact, Facts, JsonNumber
 from dpcli.specification.model import Response, Spec
 from dpcli.statistics.estimates import Estimate
 from dpcli.statistics.statistic import Request
 
 if TYPE_CHECKING:
     from dpcli.releasing import PublishedStatistic, QualityResult
-
-Facts = dict[str, Fact]
-"""Facts by key, as JSON has them."""
 
 
 def statistic_facts(planned: PlannedStatistic, spec: Spec) -> Facts:

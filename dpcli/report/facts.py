@@ -7,27 +7,23 @@ date, under stable keys. No row counts, no digests of the data, no timings.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from dpcli import __version__
 from dpcli.ledger.balance import DAYS_A_YEAR
 from dpcli.messages import note
+from dpcli.numeric.number_text import exact_or_up
 from dpcli.planning import notes
 from dpcli.planning.compare import compare_compositions, statistic_changes
 from dpcli.planning.guarantee_text import headline, meaning, promise
-from dpcli.planning.number_text import exact_or_up, json_text
 from dpcli.planning.plan import Plan
 from dpcli.planning.risks import risks
 from dpcli.privacy.loss import Loss
 from dpcli.privacy.unit import RowUnit
 from dpcli.report.document import Report
-from dpcli.report.entry_facts import (
-    Facts,
-    layout_facts,
-    quality_facts,
-    response_facts,
-    statistic_facts,
-)
+from dpcli.report.entry_facts import layout_facts, quality_facts, response_facts, statistic_facts
+from dpcli.report.json_text import Facts, json_text
 from dpcli.report.published_numbers import published_numbers
 from dpcli.report.table import wide_layout
 from dpcli.statistics.postprocessing import UNRELIABLE, Flag
@@ -52,8 +48,8 @@ TIMES = ("asked", "fits", "needed", "most", "exact")
 """What is stated of many runs."""
 
 
-def release_report(release: NoisyRelease) -> Report:
-    """Everything that the report of a release states."""
+def release_report(release: NoisyRelease, simulation: Facts | None = None) -> Report:
+    """The report of a release; `simulation` is what it states about a simulation of the plan."""
     plan = release.plan
     tables = wide_layout(plan)
     answered: Facts = {
@@ -64,7 +60,7 @@ def release_report(release: NoisyRelease) -> Report:
             for one in release.statistics
         ],
         **_notes(plan),
-        **({"simulation": release.simulated} if release.simulated else {}),
+        **({"simulation": simulation} if simulation else {}),
     }
     return Report.compose(
         _report(release, answered), [published_numbers(one) for one in release.statistics]
@@ -251,7 +247,7 @@ def plan_json(
             "condition": notes.shuffle_condition(plan),
         }
     if compared:
-        facts["compared"] = compare_compositions(plan)
+        facts["compared"] = [asdict(row) for row in compare_compositions(plan)]
     return json_text(facts)
 
 
@@ -279,5 +275,5 @@ def _outlook(plan: Plan, found: BalanceForecast) -> Facts:
 
 def difference_json(old: Plan, new: Plan, weaker: Sequence[str]) -> str:
     """What a change of the spec does to each statistic and in all, and why it is weaker."""
-    statistics, spent = list(statistic_changes(old, new)), [old.cost, new.cost]
+    statistics, spent = list(map(asdict, statistic_changes(old, new))), [old.cost, new.cost]
     return json_text({"statistics": statistics, "spent": spent, "weaker": weaker})

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any
 from dpcli import __version__
 from dpcli.errors import Problem, UsageError, describe_system_error, make_problem
 from dpcli.messages import note
+from dpcli.numeric.number_text import exact_or_up, plain_decimal, rounded_text
 from dpcli.planning.notes import count_text
-from dpcli.planning.number_text import Fact, JsonNumber, exact_or_up, plain_decimal, rounded_text
 from dpcli.planning.plan import Plan
 from dpcli.privacy.unit import PersonUnit
-from dpcli.report.entry_facts import Facts
+from dpcli.report.json_text import Fact, Facts, JsonNumber
 
 if TYPE_CHECKING:
     from dpcli.simulation.noise_test import Observed

@@ -9,7 +9,7 @@ import pytest
 
 from dpcli.report import document
 from dpcli.report.document import Report, without_numbers
-from dpcli.report.entry_facts import Facts
+from dpcli.report.json_text import Facts
 from dpcli.report.published_numbers import RAW, PublishedNumbers
 
 HOSTILE = ('a"b', "\\", "\n", "null", "", '","value":9', "é\u2028", "1.50", "{}", "]")
