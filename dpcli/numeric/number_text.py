@@ -56,7 +56,7 @@ def exact_or_rounded(value: Fraction) -> str:
     return text if len(text) <= MAX_CELL_LENGTH else rounded_text(value, 6)
 
 
-def sqrt_up(square: Fraction) -> Fraction:
+def decimal_sqrt_up(square: Fraction) -> Fraction:
     """The square root of `square`: exact if it is rational, else rounded up."""
     over, under = isqrt(square.numerator), isqrt(square.denominator)
     if over**2 == square.numerator and under**2 == square.denominator:

@@ -18,7 +18,7 @@ from dpcli.mechanisms.calibrated_mechanism import CalibratedMechanism
 from dpcli.mechanisms.mechanism import Mechanism
 from dpcli.mechanisms.partition_selection import PartitionSelection
 from dpcli.noise.distribution import Noise
-from dpcli.numeric.number_text import sqrt_up
+from dpcli.numeric.number_text import decimal_sqrt_up
 from dpcli.privacy.accounting.composition import Bound
 from dpcli.privacy.accounting.parallel import Branch, parallel_composition
 from dpcli.privacy.loss import Guarantee, Loss, compose, sum_losses
@@ -90,7 +90,7 @@ class PlannedQuery:
     @property
     def l2(self) -> Fraction:
         """The same by squares, rounded up."""
-        return sqrt_up(self.sensitivity.l2_squared * self.weighted.step**2)
+        return decimal_sqrt_up(self.sensitivity.l2_squared * self.weighted.step**2)
 
     @property
     def linf(self) -> Fraction:

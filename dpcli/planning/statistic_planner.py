@@ -1,4 +1,4 @@
-"""Plan one entry: sensitivities and noise of its queries, for a loss or an error."""
+"""Plans one statistic: the sensitivity and noise of its queries, for a loss or an error."""
 
 from __future__ import annotations
 
@@ -20,96 +20,110 @@ from dpcli.privacy.loss import Loss, sum_losses
 from dpcli.spec_values import MAX_EPSILON, MIN_EPSILON, MIN_RHO
 from dpcli.specification.model import Entry, Spec
 
-DIGITS = 6
-"""Significant digits of a size that was searched for."""
+SIZE_DIGITS = 6
+"""Significant digits of a loss that is found by search."""
+
+LEAST_SIZE = {"rho": MIN_RHO, "epsilon": MIN_EPSILON}
+"""The least loss that a search tries, by its measure."""
+
+SEARCH_FACTOR = 32
+"""A search multiplies or divides losses by this until it has one that is too small or too large."""
 
 
 @dataclass(frozen=True, slots=True)
 class StatisticPlanner:
-    """Plans the entries of a spec one by one; `branches` has the disjoint ones.
+    """Plans the statistics of a spec one by one; `branches` are those of disjoint rows.
 
-    Raises SpecError where an entry cannot be answered at a loss.
+    The `size` of a loss is its rho if the composition counts rho, else its epsilon.
     """
 
     spec: Spec
     branches: Mapping[str, Branch]
 
-    def at(self, entry: Entry, mechanism: Mechanism, target: Loss) -> PlannedStatistic:
-        """The entry at that loss by that mechanism; a delta that it cannot use is not charged."""
+    def plan_with(self, entry: Entry, mechanism: Mechanism, target: Loss) -> PlannedStatistic:
+        """The statistic with this mechanism and loss; a delta that it cannot use is not charged.
+
+        Raises SpecError if the mechanism cannot meet the loss.
+        """
         if not mechanism.needs_delta and not entry.selects_partitions:
             target = replace(target, delta=Fraction(0))
-        other: tuple[PlannedQuery, ...] = ()
+        alternative: tuple[PlannedQuery, ...] = ()
         try:
-            parts = self._parts(entry, mechanism, target)
+            queries = self._planned_queries(entry, mechanism, target)
             if target.rho is not None:
-                target = replace(sum_losses(part.loss for part in parts), rho=target.rho)
+                target = replace(sum_losses(query.loss for query in queries), rho=target.rho)
             if entry.alternative_bounding:
-                bounded = replace(
-                    entry, request=entry.alternative_bounding, alternative_bounding=None
-                )
-                other = self._parts(bounded, mechanism, target)
-        except CalibrationError as refusal:
-            facts = {"name": entry.request.name, "reason": refusal.reason, "hint": refusal.hint}
+                request = entry.alternative_bounding
+                bounded = replace(entry, request=request, alternative_bounding=None)
+                alternative = self._planned_queries(bounded, mechanism, target)
+        except CalibrationError as error:
+            facts = {"name": entry.request.name, "reason": error.reason, "hint": error.hint}
             raise SpecError.about("cannot-calibrate", **facts) from None
         branch = self.branches.get(entry.request.name)
-        return PlannedStatistic(entry, target, parts, other, branch)
+        return PlannedStatistic(entry, target, queries, alternative, branch)
 
     def most_accurate(self, entry: Entry, target: Loss) -> PlannedStatistic:
-        """The entry by that of its mechanisms which adds the least noise."""
-        found = [self.at(entry, one, target) for one in self.usable(entry, target)]
-        return min(found, key=self.noisiness)
+        """The statistic with the one of its mechanisms that adds the least noise.
 
-    def usable(self, entry: Entry, target: Loss) -> list[Mechanism]:
-        """The mechanisms that could be taken at that loss."""
-        paid = target.delta > 0 or target.rho is not None or len(entry.mechanisms) == 1
-        return [one for one in entry.mechanisms if paid or not one.needs_delta]
+        Raises SpecError if a mechanism cannot meet the loss.
+        """
+        mechanisms = self._usable_mechanisms(entry, target)
+        planned = [self.plan_with(entry, mechanism, target) for mechanism in mechanisms]
+        return min(planned, key=self.log_error)
 
-    def noisiness(self, planned: PlannedStatistic) -> float:
-        """The errors of all parts, as a sum of logarithms."""
-        errors = (part.error(self.spec.confidence) for part in planned.queries)
+    def _usable_mechanisms(self, entry: Entry, target: Loss) -> list[Mechanism]:
+        has_delta = target.delta > 0 or target.rho is not None or len(entry.mechanisms) == 1
+        return [each for each in entry.mechanisms if has_delta or not each.needs_delta]
+
+    def log_error(self, planned: PlannedStatistic) -> float:
+        """The sum of the logarithms of the errors of all queries."""
+        errors = (query.error(self.spec.confidence) for query in planned.queries)
         return sum(log(error) for error in errors if error)
 
-    def total(self, entries: Sequence[PlannedStatistic]) -> Loss:
-        """What these entries reveal together, by the composition of the spec."""
-        privacy = self.spec.privacy
-        return privacy.composition.total(guarantee_counts(entries, self.spec), privacy.budget.delta)
+    def total_loss(self, statistics: Sequence[PlannedStatistic]) -> Loss:
+        """What these statistics reveal together, by the composition of the spec."""
+        privacy, counts = self.spec.privacy, guarantee_counts(statistics, self.spec)
+        return privacy.composition.total(counts, privacy.budget.delta)
 
     @property
     def measure(self) -> Literal["rho", "epsilon"]:
-        """What sizes of losses are counted in."""
+        """The measure of the size of a loss."""
         return "rho" if self.spec.privacy.composition.takes_rho else "epsilon"
 
     def target(self, size: Fraction, entry: Entry) -> Loss:
-        """A loss of that size in the measure that entries are solved in."""
+        """A loss of this size, with the delta that the spec gives to the entry."""
         if self.measure == "rho":
             return Loss(Fraction(0), entry.budget_request.delta, size)
         return Loss(size, entry.budget_request.delta)
 
-    def alone(self, entry: Entry) -> PlannedStatistic:
-        """An entry whose price depends on no other: given, or the least that reaches an error."""
-        price = entry.budget_request
-        if price.error is None:
-            epsilon = price.epsilon or Fraction(0)
-            return self.most_accurate(entry, Loss(epsilon, price.delta, price.rho))
-        usable = self.usable(entry, self.target(Fraction(1), entry))
-        reached = (self._reaching(price.error, entry, mechanism) for mechanism in usable)
-        found = [one for one in reached if one is not None]
-        if not found:
+    def plan_unweighted(self, entry: Entry) -> PlannedStatistic:
+        """A statistic with a loss of its own, or with the least loss that reaches its error.
+
+        Raises SpecError if no loss in range reaches the error.
+        """
+        request = entry.budget_request
+        if request.error is None:
+            epsilon = request.epsilon or Fraction(0)
+            return self.most_accurate(entry, Loss(epsilon, request.delta, request.rho))
+        mechanisms = self._usable_mechanisms(entry, self.target(Fraction(1), entry))
+        searches = (self._least_reaching(request.error, entry, each) for each in mechanisms)
+        planned = [statistic for statistic in searches if statistic is not None]
+        if not planned:
             facts = {"name": entry.request.name, "word": self.measure}
             raise SpecError.about(
-                "cannot-calibrate.out-of-reach", error=readable_text(price.error), **facts
+                "cannot-calibrate.out-of-reach", error=readable_text(request.error), **facts
             )
-        return min(found, key=lambda one: getattr(one.target, self.measure))
+        return min(planned, key=lambda statistic: getattr(statistic.target, self.measure))
 
-    def _reaching(
+    def _least_reaching(
         self, error: Fraction, entry: Entry, mechanism: Mechanism
     ) -> PlannedStatistic | None:
-        """With the least loss found, to `DIGITS` digits; None if it would protect no one."""
-        least = LEAST[self.measure]
+        """The least loss found, to `SIZE_DIGITS` digits; None if it is beyond any protection."""
+        least = LEAST_SIZE[self.measure]
 
         @cache
         def planned(size: Fraction) -> PlannedStatistic:
-            return self.at(entry, mechanism, self.target(size, entry))
+            return self.plan_with(entry, mechanism, self.target(size, entry))
 
         def reaches(size: Fraction) -> bool:
             return planned(size).queries[0].error(self.spec.confidence) <= error
@@ -121,44 +135,37 @@ class StatisticPlanner:
         while reaches(low):
             if low == least:
                 return planned(least)
-            low, high = max(low / BRACKET, least), low
+            low, high = max(low / SEARCH_FACTOR, least), low
         while not reaches(high):
             if high == MAX_EPSILON:
                 return None
-            low, high = high, min(high * BRACKET, MAX_EPSILON)
-        return planned(bisect(reaches, low, high, middle=_middle)[1])
+            low, high = high, min(high * SEARCH_FACTOR, MAX_EPSILON)
+        return planned(bisect(reaches, low, high, middle=_geometric_mean)[1])
 
-    def _parts(self, entry: Entry, mechanism: Mechanism, target: Loss) -> tuple[PlannedQuery, ...]:
-        """The parts of an entry, answered jointly, each with its share of the target."""
+    def _planned_queries(
+        self, entry: Entry, mechanism: Mechanism, target: Loss
+    ) -> tuple[PlannedQuery, ...]:
+        """The queries of an entry, calibrated together: each uses its weight of the target."""
         if entry.selects_partitions and target.delta <= 0:
             raise SpecError.about("cannot-calibrate.no-delta", name=entry.request.name)
         privacy = self.spec.privacy
         queries = entry.statistic.queries(entry.request, privacy.relation)
-        # Groups are selected by one count alone.
-        queries = queries[:1] if entry.selects_partitions else queries
-        fitted = CalibratedMechanism.calibrate(
+        weights = [weighted.weight for weighted in queries]
+        if entry.selects_partitions:
+            # Partition selection uses the first query alone: a count.
+            queries, weights = queries[:1], list(SINGLE_ANSWER)
+        calibrated = CalibratedMechanism.calibrate(
             mechanism,
             [weighted.query for weighted in queries],
             privacy.relation,
             target,
-            SINGLE_ANSWER
-            if entry.selects_partitions
-            else [weighted.weight for weighted in queries],
+            weights,
             entry.calibration,
             selects_partitions=entry.selects_partitions,
             delta=privacy.budget.delta,
         )
-        return tuple(map(PlannedQuery, queries, fitted))
+        return tuple(map(PlannedQuery, queries, calibrated))
 
 
-LEAST = {"rho": MIN_RHO, "epsilon": MIN_EPSILON}
-"""The least size of a loss, by what it is counted in."""
-
-
-BRACKET = 32
-"""By how much sizes grow or shrink until one end of a search is found."""
-
-
-def _middle(low: Fraction, high: Fraction) -> Fraction:
-    """Between two sizes, as far from both as their logarithms are."""
-    return short_up(Fraction((float(low) * float(high)) ** 0.5), DIGITS)
+def _geometric_mean(low: Fraction, high: Fraction) -> Fraction:
+    return short_up(Fraction((float(low) * float(high)) ** 0.5), SIZE_DIGITS)

@@ -9,8 +9,9 @@ from random import Random
 import pytest
 
 from dpcli.columns import CategoryColumn, NumericColumn
+from dpcli.planning.disjoint import disjoint_branches
 from dpcli.planning.plan import Plan
-from dpcli.planning.planner import branches, make_plan
+from dpcli.planning.planner import make_plan
 from dpcli.specification.load import parse_central_spec
 from tests.oracles.opened import cells_of
 from tests.oracles.plain import evaluate
@@ -40,12 +41,12 @@ def entry(name: str, where: str, epsilon: str = "1", rest: str = "statistic: cou
 def test_labels_and_ranges_are_told_apart() -> None:
     """Different labels are disjoint, and ranges that do not meet."""
     plan = planned(entry("a", "sex: f", "1") + entry("b", "sex: [m, x]", "0.5"))
-    assert branches(plan.spec) == {"a": ("sex", 0), "b": ("sex", 1)}
+    assert disjoint_branches(plan.spec) == {"a": ("sex", 0), "b": ("sex", 1)}
     assert plan.cost.epsilon == 1
     plan = planned(
         entry("a", "age: {max: 3}") + entry("b", "age: {min: 4}", "2") + entry("c", "age: 3")
     )
-    assert branches(plan.spec) == {"a": ("age", 0), "c": ("age", 0), "b": ("age", 1)}
+    assert disjoint_branches(plan.spec) == {"a": ("age", 0), "c": ("age", 0), "b": ("age", 1)}
     assert plan.cost.epsilon == 2
 
 
