@@ -1,4 +1,4 @@
-"""Statistics about disjoint rows, whose losses parallel composition does not add up."""
+"""Statistics about disjoint rows, to which parallel composition applies."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Plans one statistic: the sensitivity and noise of its queries, for a loss or an error."""
+"""Plans one statistic: sensitivity and noise for a loss or for an error."""
 
 from __future__ import annotations
 
